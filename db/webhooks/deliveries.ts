@@ -102,11 +102,12 @@ export function failOverflow(now: number): Statement[] {
 /** The number of a day of UTC. */
 export const dayOf = (time: number): number => Math.floor(time / 86_400_000);
 
-/** Holds some of the deliveries that wait for disabled endpoints. Those in progress end first. */
-export function holdDeliveries(now: number): Statement {
+/** Holds some of the deliveries that wait for disabled endpoints, or all of one. Those in progress end first. */
+export function holdDeliveries(now: number, one?: Statement): Statement {
   return sql`UPDATE webhook_deliveries SET status = 'held', is_leased = 0 WHERE number IN (
     SELECT d.number FROM webhooks w CROSS JOIN webhook_deliveries d ON ${isWaiting}
-    WHERE w.waiting > 0 AND w.disabled_at IS NOT NULL AND NOT ${isInProgress(now)} LIMIT ${heldOfStepMax})`;
+    WHERE w.waiting > 0 AND w.disabled_at IS NOT NULL ${one ?? sql``} AND NOT ${isInProgress(now)}
+    LIMIT ${one === undefined ? heldOfStepMax : -1})`;
 }
 
 /** A condition: of the endpoint `w`, fewer requests are in progress than there may be. */

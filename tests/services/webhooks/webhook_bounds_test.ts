@@ -4,6 +4,7 @@ import { sql } from "../../../db/engine/database.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../services/organization/organization_deletion.ts";
 import { accessTo } from "../../../services/access.ts";
 import { sendTestEvent } from "../../../services/webhooks/test_delivery.ts";
+import { webhookLeaseMs } from "../../../domain/webhooks/webhook_limits.ts";
 import { recentAuthenticationMs } from "../../../domain/limits.ts";
 import { poll } from "../../support/runner/poll.ts";
 import { testApp } from "../../support/app/app.ts";
@@ -12,7 +13,9 @@ import {
   addEndpoint,
   addEvents,
   anotherWorker,
+  deliveriesOf,
   stateOf,
+  type TestEndpoint,
   webhookSettings,
   withReceiver,
 } from "../../support/webhooks/endpoints.ts";
@@ -67,7 +70,7 @@ testApp(
         assert.ok(session);
         const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
         const access = accessTo({ ...session, type: "session", client }, organizationId);
-        const endpoints = [];
+        const endpoints: TestEndpoint[] = [];
         for (let count = 0; count < 5; count++) {
           endpoints.push(await addEndpoint(test, { organizationId, url: slow.url }));
         }
@@ -100,5 +103,37 @@ testApp(
         await assert.rejects(send(0), { code: "proof_required" });
       })
     ),
+  webhookSettings,
+);
+
+testApp(
+  "an endpoint that is disabled and enabled at once holds what waited, and repeats only what was in progress",
+  (test) =>
+    withReceiver(async (receiver) => {
+      const { organizationId } = await test.signUp();
+      const endpoint = await addEndpoint(test, { organizationId, url: receiver.url });
+      receiver.respond(status(503));
+      await addEvents(test, organizationId, 3);
+      const worker = anotherWorker(test, { random: () => 0.5 });
+      await worker.deliverDue();
+      // The server that sends this one dies.
+      await test.opened.database.write([
+        sql`UPDATE webhook_deliveries SET is_leased = 1, due_at = ${test.now() + webhookLeaseMs} WHERE number = 1`,
+      ]);
+      const { fullToken: apiKey } = await newOperatorToken(test);
+      for (const enabled of [false, true]) {
+        const path = `/api/operator/webhooks/${endpoint.id}`;
+        const response = await test.send(path, { method: "PATCH", apiKey, json: { enabled } });
+        assert.equal((await response.json()).webhook.status, enabled ? "enabled" : "disabled");
+      }
+      receiver.respond(status(204));
+      receiver.received.length = 0;
+      test.advance(20 * 86_400_000);
+      await worker.deliverDue();
+      assert.equal(receiver.received.length, 1);
+      const statuses = (await deliveriesOf(test, endpoint)).map(({ status }) => status);
+      assert.deepEqual(statuses, ["delivered", "held", "held"]);
+      assert.equal((await stateOf(test, endpoint)).waiting, 0);
+    }),
   webhookSettings,
 );
