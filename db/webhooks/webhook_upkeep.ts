@@ -3,10 +3,13 @@ import { sql, type Statement } from "../engine/database.ts";
 import { dayOf } from "./deliveries.ts";
 
 const rowsOfStepMax = 500;
+const attemptsOfStepMax = 5_000;
 
 const deleteDeliveries = (which: Statement): Statement[] => [
-  sql`DELETE FROM webhook_attempts WHERE delivery IN (SELECT number ${which})`,
-  sql`DELETE FROM webhook_deliveries WHERE number IN (SELECT number ${which})`,
+  sql`DELETE FROM webhook_attempts WHERE (delivery, at) IN (
+    SELECT delivery, at FROM webhook_attempts WHERE delivery IN (SELECT number ${which}) LIMIT ${attemptsOfStepMax})`,
+  sql`DELETE FROM webhook_deliveries WHERE number IN (SELECT number ${which})
+    AND NOT EXISTS (SELECT 1 FROM webhook_attempts a WHERE a.delivery = webhook_deliveries.number)`,
 ];
 
 /** The batch has deleted everything unless one of its statements changed this many rows. */

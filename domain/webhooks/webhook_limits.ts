@@ -49,6 +49,9 @@ export const webhookRequestsOfServerMax = 64;
 /** Deliveries of one endpoint that wait; then the oldest fail. */
 export const webhookWaitingMax = 10_000;
 export const webhookReplayDeliveriesMax = 10_000;
+/** Of an organization, or of operators. */
+export const webhookReplaysPerMinuteMax = 20;
+export const webhookReplayedPerHourMax = 20_000;
 /** For which an old secret signs too, by default and at most. */
 export const webhookOldSecretMs = dayMs;
 export const webhookOldSecretMaxMs = 7 * dayMs;
@@ -69,6 +72,6 @@ export const webhookDeliveriesCountedMax = 100_000;
 export const webhookReplayIdsMax = 100;
 /** Deliveries of a replay that are written at a time. */
 export const webhookReplayStepMax = 1_000;
-/** Of a delivery, the newest. */
-export const deliveryAttemptsShownMax = 100;
+/** Kept of a delivery, the newest. */
+export const deliveryAttemptsMax = 100;
 export const webhookHealthDays = 14;

@@ -118,7 +118,9 @@ testApp(
       await worker.deliverDue();
       // The server that sends this one dies.
       await test.opened.database.write([
-        sql`UPDATE webhook_deliveries SET is_leased = 1, due_at = ${test.now() + webhookLeaseMs} WHERE number = 1`,
+        sql`UPDATE webhook_deliveries SET is_leased = 1, due_at = ${
+          test.now() + webhookLeaseMs
+        } WHERE number = 1`,
       ]);
       const { fullToken: apiKey } = await newOperatorToken(test);
       for (const enabled of [false, true]) {
@@ -134,6 +136,30 @@ testApp(
       const statuses = (await deliveriesOf(test, endpoint)).map(({ status }) => status);
       assert.deepEqual(statuses, ["delivered", "held", "held"]);
       assert.equal((await stateOf(test, endpoint)).waiting, 0);
+    }),
+  webhookSettings,
+);
+
+testApp(
+  "keeps the newest 100 attempts of a delivery",
+  (test) =>
+    withReceiver(async (receiver) => {
+      const { organizationId } = await test.signUp();
+      await addEndpoint(test, { organizationId, url: receiver.url });
+      receiver.respond(status(503));
+      await addEvents(test, organizationId);
+      const worker = anotherWorker(test, { random: () => 0.5 });
+      await worker.deliverDue();
+      await test.opened.database.write([
+        sql`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 150)
+          INSERT INTO webhook_attempts (delivery, at, duration_ms) SELECT 1, n, 1 FROM n`,
+      ]);
+      test.advance(5_000);
+      await worker.deliverDue();
+      const [attempts] = await test.opened.database.read(
+        sql`SELECT count(*) AS count, max(at) AS last FROM webhook_attempts`,
+      );
+      assert.deepEqual(attempts, { count: 100, last: test.now() });
     }),
   webhookSettings,
 );
