@@ -159,6 +159,19 @@ export async function findReplayable(
   return rows.map(({ number }) => number);
 }
 
+/** Notes a test if the statement before has written its delivery. @param test `name`: that of the endpoint. */
+export function insertTestEntry(
+  { organizationId, webhookId }: WebhookReference,
+  { type, name }: { type: EventType; name: string },
+  { by, now }: { by: Actor; now: number },
+): Statement {
+  return insertAuditEvents(by, "webhook.tested", {
+    now,
+    rows: sql`SELECT ${organizationId} AS organizationId, ${webhookId} AS targetId, ${name} AS targetName,
+      json_object('event', ${type}) AS details WHERE changes() > 0`,
+  });
+}
+
 /**
  * Lets deliveries with these numbers wait from the first attempt on, due now: those that still have one of the statuses and aren't due
  * or in progress, as many as there is room for, and none of a disabled endpoint. The audit entry has their number.

@@ -20,6 +20,7 @@ import type { AttemptRow } from "./delivery_list.ts";
 export interface AttemptResult extends AttemptRow {
   /** Null if it was the last attempt. */
   readonly retryAt: number | null;
+  readonly isSlow: boolean;
 }
 
 /** A condition: this server's lease has not ended, and nothing else has changed the delivery since. */
@@ -29,7 +30,7 @@ const isHeld = ({ number, attempts, leasedUntil }: LeasedDelivery): Statement =>
 
 /** Notes an attempt in the log and, unless it was a test, in the health of the endpoint. */
 export function insertAttempt(delivery: LeasedDelivery, result: AttemptResult): Statement[] {
-  const { at, durationMs, code, responseStatus } = result;
+  const { at, durationMs, code, responseStatus, isSlow } = result;
   const holds = isHeld(delivery);
   const attempt = sql`INSERT INTO webhook_attempts (delivery, at, duration_ms, code, response_status)
     SELECT ${delivery.number}, ${at}, ${durationMs}, ${code}, ${responseStatus} WHERE ${holds}
@@ -49,7 +50,9 @@ export function insertAttempt(delivery: LeasedDelivery, result: AttemptResult): 
     sql`INSERT INTO webhook_days (webhook, day, succeeded, failed)
       SELECT ${delivery.webhook}, ${dayOf(at)}, ${succeeded}, ${failed} WHERE ${holds}
       ON CONFLICT DO UPDATE SET succeeded = succeeded + excluded.succeeded, failed = failed + excluded.failed`,
-    sql`UPDATE webhooks SET ${health} WHERE number = ${delivery.webhook} AND ${holds}`,
+    sql`UPDATE webhooks SET ${health}, is_slow = ${
+      Number(isSlow)
+    } WHERE number = ${delivery.webhook} AND ${holds}`,
   ];
 }
 

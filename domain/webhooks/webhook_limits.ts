@@ -43,6 +43,8 @@ export const webhookLeaseMs = minuteMs;
 /** An endpoint is disabled after so many failures in a row over so much time. */
 export const webhookFailuresMax = 10;
 export const webhookFailingMaxMs = 5 * dayMs;
+/** An endpoint is slow if its last attempt failed or took longer. Slow endpoints have at most half of the requests of a server. */
+export const webhookSlowMs = 2 * secondMs;
 /** Requests at a time for one endpoint, and for all of a server. */
 export const webhookRequestsMax = 2;
 export const webhookRequestsOfServerMax = 64;

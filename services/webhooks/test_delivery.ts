@@ -2,7 +2,7 @@
 import { hasRoom, insertTestDelivery } from "../../db/webhooks/deliveries.ts";
 import { insertEvent } from "../../db/webhooks/events.ts";
 import { isWebhookOf } from "../../db/webhooks/webhooks.ts";
-import { insertAuditEvents } from "../../db/audit.ts";
+import { insertTestEntry } from "../../db/webhooks/delivery_list.ts";
 import { sql } from "../../db/engine/database.ts";
 import { unavailableError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
@@ -49,11 +49,9 @@ export async function sendTestEvent(
     const [, inserted] = await context.writeAs(by, [
       event,
       insertTestDelivery({ id: deliveryId, eventId }, { now, leasedUntil: now + webhookLeaseMs }),
-      insertAuditEvents(actorOf(by), "webhook.tested", {
+      insertTestEntry({ organizationId, webhookId: id }, { type, name: webhookName(webhook) }, {
+        by: actorOf(by),
         now,
-        rows: sql`SELECT ${organizationId} AS organizationId, ${id} AS targetId, ${
-          webhookName(webhook)
-        } AS targetName, json_object('event', ${type}) AS details WHERE changes() > 0`,
       }),
     ]);
     if (inserted?.changes !== 1) throw busyError();
