@@ -5,12 +5,17 @@ import type { EventType } from "../../domain/webhooks/event_types.ts";
 import {
   webhookDeliveriesCountedMax,
   webhookRequestsMax,
+  webhooksOfOperatorsMax,
+  webhooksOfOrganizationMax,
   webhookWaitingMax,
 } from "../../domain/webhooks/webhook_limits.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 
-/** The events of a step. Each may have a delivery to every endpoint of its organization and of operators. */
-const eventsOfStepMax = 50;
+/** Deliveries of a step at most. Each event may have one to every endpoint of its organization and of operators. */
+const deliveriesOfStepMax = 500;
+const eventsOfStepMax = Math.floor(
+  deliveriesOfStepMax / (webhooksOfOrganizationMax + webhooksOfOperatorsMax),
+);
 const heldOfStepMax = 1_000;
 
 export interface DueWork {
@@ -79,15 +84,15 @@ export function fanOutEvents(now: number): Statement[] {
 const isWaiting = sql`d.webhook = w.number AND d.status = 'waiting'`;
 const isInProgress = (now: number): Statement => sql`(d.is_leased = 1 AND d.due_at > ${now})`;
 
-/** Fails some of the oldest deliveries of endpoints that have too many waiting. */
+/** Fails some of the oldest deliveries of an endpoint that has too many waiting. */
 export function failOverflow(now: number): Statement[] {
-  const oldest = sql`SELECT d.number FROM (SELECT number, waiting ${overflowing} LIMIT 20) w
-    CROSS JOIN webhook_deliveries d ON d.number IN (
-      SELECT number FROM (
-        SELECT d.number, row_number() OVER (ORDER BY d.number) AS place
-        FROM (SELECT d.number FROM webhook_deliveries d WHERE ${isWaiting} AND NOT ${isInProgress(now)}
-          ORDER BY d.number LIMIT ${heldOfStepMax}) d)
-      WHERE place <= w.waiting - ${integer(webhookWaitingMax)})`;
+  const oldest = sql`SELECT d.number FROM webhook_deliveries d
+    WHERE d.webhook = (SELECT number ${overflowing} LIMIT 1) AND d.status = 'waiting' AND NOT ${
+    isInProgress(now)
+  }
+    ORDER BY d.number LIMIT coalesce((SELECT min(${heldOfStepMax}, waiting - ${
+    integer(webhookWaitingMax)
+  }) ${overflowing} LIMIT 1), 0)`;
   return [
     sql`INSERT INTO webhook_days (webhook, day, succeeded, failed)
       SELECT webhook, ${

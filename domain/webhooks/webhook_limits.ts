@@ -36,6 +36,8 @@ export const webhookRetryWaitsMs: readonly number[] = [
   24 * hourMs,
 ];
 export const webhookRetryAfterMaxMs = 24 * hourMs;
+/** The longest wait, if the clock isn't set back. */
+export const webhookWaitMaxMs = 1.1 * webhookRetryAfterMaxMs;
 /** For one attempt, from looking up the name to the status of the response. */
 export const webhookAttemptTimeoutMs = 15 * secondMs;
 /** For which no other server sends a delivery. Longer than an attempt takes. */

@@ -50,6 +50,8 @@ CREATE INDEX webhooks_overflowing ON webhooks (number) WHERE waiting > 10000;
 
 CREATE INDEX webhooks_to_hold ON webhooks (number) WHERE waiting > 0 AND disabled_at IS NOT NULL;
 
+CREATE INDEX webhooks_old_secret ON webhooks (old_secret_until) WHERE old_secret_until IS NOT NULL;
+
 CREATE INDEX webhooks_deleted ON webhooks (number) WHERE deleted_at IS NOT NULL;
 
 -- An event for one endpoint. `type` is that of the event. `attempts` counts those of the current run of the schedule. While it is leased, a server sends it until `due_at`.

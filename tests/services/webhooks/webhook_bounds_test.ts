@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../services/organization/organization_deletion.ts";
+import { fanOutEvents } from "../../../db/webhooks/deliveries.ts";
 import { accessTo } from "../../../services/access.ts";
 import { sendTestEvent } from "../../../services/webhooks/test_delivery.ts";
 import { webhookLeaseMs } from "../../../domain/webhooks/webhook_limits.ts";
+import { deleteOldEvents } from "../../../services/webhooks/webhook_upkeep.ts";
 import { recentAuthenticationMs } from "../../../domain/limits.ts";
 import { poll } from "../../support/runner/poll.ts";
 import { testApp } from "../../support/app/app.ts";
@@ -163,3 +165,45 @@ testApp(
     }),
   webhookSettings,
 );
+
+testApp(
+  "after the clock was set back, deliveries wait no longer than the schedule says, and old secrets are erased",
+  (test) =>
+    withReceiver(async (receiver) => {
+      const { organizationId } = await test.signUp();
+      const endpoint = await addEndpoint(test, { organizationId, url: receiver.url });
+      await addEvents(test, organizationId, 2);
+      receiver.respond(status(503));
+      const worker = anotherWorker(test);
+      await worker.deliverDue();
+      const secrets = sql`SELECT old_secret AS secret, old_secret_until AS until FROM webhooks`;
+      const day = 86_400_000;
+      await test.opened.database.write([
+        sql`UPDATE webhook_deliveries SET due_at = ${test.now() + 40 * day}`,
+        sql`UPDATE webhooks SET turn_at = ${test.now() + 40 * day}, old_secret = 'old', old_secret_until = ${
+          test.now() + 1
+        }`,
+      ]);
+      test.advance(1);
+      assert.equal(await deleteOldEvents(test.services), false);
+      assert.deepEqual(await test.opened.database.read(secrets), [{ secret: null, until: null }]);
+      receiver.respond(status(204));
+      await worker.deliverDue();
+      assert.deepEqual((await deliveriesOf(test, endpoint)).map(({ status }) => status), [
+        "delivered",
+        "delivered",
+      ]);
+    }),
+  webhookSettings,
+);
+
+testApp("a step of deliveries is bounded, however many endpoints and events there are", async (test) => {
+  const { organizationId } = await test.signUp();
+  for (let count = 0; count < 30; count++) {
+    await addEndpoint(test, { organizationId: count < 20 ? null : organizationId, url: "https://1.1.1.1/" });
+  }
+  await addEvents(test, organizationId, 50);
+  await test.opened.database.write(fanOutEvents(test.now()));
+  const count = sql`SELECT count(*) AS count FROM webhook_deliveries`;
+  assert.equal((await test.opened.database.readFirst(count))?.["count"], 480);
+});
