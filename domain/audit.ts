@@ -83,6 +83,7 @@ export const auditActions = {
   "webhook.enabled": "Webhook enabled",
   "webhook.disabled": "Webhook disabled",
   "webhook.secret_rotated": "Webhook secret rotated",
+  "webhook.tested": "Webhook tested",
   "webhook.replayed": "Webhook deliveries replayed",
   "webhook.deleted": "Webhook deleted",
   "alert.created": "Alert added",

@@ -51,11 +51,16 @@ export class RateLimiter {
     return this.#count(name, 0, this.#points);
   }
 
-  giveBack(name: string): void {
-    this.#count(name, -1, this.#points);
+  /** Takes `count` points if one is left. */
+  takeMany(name: string, count: number): RateLimitState {
+    return this.#count(name, count, this.#points);
   }
 
-  #count(name: string, change: 1 | 0 | -1, points: number): RateLimitState {
+  giveBack(name: string, count = 1): void {
+    this.#count(name, -count, this.#points);
+  }
+
+  #count(name: string, change: number, points: number): RateLimitState {
     const nameHash = this.#hashedNames ? name : hash("sha256", name, "hex");
     const tag = tagOf(nameHash);
     const windows = this.#windows;
@@ -73,8 +78,8 @@ export class RateLimiter {
         endsAt = windows.endsAt(found);
       }
       const isAllowed = used < points;
-      if (change === 1 ? isAllowed : change === -1 && used > 0) {
-        used += change;
+      if (change > 0 ? isAllowed : change < 0 && used > 0) {
+        used = Math.max(0, used + change);
         windows.set(found ?? windows.leastUsed(bucket, now), { tag, endsAt, used });
       }
       return { isAllowed, remaining: points - used, resetMs: endsAt - now };
@@ -84,7 +89,7 @@ export class RateLimiter {
   }
 }
 
-const limitersMax = 25;
+const limitersMax = 28;
 /** A limiter's windows are in buckets, by the hash of their names. */
 const bucketsPerLimiter = 1_024;
 const windowsPerBucket = 20;
@@ -112,7 +117,7 @@ export class RateLimitMemory {
 
   /** @param buffer The `buffer` of another thread's memory; new by default. */
   constructor(buffer?: SharedArrayBuffer) {
-    // 12 MB of addresses. The system provides a page of memory when a window on it is first used.
+    // 14 MB of addresses. The system provides a page of memory when a window on it is first used.
     this.buffer = buffer ?? new SharedArrayBuffer(limitersMax * limiterNumbers * 8);
   }
 

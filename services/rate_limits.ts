@@ -19,7 +19,12 @@ import {
   unlistedOriginsLoggedMax,
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
-import { webhookTestsPerMinuteMax } from "../domain/webhooks/webhook_limits.ts";
+import {
+  webhookReplayedPerHourMax,
+  webhookReplaysPerMinuteMax,
+  webhookTestsOfServerMax,
+  webhookTestsPerMinuteMax,
+} from "../domain/webhooks/webhook_limits.ts";
 import { AddressLimiter } from "./address_limiter.ts";
 import type { BaseContext } from "./base_context.ts";
 import { RateLimiter, type RateLimitMemory } from "./rate_limiter.ts";
@@ -80,8 +85,13 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     sessionConflicts: limit(1, sessionConflictNotedIntervalMs),
     /** Changes that wait for the database at the same time. By user. If one is never given back, it counts for an hour. */
     sessionWrites: limit(sessionWritesWaitingMax, hourMs),
+    /** Replays of webhooks, and the deliveries that are sent again. By organization. */
+    webhookReplays: limit(webhookReplaysPerMinuteMax, minuteMs),
+    webhookReplayed: limit(webhookReplayedPerHourMax, hourMs),
     /** Tests of webhooks. By organization. */
     webhookTests: limit(webhookTestsPerMinuteMax, minuteMs),
+    /** Tests of webhooks at the same time, which have places of their own. If one is never given back, it counts for an hour. */
+    webhookTestsInProgress: limit(webhookTestsOfServerMax, hourMs),
     /** Warnings that the log contains once. By what they are about. */
     warnings: limit(1, Infinity),
     /** Warnings about different origins. */

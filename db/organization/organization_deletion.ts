@@ -88,6 +88,12 @@ function deleteRest(id: string): Statement[] {
   const noSeries = sql`NOT EXISTS (SELECT 1 FROM usage_series WHERE organization = ${number})`;
   const budgets = sql`(SELECT l.number FROM api_keys k JOIN usage_limits l ON l.lineage = k.number
     WHERE k.organization_id = ${id} AND ${number} IS NOT NULL)`;
+  const firstEvents =
+    sql`(SELECT seq FROM events WHERE organization = ${number} LIMIT ${organizationEndRollupsMax})`;
+  const isAwaited = sql`(webhook IS NULL AND (type = 'organization.deleted'
+    OR seq > (SELECT delivered_seq FROM event_cursor)
+    OR EXISTS (SELECT 1 FROM webhooks w CROSS JOIN webhook_deliveries d ON d.webhook = w.number AND d.event = events.seq
+      WHERE w.organization = 0 AND w.deleted_at IS NULL AND d.status IN ('waiting', 'held'))))`;
   return [
     sql`DELETE FROM usage_rollups WHERE (series, quarter) IN
       (SELECT r.series, r.quarter FROM usage_rollups r WHERE r.series IN ${firstSeries} LIMIT ${organizationEndRollupsMax})`,
@@ -109,10 +115,9 @@ function deleteRest(id: string): Statement[] {
         AND NOT EXISTS (SELECT 1 FROM ${budgets}) LIMIT ${organizationEndApiKeysMax})`,
     ...deleteCounts({ organization: number, rows: organizationEndRollupsMax }),
     sql`DELETE FROM statement_changes WHERE organization = ${number} AND ${noSeries}`,
-    // Operators still see that it was deleted. The number may become another organization's.
-    sql`UPDATE events SET organization = NULL WHERE organization = ${number} AND type = 'organization.deleted' AND webhook IS NULL`,
-    sql`DELETE FROM events WHERE seq IN
-      (SELECT seq FROM events WHERE organization = ${number} LIMIT ${organizationEndRollupsMax})`,
+    // Operators still get what they haven't got, and see that it was deleted. The number may become another organization's.
+    sql`UPDATE events SET organization = NULL WHERE seq IN ${firstEvents} AND ${isAwaited}`,
+    sql`DELETE FROM events WHERE seq IN ${firstEvents} AND NOT ${isAwaited}`,
     sql`DELETE FROM organizations WHERE id = ${id} AND sums_deleted_at IS NOT NULL AND ${noSeries}
       AND NOT EXISTS (SELECT 1 FROM usage_records WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE organization = ${number})

@@ -5,20 +5,25 @@ import type { EventType } from "../../domain/webhooks/event_types.ts";
 import {
   webhookDeliveriesCountedMax,
   webhookRequestsMax,
+  webhooksOfOperatorsMax,
+  webhooksOfOrganizationMax,
   webhookWaitingMax,
 } from "../../domain/webhooks/webhook_limits.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 
-/** The events of a step. Each may have a delivery to every endpoint of its organization and of operators. */
-const eventsOfStepMax = 50;
+/** Deliveries of a step at most. Each event may have one to every endpoint of its organization and of operators. */
+const deliveriesOfStepMax = 500;
+const eventsOfStepMax = Math.floor(
+  deliveriesOfStepMax / (webhooksOfOrganizationMax + webhooksOfOperatorsMax),
+);
 const heldOfStepMax = 1_000;
 
 export interface DueWork {
   /** True for events without deliveries. */
   readonly hasEvents: boolean;
-  /** When the next endpoint has a turn that doesn't fail, and that does. */
+  /** When the next endpoint has a turn that isn't slow, and that is. */
   readonly turnAt: number | null;
-  readonly failingTurnAt: number | null;
+  readonly slowTurnAt: number | null;
   /** True if too many deliveries of an endpoint wait. */
   readonly isOverflowing: boolean;
   /** True if deliveries of a disabled endpoint wait. */
@@ -30,15 +35,15 @@ const overflowing = sql`FROM webhooks WHERE waiting > ${integer(webhookWaitingMa
 export async function findDueWork(database: DatabaseReader): Promise<DueWork> {
   const row = await database.readFirst<{ [Name in keyof DueWork]: number | null }>(sql`
     SELECT EXISTS (SELECT 1 FROM events WHERE seq > c.delivered_seq) AS hasEvents,
-      (SELECT min(turn_at) FROM webhooks WHERE turn_at IS NOT NULL AND failing_since IS NULL) AS turnAt,
-      (SELECT min(turn_at) FROM webhooks WHERE turn_at IS NOT NULL AND failing_since IS NOT NULL) AS failingTurnAt,
+      (SELECT min(turn_at) FROM webhooks WHERE turn_at IS NOT NULL AND is_slow = 0) AS turnAt,
+      (SELECT min(turn_at) FROM webhooks WHERE turn_at IS NOT NULL AND is_slow = 1) AS slowTurnAt,
       EXISTS (SELECT 1 ${overflowing}) AS isOverflowing,
       EXISTS (SELECT 1 FROM webhooks WHERE waiting > 0 AND disabled_at IS NOT NULL) AS isToHold
     FROM event_cursor c`);
   return {
     hasEvents: row?.hasEvents === 1,
     turnAt: row?.turnAt ?? null,
-    failingTurnAt: row?.failingTurnAt ?? null,
+    slowTurnAt: row?.slowTurnAt ?? null,
     isOverflowing: row?.isOverflowing === 1,
     isToHold: row?.isToHold === 1,
   };
@@ -52,10 +57,10 @@ export interface DeliveriesState {
 }
 
 export async function findDeliveriesState(database: DatabaseReader): Promise<DeliveriesState> {
-  const { turnAt, failingTurnAt } = await findDueWork(database);
+  const { turnAt, slowTurnAt } = await findDueWork(database);
   const found = await database.readFirst<{ waiting: number }>(sql`SELECT count(*) AS waiting FROM (
     SELECT 1 FROM webhook_deliveries WHERE status = 'waiting' LIMIT ${webhookDeliveriesCountedMax})`);
-  return { waiting: found?.waiting ?? 0, turnAt: turnAt ?? failingTurnAt };
+  return { waiting: found?.waiting ?? 0, turnAt: turnAt ?? slowTurnAt };
 }
 
 /** Writes the deliveries of the next events and moves the cursor on, in one batch. Two servers never take the same events. */
@@ -79,15 +84,15 @@ export function fanOutEvents(now: number): Statement[] {
 const isWaiting = sql`d.webhook = w.number AND d.status = 'waiting'`;
 const isInProgress = (now: number): Statement => sql`(d.is_leased = 1 AND d.due_at > ${now})`;
 
-/** Fails some of the oldest deliveries of endpoints that have too many waiting. */
+/** Fails some of the oldest deliveries of an endpoint that has too many waiting. */
 export function failOverflow(now: number): Statement[] {
-  const oldest = sql`SELECT d.number FROM (SELECT number, waiting ${overflowing} LIMIT 20) w
-    CROSS JOIN webhook_deliveries d ON d.number IN (
-      SELECT number FROM (
-        SELECT d.number, row_number() OVER (ORDER BY d.number) AS place
-        FROM (SELECT d.number FROM webhook_deliveries d WHERE ${isWaiting} AND NOT ${isInProgress(now)}
-          ORDER BY d.number LIMIT ${heldOfStepMax}) d)
-      WHERE place <= w.waiting - ${integer(webhookWaitingMax)})`;
+  const oldest = sql`SELECT d.number FROM webhook_deliveries d
+    WHERE d.webhook = (SELECT number ${overflowing} LIMIT 1) AND d.status = 'waiting' AND NOT ${
+    isInProgress(now)
+  }
+    ORDER BY d.number LIMIT coalesce((SELECT min(${heldOfStepMax}, waiting - ${
+    integer(webhookWaitingMax)
+  }) ${overflowing} LIMIT 1), 0)`;
   return [
     sql`INSERT INTO webhook_days (webhook, day, succeeded, failed)
       SELECT webhook, ${
@@ -102,12 +107,18 @@ export function failOverflow(now: number): Statement[] {
 /** The number of a day of UTC. */
 export const dayOf = (time: number): number => Math.floor(time / 86_400_000);
 
-/** Holds some of the deliveries that wait for disabled endpoints. Those in progress end first. */
-export function holdDeliveries(now: number): Statement {
+/** Holds some of the deliveries that wait for disabled endpoints, or all of one. Those in progress end first. */
+export function holdDeliveries(now: number, one?: Statement): Statement {
   return sql`UPDATE webhook_deliveries SET status = 'held', is_leased = 0 WHERE number IN (
     SELECT d.number FROM webhooks w CROSS JOIN webhook_deliveries d ON ${isWaiting}
-    WHERE w.waiting > 0 AND w.disabled_at IS NOT NULL AND NOT ${isInProgress(now)} LIMIT ${heldOfStepMax})`;
+    WHERE w.waiting > 0 AND w.disabled_at IS NOT NULL ${one ?? sql``} AND NOT ${isInProgress(now)}
+    LIMIT ${one === undefined ? heldOfStepMax : -1})`;
 }
+
+/** A condition: of the endpoint `w`, fewer requests are in progress than there may be. */
+export const hasRoom = (now: number): Statement =>
+  sql`(SELECT count(*) FROM webhook_deliveries d WHERE d.webhook = w.number AND ${isInProgress(now)})
+    < ${integer(webhookRequestsMax)}`;
 
 /** The time for an endpoint's `turn_at`: when a delivery is due, or one of the requests in progress ends. */
 export const nextTurn = (now: number): Statement => {
@@ -121,32 +132,35 @@ export const nextTurn = (now: number): Statement => {
       WHERE d.webhook = webhooks.number AND d.status = 'waiting' ORDER BY d.due_at LIMIT 1) END`;
 };
 
-/** `leasedUntil`: for how long no other server sends what is claimed. `slots`: how many to claim; of failing endpoints at most `failingSlots`. */
+/** `leasedUntil`: for how long no other server sends what is claimed. `slots`: how many to claim; of slow endpoints at most `slowSlots`. */
 interface Claim {
   readonly now: number;
   readonly leasedUntil: number;
   readonly slots: number;
-  readonly failingSlots: number;
+  readonly slowSlots: number;
 }
 
 /**
  * Claims one delivery of each endpoint whose turn it is, in the order of turns, as rows with its `number`. Endpoints with more due
  * come last in the next round.
  */
-export function claimDeliveries({ now, leasedUntil, slots, failingSlots }: Claim): Statement[] {
-  const turns = (isFailing: Statement, limit: number) =>
-    sql`SELECT * FROM (SELECT number, turn_at FROM webhooks WHERE turn_at <= ${now} AND ${isFailing}
+export function claimDeliveries({ now, leasedUntil, slots, slowSlots }: Claim): Statement[] {
+  const turns = (isSlow: number, limit: number) =>
+    sql`SELECT * FROM (SELECT number, turn_at FROM webhooks WHERE turn_at <= ${now} AND is_slow = ${isSlow}
       ORDER BY turn_at LIMIT ${limit})`;
-  const inTurn = sql`(SELECT number FROM (${turns(sql`failing_since IS NULL`, slots)}
-    UNION ALL ${turns(sql`failing_since IS NOT NULL`, failingSlots)}) ORDER BY turn_at LIMIT ${slots})`;
+  const inTurn = sql`(SELECT number FROM (${turns(0, slots)}
+    UNION ALL ${turns(1, slowSlots)}) ORDER BY turn_at LIMIT ${slots})`;
   return [
     sql`UPDATE webhook_deliveries SET is_leased = 1, due_at = ${leasedUntil} WHERE number IN (
       SELECT (SELECT d.number FROM webhook_deliveries d WHERE ${isWaiting} AND d.due_at <= ${now}
         ORDER BY d.due_at LIMIT 1)
       FROM webhooks w WHERE w.number IN ${inTurn} AND w.disabled_at IS NULL AND w.deleted_at IS NULL
-        AND (SELECT count(*) FROM webhook_deliveries d WHERE d.webhook = w.number AND ${isInProgress(now)})
-          < ${integer(webhookRequestsMax)})
+        AND ${hasRoom(now)})
       RETURNING number`,
+    // Those whose event was deleted can't be sent.
+    sql`UPDATE webhook_deliveries SET status = 'failed', is_leased = 0, ended_at = ${now}
+      WHERE webhook IN ${inTurn} AND is_leased = 1 AND status = 'waiting'
+        AND NOT EXISTS (SELECT 1 FROM events e WHERE e.seq = webhook_deliveries.event)`,
     sql`UPDATE webhooks SET turn_at = ${nextTurn(now)} WHERE number IN ${inTurn}`,
   ];
 }
@@ -188,12 +202,14 @@ export interface LeasedDelivery {
   readonly oldSecret: string | null;
   readonly oldSecretUntil: number | null;
   readonly failingSince: number | null;
+  /** Its last attempt failed or took long. */
+  readonly isSlow: 0 | 1;
 }
 
 const leased =
   sql`SELECT d.number, d.id, d.attempts, d.due_at AS leasedUntil, e.id AS eventId, e.type, e.at AS eventAt, e.facts,
     e.webhook AS testOf, w.number AS webhook, w.id AS webhookId, w.organization, o.id AS organizationId, o.name AS organizationName, w.url, w.description, w.secret, w.old_secret AS oldSecret,
-    w.old_secret_until AS oldSecretUntil, w.failing_since AS failingSince
+    w.old_secret_until AS oldSecretUntil, w.failing_since AS failingSince, w.is_slow AS isSlow
   FROM webhook_deliveries d JOIN webhooks w ON w.number = d.webhook JOIN events e ON e.seq = d.event
     LEFT JOIN organizations o ON o.number = w.organization
   WHERE w.deleted_at IS NULL`;

@@ -121,16 +121,16 @@ export function findWebhookDays(
     WHERE webhook = ${numberOf(webhook)} AND day >= ${from}`);
 }
 
-/** Returns the numbers of deliveries by their ids, in this order; null for those that the endpoint doesn't have. */
-export async function findDeliveryNumbers(
+/** Returns deliveries by their ids, in this order. The number is null for those that the endpoint doesn't have. */
+export function findDeliveriesById(
   database: DatabaseReader,
   webhook: WebhookReference,
   ids: readonly string[],
-): Promise<(number | null)[]> {
-  const rows = await database.read<{ number: number | null }>(sql`
-    SELECT d.number FROM json_each(${JSON.stringify(ids)}) i
-    LEFT JOIN webhook_deliveries d ON d.id = i.value AND d.webhook = ${numberOf(webhook)} ORDER BY i.key`);
-  return rows.map(({ number }) => number);
+): Promise<{ number: number | null; isTest: 0 | 1 }[]> {
+  return database.read(sql`
+    SELECT d.number, e.webhook IS NOT NULL AS isTest FROM json_each(${JSON.stringify(ids)}) i
+    LEFT JOIN webhook_deliveries d ON d.id = i.value AND d.webhook = ${numberOf(webhook)}
+    LEFT JOIN events e ON e.seq = d.event ORDER BY i.key`);
 }
 
 /** Returns the numbers of the oldest deliveries in a range, as many as one replay may have. */
@@ -146,9 +146,22 @@ export async function findReplayable(
   return rows.map(({ number }) => number);
 }
 
+/** Notes a test if the statement before has written its delivery. @param test `name`: that of the endpoint. */
+export function insertTestEntry(
+  { organizationId, webhookId }: WebhookReference,
+  { type, name }: { type: EventType; name: string },
+  { by, now }: { by: Actor; now: number },
+): Statement {
+  return insertAuditEvents(by, "webhook.tested", {
+    now,
+    rows: sql`SELECT ${organizationId} AS organizationId, ${webhookId} AS targetId, ${name} AS targetName,
+      json_object('event', ${type}) AS details WHERE changes() > 0`,
+  });
+}
+
 /**
- * Lets deliveries with these numbers wait from the first attempt on, due now: those that still have one of the statuses, as many as
- * there is room for, and none of a disabled endpoint. The audit entry has their number.
+ * Lets deliveries with these numbers wait from the first attempt on, due now: those that still have one of the statuses and aren't due
+ * or in progress, as many as there is room for, and none of a disabled endpoint. The audit entry has their number.
  */
 export function replayDeliveries(
   webhook: WebhookReference,
@@ -156,19 +169,22 @@ export function replayDeliveries(
   { by, name, now }: { by: Actor; name: string; now: number },
 ): Statement[] {
   const enabled = sql`FROM webhooks w WHERE w.number = ${numberOf(webhook)} AND w.disabled_at IS NULL`;
+  const chosen = sql`FROM json_each(${JSON.stringify(numbers)}) n
+    CROSS JOIN webhook_deliveries d ON d.number = n.value
+    WHERE d.webhook = (SELECT w.number ${enabled}) AND (d.status <> 'waiting' OR (d.is_leased = 0 AND d.due_at > ${now}))
+      AND d.status IN (SELECT value FROM json_each(${JSON.stringify(statuses)}))`;
   return [
     sql`UPDATE webhook_deliveries SET status = 'waiting', attempts = 0, due_at = ${now}, is_leased = 0, ended_at = NULL,
         code = NULL, response_status = NULL
-      WHERE number IN (SELECT d.number FROM json_each(${JSON.stringify(numbers)}) n
-        CROSS JOIN webhook_deliveries d ON d.number = n.value
-        WHERE d.webhook = (SELECT w.number ${enabled})
-          AND d.status IN (SELECT value FROM json_each(${JSON.stringify(statuses)})) ORDER BY n.key
-        LIMIT coalesce((SELECT max(0, ${integer(webhookWaitingMax)} - w.waiting) ${enabled}), 0))`,
+      WHERE number IN (SELECT d.number ${chosen} ORDER BY d.status <> 'waiting', n.key
+        LIMIT (SELECT count(*) ${chosen} AND d.status = 'waiting')
+          + coalesce((SELECT max(0, ${integer(webhookWaitingMax)} - w.waiting) ${enabled}), 0))`,
     insertAuditEvents(by, "webhook.replayed", {
       now,
       rows:
         sql`SELECT ${webhook.organizationId} AS organizationId, ${webhook.webhookId} AS targetId, ${name} AS targetName,
         json_object('deliveries', CAST(changes() AS TEXT)) AS details WHERE changes() > 0`,
     }),
+    sql`UPDATE webhooks SET turn_at = ${now} WHERE turn_at > ${now} AND number = (SELECT w.number ${enabled})`,
   ];
 }

@@ -3,6 +3,7 @@ import { limitMailOperatorsMax, limitMailRecipientsMax } from "../../domain/limi
 import type { MailFields } from "../../domain/mail/mail.ts";
 import { mailBudgetSubject } from "../../domain/mail/mail_budget.ts";
 import {
+  deliveryAttemptsMax,
   webhookDisabledMailsPerDayMax,
   webhookFailingMaxMs,
   webhookFailuresMax,
@@ -19,6 +20,7 @@ import type { AttemptRow } from "./delivery_list.ts";
 export interface AttemptResult extends AttemptRow {
   /** Null if it was the last attempt. */
   readonly retryAt: number | null;
+  readonly isSlow: boolean;
 }
 
 /** A condition: this server's lease has not ended, and nothing else has changed the delivery since. */
@@ -28,22 +30,29 @@ const isHeld = ({ number, attempts, leasedUntil }: LeasedDelivery): Statement =>
 
 /** Notes an attempt in the log and, unless it was a test, in the health of the endpoint. */
 export function insertAttempt(delivery: LeasedDelivery, result: AttemptResult): Statement[] {
-  const { at, durationMs, code, responseStatus } = result;
+  const { at, durationMs, code, responseStatus, isSlow } = result;
   const holds = isHeld(delivery);
   const attempt = sql`INSERT INTO webhook_attempts (delivery, at, duration_ms, code, response_status)
     SELECT ${delivery.number}, ${at}, ${durationMs}, ${code}, ${responseStatus} WHERE ${holds}
     ON CONFLICT DO NOTHING`;
-  if (delivery.testOf !== null) return [attempt];
+  const oldest = sql`DELETE FROM webhook_attempts WHERE delivery = ${delivery.number} AND at <= (
+    SELECT at FROM webhook_attempts WHERE delivery = ${delivery.number} ORDER BY at DESC LIMIT 1 OFFSET ${
+    integer(deliveryAttemptsMax)
+  })`;
+  if (delivery.testOf !== null) return [attempt, oldest];
   const [succeeded, failed] = code === null ? [1, 0] : [0, 1];
   const health = code === null
     ? sql`failing_since = NULL, failures = 0, last_delivered_at = ${at}`
     : sql`failing_since = coalesce(failing_since, ${at}), failures = failures + 1`;
   return [
     attempt,
+    oldest,
     sql`INSERT INTO webhook_days (webhook, day, succeeded, failed)
       SELECT ${delivery.webhook}, ${dayOf(at)}, ${succeeded}, ${failed} WHERE ${holds}
       ON CONFLICT DO UPDATE SET succeeded = succeeded + excluded.succeeded, failed = failed + excluded.failed`,
-    sql`UPDATE webhooks SET ${health} WHERE number = ${delivery.webhook} AND ${holds}`,
+    sql`UPDATE webhooks SET ${health}, is_slow = ${
+      Number(isSlow)
+    } WHERE number = ${delivery.webhook} AND ${holds}`,
   ];
 }
 

@@ -3,14 +3,36 @@ import { sql, type Statement } from "../engine/database.ts";
 import { dayOf } from "./deliveries.ts";
 
 const rowsOfStepMax = 500;
+const attemptsOfStepMax = 5_000;
 
 const deleteDeliveries = (which: Statement): Statement[] => [
-  sql`DELETE FROM webhook_attempts WHERE delivery IN (SELECT number ${which})`,
-  sql`DELETE FROM webhook_deliveries WHERE number IN (SELECT number ${which})`,
+  sql`DELETE FROM webhook_attempts WHERE (delivery, at) IN (
+    SELECT delivery, at FROM webhook_attempts WHERE delivery IN (SELECT number ${which}) LIMIT ${attemptsOfStepMax})`,
+  sql`DELETE FROM webhook_deliveries WHERE number IN (SELECT number ${which})
+    AND NOT EXISTS (SELECT 1 FROM webhook_attempts a WHERE a.delivery = webhook_deliveries.number)`,
 ];
 
 /** The batch has deleted everything unless one of its statements changed this many rows. */
 export const upkeepRowsMax = rowsOfStepMax;
+
+/**
+ * Makes deliveries due that would wait longer than `waitMaxMs`, because the clock was set back, and erases old secrets that no longer
+ * sign.
+ */
+export function capWebhookTimes({ now, waitMaxMs }: { now: number; waitMaxMs: number }): Statement[] {
+  const latest = now + waitMaxMs;
+  const late = sql`is_slow IN (0, 1) AND turn_at > ${latest}`;
+  return [
+    sql`UPDATE webhook_deliveries SET due_at = ${now}, is_leased = 0 WHERE number IN (
+      SELECT d.number FROM (SELECT number FROM webhooks WHERE ${late} LIMIT ${rowsOfStepMax}) w
+        CROSS JOIN webhook_deliveries d ON d.webhook = w.number AND d.status = 'waiting' AND d.due_at > ${latest}
+      LIMIT ${rowsOfStepMax})`,
+    sql`UPDATE webhooks SET turn_at = ${now}
+      WHERE number IN (SELECT number FROM webhooks WHERE ${late} LIMIT ${rowsOfStepMax})`,
+    sql`UPDATE webhooks SET old_secret = NULL, old_secret_until = NULL WHERE number IN (
+      SELECT number FROM webhooks WHERE old_secret_until <= ${now} LIMIT ${rowsOfStepMax})`,
+  ];
+}
 
 /** Deletes events, deliveries and days from before a time, and rows of an endpoint that was deleted; at last, the endpoint. */
 export function deleteOldWebhookData(before: number): Statement[] {

@@ -3,6 +3,7 @@ import type { WebhookDisabledReason } from "../../domain/webhooks/webhook.ts";
 import { webhooksOfOperatorsMax, webhooksOfOrganizationMax } from "../../domain/webhooks/webhook_limits.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { holdDeliveries } from "./deliveries.ts";
 
 /** An endpoint as stored, without its secrets. */
 export interface WebhookRow {
@@ -96,10 +97,16 @@ export function updateWebhook(
     description = coalesce(${description}, description) WHERE ${isWebhook(organizationId, id)}`;
 }
 
-/** Enables a disabled endpoint as if it had never failed. What it missed stays held. */
+/** Enables a disabled endpoint as if it had never failed. What it missed stays held. Only requests in progress may have to be repeated. */
 export function enableWebhook(organizationId: WebhookOwnerId, id: string): Statement {
-  return sql`UPDATE webhooks AS w SET disabled_at = NULL, disabled_reason = NULL, failing_since = NULL, failures = 0
+  return sql`UPDATE webhooks AS w SET disabled_at = NULL, disabled_reason = NULL, failing_since = NULL, failures = 0,
+      turn_at = (SELECT min(due_at) FROM webhook_deliveries d WHERE d.webhook = w.number AND d.status = 'waiting')
     WHERE ${isWebhook(organizationId, id)} AND w.disabled_at IS NOT NULL`;
+}
+
+/** Holds everything that waits for a disabled endpoint and that the worker hasn't held yet. */
+export function holdMissed(organizationId: WebhookOwnerId, id: string, now: number): Statement {
+  return holdDeliveries(now, sql`AND ${isWebhook(organizationId, id)}`);
 }
 
 /** Disables an endpoint. The worker holds what waits for it. */

@@ -36,6 +36,8 @@ export const webhookRetryWaitsMs: readonly number[] = [
   24 * hourMs,
 ];
 export const webhookRetryAfterMaxMs = 24 * hourMs;
+/** The longest wait, if the clock isn't set back. */
+export const webhookWaitMaxMs = 1.1 * webhookRetryAfterMaxMs;
 /** For one attempt, from looking up the name to the status of the response. */
 export const webhookAttemptTimeoutMs = 15 * secondMs;
 /** For which no other server sends a delivery. Longer than an attempt takes. */
@@ -43,12 +45,17 @@ export const webhookLeaseMs = minuteMs;
 /** An endpoint is disabled after so many failures in a row over so much time. */
 export const webhookFailuresMax = 10;
 export const webhookFailingMaxMs = 5 * dayMs;
+/** An endpoint is slow if its last attempt failed or took longer. Slow endpoints have at most half of the requests of a server. */
+export const webhookSlowMs = 2 * secondMs;
 /** Requests at a time for one endpoint, and for all of a server. */
 export const webhookRequestsMax = 2;
 export const webhookRequestsOfServerMax = 64;
 /** Deliveries of one endpoint that wait; then the oldest fail. */
 export const webhookWaitingMax = 10_000;
 export const webhookReplayDeliveriesMax = 10_000;
+/** Of an organization, or of operators. */
+export const webhookReplaysPerMinuteMax = 20;
+export const webhookReplayedPerHourMax = 20_000;
 /** For which an old secret signs too, by default and at most. */
 export const webhookOldSecretMs = dayMs;
 export const webhookOldSecretMaxMs = 7 * dayMs;
@@ -60,6 +67,8 @@ export const webhookShutdownGraceMs = 3 * secondMs;
 export const webhookUnreadableWaitMs = 5 * minuteMs;
 /** Of one owner. */
 export const webhookTestsPerMinuteMax = 10;
+/** Tests of a server at a time, besides its other requests. */
+export const webhookTestsOfServerMax = 8;
 /** Emails to an organization, or to operators, because endpoints were disabled. */
 export const webhookDisabledMailsPerDayMax = 10;
 /** Deliveries that the metrics count; more are reported as this many. */
@@ -67,6 +76,6 @@ export const webhookDeliveriesCountedMax = 100_000;
 export const webhookReplayIdsMax = 100;
 /** Deliveries of a replay that are written at a time. */
 export const webhookReplayStepMax = 1_000;
-/** Of a delivery, the newest. */
-export const deliveryAttemptsShownMax = 100;
+/** Kept of a delivery, the newest. */
+export const deliveryAttemptsMax = 100;
 export const webhookHealthDays = 14;

@@ -8,7 +8,7 @@ import type { Webhook } from "../../domain/webhooks/webhook.ts";
 import { deliveryFaults, deliveryStatuses } from "../../domain/webhooks/delivery.ts";
 import { allEventTypes } from "../../domain/webhooks/event_types.ts";
 import {
-  deliveryAttemptsShownMax,
+  deliveryAttemptsMax,
   webhookReplayDeliveriesMax,
   webhookReplayIdsMax,
   webhookWaitingMax,
@@ -79,7 +79,7 @@ const detailsSchema = schema.extend({
       code: code.describe("Why it failed. Null if it succeeded."),
       responseStatus: z.int().nullable().describe("The HTTP status of the response."),
     }).openapi("WebhookAttempt"),
-  ).describe(`Newest first, at most ${deliveryAttemptsShownMax}. They include those before replays.`),
+  ).describe(`Newest first, at most ${deliveryAttemptsMax}. They include those before replays.`),
 }).openapi("WebhookDeliveryDetails", { description: "With its payload and attempts." });
 
 const querySchema = pageQuerySchema.extend({
@@ -153,7 +153,7 @@ export function deliveryRoutes(
     operationId: idOf("replayWebhookDeliveries"),
     summary: "Send deliveries again",
     description:
-      `Sends deliveries again from the first attempt on, each with the id of its event. Those that are waiting aren't changed. ` +
+      `Sends deliveries again from the first attempt on, each with the id of its event. Those that wait for a later attempt are sent now if you name them; those in progress aren't changed. ` +
       `Of a range, the oldest are sent, at most ${webhookReplayDeliveriesMax}, and no more than may wait for an endpoint: ` +
       `${webhookWaitingMax}, with those that are waiting already. If there are more, repeat the request later.`,
     params,
@@ -164,7 +164,7 @@ export function deliveryRoutes(
         schema: z.object({ replayed: z.int().describe("The number of deliveries that are sent again.") }),
       },
     },
-    errors: [...errors, "webhook_disabled"],
+    errors: [...errors, "rate_limited", "webhook_disabled"],
   }, async (_c, { params: { id }, body: { deliveryIds, ...range } }, owner) => {
     const input = deliveryIds === undefined ? range : { deliveryIds };
     return { replayed: await verbs.replayDeliveries(services, owner, id, input) };
@@ -181,7 +181,7 @@ export function deliveryRoutes(
     responses: {
       200: { description: "The delivery with its result.", schema: z.object({ delivery: detailsSchema }) },
     },
-    errors: ["rate_limited"],
+    errors: [...errors, "rate_limited", "unavailable"],
   }, async (_c, { params: { id: webhookId }, body: { type } }, owner) => {
     const id = await sendTestEvent(services, owner, { id: webhookId, type });
     return { delivery: await verbs.getDelivery(services, owner, { webhookId, id }) };

@@ -4,8 +4,8 @@ import {
   type DeliveryRow,
   findAttempts,
   findDeliveries,
+  findDeliveriesById,
   findDelivery,
-  findDeliveryNumbers,
   findReplayable,
   findWebhookDays,
   replayDeliveries as replay,
@@ -25,13 +25,14 @@ import { eventPayload } from "../../domain/webhooks/event.ts";
 import { allEventTypes, type EventType } from "../../domain/webhooks/event_types.ts";
 import { webhookName } from "../../domain/webhooks/webhook.ts";
 import {
-  deliveryAttemptsShownMax,
+  deliveryAttemptsMax,
   webhookHealthDays,
   webhookReplayStepMax,
 } from "../../domain/webhooks/webhook_limits.ts";
 import { rowOf } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
+import { requireAllowed } from "../sign_in/credentials.ts";
 import { actorOf } from "../sign_in/session_writes.ts";
 import { changingScope, ownerScope, type WebhookOwner } from "./webhook_owner.ts";
 import { getWebhook } from "./webhooks.ts";
@@ -51,7 +52,7 @@ export interface WebhookHealthDay {
   readonly failed: number;
 }
 
-/** Deliveries by id, or those of a range that failed or were held, or `all` that don't wait. */
+/** Deliveries by id, also those that wait, or those of a range that failed or were held, or `all` that don't wait. */
 export type ReplayInput = { readonly deliveryIds: readonly string[] } | ReplayRange;
 
 interface ReplayRange extends Pick<DeliveryFilter, "from" | "to"> {
@@ -88,7 +89,7 @@ export async function getDelivery(
   const webhook = referenceOf(owner, webhookId);
   const row = isId("dlv", id) ? await findDelivery(database, webhook, id) : undefined;
   if (row === undefined) throw notFoundError();
-  const attempts = await findAttempts(database, row.number, deliveryAttemptsShownMax);
+  const attempts = await findAttempts(database, row.number, deliveryAttemptsMax);
   const event = { ...row, id: row.eventId, at: row.eventAt };
   const payload = eventPayload(event, { isForOperators: webhook.organizationId === null });
   return {
@@ -116,11 +117,11 @@ export async function readWebhookHealth(
 const dayMs = 24 * 3_600_000;
 
 /**
- * Sends deliveries again, from the first attempt on, with the ids of their events. Those that wait or are being sent stay as they are.
+ * Sends deliveries again, from the first attempt on, with the ids of their events. Those that are being sent stay as they are.
  *
  * @returns Their number; of a range the oldest, as many as may wait for an endpoint. Many are written in steps: after an error, those of
  *   the steps before are sent, and the audit log says how many.
- * @throws {AppError} `forbidden`, `proof_required`, `not_found`, `validation_failed`, `webhook_disabled`.
+ * @throws {AppError} `forbidden`, `proof_required`, `not_found`, `validation_failed`, `rate_limited`, `webhook_disabled`.
  */
 export async function replayDeliveries(
   context: SessionContext,
@@ -131,26 +132,34 @@ export async function replayDeliveries(
   const { organizationId, by } = changingScope(context, owner);
   const webhook = await getWebhook(context, owner, webhookId);
   const reference = { organizationId, webhookId };
+  const limited = organizationId ?? "operators";
+  const { webhookReplays, webhookReplayed } = context.rateLimits;
+  requireAllowed(webhookReplays.take(limited));
   const { numbers, statuses } = await chosenDeliveries(context, reference, input);
+  requireAllowed(webhookReplayed.takeMany(limited, numbers.length));
   const audited = { by: actorOf(by), name: webhookName(webhook), now: context.clock() };
   let replayed = 0;
-  // At least one step, which finds out whether the endpoint is disabled.
-  for (let at = 0; at === 0 || at < numbers.length; at += webhookReplayStepMax) {
-    const step = { numbers: numbers.slice(at, at + webhookReplayStepMax), statuses };
-    const results = await context.writeAs(by, [
-      ...replay(reference, step, audited),
-      selectWebhook(organizationId, webhookId),
-    ]);
-    if (rowOf<WebhookRow>(results, -1).disabledAt !== null) throw webhookDisabledError();
-    replayed += results[0]?.changes ?? 0;
-    context.webhooks.wake();
+  try {
+    // At least one step, which finds out whether the endpoint is disabled.
+    for (let at = 0; at === 0 || at < numbers.length; at += webhookReplayStepMax) {
+      const step = { numbers: numbers.slice(at, at + webhookReplayStepMax), statuses };
+      const results = await context.writeAs(by, [
+        ...replay(reference, step, audited),
+        selectWebhook(organizationId, webhookId),
+      ]);
+      if (rowOf<WebhookRow>(results, -1).disabledAt !== null) throw webhookDisabledError();
+      replayed += results[0]?.changes ?? 0;
+      context.webhooks.wake();
+    }
+  } finally {
+    webhookReplayed.giveBack(limited, numbers.length - replayed);
   }
   return replayed;
 }
 
-/** @throws {AppError} `validation_failed`. */
+/** @throws {AppError} `validation_failed`, `rate_limited` for too many tests. */
 async function chosenDeliveries(
-  { database }: SessionContext,
+  { database, rateLimits }: SessionContext,
   webhook: WebhookReference,
   input: ReplayInput,
 ): Promise<{ numbers: readonly number[]; statuses: readonly DeliveryStatus[] }> {
@@ -158,13 +167,16 @@ async function chosenDeliveries(
     const range = replayRange(input);
     return { numbers: await findReplayable(database, webhook, range), statuses: range.statuses };
   }
-  const found = await findDeliveryNumbers(database, webhook, input.deliveryIds);
+  const found = await findDeliveriesById(database, webhook, input.deliveryIds);
   const message = "is not a delivery of this endpoint.";
-  const unknown = found.flatMap((number, at) =>
+  const unknown = found.flatMap(({ number }, at) =>
     number === null ? [{ path: `deliveryIds[${at}]`, message }] : []
   );
   if (unknown.length > 0) throw validationError(unknown);
-  return { numbers: found.filter((number) => number !== null), statuses: replayable };
+  const tests = found.filter(({ isTest }) => isTest === 1);
+  for (const _ of tests) requireAllowed(rateLimits.webhookTests.take(webhook.organizationId ?? "operators"));
+  const numbers = found.map(({ number }) => number).filter((number) => number !== null);
+  return { numbers, statuses: [...replayable, "waiting"] };
 }
 
 const replayable: readonly DeliveryStatus[] = ["delivered", "failed", "held"];

@@ -1,49 +1,65 @@
 // Tests of an endpoint: an example of an event, sent once and immediately.
-import { insertTestDelivery } from "../../db/webhooks/deliveries.ts";
+import { hasRoom, insertTestDelivery } from "../../db/webhooks/deliveries.ts";
 import { insertEvent } from "../../db/webhooks/events.ts";
 import { isWebhookOf } from "../../db/webhooks/webhooks.ts";
+import { insertTestEntry } from "../../db/webhooks/delivery_list.ts";
 import { sql } from "../../db/engine/database.ts";
-import { notFoundError } from "../../domain/errors.ts";
-import { isId, newId } from "../../domain/id.ts";
+import { unavailableError } from "../../domain/errors.ts";
+import { newId } from "../../domain/id.ts";
 import type { EventType } from "../../domain/webhooks/event_types.ts";
 import { exampleFacts } from "../../domain/webhooks/example_event.ts";
+import { webhookName } from "../../domain/webhooks/webhook.ts";
 import { webhookLeaseMs } from "../../domain/webhooks/webhook_limits.ts";
 import type { SessionContext } from "../context.ts";
 import { requireAllowed } from "../sign_in/credentials.ts";
-import { ownerScope, type WebhookOwner } from "./webhook_owner.ts";
+import { actorOf } from "../sign_in/session_writes.ts";
+import { changingScope, type WebhookOwner } from "./webhook_owner.ts";
+import { getWebhook } from "./webhooks.ts";
 
 /**
  * Sends an example of a type to an endpoint, also to a disabled one, and waits for the response. It is not retried, and a failure
  * doesn't count against the endpoint.
  *
  * @returns The id of the delivery.
- * @throws {AppError} `forbidden`, `not_found`, `rate_limited`.
+ * @throws {AppError} `forbidden`, `proof_required`, `not_found`, `rate_limited`, `unavailable`.
  */
 export async function sendTestEvent(
   context: SessionContext,
   owner: WebhookOwner,
   { id, type = "webhook.test" }: { id: string; type?: EventType | undefined },
 ): Promise<string> {
-  const { organizationId, by } = ownerScope(owner, "webhooks.manage");
-  if (!isId("whk", id)) throw notFoundError();
-  requireAllowed(context.rateLimits.webhookTests.take(organizationId ?? "operators"));
-  const now = context.clock();
-  const eventId = newId("evt");
-  const deliveryId = newId("dlv");
-  const endpoint = sql`FROM webhooks w WHERE w.id = ${id} AND ${isWebhookOf(organizationId)}`;
-  const event = insertEvent({
-    id: eventId,
-    type,
-    organization: sql`(SELECT w.organization ${endpoint})`,
-    at: now,
-    facts: exampleFacts(type, id),
-    webhook: sql`(SELECT w.number ${endpoint})`,
-  }, sql`EXISTS (SELECT 1 ${endpoint})`);
-  const [, inserted] = await context.writeAs(by, [
-    event,
-    insertTestDelivery({ id: deliveryId, eventId }, { now, leasedUntil: now + webhookLeaseMs }),
-  ]);
-  if (inserted?.changes !== 1) throw notFoundError();
-  await context.webhooks.sendTest(deliveryId);
-  return deliveryId;
+  const { organizationId, by } = changingScope(context, owner);
+  const webhook = await getWebhook(context, owner, id);
+  const { webhookTests, webhookTestsInProgress } = context.rateLimits;
+  requireAllowed(webhookTests.take(organizationId ?? "operators"));
+  if (!webhookTestsInProgress.take("all").isAllowed) throw busyError();
+  try {
+    const now = context.clock();
+    const eventId = newId("evt");
+    const deliveryId = newId("dlv");
+    const endpoint = sql`FROM webhooks w WHERE w.id = ${id} AND ${isWebhookOf(organizationId)}`;
+    const event = insertEvent({
+      id: eventId,
+      type,
+      organization: sql`(SELECT w.organization ${endpoint})`,
+      at: now,
+      facts: exampleFacts(type, id),
+      webhook: sql`(SELECT w.number ${endpoint})`,
+    }, sql`EXISTS (SELECT 1 ${endpoint} AND ${hasRoom(now)})`);
+    const [, inserted] = await context.writeAs(by, [
+      event,
+      insertTestDelivery({ id: deliveryId, eventId }, { now, leasedUntil: now + webhookLeaseMs }),
+      insertTestEntry({ organizationId, webhookId: id }, { type, name: webhookName(webhook) }, {
+        by: actorOf(by),
+        now,
+      }),
+    ]);
+    if (inserted?.changes !== 1) throw busyError();
+    await context.webhooks.sendTest(deliveryId);
+    return deliveryId;
+  } finally {
+    webhookTestsInProgress.giveBack("all");
+  }
 }
+
+const busyError = () => unavailableError("Too many requests to endpoints are in progress. Try again later.");

@@ -1,12 +1,16 @@
 // Deletes old events and deliveries, and what belonged to deleted endpoints, in the background.
-import { deleteOldWebhookData, upkeepRowsMax } from "../../db/webhooks/webhook_upkeep.ts";
-import { eventKeptMs } from "../../domain/webhooks/webhook_limits.ts";
+import { capWebhookTimes, deleteOldWebhookData, upkeepRowsMax } from "../../db/webhooks/webhook_upkeep.ts";
+import { eventKeptMs, webhookWaitMaxMs } from "../../domain/webhooks/webhook_limits.ts";
 import type { BaseContext } from "../base_context.ts";
 
-/** Deletes some events and data of webhooks that are no longer kept. @returns True if there may be more. */
+/** Deletes some events, secrets and data of webhooks that are no longer kept, and mends times that are too late. @returns True if there may be more. */
 export async function deleteOldEvents(
   { database, clock }: Pick<BaseContext, "database" | "clock">,
 ): Promise<boolean> {
-  const results = await database.write(deleteOldWebhookData(clock() - eventKeptMs));
+  const now = clock();
+  const results = await database.write([
+    ...capWebhookTimes({ now, waitMaxMs: webhookWaitMaxMs }),
+    ...deleteOldWebhookData(now - eventKeptMs),
+  ]);
   return results.some(({ changes }) => changes >= upkeepRowsMax) || results.at(-1)?.changes === 1;
 }

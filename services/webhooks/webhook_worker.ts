@@ -36,6 +36,7 @@ import {
   webhookPollIntervalMs,
   webhookRequestsOfServerMax,
   webhookShutdownGraceMs,
+  webhookSlowMs,
   webhookUnreadableWaitMs,
 } from "../../domain/webhooks/webhook_limits.ts";
 import type { BaseContext } from "../base_context.ts";
@@ -61,10 +62,15 @@ export interface WebhookWorkerOptions {
   readonly wakeMail?: () => void;
   /** For tests. From 0 to 1. */
   readonly random?: () => number;
+  /** For tests: after which an endpoint is slow. */
+  readonly slowMs?: number;
   /** For tests: limits of an attempt, and of requests in progress when the server stops. */
   readonly timeoutMs?: number;
   readonly graceMs?: number;
 }
+
+/** `slow`: to an endpoint that was slow or failing before. */
+type RequestKind = "slow" | "test" | "other";
 
 /** A result waits however many other batches do: there is at most one for each request in progress. */
 const bounded = { bypassesQueueLimit: true };
@@ -82,8 +88,8 @@ export class WebhookWorker implements WebhookAccess {
   >;
   /** Endpoints that were disabled since the start, by reason. */
   readonly disabled = { failing: 0, gone: 0 };
-  /** Requests in progress, with true for an endpoint that was failing before. */
-  readonly #sending = new Map<Promise<void>, boolean>();
+  /** Requests in progress. */
+  readonly #sending = new Map<Promise<void>, RequestKind>();
   readonly #stopped = new AbortController();
   #woken = new AbortController();
   #isStopping = false;
@@ -145,7 +151,7 @@ export class WebhookWorker implements WebhookAccess {
 
   async sendTest(deliveryId: string): Promise<void> {
     const delivery = await findLeasedTest(this.#base.database, deliveryId);
-    if (delivery !== undefined) await this.#start(delivery);
+    if (delivery !== undefined) await this.#start(delivery, "test");
   }
 
   /** Writes the deliveries of new events and starts to send those that are due, as many as there is room for. */
@@ -158,15 +164,15 @@ export class WebhookWorker implements WebhookAccess {
       if (due.hasEvents) await database.write(fanOutEvents(now));
       const failed = due.isOverflowing ? await this.#failOverflow(now) : 0;
       const [held] = due.isToHold ? await database.write([holdDeliveries(now)]) : [];
-      const { slots, failingSlots } = this.#room();
-      const turns = [slots > 0 ? due.turnAt : null, failingSlots > 0 ? due.failingTurnAt : null]
+      const { slots, slowSlots } = this.#room();
+      const turns = [slots > 0 ? due.turnAt : null, slowSlots > 0 ? due.slowTurnAt : null]
         .filter((turnAt) => turnAt !== null);
       const nextDueAt = turns.length === 0 ? null : Math.min(...turns);
       const isTurn = nextDueAt !== null && nextDueAt <= now;
       const isMore = due.hasEvents || failed + (held?.changes ?? 0) > 0;
       if (this.#isStopping || !(isTurn || isMore)) return { started, nextDueAt };
       if (!isTurn) continue;
-      const claim = { now, leasedUntil: now + webhookLeaseMs, slots, failingSlots };
+      const claim = { now, leasedUntil: now + webhookLeaseMs, slots, slowSlots };
       const [claimed] = await database.write(claimDeliveries(claim));
       const numbers = (claimed?.rows ?? []).map(({ number }) => Number(number));
       const deliveries = numbers.length === 0 ? [] : await findClaimed(database, numbers);
@@ -175,13 +181,14 @@ export class WebhookWorker implements WebhookAccess {
     }
   }
 
-  /** Failing endpoints have at most half of the places. */
-  #room(): { slots: number; failingSlots: number } {
-    const failing = [...this.#sending.values()].filter((isFailing) => isFailing).length;
-    const slots = Math.max(0, webhookRequestsOfServerMax - this.#sending.size);
+  /** Slow endpoints have at most half of the places. Tests have places of their own. */
+  #room(): { slots: number; slowSlots: number } {
+    const countOf = (kind: RequestKind) => [...this.#sending.values()].filter((one) => one === kind).length;
+    const slow = countOf("slow");
+    const slots = Math.max(0, webhookRequestsOfServerMax - slow - countOf("other"));
     return {
       slots,
-      failingSlots: Math.max(0, Math.min(slots, webhookRequestsOfServerMax / 2 - failing)),
+      slowSlots: Math.max(0, Math.min(slots, webhookRequestsOfServerMax / 2 - slow)),
     };
   }
 
@@ -192,14 +199,17 @@ export class WebhookWorker implements WebhookAccess {
     return changes;
   }
 
-  #start(delivery: LeasedDelivery): Promise<void> {
+  #start(
+    delivery: LeasedDelivery,
+    kind: RequestKind = delivery.isSlow === 1 ? "slow" : "other",
+  ): Promise<void> {
     const sending = this.#send(delivery)
       .catch((error) => this.#options.log.warn("the result of a webhook delivery was not written", { error }))
       .finally(() => {
         this.#sending.delete(sending);
         this.wake();
       });
-    this.#sending.set(sending, delivery.failingSince !== null);
+    this.#sending.set(sending, kind);
     return sending;
   }
 
@@ -266,6 +276,7 @@ export class WebhookWorker implements WebhookAccess {
       code,
       responseStatus,
       retryAt: waitMs === null ? null : now + waitMs,
+      isSlow: code !== null || durationMs > (this.#options.slowMs ?? webhookSlowMs),
     };
     const reason = responseStatus === 410 ? "gone" : "failing";
     const mayDisable = code !== null && delivery.testOf === null &&

@@ -3,6 +3,7 @@ import {
   disableWebhook,
   enableWebhook,
   findWebhooks,
+  holdMissed,
   insertWebhook,
   markWebhookDeleted,
   rotateSecret,
@@ -140,6 +141,7 @@ export async function changeWebhook(
   ].filter((change) => change !== null);
   if (changes.length === 0) return before;
   const results = await context.writeAs(by, [
+    ...(isSwitched && enabled ? [holdMissed(organizationId, id, now)] : []),
     ...changesBatch(by, changes, now),
     selectWebhook(organizationId, id),
   ]);

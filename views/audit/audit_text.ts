@@ -91,6 +91,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "webhook.enabled": "Enabled the webhook {target}",
   "webhook.disabled": "Disabled the webhook {target}[: {reason}]",
   "webhook.secret_rotated": "Rotated the secret of the webhook {target}",
+  "webhook.tested": "Sent a test ({event}) to the webhook {target}",
   "webhook.replayed": "Replayed {deliveries} deliveries of the webhook {target}",
   "webhook.deleted": "Deleted the webhook {target}",
   "alert.created": "Added the alert {target}[ for the key {apiKey}]",

@@ -16,7 +16,7 @@ CREATE INDEX events_organization ON events (organization, webhook, type, at);
 CREATE INDEX events_type ON events (type, at) WHERE webhook IS NULL;
 
 -- An endpoint of an organization; of operators if `organization` is 0. It gets events after `since_seq`. `turn_at` is when its next delivery may be due,
--- or later if all of its requests are in progress. `waiting`: its deliveries with this status.
+-- or later if all of its requests are in progress. `is_slow`: its last attempt failed or took long. `waiting`: its deliveries with this status.
 CREATE TABLE webhooks (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -33,6 +33,7 @@ CREATE TABLE webhooks (
   failures INTEGER NOT NULL DEFAULT 0,
   last_delivered_at INTEGER,
   turn_at INTEGER,
+  is_slow INTEGER NOT NULL DEFAULT 0,
   waiting INTEGER NOT NULL DEFAULT 0,
   since_seq INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
@@ -43,13 +44,13 @@ CREATE TABLE webhooks (
 
 CREATE INDEX webhooks_organization ON webhooks (organization, number) WHERE deleted_at IS NULL;
 
-CREATE INDEX webhooks_turn ON webhooks (turn_at) WHERE turn_at IS NOT NULL AND failing_since IS NULL;
-
-CREATE INDEX webhooks_failing_turn ON webhooks (turn_at) WHERE turn_at IS NOT NULL AND failing_since IS NOT NULL;
+CREATE INDEX webhooks_turn ON webhooks (is_slow, turn_at) WHERE turn_at IS NOT NULL;
 
 CREATE INDEX webhooks_overflowing ON webhooks (number) WHERE waiting > 10000;
 
 CREATE INDEX webhooks_to_hold ON webhooks (number) WHERE waiting > 0 AND disabled_at IS NOT NULL;
+
+CREATE INDEX webhooks_old_secret ON webhooks (old_secret_until) WHERE old_secret_until IS NOT NULL;
 
 CREATE INDEX webhooks_deleted ON webhooks (number) WHERE deleted_at IS NOT NULL;
 

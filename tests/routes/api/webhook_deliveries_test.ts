@@ -2,6 +2,11 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { newId } from "../../../domain/id.ts";
+import {
+  webhookReplayedPerHourMax,
+  webhookReplaysPerMinuteMax,
+  webhookTestsPerMinuteMax,
+} from "../../../domain/webhooks/webhook_limits.ts";
 import { eventBody } from "../../../domain/webhooks/event.ts";
 import { atMost } from "../../../routes/schemas/messages.ts";
 import type { EventRow } from "../../../db/webhooks/events.ts";
@@ -148,7 +153,10 @@ onEveryDatabase(
     assert.deepEqual([audited?.target?.name, audited?.details], ["Billing", { deliveries: "2" }]);
     // Those that wait or are being sent are not sent twice.
     assert.deepEqual(await (await send("/replay", { from, status: "all" })).json(), { replayed: 1 });
-    assert.deepEqual(await (await send("/replay", { deliveryIds: ids })).json(), { replayed: 1 });
+    // One that waits for its next attempt is sent now if it is named.
+    assert.deepEqual(await (await send("/replay", { deliveryIds: ids })).json(), { replayed: 2 });
+    const [turn] = await test.opened.database.read(sql`SELECT turn_at AS at FROM webhooks`);
+    assert.equal(turn?.["at"], test.now());
     assert.deepEqual(await (await send("/replay", { deliveryIds: [ids[0], ids[0]] })).json(), {
       replayed: 0,
     });
@@ -157,11 +165,29 @@ onEveryDatabase(
 );
 
 testApp("replays no more than may wait for an endpoint, the oldest first", async (test) => {
-  const { send, list, webhookId } = await startScene(test, mixed);
+  const { send, list, webhookId, ids } = await startScene(test, mixed);
   await run(test, "UPDATE webhooks SET waiting = 9999 WHERE id = ?", webhookId);
   assert.deepEqual(await (await send("/replay", { from: "2026-01-01" })).json(), { replayed: 1 });
   assert.deepEqual(await (await send("/replay", { from: "2026-01-01" })).json(), { replayed: 0 });
   assert.equal((await list("?status=held")).deliveries.length, 1);
+  // One that waits already needs no room.
+  assert.deepEqual(await (await send("/replay", { deliveryIds: ids.slice(2, 4) })).json(), { replayed: 1 });
+});
+
+testApp("limits replays of an organization, and those of tests as tests", async (test) => {
+  const { send, ids, organizationId } = await startScene(test, mixed);
+  await run(test, "UPDATE events SET webhook = 1 WHERE type = ?", "webhook.test");
+  const { webhookTests, webhookReplayed } = test.services.rateLimits;
+  for (let taken = 0; taken < webhookTestsPerMinuteMax; taken++) webhookTests.take(organizationId);
+  await assertError(await send("/replay", { deliveryIds: [ids[4]] }), 429, "rate_limited");
+  for (let replays = 1; replays < webhookReplaysPerMinuteMax; replays++) {
+    assert.equal((await send("/replay", { deliveryIds: [ids[1]] })).status, 202);
+  }
+  await assertError(await send("/replay", { deliveryIds: [ids[1]] }), 429, "rate_limited");
+  test.advance(60_000);
+  const { remaining } = webhookReplayed.takeMany(organizationId, webhookReplayedPerHourMax - 1);
+  assert.equal(remaining, 0);
+  await assertError(await send("/replay", { deliveryIds: [ids[2]] }), 429, "rate_limited");
 });
 
 testApp("rejects replays of a disabled endpoint, and invalid input, with the field", async (test) => {
