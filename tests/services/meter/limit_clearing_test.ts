@@ -1,6 +1,6 @@
 // Limits that were reached and have room again: after voids, and after limits were changed in any way.
 import assert from "node:assert/strict";
-import { sql } from "../../../db/engine/database.ts";
+import { sql, type Statement } from "../../../db/engine/database.ts";
 import { eventBody, type StoredEvent } from "../../../domain/webhooks/event.ts";
 import { LimitCounters } from "../../../services/meter/limit_counters.ts";
 import { recheckSomeLimits } from "../../../services/meter/limit_rechecks.ts";
@@ -153,6 +153,27 @@ onEveryDatabase("changed limits are cleared if they have room, exactly once", as
     );
     await run(test, "UPDATE plans SET name = id WHERE name = 'Other'");
   }
+});
+
+onEveryDatabase("a limit that is removed while upkeep deletes what others left is cleared", async (test) => {
+  const customer = await newCustomer(test);
+  const send = asOperator(test, (await newOperatorToken(test)).fullToken);
+  await setOverride([monthly(10)])(customer, send, test);
+  await setOverride([monthly(10), { ...monthly(5), metric: "other" }])(customer, send, test);
+  await record(test, customer.apiKey, 10);
+  await setOverride([monthly(10)])(customer, send, test);
+  await run(test, "DELETE FROM limit_rechecks");
+  const { database } = test.opened;
+  const readFirst: typeof database.readFirst = async <Row>(statement: Statement) => {
+    const row = await database.readFirst<Row>(statement);
+    await setOverride([])(customer, send, test);
+    return row;
+  };
+  await deleteCountersOfRemovedLimits({
+    database: { ...database, write: database.write.bind(database), readFirst },
+  });
+  await recheck(test);
+  assert.deepEqual(await limitEvents(test), [reached, cleared]);
 });
 
 onEveryDatabase("all organizations of a changed plan are checked, and all limits of one", async (test) => {
