@@ -126,10 +126,8 @@ export function markWebhookDeleted(organizationId: WebhookOwnerId, id: string, n
   return sql`UPDATE webhooks AS w SET ${deletion(now)} WHERE ${isWebhook(organizationId, id)}`;
 }
 
-/** Marks the endpoints of an organization as deleted after its audited deletion. */
-export function markWebhooksDeleted(organizationId: string, { now, audited }: Audited): Statement {
+/** Marks the endpoints of organizations as deleted after an audited change. @param ids Selects the organizations. */
+export function markWebhooksDeleted(ids: Statement, { now, audited }: Audited): Statement {
   return sql`UPDATE webhooks SET ${deletion(now)} WHERE deleted_at IS NULL
-    AND organization = (SELECT number FROM organizations WHERE id = ${organizationId}) AND ${
-    ifAudited(audited)
-  }`;
+    AND organization IN (SELECT number FROM organizations WHERE id IN (${ids})) AND ${ifAudited(audited)}`;
 }
