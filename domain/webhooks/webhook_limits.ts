@@ -7,6 +7,8 @@ const dayMs = 24 * hourMs;
 export const webhooksOfOrganizationMax = 10;
 export const webhooksOfOperatorsMax = 20;
 export const alertsOfOrganizationMax = 20;
+/** Emails about alerts to each owner and admin: as many as all alerts cause on a day by default. */
+export const alertMailsPerDayMax = 40;
 /** Names of event types that an endpoint lists. */
 export const webhookEventNamesMax = 32;
 export const webhookUrlCharactersMax = 2000;
