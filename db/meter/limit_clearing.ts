@@ -77,6 +77,13 @@ export function findLimitRecheck(database: DatabaseReader): Promise<LimitRecheck
     FROM limit_rechecks ORDER BY number LIMIT 1`);
 }
 
+/** Moves one that failed to the end, so that others are done. */
+export const postponeRecheck = ({ number }: LimitRecheck): Statement[] => [
+  sql`INSERT OR REPLACE INTO limit_rechecks (organization, plan, next_organization, next_limit)
+    SELECT organization, plan, next_organization, next_limit FROM limit_rechecks WHERE number = ${number}`,
+  sql`DELETE FROM limit_rechecks WHERE number = ${number}`,
+];
+
 /** A limit that was noted in its current window. */
 export type NotedCell = readonly [usageLimit: number, organization: number, windowNumber: number];
 

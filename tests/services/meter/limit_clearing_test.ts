@@ -210,21 +210,30 @@ onEveryDatabase("all organizations of a changed plan are checked, and all limits
   assert.deepEqual(counts.map((row) => ({ ...row })), [{ count: 151, limits: 151 }, { count: 1, limits: 1 }]);
 });
 
-onEveryDatabase("a check that fails is done again, and one of a deleted organization ends", async (test) => {
-  const customer = await newCustomer(test);
-  const send = asOperator(test, (await newOperatorToken(test)).fullToken);
-  await setOverride([monthly(10)])(customer, send, test);
-  await recheck(test);
-  await record(test, customer.apiKey, 10);
-  await setOverride([monthly(11)])(customer, send, test);
-  const failing = { complete: () => Promise.reject(new Error("Full.")) };
-  await assert.rejects(recheckSomeLimits(test.services, failing), /Full/);
-  assert.deepEqual((await limitEvents(test)).slice(1), []);
-  await recheck(test);
-  assert.deepEqual((await limitEvents(test)).slice(1), [cleared]);
-  await record(test, customer.apiKey, 1);
-  await setOverride([])(customer, send, test);
-  await run(test, "UPDATE organizations SET deleted_at = 1 WHERE id = ?", customer.organizationId);
-  await recheck(test);
-  assert.deepEqual((await limitEvents(test)).slice(2), [reached]);
-});
+onEveryDatabase(
+  "a check that fails is done again after others, and one of a deleted organization ends",
+  async (test) => {
+    const customer = await newCustomer(test);
+    const send = asOperator(test, (await newOperatorToken(test)).fullToken);
+    await setOverride([monthly(10)])(customer, send, test);
+    await recheck(test);
+    await record(test, customer.apiKey, 10);
+    await setOverride([monthly(11)])(customer, send, test);
+    const insert = "INSERT INTO limit_rechecks (organization) SELECT number FROM organizations WHERE id = ?";
+    await run(test, insert, (await newCustomer(test)).organizationId);
+    const failing = { complete: () => Promise.reject(new Error("Full.")) };
+    await assert.rejects(recheckSomeLimits(test.services, failing), /Full/);
+    assert.deepEqual((await limitEvents(test)).slice(1), []);
+    assert.equal(await recheckSomeLimits(test.services, failing), true);
+    await setOverride([monthly(12)])(customer, send, test);
+    await setOverride([monthly(11)])(customer, send, test);
+    assert.equal((await test.opened.database.read(sql`SELECT 1 FROM limit_rechecks`)).length, 1);
+    await recheck(test);
+    assert.deepEqual((await limitEvents(test)).slice(1), [cleared]);
+    await record(test, customer.apiKey, 1);
+    await setOverride([])(customer, send, test);
+    await run(test, "UPDATE organizations SET deleted_at = 1 WHERE id = ?", customer.organizationId);
+    await recheck(test);
+    assert.deepEqual((await limitEvents(test)).slice(2), [reached]);
+  },
+);
