@@ -37,12 +37,13 @@ export async function listEvents(
   const isForOperators = isForAll || seesOperators(scope);
   requireIdCursor(cursor, "evt");
   if (to <= from) throw validationError([{ path: "to", message: "must be after “from”." }]);
-  const last = cursor === undefined ? undefined : await findEvent(database, cursor);
+  const organizationId = isForAll ? null : scope.organizationId;
+  const last = cursor === undefined ? undefined : await findEvent(database, { organizationId, id: cursor });
   // Events are deleted oldest first, so that nothing follows one that is gone.
   if (cursor !== undefined && last === undefined) return { events: [], nextCursor: null };
   const { rows, nextCursor } = await readPage<EventRow>((limit) =>
     findEvents(database, {
-      organizationId: isForAll ? null : scope.organizationId,
+      organizationId,
       // Those that only operators get belong to no organization.
       types: type === undefined ? allTypes : [type],
       from,

@@ -200,6 +200,8 @@ testApp(
     assert.deepEqual(pages, [["c", "b", "a"]]);
     const second = await list(`limit=2&cursor=${events[1].id}`);
     assert.deepEqual(names(second.events), ["a", undefined]);
+    const { events: [othersEvent] } = await list("", undefined, { cookie: bob.cookie });
+    assert.deepEqual(await list(`cursor=${othersEvent.id}`), { events: [], nextCursor: null });
     const range = `from=${events[1].timestamp}&to=${events[0].timestamp}`;
     assert.deepEqual(names((await list(range)).events), ["b"]);
 
