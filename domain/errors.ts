@@ -1,6 +1,7 @@
 // The closed set of errors that callers can see. Any other error is a bug: logged with its cause and reported as `internal`.
 import type { LimitStanding } from "./meter/usage_limit.ts";
 import { countOf } from "./number_text.ts";
+import { webhooksOfOperatorsMax, webhooksOfOrganizationMax } from "./webhooks/webhook_limits.ts";
 
 /** Every error code with its HTTP status. A code that is missing here doesn't compile. */
 export const errorStatuses = {
@@ -217,12 +218,12 @@ export function limitExceededError(limits: readonly LimitStanding[], now: number
   );
 }
 
-/** @param max The endpoints that an organization, or operators, may have. */
-export function webhookLimitError(max: number): AppError {
-  return new AppError(
-    "webhook_limit_reached",
-    `There are already ${max} webhook endpoints. Delete one first.`,
-  );
+/** @param organizationId Null for operators. */
+export function webhookLimitError(organizationId: string | null): AppError {
+  const owner = organizationId === null
+    ? `There can be at most ${webhooksOfOperatorsMax}`
+    : `An organization can have at most ${webhooksOfOrganizationMax}`;
+  return new AppError("webhook_limit_reached", `${owner} webhook endpoints. Delete one first.`);
 }
 
 export function webhookDisabledError(): AppError {

@@ -84,7 +84,7 @@ export class RateLimiter {
   }
 }
 
-const limitersMax = 25;
+const limitersMax = 26;
 /** A limiter's windows are in buckets, by the hash of their names. */
 const bucketsPerLimiter = 1_024;
 const windowsPerBucket = 20;
@@ -112,7 +112,7 @@ export class RateLimitMemory {
 
   /** @param buffer The `buffer` of another thread's memory; new by default. */
   constructor(buffer?: SharedArrayBuffer) {
-    // 12 MB of addresses. The system provides a page of memory when a window on it is first used.
+    // 13 MB of addresses. The system provides a page of memory when a window on it is first used.
     this.buffer = buffer ?? new SharedArrayBuffer(limitersMax * limiterNumbers * 8);
   }
 

@@ -19,7 +19,7 @@ import {
   unlistedOriginsLoggedMax,
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
-import { webhookTestsPerMinuteMax } from "../domain/webhooks/webhook_limits.ts";
+import { webhookNamesPerMinuteMax, webhookTestsPerMinuteMax } from "../domain/webhooks/webhook_limits.ts";
 import { AddressLimiter } from "./address_limiter.ts";
 import type { BaseContext } from "./base_context.ts";
 import { RateLimiter, type RateLimitMemory } from "./rate_limiter.ts";
@@ -82,6 +82,8 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     sessionWrites: limit(sessionWritesWaitingMax, hourMs),
     /** Tests of webhooks. By organization. */
     webhookTests: limit(webhookTestsPerMinuteMax, minuteMs),
+    /** Names of hosts in URLs of webhooks. By organization. */
+    webhookNames: limit(webhookNamesPerMinuteMax, minuteMs),
     /** Warnings that the log contains once. By what they are about. */
     warnings: limit(1, Infinity),
     /** Warnings about different origins. */

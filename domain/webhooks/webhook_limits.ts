@@ -62,6 +62,8 @@ export const webhookShutdownGraceMs = 3 * secondMs;
 export const webhookUnreadableWaitMs = 5 * minuteMs;
 /** Of one owner. */
 export const webhookTestsPerMinuteMax = 10;
+/** Names of hosts that are looked up for one owner when endpoints are added or changed. */
+export const webhookNamesPerMinuteMax = 20;
 /** Emails to an organization, or to operators, because endpoints were disabled. */
 export const webhookDisabledMailsPerDayMax = 10;
 /** Deliveries that the metrics count; more are reported as this many. */

@@ -127,7 +127,7 @@ function mountRoutes(
     query: z.strictObject(filters),
     body: createSchema,
     responses: { 201: withSecret },
-    errors: [...errors, "webhook_limit_reached", "webhook_address_blocked"],
+    errors: [...errors, "webhook_limit_reached", "webhook_address_blocked", "rate_limited"],
   }, (_c, { body }, owner) => verbs.createWebhook(services, owner, body));
   routes.get(
     { operationId: idOf("getWebhook"), summary: "Get a webhook endpoint" },
@@ -138,7 +138,7 @@ function mountRoutes(
     summary: "Change, enable or disable a webhook endpoint",
     description: "What is left out stays as it is. Enabling an endpoint sends nothing by itself.",
     body: changeSchema,
-    errors: [...errors, "webhook_address_blocked"],
+    errors: [...errors, "webhook_address_blocked", "rate_limited"],
   }, ({ params: { id }, body }, owner) => verbs.changeWebhook(services, owner, { id, ...body }));
   route(
     {

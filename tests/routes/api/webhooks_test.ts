@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { sql } from "../../../db/engine/database.ts";
 import { recentAuthenticationMs } from "../../../domain/limits.ts";
 import {
+  webhookNamesPerMinuteMax,
   webhooksOfOperatorsMax,
   webhooksOfOrganizationMax,
 } from "../../../domain/webhooks/webhook_limits.ts";
@@ -224,9 +225,18 @@ testApp(
       const codes = responses.map(({ status, body }) => body.error?.code ?? status);
       assert.deepEqual(codes.filter((code) => code === 201).length, max);
       assert.equal(codes.filter((code) => code === "webhook_limit_reached").length, 3);
+      const { error } = (await create()).body;
+      assert.match(error.message, new RegExp(`at most ${max} webhook endpoints\\. Delete one first\\.$`));
     }
+    const named = { url: "https://localhost/", events: ["*"] };
+    assert.equal((await send("POST ", named)).body.error.code, "webhook_limit_reached");
     const [first] = (await send("GET ?limit=1")).body.webhooks;
     assert.equal((await send(`DELETE /${first.id}`)).status, 204);
+    for (let names = 0; names <= webhookNamesPerMinuteMax; names++) {
+      const { error } = (await send("POST ", named)).body;
+      const isLast = names === webhookNamesPerMinuteMax;
+      assert.equal(error.code, isLast ? "rate_limited" : "webhook_address_blocked");
+    }
     assert.equal((await send("POST ", json)).status, 201);
   },
 );
