@@ -26,7 +26,17 @@ export const eventTypes = {
 export type EventType = keyof typeof eventTypes;
 
 /** Types that only operators receive. */
-export const operatorEventTypes: ReadonlySet<EventType> = new Set<EventType>(["statement.closed"]);
+export const operatorEventTypes: ReadonlySet<EventType> = new Set<EventType>([
+  "organization.created",
+  "organization.deleted",
+  "statement.closed",
+]);
+
+/** Returns the types that customers receive, or operators. */
+export function eventTypesFor({ isForOperators }: { isForOperators: boolean }): readonly EventType[] {
+  const types = Object.keys(eventTypes) as EventType[];
+  return types.filter((type) => isForOperators || !operatorEventTypes.has(type));
+}
 
 export function isEventType(text: string): text is EventType {
   return Object.hasOwn(eventTypes, text);

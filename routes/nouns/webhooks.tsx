@@ -92,12 +92,14 @@ export function webhookRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     path: "/api/portal/webhooks",
     idOf: (name) => name,
     errors: ["proof_required"],
+    isForOperators: false,
   });
   const operators = operatorRoutes(app, parts, { read: "webhooks:read", write: "webhooks:write" });
   mountRoutes(parts, withAccess(operators, ownerForOperator(services)), {
     path: "/api/operator/webhooks",
     idOf: (name) => `operator${name.charAt(0).toUpperCase()}${name.slice(1)}`,
     errors: [],
+    isForOperators: true,
     filters: ofOrganization,
   });
 }
@@ -105,10 +107,11 @@ export function webhookRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 function mountRoutes(
   { services }: AppParts,
   route: MountRoute<WebhookOwner>,
-  { path, idOf, errors, filters = {} }: {
+  { path, idOf, errors, isForOperators, filters = {} }: {
     path: `/api/${string}`;
     idOf: (name: string) => string;
     errors: readonly ErrorCode[];
+    isForOperators: boolean;
     filters?: Partial<typeof ofOrganization>;
   },
 ): void {
@@ -161,7 +164,7 @@ function mountRoutes(
     description: "Nothing is sent to it anymore. Its deliveries are deleted.",
     errors,
   }, ({ params: { id } }, owner) => verbs.deleteWebhook(services, owner, id));
-  deliveryRoutes(services, route, { path, idOf, errors });
+  deliveryRoutes(services, route, { path, idOf, errors, isForOperators });
 }
 
 export function webhookPages(app: App, parts: PortalParts): void {

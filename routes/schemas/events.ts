@@ -2,12 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import { limitModes, limitPeriods } from "../../domain/meter/usage_limit.ts";
 import { exampleEvent } from "../../domain/webhooks/example_event.ts";
-import {
-  type EventType,
-  eventTypes,
-  isEventType,
-  operatorEventTypes,
-} from "../../domain/webhooks/event_types.ts";
+import { type EventType, eventTypes, eventTypesFor, isEventType } from "../../domain/webhooks/event_types.ts";
 import { eventKeptMs } from "../../domain/webhooks/webhook_limits.ts";
 import {
   idOut,
@@ -164,7 +159,7 @@ const typeSchema = (types: readonly string[]) =>
 export const eventQuerySchema = pageQuerySchema.extend({
   from: rangeEnd("The start of the range, inclusive. Defaults to the oldest event."),
   to: rangeEnd("The end of the range, exclusive. Defaults to now."),
-  type: typeSchema(names.filter((name) => !operatorEventTypes.has(name))),
+  type: typeSchema(eventTypesFor({ isForOperators: false })),
 });
 
 export const operatorEventQuerySchema = eventQuerySchema.extend({

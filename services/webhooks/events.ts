@@ -3,7 +3,7 @@ import { type EventRow, findEvent, findEvents } from "../../db/webhooks/events.t
 import type { OperatorActor } from "../../domain/actor.ts";
 import { validationError } from "../../domain/errors.ts";
 import { type EventPayload, eventPayload } from "../../domain/webhooks/event.ts";
-import { type EventType, eventTypes } from "../../domain/webhooks/event_types.ts";
+import { type EventType, eventTypesFor } from "../../domain/webhooks/event_types.ts";
 import { type Access, requirePermission, seesOperators } from "../access.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
@@ -19,8 +19,6 @@ interface EventFilter extends PageInput {
 export interface Event extends EventPayload {
   readonly id: string;
 }
-
-const allTypes = Object.keys(eventTypes) as EventType[];
 
 /**
  * Lists events as endpoints get them, newest first: an organization's, or all for an operator.
@@ -44,8 +42,7 @@ export async function listEvents(
   const { rows, nextCursor } = await readPage<EventRow>((limit) =>
     findEvents(database, {
       organizationId,
-      // Those that only operators get belong to no organization.
-      types: type === undefined ? allTypes : [type],
+      types: type === undefined ? eventTypesFor({ isForOperators }) : [type],
       from,
       before: last !== undefined && last.at < to ? last : { at: to, seq: 0 },
       limit,

@@ -3,21 +3,21 @@ import { insertTestDelivery } from "../../db/webhooks/deliveries.ts";
 import { insertEvent } from "../../db/webhooks/events.ts";
 import { isWebhookOf } from "../../db/webhooks/webhooks.ts";
 import { sql } from "../../db/engine/database.ts";
-import { notFoundError } from "../../domain/errors.ts";
+import { notFoundError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
-import type { EventType } from "../../domain/webhooks/event_types.ts";
+import { type EventType, operatorEventTypes } from "../../domain/webhooks/event_types.ts";
 import { exampleFacts } from "../../domain/webhooks/example_event.ts";
 import { webhookLeaseMs } from "../../domain/webhooks/webhook_limits.ts";
 import type { SessionContext } from "../context.ts";
 import { requireAllowed } from "../sign_in/credentials.ts";
-import { ownerScope, type WebhookOwner } from "./webhook_owner.ts";
+import { onlyForOperators, ownerScope, type WebhookOwner } from "./webhook_owner.ts";
 
 /**
  * Sends an example of a type to an endpoint, also to a disabled one, and waits for the response. It is not retried, and a failure
  * doesn't count against the endpoint.
  *
  * @returns The id of the delivery.
- * @throws {AppError} `forbidden`, `not_found`, `rate_limited`.
+ * @throws {AppError} `forbidden`, `not_found`, `rate_limited`; `validation_failed` for a type that the owner doesn't receive.
  */
 export async function sendTestEvent(
   context: SessionContext,
@@ -26,6 +26,9 @@ export async function sendTestEvent(
 ): Promise<string> {
   const { organizationId, by } = ownerScope(owner, "webhooks.manage");
   if (!isId("whk", id)) throw notFoundError();
+  if (organizationId !== null && operatorEventTypes.has(type)) {
+    throw validationError([{ path: "type", message: onlyForOperators }]);
+  }
   requireAllowed(context.rateLimits.webhookTests.take(organizationId ?? "operators"));
   const now = context.clock();
   const eventId = newId("evt");

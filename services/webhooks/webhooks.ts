@@ -24,7 +24,13 @@ import type { SessionContext } from "../context.ts";
 import { hostOf } from "../outgoing/address_guard.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { requireAllowed } from "../sign_in/credentials.ts";
-import { changingScope, type OwnerScope, ownerScope, type WebhookOwner } from "./webhook_owner.ts";
+import {
+  changingScope,
+  onlyForOperators,
+  type OwnerScope,
+  ownerScope,
+  type WebhookOwner,
+} from "./webhook_owner.ts";
 
 export interface WebhookInput {
   readonly url: string;
@@ -230,9 +236,8 @@ function requireReceivable(
   events: readonly string[],
 ): void {
   if (organizationId === null) return;
-  const message = "is an event that only operators receive.";
   const details = events.flatMap((name, index) =>
-    isOperatorsEventName(name) ? [{ path: `events[${index}]`, message }] : []
+    isOperatorsEventName(name) ? [{ path: `events[${index}]`, message: onlyForOperators }] : []
   );
   if (details.length > 0) throw validationError(details);
 }

@@ -11,6 +11,7 @@ import { onEveryDatabase } from "../../support/meter/usage.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { verifiedPerson } from "../../support/people/people.ts";
 import { run } from "../../support/people/scene.ts";
+import { onlyForOperators } from "../../../services/webhooks/webhook_owner.ts";
 import { addDeliveries, attemptsAt, type NewDelivery } from "../../support/webhooks/deliveries.ts";
 
 const hourMs = 3_600_000;
@@ -183,6 +184,8 @@ testApp("rejects replays of a disabled endpoint, and invalid input, with the fie
       ["/replay", { from: "2026-11-20", status: "delivered" }, "status", null],
       ["/replay", { from: "yesterday" }, "from", null],
       ["/test", { type: "limit.*" }, "type", null],
+      ["/test", { type: "organization.created" }, "type", null],
+      ["/deliveries?type=statement.closed", undefined, "type", null],
       ["/deliveries?status=lost", undefined, "status", null],
       ["/deliveries?type=limit", undefined, "type", null],
       ["/deliveries?cursor=1", undefined, "cursor", "must be the “nextCursor” of a previous page."],
@@ -213,4 +216,7 @@ testApp("another organization's deliveries don't exist, and operators reach thos
   assert.equal(deliveries[0].id, ids.at(-1));
   const replay = await test.send(`${path}/replay`, { apiKey, json: { deliveryIds: [ids[1]] } });
   assert.deepEqual(await replay.json(), { replayed: 1 });
+  const example = await test.send(`${path}/test`, { apiKey, json: { type: "statement.closed" } });
+  const { error } = await assertError(example, 422, "validation_failed");
+  assert.equal(error.details?.[0]?.message, onlyForOperators);
 });

@@ -171,6 +171,7 @@ const badInput: readonly (readonly [json: object, field: string])[] = [
   [{ url, events: ["constructor"] }, "events[0]"],
   [{ url, events: ["limit.*", "statement.closed"] }, "events[1]"],
   [{ url, events: ["statement.*"] }, "events[0]"],
+  [{ url, events: ["organization.deleted"] }, "events[0]"],
   [{ url, events: ["*"], description: "x".repeat(201) }, "description"],
   [{ url, events: ["*"], description: "\u202egnilliB" }, "description"],
   [{ url, events: ["*"], secret: "whsec_mine" }, "secret"],
