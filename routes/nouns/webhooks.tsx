@@ -59,7 +59,10 @@ const withSecret = {
   schema: z.object({ webhook: schema, secret }).openapi("CreatedWebhook"),
 };
 
-const eventName = z.string().refine(isEventName, "must be a type such as limit.reached, limit.*, or *.");
+const eventName = z.string().refine(isEventName, {
+  error: ({ input }) =>
+    `must be a type such as limit.reached, limit.*, or *, not “${String(input).slice(0, 50)}”.`,
+});
 const createSchema = z.strictObject({
   url: z.string().openapi({
     maxLength: limits.webhookUrlCharactersMax,

@@ -14,6 +14,7 @@ import {
   stringSchema,
   timeOut,
 } from "./common.ts";
+import { oneOf } from "./messages.ts";
 import { organizationFilter } from "./operator_organizations.ts";
 
 const names = Object.keys(eventTypes) as [EventType, ...EventType[]];
@@ -153,7 +154,7 @@ const typeSchema = (types: readonly string[]) =>
   parsed(
     z.string(),
     (text) => isEventType(text) && types.includes(text) ? text : null,
-    () => `must be one of ${types.join(", ")}.`,
+    () => oneOf(types),
   ).optional().openapi({ type: "string", enum: [...types], description: "Only events of this type." });
 
 export const eventQuerySchema = pageQuerySchema.extend({

@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { newId } from "../../../domain/id.ts";
 import { eventBody } from "../../../domain/webhooks/event.ts";
-import { atMost } from "../../../routes/schemas/messages.ts";
+import { deliveryStatuses } from "../../../domain/webhooks/delivery.ts";
+import { eventTypesFor } from "../../../domain/webhooks/event_types.ts";
+import { atMost, oneOf } from "../../../routes/schemas/messages.ts";
 import type { EventRow } from "../../../db/webhooks/events.ts";
 import { assertError, type TestApp, testApp } from "../../support/app/app.ts";
 import { listAudit } from "../../support/app/audit.ts";
@@ -181,13 +183,13 @@ testApp("rejects replays of a disabled endpoint, and invalid input, with the fie
         "can't be combined with “deliveryIds”.",
       ],
       ["/replay", { from: "2026-11-20", to: "2026-11-19" }, "to", "must be after “from”."],
-      ["/replay", { from: "2026-11-20", status: "delivered" }, "status", null],
+      ["/replay", { from: "2026-11-20", status: "delivered" }, "status", oneOf(["failed", "held", "all"])],
       ["/replay", { from: "yesterday" }, "from", null],
-      ["/test", { type: "limit.*" }, "type", null],
+      ["/test", { type: "limit.*" }, "type", oneOf(eventTypesFor({ isForOperators: false }))],
       ["/test", { type: "organization.created" }, "type", null],
       ["/deliveries?type=statement.closed", undefined, "type", null],
-      ["/deliveries?status=lost", undefined, "status", null],
-      ["/deliveries?type=limit", undefined, "type", null],
+      ["/deliveries?status=lost", undefined, "status", oneOf(deliveryStatuses)],
+      ["/deliveries?type=limit", undefined, "type", oneOf(eventTypesFor({ isForOperators: false }))],
       ["/deliveries?cursor=1", undefined, "cursor", "must be the “nextCursor” of a previous page."],
       ["/deliveries?from=2026-11-20&to=2026-11-20", undefined, "to", "must be after “from”."],
     ] as const

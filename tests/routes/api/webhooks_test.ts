@@ -189,6 +189,8 @@ testApp("rejects each invalid field by name, and addresses that aren't public", 
   for (const json of [{ enabled: "yes" }, { url: null }, { events: ["nothing"] }, { status: "enabled" }]) {
     assert.equal((await send(`PATCH /${id}`, json)).body.error.code, "validation_failed");
   }
+  const { error } = (await send("POST ", { url, events: ["nothing"] })).body;
+  assert.match(error.details[0].message, /, not “nothing”\.$/);
   assert.deepEqual((await send(`PATCH /${id}`, { enabled: 1 })).body.error.details, [
     { path: "enabled", message: mustBe("boolean") },
   ]);
