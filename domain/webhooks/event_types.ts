@@ -2,11 +2,11 @@
 
 /** Every type with its meaning, for people who choose. */
 export const eventTypes = {
-  "limit.approaching": "A limit or an alert is nearly used, at a percentage below 100",
+  "limit.approaching": "Usage has reached a percentage below 100 of a limit or an alert",
   "limit.reached": "A hard limit is used completely, or a request was rejected because of it",
-  "limit.exceeded": "A soft limit or an alert is used completely",
+  "limit.exceeded": "Usage has reached 100 percent of a soft limit or an alert, or a higher percentage",
   "limit.cleared":
-    "A limit that was reached has room again, because usage was voided or the limit was raised",
+    "A limit that was reached has room again, because usage was voided or the limit was raised or removed",
   "api_key.created": "An API key was created",
   "api_key.rotated": "An API key was replaced by a new one",
   "api_key.revoked": "An API key was revoked",

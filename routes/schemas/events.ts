@@ -60,13 +60,24 @@ const limit = z.object({
   }),
   alert: z.literal(true).optional().describe("It is an alert, which never rejects."),
   apiKey: apiKey.describe("The key whose usage counts, if it is the limit of a key.").optional(),
-  percent: z.number().openapi({ description: "The percentage of the limit that was reached.", example: 80 }),
+  percent: z.number().openapi({
+    description: "The percentage of `notifyAt` that was reached, or 100 for a rejected request.",
+    example: 80,
+  }),
   used: z.number().openapi({ description: "What is used in the window.", example: 80_000 }),
   window: z.object({
     start: timeOut("The start, inclusive."),
     end: timeOut("The end, exclusive."),
   }).nullable().describe("The calendar window. Null for `total`."),
 }).openapi("LimitEventData");
+
+const cleared = limit.omit({ percent: true }).extend({
+  limit: limit.shape.limit.extend({
+    quantity: limit.shape.limit.shape.quantity.nullable().openapi({
+      description: "What it allows in a window now. Null if it was removed or doesn't apply anymore.",
+    }),
+  }),
+}).openapi("LimitClearedEventData");
 
 const key = z.object({ ...byActor, apiKey: keyWithEnd }).openapi("ApiKeyEventData");
 const member = z.object({
@@ -83,7 +94,7 @@ const data: Readonly<Record<EventType, z.ZodType>> = {
   "limit.approaching": limit,
   "limit.reached": limit,
   "limit.exceeded": limit,
-  "limit.cleared": limit,
+  "limit.cleared": cleared,
   "api_key.created": key,
   "api_key.rotated": z.object({
     ...byActor,

@@ -93,35 +93,37 @@ const changePlan: Change = async ({ organizationId }, send) => {
   return await send(`PATCH /organizations/${organizationId}`, { planId });
 };
 
-/** How a limit is set, how it is changed after it was reached, and whether it then has room. */
-const changes: Readonly<Record<string, readonly [set: Change, change: Change, isCleared: boolean]>> = {
-  "an override is raised": [setOverride([monthly(10)]), setOverride([monthly(11)]), true],
-  "an override is lowered": [setOverride([monthly(10)]), setOverride([monthly(9)]), false],
-  "an override is removed": [setOverride([monthly(10)]), setOverride([]), true],
-  "an override is lifted": [setOverride([monthly(10)]), setOverride([monthly(null)]), true],
+/** How a limit is set, how it is changed after it was reached, and the quantity of the event if it then has room: null if it doesn't apply anymore. */
+const changes: Readonly<
+  Record<string, readonly [set: Change, change: Change, cleared: number | null | undefined]>
+> = {
+  "an override is raised": [setOverride([monthly(10)]), setOverride([monthly(11)]), 11],
+  "an override is lowered": [setOverride([monthly(10)]), setOverride([monthly(9)]), undefined],
+  "an override is removed": [setOverride([monthly(10)]), setOverride([]), null],
+  "an override is lifted": [setOverride([monthly(10)]), setOverride([monthly(null)]), null],
   "another override is added": [
     setOverride([monthly(10)]),
     setOverride([monthly(10), { ...monthly(10), per: "day", metric: "bytes" }]),
-    false,
+    undefined,
   ],
-  "a plan's limit is raised": [setPlan([monthly(10)]), setPlan([monthly(20)]), true],
-  "a plan's limit is removed": [setPlan([monthly(10)]), setPlan([]), true],
-  "a plan's limit is replaced by an override": [setPlan([monthly(10)]), setOverride([monthly(11)]), true],
-  "the plan is changed": [setPlan([monthly(10)]), changePlan, true],
-  "an override stays when the plan is changed": [setOverride([monthly(10)]), changePlan, false],
-  "a budget is raised": [setBudget([monthly(10)]), setBudget([monthly(11)]), true],
-  "a budget is removed": [setBudget([monthly(10)]), setBudget([]), true],
+  "a plan's limit is raised": [setPlan([monthly(10)]), setPlan([monthly(20)]), 20],
+  "a plan's limit is removed": [setPlan([monthly(10)]), setPlan([]), null],
+  "a plan's limit is replaced by an override": [setPlan([monthly(10)]), setOverride([monthly(11)]), null],
+  "the plan is changed": [setPlan([monthly(10)]), changePlan, null],
+  "an override stays when the plan is changed": [setOverride([monthly(10)]), changePlan, undefined],
+  "a budget is raised": [setBudget([monthly(10)]), setBudget([monthly(11)]), 11],
+  "a budget is removed": [setBudget([monthly(10)]), setBudget([]), null],
   "the time zone is changed": [
     setOverride([monthly(10)]),
     ({ organizationId }, send) => send(`PATCH /organizations/${organizationId}`, { timezone: "Asia/Tokyo" }),
-    false,
+    undefined,
   ],
 };
 
 onEveryDatabase("changed limits are cleared if they have room, exactly once", async (test) => {
   const { fullToken } = await newOperatorToken(test);
   const send = asOperator(test, fullToken);
-  for (const [name, [set, change, isCleared]] of Object.entries(changes)) {
+  for (const [name, [set, change, quantity]] of Object.entries(changes)) {
     const customer = await newCustomer(test);
     await run(test, "DELETE FROM events");
     assert.ok((await set(customer, send, test) as { status: number }).status < 300, name);
@@ -130,16 +132,14 @@ onEveryDatabase("changed limits are cleared if they have room, exactly once", as
     assert.deepEqual(await limitEvents(test), [approaching, reached], name);
     assert.ok((await change(customer, send, test) as { status: number }).status < 300, name);
     await recheck(test);
-    assert.deepEqual((await limitEvents(test)).slice(2), isCleared ? [cleared] : [], name);
+    assert.deepEqual((await limitEvents(test)).slice(2), quantity === undefined ? [] : [cleared], name);
     const events = await test.opened.database.read<StoredEvent>(sql`
       SELECT id, type, at, facts, webhook FROM events WHERE type LIKE 'limit.%' ORDER BY seq`);
-    const limits = events.map((event) =>
-      JSON.parse(eventBody(event, { isForOperators: false })).data.limit as LimitData
-    );
+    const data = events.map((event) => JSON.parse(eventBody(event, { isForOperators: false })).data);
+    assert.deepEqual(data.map(({ percent }) => percent), [80, 100, undefined].slice(0, data.length), name);
+    const limits = data.map(({ limit }) => limit as LimitData);
     assert.deepEqual(new Set(limits.map(({ id }) => id)).size, 1, name);
-    if (name === "an override is lifted") {
-      assert.deepEqual(limits.map(({ quantity }) => quantity), [10, 10, null]);
-    }
+    assert.deepEqual(limits.map(({ quantity }) => quantity), [10, 10, quantity].slice(0, data.length), name);
     await setOverride([])(customer, send, test);
     await setPlan([])(customer, send, test);
     await recheck(test);
