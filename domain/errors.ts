@@ -230,12 +230,13 @@ export function webhookDisabledError(): AppError {
   return new AppError("webhook_disabled", "This webhook endpoint is disabled. Enable it first.");
 }
 
-export function webhookAddressError(): AppError {
-  return new AppError(
-    "webhook_address_blocked",
-    "The URL must be an https URL whose host has only public addresses.",
-    { details: [{ path: "url", message: "must be an https URL whose host has only public addresses." }] },
-  );
+/** @param message Of the field. Why a host is blocked must not be told: it would reveal names and addresses of this network. */
+export function webhookAddressError(
+  message: string = "must have a host that can be found and has only public addresses.",
+): AppError {
+  return new AppError("webhook_address_blocked", `The URL ${message}`, {
+    details: [{ path: "url", message }],
+  });
 }
 
 export function mailUnavailableError(): AppError {

@@ -205,6 +205,8 @@ testApp("rejects each invalid field by name, and addresses that aren't public", 
         [422, "webhook_address_blocked", "url"],
         blocked,
       );
+      const isHttp = blocked.startsWith("http:");
+      assert.match(body.error.details[0].message, isHttp ? /“https:\/\/”\.$/ : /found and has only public/);
     }
   }
   assert.equal((await rowsOf(test)).length, 1);
