@@ -1,6 +1,7 @@
 // The closed set of errors that callers can see. Any other error is a bug: logged with its cause and reported as `internal`.
 import type { LimitStanding } from "./meter/usage_limit.ts";
 import { countOf } from "./number_text.ts";
+import { webhooksOfOperatorsMax, webhooksOfOrganizationMax } from "./webhooks/webhook_limits.ts";
 
 /** Every error code with its HTTP status. A code that is missing here doesn't compile. */
 export const errorStatuses = {
@@ -217,24 +218,25 @@ export function limitExceededError(limits: readonly LimitStanding[], now: number
   );
 }
 
-/** @param max The endpoints that an organization, or operators, may have. */
-export function webhookLimitError(max: number): AppError {
-  return new AppError(
-    "webhook_limit_reached",
-    `There are already ${max} webhook endpoints. Delete one first.`,
-  );
+/** @param organizationId Null for operators. */
+export function webhookLimitError(organizationId: string | null): AppError {
+  const owner = organizationId === null
+    ? `There can be at most ${webhooksOfOperatorsMax}`
+    : `An organization can have at most ${webhooksOfOrganizationMax}`;
+  return new AppError("webhook_limit_reached", `${owner} webhook endpoints. Delete one first.`);
 }
 
 export function webhookDisabledError(): AppError {
   return new AppError("webhook_disabled", "This webhook endpoint is disabled. Enable it first.");
 }
 
-export function webhookAddressError(): AppError {
-  return new AppError(
-    "webhook_address_blocked",
-    "The URL must be an https URL whose host has only public addresses.",
-    { details: [{ path: "url", message: "must be an https URL whose host has only public addresses." }] },
-  );
+/** @param message Of the field. Why a host is blocked must not be told: it would reveal names and addresses of this network. */
+export function webhookAddressError(
+  message: string = "must have a host that can be found and has only public addresses.",
+): AppError {
+  return new AppError("webhook_address_blocked", `The URL ${message}`, {
+    details: [{ path: "url", message }],
+  });
 }
 
 export function mailUnavailableError(): AppError {

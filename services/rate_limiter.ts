@@ -89,7 +89,7 @@ export class RateLimiter {
   }
 }
 
-const limitersMax = 28;
+const limitersMax = 29;
 /** A limiter's windows are in buckets, by the hash of their names. */
 const bucketsPerLimiter = 1_024;
 const windowsPerBucket = 20;
@@ -117,7 +117,7 @@ export class RateLimitMemory {
 
   /** @param buffer The `buffer` of another thread's memory; new by default. */
   constructor(buffer?: SharedArrayBuffer) {
-    // 14 MB of addresses. The system provides a page of memory when a window on it is first used.
+    // 15 MB of addresses. The system provides a page of memory when a window on it is first used.
     this.buffer = buffer ?? new SharedArrayBuffer(limitersMax * limiterNumbers * 8);
   }
 

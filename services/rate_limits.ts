@@ -20,6 +20,7 @@ import {
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
 import {
+  webhookNamesPerMinuteMax,
   webhookReplayedPerHourMax,
   webhookReplaysPerMinuteMax,
   webhookTestsOfServerMax,
@@ -92,6 +93,8 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     webhookTests: limit(webhookTestsPerMinuteMax, minuteMs),
     /** Tests of webhooks at the same time, which have places of their own. If one is never given back, it counts for an hour. */
     webhookTestsInProgress: limit(webhookTestsOfServerMax, hourMs),
+    /** Names of hosts in URLs of webhooks. By organization. */
+    webhookNames: limit(webhookNamesPerMinuteMax, minuteMs),
     /** Warnings that the log contains once. By what they are about. */
     warnings: limit(1, Infinity),
     /** Warnings about different origins. */

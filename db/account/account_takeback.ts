@@ -3,13 +3,15 @@ import type { Actor } from "../../domain/actor.ts";
 import { revokeApiKeysAfter, revokeApiKeysCreatedBy } from "../api_keys.ts";
 import { type Audited, ifAudited, insertAuditEvents } from "../audit.ts";
 import { sql } from "../engine/database.ts";
+import { deleteAlerts } from "../meter/alerts.ts";
 import { openInvitation, revokeInvitationsSentBy } from "../organization/invitations.ts";
 import { deletePasskeys } from "../sign_in/passkeys.ts";
 import { deleteRecoveryCodes } from "../sign_in/recovery_codes.ts";
+import { markWebhooksDeleted } from "../webhooks/webhooks.ts";
 
 /**
  * Ends everything that gave access before `actor`, the owner of the address, took the account back: second steps, passkeys,
- * keys, invitations, and the memberships of others in the account's organizations.
+ * keys, invitations; and in the account's organizations the memberships of others, webhooks and alerts.
  */
 export function endUnconfirmedAccess(actor: Actor, options: Audited & { userId: string }) {
   const { userId, audited } = options;
@@ -25,13 +27,13 @@ export function endUnconfirmedAccess(actor: Actor, options: Audited & { userId: 
 }
 
 /**
- * Removes all other members: an account with an unconfirmed address can't join an organization, only create one. So they were
- * invited by it, or by people it invited.
+ * Removes webhooks, alerts and all other members: an account with an unconfirmed address can't join an organization, only create
+ * one. So they were invited by it, or by people it invited.
  */
 function endOthersAccess(actor: Actor, options: Audited & { userId: string }) {
   const { userId, now, audited } = options;
-  const ownIds = sql`(SELECT m.organization_id FROM memberships m WHERE m.user_id = ${userId})`;
-  const own = sql`organization_id IN ${ownIds} AND ${ifAudited(audited)}`;
+  const ownIds = sql`SELECT m.organization_id FROM memberships m WHERE m.user_id = ${userId}`;
+  const own = sql`organization_id IN (${ownIds}) AND ${ifAudited(audited)}`;
   const others = sql`
     SELECT organization_id AS organizationId, user_id AS targetId,
       (SELECT name FROM users WHERE id = user_id) AS targetName,
@@ -39,9 +41,11 @@ function endOthersAccess(actor: Actor, options: Audited & { userId: string }) {
     FROM memberships WHERE user_id <> ${userId} AND ${own}`;
   return [
     insertAuditEvents(actor, "member.removed", { now, rows: others }),
-    ...revokeApiKeysAfter(sql`k.organization_id IN ${ownIds}`, options),
+    ...revokeApiKeysAfter(sql`k.organization_id IN (${ownIds})`, options),
     sql`UPDATE invitations AS i SET revoked_at = ${now} WHERE ${openInvitation} AND ${own}`,
     sql`DELETE FROM memberships WHERE user_id <> ${userId} AND ${own}`,
+    markWebhooksDeleted(ownIds, options),
+    deleteAlerts(ownIds, options),
     sql`UPDATE memberships SET role = 'OWNER' WHERE user_id = ${userId} AND ${ifAudited(audited)}`,
   ];
 }

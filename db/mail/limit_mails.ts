@@ -6,6 +6,7 @@ import {
   limitMailRecipientsMax,
   operatorLimitMailsPerDayMax,
 } from "../../domain/limits.ts";
+import { alertMailsPerDayMax } from "../../domain/webhooks/webhook_limits.ts";
 import { mailBudgetSubject } from "../../domain/mail/mail_budget.ts";
 import type { LimitMode, LimitPeriod } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
@@ -96,15 +97,25 @@ export function selectNoticeReach(notice: WaitingNotice): Statement {
   return sql`SELECT r.* FROM (${selectReach(notice.organizationId)}) r WHERE ${isDue(notice)}`;
 }
 
-/** Writes an email to the owners and admins of an organization, if the notice is due. */
+/** Writes an email to the owners and admins of an organization, if the notice is due, and about alerts unless they got too many today. */
 export function insertLimitMails(
   notice: WaitingNotice,
   kind: "limit_near" | "limit_reached",
   mail: { fields: MailFields["limit_reached"]; now: number },
-): Statement {
+): Statement[] {
+  const budget = {
+    subject: mailBudgetSubject("alert", notice.organizationId ?? ""),
+    mailsMax: alertMailsPerDayMax,
+    windowMs: 24 * 3_600_000,
+  };
+  const isAlert = notice.isAlert === 1;
+  const condition = isAlert ? sql`changes() > 0` : isDue(notice);
   const managers = sql`SELECT u.email FROM ${managersOf(notice.organizationId)}
-    AND ${getsLimitMails} AND ${isDue(notice)} ORDER BY m.created_at LIMIT ${limitMailRecipientsMax}`;
-  return insertMails(kind, managers, mail);
+    AND ${getsLimitMails} AND ${condition} ORDER BY m.created_at LIMIT ${limitMailRecipientsMax}`;
+  return [
+    ...isAlert ? [takeMail(budget, { now: mail.now, only: isDue(notice) })] : [],
+    insertMails(kind, managers, mail),
+  ];
 }
 
 /** Writes an email to an operator, if the notice is due and they didn't get too many, a fifth of them about one organization. */

@@ -2,6 +2,7 @@
 import { splitQuantity } from "../../domain/meter/quantity.ts";
 import { type Alert, type LimitScope, storedNotifyAt } from "../../domain/meter/usage_limit.ts";
 import { currentKeyNumber, lineageOf } from "../api_keys.ts";
+import { type Audited, ifAudited } from "../audit.ts";
 import { sql, type Statement } from "../engine/database.ts";
 import { selectStandings, type StandingColumns } from "./limit_standings.ts";
 
@@ -58,6 +59,11 @@ export const updateAlert = (organizationId: string, { id, ...alert }: NewAlert &
 
 export const deleteAlertRow = (organizationId: string, id: string): Statement =>
   sql`DELETE FROM usage_limits WHERE ${isAlert(organizationId, id)}`;
+
+/** Deletes the alerts of organizations after an audited change. @param ids Selects the organizations. */
+export const deleteAlerts = (ids: Statement, { audited }: Audited): Statement =>
+  sql`DELETE FROM usage_limits
+    WHERE alert_of IN (SELECT number FROM organizations WHERE id IN (${ids})) AND ${ifAudited(audited)}`;
 
 const written = sql`product_slug, metric, per, quantity_whole, quantity_micro, notify_at, alert_lineage`;
 

@@ -8,13 +8,14 @@ import { ahead, countedSeq, isApplied, isNoticeAround, windowNumber } from "./us
 const of = (row: Statement) => sql`usage_limit = ${row}.usage_limit`;
 const isApplying = isApplied({ lineage: sql`coalesce(l.lineage, l.alert_lineage)`, withAlerts: true });
 const per = sql`iif(l.number IS NULL, g.facts ->> 'per', l.per)`;
-/** The facts of a limit, as the trigger `limit_notices_told` writes them. */
+/** The facts of a limit, as the trigger `limit_notices_told` writes them. One that was removed or doesn't apply has no quantity. */
 const limitFacts = sql`json_remove(json_set(iif(l.number IS NULL, g.facts, json_object('id', l.id,
       'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''), 'per', l.per, 'mode', l.mode,
       'isAlert', l.alert_of IS NOT NULL, 'whole', l.quantity_whole, 'micro', l.quantity_micro)),
     '$.apiKey', (SELECT json_object('id', k.id, 'name', k.name) FROM api_keys k WHERE k.number =
       (SELECT max(q.number) FROM api_keys q
-        WHERE q.lineage = coalesce(l.lineage, l.alert_lineage, g.facts ->> 'lineage')))), '$.lineage')`;
+        WHERE q.lineage = coalesce(l.lineage, l.alert_lineage, g.facts ->> 'lineage'))),
+    '$.whole', iif(${isApplying}, l.quantity_whole, NULL)), '$.lineage')`;
 
 /**
  * Notices of current windows that are not true anymore: their percentage isn't used, by a counter that has all usage, or the limit was
@@ -78,6 +79,13 @@ export function findLimitRecheck(database: DatabaseReader): Promise<LimitRecheck
     SELECT number, organization, plan, next_organization AS nextOrganization, next_limit AS nextLimit
     FROM limit_rechecks ORDER BY number LIMIT 1`);
 }
+
+/** Moves one that failed to the end, so that others are done. */
+export const postponeRecheck = ({ number }: LimitRecheck): Statement[] => [
+  sql`INSERT OR REPLACE INTO limit_rechecks (organization, plan, next_organization, next_limit)
+    SELECT organization, plan, next_organization, next_limit FROM limit_rechecks WHERE number = ${number}`,
+  sql`DELETE FROM limit_rechecks WHERE number = ${number}`,
+];
 
 /** A limit that was noted in its current window. */
 export type NotedCell = readonly [usageLimit: number, organization: number, windowNumber: number];

@@ -89,16 +89,23 @@ export function replaceLimits(
   ];
 }
 
-/** Asks for a check for limits that have room again after a change of limits, in its batch. @param condition The change was made. */
+/**
+ * Asks for a check for limits that have room again after a change of limits, in its batch. It replaces one that waits: a step that reads
+ * that one now may not see this change.
+ *
+ * @param condition The change was made.
+ */
 export function recheckLimits(
   { column, number }: LimitOwner,
   condition: Statement,
   now: number,
 ): Statement {
-  if (column === "plan") return sql`INSERT INTO limit_rechecks (plan) SELECT ${number} WHERE ${condition}`;
+  if (column === "plan") {
+    return sql`INSERT OR REPLACE INTO limit_rechecks (plan) SELECT ${number} WHERE ${condition}`;
+  }
   const id = column === "organization" ? number : sql`(SELECT o.number FROM api_keys k
     JOIN organizations o ON o.id = k.organization_id WHERE k.lineage = ${number} LIMIT 1)`;
-  return sql`INSERT INTO limit_rechecks (organization) SELECT o.number FROM organizations o
+  return sql`INSERT OR REPLACE INTO limit_rechecks (organization) SELECT o.number FROM organizations o
     WHERE o.number = ${id} AND ${condition}
       AND EXISTS (SELECT 1 FROM limit_notices x WHERE ${isNoticeAround(sql`CAST(${now} AS INTEGER)`)})`;
 }

@@ -66,24 +66,24 @@ export async function deleteOldest(
   ]);
 }
 
-/** Returns true if there are removed limits whose counters and notices can be deleted: the check of changed limits needs the notices. */
+/** The removed limit whose counters and notices can be deleted first: the check of changed limits needs the notices. */
+const firstRemoved = sql`(SELECT min(number) FROM usage_limits_removed
+  WHERE NOT EXISTS (SELECT 1 FROM limit_rechecks))`;
+
 export async function hasRemovedLimits(database: DatabaseReader): Promise<boolean> {
-  return await database.readFirst(sql`
-    SELECT number FROM usage_limits_removed WHERE NOT EXISTS (SELECT 1 FROM limit_rechecks) LIMIT 1`) !==
-    undefined;
+  return await database.readFirst(sql`SELECT 1 WHERE ${firstRemoved} IS NOT NULL`) !== undefined;
 }
 
-/** Deletes some counters and notices of a removed limit. @param rows The maximum number of each. */
+/** Deletes some counters and notices of a removed limit, if they aren't needed. @param rows The maximum number of each. */
 export async function deleteRemoved(database: Pick<Database, "write">, rows: number): Promise<void> {
-  const removed = sql`(SELECT min(number) FROM usage_limits_removed)`;
-  const ofLimit = sql`usage_limit = ${removed}`;
+  const ofLimit = sql`usage_limit = ${firstRemoved}`;
   await database.write([
     deleteCounters(
       sql`SELECT usage_limit, organization, window_number FROM usage_limit_counters WHERE ${ofLimit}`,
       rows,
     ),
     deleteNotices(ofLimit, rows),
-    sql`DELETE FROM usage_limits_removed WHERE number = ${removed}
+    sql`DELETE FROM usage_limits_removed WHERE number = ${firstRemoved}
       AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE ${ofLimit})
       AND NOT EXISTS (SELECT 1 FROM limit_notices WHERE ${ofLimit})`,
   ]);

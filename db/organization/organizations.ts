@@ -82,6 +82,6 @@ export function endOrganizationAccess(id: string, { now, audited }: Audited): St
     sql`DELETE FROM link_tokens WHERE purpose = 'invitation' AND subject ${isInvitation}`,
     sql`DELETE FROM outbox WHERE subject ${isInvitation}`,
     sql`DELETE FROM invitations WHERE ${ofOrganization}`,
-    markWebhooksDeleted(id, { now, audited }),
+    markWebhooksDeleted(sql`${id}`, { now, audited }),
   ];
 }

@@ -70,18 +70,26 @@ export function findEvents(
   database: DatabaseReader,
   { organizationId, types, from, before, limit }: EventQuery,
 ): Promise<EventRow[]> {
-  const isOfOrganization = organizationId === null
-    ? sql`true`
-    : sql`e.organization = (SELECT o.number FROM organizations o WHERE o.id = ${organizationId})`;
   const newest = sql`ORDER BY e.at DESC, e.seq DESC LIMIT ${limit}`;
   // Three of a million events may match. So the newest of each type are read from an index in the order of the list, and merged.
   return database.read(sql`
     SELECT ${columns} FROM json_each(${JSON.stringify(types)}) t CROSS JOIN events e ON e.seq IN (
-      SELECT e.seq FROM events e WHERE ${isOfOrganization} AND e.webhook IS NULL AND e.type = t.value
+      SELECT e.seq FROM events e WHERE ${isOf(organizationId)} AND e.webhook IS NULL AND e.type = t.value
         AND (e.at, e.seq) < (${before.at}, ${before.seq}) AND e.at >= ${from} ${newest})
     ${newest}`);
 }
 
-export function findEvent(database: DatabaseReader, id: string): Promise<EventRow | undefined> {
-  return database.readFirst(sql`SELECT ${columns} FROM events e WHERE e.id = ${id}`);
+/** Finds an event among those that {@linkcode findEvents} lists. */
+export function findEvent(
+  database: DatabaseReader,
+  { organizationId, id }: Pick<EventQuery, "organizationId"> & { id: string },
+): Promise<EventRow | undefined> {
+  return database.readFirst(
+    sql`SELECT ${columns} FROM events e WHERE e.id = ${id} AND ${isOf(organizationId)}`,
+  );
 }
+
+const isOf = (organizationId: string | null): Statement =>
+  organizationId === null
+    ? sql`true`
+    : sql`e.organization = (SELECT o.number FROM organizations o WHERE o.id = ${organizationId})`;

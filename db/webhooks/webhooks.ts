@@ -72,17 +72,23 @@ export function findOwnerOfWebhook(database: DatabaseReader, id: string) {
     WHERE w.id = ${id} AND w.deleted_at IS NULL AND (w.organization = 0 OR o.deleted_at IS NULL AND o.id IS NOT NULL)`);
 }
 
+/** A condition: an owner has fewer endpoints than there may be. @param owner Its number. */
+const hasRoom = (owner: Statement, organizationId: WebhookOwnerId): Statement =>
+  sql`(SELECT count(*) FROM webhooks w WHERE w.organization = ${owner} AND w.deleted_at IS NULL)
+    < ${organizationId === null ? webhooksOfOperatorsMax : webhooksOfOrganizationMax}`;
+
+export const selectWebhookRoom = (organizationId: WebhookOwnerId): Statement =>
+  sql`SELECT 1 WHERE ${hasRoom(numberOf(organizationId), organizationId)}`;
+
 /** Inserts an endpoint for events from now on, unless its owner has as many as there may be. */
 export function insertWebhook(webhook: NewWebhookRow): Statement {
   const { id, organizationId, url, events, description, secret, createdAt, createdById, tokenName } = webhook;
-  const max = organizationId === null ? webhooksOfOperatorsMax : webhooksOfOrganizationMax;
   return sql`
     INSERT INTO webhooks (id, organization, url, events, description, secret, since_seq, created_at, created_by, created_by_name)
     SELECT ${id}, n.organization, ${url}, ${events}, ${description}, ${secret},
       (SELECT coalesce(max(seq), 0) FROM events), ${createdAt}, ${createdById}, ${tokenName}
     FROM (SELECT ${numberOf(organizationId)} AS organization) n
-    WHERE n.organization IS NOT NULL
-      AND (SELECT count(*) FROM webhooks w WHERE w.organization = n.organization AND w.deleted_at IS NULL) < ${max}`;
+    WHERE n.organization IS NOT NULL AND ${hasRoom(sql`n.organization`, organizationId)}`;
 }
 
 /** Changes what is given. */
@@ -133,10 +139,8 @@ export function markWebhookDeleted(organizationId: WebhookOwnerId, id: string, n
   return sql`UPDATE webhooks AS w SET ${deletion(now)} WHERE ${isWebhook(organizationId, id)}`;
 }
 
-/** Marks the endpoints of an organization as deleted after its audited deletion. */
-export function markWebhooksDeleted(organizationId: string, { now, audited }: Audited): Statement {
+/** Marks the endpoints of organizations as deleted after an audited change. @param ids Selects the organizations. */
+export function markWebhooksDeleted(ids: Statement, { now, audited }: Audited): Statement {
   return sql`UPDATE webhooks SET ${deletion(now)} WHERE deleted_at IS NULL
-    AND organization = (SELECT number FROM organizations WHERE id = ${organizationId}) AND ${
-    ifAudited(audited)
-  }`;
+    AND organization IN (SELECT number FROM organizations WHERE id IN (${ids})) AND ${ifAudited(audited)}`;
 }

@@ -19,7 +19,7 @@ export interface LimitFacts {
     readonly per: LimitPeriod;
     readonly mode: LimitMode;
     readonly isAlert: 0 | 1;
-    /** The quantity in parts; null for one that was lifted, which clears the limit. */
+    /** The quantity in parts; null for one that was removed or doesn't apply anymore, which clears the limit. */
     readonly whole: number | null;
     readonly micro: number | null;
     /** Of the key whose usage is counted. */
@@ -125,11 +125,14 @@ function subjectOf(type: EventType, facts: EventFacts): Record<string, unknown> 
     case "organization.deleted":
       return {};
     default:
-      return limitData(facts as LimitFacts);
+      return limitData(type, facts as LimitFacts);
   }
 }
 
-function limitData({ limit, used: [high, low, millionths], percent, usedAt, timezone }: LimitFacts) {
+function limitData(
+  type: EventType,
+  { limit, used: [high, low, millionths], percent, usedAt, timezone }: LimitFacts,
+) {
   const { id, productSlug, metric, per, mode, isAlert, apiKey, whole, micro } = limit;
   const isLifted = whole === null || micro === null;
   const quantity = isLifted ? null : microsToNumber(quantityMicros({ whole, micro }));
@@ -139,7 +142,7 @@ function limitData({ limit, used: [high, low, millionths], percent, usedAt, time
     limit: { id, productSlug, metric, per, quantity, mode },
     ...(isAlert === 1 && { alert: true }),
     ...(apiKey && { apiKey }),
-    percent,
+    ...(type !== "limit.cleared" && { percent }),
     used: microsToNumber(used),
     window: window && { start: isoTime(window.start), end: isoTime(window.end) },
   };

@@ -2,11 +2,11 @@
 
 /** Every type with its meaning, for people who choose. */
 export const eventTypes = {
-  "limit.approaching": "A limit or an alert is nearly used, at a percentage below 100",
+  "limit.approaching": "Usage has reached a percentage below 100 of a limit or an alert",
   "limit.reached": "A hard limit is used completely, or a request was rejected because of it",
-  "limit.exceeded": "A soft limit or an alert is used completely",
+  "limit.exceeded": "Usage has reached 100 percent of a soft limit or an alert, or a higher percentage",
   "limit.cleared":
-    "A limit that was reached has room again, because usage was voided or the limit was raised",
+    "A limit that was reached has room again, because usage was voided or the limit was raised or removed",
   "api_key.created": "An API key was created",
   "api_key.rotated": "An API key was replaced by a new one",
   "api_key.revoked": "An API key was revoked",
@@ -27,7 +27,16 @@ export type EventType = keyof typeof eventTypes;
 export const allEventTypes = Object.keys(eventTypes) as [EventType, ...EventType[]];
 
 /** Types that only operators receive. */
-export const operatorEventTypes: ReadonlySet<EventType> = new Set<EventType>(["statement.closed"]);
+export const operatorEventTypes: ReadonlySet<EventType> = new Set<EventType>([
+  "organization.created",
+  "organization.deleted",
+  "statement.closed",
+]);
+
+/** Returns the types that customers receive, or operators. */
+export function eventTypesFor({ isForOperators }: { isForOperators: boolean }): readonly EventType[] {
+  return allEventTypes.filter((type) => isForOperators || !operatorEventTypes.has(type));
+}
 
 export function isEventType(text: string): text is EventType {
   return Object.hasOwn(eventTypes, text);

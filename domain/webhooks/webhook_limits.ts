@@ -7,6 +7,8 @@ const dayMs = 24 * hourMs;
 export const webhooksOfOrganizationMax = 10;
 export const webhooksOfOperatorsMax = 20;
 export const alertsOfOrganizationMax = 20;
+/** Emails about alerts to each owner and admin: as many as all alerts cause on a day by default. */
+export const alertMailsPerDayMax = 40;
 /** Names of event types that an endpoint lists. */
 export const webhookEventNamesMax = 32;
 export const webhookUrlCharactersMax = 2000;
@@ -69,6 +71,8 @@ export const webhookUnreadableWaitMs = 5 * minuteMs;
 export const webhookTestsPerMinuteMax = 10;
 /** Tests of a server at a time, besides its other requests. */
 export const webhookTestsOfServerMax = 8;
+/** Names of hosts that are looked up for one owner when endpoints are added or changed. */
+export const webhookNamesPerMinuteMax = 20;
 /** Emails to an organization, or to operators, because endpoints were disabled. */
 export const webhookDisabledMailsPerDayMax = 10;
 /** Deliveries that the metrics count; more are reported as this many. */

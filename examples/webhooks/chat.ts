@@ -46,8 +46,9 @@ export function sentenceAbout({ type, data }: WebhookEvent): string {
   const { organization, limit, percent, apiKey, member, plan, statement } = data as Facts;
   const about = [
     limit && `${limit.metric ?? "all metrics"} of ${limit.productSlug ?? "all products"}`,
-    limit &&
-    `${percent ?? 0} % of ${limit.quantity} ${limit.per === "total" ? "in total" : `per ${limit.per}`}`,
+    limit && percent !== undefined
+      ? `${percent} % of ${limit.quantity} ${limit.per === "total" ? "in total" : `per ${limit.per}`}`
+      : undefined,
     apiKey?.name,
     member?.name,
     plan?.name,
@@ -58,7 +59,12 @@ export function sentenceAbout({ type, data }: WebhookEvent): string {
 
 interface Facts {
   readonly organization?: { readonly name: string };
-  readonly limit?: { productSlug: string | null; metric: string | null; quantity: number; per: string };
+  readonly limit?: {
+    productSlug: string | null;
+    metric: string | null;
+    quantity: number | null;
+    per: string;
+  };
   readonly percent?: number;
   readonly apiKey?: { readonly name: string };
   readonly member?: { readonly name: string };

@@ -6,7 +6,7 @@ import { groupDigits } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
 import type { Webhook } from "../../domain/webhooks/webhook.ts";
 import { deliveryFaults, deliveryStatuses } from "../../domain/webhooks/delivery.ts";
-import { allEventTypes } from "../../domain/webhooks/event_types.ts";
+import { allEventTypes, type EventType, eventTypesFor } from "../../domain/webhooks/event_types.ts";
 import {
   deliveryAttemptsMax,
   webhookReplayDeliveriesMax,
@@ -31,7 +31,7 @@ import { listChoice } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { webhookIdOf, type WebhookViewer } from "../portal/webhook_viewer.ts";
 import { check } from "../schemas/check.ts";
-import { idOut, idParam, pageOf, pageQuerySchema, rangeEnd, timeOut } from "../schemas/common.ts";
+import { choiceOf, idOut, idParam, pageOf, pageQuerySchema, rangeEnd, timeOut } from "../schemas/common.ts";
 import { atMost } from "../schemas/messages.ts";
 import {
   replayForm,
@@ -82,13 +82,14 @@ const detailsSchema = schema.extend({
   ).describe(`Newest first, at most ${deliveryAttemptsMax}. They include those before replays.`),
 }).openapi("WebhookDeliveryDetails", { description: "With its payload and attempts." });
 
-const querySchema = pageQuerySchema.extend({
-  status: z.enum(deliveryStatuses).optional().describe("Deliveries with this status."),
-  type: typeSchema.optional().describe("Deliveries of events of this type."),
-  from: rangeEnd("The start of the range, inclusive, by the time of creation."),
-  to: rangeEnd("The end of the range, exclusive."),
-});
-const replayStatus = z.enum(["failed", "held", "all"]).optional();
+const querySchema = (types: readonly EventType[]) =>
+  pageQuerySchema.extend({
+    status: choiceOf(deliveryStatuses).optional().describe("Deliveries with this status."),
+    type: choiceOf(types).optional().describe("Deliveries of events of this type."),
+    from: rangeEnd("The start of the range, inclusive, by the time of creation."),
+    to: rangeEnd("The end of the range, exclusive."),
+  });
+const replayStatus = choiceOf(["failed", "held", "all"]).optional();
 const replaySchema = z.strictObject({
   deliveryIds: z.array(z.string().max(100)).min(1, "must have at least one id.")
     .max(webhookReplayIdsMax, atMost(webhookReplayIdsMax, "ids")).optional().openapi({
@@ -110,9 +111,10 @@ const replaySchema = z.strictObject({
     if (value !== undefined) fault(name, "can't be combined with “deliveryIds”.");
   }
 }).openapi("ReplayWebhookDeliveries");
-const testSchema = z.strictObject({
-  type: typeSchema.optional().describe("The type of the example, `webhook.test` by default."),
-}).openapi("TestWebhook");
+const testSchema = (types: readonly EventType[]) =>
+  z.strictObject({
+    type: choiceOf(types).optional().describe("The type of the example, `webhook.test` by default."),
+  });
 
 const params = z.object({ id: idParam("whk", "The endpoint's id.") });
 
@@ -120,12 +122,14 @@ const params = z.object({ id: idParam("whk", "The endpoint's id.") });
 export function deliveryRoutes(
   services: SessionContext,
   route: MountRoute<WebhookOwner>,
-  { path, idOf, errors }: {
+  { path, idOf, errors, isForOperators }: {
     path: `/api/${string}`;
     idOf: (name: string) => string;
     errors: readonly ErrorCode[];
+    isForOperators: boolean;
   },
 ): void {
+  const types = eventTypesFor({ isForOperators });
   route(
     {
       route: `GET ${path}/{id}/deliveries`,
@@ -133,7 +137,7 @@ export function deliveryRoutes(
       summary: "List deliveries of a webhook endpoint",
       description: "Newest first. Deliveries are kept for 30 days.",
       params,
-      query: querySchema,
+      query: querySchema(types),
       responses: { 200: { description: "A page of deliveries.", schema: pageOf("deliveries", schema) } },
     },
     (_c, { params: { id: webhookId }, query }, owner) =>
@@ -176,7 +180,7 @@ export function deliveryRoutes(
     description:
       "Sends an example once, now, also to a disabled endpoint, and waits for the response for up to 15 seconds. It isn't retried.",
     params,
-    body: testSchema,
+    body: testSchema(types).openapi(isForOperators ? "TestOperatorWebhook" : "TestWebhook"),
     bodyOptional: true,
     responses: {
       200: { description: "The delivery with its result.", schema: z.object({ delivery: detailsSchema }) },
@@ -191,6 +195,8 @@ export function deliveryRoutes(
 const one = "/webhooks/:webhookId";
 const oneDelivery = `${one}/deliveries/:deliveryId`;
 const pageDeliveries = 25;
+
+const typesFor = (owner: WebhookOwner) => eventTypesFor({ isForOperators: "operator" in owner });
 
 /** Mounts the pages below an endpoint's page. */
 export function deliveryPages(pages: Pages<WebhookViewer>, { services }: PortalParts): void {
@@ -233,12 +239,12 @@ export function deliveryPages(pages: Pages<WebhookViewer>, { services }: PortalP
   });
   mountFormPage(pages, {
     path: `${one}/test`,
-    show: async (c, form, { owner }) => testForm(form, await webhookOf(c, owner)),
+    show: async (c, form, { owner }) => testForm(form, await webhookOf(c, owner), typesFor(owner)),
     async submit(c, { owner, frame }, { type }) {
       const webhookId = webhookIdOf(c);
       const id = await sendTestEvent(services, owner, {
         id: webhookId,
-        ...check(testSchema, { type }, "body"),
+        ...check(testSchema(typesFor(owner)), { type }, "body"),
       });
       return `${deliveryHref(frame.base, webhookId, id)}?done=tested`;
     },
@@ -267,11 +273,12 @@ export async function readDeliveries(
   webhook: Webhook,
 ) {
   const problems: string[] = [];
+  const types = typesFor(owner);
   const shown = "showing all";
   const text = (name: string) => c.req.query(name)?.trim() || null;
   const address: DeliveriesAddress = {
     status: listChoice(c, "status", { choices: deliveryStatuses, shown, problems }),
-    type: listChoice(c, "type", { choices: typeSchema.options, shown, problems }),
+    type: listChoice(c, "type", { choices: types, shown, problems }),
     from: text("from"),
     to: text("to"),
   };
@@ -283,7 +290,7 @@ export async function readDeliveries(
   const list = hasErrors ? null : await verbs.listDeliveries(services, owner, {
     webhookId,
     status: address.status ?? undefined,
-    type: address.type ?? undefined,
+    type: types.find((type) => type === address.type),
     ...days,
     limit: pageDeliveries,
     cursor,
@@ -291,6 +298,7 @@ export async function readDeliveries(
   return Deliveries({
     frame,
     webhook,
+    types,
     address,
     errors,
     problems,

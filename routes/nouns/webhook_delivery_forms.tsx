@@ -1,6 +1,7 @@
 // The forms that send tests of an endpoint, and deliveries again.
 import { groupDigits } from "../../domain/number_text.ts";
 import type { WebhookDelivery } from "../../domain/webhooks/delivery.ts";
+import type { EventType } from "../../domain/webhooks/event_types.ts";
 import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
 import { webhookReplayDeliveriesMax } from "../../domain/webhooks/webhook_limits.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
@@ -8,12 +9,16 @@ import { RadioGroup, SelectField } from "../../views/components/field.tsx";
 import { FormPage } from "../../views/components/form_page.tsx";
 import { MomentTime } from "../../views/components/relative_time.tsx";
 import type { Page } from "../../views/layout.tsx";
-import { typeChoices } from "../../views/webhooks/deliveries.tsx";
 import { deliveryHref } from "../../views/webhooks/delivery.tsx";
 import { webhookLink } from "../../views/webhooks/webhook.tsx";
 import type { ShownForm } from "../portal/noun_pages.ts";
 
-export function testForm({ input, fields, ...form }: ShownForm, webhook: Webhook): Page {
+/** The form that sends an example. */
+export function testForm(
+  { input, fields, ...form }: ShownForm,
+  webhook: Webhook,
+  types: readonly EventType[],
+): Page {
   return (
     <FormPage
       {...form}
@@ -30,7 +35,7 @@ export function testForm({ input, fields, ...form }: ShownForm, webhook: Webhook
         name="type"
         value={input?.["type"] ?? "webhook.test"}
         error={fields["type"]}
-        choices={typeChoices("").slice(1)}
+        choices={types.map((type) => ({ value: type, label: type }))}
       />
     </FormPage>
   );

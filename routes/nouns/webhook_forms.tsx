@@ -76,7 +76,10 @@ export function webhookForm(
           error={error}
         />,
         <div class="row half">
-          {groups.filter(({ name }) => isForOperators || !isOperatorsEventName(name)).map((group) => (
+          {groups.map(({ choices, ...group }) => ({
+            ...group,
+            choices: choices.filter(({ value }) => isForOperators || !isOperatorsEventName(value)),
+          })).filter(({ choices }) => choices.length > 0).map((group) => (
             <CheckboxGroup {...group} value={chosen} />
           ))}
         </div>,

@@ -59,7 +59,10 @@ const withSecret = {
   schema: z.object({ webhook: schema, secret }).openapi("CreatedWebhook"),
 };
 
-const eventName = z.string().refine(isEventName, "must be a type such as limit.reached, limit.*, or *.");
+const eventName = z.string().refine(isEventName, {
+  error: ({ input }) =>
+    `must be a type such as limit.reached, limit.*, or *, not “${String(input).slice(0, 50)}”.`,
+});
 const createSchema = z.strictObject({
   url: z.string().openapi({
     maxLength: limits.webhookUrlCharactersMax,
@@ -92,12 +95,14 @@ export function webhookRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     path: "/api/portal/webhooks",
     idOf: (name) => name,
     errors: ["proof_required"],
+    isForOperators: false,
   });
   const operators = operatorRoutes(app, parts, { read: "webhooks:read", write: "webhooks:write" });
   mountRoutes(parts, withAccess(operators, ownerForOperator(services)), {
     path: "/api/operator/webhooks",
     idOf: (name) => `operator${name.charAt(0).toUpperCase()}${name.slice(1)}`,
     errors: [],
+    isForOperators: true,
     filters: ofOrganization,
   });
 }
@@ -105,10 +110,11 @@ export function webhookRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 function mountRoutes(
   { services }: AppParts,
   route: MountRoute<WebhookOwner>,
-  { path, idOf, errors, filters = {} }: {
+  { path, idOf, errors, isForOperators, filters = {} }: {
     path: `/api/${string}`;
     idOf: (name: string) => string;
     errors: readonly ErrorCode[];
+    isForOperators: boolean;
     filters?: Partial<typeof ofOrganization>;
   },
 ): void {
@@ -127,7 +133,7 @@ function mountRoutes(
     query: z.strictObject(filters),
     body: createSchema,
     responses: { 201: withSecret },
-    errors: [...errors, "webhook_limit_reached", "webhook_address_blocked"],
+    errors: [...errors, "webhook_limit_reached", "webhook_address_blocked", "rate_limited"],
   }, (_c, { body }, owner) => verbs.createWebhook(services, owner, body));
   routes.get(
     { operationId: idOf("getWebhook"), summary: "Get a webhook endpoint" },
@@ -138,7 +144,7 @@ function mountRoutes(
     summary: "Change, enable or disable a webhook endpoint",
     description: "What is left out stays as it is. Enabling an endpoint sends nothing by itself.",
     body: changeSchema,
-    errors: [...errors, "webhook_address_blocked"],
+    errors: [...errors, "webhook_address_blocked", "rate_limited"],
   }, ({ params: { id }, body }, owner) => verbs.changeWebhook(services, owner, { id, ...body }));
   route(
     {
@@ -161,7 +167,7 @@ function mountRoutes(
     description: "Nothing is sent to it anymore. Its deliveries are deleted.",
     errors,
   }, ({ params: { id } }, owner) => verbs.deleteWebhook(services, owner, id));
-  deliveryRoutes(services, route, { path, idOf, errors });
+  deliveryRoutes(services, route, { path, idOf, errors, isForOperators });
 }
 
 export function webhookPages(app: App, parts: PortalParts): void {

@@ -5,7 +5,7 @@ import type { IdPrefix } from "../../domain/id.ts";
 import { nameFault } from "../../domain/name.ts";
 import { roles } from "../../domain/sign_in/session.ts";
 import { nameCharactersMax, pageItemsDefault, pageItemsMax } from "../../domain/limits.ts";
-import { characters } from "./messages.ts";
+import { characters, oneOf, required } from "./messages.ts";
 
 /** Creates a schema whose values are parsed. `parse` returns null for an invalid value. */
 export function parsed<In, Out>(
@@ -19,6 +19,11 @@ export function parsed<In, Out>(
     context.addIssue({ code: "custom", message: message(given) });
     return z.NEVER;
   });
+}
+
+/** One of several values, with a message that lists them. */
+export function choiceOf<const T extends string>(values: readonly T[]) {
+  return z.enum(values, { error: ({ input }) => input === undefined ? required : oneOf(values) });
 }
 
 /** Trimmed, counted in characters, and visible. @param description The beginning, such as `Your name`. */

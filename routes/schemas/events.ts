@@ -5,8 +5,8 @@ import { exampleEvent } from "../../domain/webhooks/example_event.ts";
 import {
   allEventTypes,
   type EventType,
+  eventTypesFor,
   isEventType,
-  operatorEventTypes,
 } from "../../domain/webhooks/event_types.ts";
 import { eventKeptMs } from "../../domain/webhooks/webhook_limits.ts";
 import {
@@ -19,6 +19,7 @@ import {
   stringSchema,
   timeOut,
 } from "./common.ts";
+import { oneOf } from "./messages.ts";
 import { organizationFilter } from "./operator_organizations.ts";
 
 const organization = z.object({
@@ -62,13 +63,24 @@ const limit = z.object({
   }),
   alert: z.literal(true).optional().describe("It is an alert, which never rejects."),
   apiKey: apiKey.describe("The key whose usage counts, if it is the limit of a key.").optional(),
-  percent: z.number().openapi({ description: "The percentage of the limit that was reached.", example: 80 }),
+  percent: z.number().openapi({
+    description: "The percentage of `notifyAt` that was reached, or 100 for a rejected request.",
+    example: 80,
+  }),
   used: z.number().openapi({ description: "What is used in the window.", example: 80_000 }),
   window: z.object({
     start: timeOut("The start, inclusive."),
     end: timeOut("The end, exclusive."),
   }).nullable().describe("The calendar window. Null for `total`."),
 }).openapi("LimitEventData");
+
+const cleared = limit.omit({ percent: true }).extend({
+  limit: limit.shape.limit.extend({
+    quantity: limit.shape.limit.shape.quantity.nullable().openapi({
+      description: "What it allows in a window now. Null if it was removed or doesn't apply anymore.",
+    }),
+  }),
+}).openapi("LimitClearedEventData");
 
 const key = z.object({ ...byActor, apiKey: keyWithEnd }).openapi("ApiKeyEventData");
 const member = z.object({
@@ -85,7 +97,7 @@ const data: Readonly<Record<EventType, z.ZodType>> = {
   "limit.approaching": limit,
   "limit.reached": limit,
   "limit.exceeded": limit,
-  "limit.cleared": limit,
+  "limit.cleared": cleared,
   "api_key.created": key,
   "api_key.rotated": z.object({
     ...byActor,
@@ -156,13 +168,13 @@ const typeSchema = (types: readonly string[]) =>
   parsed(
     z.string(),
     (text) => isEventType(text) && types.includes(text) ? text : null,
-    () => `must be one of ${types.join(", ")}.`,
+    () => oneOf(types),
   ).optional().openapi({ type: "string", enum: [...types], description: "Only events of this type." });
 
 export const eventQuerySchema = pageQuerySchema.extend({
   from: rangeEnd("The start of the range, inclusive. Defaults to the oldest event."),
   to: rangeEnd("The end of the range, exclusive. Defaults to now."),
-  type: typeSchema(allEventTypes.filter((type) => !operatorEventTypes.has(type))),
+  type: typeSchema(eventTypesFor({ isForOperators: false })),
 });
 
 export const operatorEventQuerySchema = eventQuerySchema.extend({

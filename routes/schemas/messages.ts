@@ -10,6 +10,11 @@ export function mustBe(type: string): string {
   return `must be ${/^[aeio]/.test(type) ? "an" : "a"} ${type}.`;
 }
 
+/** @param values What a field accepts. */
+export function oneOf(values: readonly string[]): string {
+  return `must be one of ${values.join(", ")}.`;
+}
+
 /** @param min The smallest length; for 0, only the largest is named. */
 export function characters(max: number, min = 0): string {
   return `must be ${min === 0 ? "at most" : `${min} to`} ${max} characters.`;

@@ -8,7 +8,7 @@ import {
   type LimitScope,
 } from "../../domain/meter/usage_limit.ts";
 import { notifyPercentagesMax, notifyPercentMax } from "../../domain/webhooks/webhook_limits.ts";
-import { idOut, stringSchema } from "./common.ts";
+import { choiceOf, idOut, stringSchema } from "./common.ts";
 import { atMost, mustBe, required } from "./messages.ts";
 import { quantityFault, slugSchema } from "./usage.ts";
 
@@ -21,12 +21,12 @@ export const quantityIn = z.number({
     maximum: Number.MAX_SAFE_INTEGER,
     example: 100_000,
   });
-const per = z.enum(limitPeriods, { error: `must be one of ${limitPeriods.join(", ")}.` }).openapi({
+const per = choiceOf(limitPeriods).openapi({
   description:
     "The calendar window, in the organization's time zone. `total` is a single window that never ends.",
   example: "month",
 });
-const mode = z.enum(limitModes, { error: `must be one of ${limitModes.join(", ")}.` }).openapi({
+const mode = choiceOf(limitModes).openapi({
   description: "`hard`: usage beyond the limit is rejected. `soft`: it is recorded and reported.",
 });
 const productSlug = { description: "The product, or null for all products together.", example: "tiles" };

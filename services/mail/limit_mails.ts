@@ -69,9 +69,9 @@ function mailsOf(
     ...notice.keyName !== null && { key: notice.keyName },
     ...window && window.end > now && { timezone: notice.timezone, resetsAt: String(window.end) },
   };
-  if (percent < 100) return [insertLimitMails(notice, "limit_near", { fields, now })];
+  if (percent < 100) return insertLimitMails(notice, "limit_near", { fields, now });
   return [
-    insertLimitMails(notice, "limit_reached", { fields, now }),
+    ...insertLimitMails(notice, "limit_reached", { fields, now }),
     ...(mode === "soft"
       ? []
       : operators.flatMap((to) =>

@@ -1,5 +1,12 @@
 // Finds limits that were reached, and have room again after limits were changed. Each step checks some of them.
-import { clearCells, findLimitRecheck, findNotedCells, openCells } from "../../db/meter/limit_clearing.ts";
+import {
+  clearCells,
+  findLimitRecheck,
+  findNotedCells,
+  type LimitRecheck,
+  openCells,
+  postponeRecheck,
+} from "../../db/meter/limit_clearing.ts";
 import { limitCellsPerReportMax } from "../../domain/limits.ts";
 import type { CounterContext, LimitCounters } from "./limit_counters.ts";
 
@@ -10,19 +17,32 @@ const organizationsMax = 1_000;
 
 /**
  * Checks the next limits: completes their counters, then clears those that have room. Returns true if there may be more. A step that
- * fails, or is done by several servers, does no harm.
+ * is done by several servers does no harm; one that fails is done again after the others.
  */
 export async function recheckSomeLimits(
-  { database, clock }: Pick<CounterContext, "database" | "clock">,
+  context: Pick<CounterContext, "database" | "clock">,
   counters: Pick<LimitCounters, "complete">,
 ): Promise<boolean> {
-  const recheck = await findLimitRecheck(database);
+  const recheck = await findLimitRecheck(context.database);
   if (recheck === undefined) return false;
+  try {
+    await checkLimits(context, counters, recheck);
+  } catch (error) {
+    await context.database.write(postponeRecheck(recheck));
+    throw error;
+  }
+  return true;
+}
+
+async function checkLimits(
+  { database, clock }: Pick<CounterContext, "database" | "clock">,
+  counters: Pick<LimitCounters, "complete">,
+  recheck: LimitRecheck,
+): Promise<void> {
   const now = clock();
   const options = { organizations: organizationsMax, limit: limitCellsPerReportMax, now };
   const { cells, next } = await findNotedCells(database, recheck, options);
   const unknown = cells.length === 0 ? [] : await openCells(database, cells, now);
   if (unknown.length > 0) await counters.complete(unknown);
   await clearCells(database, { recheck, cells, next, now: clock() });
-  return true;
 }

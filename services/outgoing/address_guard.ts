@@ -49,7 +49,7 @@ export class AddressGuard {
     if (url.username !== "" || url.password !== "") throw urlError("must not contain credentials.");
     if (text.includes("#")) throw urlError("must not contain a fragment.");
     const mayBeHttp = this.#allowedHosts.has(hostOf(url)) || this.#allowedBlocks.length > 0;
-    if (url.protocol === "http:" && !mayBeHttp) throw webhookAddressError();
+    if (url.protocol === "http:" && !mayBeHttp) throw webhookAddressError("must begin with “https://”.");
     return url;
   }
 

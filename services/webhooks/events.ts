@@ -3,7 +3,7 @@ import { type EventRow, findEvent, findEvents } from "../../db/webhooks/events.t
 import type { OperatorActor } from "../../domain/actor.ts";
 import { validationError } from "../../domain/errors.ts";
 import { type EventPayload, eventPayload } from "../../domain/webhooks/event.ts";
-import { allEventTypes, type EventType } from "../../domain/webhooks/event_types.ts";
+import { type EventType, eventTypesFor } from "../../domain/webhooks/event_types.ts";
 import { type Access, requirePermission, seesOperators } from "../access.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
@@ -35,14 +35,14 @@ export async function listEvents(
   const isForOperators = isForAll || seesOperators(scope);
   requireIdCursor(cursor, "evt");
   if (to <= from) throw validationError([{ path: "to", message: "must be after “from”." }]);
-  const last = cursor === undefined ? undefined : await findEvent(database, cursor);
+  const organizationId = isForAll ? null : scope.organizationId;
+  const last = cursor === undefined ? undefined : await findEvent(database, { organizationId, id: cursor });
   // Events are deleted oldest first, so that nothing follows one that is gone.
   if (cursor !== undefined && last === undefined) return { events: [], nextCursor: null };
   const { rows, nextCursor } = await readPage<EventRow>((limit) =>
     findEvents(database, {
-      organizationId: isForAll ? null : scope.organizationId,
-      // Those that only operators get belong to no organization.
-      types: type === undefined ? allEventTypes : [type],
+      organizationId,
+      types: type === undefined ? eventTypesFor({ isForOperators }) : [type],
       from,
       before: last !== undefined && last.at < to ? last : { at: to, seq: 0 },
       limit,

@@ -4,16 +4,16 @@ import { insertEvent } from "../../db/webhooks/events.ts";
 import { isWebhookOf } from "../../db/webhooks/webhooks.ts";
 import { insertTestEntry } from "../../db/webhooks/delivery_list.ts";
 import { sql } from "../../db/engine/database.ts";
-import { unavailableError } from "../../domain/errors.ts";
+import { unavailableError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
-import type { EventType } from "../../domain/webhooks/event_types.ts";
+import { type EventType, operatorEventTypes } from "../../domain/webhooks/event_types.ts";
 import { exampleFacts } from "../../domain/webhooks/example_event.ts";
 import { webhookName } from "../../domain/webhooks/webhook.ts";
 import { webhookLeaseMs } from "../../domain/webhooks/webhook_limits.ts";
 import type { SessionContext } from "../context.ts";
 import { requireAllowed } from "../sign_in/credentials.ts";
 import { actorOf } from "../sign_in/session_writes.ts";
-import { changingScope, type WebhookOwner } from "./webhook_owner.ts";
+import { changingScope, onlyForOperators, type WebhookOwner } from "./webhook_owner.ts";
 import { getWebhook } from "./webhooks.ts";
 
 /**
@@ -21,7 +21,8 @@ import { getWebhook } from "./webhooks.ts";
  * doesn't count against the endpoint.
  *
  * @returns The id of the delivery.
- * @throws {AppError} `forbidden`, `proof_required`, `not_found`, `rate_limited`, `unavailable`.
+ * @throws {AppError} `forbidden`, `proof_required`, `not_found`, `rate_limited`, `unavailable`; `validation_failed` for a type that the owner
+ *   doesn't receive.
  */
 export async function sendTestEvent(
   context: SessionContext,
@@ -30,6 +31,9 @@ export async function sendTestEvent(
 ): Promise<string> {
   const { organizationId, by } = changingScope(context, owner);
   const webhook = await getWebhook(context, owner, id);
+  if (organizationId !== null && operatorEventTypes.has(type)) {
+    throw validationError([{ path: "type", message: onlyForOperators }]);
+  }
   const { webhookTests, webhookTestsInProgress } = context.rateLimits;
   requireAllowed(webhookTests.take(organizationId ?? "operators"));
   if (!webhookTestsInProgress.take("all").isAllowed) throw busyError();

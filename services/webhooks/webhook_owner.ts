@@ -18,6 +18,9 @@ export interface OwnerScope {
   readonly by: Writer;
 }
 
+/** A fault of an event's name. */
+export const onlyForOperators = "is an event that only operators receive.";
+
 type WebhookPermission = Extract<Permission, `webhooks.${string}`>;
 
 /** Returns whose endpoints these are, and who acts. @throws {AppError} `forbidden`. */

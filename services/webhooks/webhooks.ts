@@ -8,6 +8,7 @@ import {
   markWebhookDeleted,
   rotateSecret,
   selectWebhook,
+  selectWebhookRoom,
   updateWebhook,
   type WebhookRow,
 } from "../../db/webhooks/webhooks.ts";
@@ -17,16 +18,20 @@ import { isId, newId } from "../../domain/id.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newWebhookSecret } from "../../domain/webhooks/signature.ts";
 import { isOperatorsEventName, type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
-import {
-  webhookOldSecretMaxMs,
-  webhookOldSecretMs,
-  webhooksOfOperatorsMax,
-  webhooksOfOrganizationMax,
-} from "../../domain/webhooks/webhook_limits.ts";
+import { webhookOldSecretMaxMs, webhookOldSecretMs } from "../../domain/webhooks/webhook_limits.ts";
+import { parseAddress } from "../address_blocks.ts";
 import { type Change, changesBatch, rowOf, writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
+import { hostOf } from "../outgoing/address_guard.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
-import { changingScope, type OwnerScope, ownerScope, type WebhookOwner } from "./webhook_owner.ts";
+import { requireAllowed } from "../sign_in/credentials.ts";
+import {
+  changingScope,
+  onlyForOperators,
+  type OwnerScope,
+  ownerScope,
+  type WebhookOwner,
+} from "./webhook_owner.ts";
 
 export interface WebhookInput {
   readonly url: string;
@@ -81,7 +86,7 @@ export async function getWebhook(
 /**
  * Creates an endpoint for events from now on.
  *
- * @throws {AppError} `forbidden`, `proof_required`, `validation_failed`, `webhook_address_blocked`, `webhook_limit_reached`.
+ * @throws {AppError} `forbidden`, `proof_required`, `validation_failed`, `webhook_address_blocked`, `webhook_limit_reached`, `rate_limited`.
  */
 export async function createWebhook(
   context: SessionContext,
@@ -90,7 +95,10 @@ export async function createWebhook(
 ): Promise<CreatedWebhook> {
   const { organizationId, by } = changingScope(context, owner);
   requireReceivable(organizationId, events);
-  const { href: url } = await context.addressGuard.check(given);
+  if (await context.database.readFirst(selectWebhookRoom(organizationId)) === undefined) {
+    throw webhookLimitError(organizationId);
+  }
+  const url = await checkUrl(context, organizationId, given);
   const id = newId("whk");
   const createdAt = context.clock();
   const secret = newWebhookSecret();
@@ -112,13 +120,13 @@ export async function createWebhook(
     },
   }, selectWebhook(organizationId, id));
   if (isMade) return { webhook: toWebhook(row()), secret };
-  throw webhookLimitError(organizationId === null ? webhooksOfOperatorsMax : webhooksOfOrganizationMax);
+  throw webhookLimitError(organizationId);
 }
 
 /**
  * Changes what is given. Enabling an endpoint forgets its failures and sends nothing; disabling one holds what waits for it.
  *
- * @throws {AppError} `forbidden`, `proof_required`, `not_found`, `validation_failed`, `webhook_address_blocked`.
+ * @throws {AppError} `forbidden`, `proof_required`, `not_found`, `validation_failed`, `webhook_address_blocked`, `rate_limited`.
  */
 export async function changeWebhook(
   context: SessionContext,
@@ -131,7 +139,7 @@ export async function changeWebhook(
   requireReceivable(organizationId, events);
   const url = given.url === undefined || given.url === before.url
     ? before.url
-    : (await context.addressGuard.check(given.url)).href;
+    : await checkUrl(context, organizationId, given.url);
   const after = { ...before, url, events, description };
   const isSwitched = enabled !== undefined && enabled !== (before.status === "enabled");
   const now = context.clock();
@@ -230,11 +238,22 @@ function requireReceivable(
   events: readonly string[],
 ): void {
   if (organizationId === null) return;
-  const message = "is an event that only operators receive.";
   const details = events.flatMap((name, index) =>
-    isOperatorsEventName(name) ? [{ path: `events[${index}]`, message }] : []
+    isOperatorsEventName(name) ? [{ path: `events[${index}]`, message: onlyForOperators }] : []
   );
   if (details.length > 0) throw validationError(details);
+}
+
+/** Returns a URL in its normal form. @throws {AppError} As `AddressGuard.check`; `rate_limited` after too many names. */
+async function checkUrl(
+  { addressGuard, rateLimits }: SessionContext,
+  organizationId: OwnerScope["organizationId"],
+  text: string,
+): Promise<string> {
+  if (parseAddress(hostOf(addressGuard.parse(text))) === null) {
+    requireAllowed(rateLimits.webhookNames.take(organizationId ?? "operators"));
+  }
+  return (await addressGuard.check(text)).href;
 }
 
 /** Customers don't see which operator created an endpoint of theirs. */

@@ -102,7 +102,7 @@ function TakeBackWarning() {
       </p>
       <ul class="list small">
         <li>revoke all API keys and invitations in its organizations,</li>
-        <li>remove all other members from them,</li>
+        <li>remove all other members, webhooks and alerts from them,</li>
         <li>turn off two-step sign-in and passkeys.</li>
       </ul>
       <p class="small muted">

@@ -71,7 +71,7 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
       `You set a new password for your account at ${site} and confirmed this email address. It had never been confirmed ` +
       "before, so someone else may have created the account.",
       "We ended all sessions, revoked all API keys and invitations, turned off two-step sign-in and passkeys, and removed " +
-      "all other members from your organizations. The audit log lists them.",
+      "all other members, webhooks and alerts from your organizations. The audit log lists the members and keys.",
     ],
     otherwise: `If this wasn't you, reset your password immediately: ${forgot}`,
   }),

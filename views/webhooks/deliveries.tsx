@@ -6,7 +6,7 @@ import {
   deliveryStatuses,
   type WebhookDelivery,
 } from "../../domain/webhooks/delivery.ts";
-import { allEventTypes, type EventType } from "../../domain/webhooks/event_types.ts";
+import type { EventType } from "../../domain/webhooks/event_types.ts";
 import type { Webhook } from "../../domain/webhooks/webhook.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
@@ -36,6 +36,8 @@ export interface DeliveriesAddress extends DayBounds {
 export interface DeliveriesProps {
   readonly frame: PortalFrame;
   readonly webhook: Webhook;
+  /** To choose from. */
+  readonly types: readonly EventType[];
   readonly address: DeliveriesAddress;
   /** One sentence for each invalid field. */
   readonly errors: { readonly from?: string; readonly to?: string };
@@ -223,13 +225,7 @@ function NextAttempt({ at, now }: { at: string; now: number }) {
   return Date.parse(at) <= now ? <>Now</> : <RelativeTime at={at} now={now} />;
 }
 
-/** Types of events to choose from, with a first choice for none. */
-export const typeChoices = (label: string) => [
-  { value: "", label },
-  ...allEventTypes.map((type) => ({ value: type, label: type })),
-];
-
-function Filters({ frame, webhook, address, errors }: DeliveriesProps) {
+function Filters({ frame, webhook, types, address, errors }: DeliveriesProps) {
   const { status, type } = address;
   return (
     <FilterMenu
@@ -239,7 +235,12 @@ function Filters({ frame, webhook, address, errors }: DeliveriesProps) {
       labels={{ from: `From, ${zoneWords(presentation().timezone)}`, to: "To" }}
       errors={errors}
     >
-      <SelectField label="Event" name="type" value={type ?? ""} choices={typeChoices("All events")} />
+      <SelectField
+        label="Event"
+        name="type"
+        value={type ?? ""}
+        choices={[{ value: "", label: "All events" }, ...types.map((type) => ({ value: type, label: type }))]}
+      />
     </FilterMenu>
   );
 }

@@ -259,7 +259,7 @@ BEGIN
   ; END;
 
 -- Organizations in which limits were changed, so that those that were reached and are not anymore are found: one, or those of a plan. All before
--- `next_organization` were checked, and of this one the limits up to `next_limit`.
+-- `next_organization` were checked, and of this one the limits up to `next_limit`. Those that haven't begun are there once.
 CREATE TABLE limit_rechecks (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   organization INTEGER,
@@ -267,3 +267,7 @@ CREATE TABLE limit_rechecks (
   next_organization INTEGER NOT NULL DEFAULT 0,
   next_limit INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+
+CREATE UNIQUE INDEX limit_rechecks_organization ON limit_rechecks (organization) WHERE next_organization = 0 AND next_limit = 0;
+
+CREATE UNIQUE INDEX limit_rechecks_plan ON limit_rechecks (plan) WHERE next_organization = 0 AND next_limit = 0;

@@ -1,7 +1,6 @@
 // An error message that the API sends for each code, as an example in the OpenAPI document.
 import * as errors from "../../../domain/errors.ts";
 import * as limits from "../../../domain/limits.ts";
-import { webhooksOfOrganizationMax } from "../../../domain/webhooks/webhook_limits.ts";
 import { required } from "../../schemas/messages.ts";
 
 /** The detail of the example of `validation_failed`. */
@@ -51,7 +50,7 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   unsupported_media_type: "Send application/json in UTF-8.",
   validation_failed: errors.validationError([missingName]).message,
   range_too_long: `Request at most ${limits.usageWindowsMax} windows per query.`,
-  webhook_limit_reached: errors.webhookLimitError(webhooksOfOrganizationMax).message,
+  webhook_limit_reached: errors.webhookLimitError("org_1").message,
   webhook_disabled: errors.webhookDisabledError().message,
   webhook_address_blocked: errors.webhookAddressError().message,
   series_limit_reached: errors.seriesLimitError([], limits.usageSeriesMax).message,

@@ -8,7 +8,9 @@ import {
   webhookTestsPerMinuteMax,
 } from "../../../domain/webhooks/webhook_limits.ts";
 import { eventBody } from "../../../domain/webhooks/event.ts";
-import { atMost } from "../../../routes/schemas/messages.ts";
+import { deliveryStatuses } from "../../../domain/webhooks/delivery.ts";
+import { eventTypesFor } from "../../../domain/webhooks/event_types.ts";
+import { atMost, oneOf } from "../../../routes/schemas/messages.ts";
 import type { EventRow } from "../../../db/webhooks/events.ts";
 import { assertError, type TestApp, testApp } from "../../support/app/app.ts";
 import { listAudit } from "../../support/app/audit.ts";
@@ -16,6 +18,7 @@ import { onEveryDatabase } from "../../support/meter/usage.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { verifiedPerson } from "../../support/people/people.ts";
 import { run } from "../../support/people/scene.ts";
+import { onlyForOperators } from "../../../services/webhooks/webhook_owner.ts";
 import { addDeliveries, attemptsAt, type NewDelivery } from "../../support/webhooks/deliveries.ts";
 
 const hourMs = 3_600_000;
@@ -206,11 +209,13 @@ testApp("rejects replays of a disabled endpoint, and invalid input, with the fie
         "can't be combined with “deliveryIds”.",
       ],
       ["/replay", { from: "2026-11-20", to: "2026-11-19" }, "to", "must be after “from”."],
-      ["/replay", { from: "2026-11-20", status: "delivered" }, "status", null],
+      ["/replay", { from: "2026-11-20", status: "delivered" }, "status", oneOf(["failed", "held", "all"])],
       ["/replay", { from: "yesterday" }, "from", null],
-      ["/test", { type: "limit.*" }, "type", null],
-      ["/deliveries?status=lost", undefined, "status", null],
-      ["/deliveries?type=limit", undefined, "type", null],
+      ["/test", { type: "limit.*" }, "type", oneOf(eventTypesFor({ isForOperators: false }))],
+      ["/test", { type: "organization.created" }, "type", null],
+      ["/deliveries?type=statement.closed", undefined, "type", null],
+      ["/deliveries?status=lost", undefined, "status", oneOf(deliveryStatuses)],
+      ["/deliveries?type=limit", undefined, "type", oneOf(eventTypesFor({ isForOperators: false }))],
       ["/deliveries?cursor=1", undefined, "cursor", "must be the “nextCursor” of a previous page."],
       ["/deliveries?from=2026-11-20&to=2026-11-20", undefined, "to", "must be after “from”."],
     ] as const
@@ -239,4 +244,7 @@ testApp("another organization's deliveries don't exist, and operators reach thos
   assert.equal(deliveries[0].id, ids.at(-1));
   const replay = await test.send(`${path}/replay`, { apiKey, json: { deliveryIds: [ids[1]] } });
   assert.deepEqual(await replay.json(), { replayed: 1 });
+  const example = await test.send(`${path}/test`, { apiKey, json: { type: "statement.closed" } });
+  const { error } = await assertError(example, 422, "validation_failed");
+  assert.equal(error.details?.[0]?.message, onlyForOperators);
 });

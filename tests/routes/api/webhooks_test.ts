@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { sql } from "../../../db/engine/database.ts";
 import { recentAuthenticationMs } from "../../../domain/limits.ts";
 import {
+  webhookNamesPerMinuteMax,
   webhooksOfOperatorsMax,
   webhooksOfOrganizationMax,
 } from "../../../domain/webhooks/webhook_limits.ts";
@@ -170,6 +171,7 @@ const badInput: readonly (readonly [json: object, field: string])[] = [
   [{ url, events: ["constructor"] }, "events[0]"],
   [{ url, events: ["limit.*", "statement.closed"] }, "events[1]"],
   [{ url, events: ["statement.*"] }, "events[0]"],
+  [{ url, events: ["organization.deleted"] }, "events[0]"],
   [{ url, events: ["*"], description: "x".repeat(201) }, "description"],
   [{ url, events: ["*"], description: "\u202egnilliB" }, "description"],
   [{ url, events: ["*"], secret: "whsec_mine" }, "secret"],
@@ -187,6 +189,8 @@ testApp("rejects each invalid field by name, and addresses that aren't public", 
   for (const json of [{ enabled: "yes" }, { url: null }, { events: ["nothing"] }, { status: "enabled" }]) {
     assert.equal((await send(`PATCH /${id}`, json)).body.error.code, "validation_failed");
   }
+  const { error } = (await send("POST ", { url, events: ["nothing"] })).body;
+  assert.match(error.details[0].message, /, not “nothing”\.$/);
   assert.deepEqual((await send(`PATCH /${id}`, { enabled: 1 })).body.error.details, [
     { path: "enabled", message: mustBe("boolean") },
   ]);
@@ -201,6 +205,8 @@ testApp("rejects each invalid field by name, and addresses that aren't public", 
         [422, "webhook_address_blocked", "url"],
         blocked,
       );
+      const isHttp = blocked.startsWith("http:");
+      assert.match(body.error.details[0].message, isHttp ? /“https:\/\/”\.$/ : /found and has only public/);
     }
   }
   assert.equal((await rowsOf(test)).length, 1);
@@ -224,9 +230,18 @@ testApp(
       const codes = responses.map(({ status, body }) => body.error?.code ?? status);
       assert.deepEqual(codes.filter((code) => code === 201).length, max);
       assert.equal(codes.filter((code) => code === "webhook_limit_reached").length, 3);
+      const { error } = (await create()).body;
+      assert.match(error.message, new RegExp(`at most ${max} webhook endpoints\\. Delete one first\\.$`));
     }
+    const named = { url: "https://localhost/", events: ["*"] };
+    assert.equal((await send("POST ", named)).body.error.code, "webhook_limit_reached");
     const [first] = (await send("GET ?limit=1")).body.webhooks;
     assert.equal((await send(`DELETE /${first.id}`)).status, 204);
+    for (let names = 0; names <= webhookNamesPerMinuteMax; names++) {
+      const { error } = (await send("POST ", named)).body;
+      const isLast = names === webhookNamesPerMinuteMax;
+      assert.equal(error.code, isLast ? "rate_limited" : "webhook_address_blocked");
+    }
     assert.equal((await send("POST ", json)).status, 201);
   },
 );

@@ -35,6 +35,9 @@ testApp(
       const form = await open(`/${id}/edit`);
       assert.match(form.html, /name="limit\.\*" value="on" checked/);
       assert.doesNotMatch(form.html, /name="\*" value="on" checked/);
+      for (const { html } of [form, await open(`/${id}/test`)]) {
+        assert.equal(/statement\.|organization\.created/.test(html), person === mara);
+      }
       const rejected = await open(`/${id}/edit`, { url: "http://1.1.1.1/", description: "Typed" });
       assert.equal(rejected.status, 422);
       assert.match(rejected.html, /value="Typed"/);

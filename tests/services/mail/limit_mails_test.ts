@@ -1,6 +1,7 @@
 // Emails about limits: who gets them, once for each window, with several servers too.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
+import { alertMailsPerDayMax } from "../../../domain/webhooks/webhook_limits.ts";
 import { mailLimitNotices } from "../../../services/mail/limit_mails.ts";
 import { assertRows } from "../../support/app/rows.ts";
 import { createTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";
@@ -163,6 +164,29 @@ onEveryDatabase("a customer with many limits doesn't use up the emails that oper
     WHERE kind = 'operator_limit_reached' GROUP BY 1 ORDER BY 1`);
   assert.deepEqual(mails.map(({ name, count }) => [name, count]), [["Acme", 20], ["Beta", 1]]);
 });
+
+onEveryDatabase(
+  "an organization's alerts cause a limited number of emails a day, and limits cause theirs",
+  async (test) => {
+    const owner = await newOwner(test);
+    const { organizationId } = owner;
+    const { number: alert } = await addLimit(test, { alertOf: organizationId }, { per: "day" });
+    const { number: limit } = await addLimit(test, {}, { per: "day" });
+    const mailsAfter = async (limit: number, windows: number) => {
+      for (let window = 0; window < windows; window++) {
+        await note(test, { limit, organizationId, level: window % 2 ? "near" : "reached", window });
+      }
+      const before = (await test.mails()).length;
+      await newMails(test);
+      return (await test.mails()).length - before;
+    };
+    assert.equal(await mailsAfter(alert, alertMailsPerDayMax + 2), alertMailsPerDayMax);
+    assert.equal(await mailsAfter(limit, 3), 3);
+    await run(test, "DELETE FROM limit_notices");
+    test.advance(24 * 3_600_000);
+    assert.equal(await mailsAfter(alert, 2), 2);
+  },
+);
 
 onEveryDatabase("a notice of a limit that was removed causes no email", async (test) => {
   const owner = await newOwner(test);

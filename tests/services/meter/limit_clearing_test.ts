@@ -1,6 +1,6 @@
 // Limits that were reached and have room again: after voids, and after limits were changed in any way.
 import assert from "node:assert/strict";
-import { sql } from "../../../db/engine/database.ts";
+import { sql, type Statement } from "../../../db/engine/database.ts";
 import { eventBody, type StoredEvent } from "../../../domain/webhooks/event.ts";
 import { LimitCounters } from "../../../services/meter/limit_counters.ts";
 import { recheckSomeLimits } from "../../../services/meter/limit_rechecks.ts";
@@ -93,35 +93,37 @@ const changePlan: Change = async ({ organizationId }, send) => {
   return await send(`PATCH /organizations/${organizationId}`, { planId });
 };
 
-/** How a limit is set, how it is changed after it was reached, and whether it then has room. */
-const changes: Readonly<Record<string, readonly [set: Change, change: Change, isCleared: boolean]>> = {
-  "an override is raised": [setOverride([monthly(10)]), setOverride([monthly(11)]), true],
-  "an override is lowered": [setOverride([monthly(10)]), setOverride([monthly(9)]), false],
-  "an override is removed": [setOverride([monthly(10)]), setOverride([]), true],
-  "an override is lifted": [setOverride([monthly(10)]), setOverride([monthly(null)]), true],
+/** How a limit is set, how it is changed after it was reached, and the quantity of the event if it then has room: null if it doesn't apply anymore. */
+const changes: Readonly<
+  Record<string, readonly [set: Change, change: Change, cleared: number | null | undefined]>
+> = {
+  "an override is raised": [setOverride([monthly(10)]), setOverride([monthly(11)]), 11],
+  "an override is lowered": [setOverride([monthly(10)]), setOverride([monthly(9)]), undefined],
+  "an override is removed": [setOverride([monthly(10)]), setOverride([]), null],
+  "an override is lifted": [setOverride([monthly(10)]), setOverride([monthly(null)]), null],
   "another override is added": [
     setOverride([monthly(10)]),
     setOverride([monthly(10), { ...monthly(10), per: "day", metric: "bytes" }]),
-    false,
+    undefined,
   ],
-  "a plan's limit is raised": [setPlan([monthly(10)]), setPlan([monthly(20)]), true],
-  "a plan's limit is removed": [setPlan([monthly(10)]), setPlan([]), true],
-  "a plan's limit is replaced by an override": [setPlan([monthly(10)]), setOverride([monthly(11)]), true],
-  "the plan is changed": [setPlan([monthly(10)]), changePlan, true],
-  "an override stays when the plan is changed": [setOverride([monthly(10)]), changePlan, false],
-  "a budget is raised": [setBudget([monthly(10)]), setBudget([monthly(11)]), true],
-  "a budget is removed": [setBudget([monthly(10)]), setBudget([]), true],
+  "a plan's limit is raised": [setPlan([monthly(10)]), setPlan([monthly(20)]), 20],
+  "a plan's limit is removed": [setPlan([monthly(10)]), setPlan([]), null],
+  "a plan's limit is replaced by an override": [setPlan([monthly(10)]), setOverride([monthly(11)]), null],
+  "the plan is changed": [setPlan([monthly(10)]), changePlan, null],
+  "an override stays when the plan is changed": [setOverride([monthly(10)]), changePlan, undefined],
+  "a budget is raised": [setBudget([monthly(10)]), setBudget([monthly(11)]), 11],
+  "a budget is removed": [setBudget([monthly(10)]), setBudget([]), null],
   "the time zone is changed": [
     setOverride([monthly(10)]),
     ({ organizationId }, send) => send(`PATCH /organizations/${organizationId}`, { timezone: "Asia/Tokyo" }),
-    false,
+    undefined,
   ],
 };
 
 onEveryDatabase("changed limits are cleared if they have room, exactly once", async (test) => {
   const { fullToken } = await newOperatorToken(test);
   const send = asOperator(test, fullToken);
-  for (const [name, [set, change, isCleared]] of Object.entries(changes)) {
+  for (const [name, [set, change, quantity]] of Object.entries(changes)) {
     const customer = await newCustomer(test);
     await run(test, "DELETE FROM events");
     assert.ok((await set(customer, send, test) as { status: number }).status < 300, name);
@@ -130,16 +132,14 @@ onEveryDatabase("changed limits are cleared if they have room, exactly once", as
     assert.deepEqual(await limitEvents(test), [approaching, reached], name);
     assert.ok((await change(customer, send, test) as { status: number }).status < 300, name);
     await recheck(test);
-    assert.deepEqual((await limitEvents(test)).slice(2), isCleared ? [cleared] : [], name);
+    assert.deepEqual((await limitEvents(test)).slice(2), quantity === undefined ? [] : [cleared], name);
     const events = await test.opened.database.read<StoredEvent>(sql`
       SELECT id, type, at, facts, webhook FROM events WHERE type LIKE 'limit.%' ORDER BY seq`);
-    const limits = events.map((event) =>
-      JSON.parse(eventBody(event, { isForOperators: false })).data.limit as LimitData
-    );
+    const data = events.map((event) => JSON.parse(eventBody(event, { isForOperators: false })).data);
+    assert.deepEqual(data.map(({ percent }) => percent), [80, 100, undefined].slice(0, data.length), name);
+    const limits = data.map(({ limit }) => limit as LimitData);
     assert.deepEqual(new Set(limits.map(({ id }) => id)).size, 1, name);
-    if (name === "an override is lifted") {
-      assert.deepEqual(limits.map(({ quantity }) => quantity), [10, 10, null]);
-    }
+    assert.deepEqual(limits.map(({ quantity }) => quantity), [10, 10, quantity].slice(0, data.length), name);
     await setOverride([])(customer, send, test);
     await setPlan([])(customer, send, test);
     await recheck(test);
@@ -153,6 +153,27 @@ onEveryDatabase("changed limits are cleared if they have room, exactly once", as
     );
     await run(test, "UPDATE plans SET name = id WHERE name = 'Other'");
   }
+});
+
+onEveryDatabase("a limit that is removed while upkeep deletes what others left is cleared", async (test) => {
+  const customer = await newCustomer(test);
+  const send = asOperator(test, (await newOperatorToken(test)).fullToken);
+  await setOverride([monthly(10)])(customer, send, test);
+  await setOverride([monthly(10), { ...monthly(5), metric: "other" }])(customer, send, test);
+  await record(test, customer.apiKey, 10);
+  await setOverride([monthly(10)])(customer, send, test);
+  await run(test, "DELETE FROM limit_rechecks");
+  const { database } = test.opened;
+  const readFirst: typeof database.readFirst = async <Row>(statement: Statement) => {
+    const row = await database.readFirst<Row>(statement);
+    await setOverride([])(customer, send, test);
+    return row;
+  };
+  await deleteCountersOfRemovedLimits({
+    database: { ...database, write: database.write.bind(database), readFirst },
+  });
+  await recheck(test);
+  assert.deepEqual(await limitEvents(test), [reached, cleared]);
 });
 
 onEveryDatabase("all organizations of a changed plan are checked, and all limits of one", async (test) => {
@@ -189,21 +210,30 @@ onEveryDatabase("all organizations of a changed plan are checked, and all limits
   assert.deepEqual(counts.map((row) => ({ ...row })), [{ count: 151, limits: 151 }, { count: 1, limits: 1 }]);
 });
 
-onEveryDatabase("a check that fails is done again, and one of a deleted organization ends", async (test) => {
-  const customer = await newCustomer(test);
-  const send = asOperator(test, (await newOperatorToken(test)).fullToken);
-  await setOverride([monthly(10)])(customer, send, test);
-  await recheck(test);
-  await record(test, customer.apiKey, 10);
-  await setOverride([monthly(11)])(customer, send, test);
-  const failing = { complete: () => Promise.reject(new Error("Full.")) };
-  await assert.rejects(recheckSomeLimits(test.services, failing), /Full/);
-  assert.deepEqual((await limitEvents(test)).slice(1), []);
-  await recheck(test);
-  assert.deepEqual((await limitEvents(test)).slice(1), [cleared]);
-  await record(test, customer.apiKey, 1);
-  await setOverride([])(customer, send, test);
-  await run(test, "UPDATE organizations SET deleted_at = 1 WHERE id = ?", customer.organizationId);
-  await recheck(test);
-  assert.deepEqual((await limitEvents(test)).slice(2), [reached]);
-});
+onEveryDatabase(
+  "a check that fails is done again after others, and one of a deleted organization ends",
+  async (test) => {
+    const customer = await newCustomer(test);
+    const send = asOperator(test, (await newOperatorToken(test)).fullToken);
+    await setOverride([monthly(10)])(customer, send, test);
+    await recheck(test);
+    await record(test, customer.apiKey, 10);
+    await setOverride([monthly(11)])(customer, send, test);
+    const insert = "INSERT INTO limit_rechecks (organization) SELECT number FROM organizations WHERE id = ?";
+    await run(test, insert, (await newCustomer(test)).organizationId);
+    const failing = { complete: () => Promise.reject(new Error("Full.")) };
+    await assert.rejects(recheckSomeLimits(test.services, failing), /Full/);
+    assert.deepEqual((await limitEvents(test)).slice(1), []);
+    assert.equal(await recheckSomeLimits(test.services, failing), true);
+    await setOverride([monthly(12)])(customer, send, test);
+    await setOverride([monthly(11)])(customer, send, test);
+    assert.equal((await test.opened.database.read(sql`SELECT 1 FROM limit_rechecks`)).length, 1);
+    await recheck(test);
+    assert.deepEqual((await limitEvents(test)).slice(1), [cleared]);
+    await record(test, customer.apiKey, 1);
+    await setOverride([])(customer, send, test);
+    await run(test, "UPDATE organizations SET deleted_at = 1 WHERE id = ?", customer.organizationId);
+    await recheck(test);
+    assert.deepEqual((await limitEvents(test)).slice(2), [reached]);
+  },
+);

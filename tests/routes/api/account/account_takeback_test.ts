@@ -18,6 +18,7 @@ import {
   signInAgain,
   verifiedPerson,
 } from "../../../support/people/people.ts";
+import { createTestWebhook } from "../../../support/webhooks/webhooks.ts";
 import { subjectOf } from "../../../support/portal/words/mail.ts";
 
 const newPassword = "an entirely different 7 phrase";
@@ -64,6 +65,11 @@ async function squat(test: TestApp) {
   const squatter = await test.signUp("Squatter");
   const accomplice = await verifiedPerson(test, "Accomplice");
   const ownKey = await createTestKey(test, accomplice);
+  for (const { cookie } of [squatter, accomplice]) {
+    await createTestWebhook(test, { cookie } as TestPerson);
+    const json = { per: "month", quantity: 1 };
+    assert.equal((await test.send("/api/portal/alerts", { cookie, json })).status, 201);
+  }
   const token = await inviteTo(test, squatter, { email: accomplice.email, role: "OWNER" });
   const accepted = await test.send("/api/portal/invitations/accept", {
     cookie: accomplice.cookie,
@@ -93,6 +99,16 @@ onEveryDatabase("a reset removes everyone else from what a squatter set up", asy
   const path = `/api/portal/organizations/${organizationId}`;
   const { members } = await (await test.send(`${path}/members`, { cookie })).json();
   assert.deepEqual(members.map((one: { user: { id: string } }) => one.user.id), [squatter.userId]);
+
+  // No one else is told about the organization.
+  const left = await sendRow(test, { cookie }, "GET /api/portal/webhooks");
+  assert.deepEqual(JSON.parse(left.html).webhooks, []);
+  assert.deepEqual(JSON.parse((await sendRow(test, { cookie }, "GET /api/portal/alerts")).html).alerts, []);
+  assert.equal(
+    JSON.parse((await sendRow(test, accomplice, "GET /api/portal/webhooks")).html).webhooks.length,
+    1,
+  );
+  assert.equal(JSON.parse((await sendRow(test, accomplice, "GET /api/portal/alerts")).html).alerts.length, 1);
 
   // The removed people see nothing, and their keys are rejected.
   const { fullKey, id } = await createTestKey(test, { ...squatter, cookie });

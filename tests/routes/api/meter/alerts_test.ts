@@ -137,9 +137,9 @@ testApp("rejects alerts of another form", async (test) => {
     422,
     "validation_failed",
   );
-  assert.deepEqual(empty.error.details?.map(({ path, message }) => [path, message])[1], [
-    "quantity",
-    required,
+  assert.deepEqual(empty.error.details?.map(({ path, message }) => [path, message]), [
+    ["per", required],
+    ["quantity", required],
   ]);
   assert.deepEqual(await alertsOf(test, ada), [{ ...alert, used: 0 }]);
 });
