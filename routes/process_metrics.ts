@@ -98,7 +98,7 @@ function addWebhookMetrics(
   });
   set.counter("gatehouse_webhook_attempts_total", {
     help:
-      "Webhook attempts by code: delivered, or the fault. Deliveries that overflowed were not attempted again.",
+      "Webhook attempts by code: delivered, or the failure's code. Deliveries that overflowed were not attempted again.",
     counts: () => byLabel("code", parts.webhooks.counts),
   });
   set.counter("gatehouse_webhooks_disabled_total", {

@@ -1,8 +1,15 @@
-// Cuts customers off when they reach a hard limit, and restores access when the limit has room again or its window ends.
+// Stops serving customers who reach a hard limit, until the limit has room again or its window ends. A limit of one product or
+// metric stops only that. Budgets of API keys and alerts stop nothing.
 //
-//   WEBHOOK_SECRET=whsec_… deno run --allow-net --allow-env access.ts 8003
+//   WEBHOOK_SECRET=whsec_… OPERATOR_TOKEN=… GATEHOUSE_URL=https://auth.example.com \
+//     deno run --allow-net --allow-env access.ts 8003
 //
 // Gatehouse itself rejects usage beyond a hard limit. This is for products that also want to stop serving.
+//
+// Two cases to know:
+// - A record that is too large for the rest of a limit also stops access until the window ends, even if a smaller one would fit.
+// - After a restart, the list is read from the events of the last 30 days. A limit in total (`per: "total"`) that was reached
+//   earlier is missing. If you have such limits, keep the list in your database.
 
 import { verifyWebhook, WebhookError } from "../../packages/client/src/index.ts";
 
@@ -11,13 +18,28 @@ interface LimitEvent {
   readonly timestamp: string;
   readonly data: {
     readonly organization: { readonly id: string };
-    readonly limit: { readonly id: string };
+    /** `productSlug` is null for all products, `metric` for all metrics. */
+    readonly limit: {
+      readonly id: string;
+      readonly productSlug: string | null;
+      readonly metric: string | null;
+    };
     /** Null for a limit in total, which ends only when it is raised. */
     readonly window: { readonly end: string } | null;
+    /** Present if the limit is the budget of this key. */
+    readonly apiKey?: { readonly id: string };
+    readonly test?: true;
   };
 }
 
+/** A product and one of its metrics. */
+export interface Use {
+  readonly productSlug: string;
+  readonly metric: string;
+}
+
 interface LimitState {
+  readonly limit: LimitEvent["data"]["limit"];
   /** Of the newest event. */
   readonly at: number;
   /** When access returns by itself; 0 if the limit has room. In milliseconds since 1970. */
@@ -29,25 +51,26 @@ export class AccessList {
   readonly #states = new Map<string, Map<string, LimitState>>();
 
   /** Events arrive in no promised order and more than once: only the newest of a limit counts. */
-  apply({ type, timestamp, data: { organization, limit, window } }: LimitEvent): void {
+  apply({ type, timestamp, data: { organization, limit, window, apiKey, test } }: LimitEvent): void {
     if (type !== "limit.reached" && type !== "limit.cleared") return;
+    if (apiKey !== undefined || test) return;
     const limits = this.#states.get(organization.id) ?? new Map<string, LimitState>();
     this.#states.set(organization.id, limits);
     const at = Date.parse(timestamp);
     if (at < (limits.get(limit.id)?.at ?? 0)) return;
     const end = window === null ? Infinity : Date.parse(window.end);
-    limits.set(limit.id, { at, isFullUntil: type === "limit.reached" ? end : 0 });
+    limits.set(limit.id, { limit, at, isFullUntil: type === "limit.reached" ? end : 0 });
   }
 
-  /** Returns true while a hard limit of the organization is used completely. */
-  isCutOff(organizationId: string, now = Date.now()): boolean {
-    return [...this.#states.get(organizationId)?.values() ?? []].some((limit) => limit.isFullUntil > now);
+  /** Returns true while the organization has reached a hard limit that counts this use. */
+  isCutOff(organizationId: string, use: Use, now = Date.now()): boolean {
+    return [...this.#states.get(organizationId)?.values() ?? []].some(({ limit, isFullUntil }) =>
+      isFullUntil > now && (limit.productSlug ?? use.productSlug) === use.productSlug &&
+      (limit.metric ?? use.metric) === use.metric
+    );
   }
 
-  /**
-   * Reads the events of the last month, for a product that has just started. @param url Of Gatehouse. @param token An operator token with
-   * the scope `events:read`.
-   */
+  /** Reads the events of the last 30 days from Gatehouse, with an operator token that has the scope `events:read`. */
   async load(url: string, token: string): Promise<void> {
     for (const type of ["limit.reached", "limit.cleared"]) {
       let cursor: string | null = "";
@@ -86,10 +109,18 @@ export function accessHandler(
   };
 }
 
+/** Returns an environment variable, or exits. */
+function setting(name: string): string {
+  const value = Deno.env.get(name);
+  if (value) return value;
+  // deno-lint-ignore no-console
+  console.error(`Set ${name}.`);
+  Deno.exit(1);
+}
+
 if (import.meta.main) {
   const list = new AccessList();
-  const [token, url] = [Deno.env.get("OPERATOR_TOKEN"), Deno.env.get("GATEHOUSE_URL")];
-  if (token !== undefined && url !== undefined) await list.load(url, token);
-  const handler = accessHandler(list, { secret: Deno.env.get("WEBHOOK_SECRET") ?? "" });
+  const handler = accessHandler(list, { secret: setting("WEBHOOK_SECRET") });
+  await list.load(setting("GATEHOUSE_URL"), setting("OPERATOR_TOKEN"));
   Deno.serve({ port: Number(Deno.args[0] ?? 8003), hostname: "127.0.0.1" }, handler);
 }

@@ -26,7 +26,7 @@ interface Options {
   /** A file that outlives the program: without it, nothing would be known about lines older than a day. */
   readonly journal: string;
   readonly clock?: () => number;
-  /** Gets what people must know. */
+  /** Logs failures, and lines to check by hand. */
   readonly log: (text: string) => void;
 }
 
@@ -53,15 +53,12 @@ export class Billing {
     this.#journal.prepare("INSERT OR IGNORE INTO statements (id) VALUES (?)").run(statementId);
   }
 
-  /** Sends what was noted and not sent yet, one call after the other. What fails is logged, and sent with the next call. */
+  /** Sends the lines of all noted statements. A failure is logged, and the next call retries it. Calls wait for each other. */
   sendAll(): Promise<void> {
-    this.#work = this.#work.then(() => this.#sendNoted()).catch((error) => {
-      this.#options.log(`Not all lines were sent: ${error}`);
-    });
-    return this.#work;
+    return this.#work = this.#work.then(() => this.#sendNoted());
   }
 
-  /** Returns lines of which nobody knows whether the billing system has them: check them by hand. */
+  /** Returns the ids of lines that may or may not have been charged. Check them by hand. */
   uncertain(): string[] {
     const now = (this.#options.clock ?? Date.now)();
     const rows = this.#journal.prepare("SELECT id FROM lines WHERE is_sent = 0 AND sending_at <= ?")
@@ -76,8 +73,12 @@ export class Billing {
   async #sendNoted(): Promise<void> {
     const waiting = this.#journal.prepare("SELECT id FROM statements WHERE is_sent = 0 ORDER BY id").all();
     for (const { id } of waiting) {
-      for await (const line of this.#lines(String(id))) await this.#send(line);
-      this.#journal.prepare("UPDATE statements SET is_sent = 1 WHERE id = ?").run(String(id));
+      try {
+        for await (const line of this.#lines(String(id))) await this.#send(line);
+        this.#journal.prepare("UPDATE statements SET is_sent = 1 WHERE id = ?").run(String(id));
+      } catch (error) {
+        this.#options.log(`Statement ${id} wasn't sent completely: ${error}`);
+      }
     }
   }
 
@@ -89,7 +90,10 @@ export class Billing {
       const response = await fetch(`${gatehouseUrl}/api/operator/statements/${statementId}?${query}`, {
         headers: { authorization: `Bearer ${token}` },
       });
-      if (!response.ok) throw new Error(`Gatehouse responded with ${response.status}`);
+      if (!response.ok) {
+        await response.body?.cancel();
+        throw new Error(`Gatehouse responded with ${response.status}`);
+      }
       const page: { statement: { status: string }; lines: Line[]; nextCursor: string | null } = await response
         .json();
       if (page.statement.status !== "closed") throw new Error("the statement isn't closed yet");
@@ -136,7 +140,9 @@ export function billingHandler(
         secret,
         now: clock(),
       });
-      if (type === "statement.closed") billing.note((data as { statement: { id: string } }).statement.id);
+      const { statement, test } = data as { statement: { id: string }; test?: true };
+      // The statement of a test doesn't exist.
+      if (type === "statement.closed" && !test) billing.note(statement.id);
     } catch (error) {
       if (!(error instanceof WebhookError)) throw error;
       return new Response(error.message, { status: 400 });
@@ -146,9 +152,18 @@ export function billingHandler(
   };
 }
 
+/** Returns an environment variable, or exits. */
+function setting(name: string): string {
+  const value = Deno.env.get(name);
+  if (value) return value;
+  // deno-lint-ignore no-console
+  console.error(`Set ${name}.`);
+  Deno.exit(1);
+}
+
 if (import.meta.main) {
   const [port = "8004", journal = "billing.db"] = Deno.args;
-  const setting = (name: string) => Deno.env.get(name) ?? "";
+  const secret = setting("WEBHOOK_SECRET");
   const billing = new Billing({
     gatehouseUrl: setting("GATEHOUSE_URL"),
     token: setting("OPERATOR_TOKEN"),
@@ -157,11 +172,11 @@ if (import.meta.main) {
     // deno-lint-ignore no-console
     log: console.error,
   });
-  // What an earlier run left, and what failed since.
+  // Retries failures, also those of an earlier run.
   setInterval(() => billing.sendAll(), 60_000);
   billing.sendAll();
   Deno.serve(
     { port: Number(port), hostname: "127.0.0.1" },
-    billingHandler(billing, { secret: setting("WEBHOOK_SECRET") }),
+    billingHandler(billing, { secret }),
   );
 }

@@ -41,21 +41,25 @@ export function chatHandler(
   };
 }
 
-/** Returns a message such as `Acme: limit.reached, requests of tiles, 100 % of 1000 per month`. */
+/** Returns a message such as `Acme: limit.reached, requests of tiles, 1,000 of 1,000 per month`. Those of tests begin with `Test: `. */
 export function sentenceAbout({ type, data }: WebhookEvent): string {
-  const { organization, limit, percent, apiKey, member, plan, statement } = data as Facts;
+  const { organization, limit, used, apiKey, member, plan, statement, test } = data as Facts;
+  const period = limit?.per === "total" ? "in total" : `per ${limit?.per}`;
   const about = [
     limit && `${limit.metric ?? "all metrics"} of ${limit.productSlug ?? "all products"}`,
-    limit && percent !== undefined
-      ? `${percent} % of ${limit.quantity} ${limit.per === "total" ? "in total" : `per ${limit.per}`}`
-      : undefined,
+    limit &&
+    (limit.quantity === null ? "limit removed" : `${count(used ?? 0)} of ${count(limit.quantity)} ${period}`),
     apiKey?.name,
     member?.name,
     plan?.name,
     statement?.period,
   ].filter((text) => text !== undefined);
-  return `${organization ? `${organization.name}: ` : ""}${[type, ...about].join(", ")}`;
+  return `${test ? "Test: " : ""}${organization ? `${organization.name}: ` : ""}${
+    [type, ...about].join(", ")
+  }`;
 }
+
+const count = (quantity: number) => quantity.toLocaleString("en-US", { maximumFractionDigits: 6 });
 
 interface Facts {
   readonly organization?: { readonly name: string };
@@ -65,15 +69,24 @@ interface Facts {
     quantity: number | null;
     per: string;
   };
-  readonly percent?: number;
+  readonly used?: number;
   readonly apiKey?: { readonly name: string };
   readonly member?: { readonly name: string };
   readonly plan?: { readonly name: string };
   readonly statement?: { readonly period: string };
+  readonly test?: true;
+}
+
+/** Returns an environment variable, or exits. */
+function setting(name: string): string {
+  const value = Deno.env.get(name);
+  if (value) return value;
+  // deno-lint-ignore no-console
+  console.error(`Set ${name}.`);
+  Deno.exit(1);
 }
 
 if (import.meta.main) {
-  const secret = Deno.env.get("WEBHOOK_SECRET") ?? "";
-  const handler = chatHandler({ secret, chatUrl: Deno.env.get("CHAT_URL") ?? "" });
+  const handler = chatHandler({ secret: setting("WEBHOOK_SECRET"), chatUrl: setting("CHAT_URL") });
   Deno.serve({ port: Number(Deno.args[0] ?? 8002), hostname: "127.0.0.1" }, handler);
 }

@@ -14,6 +14,8 @@ const responses = {
   200: { description: "A page of events.", schema: pageOf("events", schemas.eventSchema) },
 };
 
+const bodies = "[Events](/docs/reference/events) has the fields of each type.";
+
 export function eventsRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   sessionRoutes(app, parts, { tag: "Webhooks", errors: ["forbidden"] })({
@@ -21,7 +23,7 @@ export function eventsRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "listEvents",
     summary: "List events of the active organization",
     description:
-      `What an endpoint that receives everything would have got, newest first. Requires the admin or owner role. ${schemas.eventsKept}`,
+      `What an endpoint that receives everything would have got, newest first. Requires the admin or owner role. ${schemas.eventsKept} ${bodies}`,
     query: schemas.eventQuerySchema,
     responses,
   }, (_c, { query }, actor) => listEvents(services, activeAccess(actor), query));
@@ -31,7 +33,7 @@ export function eventsRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "listOperatorEvents",
     summary: "List events of all organizations or of one",
     description:
-      `What an endpoint of operators that receives everything would have got, newest first. ${schemas.eventsKept}`,
+      `What an endpoint of operators that receives everything would have got, newest first. ${schemas.eventsKept} ${bodies}`,
     query: schemas.operatorEventQuerySchema,
     responses,
   }, async (_c, { query: { organizationId, ...query } }, actor) => {

@@ -1,15 +1,22 @@
 // The receivers in examples/webhooks/: each with real requests of the worker, and a real server in place of the chat or the billing system.
 import assert from "node:assert/strict";
-import { accessHandler, AccessList } from "../../examples/webhooks/access.ts";
+import type { EventType } from "../../domain/webhooks/event_types.ts";
+import { accessHandler, AccessList, type Use } from "../../examples/webhooks/access.ts";
 import { Billing, billingHandler } from "../../examples/webhooks/billing.ts";
 import { chatHandler } from "../../examples/webhooks/chat.ts";
-import { startTestApp, type TestApp } from "../support/app/app.ts";
+import { createTestKey, startTestApp, type TestApp } from "../support/app/app.ts";
 import { freePort } from "../support/database/sqld.ts";
 import { addLimit } from "../support/meter/limits.ts";
 import { asBilling, customer } from "../support/meter/statements.ts";
-import { voidOne } from "../support/meter/usage.ts";
+import { recordOne, voidOne } from "../support/meter/usage.ts";
+import { asOperator } from "../support/operators/operator_api.ts";
 import { newOperatorToken } from "../support/operators/operators.ts";
-import { addEndpoint, anotherWorker, webhookSettings } from "../support/webhooks/endpoints.ts";
+import {
+  addEndpoint,
+  anotherWorker,
+  type TestEndpoint,
+  webhookSettings,
+} from "../support/webhooks/endpoints.ts";
 
 const day = 24 * 3_600_000;
 
@@ -45,7 +52,7 @@ function recipe(name: string, run: (test: TestApp, url: string) => Promise<void>
 }
 
 recipe("the chat gets a sentence for each event, also after it was unavailable", async (test) => {
-  const { organizationId, record } = await adaWithLimit(test, 10);
+  const { organizationId, apiKey, record } = await adaWithLimit(test, 1000);
   const messages: string[] = [];
   let isUp = true;
   const chat: Handler = async (request) => {
@@ -57,21 +64,26 @@ recipe("the chat gets a sentence for each event, also after it was unavailable",
     // The secret is known only after the receiver has an address.
     let handler: Handler = () => new Response(null, { status: 503 });
     await serving((request) => handler(request), async (url) => {
-      const { secret } = await addEndpoint(test, { organizationId, url, events: ["limit.*"] });
-      handler = chatHandler({ secret, clock: test.now, chatUrl });
+      const endpoint = await addEndpoint(test, { organizationId, url, events: ["limit.*"] });
+      handler = chatHandler({ secret: endpoint.secret, clock: test.now, chatUrl });
       const worker = anotherWorker(test);
       isUp = false;
-      await record(8);
+      await record(800.5);
       await worker.deliverDue();
       assert.deepEqual(messages, []);
       isUp = true;
       test.advance(10_000);
       await worker.deliverDue();
-      await record(2);
+      const { id } = await record(199.5);
       await worker.deliverDue();
+      await voidOne(test, { apiKey, id });
+      await worker.deliverDue();
+      await sendTest(test, endpoint, "limit.reached");
       assert.deepEqual(messages, [
-        "Ada’s organization: limit.approaching, requests of tiles, 80 % of 10 per month",
-        "Ada’s organization: limit.reached, requests of tiles, 100 % of 10 per month",
+        "Ada’s organization: limit.approaching, requests of tiles, 800.5 of 1,000 per month",
+        "Ada’s organization: limit.reached, requests of tiles, 1,000 of 1,000 per month",
+        "Ada’s organization: limit.cleared, requests of tiles, 800.5 of 1,000 per month",
+        "Test: Ada’s organization: limit.reached, tiles of maps, 100,000 of 100,000 per month",
       ]);
       const forged = new Request(url, { method: "POST", body: "{}", headers: { "webhook-id": "evt_1" } });
       assert.equal((await handler(forged)).status, 400);
@@ -82,32 +94,46 @@ recipe("the chat gets a sentence for each event, also after it was unavailable",
 recipe(
   "access ends with limit.reached, and returns with limit.cleared and with the window",
   async (test, gatehouse) => {
-    const { organizationId, apiKey, record } = await adaWithLimit(test, 10);
+    const ada = await adaWithLimit(test, 10);
+    const { organizationId, apiKey, record } = ada;
     const list = new AccessList();
     let handler: Handler = () => new Response(null, { status: 503 });
     await serving((request) => handler(request), async (url) => {
-      const { secret } = await addEndpoint(test, { organizationId: null, url, events: ["limit.*"] });
-      handler = accessHandler(list, { secret, clock: test.now });
+      const endpoint = await addEndpoint(test, { organizationId: null, url, events: ["limit.*"] });
+      handler = accessHandler(list, { secret: endpoint.secret, clock: test.now });
       const worker = anotherWorker(test);
-      await record(9);
+      const requests = { productSlug: "tiles", metric: "requests" };
+      const cutsOff = (use: Use, { days = 0, by = list } = {}) =>
+        by.isCutOff(organizationId, use, test.now() + days * day);
+      const limited = await createTestKey(test, ada);
+      await addLimit(test, { apiKeyId: limited.id }, { per: "month", mode: "hard", quantity: 3 });
+      const timestamp = new Date(test.now()).toISOString();
+      await recordOne(test, limited.fullKey, { timestamp, quantity: 3 });
+      await record(6);
+      const tested = await sendTest(test, endpoint, "limit.reached");
+      assert.ok(!list.isCutOff(tested.organization.id, tested.limit, Date.parse(tested.window.start)));
+      await worker.deliverDue();
+      assert.ok(!cutsOff(requests));
       const last = await record(1);
       await worker.deliverDue();
-      assert.ok(list.isCutOff(organizationId, test.now()));
+      assert.ok(cutsOff(requests));
+      assert.ok(!cutsOff({ ...requests, productSlug: "search" }));
+      assert.ok(!cutsOff({ ...requests, metric: "bytes" }));
       test.advance(1);
       await voidOne(test, { apiKey, id: last.id });
       await worker.deliverDue();
-      assert.ok(!list.isCutOff(organizationId, test.now()));
+      assert.ok(!cutsOff(requests));
       test.advance(1);
       await record(1);
       await worker.deliverDue();
-      assert.ok(list.isCutOff(organizationId, test.now()));
-      assert.ok(!list.isCutOff(organizationId, test.now() + 31 * day));
+      assert.ok(cutsOff(requests));
+      assert.ok(!cutsOff(requests, { days: 31 }));
 
       const { fullToken } = await newOperatorToken(test, ["events:read"]);
-      const restarted = new AccessList();
-      await restarted.load(gatehouse, fullToken);
-      assert.ok(restarted.isCutOff(organizationId, test.now()));
-      assert.ok(!restarted.isCutOff(organizationId, test.now() + 31 * day));
+      const by = new AccessList();
+      await by.load(gatehouse, fullToken);
+      assert.ok(cutsOff(requests, { by }));
+      assert.ok(!cutsOff(requests, { by, days: 31 }));
     });
   },
 );
@@ -132,10 +158,16 @@ recipe(
       let billing = open();
       let handler: Handler = () => new Response(null, { status: 503 });
       await serving((request) => handler(request), async (url) => {
-        const { secret } = await addEndpoint(test, { organizationId: null, url, events: ["statement.*"] });
+        const endpoint = await addEndpoint(test, { organizationId: null, url, events: ["statement.*"] });
+        const { secret } = endpoint;
         const worker = anotherWorker(test);
         const receive = () => handler = billingHandler(billing, { secret, clock: test.now });
         receive();
+        await sendTest(test, endpoint, "statement.closed");
+        await billing.sendAll();
+        assert.equal(logged.length, 0);
+        // A statement that doesn't exist doesn't stop the others.
+        billing.note("stm_0");
         await close("2026-10");
         system.failAfterCharging = true;
         await worker.deliverDue();
@@ -181,6 +213,24 @@ recipe(
     await Deno.remove(journal);
   },
 );
+
+for (const name of ["access", "billing", "chat"]) {
+  Deno.test(`${name}.ts names the setting without which it doesn't start`, async () => {
+    const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--no-check", "-A", `examples/webhooks/${name}.ts`, "0", ":memory:"],
+      env: { WEBHOOK_SECRET: "" },
+    }).output();
+    assert.deepEqual([code, new TextDecoder().decode(stderr)], [1, "Set WEBHOOK_SECRET.\n"]);
+  });
+}
+
+/** Sends an example, as “Send test” does. @returns The event's data. */
+async function sendTest(test: TestApp, { id }: TestEndpoint, type: EventType) {
+  const { fullToken } = await newOperatorToken(test, ["webhooks:write"]);
+  const { status, body } = await asOperator(test, fullToken)(`POST /webhooks/${id}/test`, { type });
+  assert.deepEqual([status, body.delivery?.status], [200, "delivered"], JSON.stringify(body));
+  return body.delivery.payload.data;
+}
 
 /** @returns A customer with a hard limit of requests a month, who records now. */
 async function adaWithLimit(test: TestApp, quantity: number) {

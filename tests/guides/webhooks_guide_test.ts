@@ -7,7 +7,9 @@ import { verifySamples } from "../../routes/portal/docs/verify_samples.ts";
 import { npm, packClient } from "../support/client/package.ts";
 import { pythonPackage } from "../support/client/python_meter.ts";
 import { freePort } from "../support/database/sqld.ts";
-import { readGuide, runLines, startCommand } from "../support/runner/guides.ts";
+import { sendJson } from "../support/process/journey.ts";
+import { isReady, killProgram, startProgram } from "../support/process/program.ts";
+import { readGuide, runLines, type RunningCommand, startCommand } from "../support/runner/guides.ts";
 import { programsMissing } from "../support/runner/missing.ts";
 import { poll } from "../support/runner/poll.ts";
 
@@ -149,6 +151,48 @@ Deno.test("the portal shows the same examples", () => {
   ));
   assert.deepEqual(verifySamples(), expected);
 });
+
+Deno.test(
+  { name: "an endpoint added with curl gets a test on the same machine", ignore: programsMissing("python3") },
+  async () => {
+    const folder = await Deno.makeTempDir({ prefix: "gatehouse-webhooks-" });
+    const program = startProgram({ folder, env: { HTTP_THREADS: "1", WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" } });
+    let receiver: RunningCommand | undefined;
+    try {
+      await isReady(program);
+      const json = { name: "Ada", email: "ada@example.com", password: "nine green umbrellas" };
+      await sendJson(program.baseUrl, "/api/auth/sign-up", { json });
+      const port = String(freePort());
+      const run = (name: string, env: Record<string, string> = {}) => {
+        const lines = guide(name).replaceAll("https://auth.example.com", program.baseUrl)
+          .replace("https://example.com/webhooks", `http://127.0.0.1:${port}`);
+        return runLines(lines, { cwd: folder, env });
+      };
+      const [, created = ""] = (await run("add an endpoint")).split("}{");
+      const { webhook, secret } = JSON.parse(`{${created}`);
+      assert.deepEqual(webhook.events, ["limit.*", "api_key.expiring"]);
+      await Deno.writeTextFile(`${folder}/receiver.py`, guide("verify with Python").replace("3000", port));
+      const command = guide("start the receiver").replace("whsec_…", secret);
+      receiver = startCommand(command, {
+        cwd: folder,
+        env: { PYTHONPATH: pythonPackage, PYTHONDONTWRITEBYTECODE: "1" },
+      });
+      await poll(async () => {
+        const response = await fetch(`http://127.0.0.1:${port}`).catch(() => null);
+        await response?.body?.cancel();
+        return response !== null;
+      });
+      const { delivery } = JSON.parse(await run("send a test", { WEBHOOK_ID: webhook.id }));
+      assert.deepEqual([delivery.status, delivery.payload.data.test], ["delivered", true]);
+      const { output } = receiver;
+      await poll(() => output().includes(`limit.reached ${delivery.eventId}`));
+    } finally {
+      await receiver?.stop();
+      await killProgram(program);
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+);
 
 const text = await Deno.readTextFile(new URL("../../docs/webhooks.md", import.meta.url));
 

@@ -216,22 +216,27 @@ function ErrorsContent({ errors: { fields, codes } }: { errors: DocsErrors }) {
 function EventsContent({ events }: { events: readonly DocsEvent[] }) {
   return (
     <>
+      <p>
+        <a href="/docs/reference/webhooks/listEvents">List events</a> returns those of the last 30 days, and
+        {" "}
+        <a href="/docs/webhooks">Webhooks</a> explains how to receive them.
+      </p>
       {events.map(({ type, meaning, body }) => (
         <>
           <Heading level={2} id={type}>
             <code>{type}</code>
           </Heading>
           {meaning.map((text) => <p>{`${text.replace(/\.$/, "")}.`}</p>)}
-          {body.example !== null && (
-            <CodeExample
-              id={`example-${type}`}
-              title={type}
-              label="Body"
-              samples={[{ language: "json", code: body.example }]}
-            />
-          )}
           <details class="doc-more">
-            <summary>Fields of the body</summary>
+            <summary>Example and fields</summary>
+            {body.example !== null && (
+              <CodeExample
+                id={`example-${type}`}
+                title={type}
+                label="Body"
+                samples={[{ language: "json", code: body.example }]}
+              />
+            )}
             <Fields fields={body.fields} />
           </details>
         </>
@@ -290,8 +295,17 @@ function Responses({ responses }: { responses: DocsOperation["responses"] }) {
   );
 }
 
+/** Shows text with code in backticks, and links to other pages of the documentation as in Markdown. */
 function Prose({ text }: { text: string }) {
-  return <>{text.split("`").map((part, index) => index % 2 === 1 ? <code>{part}</code> : part)}</>;
+  return (
+    <>
+      {text.split(/(`[^`]*`|\[[^\]]+\]\(\/docs\/[^)]+\))/).map((part, index) => {
+        if (index % 2 === 0) return part;
+        const [, words, href] = /^\[(.+)\]\((.+)\)$/.exec(part) ?? [];
+        return href === undefined ? <code>{part.slice(1, -1)}</code> : <a href={href}>{words}</a>;
+      })}
+    </>
+  );
 }
 
 function Fields({ fields }: { fields: readonly DocsField[] }) {

@@ -79,6 +79,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/record-usage": ["Record usage", "metering.md#record-usage"],
     "/docs/read-usage": ["Read usage", "metering.md#read-usage"],
     "/docs/limits": ["Limits and budgets", "metering.md#stay-within-limits"],
+    "/docs/alerts": ["Alerts", "metering.md#get-alerts-about-usage"],
     "/docs/clients": ["Metering clients", "metering.md#add-a-meter-to-your-application"],
     "/docs/client": ["Check sessions and keys", "client.md"],
     "/docs/meter": ["Meter usage from your server", "client.md#meter-usage"],

@@ -22,6 +22,9 @@ function textOf(html: string): string {
     .replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }
 
+/** @returns The article of a page, without the navigation. */
+const articleOf = (html: string) => /<article[^]*<\/article>/.exec(html)?.[0] ?? "";
+
 /** @returns The paths of all pages: those in the navigation, and below them. */
 function allPaths(test: TestApp): string[] {
   const { navigation } = new Documentation(documentOf(test.app), origin);
@@ -81,6 +84,7 @@ testApp("every link in the documentation leads to a page and to a place on it", 
     assert.equal(status, 200, path);
     assert.doesNotMatch(html, /<script(?![^>]* src="\/static\/)|style="|<iframe|<img|<!--/, path);
     assert.equal(html.match(/<h1/g)?.length, 1, path);
+    assert.ok(textOf(articleOf(html)).length > 100, `${path} has no text`);
     const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id = ""]) => id);
     assert.equal(new Set(ids).size, ids.length, path);
     anchors.set(path, new Set(ids));
@@ -98,6 +102,10 @@ testApp("every link in the documentation leads to a page and to a place on it", 
     }
   }
   assert.ok(links.has("/docs/examples/gatehouse.py"));
+  const [listing, bodies] = ["/docs/reference/webhooks/listEvents", "/docs/reference/events"];
+  for (const [from, to] of [[listing, bodies], [bodies, listing]] as const) {
+    assert.ok(articleOf((await openPage(test, from)).html).includes(`<a href="${to}">`), from);
+  }
 });
 
 testApp("pages of strangers can be cached; signed-in readers see their organization", async (test) => {
