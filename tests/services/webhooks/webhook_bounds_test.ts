@@ -205,5 +205,6 @@ testApp("a step of deliveries is bounded, however many endpoints and events ther
   await addEvents(test, organizationId, 50);
   await test.opened.database.write(fanOutEvents(test.now()));
   const count = sql`SELECT count(*) AS count FROM webhook_deliveries`;
-  assert.equal((await test.opened.database.readFirst(count))?.["count"], 480);
+  // Of 16 events, one is from before the endpoints: that of signing up.
+  assert.equal((await test.opened.database.readFirst(count))?.["count"], 450);
 });
