@@ -56,7 +56,8 @@ export function webhookForm(
 ): Page {
   const { field, fields, input = {}, ...page } = form;
   const chosen = new Set(eventChoices.filter((name) => input[name] !== undefined));
-  const error = Object.entries(fields).find(([name]) => name.startsWith("events"))?.[1];
+  const found = Object.entries(fields).find(([name]) => name.startsWith("events"))?.[1];
+  const error = found !== undefined && chosen.size === 0 ? "Choose at least one event." : found;
   const title = webhook === undefined ? "Add webhook" : "Edit webhook";
   return (
     <FormPage
@@ -104,11 +105,11 @@ export function webhookForm(
 }
 
 /** Notices on the page of an endpoint after an action. */
-export const webhookFlashes = {
-  saved: "Changes saved.",
-  enabled: "Webhook enabled.",
-  disabled: "Webhook disabled. Its events are held.",
-};
+export const webhookFlashes = (name: string) => ({
+  saved: `Changes to “” have been saved.`,
+  enabled: `“${name}” has been enabled.`,
+  disabled: `“${name}” has been disabled. Its events are held.`,
+});
 
 type Confirmed = Exclude<WebhookAction, "edit">;
 
