@@ -141,7 +141,7 @@ export function deliveryPage({ frame, place, webhook, delivery, flash }: Deliver
       <CodeExample
         id="payload"
         title="Payload"
-        label="Payload, formatted"
+        label="Payload, formatted; copied as sent"
         samples={[{ language: "json", code: JSON.stringify(delivery.payload, null, 2) }]}
         copy={body}
       />
