@@ -8,6 +8,7 @@ import {
 import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
 import { defaultGrace, graceChoices } from "../../views/components/expiry_field.tsx";
 import { CheckboxGroup, RadioGroup, TextField } from "../../views/components/field.tsx";
+import { Icon } from "../../views/components/icon.tsx";
 import { FormPage } from "../../views/components/form_page.tsx";
 import type { Page } from "../../views/layout.tsx";
 import { type WebhookAction, webhookFacts, webhookLink } from "../../views/webhooks/webhook.tsx";
@@ -76,11 +77,7 @@ export function webhookForm(
           choices={[{ value: "*", label: "All events", hint: "Also those added later" }]}
           error={error}
         />,
-        <div class="row half">
-          {groups.filter(({ name }) => isForOperators || !isOperatorsEventName(name)).map((group) => (
-            <CheckboxGroup {...group} value={chosen} />
-          ))}
-        </div>,
+        <EventGroups chosen={chosen} isForOperators={isForOperators} />,
       ]}
     >
       <div class="row half">
@@ -101,6 +98,29 @@ export function webhookForm(
         />
       </div>
     </FormPage>
+  );
+}
+
+/** The events of each noun, folded unless some are chosen. */
+function EventGroups(
+  { chosen, isForOperators }: { chosen: ReadonlySet<string>; isForOperators: boolean },
+) {
+  return (
+    <>
+      {groups.filter(({ name }) => isForOperators || !isOperatorsEventName(name)).map((group) => {
+        const count = group.choices.filter(({ value }) => chosen.has(value)).length;
+        return (
+          <details class="event-group" open={count > 0}>
+            <summary>
+              <Icon name="chevron" />
+              {group.label}
+              {count > 0 && <span class="muted small">{`${count} chosen`}</span>}
+            </summary>
+            <CheckboxGroup {...group} value={chosen} />
+          </details>
+        );
+      })}
+    </>
   );
 }
 

@@ -36,6 +36,7 @@ testApp(
 
       const form = await open(`/${id}/edit`);
       assert.match(form.html, /name="limit\.\*" value="on" checked/);
+      assert.match(form.html, /<details class="event-group" open>[^]*Limits and alerts[^]*1 chosen/);
       assert.doesNotMatch(form.html, /name="\*" value="on" checked/);
       const rejected = await open(`/${id}/edit`, { url: "http://1.1.1.1/", description: "Typed" });
       assert.equal(rejected.status, 422);
@@ -62,7 +63,10 @@ testApp(
         assert.equal(done.location, `${base}/webhooks/${id}?done=${action}d`);
         assert.ok((await open(`/${id}?done=${action}d`)).html.includes(text), action);
       }
-      assert.match((await open("")).html, /Invoices/);
+      const other = { ...typed, url: "https://1.1.1.1/other" };
+      const otherId = /whk_[0-9a-f]{32}/.exec((await open("/new", other)).html)?.[0];
+      assert.match((await open("")).html, /2 of \d+ webhooks[^]*1\.1\.1\.1\/other[^]*Invoices/);
+      await open(`/${otherId}/delete`, {});
       assert.equal((await open(`/${id}/delete`, {})).location, `${base}/webhooks?done=deleted`);
       assert.match((await open("")).html, /No webhooks yet/);
     }
