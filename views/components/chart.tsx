@@ -35,7 +35,7 @@ function otherSeries({ count }: ChartOthers): ChartSeries {
 
 /** In percent: a label from here on would touch that of the last bar. */
 const clearOfNow = 92;
-/** The same on narrow screens. */
+/** On narrow screens, in place of `clearOfNow`. */
 const clearOfNowNarrow = 78;
 
 function Plot(props: ChartProps) {

@@ -84,7 +84,14 @@ function itemsOf({ limits, failing = [], expiring, withoutTwoStep, ...props }: A
       title: failing.length === 1
         ? `“${webhookName(first)}” is failing`
         : `${countOf(failing.length, "webhook")} are failing`,
-      text: listed(failing.slice(0, failingMax).map((webhook) => failingText(webhook, now)), failing.length),
+      text: failing.length === 1 ? <>Deliveries have failed since {failingTime(first, now)}.</> : listed(
+        failing.slice(0, failingMax).map((webhook) => (
+          <>
+            <bdi>{webhookName(webhook)}</bdi> since {failingTime(webhook, now)}
+          </>
+        )),
+        failing.length,
+      ),
       link: {
         href: failing.length === 1 ? webhookHref(base, first.id) : `${base}/webhooks`,
         label: "View",
@@ -111,13 +118,8 @@ function itemsOf({ limits, failing = [], expiring, withoutTwoStep, ...props }: A
   return items;
 }
 
-function failingText(webhook: Webhook, now: number): Child {
-  return (
-    <>
-      <bdi>{webhookName(webhook)}</bdi> since{" "}
-      {webhook.failingSince && <MomentTime at={webhook.failingSince} now={now} />}
-    </>
-  );
+function failingTime({ failingSince }: Webhook, now: number): Child {
+  return failingSince && <MomentTime at={failingSince} now={now} />;
 }
 
 function limitItem(
