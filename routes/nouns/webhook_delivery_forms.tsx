@@ -37,7 +37,7 @@ export function testForm({ input, fields, ...form }: ShownForm, webhook: Webhook
   );
 }
 
-/** How far a replay goes back. */
+/** The ranges of a replay, until now. */
 export const replaySpans = {
   "1h": { label: "Hour", hours: 1 },
   "24h": { label: "24 hours", hours: 24 },

@@ -266,7 +266,7 @@ function Filters({ frame, webhook, address, errors }: DeliveriesProps) {
   );
 }
 
-/** What follows the creation of an endpoint. */
+/** The part of the page below a new secret. */
 export function NextSteps(
   { frame, webhook, samples }: Pick<DeliveriesProps, "frame" | "webhook" | "samples">,
 ) {
@@ -283,8 +283,7 @@ export function NextSteps(
   );
 }
 
-/** How receivers verify requests. */
-export function Verify({ samples }: Pick<DeliveriesProps, "samples">) {
+function Verify({ samples }: Pick<DeliveriesProps, "samples">) {
   return (
     <Card title="Verify">
       <p class="muted small">
