@@ -120,6 +120,13 @@ testApp("the list has filters, and only those who may change endpoints can repla
   assert.equal(await replayed({ status: "", span: "30d" }), `${one}?done=replayed&count=2`);
   const shown = await openPage(test, one, { person: ada });
   assert.doesNotMatch(shown.html, /Replay…/);
-  const waiting = `${one}/deliveries/${failed}`;
-  assert.doesNotMatch((await openPage(test, waiting, { person: ada })).html, /Send now/);
+  const [later] = await addDeliveries(test.opened.database, id, [
+    { type: "member.added", status: "waiting", createdAt: now, dueAt: now + hourMs },
+  ]);
+  for (const [delivery, isLater] of [[failed, false], [later, true]] as const) {
+    const { html } = await openPage(test, `${one}/deliveries/${delivery}`, { person: ada });
+    assert.equal(html.includes("Send now"), isLater);
+  }
+  const sent = await openPage(test, `${one}/deliveries/${later}/replay`, { person: ada, form: {} });
+  assert.equal(sent.location, `${one}/deliveries/${later}?done=sent`);
 });
