@@ -35,7 +35,8 @@ const numberOf = ({ organizationId, webhookId }: WebhookReference): Statement =>
   sql`(SELECT w.number FROM webhooks w WHERE w.id = ${webhookId} AND ${isWebhookOf(organizationId)})`;
 
 const columns = sql`d.id, e.id AS eventId, d.type, d.status, d.attempts, d.due_at AS dueAt,
-  d.created_at AS createdAt, d.ended_at AS endedAt, d.code, d.response_status AS responseStatus`;
+  d.created_at AS createdAt, d.ended_at AS endedAt, d.code, d.response_status AS responseStatus,
+  d.number, e.at AS eventAt, e.facts, e.webhook`;
 
 /**
  * Selects numbers of deliveries of an endpoint. Of 300,000 deliveries three may match, so those of each status and type are read from
@@ -53,13 +54,13 @@ const inRange = (
         AND d.created_at >= ${from} AND d.created_at < ${to} AND ${before}
       ORDER BY d.created_at ${order}, d.number ${order} LIMIT ${limit})`;
 
-/** Returns deliveries of an endpoint, newest first. @param page `after`: the delivery before the first of them. */
+/** Returns deliveries of an endpoint with their events, newest first. @param page `after`: the delivery before the first of them. */
 export function findDeliveries(
   database: DatabaseReader,
   webhook: WebhookReference,
   range: DeliveryRange,
   { after, limit }: { after: Pick<DeliveryWithEventRow, "createdAt" | "number"> | null; limit: number },
-): Promise<DeliveryRow[]> {
+): Promise<DeliveryWithEventRow[]> {
   const before = after === null
     ? sql`true`
     : sql`(d.created_at, d.number) < (${after.createdAt}, ${after.number})`;
@@ -86,7 +87,7 @@ export function findDelivery(
   id: string,
 ): Promise<DeliveryWithEventRow | undefined> {
   return database.readFirst(sql`
-    SELECT ${columns}, d.number, e.at AS eventAt, e.facts, e.webhook FROM webhook_deliveries d
+    SELECT ${columns} FROM webhook_deliveries d
     JOIN events e ON e.seq = d.event WHERE d.id = ${id} AND d.webhook = ${numberOf(webhook)}`);
 }
 
@@ -131,6 +132,21 @@ export function findDeliveriesById(
     SELECT d.number, e.webhook IS NOT NULL AS isTest FROM json_each(${JSON.stringify(ids)}) i
     LEFT JOIN webhook_deliveries d ON d.id = i.value AND d.webhook = ${numberOf(webhook)}
     LEFT JOIN events e ON e.seq = d.event ORDER BY i.key`);
+}
+
+/** Returns how many deliveries failed or are held, each at most as many as one replay may have. Tests don't count. */
+export async function countReplayable(
+  database: DatabaseReader,
+  webhook: WebhookReference,
+): Promise<{ failed: number; held: number }> {
+  const count = (status: DeliveryStatus) =>
+    sql`(SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries d WHERE d.webhook = n.number AND d.status = ${status}
+      AND d.type <> 'webhook.test' LIMIT ${integer(webhookReplayDeliveriesMax)}))`;
+  const row = await database.readFirst<{ failed: number; held: number }>(sql`
+    SELECT ${count("failed")} AS failed, ${count("held")} AS held FROM (SELECT ${
+    numberOf(webhook)
+  } AS number) n`);
+  return row ?? { failed: 0, held: 0 };
 }
 
 /** Returns the numbers of the oldest deliveries in a range, as many as one replay may have. */

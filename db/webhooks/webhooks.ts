@@ -16,6 +16,7 @@ export interface WebhookRow {
   readonly disabledReason: WebhookDisabledReason | null;
   readonly failingSince: number | null;
   readonly lastDeliveredAt: number | null;
+  readonly oldSecretUntil: number | null;
   readonly createdAt: number;
   readonly createdById: string | null;
   readonly createdByName: string | null;
@@ -46,7 +47,7 @@ const isWebhook = (organizationId: WebhookOwnerId, id: string): Statement =>
 
 const select = sql`
   SELECT w.id, w.url, w.events, w.description, w.disabled_at AS disabledAt, w.disabled_reason AS disabledReason,
-    w.failing_since AS failingSince, w.last_delivered_at AS lastDeliveredAt, w.created_at AS createdAt,
+    w.failing_since AS failingSince, w.last_delivered_at AS lastDeliveredAt, w.created_at AS createdAt, w.old_secret_until AS oldSecretUntil,
     w.created_by AS createdById, coalesce(w.created_by_name, u.name) AS createdByName
   FROM webhooks w LEFT JOIN users u ON u.id = w.created_by`;
 

@@ -1,4 +1,5 @@
 // Deliveries of events to webhook endpoints.
+import type { EventSubject } from "./event.ts";
 
 /**
  * The reasons for which an attempt fails. `refused`: no connection, no name, or no valid response. `blocked`: an address that may not be
@@ -28,6 +29,11 @@ export interface WebhookDelivery {
   readonly createdAt: string;
   /** When it was delivered or given up. */
   readonly endedAt: string | null;
+}
+
+/** A delivery in a list, with the subject of its event. */
+export interface ListedDelivery extends WebhookDelivery {
+  readonly subject: EventSubject;
 }
 
 export interface DeliveryAttempt {

@@ -1,7 +1,7 @@
 // Events as endpoints and the API's callers get them: bodies made of the facts that were stored when something happened.
 import { limitWindow } from "../meter/limit_window.ts";
 import { microsToNumber, quantityMicros, sumMicros } from "../meter/quantity.ts";
-import type { LimitMode, LimitPeriod } from "../meter/usage_limit.ts";
+import type { LimitMode, LimitPeriod, LimitScope } from "../meter/usage_limit.ts";
 import { isoTime, parseTimestamp } from "../time.ts";
 import type { EventType } from "./event_types.ts";
 
@@ -88,6 +88,30 @@ export function eventPayload(
     ...(webhook !== null && { test: true }),
   };
   return { type, timestamp: isoTime(at), data };
+}
+
+/** The subject of an event in a list. */
+export interface EventSubject {
+  readonly limit: LimitScope | null;
+  /** Of the key, the member or the plan, or the month of a statement. */
+  readonly name: string | null;
+  readonly organization: string | null;
+  readonly isTest: boolean;
+}
+
+/** Returns the subject of an event, of what its payload tells. */
+export function eventSubject({ data }: EventPayload): EventSubject {
+  const { limit, apiKey, member, plan, statement, organization, test } = data as {
+    readonly limit?: LimitScope;
+    readonly statement?: { readonly period: string };
+    readonly test?: boolean;
+  } & Readonly<Partial<Record<"apiKey" | "member" | "plan" | "organization", Named | null>>>;
+  return {
+    limit: limit ?? null,
+    name: (apiKey ?? member ?? plan)?.name ?? statement?.period ?? null,
+    organization: organization?.name ?? null,
+    isTest: test === true,
+  };
 }
 
 /** Returns what an event is about. Each value is chosen here, so that nothing else that is stored gets out. */

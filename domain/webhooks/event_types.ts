@@ -19,8 +19,8 @@ export const eventTypes = {
   "organization.resumed": "The organization was resumed",
   "organization.deleted": "The organization was deleted",
   "statement.closed": "A month was closed",
-  "webhook.disabled": "An endpoint was disabled because it failed for days, or is gone",
-  "webhook.test": "An example, sent to test an endpoint",
+  "webhook.disabled": "A webhook was disabled because it failed for days, or is gone",
+  "webhook.test": "An example, sent to test a webhook",
 } as const;
 
 export type EventType = keyof typeof eventTypes;

@@ -18,6 +18,8 @@ export interface Webhook {
   /** Since its last success, if attempts have failed since. */
   readonly failingSince: string | null;
   readonly lastDeliveredAt: string | null;
+  /** After a rotation, until when the old secret signs too. */
+  readonly oldSecretUntil: string | null;
   readonly createdAt: string;
   /** A user, or the operator token of an endpoint of operators. Null for an operator at an organization's endpoint. */
   readonly createdBy: { readonly id: string; readonly name: string } | null;

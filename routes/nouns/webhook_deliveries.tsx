@@ -15,11 +15,12 @@ import {
 } from "../../domain/webhooks/webhook_limits.ts";
 import type { SessionContext } from "../../services/context.ts";
 import * as verbs from "../../services/webhooks/deliveries.ts";
+import { readProductNames } from "../../services/meter/usage.ts";
 import { sendTestEvent } from "../../services/webhooks/test_delivery.ts";
 import type { WebhookOwner } from "../../services/webhooks/webhook_owner.ts";
 import { getWebhook } from "../../services/webhooks/webhooks.ts";
 import { Deliveries, type DeliveriesAddress } from "../../views/webhooks/deliveries.tsx";
-import { deliveryHref, deliveryPage } from "../../views/webhooks/delivery.tsx";
+import { deliveryHref, deliveryPage, testNotice } from "../../views/webhooks/delivery.tsx";
 import { webhookHref } from "../../views/webhooks/webhook.tsx";
 import type { MountRoute } from "../api/endpoint.ts";
 import type { AppContext } from "../env.ts";
@@ -140,8 +141,10 @@ export function deliveryRoutes(
       query: querySchema(types),
       responses: { 200: { description: "A page of deliveries.", schema: pageOf("deliveries", schema) } },
     },
-    (_c, { params: { id: webhookId }, query }, owner) =>
-      verbs.listDeliveries(services, owner, { webhookId, ...query }),
+    async (_c, { params: { id: webhookId }, query }, owner) => {
+      const { deliveries, nextCursor } = await verbs.listDeliveries(services, owner, { webhookId, ...query });
+      return { deliveries: deliveries.map(({ subject: _, ...delivery }) => delivery), nextCursor };
+    },
   );
   route({
     route: `GET ${path}/{id}/deliveries/{deliveryId}`,
@@ -205,15 +208,15 @@ export function deliveryPages(pages: Pages<WebhookViewer>, { services }: PortalP
   const webhookOf = (c: AppContext, owner: WebhookOwner) => getWebhook(services, owner, webhookIdOf(c));
 
   mountPage(pages, oneDelivery, async (c, { actor: { owner }, ...page }) => {
-    const flash = flashOf(c, {
-      tested: "Test sent. The response is below.",
-      replayed: "Replaying this delivery.",
-    });
+    const delivery = await deliveryOf(c, owner);
     return deliveryPage({
       ...page,
       webhook: await webhookOf(c, owner),
-      delivery: await deliveryOf(c, owner),
-      flash,
+      delivery,
+      flash: queryOf(c, "done") === "tested" ? testNotice(delivery) : {
+        tone: "done",
+        text: flashOf(c, { replayed: "Sending this delivery again.", sent: "Sending this delivery now." }),
+      },
     });
   });
   mountFormPage(pages, {
@@ -221,20 +224,25 @@ export function deliveryPages(pages: Pages<WebhookViewer>, { services }: PortalP
     show: async (c, form, { owner }) =>
       replayOneForm(form, { webhook: await webhookOf(c, owner), delivery: await deliveryOf(c, owner) }),
     async submit(c, { owner, frame }) {
-      const { id } = await deliveryOf(c, owner);
+      const { id, status } = await deliveryOf(c, owner);
       await verbs.replayDeliveries(services, owner, webhookIdOf(c), { deliveryIds: [id] });
-      return `${deliveryHref(frame.base, webhookIdOf(c), id)}?done=replayed`;
+      const done = status === "waiting" ? "sent" : "replayed";
+      return `${deliveryHref(frame.base, webhookIdOf(c), id)}?done=${done}`;
     },
   });
   mountFormPage(pages, {
     path: `${one}/replay`,
-    show: async (c, form, { owner }) => replayForm(form, await webhookOf(c, owner)),
+    show: async (c, form, { owner }) =>
+      replayForm(form, {
+        webhook: await webhookOf(c, owner),
+        counts: await verbs.countReplayable(services, owner, webhookIdOf(c)),
+      }),
     async submit(c, { owner, frame }, { status, span = "30d" }) {
       const input = check(replayFormSchema, { status: status || undefined, span }, "body");
       const from = services.clock() - replaySpans[input.span].hours * 3_600_000;
       const id = webhookIdOf(c);
       const replayed = await verbs.replayDeliveries(services, owner, id, { from, status: input.status });
-      return `${webhookHref(frame.base, id)}?replayed=${replayed}`;
+      return `${webhookHref(frame.base, id)}?done=replayed&count=${replayed}`;
     },
   });
   mountFormPage(pages, {
@@ -258,11 +266,13 @@ const replayFormSchema = z.strictObject({
 
 /** Returns the notice after a replay: how many deliveries wait, from the page's address. */
 export function replayFlash(c: AppContext): string | null {
-  const given = queryOf(c, "replayed") ?? "";
-  if (!/^\d{1,5}$/.test(given)) return null;
-  return given === "0"
+  const count = Number(queryOf(c, "count"));
+  const replayed = !Number.isSafeInteger(count)
+    ? "Replaying deliveries."
+    : count === 0
     ? "Nothing to replay."
-    : `Replaying ${groupDigits(Number(given))} ${given === "1" ? "delivery" : "deliveries"}.`;
+    : `Replaying ${groupDigits(count)} ${count === 1 ? "delivery" : "deliveries"}.`;
+  return flashOf(c, { replayed });
 }
 
 /** Returns the part of an endpoint's page below its facts. Any address shows a page. */
@@ -295,6 +305,7 @@ export async function readDeliveries(
     limit: pageDeliveries,
     cursor,
   });
+  const { failed, held } = await verbs.countReplayable(services, owner, webhookId);
   return Deliveries({
     frame,
     webhook,
@@ -304,6 +315,8 @@ export async function readDeliveries(
     problems,
     health: await verbs.readWebhookHealth(services, owner, webhookId),
     deliveries: list?.deliveries ?? null,
+    catalogue: await readProductNames(services),
+    hasReplayable: failed + held > 0,
     isFirstPage: cursor === undefined,
     nextCursor: list?.nextCursor ?? null,
     samples: verifySamples(),

@@ -50,7 +50,11 @@ export const replaySpans = {
 } as const;
 export type ReplaySpan = keyof typeof replaySpans;
 
-export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webhook): Page {
+/** The form that sends many deliveries again. */
+export function replayForm(
+  { input, fields, ...form }: ShownForm,
+  { webhook, counts: { failed, held } }: { webhook: Webhook; counts: { failed: number; held: number } },
+): Page {
   return (
     <FormPage
       {...form}
@@ -70,9 +74,13 @@ export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webho
         value={input?.["status"] ?? ""}
         error={fields["status"]}
         choices={[
-          { value: "", label: "Failed and held" },
-          { value: "failed", label: "Failed only" },
-          { value: "held", label: "Held only", hint: "Not sent because the endpoint was disabled." },
+          { value: "", label: "Failed and held", hint: waitingWords(failed + held) },
+          { value: "failed", label: "Failed only", hint: waitingWords(failed) },
+          {
+            value: "held",
+            label: "Held only",
+            hint: `${waitingWords(held)}, not sent because the webhook was disabled`,
+          },
           { value: "all", label: "All", hint: "Also those that were delivered." },
         ]}
       />
@@ -87,25 +95,42 @@ export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webho
   );
 }
 
+function waitingWords(count: number): string {
+  return count < webhookReplayDeliveriesMax
+    ? `${groupDigits(count)} in 30 days`
+    : `${groupDigits(webhookReplayDeliveriesMax)} or more in 30 days`;
+}
+
+/** The confirmation that sends one delivery again, or one that waits now. */
 export function replayOneForm(
   form: ShownForm,
   { webhook, delivery }: { webhook: Webhook; delivery: WebhookDelivery },
 ): Page {
-  const { id, type, eventId, createdAt } = delivery;
+  const { id, type, eventId, createdAt, status } = delivery;
+  const words = status === "waiting"
+    ? {
+      title: "Send now",
+      heading: "Send this delivery now?",
+      text: "Sends the event without waiting for its next attempt.",
+      submit: "Send now",
+    }
+    : {
+      title: "Replay delivery",
+      heading: "Replay this delivery?",
+      text: "Sends the event again, now, with the same ID. It is retried if it fails.",
+      submit: "Replay delivery",
+    };
   return (
     <ConfirmPage
       {...form}
       back={{ href: deliveryHref(form.frame.base, webhook.id, id), label: type }}
-      title="Replay delivery"
-      heading="Replay this delivery?"
-      text="Sends the event again, now, with the same ID. It is retried if it fails."
+      {...words}
       facts={[
-        { label: "Endpoint", value: <bdi>{webhookName(webhook)}</bdi> },
+        { label: "Webhook", value: <bdi>{webhookName(webhook)}</bdi> },
         { label: "Event", value: type },
         { label: "Event ID", value: <code class="pick">{eventId}</code> },
         { label: "Created", value: <MomentTime at={createdAt} now={form.frame.now} /> },
       ]}
-      submit="Replay delivery"
       tone="primary"
     />
   );

@@ -8,6 +8,7 @@ import {
 import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
 import { defaultGrace, graceChoices } from "../../views/components/expiry_field.tsx";
 import { CheckboxGroup, RadioGroup, TextField } from "../../views/components/field.tsx";
+import { Icon } from "../../views/components/icon.tsx";
 import { FormPage } from "../../views/components/form_page.tsx";
 import type { Page } from "../../views/layout.tsx";
 import { type WebhookAction, webhookFacts, webhookLink } from "../../views/webhooks/webhook.tsx";
@@ -56,7 +57,8 @@ export function webhookForm(
 ): Page {
   const { field, fields, input = {}, ...page } = form;
   const chosen = new Set(eventChoices.filter((name) => input[name] !== undefined));
-  const error = Object.entries(fields).find(([name]) => name.startsWith("events"))?.[1];
+  const found = Object.entries(fields).find(([name]) => name.startsWith("events"))?.[1];
+  const error = found !== undefined && chosen.size === 0 ? "Choose at least one event." : found;
   const title = webhook === undefined ? "Add webhook" : "Edit webhook";
   return (
     <FormPage
@@ -75,14 +77,7 @@ export function webhookForm(
           choices={[{ value: "*", label: "All events", hint: "Also those added later" }]}
           error={error}
         />,
-        <div class="row half">
-          {groups.map(({ choices, ...group }) => ({
-            ...group,
-            choices: choices.filter(({ value }) => isForOperators || !isOperatorsEventName(value)),
-          })).filter(({ choices }) => choices.length > 0).map((group) => (
-            <CheckboxGroup {...group} value={chosen} />
-          ))}
-        </div>,
+        <EventGroups chosen={chosen} isForOperators={isForOperators} />,
       ]}
     >
       <div class="row half">
@@ -106,12 +101,35 @@ export function webhookForm(
   );
 }
 
+/** The events of each noun, folded unless some are chosen. */
+function EventGroups(
+  { chosen, isForOperators }: { chosen: ReadonlySet<string>; isForOperators: boolean },
+) {
+  return (
+    <>
+      {groups.filter(({ name }) => isForOperators || !isOperatorsEventName(name)).map((group) => {
+        const count = group.choices.filter(({ value }) => chosen.has(value)).length;
+        return (
+          <details class="event-group" open={count > 0}>
+            <summary>
+              <Icon name="chevron" />
+              {group.label}
+              {count > 0 && <span class="muted small">{`${count} chosen`}</span>}
+            </summary>
+            <CheckboxGroup {...group} value={chosen} />
+          </details>
+        );
+      })}
+    </>
+  );
+}
+
 /** Notices on the page of an endpoint after an action. */
-export const webhookFlashes = {
-  saved: "Changes saved.",
-  enabled: "Webhook enabled.",
-  disabled: "Webhook disabled. Its events are held.",
-};
+export const webhookFlashes = (name: string) => ({
+  saved: `Changes to “” have been saved.`,
+  enabled: `“${name}” has been enabled.`,
+  disabled: `“${name}” has been disabled. Its events are held.`,
+});
 
 type Confirmed = Exclude<WebhookAction, "edit">;
 

@@ -3,12 +3,13 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { ErrorCode } from "../../domain/errors.ts";
 import { pageItemsDefault } from "../../domain/limits.ts";
 import { isEventName } from "../../domain/webhooks/event_types.ts";
-import { webhookDisabledReasons } from "../../domain/webhooks/webhook.ts";
+import { webhookDisabledReasons, webhookName } from "../../domain/webhooks/webhook.ts";
 import * as limits from "../../domain/webhooks/webhook_limits.ts";
 import { activeAccess } from "../../services/access.ts";
 import { ownerForOperator, type WebhookOwner } from "../../services/webhooks/webhook_owner.ts";
 import * as verbs from "../../services/webhooks/webhooks.ts";
 import { defaultGrace, graces } from "../../views/components/expiry_field.tsx";
+import { NextSteps } from "../../views/webhooks/deliveries.tsx";
 import { webhookHref, WebhookPage, type WebhookPageProps } from "../../views/webhooks/webhook.tsx";
 import { webhookList } from "../../views/webhooks/webhook_list.tsx";
 import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
@@ -16,6 +17,7 @@ import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
 import { timeAfter } from "../portal/expiry.ts";
+import { verifySamples } from "../portal/docs/verify_samples.ts";
 import { flashOf } from "../portal/form.ts";
 import { mountFormPage, mountPage, type Pages, withInput } from "../portal/noun_pages.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
@@ -47,6 +49,7 @@ const schema = z.object({
     .describe("By someone, after five days of failures, or by a response of 410."),
   failingSince: timeOut("When attempts began to fail. Null after a success.").nullable(),
   lastDeliveredAt: timeOut("When an attempt last succeeded.").nullable(),
+  oldSecretUntil: timeOut("After a rotation, when the old secret stops signing.").nullable(),
   createdAt: timeOut("When the endpoint was created."),
   createdBy: z.object({
     id: stringSchema("The id of the user or the operator token.", exampleId("usr")),
@@ -193,17 +196,22 @@ function showingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): v
       frame,
       place,
       webhook,
-      flash: flashOf(c, webhookFlashes) ?? replayFlash(c),
+      flash: flashOf(c, webhookFlashes(webhookName(webhook))) ?? replayFlash(c),
       children,
     });
   });
 }
 
 /** Shows an endpoint with its new secret, which can't be read again. The response to a form is never cached. */
-function showSecret(c: AppContext, page: WebhookPageProps) {
+function showSecret(c: AppContext, page: Omit<WebhookPageProps, "children">) {
+  const { frame, webhook } = page;
   // Reloading the page must not send the form again.
-  c.header("HX-Push-Url", webhookHref(page.frame.base, page.webhook.id));
-  return sendPage(c, WebhookPage(page), 201);
+  c.header("HX-Push-Url", webhookHref(frame.base, webhook.id));
+  return sendPage(
+    c,
+    WebhookPage({ ...page, children: NextSteps({ frame, webhook, samples: verifySamples() }) }),
+    201,
+  );
 }
 
 function editingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): void {
@@ -213,7 +221,8 @@ function editingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): v
     show: (_c, form, { owner }) => webhookForm(form, { isForOperators: "operator" in owner }),
     async submit(c, { owner, frame }, input) {
       const typed = check(createSchema, typedWebhook(input), "body");
-      return showSecret(c, { frame, place, ...await verbs.createWebhook(services, owner, typed) });
+      const { webhook, secret } = await verbs.createWebhook(services, owner, typed);
+      return showSecret(c, { frame, place, webhook, secret: { value: secret, isReplaced: false } });
     },
   });
   mountFormPage(pages, {
@@ -235,8 +244,9 @@ function editingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): v
       confirmWebhook("rotate", form, await verbs.getWebhook(services, owner, webhookIdOf(c))),
     async submit(c, { owner, frame }, { expireOld = defaultGrace }) {
       const expireOldAt = timeAfter(services.clock(), graces, { expireOld }) ?? "now";
-      const rotated = await verbs.rotateWebhookSecret(services, owner, { id: webhookIdOf(c), expireOldAt });
-      return showSecret(c, { frame, place, ...rotated });
+      const id = webhookIdOf(c);
+      const { webhook, secret } = await verbs.rotateWebhookSecret(services, owner, { id, expireOldAt });
+      return showSecret(c, { frame, place, webhook, secret: { value: secret, isReplaced: true } });
     },
   });
 }

@@ -8,6 +8,7 @@ import { readLimits } from "../../services/meter/limits.ts";
 import { readUsageMetric, rememberUsageChoices } from "../../services/meter/usage_preferences.ts";
 import { readProductNames } from "../../services/meter/usage.ts";
 import { readPlan } from "../../services/organization/plan.ts";
+import { listFailingWebhooks } from "../../services/webhooks/webhooks.ts";
 import { readFirstSteps, readOverview } from "../../services/overview.ts";
 import type { OverviewQuery, PortalOverview } from "../../services/reports/jobs/portal_overview.ts";
 import { apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
@@ -47,11 +48,12 @@ async function showOverview(c: AppContext, parts: PortalParts, viewer: Viewer): 
   const wanted = c.req.query("metric") ?? "";
   const metric = slugForm.test(wanted) ? wanted : null;
   const { timezone } = presentation();
-  const [{ numbers, usage }, limits, { plan }, audit] = await Promise.all([
+  const [{ numbers, usage }, limits, { plan }, audit, failing] = await Promise.all([
     readMonth(parts, viewer, { timezone, metric: metric ?? knownMetric }),
     inTime((signal) => readLimits(services, access, { signal })),
     readPlan(services, access),
     may(access, "audit.read") ? listAuditEvents(services, access, { limit: activityMax }) : null,
+    may(access, "webhooks.read") ? listFailingWebhooks(services, { access }) : [],
   ]);
   if (isChoice(c) && metric === numbers?.usage.metric) {
     rememberUsageChoices(services, access, { knownMetric, metric, timezone: null });
@@ -65,6 +67,7 @@ async function showOverview(c: AppContext, parts: PortalParts, viewer: Viewer): 
     usage,
     limits: limits && nearestFirst(limits),
     plan: plan.name,
+    failing,
     activity: audit && audit.events,
   });
   return await sendPage(c, page);

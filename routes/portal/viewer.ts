@@ -21,6 +21,7 @@ import {
   type OrganizationHead,
   type OrganizationTab,
   organizationTabs,
+  pagesOfTabs,
 } from "../../views/operator/organization_head.tsx";
 import type { App, AppContext } from "../env.ts";
 import type { Viewer } from "./form.ts";
@@ -99,7 +100,7 @@ function mountedTwice(
 ): PortalRoutes<Viewer> {
   const members = memberPages(app, parts);
   const mount = (method: "get" | "post") => (path: string, handler: PortalHandler<Viewer>) => {
-    const tab = organizationTabs.find((one) => one.path === path)?.tab;
+    const tab = organizationTabs.find((one) => one.path === path)?.tab ?? pagesOfTabs[path];
     members[method](path, handler);
     operators[method](consolePath + path, async (c, actor) =>
       await handler(

@@ -1,7 +1,9 @@
 // Deliveries of webhook endpoints: list, read one with its payload and attempts, send again; and the health of an endpoint.
 import {
+  countReplayable as count,
   type DeliveryRange,
   type DeliveryRow,
+  type DeliveryWithEventRow,
   findAttempts,
   findDeliveries,
   findDeliveriesById,
@@ -18,10 +20,11 @@ import { isoTime } from "../../domain/time.ts";
 import {
   type DeliveryStatus,
   deliveryStatuses,
+  type ListedDelivery,
   type WebhookDelivery,
   type WebhookDeliveryDetails,
 } from "../../domain/webhooks/delivery.ts";
-import { eventPayload } from "../../domain/webhooks/event.ts";
+import { eventPayload, eventSubject } from "../../domain/webhooks/event.ts";
 import { allEventTypes, type EventType } from "../../domain/webhooks/event_types.ts";
 import { webhookName } from "../../domain/webhooks/webhook.ts";
 import {
@@ -64,7 +67,7 @@ export async function listDeliveries(
   context: SessionContext,
   owner: WebhookOwner,
   { webhookId, limit, cursor, ...filter }: { readonly webhookId: string } & DeliveryFilter & PageInput,
-): Promise<{ deliveries: WebhookDelivery[]; nextCursor: string | null }> {
+): Promise<{ deliveries: ListedDelivery[]; nextCursor: string | null }> {
   const { database } = context;
   requireIdCursor(cursor, "dlv");
   const range = rangeOf(filter);
@@ -77,7 +80,11 @@ export async function listDeliveries(
     (limit) => findDeliveries(database, webhook, range, { after, limit }),
     { limit, cursorOf: ({ id }) => id },
   );
-  return { deliveries: rows.map(toDelivery), nextCursor };
+  const deliveries = rows.map((row) => ({
+    ...toDelivery(row),
+    subject: eventSubject(payloadOf(row, webhook)),
+  }));
+  return { deliveries, nextCursor };
 }
 
 /** @throws {AppError} `forbidden`, `not_found`. */
@@ -90,13 +97,21 @@ export async function getDelivery(
   const row = isId("dlv", id) ? await findDelivery(database, webhook, id) : undefined;
   if (row === undefined) throw notFoundError();
   const attempts = await findAttempts(database, row.number, deliveryAttemptsMax);
-  const event = { ...row, id: row.eventId, at: row.eventAt };
-  const payload = eventPayload(event, { isForOperators: webhook.organizationId === null });
   return {
     ...toDelivery(row),
-    payload: { ...payload },
+    payload: { ...payloadOf(row, webhook) },
     attempts: attempts.map(({ at, ...attempt }) => ({ at: isoTime(at), ...attempt })),
   };
+}
+
+function payloadOf(row: DeliveryWithEventRow, { organizationId }: WebhookReference) {
+  const event = { ...row, id: row.eventId, at: row.eventAt };
+  return eventPayload(event, { isForOperators: organizationId === null });
+}
+
+/** Returns how many deliveries failed or are held, each at most `webhookReplayDeliveriesMax`. @throws {AppError} `forbidden`. */
+export function countReplayable({ database }: SessionContext, owner: WebhookOwner, webhookId: string) {
+  return count(database, referenceOf(owner, webhookId));
 }
 
 /** Returns the last days, the oldest first. @throws {AppError} `forbidden`. */

@@ -15,6 +15,7 @@ import {
 import { operatorIdentity } from "../../domain/actor.ts";
 import { notFoundError, validationError, webhookLimitError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
+import { pageItemsDefault } from "../../domain/limits.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newWebhookSecret } from "../../domain/webhooks/signature.ts";
 import { isOperatorsEventName, type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
@@ -182,7 +183,7 @@ export async function rotateWebhookSecret(
     entry: { action: "webhook.secret_rotated", organizationId, target: targetOf(webhook) },
   });
   if (!isRotated) throw notFoundError();
-  return { webhook, secret };
+  return { webhook: { ...webhook, oldSecretUntil: isoTime(oldUntil) }, secret };
 }
 
 /** Deletes an endpoint. Nothing is sent to it anymore. @throws {AppError} `forbidden`, `proof_required`, `not_found`. */
@@ -230,6 +231,12 @@ function switchOf(
       statement: disableWebhook(organizationId, id, now),
       entry: { action: "webhook.disabled", ...about, details: { reason: "manual" } },
     };
+}
+
+/** Lists the newest endpoints that fail and aren't disabled. @throws {AppError} `forbidden`. */
+export async function listFailingWebhooks(context: SessionContext, owner: WebhookOwner): Promise<Webhook[]> {
+  const { webhooks } = await listWebhooks(context, owner, { limit: pageItemsDefault });
+  return webhooks.filter(({ status, failingSince }) => status === "enabled" && failingSince !== null);
 }
 
 /** @throws {AppError} `validation_failed` for events that customers don't receive. */
@@ -281,6 +288,7 @@ function toWebhook(row: WebhookRow): Webhook {
     disabledReason: row.disabledReason,
     failingSince: isoTime(row.failingSince),
     lastDeliveredAt: isoTime(row.lastDeliveredAt),
+    oldSecretUntil: isoTime(row.oldSecretUntil),
     createdAt: isoTime(row.createdAt),
     createdBy: id === null || name === null ? null : { id, name },
   };

@@ -35,6 +35,8 @@ function otherSeries({ count }: ChartOthers): ChartSeries {
 
 /** In percent: a label from here on would touch that of the last bar. */
 const clearOfNow = 92;
+/** On narrow screens, in place of `clearOfNow`. */
+const clearOfNowNarrow = 78;
 
 function Plot(props: ChartProps) {
   const { windows, series, measure, by, current, period, isSmall } = props;
@@ -62,13 +64,17 @@ function Plot(props: ChartProps) {
         <Bars bars={bars} series={series} current={current?.position} />
         {current && <SoFar bar={bars[current.position]} nowName={nowName} />}
         {labels.map(({ x, text, isWideOnly }) =>
-          nowName !== undefined && x > clearOfNow
-            ? null
-            : (
-              <text class={isWideOnly ? "wide" : undefined} x={`${x}%`} y="100%" dy="19" text-anchor="middle">
-                {text}
-              </text>
-            )
+          nowName !== undefined && x > clearOfNow ? null : (
+            <text
+              class={isWideOnly || nowName !== undefined && x > clearOfNowNarrow ? "wide" : undefined}
+              x={`${x}%`}
+              y="100%"
+              dy="19"
+              text-anchor="middle"
+            >
+              {text}
+            </text>
+          )
         )}
       </svg>
       <ChartHits {...props} />

@@ -26,11 +26,15 @@ export function Secret({ id, value, copy }: { id: string; value: string; copy: s
   );
 }
 
-/** A new key, token or secret, shown once. Takes the focus, so that screen readers read it. `text` follows the advice to copy it. */
+/**
+ * A new key, token or secret, shown once. Takes the focus, so that screen readers read it. `text` follows the advice to copy it.
+ * `isReplaced`: something that stays has it now.
+ */
 export function NewSecret(
-  { what, name, value, text, children }: {
+  { what, name, isReplaced = false, value, text, children }: {
     what: "key" | "token" | "secret";
     name: string;
+    isReplaced?: boolean;
     value: string;
     text?: Child;
     children?: Child;
@@ -41,7 +45,7 @@ export function NewSecret(
     <section class="notice" aria-labelledby={`${id}-title`} tabindex={-1} autofocus>
       <div>
         <h2 id={`${id}-title`}>
-          “<bdi>{name}</bdi>” is ready
+          {isReplaced && `New ${what} for `}“<bdi>{name}</bdi>”{!isReplaced && " is ready"}
         </h2>
         <p class="small">
           <strong>{`Copy the ${what} now. It won't be shown again.`}</strong>

@@ -28,11 +28,13 @@ const languageNames: Readonly<Record<string, string>> = {
  * @param props `id`: unique on the page. `title`: names the example. `label`: of a single example, instead of its language.
  */
 export function CodeExample(
-  { id, title, label, samples }: {
+  { id, title, label, samples, copy }: {
     id: string;
     title: string;
     label?: string;
     samples: readonly CodeSample[];
+    /** Copied instead of what is shown. */
+    copy?: string;
   },
 ) {
   const isAlone = samples.length === 1;
@@ -42,8 +44,9 @@ export function CodeExample(
         {isAlone
           ? <span>{label ?? languageNames[samples[0]?.language ?? ""] ?? "Text"}</span>
           : <Languages id={id} title={title} samples={samples} />}
-        <CopyButton target={id} tone="quiet">Copy</CopyButton>
+        <CopyButton target={copy === undefined ? id : `${id}-copy`} tone="quiet">Copy</CopyButton>
       </div>
+      {copy !== undefined && <pre id={`${id}-copy`} hidden>{copy}</pre>}
       <div id={id}>
         {samples.map(({ language, code }, index) => (
           <div

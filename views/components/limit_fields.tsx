@@ -83,11 +83,19 @@ export function ScopeSuggestions(
 }
 
 function Suggestions(
-  { id, items }: { id: string; items: readonly { readonly slug: string; readonly name: string }[] },
+  { id, items }: {
+    id: string;
+    items: readonly { readonly slug: string; readonly name: string; readonly unit?: string | null }[];
+  },
 ) {
   return (
     <datalist id={id}>
-      {items.map(({ slug, name }) => <option value={slug} label={name} />)}
+      {items.map(({ slug, name, unit }) => (
+        <option
+          value={slug}
+          label={unit ? `${name}, in ${unit}` : name}
+        />
+      ))}
     </datalist>
   );
 }

@@ -141,7 +141,7 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
       limit.mode === "hard"
         ? `Usage beyond the limit will be rejected${untilReset(limit)}.`
         : recordedText(limit, "will still be recorded"),
-      `See your limits: ${home}/portal/usage`,
+      limitsLink(limit, home),
     ],
     otherwise: stopLimitMails(account),
   }),
@@ -160,7 +160,7 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
       limit.mode === "hard"
         ? `Usage beyond the limit is rejected${untilReset(limit)}.`
         : recordedText(limit, "is still recorded"),
-      `See your limits: ${home}/portal/usage`,
+      limitsLink(limit, home),
     ],
     otherwise: stopLimitMails(account),
   }),
@@ -219,6 +219,12 @@ function untilReset({ per, resetsAt, timezone }: LimitFields): string {
   if (resetsAt === undefined) return " until the limit resets";
   const at = Number(resetsAt);
   return ` until the limit resets (${namedTime(at, at, timezone)})`;
+}
+
+function limitsLink({ alert }: LimitFields, home: string): string {
+  return alert === undefined
+    ? `See your limits: ${home}/portal/usage`
+    : `See your alerts: ${home}/portal/alerts`;
 }
 
 function stopLimitMails(account: string): string {

@@ -36,9 +36,13 @@ export function alertList({ alerts, mailReach, catalogue, ...props }: AlertListP
       frame={frame}
       place="usage"
       flash={flash ?? null}
-      back={{ href: `${frame.base}/usage`, label: "Usage" }}
+      back={frame.viewed === null
+        ? { href: `${frame.base}/usage`, label: "Usage" }
+        : { href: `${frame.base}/limits`, label: "Limits" }}
       title="Alerts"
-      text="Get notified when usage reaches a quantity. Alerts never reject requests."
+      text={frame.viewed === null
+        ? "Get notified when usage reaches a quantity. Alerts never reject requests."
+        : "Notify the organization when its usage reaches a quantity. Alerts never reject requests."}
       add={canChange ? { href: `${path}/new`, label: "Add alert" } : null}
       filters={
         <p class="muted small">

@@ -28,6 +28,8 @@ export const organizationTabs = [
   { tab: "webhooks", path: "/webhooks", label: "Webhooks" },
   { tab: "log", path: "/audit", label: "Log" },
 ] as const;
+/** Further pages with the head, and their tabs. */
+export const pagesOfTabs: Readonly<Record<string, OrganizationTab>> = { "/alerts": "limits" };
 export type OrganizationTab = (typeof organizationTabs)[number]["tab"];
 
 export interface OrganizationHead {

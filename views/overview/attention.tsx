@@ -4,11 +4,13 @@ import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { countOf, usedPercentText } from "../../domain/number_text.ts";
 import { isoTime } from "../../domain/time.ts";
+import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
 import { Card } from "../components/card.tsx";
 import { Icon, type IconName } from "../components/icon.tsx";
 import { nearShare, usedShare } from "../components/limit_meters.tsx";
-import { RelativeTime, ResetTime } from "../components/relative_time.tsx";
+import { MomentTime, RelativeTime, ResetTime } from "../components/relative_time.tsx";
 import { limitName, usedWords } from "../text/limit.ts";
+import { webhookHref } from "../webhooks/webhook.tsx";
 
 export interface AttentionProps {
   /** Null if unavailable. */
@@ -20,6 +22,8 @@ export interface AttentionProps {
   };
   /** Null for those who can't see it. */
   readonly withoutTwoStep: { readonly count: number; readonly names: readonly string[] } | null;
+  /** Webhooks that fail. */
+  readonly failing?: readonly Webhook[];
   readonly catalogue: Catalogue;
   readonly now: number;
   /** As in `PortalFrame`. */
@@ -35,6 +39,7 @@ interface Item {
 }
 
 const limitsMax = 4;
+const failingMax = 3;
 
 /** Most urgent first. */
 export function Attention(props: AttentionProps) {
@@ -66,10 +71,33 @@ export function Attention(props: AttentionProps) {
   );
 }
 
-function itemsOf({ limits, expiring, withoutTwoStep, catalogue, now, base }: AttentionProps): Item[] {
+function itemsOf({ limits, failing = [], expiring, withoutTwoStep, ...props }: AttentionProps): Item[] {
+  const { catalogue, now, base } = props;
   const near = (limits ?? []).filter((limit) => usedShare(limit) >= nearShare)
     .toSorted((a, b) => usedShare(b) - usedShare(a));
   const items = near.slice(0, limitsMax).map((limit) => limitItem(limit, { now, catalogue, base }));
+  const [first] = failing;
+  if (first !== undefined) {
+    items.push({
+      tone: "bad",
+      icon: "alert",
+      title: failing.length === 1
+        ? `“${webhookName(first)}” is failing`
+        : `${countOf(failing.length, "webhook")} are failing`,
+      text: failing.length === 1 ? <>Deliveries have failed since {failingTime(first, now)}.</> : listed(
+        failing.slice(0, failingMax).map((webhook) => (
+          <>
+            <bdi>{webhookName(webhook)}</bdi> since {failingTime(webhook, now)}
+          </>
+        )),
+        failing.length,
+      ),
+      link: {
+        href: failing.length === 1 ? webhookHref(base, first.id) : `${base}/webhooks`,
+        label: "View",
+      },
+    });
+  }
   if (expiring.count > 0) {
     items.push({
       tone: "warn",
@@ -88,6 +116,10 @@ function itemsOf({ limits, expiring, withoutTwoStep, catalogue, now, base }: Att
   }
   if (withoutTwoStep !== null && withoutTwoStep.count > 0) items.push(membersItem(withoutTwoStep, base));
   return items;
+}
+
+function failingTime({ failingSince }: Webhook, now: number): Child {
+  return failingSince && <MomentTime at={failingSince} now={now} />;
 }
 
 function limitItem(

@@ -17,7 +17,7 @@ import type { UsageReport } from "../meter/usage.tsx";
 import { Breakdown } from "../meter/usage_tables.tsx";
 import { Attention, type AttentionProps } from "./attention.tsx";
 
-interface OverviewPageProps extends Pick<AttentionProps, "limits"> {
+interface OverviewPageProps extends Pick<AttentionProps, "limits" | "failing"> {
   readonly frame: PortalFrame;
   readonly href: string;
   /** The month and the time zone: `November 2026 so far, in UTC`. */

@@ -1,13 +1,16 @@
 // What is delivered to an endpoint, below its facts: the health of the last days, the list of deliveries, and how to verify them.
+import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
 import {
   type DeliveryStatus,
   deliveryStatuses,
-  type WebhookDelivery,
+  type ListedDelivery,
 } from "../../domain/webhooks/delivery.ts";
+import type { EventSubject } from "../../domain/webhooks/event.ts";
 import type { EventType } from "../../domain/webhooks/event_types.ts";
 import type { Webhook } from "../../domain/webhooks/webhook.ts";
+import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { Chart } from "../components/chart.tsx";
@@ -23,6 +26,7 @@ import { MomentTime, RelativeTime } from "../components/relative_time.tsx";
 import { Cell, Row, Table } from "../components/table.tsx";
 import type { PortalFrame } from "../layout.tsx";
 import { listHref } from "../operator/list_filters.tsx";
+import { limitName } from "../text/limit.ts";
 import { zoneWords } from "../text/time.ts";
 import { DeliveryBadge, deliveryHref, responseWords, statusNames } from "./delivery.tsx";
 import { webhookHref } from "./webhook.tsx";
@@ -46,7 +50,10 @@ export interface DeliveriesProps {
   /** The last days of UTC, the oldest first. */
   readonly health: readonly { readonly day: string; readonly succeeded: number; readonly failed: number }[];
   /** Newest first. Null if a field has an error. */
-  readonly deliveries: readonly WebhookDelivery[] | null;
+  readonly deliveries: readonly ListedDelivery[] | null;
+  readonly catalogue: Catalogue;
+  /** True if deliveries failed or are held. */
+  readonly hasReplayable: boolean;
   readonly isFirstPage: boolean;
   readonly nextCursor: string | null;
   readonly samples: readonly CodeSample[];
@@ -80,12 +87,12 @@ function Health({ health, frame: { now } }: DeliveriesProps) {
       )}
     >
       {all === 0
-        ? <EmptyState title="Nothing sent yet" text="Attempts to send events are counted here by day." />
+        ? <EmptyState title="No events sent yet" text="Tests aren't counted." />
         : (
           <div class="health">
             <Chart
               {...chartOf({
-                series: ["Succeeded", "Failed"],
+                series: ["Delivered", "Failed"],
                 others: null,
                 windows: health.map(({ succeeded, failed }) => ({
                   values: [succeeded, failed],
@@ -139,15 +146,15 @@ function List(props: DeliveriesProps) {
         tabs={<Tabs label="Status of deliveries" tabs={tabs} />}
         tools={
           <>
-            <Filters {...props} />
             {!frame.isReadOnly && (
               <>
-                {webhook.status === "enabled" && (
-                  <ButtonLink href={`${href}/replay`}>Replay failed</ButtonLink>
+                {webhook.status === "enabled" && props.hasReplayable && (
+                  <ButtonLink href={`${href}/replay`}>Replay…</ButtonLink>
                 )}
                 <ButtonLink href={`${href}/test`}>Send test</ButtonLink>
               </>
             )}
+            <Filters {...props} />
           </>
         }
       >
@@ -180,8 +187,8 @@ function List(props: DeliveriesProps) {
 }
 
 function DeliveryTable(
-  { frame: { base, now }, webhook, deliveries }: DeliveriesProps & {
-    readonly deliveries: readonly WebhookDelivery[];
+  { frame: { base, now, isConsole, viewed }, webhook, deliveries, catalogue }: DeliveriesProps & {
+    readonly deliveries: readonly ListedDelivery[];
   },
 ) {
   const columns = [
@@ -195,13 +202,19 @@ function DeliveryTable(
   return (
     <Table label="Deliveries" columns={columns} kind="cards">
       {deliveries.map((delivery) => {
-        const { id, type, attemptCount, nextAttemptAt, createdAt } = delivery;
+        const { id, type, subject, attemptCount, nextAttemptAt, createdAt } = delivery;
         const response = responseWords(delivery);
         const next = nextAttemptAt === null ? "–" : <NextAttempt at={nextAttemptAt} now={now} />;
         return (
           <Row>
             <Cell place="title">
               <a class="name" href={deliveryHref(base, webhook.id, id)}>{type}</a>
+              {subject.isTest && <Badge tone="off">Test</Badge>}
+              <div class="muted tiny">
+                <bdi>
+                  {subjectWords(subject, { catalogue, isForOperators: isConsole && viewed === null })}
+                </bdi>
+              </div>
             </Cell>
             <Cell place="start" value={<DeliveryBadge {...delivery} />} />
             <Cell place="end">
@@ -219,6 +232,15 @@ function DeliveryTable(
       })}
     </Table>
   );
+}
+
+/** Names the subject of an event. Operators' own endpoints receive events of all organizations. */
+function subjectWords(
+  { limit, name, organization }: EventSubject,
+  { catalogue, isForOperators }: { catalogue: Catalogue; isForOperators: boolean },
+): string {
+  const words = [isForOperators ? organization : null, limit && limitName(limit, catalogue), name];
+  return words.filter((word) => word !== null).join(" · ");
 }
 
 function NextAttempt({ at, now }: { at: string; now: number }) {
@@ -245,7 +267,24 @@ function Filters({ frame, webhook, types, address, errors }: DeliveriesProps) {
   );
 }
 
-function Verify({ samples }: DeliveriesProps) {
+/** The part of the page below a new secret. */
+export function NextSteps(
+  { frame, webhook, samples }: Pick<DeliveriesProps, "frame" | "webhook" | "samples">,
+) {
+  return (
+    <>
+      <Verify samples={samples} />
+      <Card title="Test">
+        <p class="muted small">Send an example, and see how your endpoint responds.</p>
+        <div class="acts">
+          <ButtonLink href={`${webhookHref(frame.base, webhook.id)}/test`}>Send test</ButtonLink>
+        </div>
+      </Card>
+    </>
+  );
+}
+
+function Verify({ samples }: Pick<DeliveriesProps, "samples">) {
   return (
     <Card title="Verify">
       <p class="muted small">

@@ -1,5 +1,6 @@
 // The page of one delivery: its status, what was sent, and every attempt. Also the words that lists use.
 import { countOf, groupDigits } from "../../domain/number_text.ts";
+import { presentation } from "../../domain/presentation.ts";
 import type {
   DeliveryAttempt,
   DeliveryFault,
@@ -15,10 +16,11 @@ import { Card } from "../components/card.tsx";
 import { CodeExample } from "../components/code_example.tsx";
 import { Facts } from "../components/facts.tsx";
 import { ItemTable } from "../components/item_table.tsx";
-import { Notice } from "../components/notice.tsx";
+import { Notice, type NoticeProps } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { MomentTime, RelativeTime } from "../components/relative_time.tsx";
 import { type Page, type Place, type PortalFrame, PortalPage } from "../layout.tsx";
+import { zoneWords } from "../text/time.ts";
 import { webhookHref, webhookLink } from "./webhook.tsx";
 
 /** Returns the address of a delivery's page, or of the page that sends it again. @param base As in `PortalFrame`. */
@@ -63,13 +65,13 @@ export function responseWords({ code, responseStatus }: Outcome): string | null 
   return code === null ? null : faultWords[code][0];
 }
 
-function attemptSentence({ code, responseStatus: status }: Outcome): string {
+function attemptSentence({ code, responseStatus: status }: Outcome, isGone: boolean): string {
   if (status === null) return faultWords[code ?? "status"][1];
   const isRedirect = status >= 300 && status < 400;
   const more = isRedirect
     ? " Redirects aren't followed."
-    : status === 410
-    ? " The endpoint was disabled."
+    : status === 410 && isGone
+    ? " The webhook was disabled."
     : "";
   return `Responded with ${status}.${more}`;
 }
@@ -79,13 +81,27 @@ interface DeliveryPageProps {
   readonly place: Place;
   readonly webhook: Webhook;
   readonly delivery: WebhookDeliveryDetails;
-  readonly flash: string | null;
+  readonly flash: NoticeProps;
+}
+
+/** Returns the result of a test that was just sent. */
+export function testNotice(delivery: WebhookDelivery): NoticeProps {
+  return delivery.status === "failed"
+    ? { tone: "error", text: `The test failed: ${responseWords(delivery) ?? "not sent"}.` }
+    : { tone: "done", text: "Test sent. The response is below." };
+}
+
+function isTest({ payload }: WebhookDeliveryDetails): boolean {
+  return (payload["data"] as Readonly<Record<string, unknown>>)["test"] === true;
 }
 
 export function deliveryPage({ frame, place, webhook, delivery, flash }: DeliveryPageProps): Page {
-  const { id, status, type, attempts } = delivery;
+  const { id, status, type, nextAttemptAt, attempts } = delivery;
   const { base, isReadOnly } = frame;
-  const mayReplay = !isReadOnly && status !== "waiting" && webhook.status === "enabled";
+  const isDue = nextAttemptAt !== null && Date.parse(nextAttemptAt) <= frame.now;
+  const mayReplay = !isReadOnly && webhook.status === "enabled" && !isDue;
+  const isGone = webhook.disabledReason === "gone" && !isTest(delivery);
+  const body = JSON.stringify(delivery.payload);
   return (
     <PortalPage title={type} frame={frame} place={place}>
       <PageHead
@@ -94,16 +110,19 @@ export function deliveryPage({ frame, place, webhook, delivery, flash }: Deliver
         text={
           <span class="origin small">
             <DeliveryBadge status={status} />
+            {isTest(delivery) && <Badge tone="off">Test</Badge>}
             <code class="pick">{id}</code>
           </span>
         }
         keepsActions
       >
         {mayReplay && (
-          <ButtonLink tone="primary" href={deliveryHref(base, webhook.id, id, "replay")}>Replay</ButtonLink>
+          <ButtonLink tone="primary" href={deliveryHref(base, webhook.id, id, "replay")}>
+            {status === "waiting" ? "Send now" : "Replay"}
+          </ButtonLink>
         )}
       </PageHead>
-      <Notice tone="done" text={flash} />
+      <Notice {...flash} />
       <StatusNote delivery={delivery} webhook={webhook} now={frame.now} />
       <Card title="Details" flush>
         <Facts facts={factsOf(delivery, frame.now)} />
@@ -111,19 +130,20 @@ export function deliveryPage({ frame, place, webhook, delivery, flash }: Deliver
       <Card title={attempts.length === 0 ? "Attempts" : countOf(attempts.length, "attempt")} flush>
         {attempts.length === 0
           ? <p class="body muted small">Not sent yet.</p>
-          : <Attempts attempts={attempts} now={frame.now} />}
+          : <Attempts attempts={attempts} isGone={isGone} now={frame.now} />}
       </Card>
       <CodeExample
         id="headers"
         title="Headers"
-        label="Headers"
+        label="Headers, besides the signature of each attempt"
         samples={[{ language: "text", code: headersOf(delivery) }]}
       />
       <CodeExample
         id="payload"
         title="Payload"
-        label="Payload, formatted"
+        label="Payload, formatted; copied as sent"
         samples={[{ language: "json", code: JSON.stringify(delivery.payload, null, 2) }]}
+        copy={body}
       />
     </PortalPage>
   );
@@ -133,7 +153,7 @@ function StatusNote(
   { delivery, webhook, now }: Pick<DeliveryPageProps, "delivery" | "webhook"> & { now: number },
 ) {
   const { status, nextAttemptAt } = delivery;
-  if (status === "delivered") return null;
+  if (status === "delivered" || status === "failed" && isTest(delivery)) return null;
   return (
     <div class="note plain">
       <p>
@@ -155,9 +175,9 @@ function NextAttempt({ at, now }: { at: string | null; now: number }) {
 function endedText({ status, code, attemptCount }: WebhookDelivery, webhook: Webhook): string {
   const after = webhook.status === "enabled"
     ? "Replay it to send it."
-    : "Enable the endpoint, then replay it.";
+    : "Enable the webhook, then replay it.";
   const why = status === "held"
-    ? "The endpoint was disabled, so this wasn't sent."
+    ? "The webhook was disabled, so this wasn't sent."
     : code === "overflow"
     ? "Not sent, because too many deliveries were waiting."
     : `Given up after ${countOf(attemptCount, "attempt")}.`;
@@ -165,31 +185,38 @@ function endedText({ status, code, attemptCount }: WebhookDelivery, webhook: Web
 }
 
 function factsOf({ eventId, type, createdAt, endedAt }: WebhookDelivery, now: number) {
+  const zone = zoneWords(presentation().timezone);
   return [
     {
       label: "Event ID",
       value: <code class="pick">{eventId}</code>,
     },
     { label: "Event", value: isEventType(type) ? eventTypes[type] : type },
-    { label: "Created", value: <MomentTime at={createdAt} now={now} /> },
-    { label: "Ended", value: endedAt === null ? "Not yet" : <MomentTime at={endedAt} now={now} /> },
+    { label: `Created, ${zone}`, value: <MomentTime at={createdAt} now={now} /> },
+    { label: `Ended, ${zone}`, value: endedAt === null ? "Not yet" : <MomentTime at={endedAt} now={now} /> },
   ];
 }
 
-function Attempts({ attempts, now }: { attempts: readonly DeliveryAttempt[]; now: number }) {
+function Attempts(
+  { attempts, isGone, now }: { attempts: readonly DeliveryAttempt[]; isGone: boolean; now: number },
+) {
   return (
     <ItemTable
       label="Attempts"
       items={attempts}
       columns={[
-        { title: "Time", in: "title", cell: ({ at }) => <MomentTime at={at} now={now} /> },
+        {
+          title: `Time, ${zoneWords(presentation().timezone)}`,
+          in: "title",
+          cell: ({ at }) => <MomentTime at={at} now={now} />,
+        },
         {
           title: "Status",
           in: "state",
           cell: ({ code }) =>
-            code === null ? <Badge tone="on">Succeeded</Badge> : <Badge tone="bad">Failed</Badge>,
+            code === null ? <Badge tone="on">Delivered</Badge> : <Badge tone="bad">Failed</Badge>,
         },
-        { title: "Result", cell: (attempt) => <span>{attemptSentence(attempt)}</span> },
+        { title: "Result", cell: (attempt) => <span>{attemptSentence(attempt, isGone)}</span> },
         {
           title: "Duration",
           isNumber: true,
@@ -208,7 +235,6 @@ function headersOf({ eventId, attempts: [last] }: WebhookDeliveryDetails): strin
   return [
     `webhook-id: ${eventId}`,
     `webhook-timestamp: ${timestamp}`,
-    "webhook-signature: v1,<base64>",
     "content-type: application/json",
     "user-agent: Gatehouse-Webhooks",
   ].join("\n");

@@ -5,6 +5,7 @@ import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { NewSecret } from "../components/code.tsx";
+import { CodeExample } from "../components/code_example.tsx";
 import { Facts } from "../components/facts.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Notice } from "../components/notice.tsx";
@@ -31,8 +32,8 @@ export interface WebhookPageProps {
   readonly place: Place;
   readonly webhook: Webhook;
   readonly flash?: string | null;
-  /** A new secret. */
-  readonly secret?: string;
+  /** A new secret. `isReplaced`: the webhook had another one. */
+  readonly secret?: { readonly value: string; readonly isReplaced: boolean };
   /** Below the facts. */
   readonly children?: Child;
 }
@@ -55,13 +56,37 @@ export function WebhookPage({ frame, place, webhook, flash, secret, children }: 
         {!frame.isReadOnly && <Actions frame={frame} webhook={webhook} />}
       </PageHead>
       <Notice tone="done" text={flash} />
-      {secret && <NewSecret what="secret" name={name} value={secret} />}
+      {secret && <ShownSecret webhook={webhook} secret={secret} now={frame.now} />}
       <StatusNote webhook={webhook} now={frame.now} />
-      <Card title="Endpoint" flush>
+      <Card title="Details" flush>
         <Facts facts={webhookFacts(webhook, frame.now)} />
       </Card>
       {children}
     </PortalPage>
+  );
+}
+
+function ShownSecret(
+  { webhook, secret: { value, isReplaced }, now }:
+    & { now: number }
+    & Required<Pick<WebhookPageProps, "webhook" | "secret">>,
+) {
+  const { oldSecretUntil } = webhook;
+  const text = !isReplaced ? undefined : oldSecretUntil === null ? " The old secret no longer works." : (
+    <>
+      {" The old secret works until "}
+      <MomentTime at={oldSecretUntil} now={now} />.
+    </>
+  );
+  return (
+    <NewSecret what="secret" name={webhookName(webhook)} isReplaced={isReplaced} value={value} text={text}>
+      <CodeExample
+        id="webhook-environment"
+        title="Environment"
+        label="Environment"
+        samples={[{ language: "text", code: `WEBHOOK_SECRET=${value}` }]}
+      />
+    </NewSecret>
   );
 }
 
@@ -88,9 +113,9 @@ function Actions({ frame, webhook }: Pick<WebhookPageProps, "frame" | "webhook">
 }
 
 const disabledWords = {
-  manual: "This endpoint is disabled.",
-  failing: "This endpoint was disabled because it failed for five days.",
-  gone: "This endpoint was disabled because it returned 410 Gone.",
+  manual: "This webhook is disabled.",
+  failing: "This webhook was disabled because it failed for five days.",
+  gone: "This webhook was disabled because it returned 410 Gone.",
 };
 
 function StatusNote({ webhook, now }: { webhook: Webhook; now: number }) {
@@ -112,7 +137,7 @@ function StatusNote({ webhook, now }: { webhook: Webhook; now: number }) {
       <p>
         {"Deliveries have failed since "}
         <MomentTime at={failingSince} now={now} />
-        . An endpoint that fails for five days is disabled.
+        . A webhook that fails for five days is disabled.
       </p>
     </div>
   );
@@ -120,11 +145,19 @@ function StatusNote({ webhook, now }: { webhook: Webhook; now: number }) {
 
 /** Facts of an endpoint, for its page and for confirmations. */
 export function webhookFacts(webhook: Webhook, now: number) {
-  const { url, lastDeliveredAt, createdAt, createdBy } = webhook;
+  const { url, lastDeliveredAt, oldSecretUntil, createdAt, createdBy } = webhook;
   return [
     { label: "URL", value: <code class="pick">{url}</code> },
     { label: "Events", value: <EventNames {...webhook} /> },
     { label: "Last delivered", value: <RelativeTime at={lastDeliveredAt} now={now} /> },
+    ...(oldSecretUntil === null || Date.parse(oldSecretUntil) <= now ? [] : [{
+      label: "Old secret",
+      value: (
+        <>
+          Signs until <MomentTime at={oldSecretUntil} now={now} />
+        </>
+      ),
+    }]),
     {
       label: "Created",
       value: (

@@ -1,5 +1,6 @@
 // The list of webhook endpoints.
 import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
+import { webhooksOfOperatorsMax, webhooksOfOrganizationMax } from "../../domain/webhooks/webhook_limits.ts";
 import { ItemTable } from "../components/item_table.tsx";
 import { ListPage, type ListPageProps } from "../components/list_page.tsx";
 import { TimeCell } from "../components/relative_time.tsx";
@@ -14,6 +15,9 @@ export function webhookList(
   },
 ): Page {
   const { frame: { base, isReadOnly, now, viewed, isConsole } } = page;
+  const max = isConsole && viewed === null ? webhooksOfOperatorsMax : webhooksOfOrganizationMax;
+  const hosts = webhooks.map(({ url }) => new URL(url).host);
+  const isShared = (url: URL) => hosts.indexOf(url.host) !== hosts.lastIndexOf(url.host);
   return (
     <ListPage
       {...page}
@@ -24,7 +28,12 @@ export function webhookList(
         ? "Send events of all organizations to your own systems."
         : "Send events to your own systems as soon as they happen."}
       add={isReadOnly ? null : { href: `${base}/webhooks/new`, label: "Add webhook" }}
-      card="Endpoints"
+      filters={
+        <p class="muted small">
+          <a href="/docs/webhooks">Read the guide</a> about events, and how to verify and handle them.
+        </p>
+      }
+      card={`${webhooks.length} of ${max} webhooks`}
       empty={webhooks.length > 0
         ? null
         : { title: "No webhooks yet", text: "Add a URL to receive events, such as limits that are reached." }}
@@ -34,7 +43,11 @@ export function webhookList(
         label="Webhooks"
         items={webhooks}
         columns={[
-          { title: "Endpoint", in: "title", cell: (webhook) => <Endpoint webhook={webhook} base={base} /> },
+          {
+            title: "Webhook",
+            in: "title",
+            cell: (webhook) => <WebhookLink webhook={webhook} base={base} isShared={isShared} />,
+          },
           { title: "Events", cell: ({ events }) => <EventNames events={events} shownMax={eventsShownMax} /> },
           {
             title: "Last delivered",
@@ -52,14 +65,20 @@ export function webhookList(
   );
 }
 
-function Endpoint({ webhook, base }: { webhook: Webhook; base: string }) {
-  const { host } = new URL(webhook.url);
+/** `isShared`: true if another webhook has the host, so that the path tells them apart. */
+function WebhookLink(
+  { webhook, base, isShared }: { webhook: Webhook; base: string; isShared: (url: URL) => boolean },
+) {
+  const url = new URL(webhook.url);
+  const hasPath = isShared(url);
   return (
     <>
       <a class="name" href={webhookHref(base, webhook.id)}>
         <bdi>{webhookName(webhook)}</bdi>
       </a>
-      {webhook.description !== "" && <div class="muted tiny">{host}</div>}
+      {(webhook.description !== "" || hasPath) && (
+        <div class="muted tiny breaks">{hasPath ? url.host + url.pathname : url.host}</div>
+      )}
     </>
   );
 }

@@ -3,6 +3,8 @@ import { metricOf, productOf } from "../../../domain/meter/catalogue.ts";
 import { percentChange } from "../../../domain/meter/usage_report.ts";
 import { countOf, groupDigits } from "../../../domain/number_text.ts";
 import type { OperatorOverview } from "../../../services/reports/jobs/operator_overview.ts";
+import { type Webhook, webhookName } from "../../../domain/webhooks/webhook.ts";
+import { listFailingWebhooks } from "../../../services/webhooks/webhooks.ts";
 import { listStatements } from "../../../services/operator/statements.ts";
 import { readOperatorOverview } from "../../../services/operator/usage.ts";
 import { Change } from "../../../views/components/change.tsx";
@@ -12,8 +14,9 @@ import { organizationHref, organizationsHref } from "../../../views/operator/lin
 import { type Attention, overviewPage } from "../../../views/operator/overview.tsx";
 import { limitName } from "../../../views/text/limit.ts";
 import type { Measure } from "../../../views/text/quantity.ts";
-import { clockTime, monthWords } from "../../../views/text/time.ts";
+import { clockTime, monthWords, shortDate } from "../../../views/text/time.ts";
 import { daysWords } from "../../../views/text/zone.ts";
+import { webhookHref } from "../../../views/webhooks/webhook.tsx";
 import type { App } from "../../env.ts";
 import { readSystemState } from "../../system_state.ts";
 import { type PortalParts, sendPage } from "../page.ts";
@@ -27,13 +30,14 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
   get(operatorHome, async (c, actor) => {
     const frame = operatorFrame(parts, actor);
     const { now } = frame;
-    const [overview, state, billing] = await Promise.all([
+    const [overview, state, billing, failing] = await Promise.all([
       readOperatorOverview(services, actor, {
         metric: c.req.query("metric") ?? null,
         signal: c.req.raw.signal,
       }),
       readSystemState(parts),
       listStatements(services, { limit: 1 }),
+      listFailingWebhooks(services, { operator: actor }),
     ]);
     const nameOf = (metric: string) => metricOf(overview.catalogue, metric).name;
     const measure = overview.metric === null
@@ -58,6 +62,7 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
       runningOut: { ...overview.runningOut, catalogue: overview.catalogue },
       attention: [
         ...attentionOf(health),
+        ...failingWebhooks(failing, now),
         ...reachedLimits(overview),
         ...suspendedOrganizations(overview),
         ...openMonth(billing, now),
@@ -134,6 +139,22 @@ function attentionOf(health: readonly Health[]): Attention[] {
       label: "View",
     }]
   );
+}
+
+function failingWebhooks(failing: readonly Webhook[], now: number): Attention[] {
+  const [first] = failing;
+  if (first === undefined) return [];
+  const since = shortDate(Date.parse(first.failingSince ?? ""), now);
+  const others = failing.length - 1;
+  return [{
+    icon: "alert",
+    tone: "bad",
+    title: others === 0 ? `“${webhookName(first)}” is failing` : `${failing.length} webhooks are failing`,
+    text: `Deliveries to “${webhookName(first)}” have failed since ${since}.`,
+
+    href: others === 0 ? webhookHref(operatorHome, first.id) : `${operatorHome}/webhooks`,
+    label: "View",
+  }];
 }
 
 function reachedLimits({ reachedLimits: reached, catalogue }: OperatorOverview): Attention[] {

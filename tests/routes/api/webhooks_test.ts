@@ -60,6 +60,7 @@ onEveryDatabase("creates, changes, disables, enables and deletes an endpoint", a
     disabledReason: null,
     failingSince: null,
     lastDeliveredAt: null,
+    oldSecretUntil: null,
     createdAt: new Date(test.now()).toISOString(),
     createdBy: { id: ada.userId, name: "Ada Lovelace" },
   };

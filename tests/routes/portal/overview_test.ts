@@ -1,11 +1,13 @@
 // The portal's first page: the first steps, then the overview.
 import assert from "node:assert/strict";
+import { sql } from "../../../db/engine/database.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
 import { addLimit } from "../../support/meter/limits.ts";
 import { openPage } from "../../support/portal/pages.ts";
 import { joinedPerson, verifiedPerson } from "../../support/people/people.ts";
 import { poll } from "../../support/runner/poll.ts";
+import { createTestWebhook } from "../../support/webhooks/webhooks.ts";
 import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
 
 /** @returns The marks of the steps on the page, such as `done`. */
@@ -106,6 +108,12 @@ testApp("the overview names what needs attention, and keeps it from those who ca
   assert.deepEqual((await attention(member)).map(([, href]) => href), ["/portal/usage"]);
   await recordOne(test, apiKey, { quantity: 19 });
   assert.match((await attention(owner))[0]?.[0] ?? "", /limit reached/);
+  const webhook = await createTestWebhook(test, owner);
+  const failing = sql`UPDATE webhooks SET failing_since = ${test.now()}`;
+  await test.opened.database.write([failing]);
+  const link = JSON.stringify(["“1.1.1.1” is failing", `/portal/webhooks/${webhook}`]);
+  assert.ok(JSON.stringify(await attention(owner)).includes(link));
+  assert.ok(!JSON.stringify(await attention(member)).includes("failing"));
 });
 
 testApp("the overview shows what it has while reports are not available", async (test) => {

@@ -9,10 +9,10 @@ import { addDeliveries } from "../../support/webhooks/deliveries.ts";
 const hourMs = 3_600_000;
 
 testApp("a test shows the response, and a failed delivery is replayed", async (test) => {
-  const received: { id: string | null; body: unknown }[] = [];
+  const received: { id: string | null; text: string }[] = [];
   let status = 204;
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
-    received.push({ id: request.headers.get("webhook-id"), body: await request.json() });
+    received.push({ id: request.headers.get("webhook-id"), text: await request.text() });
     return new Response(null, { status });
   });
   const url = `http://127.0.0.1:${server.addr.port}/hooks`;
@@ -28,18 +28,32 @@ testApp("a test shows the response, and a failed delivery is replayed", async (t
     const open = (path: string, form?: Record<string, string>) =>
       openPage(test, path, { person, ...(form && { form }) });
     const one = `${base}/webhooks/${id}`;
-    assert.match((await open(one)).html, /Nothing sent yet[^]*No deliveries[^]*verifyWebhook/);
+    assert.match(
+      (await open(one)).html,
+      /No events sent yet[^]*Tests aren&#39;t counted[^]*No deliveries[^]*verifyWebhook/,
+    );
     status = 204;
     const sent = await open(`${one}/test`, { type: "limit.reached" });
     assert.match(sent.location ?? "", /\/deliveries\/dlv_[0-9a-f]{32}\?done=tested$/);
     const shown = await open(sent.location ?? "");
-    assert.match(shown.html, />Delivered<[^]*Test sent\.[^]*Responded with 204\./);
+    assert.match(
+      shown.html,
+      />Delivered<[^]*>Test<[^]*note done[^]*Test sent\.[^]*Responded with 204\./,
+    );
+    const [, copied = ""] = /<pre id="payload-copy" hidden="">([^<]*)</.exec(shown.html) ?? [];
+    assert.equal(copied.replaceAll("&quot;", '"'), received.at(-1)?.text);
+    assert.doesNotMatch(shown.html, /webhook-signature: v1/);
     const last = received.at(-1);
     assert.ok(last?.id && shown.html.includes(last.id));
     const deliveryId = /dlv_[0-9a-f]{32}/.exec(sent.location ?? "")?.[0];
     const { delivery } =
       await (await test.send(`${api}/${id}/deliveries/${deliveryId}`, { cookie: person.cookie })).json();
-    assert.deepEqual(last.body, delivery.payload);
+    assert.deepEqual(JSON.parse(last.text), delivery.payload);
+
+    status = 410;
+    const gone = await open((await open(`${one}/test`, { type: "webhook.test" })).location ?? "");
+    assert.match(gone.html, /note error[^]*The test failed: HTTP 410\.[^]*Responded with 410\.</);
+    assert.doesNotMatch(gone.html, /Given up|The webhook was disabled/);
 
     status = 302;
     const failed = (await open(`${one}/test`, { type: "webhook.test" })).location?.replace(/\?.*/, "") ?? "";
@@ -88,7 +102,8 @@ testApp("the list has filters, and only those who may change endpoints can repla
       ["?type=api_key.created", [], "No matching deliveries"],
       [`?from=2026-11-20&to=2026-11-20`, [held], "from 2026-11-20"],
       ["?from=2026-11-21&to=2026-11-20", [], "Fix the fields marked above."],
-      ["?replayed=1", [failed, held], "Replaying 1 delivery."],
+      ["?done=replayed&count=1", [failed, held], "Replaying 1 delivery."],
+      ["?type=limit.reached", [held], "maps · Tiles per month"],
     ] as const
   ) {
     const page = await listed(query);
@@ -96,10 +111,22 @@ testApp("the list has filters, and only those who may change endpoints can repla
     assert.ok(page.html.includes(text), query);
   }
   const replay = `${one}/replay`;
+  assert.match((await listed("")).html, /Replay…[^]*Grace Hopper/);
   assert.equal((await openPage(test, replay, { person: bob, form: {} })).status, 403);
   assert.equal((await openPage(test, replay, { person: ada, form: { span: "1y" } })).status, 422);
   const replayed = (form: Record<string, string>) =>
     openPage(test, replay, { person: ada, form }).then(({ location }) => location);
-  assert.equal(await replayed({ status: "held", span: "24h" }), `${one}?replayed=0`);
-  assert.equal(await replayed({ status: "", span: "30d" }), `${one}?replayed=2`);
+  assert.equal(await replayed({ status: "held", span: "24h" }), `${one}?done=replayed&count=0`);
+  assert.equal(await replayed({ status: "", span: "30d" }), `${one}?done=replayed&count=2`);
+  const shown = await openPage(test, one, { person: ada });
+  assert.doesNotMatch(shown.html, /Replay…/);
+  const [later] = await addDeliveries(test.opened.database, id, [
+    { type: "member.added", status: "waiting", createdAt: now, dueAt: now + hourMs },
+  ]);
+  for (const [delivery, isLater] of [[failed, false], [later, true]] as const) {
+    const { html } = await openPage(test, `${one}/deliveries/${delivery}`, { person: ada });
+    assert.equal(html.includes("Send now"), isLater);
+  }
+  const sent = await openPage(test, `${one}/deliveries/${later}/replay`, { person: ada, form: {} });
+  assert.equal(sent.location, `${one}/deliveries/${later}?done=sent`);
 });

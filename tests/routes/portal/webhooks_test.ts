@@ -28,12 +28,15 @@ testApp(
       const id = /whk_[0-9a-f]{32}/.exec(added.html)?.[0];
       const secret = secretIn(added.html);
       assert.ok(secret !== undefined);
+      assert.ok(added.html.includes(`WEBHOOK_SECRET=${secret}<`));
+      assert.match(added.html, /is ready<[^]*verifyWebhook[^]*Send test/);
       const shown = await open(`/${id}`);
       assert.ok(!shown.html.includes(secret));
       assert.match(shown.html, /<h1><bdi>Billing[^]*https:\/\/1\.1\.1\.1\/hooks[^]*limit\.\*, member\.added/);
 
       const form = await open(`/${id}/edit`);
       assert.match(form.html, /name="limit\.\*" value="on" checked/);
+      assert.match(form.html, /<details class="event-group" open>[^]*Limits and alerts[^]*1 chosen/);
       assert.doesNotMatch(form.html, /name="\*" value="on" checked/);
       for (const { html } of [form, await open(`/${id}/test`)]) {
         assert.equal(/statement\.|organization\.created/.test(html), person === mara);
@@ -41,7 +44,7 @@ testApp(
       const rejected = await open(`/${id}/edit`, { url: "http://1.1.1.1/", description: "Typed" });
       assert.equal(rejected.status, 422);
       assert.match(rejected.html, /value="Typed"/);
-      assert.match(rejected.html, /id="events-error"/);
+      assert.match(rejected.html, /id="events-error"[^]*Choose at least one event\./);
       const blocked = await open(`/${id}/edit`, { ...typed, url: "https://127.0.0.1/" });
       assert.match(blocked.html, /id="url-error"[^]*public addresses/);
       const edited = await open(`/${id}/edit`, { ...typed, description: "Invoices", "*": "on" });
@@ -50,13 +53,23 @@ testApp(
       const rotated = await open(`/${id}/rotate`, { expireOld: "7d" });
       assert.equal(rotated.status, 201);
       assert.notEqual(secretIn(rotated.html), secret);
+      assert.match(rotated.html, /New secret for “<bdi>Invoices<[^]*The old secret works until/);
+      assert.match((await open(`/${id}`)).html, />Old secret<[^]*Signs until/);
       assert.equal((await open(`/${id}/rotate`, { expireOld: "8d" })).status, 422);
-      for (const [action, text] of [["disable", "Events are held"], ["enable", "All events"]] as const) {
+      for (
+        const [action, text] of [["disable", "“Invoices” has been disabled."], [
+          "enable",
+          "“Invoices” has been enabled.",
+        ]] as const
+      ) {
         const done = await open(`/${id}/${action}`, {});
         assert.equal(done.location, `${base}/webhooks/${id}?done=${action}d`);
-        assert.ok((await open(`/${id}`)).html.includes(text), action);
+        assert.ok((await open(`/${id}?done=${action}d`)).html.includes(text), action);
       }
-      assert.match((await open("")).html, /Invoices/);
+      const other = { ...typed, url: "https://1.1.1.1/other" };
+      const otherId = /whk_[0-9a-f]{32}/.exec((await open("/new", other)).html)?.[0];
+      assert.match((await open("")).html, /2 of \d+ webhooks[^]*1\.1\.1\.1\/other[^]*Invoices/);
+      await open(`/${otherId}/delete`, {});
       assert.equal((await open(`/${id}/delete`, {})).location, `${base}/webhooks?done=deleted`);
       assert.match((await open("")).html, /No webhooks yet/);
     }

@@ -6,6 +6,7 @@ import {
   operatorEventTypes,
   receivesEvent,
 } from "../../../domain/webhooks/event_types.ts";
+import { webhookRetryWaitsMs } from "../../../domain/webhooks/webhook_limits.ts";
 import { addDeliveries, attemptsAt, type NewDelivery } from "../webhooks/deliveries.ts";
 import { seededRandom } from "../runner/random.ts";
 import type { Scene } from "./scene.ts";
@@ -13,7 +14,9 @@ import type { Scene } from "./scene.ts";
 const hourMs = 3_600_000;
 const days = 14;
 const delivered = { code: null, responseStatus: 204 } as const;
-const waits = [0, 5_000, 300_000, 1_800_000, 2 * hourMs, 5 * hourMs];
+const unavailable = { code: "status", responseStatus: 503 } as const;
+const timedOut = { code: "timeout", responseStatus: null } as const;
+const refused = { code: "refused", responseStatus: null } as const;
 
 /** Delivers events of the last days to all endpoints: about one in three hours to each. */
 export async function fillDeliveries({ test }: Scene): Promise<void> {
@@ -23,12 +26,13 @@ export async function fillDeliveries({ test }: Scene): Promise<void> {
     events: string;
     failingSince: number | null;
     disabledAt: number | null;
+    disabledReason: string | null;
   }>(
-    sql`SELECT id, organization, events, failing_since AS failingSince, disabled_at AS disabledAt FROM webhooks ORDER BY number`,
+    sql`SELECT id, organization, events, failing_since AS failingSince, disabled_at AS disabledAt, disabled_reason AS disabledReason FROM webhooks ORDER BY number`,
   );
   const now = test.now();
   const random = seededRandom(27);
-  for (const { id, organization, events, failingSince, disabledAt } of endpoints) {
+  for (const { id, organization, events, failingSince, disabledAt, disabledReason } of endpoints) {
     const types = (Object.keys(eventTypes) as EventType[])
       .filter((type) =>
         receivesEvent(JSON.parse(events), type) && type !== "webhook.test" &&
@@ -42,51 +46,54 @@ export async function fillDeliveries({ test }: Scene): Promise<void> {
     const deliveries = times.map((createdAt): NewDelivery => {
       const type = random.pick(types);
       if (disabledAt !== null && createdAt > disabledAt) return { type, status: "held", createdAt };
-      const isFailing = failingSince !== null && createdAt > failingSince;
-      const all = runningSum(waits, createdAt);
-      if (isFailing) {
-        const made = all.filter((at) => at <= now);
-        const fault = {
-          code: made.length % 2 === 0 ? "status" : "timeout",
-          responseStatus: made.length % 2 === 0 ? 503 : null,
-        } as const;
-        return {
-          type,
-          status: "waiting",
-          createdAt,
-          dueAt: now + 47 * 60_000,
-          attempts: attemptsAt(made, fault, fault),
-        };
+      if (failingSince !== null && createdAt > failingSince) {
+        return failingDelivery({ type, createdAt, now }, random.pick([unavailable, timedOut]));
       }
-      if (random.chance(0.04)) {
-        return {
-          type,
-          status: "failed",
-          createdAt,
-          endedAt: all.at(-1) ?? createdAt,
-          attempts: attemptsAt(all, { code: "refused", responseStatus: null }),
-        };
-      }
-      const made = all.slice(0, random.chance(0.1) ? 3 : 1);
-      return {
-        type,
-        status: "delivered",
-        createdAt,
-        endedAt: made.at(-1) ?? createdAt,
-        attempts: attemptsAt(made, delivered),
-      };
+      if (random.chance(0.04)) return failingDelivery({ type, createdAt, now }, refused);
+      const made = scheduleFrom(createdAt).slice(0, random.chance(0.1) ? 3 : 1).filter((at) => at <= now);
+      const attempts = attemptsAt(made, delivered);
+      return { type, status: "delivered", createdAt, endedAt: made.at(-1) ?? createdAt, attempts };
     });
     if (failingSince !== null) {
-      const fault = { code: "status", responseStatus: 503 } as const;
-      const attempts = attemptsAt([now - 60_000], fault);
       const createdAt = now - 60_000;
-      deliveries.push({ type: "webhook.test", status: "failed", createdAt, endedAt: createdAt, attempts });
+      const attempts = attemptsAt([createdAt], unavailable);
+      const isTest = true;
+      deliveries.push({
+        ...{ type: "webhook.test", status: "failed", createdAt, endedAt: createdAt, attempts, isTest },
+      });
+    }
+    if (disabledAt !== null && disabledReason === "gone") {
+      const attempts = attemptsAt([disabledAt], { code: "status", responseStatus: 410 });
+      const type = types[0] ?? "webhook.test";
+      deliveries.push({ type, status: "held", createdAt: disabledAt - 800, attempts });
     }
     await addDeliveries(test.opened.database, id, deliveries);
+    const last = Math.max(
+      0,
+      ...deliveries.flatMap(({ status, endedAt = 0 }) => status === "delivered" ? [endedAt] : []),
+    );
+    await test.opened.database.write([
+      sql`UPDATE webhooks SET last_delivered_at = nullif(${last}, 0),
+        created_at = created_at - ${days * 24 * hourMs} WHERE id = ${id}`,
+    ]);
   }
 }
 
-function runningSum(waitsMs: readonly number[], start: number): number[] {
-  let at = start;
-  return waitsMs.map((waitMs) => at += waitMs);
+/** Waits for its next attempt, or failed after the last one. */
+function failingDelivery(
+  { type, createdAt, now }: { type: EventType; createdAt: number; now: number },
+  fault: typeof unavailable | typeof timedOut | typeof refused,
+): NewDelivery {
+  const schedule = scheduleFrom(createdAt);
+  const attempts = attemptsAt(schedule.filter((at) => at <= now), fault, fault);
+  const dueAt = schedule[attempts.length];
+  return dueAt === undefined
+    ? { type, status: "failed", createdAt, endedAt: schedule.at(-1) ?? createdAt, attempts }
+    : { type, status: "waiting", createdAt, dueAt, attempts };
+}
+
+/** Returns the times of all attempts. */
+function scheduleFrom(createdAt: number): number[] {
+  let at = createdAt;
+  return [0, ...webhookRetryWaitsMs].map((waitMs) => at += waitMs);
 }

@@ -13,6 +13,7 @@ export interface NewDelivery {
   readonly createdAt: number;
   readonly dueAt?: number;
   readonly isLeased?: boolean;
+  readonly isTest?: boolean;
   readonly endedAt?: number;
   readonly attempts?: readonly (Omit<DeliveryAttempt, "at"> & { readonly at: number })[];
   readonly code?: DeliveryFault;
@@ -29,7 +30,15 @@ export async function addDeliveries(
     const { endedAt = null, dueAt = createdAt, isLeased = false } = delivery;
     return {
       ...delivery,
-      ...{ id: newId("dlv"), event: newId("evt"), facts: exampleFacts(type), attempts, code, endedAt, dueAt },
+      ...{
+        id: newId("dlv"),
+        event: newId("evt"),
+        facts: exampleFacts(type, webhookId),
+        attempts,
+        code,
+        endedAt,
+        dueAt,
+      },
       isLeased: Number(isLeased),
       response: attempts.at(-1)?.responseStatus ?? null,
     };
@@ -39,9 +48,9 @@ export async function addDeliveries(
   const attempts =
     sql`webhook_deliveries d JOIN json_each(${json}) r ON d.id = r.value ->> 'id', json_each(r.value, '$.attempts') a`;
   await database.write([
-    sql`INSERT INTO events (id, type, organization, at, facts)
+    sql`INSERT INTO events (id, type, organization, at, facts, webhook)
       SELECT r.value ->> 'event', r.value ->> 'type', o.number, r.value ->> 'createdAt', json_set(r.value -> 'facts', '$.organization',
-        CASE WHEN o.number IS NULL THEN NULL ELSE json_object('id', o.id, 'externalId', o.external_id, 'name', o.name) END)
+        CASE WHEN o.number IS NULL THEN NULL ELSE json_object('id', o.id, 'externalId', o.external_id, 'name', o.name) END), iif(r.value ->> 'isTest', ${webhook}, NULL)
       FROM json_each(${json}) r LEFT JOIN organizations o ON o.number = (SELECT organization FROM webhooks WHERE id = ${webhookId})
       ORDER BY r.key`,
     sql`INSERT INTO webhook_deliveries (id, webhook, event, type, status, attempts, due_at, is_leased, created_at, ended_at, code, response_status)
@@ -68,7 +77,9 @@ export function attemptsAt(
 ) {
   return times.map((at, index) => ({
     at,
-    durationMs: 40 + Number(isoTime(at).slice(-4, -1)) % 300,
     ...(index === times.length - 1 ? last : failed),
+  })).map((attempt) => ({
+    ...attempt,
+    durationMs: attempt.code === "timeout" ? 15_000 : 40 + Number(isoTime(attempt.at).slice(-4, -1)) % 300,
   }));
 }

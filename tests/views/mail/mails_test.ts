@@ -34,6 +34,15 @@ function mailOf(kind: MailKind, text: string) {
   return emailTexts.render(kind, fields, { home, link, linkLifetimeMs: 3_600_000 });
 }
 
+Deno.test("emails about alerts link to alerts, those about limits to usage", () => {
+  const fields = { organization: "Ada", quantity: "10", per: "month", mode: "soft", percent: "80" };
+  for (const [alert, path] of [["alert", "alerts"], [undefined, "usage"]] as const) {
+    const given = { ...fields, ...(alert && { alert }) } as unknown as MailFields["limit_near"];
+    const { text } = emailTexts.render("limit_near", given, { home, link, linkLifetimeMs: 3_600_000 });
+    assert.ok(text.includes(`${home}/portal/${path}`), text);
+  }
+});
+
 for (const kind of emailTexts.kinds) {
   Deno.test(`${kind}: has the same content as text and as HTML, with the sender and what to do if it wasn't you`, () => {
     const { subject, text, html: marked } = mailOf(kind, "Ada");

@@ -1,6 +1,7 @@
 // The pages of alerts, without scripts.
 import assert from "node:assert/strict";
 import { createTestKey, testApp } from "../../../support/app/app.ts";
+import { newOperator } from "../../../support/operators/console.ts";
 import { openPage } from "../../../support/portal/pages.ts";
 import { hrefOf, recordUsage, usagePage } from "../../../support/portal/usage_page.ts";
 import { textOf } from "../../../support/portal/markup.ts";
@@ -52,6 +53,14 @@ testApp(
     assert.match(textOf(seen.html), /80 of 160/);
     assert.doesNotMatch(seen.html, /\/(new|edit|delete|webhooks)"/);
     assert.match((await usagePage(test, member)).html, /href="\/portal\/alerts"/);
+
+    const mara = await newOperator(test);
+    const ofOrganization = `/operator/organizations/${person.organizationId}/alerts`;
+    const operated = await openPage(test, ofOrganization, { person: mara });
+    assert.match(
+      operated.html,
+      /class="organization-head"[^]*aria-current="page">Limits[^]*Notify the organization/,
+    );
 
     const remove = edit.replace(/edit$/, "delete");
     assert.equal((await openPage(test, remove, { person, form: {} })).location, `${path}?done=deleted`);

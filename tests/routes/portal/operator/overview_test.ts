@@ -119,6 +119,11 @@ testApp("without usage the overview says so", async (test) => {
   const text = textOf((await openPage(test, "/operator", { person: mara })).html);
   assert.match(text, /No usage this month/);
   assert.match(text, /Needs attention 1 Backups: off No backups are scheduled: BACKUP_DIR is not set\. View/);
+  const json = { url: "https://1.1.1.1/", events: ["*"] };
+  await (await test.send("/api/operator/webhooks", { cookie: mara.cookie, json })).body?.cancel();
+  await test.opened.database.write([sql`UPDATE webhooks SET failing_since = ${test.now()}`]);
+  const { html } = await openPage(test, "/operator", { person: mara });
+  assert.match(textOf(html), /“1\.1\.1\.1” is failing Deliveries to “1\.1\.1\.1” have failed since Nov 21/);
 });
 
 testApp("emails that can't be sent need attention", async (test) => {
