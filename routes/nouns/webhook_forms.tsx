@@ -107,7 +107,10 @@ function EventGroups(
 ) {
   return (
     <>
-      {groups.filter(({ name }) => isForOperators || !isOperatorsEventName(name)).map((group) => {
+      {groups.map(({ choices, ...group }) => ({
+        ...group,
+        choices: choices.filter(({ value }) => isForOperators || !isOperatorsEventName(value)),
+      })).filter(({ choices }) => choices.length > 0).map((group) => {
         const count = group.choices.filter(({ value }) => chosen.has(value)).length;
         return (
           <details class="event-group" open={count > 0}>
@@ -126,7 +129,7 @@ function EventGroups(
 
 /** Notices on the page of an endpoint after an action. */
 export const webhookFlashes = (name: string) => ({
-  saved: `Changes to “” have been saved.`,
+  saved: `Changes to “${name}” have been saved.`,
   enabled: `“${name}” has been enabled.`,
   disabled: `“${name}” has been disabled. Its events are held.`,
 });

@@ -49,6 +49,7 @@ testApp(
       assert.match(blocked.html, /id="url-error"[^]*public addresses/);
       const edited = await open(`/${id}/edit`, { ...typed, description: "Invoices", "*": "on" });
       assert.equal(edited.location, `${base}/webhooks/${id}?done=saved`);
+      assert.match((await open(`/${id}?done=saved`)).html, /Changes to “Invoices” have been saved/);
 
       const rotated = await open(`/${id}/rotate`, { expireOld: "7d" });
       assert.equal(rotated.status, 201);
