@@ -1,7 +1,7 @@
 // SQL of deliveries before they are sent: those of new events, those that are too many, and leases. No query reads more rows because more
 // deliveries wait or more endpoints exist.
 import { newId } from "../../domain/id.ts";
-import type { EventType } from "../../domain/webhooks/event_types.ts";
+import { type EventType, operatorEventTypes } from "../../domain/webhooks/event_types.ts";
 import {
   webhookDeliveriesCountedMax,
   webhookRequestsMax,
@@ -63,6 +63,8 @@ export async function findDeliveriesState(database: DatabaseReader): Promise<Del
   return { waiting: found?.waiting ?? 0, turnAt: turnAt ?? slowTurnAt };
 }
 
+const operatorTypes = JSON.stringify([...operatorEventTypes]);
+
 /** Writes the deliveries of the next events and moves the cursor on, in one batch. Two servers never take the same events. */
 export function fanOutEvents(now: number): Statement[] {
   const next = sql`SELECT seq, id, type, organization, webhook, facts FROM events
@@ -73,7 +75,7 @@ export function fanOutEvents(now: number): Statement[] {
         iif(w.disabled_at IS NULL, 'waiting', 'held'), ${now}, ${now}
       FROM (${next}) e CROSS JOIN webhooks w ON w.organization IN (0, coalesce(e.organization, 0))
       WHERE w.deleted_at IS NULL AND w.since_seq < e.seq AND e.webhook IS NULL
-        AND (e.type <> 'statement.closed' OR w.organization = 0)
+        AND (w.organization = 0 OR e.type NOT IN (SELECT value FROM json_each(${operatorTypes})))
         AND (e.type <> 'webhook.disabled' OR json_extract(e.facts, '$.webhook.id') <> w.id)
         AND EXISTS (SELECT 1 FROM json_each(w.events) n
           WHERE n.value IN ('*', e.type, substr(e.type, 1, instr(e.type, '.')) || '*'))`,

@@ -41,7 +41,7 @@ export function findExpiringKeys(
  * Moves the cursor from one position to another, with an event for each key between them that works. Does nothing if another server
  * has moved it.
  *
- * @param options `replacedFor`: in milliseconds. A key that was replaced so soon before its end has none: the rotation told it.
+ * @param options `replacedFor`: in milliseconds. A key that was replaced so soon before its end has no event, because its rotation had one.
  */
 export async function writeExpiryEvents(
   database: Database,

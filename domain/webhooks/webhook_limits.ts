@@ -13,7 +13,7 @@ export const alertMailsPerDayMax = 40;
 export const webhookEventNamesMax = 32;
 export const webhookUrlCharactersMax = 2000;
 export const webhookDescriptionCharactersMax = 200;
-/** Percentages of a limit at which people and endpoints are told. */
+/** Percentages of a limit that notify. */
 export const notifyPercentagesMax = 5;
 export const notifyPercentMax = 1000;
 /** Bytes of an event's body. */

@@ -13,7 +13,7 @@ const webhook =
 
 Deno.test("check reports secrets that are stored unencrypted, until the server has encrypted them", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-secrets-" });
-  /** @returns What the check says about SECRETS_KEY. */
+  /** @returns The line about SECRETS_KEY. */
   const check = async (env: Record<string, string>): Promise<string> => {
     const { stdout, stderr } = await runCommand({ folder, env }, "check", "--json");
     assert.doesNotMatch(stdout + stderr, /canary/);

@@ -215,7 +215,7 @@ testApp("rejects each invalid field by name, and addresses that aren't public", 
 });
 
 testApp(
-  "an organization has 10 endpoints and operators have 20, also when all are created at once",
+  "organizations can have 10 endpoints and operators 20, even if all are created at the same time",
   async (test) => {
     const send = asMember(test, (await verifiedPerson(test)).cookie);
     const { fullToken } = await newOperatorToken(test);

@@ -109,7 +109,7 @@ testApp(
 );
 
 testApp(
-  "an endpoint that is disabled and enabled at once holds what waited, and repeats only what was in progress",
+  "disabling and immediately enabling an endpoint holds what waited and repeats only what was in progress",
   (test) =>
     withReceiver(async (receiver) => {
       const { organizationId } = await test.signUp();

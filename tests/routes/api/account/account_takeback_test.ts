@@ -100,7 +100,7 @@ onEveryDatabase("a reset removes everyone else from what a squatter set up", asy
   const { members } = await (await test.send(`${path}/members`, { cookie })).json();
   assert.deepEqual(members.map((one: { user: { id: string } }) => one.user.id), [squatter.userId]);
 
-  // No one else is told about the organization.
+  // Webhooks and alerts of the people who were removed are gone.
   const left = await sendRow(test, { cookie }, "GET /api/portal/webhooks");
   assert.deepEqual(JSON.parse(left.html).webhooks, []);
   assert.deepEqual(JSON.parse((await sendRow(test, { cookie }, "GET /api/portal/alerts")).html).alerts, []);
