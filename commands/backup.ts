@@ -9,6 +9,7 @@ import { MigrationError } from "../db/engine/migrate.ts";
 import { restoreDataFile } from "../db/engine/restore.ts";
 import { messageOf } from "../domain/errors.ts";
 import { makeBackup } from "../services/backups.ts";
+import { withProgress } from "./progress.ts";
 import { CommandError, type CommandLine, exitStatus, readSettings, usageError } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
@@ -53,7 +54,10 @@ async function backUp(path: string, file: string): Promise<number> {
   const signals = ["SIGTERM", "SIGINT"] as const;
   for (const signal of signals) Deno.addSignalListener(signal, stop);
   try {
-    return await makeBackup(path, { file, signal: stopping.signal });
+    return await withProgress(
+      () => "Copying and checking the database",
+      () => makeBackup(path, { file, signal: stopping.signal }),
+    );
   } catch (error) {
     const status = error instanceof BackupStopped ? exitStatus.busy : exitStatus.io;
     throw new CommandError(messageOf(error), status);
@@ -76,7 +80,10 @@ export function restoreCommand(line: CommandLine): Promise<number> {
       throw new CommandError(`a server is running on ${resolve(path)}; stop it first`, exitStatus.busy);
     }
     try {
-      const { bytes, former, isOlder } = await restoreDataFile(path, { backup, now: Date.now() });
+      const { bytes, former, isOlder } = await withProgress(
+        () => "Copying and checking the backup",
+        () => restoreDataFile(path, { backup, now: Date.now() }),
+      );
       writeLine(`Restored ${resolve(path)} (${megabytes(bytes)}).`);
       if (former !== null) writeLine(`The former database is ${resolve(former)}.`);
       if (isOlder) {

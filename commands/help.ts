@@ -39,7 +39,7 @@ export function help(): string {
     "                the former data file is kept under another name",
     "  openapi       print the OpenAPI document",
     "  --help        print this help, also after a command",
-    "  --version     print the version",
+    "  --version     print the version; --json prints one JSON object, also with the commit, Deno and SQLite",
     "",
     "Settings are read from the environment, then from the file that --env-file names:",
     "",

@@ -7,7 +7,7 @@ import { writeLine } from "./terminal.ts";
 export const version: string = deno.version;
 
 const withOwnHelp = new Set(["user", "operator", "token", "usage", "proxy"]);
-const withArguments = new Set([...withOwnHelp, "check", "backup", "restore"]);
+const withArguments = new Set([...withOwnHelp, "check", "backup", "restore", "--version"]);
 
 export async function runCommand(given: readonly string[]): Promise<number> {
   let program = "gatehouse";
@@ -49,7 +49,7 @@ function findCommand(name: string, line: CommandLine): (() => number | Promise<n
     help: showHelp,
     "--help": showHelp,
     "-h": showHelp,
-    "--version": () => writeLine(`gatehouse ${version}`),
+    "--version": async () => (await import("./version.ts")).versionCommand(args, version),
   };
   return Object.hasOwn(commands, name) ? commands[name] : undefined;
 }

@@ -6,6 +6,7 @@ import { usageCsv } from "../services/reports/jobs/usage_export.ts";
 import { operatorUsageInput } from "../services/operator/usage.ts";
 import { administer } from "./administration.ts";
 import { usageHelp } from "./help.ts";
+import { withProgress } from "./progress.ts";
 import { CommandError, exitStatus } from "./settings.ts";
 import { writeBytes, writeLine } from "./terminal.ts";
 import { parseVerbArguments } from "./verb_arguments.ts";
@@ -58,7 +59,7 @@ export async function usageCommand(args: readonly string[], environment: Setting
         send: (bytes: Uint8Array) => Promise.resolve(writeBytes(bytes)),
       };
       try {
-        writeBytes(await usageCsv(context, input));
+        writeBytes(await withProgress(() => "Adding up usage", () => usageCsv(context, input)));
       } catch (error) {
         throw error instanceof AppError && error.details !== undefined ? optionError(error.details) : error;
       }

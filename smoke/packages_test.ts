@@ -1,5 +1,6 @@
 // Tests that the binary contains the packages that it loads only on demand.
 import assert from "node:assert/strict";
+import settings from "../deno.json" with { type: "json" };
 import { sendJson, signUpAndRecord } from "../tests/support/process/journey.ts";
 import { poll } from "../tests/support/runner/poll.ts";
 import { isReady, killProgram, programCommand, startProgram } from "../tests/support/process/program.ts";
@@ -58,7 +59,10 @@ Deno.test(
       const signedIn = await post("/api/auth/sign-in/passkey", { response: passkey.signIn(signIn.options) });
       assert.equal(signedIn.authenticated, true);
 
-      for (const path of ["/portal/usage", "/portal/account/security", "/docs", "/api/openapi.json"]) {
+      const client = `/download/gatehouse-client-${settings.version}.tgz`;
+      for (
+        const path of ["/portal/usage", "/portal/account/security", "/docs", "/api/openapi.json", client]
+      ) {
         const answer = await sendJson(baseUrl, path, { cookie });
         assert.equal(answer.status, 200, `${path}: ${await answer.text()}`);
       }
@@ -85,6 +89,9 @@ Deno.test("the binary runs other commands and knows public suffixes", async () =
     assert.equal(suffix.code, 78, suffix.output);
     assert.match(suffix.output, /COOKIE_DOMAIN.*public suffix/i);
     assert.equal(JSON.parse((await run(["openapi"])).output).openapi, "3.1.0");
+    const { version, commit, deno, engine } = JSON.parse((await run(["--version", "--json"])).output);
+    assert.match(commit, /^[0-9a-f]{40}(-changed)?$/);
+    assert.deepEqual([version, deno, engine.name], [settings.version, Deno.version.deno, "sqlite"]);
     assert.equal((await run(["migrate"])).code, 0);
     const made = await run(["user", "create", "ada@example.com", "--name", "Ada"]);
     assert.equal(made.code, 0, made.output);

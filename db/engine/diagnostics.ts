@@ -1,4 +1,5 @@
 // Checks whether the database responds and accepts writes, and reads its clock and its version.
+import { DatabaseSync } from "node:sqlite";
 import { type Database, DatabaseError, sql } from "./database.ts";
 
 /** Runs the smallest query. @throws {DatabaseError} When the database is unavailable. */
@@ -33,6 +34,16 @@ export async function readDatabaseSeconds(database: Database): Promise<number> {
 export async function readSqliteVersion(database: Database): Promise<string> {
   const row = await database.readFirst<{ version: string }>(sql`SELECT sqlite_version() AS version`);
   return row?.version ?? "unknown";
+}
+
+/** Returns the version of the SQLite in this program, without a data file. */
+export function embeddedSqliteVersion(): string {
+  const database = new DatabaseSync(":memory:");
+  try {
+    return String(database.prepare("SELECT sqlite_version() AS version").get()?.["version"]);
+  } finally {
+    database.close();
+  }
 }
 
 /** Returns true if this version of SQLite has the WAL-reset fault (https://sqlite.org/wal.html, decision 64). */

@@ -1,7 +1,12 @@
 // Compiles the client with TypeScript's compiler and packs it as dist/gatehouse-client-VERSION.tgz.
-// Run by `deno task client`. PACK_DESTINATION is another folder for the file.
+// Run by `deno task client`. PACK_DESTINATION is another folder for the file. The same sources result in the same bytes.
+import { Buffer } from "node:buffer";
+import { writeFile } from "node:fs/promises";
+import { createGzip } from "node:zlib";
 // deno-lint-ignore no-import-prefix
 import nodeTypes from "npm:@types/node@26.6.6/package.json" with { type: "json" };
+// deno-lint-ignore no-import-prefix
+import { pack as packTar } from "npm:tar-stream@3.2.2";
 // deno-lint-ignore no-import-prefix
 import ts from "npm:typescript@5.9.3";
 // deno-lint-ignore no-import-prefix
@@ -57,13 +62,19 @@ function writeCompiled(path: string, text: string): void {
   ts.sys.writeFile(path, isTypes ? text.replace(/(from "\.[^"]+?)(\.d)?\.ts"/g, '$1.js"') : text);
 }
 
-async function npmPack(): Promise<void> {
-  const { success } = await new Deno.Command("npm", {
-    args: ["pack", "--pack-destination", folder],
-    cwd: target,
-    stdin: "null",
-  }).spawn().status;
-  if (!success) throw new Error("npm pack failed");
+/** Packs the files as npm does, all of them with the time that npm uses. */
+async function pack(file: string): Promise<void> {
+  const tar = packTar();
+  const packed = writeFile(file, tar.pipe(createGzip({ level: 9 })));
+  for (const path of ts.sys.readDirectory(target).sort()) {
+    const name = `package${path.slice(target.length)}`;
+    tar.entry(
+      { name, mode: 0o644, mtime: new Date("1985-10-26T08:15:00Z") },
+      Buffer.from(await Deno.readFile(path)),
+    );
+  }
+  tar.finalize();
+  await packed;
 }
 
 try {
@@ -80,7 +91,9 @@ try {
   }
   await Deno.copyFile(`${root}/LICENSE`, `${target}/LICENSE`);
   await Deno.mkdir(folder, { recursive: true });
-  await npmPack();
+  const file = `${folder}/gatehouse-client-${settings.version}.tgz`;
+  await pack(file);
+  Deno.stdout.writeSync(new TextEncoder().encode(`${file}\n`));
 } finally {
   await Deno.remove(target, { recursive: true });
 }

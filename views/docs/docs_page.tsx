@@ -46,7 +46,7 @@ export interface DocsText {
 export function docsPage(
   { frame, article: { path, title }, text: { lead, html }, origin }: {
     frame: DocsFrame;
-    article: DocsArticle;
+    article: Pick<DocsArticle, "path" | "title">;
     text: DocsText;
     origin: string | null;
   },

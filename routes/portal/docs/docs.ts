@@ -16,7 +16,7 @@ import type { Documentation } from "./documentation.ts";
 
 const publicHeaders: [string, string][] = [["cache-control", "public, max-age=60"], ["vary", "Cookie"]];
 
-/** Mounts `/docs`. Responses to people without a session can be cached. */
+/** Mounts `/docs` and `/download`. Responses to people without a session can be cached. */
 export function docsRoutes(
   app: App,
   parts: PortalParts,
@@ -64,12 +64,41 @@ export function docsRoutes(
   app.get("/docs/reference/:group", show);
   app.get("/docs/reference/:group/:operation", show);
 
+  app.get("/download", (c) => c.redirect("/download/", 308));
+  app.get("/download/", async (c) => {
+    const [documentation, reader, downloads] = await Promise.all([
+      docs(),
+      readerOf(c, parts),
+      loadDownloads(),
+    ]);
+    const text = await downloads.describeDownloads({ version, origin });
+    return sendPage(
+      c,
+      docsPage({
+        article: { path: downloads.downloadsPath, title: "Downloads" },
+        text,
+        frame: frame(documentation, reader),
+        origin: null,
+      }),
+    );
+  });
+  app.get("/download/:file", async (c) => {
+    const file = await (await loadDownloads()).findDownload(version, c.req.param("file"));
+    if (file === undefined) throw notFoundError();
+    c.set("responseHeaders", [["cache-control", "public, max-age=60"]]);
+    return c.body(file.content, 200, { "Content-Type": file.type });
+  });
+
   app.get("/docs/examples/:file", async (c) => {
     const content = (await import("./guides.ts")).exampleFiles.get(c.req.param("file"));
     if (content === undefined) throw notFoundError();
     c.set("responseHeaders", publicHeaders);
     return c.text(content);
   });
+}
+
+function loadDownloads() {
+  return import("./downloads.ts");
 }
 
 /** Loads the texts and their renderer, which are large, when someone first reads them. */

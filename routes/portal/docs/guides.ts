@@ -11,6 +11,7 @@ import metering from "../../../docs/metering.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
 import operators from "../../../docs/operators.md" with { type: "text" };
 import quickStart from "../../../docs/quick-start.md" with { type: "text" };
+import releases from "../../../docs/releases.md" with { type: "text" };
 import reverseProxy from "../../../docs/reverse-proxy.md" with { type: "text" };
 import settings from "../../../docs/settings.md" with { type: "text" };
 import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" };
@@ -22,15 +23,14 @@ import meterGo from "../../../examples/metering/meter.go" with { type: "text" };
 import accessTs from "../../../examples/webhooks/access.ts" with { type: "text" };
 import billingTs from "../../../examples/webhooks/billing.ts" with { type: "text" };
 import chatTs from "../../../examples/webhooks/chat.ts" with { type: "text" };
-import gatehousePy from "../../../packages/python/gatehouse.py" with { type: "text" };
 import type { DocsArticle } from "../../../views/docs/docs_page.tsx";
+import { downloadsPath } from "./downloads.ts";
 import { type MarkdownPart, renderMarkdown, splitMarkdown } from "../../../views/docs/markdown.tsx";
 
-/** Files of clients and examples are served below this path. */
+/** Examples are served below this path. */
 const examplesPath = "/docs/examples";
 
 export const exampleFiles: ReadonlyMap<string, string> = new Map([
-  ["gatehouse.py", gatehousePy],
   ["meter.go", meterGo],
   ["app.mjs", appMjs],
   ["app.py", appPy],
@@ -53,6 +53,7 @@ const files: Readonly<Record<string, string>> = {
   "api.md": api,
   "operators.md": operators,
   "operations.md": operations,
+  "releases.md": releases,
   "reverse-proxy.md": reverseProxy,
   "settings.md": settings,
   "billing.md": billing,
@@ -98,6 +99,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/install": ["Install", "operations.md"],
     "/docs/reverse-proxy": ["Reverse proxy", "reverse-proxy.md"],
     "/docs/settings": ["Settings", "settings.md"],
+    "/docs/releases": ["Releases", "releases.md"],
     "/docs/backup": ["Back up and restore", "operations.md#back-up", { keepsHeading: true }],
     "/docs/monitor": ["Monitor", "operations.md#monitor"],
     "/docs/runbook": ["Runbook", "operations.md#runbook"],
@@ -155,7 +157,8 @@ function addressOf(
   placed: readonly { readonly page: GuidePage; readonly anchors: readonly string[] }[],
 ): string | null {
   if (/^https?:/.test(href)) return href;
-  const example = /^\.\.\/(?:examples\/(?:metering|webhooks)|packages\/python)\/(\w+\.\w+)$/.exec(href)?.[1];
+  if (href === "../packages/python/gatehouse.py") return `${downloadsPath}gatehouse.py`;
+  const example = /^\.\.\/examples\/(?:metering|webhooks)\/(\w+\.\w+)$/.exec(href)?.[1];
   if (example !== undefined) return `${examplesPath}/${example}`;
   if (href.startsWith("../README.md")) return "/docs";
   const [name = "", anchor = ""] = href.split("#");

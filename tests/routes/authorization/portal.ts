@@ -66,7 +66,10 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /docs": { who: open },
   "GET /docs/search": { who: open },
   "GET /docs/:page": { who: open, attempt: () => ({ params: { page: "concepts" } }) },
-  "GET /docs/examples/:file": { who: open, attempt: () => ({ params: { file: "gatehouse.py" } }) },
+  "GET /docs/examples/:file": { who: open, attempt: () => ({ params: { file: "app.py" } }) },
+  "GET /download": { who: open },
+  "GET /download/": { who: open },
+  "GET /download/:file": { who: open, attempt: () => ({ params: { file: "gatehouse.py" } }) },
   "GET /docs/reference/:group": { who: open, attempt: () => ({ params: { group: "usage" } }) },
   "GET /docs/reference/:group/:operation": {
     who: open,

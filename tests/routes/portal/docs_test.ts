@@ -101,7 +101,7 @@ testApp("every link in the documentation leads to a page and to a place on it", 
       assert.ok(status === 200 || (path.startsWith("/portal") && status < 400), `${link}: ${status}`);
     }
   }
-  assert.ok(links.has("/docs/examples/gatehouse.py"));
+  assert.ok(links.has("/download/gatehouse.py"));
   const [listing, bodies] = ["/docs/reference/webhooks/listEvents", "/docs/reference/events"];
   for (const [from, to] of [[listing, bodies], [bodies, listing]] as const) {
     assert.ok(articleOf((await openPage(test, from)).html).includes(`<a href="${to}">`), from);

@@ -1,5 +1,6 @@
 // Compiles the program into dist/gatehouse, without package files that it never reads (source maps, types, tests,
 // documents), because the binary keeps all embedded files in memory. Run by `deno task compile`.
+import deno from "../../../deno.json" with { type: "json" };
 import { permissionFlags } from "../process/permissions.ts";
 
 const root = new URL("../../../", import.meta.url).pathname;
@@ -10,6 +11,8 @@ const workers = [
   "services/sign_in/password_worker.ts",
   "services/reports/reports_worker.ts",
 ];
+/** Built before: what it was built from, and what the server offers at /download/. */
+const builtFiles = ["dist/build.json", `dist/gatehouse-client-${deno.version}.tgz`];
 const unread = /(\.map|\.d\.[cm]?ts|\.md|\.markdown)$/;
 /** Duplicate package files, by package: builds for other module systems, which this program doesn't load. */
 const duplicates: Readonly<Record<string, RegExp>> = {
@@ -63,14 +66,33 @@ async function walk(
   }
 }
 
-async function output(args: string[]): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+async function output(args: string[], program = Deno.execPath()): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(program, {
     args,
     cwd: root,
     stdin: "null",
   }).output();
-  if (!success) throw new Error(`deno ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
+  if (!success) throw new Error(`${program} ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
   return new TextDecoder().decode(stdout);
+}
+
+/** Returns the commit, with `-changed` if the work tree differs; null outside a repository. COMMIT overrides it. */
+async function readCommit(): Promise<string | null> {
+  const given = Deno.env.get("COMMIT");
+  if (given) return given;
+  try {
+    const commit = (await output(["rev-parse", "HEAD"], "git")).trim();
+    return await output(["status", "--porcelain"], "git") === "" ? commit : `${commit}-changed`;
+  } catch {
+    return null;
+  }
+}
+
+async function buildFiles(): Promise<void> {
+  await output(["task", "client"]);
+  await Deno.writeTextFile(`${root}dist/build.json`, JSON.stringify({ commit: await readCommit() }));
+  // The binary has the times of its files: the same content must result in the same bytes.
+  for (const file of builtFiles) await Deno.utime(root + file, 0, 0);
 }
 
 /**
@@ -83,6 +105,8 @@ export async function compile(
   { to, main = "main.ts" }: { to: string; main?: string },
 ): Promise<{ code: number; output: string }> {
   const lock = `${root}deno.production.lock`;
+  const isProgram = main === "main.ts";
+  if (isProgram) await buildFiles();
   const args = [
     "compile",
     `--lock=${lock}`,
@@ -92,7 +116,7 @@ export async function compile(
     ...permissionFlags,
     // The compiler also runs with the program's flags of V8, which leave too little memory to check types.
     "--no-check",
-    ...workers.map((path) => `--include=${path}`),
+    ...[...workers, ...(isProgram ? builtFiles : [])].map((path) => `--include=${path}`),
     ...(await unneededFiles(lock)).map((path) => `--exclude=${path}`),
     `--output=${to}`,
     main,

@@ -37,7 +37,7 @@ export function productionLock(all: Lock, imports: readonly string[]): Lock {
     }
     const { dependencies: _dependencies, optionalDependencies: _optional, ...rest } = found;
     npm[id] = { ...rest, ...kept };
-    for (const name of Object.values(kept).flat()) visit(idOf(all, name));
+    for (const name of Object.values(kept).flat()) visit(packageIdOf(all, name));
   };
   const specifiers = Object.fromEntries(
     Object.entries(all.specifiers).filter(([specifier]) => imports.includes(specifier)),
@@ -52,7 +52,7 @@ export function productionLock(all: Lock, imports: readonly string[]): Lock {
 }
 
 /** Lock files omit the version of a dependency when there is only one. */
-function idOf(all: Lock, name: string): string {
+export function packageIdOf(all: Lock, name: string): string {
   if (all.npm[name] !== undefined) return name;
   return Object.keys(all.npm).find((id) => id.slice(0, id.indexOf("@", 1)) === name) ?? name;
 }
