@@ -47,7 +47,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   operationRoutes(app, parts);
 
   browserClientRoutes(app);
-  const assets = assetRoutes(app);
+  const assets = assetRoutes(app, config);
   portalRoutes(app, parts, { assets, version: options.version });
 
   const known = knownRoutes(app);

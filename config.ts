@@ -48,6 +48,9 @@ export const settings = {
   USAGE_CATALOG: { default: "optional", expected: "optional or required" },
   USAGE_RETENTION_DAYS: { default: "400", expected: "a whole number from 36 to 36500" },
   BILLING_TIMEZONE: { default: "UTC", expected: "an IANA time zone, such as Europe/Berlin" },
+  BRAND_NAME: { default: "Gatehouse", expected: "a name of 1 to 40 characters" },
+  BRAND_LOGO: { default: "", expected: "the path of an SVG or PNG file of at most 100 KiB" },
+  BRAND_COLOR: { default: "", expected: "a color such as #0e6652" },
   CURRENCY: { default: "", expected: "an ISO 4217 currency code, such as EUR" },
   STATEMENT_CLOSE_DAY: { default: "", expected: "a whole number from 1 to 28" },
   API_KEY_REQUESTS_PER_SECOND: { default: "1000", expected: "a whole number from 0 (no limit) to 1000000" },
@@ -102,6 +105,7 @@ function readConfig(reader: SettingsReader, { isTerminal }: { isTerminal: boolea
     usageCatalog: reader.oneOf("USAGE_CATALOG", ["optional", "required"]),
     usageRetentionDays: reader.integer("USAGE_RETENTION_DAYS", { min: 36, max: 36500 }),
     ...readBilling(reader),
+    brand: readBrand(reader),
     /** Rate limit of each API key; 0 for none. */
     apiKeyRequestsPerSecond: reader.integer("API_KEY_REQUESTS_PER_SECOND", { min: 0, max: 1_000_000 }),
     logLevel: reader.oneOf("LOG_LEVEL", ["debug", "info", "warning", "error"]),
@@ -239,6 +243,20 @@ function readBilling(reader: SettingsReader) {
     billingTimezone: timezone ?? settings.BILLING_TIMEZONE.default,
     /** The day on which the month before is closed; undefined to close months by hand. */
     statementCloseDay,
+  };
+}
+
+function readBrand(reader: SettingsReader) {
+  const name = reader.matching(
+    "BRAND_NAME",
+    (text) => /^(?=.*[\p{L}\p{N}])[^\p{Cc}\p{Bidi_C}]{1,40}$/u.test(text),
+  );
+  const color = reader.matching("BRAND_COLOR", (text) => /^#[0-9a-f]{6}$/i.test(text));
+  return {
+    name: name ?? settings.BRAND_NAME.default,
+    /** The path of its file; in a running server, a `data:` URL of what is shown of it. */
+    logo: reader.text("BRAND_LOGO"),
+    color: color?.toLowerCase() ?? null,
   };
 }
 

@@ -22,6 +22,8 @@ import responsive from "../static/styles/responsive.css" with { type: "text" };
 import tables from "../static/styles/tables.css" with { type: "text" };
 import usage from "../static/styles/usage.css" with { type: "text" };
 import script from "../static/portal.js" with { type: "text" };
+import type { Config } from "../config.ts";
+import { type Accent, accentsOf, iconAspectMax, logoAspect } from "../domain/brand.ts";
 import type { Assets } from "../views/layout.tsx";
 import type { AppEnv } from "./env.ts";
 
@@ -52,7 +54,7 @@ export function serveFile(app: Hono<AppEnv>, { path, content, type, headers }: {
   });
 }
 
-export function assetRoutes(app: Hono<AppEnv>): Assets {
+export function assetRoutes(app: Hono<AppEnv>, { brand }: Config): Assets {
   function serve(path: string, content: string | Uint8Array, type: string): string {
     serveFile(app, {
       path,
@@ -71,11 +73,13 @@ export function assetRoutes(app: Hono<AppEnv>): Assets {
   };
   const geistPath = serve("/static/geist.5-3-0.woff2", geist, "font/woff2");
   const geistMonoPath = serve("/static/geist-mono.5-3-0.woff2", geistMono, "font/woff2");
-  const styles = css.replaceAll("/static/geist.woff2", geistPath).replaceAll(
-    "/static/geist-mono.woff2",
-    geistMonoPath,
-  );
+  const styles = `${css}\n${accentStyles(brand.color)}`.replaceAll("/static/geist.woff2", geistPath)
+    .replaceAll(
+      "/static/geist-mono.woff2",
+      geistMonoPath,
+    );
   return {
+    brand: { name: brand.name, logo: serveLogo(app, brand.logo) },
     css: versioned("portal.css", styles, "text/css; charset=utf-8"),
     script: versioned("portal.js", script, "text/javascript; charset=utf-8"),
     passkeys: versioned("passkeys.js", passkeys, "text/javascript; charset=utf-8"),
@@ -85,4 +89,37 @@ export function assetRoutes(app: Hono<AppEnv>): Assets {
     geist: geistPath,
     geistMono: geistMonoPath,
   };
+}
+
+function accentStyles(color: string | null): string {
+  if (color === null) return "";
+  const { light, dark } = accentsOf(color);
+  const pair = (name: keyof Accent) => `light-dark(${light[name]}, ${dark[name]})`;
+  return `:root { --accent: ${pair("accent")}; --accent-ink: ${pair("ink")}; --accent-soft: ${
+    pair("soft")
+  }; }`;
+}
+
+/** Serves the logo so that opening its address runs nothing either. @param url Of its content. */
+function serveLogo(app: Hono<AppEnv>, url: string | undefined): Assets["brand"]["logo"] {
+  const [, type, text] = /^data:(image\/(?:png|svg\+xml));base64,(.*)$/.exec(url ?? "") ?? [];
+  if (type === undefined || text === undefined) return null;
+  const content = Uint8Array.fromBase64(text);
+  const path = `/static/logo.${hash("sha256", content, "hex").slice(0, 10)}.${
+    type === "image/png" ? "png" : "svg"
+  }`;
+  serveFile(app, {
+    path,
+    content,
+    type,
+    headers: [
+      ["Cache-Control", `public, max-age=${yearSeconds}, immutable`],
+      ["Cross-Origin-Resource-Policy", "same-site"],
+      [
+        "Content-Security-Policy",
+        "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox",
+      ],
+    ],
+  });
+  return { path, type, isWide: logoAspect(content) > iconAspectMax };
 }

@@ -31,6 +31,7 @@ Deno.test("parseConfig() requires no settings", () => {
     secretsKeys: [],
     backups: undefined,
     billingTimezone: "UTC",
+    brand: { name: "Gatehouse", logo: undefined, color: null },
     currency: null,
     statementCloseDay: undefined,
   });
@@ -79,6 +80,8 @@ Deno.test("parseConfig() reports all faults together, one line each", () => {
     SESSION_IDLE_DAYS: "-1",
     USAGE_RETENTION_DAYS: "35",
     BILLING_TIMEZONE: "+01:00",
+    BRAND_NAME: "x".repeat(41),
+    BRAND_COLOR: "red",
     CURRENCY: "eur",
     STATEMENT_CLOSE_DAY: "29",
     API_KEY_REQUESTS_PER_SECOND: "many",
@@ -233,4 +236,18 @@ Deno.test("parseConfig() accepts scheduled backups only for a data file", () => 
   for (const value of ["0", "10001", "-1"]) assertInvalid("BACKUP_KEEP", value);
   assertInvalid("BACKUP_DIR", "/srv/ke\u0007pt");
   assertInvalid("BACKUP_DIR", "/srv/kept", { DATABASE_URL: "https://db.example.com" });
+});
+
+Deno.test("parseConfig() accepts a brand, and colors only as six digits", () => {
+  const { brand } = accepted({ BRAND_NAME: "Acmé Maps", BRAND_COLOR: "#7C3AED", BRAND_LOGO: "logo.svg" });
+  assert.deepEqual(brand, { name: "Acmé Maps", logo: "logo.svg", color: "#7c3aed" });
+  for (const color of ["7c3aed", "#7c3", "#7c3aed80", "#7c3aeg", "rebeccapurple"]) {
+    assert.match(
+      faultsOf({ BRAND_COLOR: color }).join(),
+      /^BRAND_COLOR: expected a color such as #0e6652, got /,
+    );
+  }
+  for (const name of ["\u202eevil", "a\tb", "\u2800"]) {
+    assert.match(faultsOf({ BRAND_NAME: name }).join(), /^BRAND_NAME/);
+  }
 });

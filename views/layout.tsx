@@ -6,7 +6,9 @@ import { presentation } from "../domain/presentation.ts";
 import type { Session } from "../domain/sign_in/session.ts";
 import { SubmitButton } from "./components/button.tsx";
 import { Form } from "./components/form.tsx";
-import { Brand, Icon } from "./components/icon.tsx";
+import type { Assets } from "./assets.ts";
+import { Brand } from "./components/brand.tsx";
+import { Icon } from "./components/icon.tsx";
 import { type Place, Side } from "./components/side.tsx";
 import {
   OrganizationHead,
@@ -15,21 +17,7 @@ import {
 import { organizationHref } from "./operator/links.ts";
 import { OperatorSide } from "./operator/side.tsx";
 
-export type { Place };
-
-export interface Assets {
-  readonly css: string;
-  readonly script: string;
-  readonly htmx: string;
-  /** Loaded by `script` when a form needs it. */
-  readonly passkeys: string;
-  /** Loaded by `script` when someone searches. */
-  readonly palette: string;
-  readonly favicon: string;
-  /** The fonts, at the address in the style sheet (`/static/geist.woff2`); another address would load them twice. */
-  readonly geist: string;
-  readonly geistMono: string;
-}
+export type { Assets, Place };
 
 export interface GateFrame {
   readonly assets: Assets;
@@ -88,7 +76,7 @@ export function GatePage(
         <SkipLink />
         <main id="main" class="gate" tabindex={-1}>
           <div>
-            <Brand href="/sign-in" />
+            <Brand href="/sign-in" brand={frame.assets.brand} />
             {children}
           </div>
         </main>
@@ -129,10 +117,10 @@ export function PortalPage({ title, frame, place, children }: {
               <OperatorSide
                 session={session}
                 place={viewed === null ? place : "operator/organizations"}
-                palette={frame.assets.palette}
+                assets={frame.assets}
               />
             )
-            : <Side {...frame} place={place} palette={frame.assets.palette} />}
+            : <Side {...frame} place={place} />}
           <main id="main" tabindex={-1}>
             {isReadOnly && <CustomerViewBar session={session} />}
             {!isConsole && session.organization?.suspended && (
@@ -256,18 +244,25 @@ function Head({ title, assets, children }: { title: string; assets: Assets; chil
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
-      <title>{`${title} · Gatehouse`}</title>
+      <title>{`${title} · ${assets.brand.name}`}</title>
       <meta name="robots" content="noindex" />
       {/* With `no-referrer` in the header, browsers would send forms with `Origin: null`, as if from another site. */}
       <meta name="referrer" content="same-origin" />
       <ThemeColors />
-      <link rel="icon" href={assets.favicon} type="image/svg+xml" />
+      <Favicon assets={assets} />
       <link rel="preload" href={assets.geist} as="font" type="font/woff2" crossorigin="anonymous" />
       <link rel="stylesheet" href={assets.css} />
       {children ?? null}
       <script defer src={assets.script}></script>
     </head>
   );
+}
+
+/** A wide logo has words in it, which nobody could read in the tab of a browser. */
+function Favicon({ assets: { brand: { logo }, favicon } }: { assets: Assets }) {
+  return logo === null || logo.isWide
+    ? <link rel="icon" href={favicon} type="image/svg+xml" />
+    : <link rel="icon" href={logo.path} type={logo.type} />;
 }
 
 const themeColors = { light: "#f7f6f2", dark: "#121311" } as const;

@@ -37,7 +37,8 @@ import { closeDueStatement } from "../../services/operator/statement_closing.ts"
 import { createProcessParts, servedCalls } from "../../services/process_parts.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { noteExpiringKeys } from "../../services/webhooks/expiring_keys.ts";
-import { emailTexts } from "../../views/mail/mails.tsx";
+import { emailTextsOf } from "../../views/mail/mails.tsx";
+import { withLogo } from "./brand_logo.ts";
 import { HttpServer, requireFreePort } from "./http_server.ts";
 import { canSharePort, startHttpThreads, wantedHttpThreads } from "./http_threads.ts";
 import { openLog, type ProgramLog } from "./log.ts";
@@ -58,7 +59,9 @@ const shutdownHalfMs = (shutdownTimeoutMs - shutdownNoticeMs) / 2;
  * @throws {CommandError}
  */
 export async function serve(environment: Settings, options: { version: string }): Promise<number> {
-  const { config, settings } = readAllSettings(environment);
+  const read = readAllSettings(environment);
+  const settings = await withLogo(read.settings, read.config.brand.logo);
+  const config = { ...read.config, brand: { ...read.config.brand, logo: settings["BRAND_LOGO"] } };
   const log = await openLog(config);
   // Fails before a database is created.
   requireFreePort(config);
@@ -142,7 +145,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   const onBackgroundError = (error: unknown) => log.warn("background work failed", { error });
   const parts = createProcessParts(base, {
     onBackgroundError,
-    mail: { log, texts: emailTexts },
+    mail: { log, texts: emailTextsOf(config.brand) },
   });
   const services = createServices(base, { parts, onBackgroundError, httpThreads: threadCount });
   const backupState = backups && (() => backups.state);

@@ -29,8 +29,8 @@ interface ChallengeUse {
   readonly userId: string | null;
 }
 
-export function relyingParty({ baseUrl }: Config): RelyingParty {
-  return { id: baseUrl.hostname, origin: baseUrl.origin };
+export function relyingParty({ baseUrl, brand }: Config): RelyingParty {
+  return { id: baseUrl.hostname, name: brand.name, origin: baseUrl.origin };
 }
 
 /** Writes challenges as a session, or without one to sign in. */

@@ -11,11 +11,11 @@ export async function newTotpSecret(): Promise<string> {
 }
 
 /** Returns the URL that an authenticator app reads from a QR code. */
-export async function totpUrl(app: { secret: string; host: string; email: string }): Promise<string> {
+export async function totpUrl(app: { secret: string; issuer: string; email: string }): Promise<string> {
   const { Secret, TOTP } = await import("otpauth");
   return new TOTP({
     ...form,
-    issuer: `Gatehouse ${app.host}`,
+    issuer: app.issuer,
     label: app.email,
     secret: Secret.fromBase32(app.secret),
   }).toString();

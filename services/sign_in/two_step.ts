@@ -207,7 +207,9 @@ export async function turnOffTwoStepByLink(context: SessionContext, actor: Sessi
 }
 
 async function toSetup({ config }: SessionContext, actor: SessionActor, secret: string) {
-  const otpauthUrl = await totpUrl({ secret, host: config.baseUrl.host, email: actor.user.email });
+  // A colon ends the issuer in the names that apps show.
+  const issuer = `${config.brand.name.replaceAll(":", " ")} ${config.baseUrl.host}`;
+  const otpauthUrl = await totpUrl({ secret, issuer, email: actor.user.email });
   return { secret, otpauthUrl };
 }
 

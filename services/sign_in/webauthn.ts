@@ -8,6 +8,8 @@ import { passkeyTimeoutMs } from "../../domain/limits.ts";
 /** This service. Passkeys belong to its host name. */
 export interface RelyingParty {
   readonly id: string;
+  /** Shown by authenticators. */
+  readonly name: string;
   readonly origin: string;
 }
 
@@ -50,7 +52,7 @@ export async function registrationOptions(
   const { generateRegistrationOptions } = await import("@simplewebauthn/server");
   return {
     ...await generateRegistrationOptions({
-      rpName: "Gatehouse",
+      rpName: party.name,
       rpID: party.id,
       userID: new Uint8Array(Buffer.from(user.id)),
       userName: user.email,

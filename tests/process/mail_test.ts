@@ -4,7 +4,7 @@ import { Connection } from "../../db/engine/connection.ts";
 import { mailLeaseMs } from "../../domain/limits.ts";
 import { MailWorker } from "../../services/mail/mail_worker.ts";
 import { MailError, type MailMessage, smtpTransport } from "../../services/mail/mail_transport.ts";
-import { emailTexts } from "../../views/mail/mails.tsx";
+import { emailTextsOf } from "../../views/mail/mails.tsx";
 import { mailLog } from "../support/portal/words/mail.ts";
 import { startTestApp } from "../support/app/app.ts";
 import { shortenWaits, writeConfig } from "../support/process/config.ts";
@@ -107,7 +107,10 @@ Deno.test("sends one sender, one recipient, text and HTML, and headers that a na
     database: test.opened.database,
     clock: test.now,
     config: { ...test.config, baseUrl, smtpUrl: `smtp://127.0.0.1:${server.port}`, mailFrom },
-  }, { log: { info: assert.fail, warn: assert.fail }, texts: emailTexts });
+  }, {
+    log: { info: assert.fail, warn: assert.fail },
+    texts: emailTextsOf({ name: "Gatehouse", color: null }),
+  });
   const inviter = "Eve\r\nBcc: mallory@example.com\r\n\r\nHello";
   const fields = { organization: `${"Ä".repeat(99)}\n`, inviter, role: "ADMIN" };
   await putMails(test.opened.database, [{
@@ -161,7 +164,7 @@ Deno.test("drops an email after a permanent error, retries it after others, and 
     database: test.opened.database,
     clock: test.now,
     config: { ...test.config, baseUrl, smtpUrl: `smtp://127.0.0.1:${server.port}`, mailFrom },
-  }, { log: { info: write, warn: write }, texts: emailTexts });
+  }, { log: { info: write, warn: write }, texts: emailTextsOf({ name: "Gatehouse", color: null }) });
   const names = ["unknown", "full", "closing", "spam", "slow", "ok"];
   const mails = names.map((name) => ({ ...verifyMail(name), to: `${name}@example.com` }));
   await putMails(test.opened.database, mails, test.now());

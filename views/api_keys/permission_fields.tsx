@@ -40,7 +40,7 @@ export function PermissionFields(
         name="permissions"
         value={chosen.own}
         placeholder="For example: maps:render maps:export"
-        hint="Gatehouse reports these to your applications."
+        hint="Reported to your applications when they verify the key."
         error={error}
         autocomplete="off"
         maxlength={ownKeyPermissionsMax * (keyPermissionCharactersMax + 2)}

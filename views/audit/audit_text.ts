@@ -189,7 +189,7 @@ export function auditActorName({ actor, target }: AuditEvent): string {
     case "operator":
       return actor.name ?? "Operator";
     case "system":
-      return "Gatehouse";
+      return "System";
     case "anonymous":
       return "Someone";
   }

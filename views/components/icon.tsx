@@ -1,5 +1,4 @@
 // All icons, in the color of the surrounding text. They only accompany words.
-import type { Child } from "hono/jsx";
 
 const paths = {
   key: "M2 11a3 3 0 1 0 6 0a3 3 0 1 0-6 0m5.200-2.200 6-6M11 5l2 2M9 7l1.500 1.500",
@@ -51,7 +50,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-const strokes = {
+export const strokes = {
   "fill": "none",
   "stroke": "currentColor",
   "stroke-linecap": "round",
@@ -65,17 +64,5 @@ export function Icon({ name }: { name: IconName }) {
     <svg class="icon" width="16" height="16" viewBox="0 0 16 16" stroke-width="1.5" {...strokes}>
       <path d={paths[name]} />
     </svg>
-  );
-}
-
-export function Brand({ href, children }: { href: string; children?: Child }) {
-  return (
-    <a class="brand" href={href}>
-      <svg width="22" height="22" viewBox="0 0 24 24" stroke-width="2" {...strokes}>
-        <path d="M3 21V4.500h4V7h3V4.500h4V7h3V4.500h4V21h-5.500v-4.500a3.500 3.500 0 0 0-7 0V21z" />
-      </svg>
-      Gatehouse
-      {children ?? null}
-    </a>
   );
 }

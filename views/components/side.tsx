@@ -1,6 +1,7 @@
 // The sidebar of the portal: its pages, the organization switcher and the account.
 import { hasPermission, type Permission } from "../../domain/permissions.ts";
 import type { Membership, Session } from "../../domain/sign_in/session.ts";
+import type { Assets } from "../assets.ts";
 import { organizationHref } from "../operator/links.ts";
 import type { OperatorPlace } from "../operator/side.tsx";
 import { roleWords } from "../text/role.ts";
@@ -97,12 +98,12 @@ interface SideProps {
   readonly place: Place | null;
 }
 
-/** `base`, `isReadOnly`: as in `PortalFrame`. `palette`: the address of static/palette.js. */
+/** `base`, `isReadOnly`: as in `PortalFrame`. */
 export function Side(
-  { session, place, base, isReadOnly, palette }: SideProps & {
+  { session, place, base, isReadOnly, assets }: SideProps & {
     base: string;
     isReadOnly: boolean;
-    palette: string;
+    assets: Assets;
   },
 ) {
   const { user, organization } = session;
@@ -111,6 +112,7 @@ export function Side(
       <SideBar
         label="Portal"
         home={base}
+        assets={assets}
         badge={<span class="badge solid">Read only</span>}
         places={placesOf(session).filter((one) => one.place !== "organization")
           .map((one) => ({ ...one, href: one.href.replace("/portal", base) }))}
@@ -127,8 +129,9 @@ export function Side(
   return (
     <SideBar
       label="Portal"
+      assets={assets}
       home={organization === null ? organizationsPlace.href : "/portal"}
-      search={{ ...portalSearch, palette }}
+      search={portalSearch}
       places={[...placesOf(session), documentation]}
       place={place}
       who={organization === null

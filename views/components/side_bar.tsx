@@ -2,7 +2,9 @@
 // it is a line at the top and a bar at the bottom, with the nearest places and everything else under "More".
 import type { Child } from "hono/jsx";
 import type { Session } from "../../domain/sign_in/session.ts";
-import { Brand, Icon, type IconName } from "./icon.tsx";
+import type { Assets } from "../assets.ts";
+import { Brand } from "./brand.tsx";
+import { Icon, type IconName } from "./icon.tsx";
 
 export interface PlaceLink {
   readonly place: string;
@@ -36,8 +38,8 @@ interface SideBarProps {
   /** The product's name leads to it. */
   readonly home: string;
   readonly badge?: Child;
-  /** `palette`: the address of static/palette.js. */
-  readonly search?: SearchPlace & { readonly palette: string };
+  readonly assets: Pick<Assets, "brand" | "palette">;
+  readonly search?: SearchPlace;
   readonly places: readonly PlaceLink[];
   readonly place: string | null;
   readonly who: { readonly name: string; readonly second: string };
@@ -45,10 +47,10 @@ interface SideBarProps {
 }
 
 export function SideBar(props: SideBarProps) {
-  const { label, home, badge, search, places, place, who, children } = props;
+  const { label, home, assets, badge, search, places, place, who, children } = props;
   return (
     <header class={props.class ? `side ${props.class}` : "side"} id="side">
-      <Brand href={home}>{badge}</Brand>
+      <Brand href={home} brand={assets.brand}>{badge}</Brand>
       <span class="org-name">
         <Initial name={who.name} />
         <bdi class="cut">{who.name}</bdi>
@@ -60,7 +62,7 @@ export function SideBar(props: SideBarProps) {
           aria-label={search.label}
           aria-keyshortcuts="Control+K Meta+K /"
           hx-boost="false"
-          data-palette={search.palette}
+          data-palette={assets.palette}
         >
           <Icon name="search" />
           <span>Search</span>

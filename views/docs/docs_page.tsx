@@ -1,7 +1,8 @@
 // The page around every text of the documentation: navigation, search, and what is on the page.
 import { raw } from "hono/html";
 import type { Child } from "hono/jsx";
-import { Brand, Icon } from "../components/icon.tsx";
+import { Brand } from "../components/brand.tsx";
+import { Icon } from "../components/icon.tsx";
 import { Menu } from "../components/menu.tsx";
 import { type Assets, IndexedPage, type Page } from "../layout.tsx";
 
@@ -155,7 +156,7 @@ function Side({ frame, path, query }: { frame: DocsFrame; path: string; query: s
   const groups = navigation.map((group) => <Group group={group} path={path} />);
   return (
     <header class="side docs-side">
-      <Brand href="/portal" />
+      <Brand href="/portal" brand={frame.assets.brand} />
       <Menu class="doc-menu" label="Contents" isAtEnd>
         <nav aria-label="Documentation, menu">
           {groups}

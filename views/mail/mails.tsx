@@ -1,5 +1,6 @@
 // The text of every email: its subject, and the same words as plain text and as simple HTML. Names in it come from people,
 // so they must never become a header, markup or a link.
+import { accentsOf, type Brand } from "../../domain/brand.ts";
 import { mailSubjectNameCharactersMax } from "../../domain/limits.ts";
 import type { EmailContent, EmailLinks, EmailTexts, MailFields, MailKind } from "../../domain/mail/mail.ts";
 import { countOf } from "../../domain/number_text.ts";
@@ -8,7 +9,7 @@ import { limitName } from "../text/limit.ts";
 import { quantityWords } from "../text/quantity.ts";
 import { asRole } from "../text/role.ts";
 import { namedTime } from "../text/time.ts";
-import { htmlMail, plainMail } from "./mail_body.tsx";
+import { htmlMail, type MailBrand, plainMail } from "./mail_body.tsx";
 
 interface Words {
   readonly subject: string;
@@ -231,12 +232,18 @@ function stopLimitMails(account: string): string {
   return `If you don't want emails about limits, turn them off in your account: ${account}`;
 }
 
-export const emailTexts: EmailTexts = { kinds: Object.keys(mails) as MailKind[], render };
+export function emailTextsOf({ name, color }: Brand): EmailTexts {
+  const brand = { name, accents: color === null ? null : accentsOf(color) };
+  return {
+    kinds: Object.keys(mails) as MailKind[],
+    render: (kind, fields, links) => render(kind, fields, { ...links, brand }),
+  };
+}
 
 function render<Kind extends MailKind>(
   kind: Kind,
   fields: MailFields[Kind],
-  { home, link, linkLifetimeMs }: EmailLinks,
+  { home, link, linkLifetimeMs, brand }: EmailLinks & { readonly brand: MailBrand },
 ): EmailContent {
   const safe: Record<string, string> = {};
   for (const [name, text] of Object.entries(fields)) safe[name] = plainName(text);
@@ -258,7 +265,8 @@ function render<Kind extends MailKind>(
       ? null
       : { label: action, link, lifetime: `The link works for ${duration(linkLifetimeMs)}.` },
     otherwise: words.otherwise ?? `If this wasn't you, change your password immediately: ${security}`,
-    sender: `Gatehouse at ${site}. Please don't reply to this email.`,
+    brand,
+    sender: `${plainName(brand.name)} at ${site}. Please don't reply to this email.`,
   };
   return { subject, text: plainMail(body), html: htmlMail(subject, body) };
 }

@@ -1,5 +1,6 @@
 // The sidebar of the operator console. It is darker and says "Operator", so that no one mistakes its pages for a customer's.
 import type { Session } from "../../domain/sign_in/session.ts";
+import type { Assets } from "../assets.ts";
 import type { PageLink } from "../components/page_head.tsx";
 import {
   accountLinks,
@@ -62,17 +63,18 @@ export const consoleLinks: SearchLinks = {
 interface OperatorSideProps {
   readonly session: Session;
   readonly place: string | null;
-  readonly palette: string;
+  readonly assets: Assets;
 }
 
-export function OperatorSide({ session, place, palette }: OperatorSideProps) {
+export function OperatorSide({ session, place, assets }: OperatorSideProps) {
   return (
     <SideBar
       class="operator"
       label="Console"
       home="/operator"
+      assets={assets}
       badge={<span class="badge solid">Operator</span>}
-      search={{ ...consoleSearch, palette }}
+      search={consoleSearch}
       places={places}
       place={place}
       who={{ name: session.user.name, second: "Operator" }}

@@ -2,6 +2,7 @@
 import apiKeys from "../../../docs/api-keys.md" with { type: "text" };
 import api from "../../../docs/api.md" with { type: "text" };
 import billing from "../../../docs/billing.md" with { type: "text" };
+import brand from "../../../docs/brand.md" with { type: "text" };
 import client from "../../../docs/client.md" with { type: "text" };
 import cloudEvents from "../../../docs/cloudevents.md" with { type: "text" };
 import concepts from "../../../docs/concepts.md" with { type: "text" };
@@ -44,6 +45,7 @@ const files: Readonly<Record<string, string>> = {
   "quick-start.md": quickStart,
   "concepts.md": concepts,
   "metering.md": metering,
+  "brand.md": brand,
   "client.md": client,
   "api-keys.md": apiKeys,
   "single-sign-on.md": singleSignOn,
@@ -100,6 +102,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/reverse-proxy": ["Reverse proxy", "reverse-proxy.md"],
     "/docs/settings": ["Settings", "settings.md"],
     "/docs/releases": ["Releases", "releases.md"],
+    "/docs/brand": ["Name, logo and color", "brand.md"],
     "/docs/backup": ["Back up and restore", "operations.md#back-up", { keepsHeading: true }],
     "/docs/monitor": ["Monitor", "operations.md#monitor"],
     "/docs/runbook": ["Runbook", "operations.md#runbook"],

@@ -5,6 +5,7 @@ import { Card } from "../../../views/components/card.tsx";
 import { Facts } from "../../../views/components/facts.tsx";
 import { PageHead } from "../../../views/components/page_head.tsx";
 import { RelativeTime } from "../../../views/components/relative_time.tsx";
+import { BrandPreview } from "../../../views/operator/brand_preview.tsx";
 import { PortalPage } from "../../../views/layout.tsx";
 import { bytesWords, healthOf } from "../../../views/operator/health.ts";
 import { HealthList } from "../../../views/operator/overview.tsx";
@@ -35,6 +36,9 @@ export function operatorSystemPages(app: App, parts: PortalParts): void {
         />
         <Card title="Instance" flush>
           <Facts facts={facts} />
+        </Card>
+        <Card title="Brand" flush>
+          <BrandPreview brand={frame.assets.brand} />
         </Card>
         <Card title="Health" flush>
           <HealthList health={healthOf(state, frame)} />

@@ -14,7 +14,7 @@ import {
 import { linkLifetimesMs } from "../../../domain/mail/mail.ts";
 import { MailWorker } from "../../../services/mail/mail_worker.ts";
 import { MailError, type MailMessage } from "../../../services/mail/mail_transport.ts";
-import { emailTexts } from "../../../views/mail/mails.tsx";
+import { emailTextsOf } from "../../../views/mail/mails.tsx";
 import { startTestApp, type TestApp, testApp } from "../../support/app/app.ts";
 import { databaseKinds, type TestDatabase } from "../../support/database/database.ts";
 import { putMails, verifyMail, waitingMails } from "../../support/people/mails.ts";
@@ -70,7 +70,7 @@ function otherInstance(
     },
   }, {
     log: { info: () => {}, warn: () => {} },
-    texts: emailTexts,
+    texts: emailTextsOf({ name: "Gatehouse", color: null }),
     transport: (message) => {
       options.sent.push(message);
       return Promise.resolve();

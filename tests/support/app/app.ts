@@ -11,7 +11,7 @@ import type { MailTransport } from "../../../services/mail/mail_transport.ts";
 import { createProcessParts, type OwnedProcessParts } from "../../../services/process_parts.ts";
 import { PasswordHasher } from "../../../services/sign_in/password_hasher.ts";
 import { createServices, type Services } from "../../../services/services.ts";
-import { emailTexts } from "../../../views/mail/mails.tsx";
+import { emailTextsOf } from "../../../views/mail/mails.tsx";
 import { embeddedTestDatabase, type TestDatabase } from "../database/database.ts";
 import { assertDocumented } from "./documented.ts";
 import { newReportsThread } from "./reused_threads.ts";
@@ -118,7 +118,7 @@ export async function startTestApp(
     onBackgroundError,
     mail: {
       log: { debug: write, info: write, warn: write },
-      texts: emailTexts,
+      texts: emailTextsOf(config.brand),
       transport: options.mailTransport,
     },
     passwordHasher,

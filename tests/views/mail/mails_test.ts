@@ -1,7 +1,7 @@
 // The plain text and HTML of each kind of email. Names never become headers, markup or links.
 import assert from "node:assert/strict";
 import { linkPurpose, type MailFields, type MailKind } from "../../../domain/mail/mail.ts";
-import { emailTexts } from "../../../views/mail/mails.tsx";
+import { emailTextsOf } from "../../../views/mail/mails.tsx";
 
 const home = "https://auth.example.com";
 const link = `${home}/verify-email?token=canary&x=1`;
@@ -31,19 +31,27 @@ function mailOf(kind: MailKind, text: string) {
     webhookId: "whk_1",
     reason: "failing",
   } as unknown as MailFields[typeof kind];
-  return emailTexts.render(kind, fields, { home, link, linkLifetimeMs: 3_600_000 });
+  return emailTextsOf({ name: "Gatehouse", color: null }).render(kind, fields, {
+    home,
+    link,
+    linkLifetimeMs: 3_600_000,
+  });
 }
 
 Deno.test("emails about alerts link to alerts, those about limits to usage", () => {
   const fields = { organization: "Ada", quantity: "10", per: "month", mode: "soft", percent: "80" };
   for (const [alert, path] of [["alert", "alerts"], [undefined, "usage"]] as const) {
     const given = { ...fields, ...(alert && { alert }) } as unknown as MailFields["limit_near"];
-    const { text } = emailTexts.render("limit_near", given, { home, link, linkLifetimeMs: 3_600_000 });
+    const { text } = emailTextsOf({ name: "Gatehouse", color: null }).render("limit_near", given, {
+      home,
+      link,
+      linkLifetimeMs: 3_600_000,
+    });
     assert.ok(text.includes(`${home}/portal/${path}`), text);
   }
 });
 
-for (const kind of emailTexts.kinds) {
+for (const kind of emailTextsOf({ name: "Gatehouse", color: null }).kinds) {
   Deno.test(`${kind}: has the same content as text and as HTML, with the sender and what to do if it wasn't you`, () => {
     const { subject, text, html: marked } = mailOf(kind, "Ada");
     const html = marked.replaceAll(/<\/?a\b[^>]*>/g, "");
@@ -108,7 +116,9 @@ Deno.test("truncates a long name in the subject at a whole character, but not in
 Deno.test("states the lifetime of a link in hours or days", () => {
   const lifetime = (hours: number) => {
     const site = { home, link, linkLifetimeMs: hours * 3_600_000 };
-    return /works for (.*)\./.exec(emailTexts.render("reset_password", { name: "Ada" }, site).text)?.[1];
+    return /works for (.*)\./.exec(
+      emailTextsOf({ name: "Gatehouse", color: null }).render("reset_password", { name: "Ada" }, site).text,
+    )?.[1];
   };
   assert.deepEqual([1, 24, 168].map(lifetime), ["1 hour", "24 hours", "7 days"]);
 });

@@ -1,6 +1,6 @@
 // What emails say and what the program logs about them, for tests that look for it.
 import type { MailFields, MailKind } from "../../../../domain/mail/mail.ts";
-import { emailTexts } from "../../../../views/mail/mails.tsx";
+import { emailTextsOf } from "../../../../views/mail/mails.tsx";
 
 export const mailLog = {
   dropped: "dropped an email with an invalid link",
@@ -12,6 +12,10 @@ export const mailLog = {
 /** @returns The subject of a kind of email, if no name is in it. */
 export function subjectOf(kind: Exclude<MailKind, "invitation">): string {
   const fields = {} as MailFields[typeof kind];
-  return emailTexts.render(kind, fields, { home: "https://localhost", link: null, linkLifetimeMs: 0 })
+  return emailTextsOf({ name: "Gatehouse", color: null }).render(kind, fields, {
+    home: "https://localhost",
+    link: null,
+    linkLifetimeMs: 0,
+  })
     .subject;
 }
