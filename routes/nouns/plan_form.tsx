@@ -86,7 +86,6 @@ async function defaultPlan({ services }: PortalParts): Promise<Plan> {
   return plan;
 }
 
-/** Returns a plan as it is typed. */
 function typed(plan: Plan): FormInput {
   const limits = rowFields("limits", typedLimits(plan.limits));
   return { name: plan.name, ...eachNumber((number) => typedDigits(plan[number])), ...limits };

@@ -12,7 +12,6 @@ import type { Page } from "../../views/layout.tsx";
 import { deliveryHref } from "../../views/webhooks/delivery.tsx";
 import { webhookLink } from "../../views/webhooks/webhook.tsx";
 
-/** The form that sends an example. */
 export function testForm(
   { field, ...form }: PageForm,
   webhook: Webhook,
@@ -47,7 +46,6 @@ export const replaySpans = {
 } as const;
 export type ReplaySpan = keyof typeof replaySpans;
 
-/** The form that sends many deliveries again. */
 export function replayForm(
   { field, ...form }: PageForm,
   { webhook, counts: { failed, held } }: { webhook: Webhook; counts: { failed: number; held: number } },

@@ -36,7 +36,6 @@ const groups = Object.entries(headings).map(([noun, label]) => ({
   ],
 }));
 
-/** The names of the checkboxes. */
 const eventChoices = ["*", ...groups.flatMap(({ choices }) => choices.map(({ value }) => value))];
 
 /** Returns what the form of an endpoint has typed and chosen. */
