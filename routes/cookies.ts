@@ -44,7 +44,6 @@ function splitValue(value: string): { token: string; domain: string } {
   return end === -1 ? { token: value, domain: "" } : { token: value.slice(0, end), domain: value.slice(end) };
 }
 
-/** Reads all cookies of a name. */
 export function cookieValues(header: string | undefined, name: string): string[] {
   if (header === undefined) return [];
   const values: string[] = [];

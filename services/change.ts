@@ -50,7 +50,6 @@ export async function writeAndRead<Row>(
   return { isMade, row: () => rowOf<Row>(results, -1) };
 }
 
-/** Returns a batch of changes, each with its audit entry and its consequences. */
 export function changesBatch(by: Writer, changes: readonly Change[], now: number): Statement[] {
   return changes.flatMap(({ statement, entry, after }) => {
     const audit = insertAuditEvent(actorOf(by), entry, { now });

@@ -64,7 +64,6 @@ export function findLinkToken(database: DatabaseReader, tokenHash: string, now: 
   );
 }
 
-/** Returns the email address that a user's pending change is to. */
 export function findPendingEmail(database: DatabaseReader, userId: string, now: number) {
   return database.readFirst<{ email: string }>(sql`
     SELECT email FROM link_tokens

@@ -6,7 +6,6 @@ import { type Audited, ifAudited } from "../audit.ts";
 import { sql, type Statement } from "../engine/database.ts";
 import { selectStandings, type StandingColumns } from "./limit_standings.ts";
 
-/** An alert to be set. */
 export interface NewAlert extends LimitScope, Pick<Alert, "quantity"> {
   /** A key of the organization; null for all usage. */
   readonly apiKeyId: string | null;

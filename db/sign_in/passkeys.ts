@@ -65,7 +65,6 @@ export function deletePasskeys(userId: string, { audited }: { audited: string })
   return sql`DELETE FROM passkeys WHERE user_id = ${userId} AND ${ifAudited(audited)}`;
 }
 
-/** A use, with the new counter. */
 interface PasskeyUse {
   readonly id: string;
   readonly userId: string;

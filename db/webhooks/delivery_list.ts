@@ -95,7 +95,6 @@ export interface AttemptRow extends Omit<DeliveryAttempt, "at"> {
   readonly at: number;
 }
 
-/** Returns the attempts to send a delivery, newest first. */
 export function findAttempts(
   database: DatabaseReader,
   delivery: number,
@@ -112,7 +111,6 @@ export interface WebhookDayRow {
   readonly failed: number;
 }
 
-/** Returns the days with attempts, from a day on. */
 export function findWebhookDays(
   database: DatabaseReader,
   webhook: WebhookReference,

@@ -4,7 +4,6 @@ import type { EventFacts, StoredEvent } from "../../domain/webhooks/event.ts";
 import type { EventType } from "../../domain/webhooks/event_types.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
-/** An event as stored. */
 export interface EventRow extends StoredEvent {
   readonly seq: number;
 }
@@ -22,7 +21,6 @@ interface NewEvent {
   readonly webhook?: Statement;
 }
 
-/** Writes an event, if a condition is met. */
 export function insertEvent(event: NewEvent, condition: Statement = sql`true`): Statement {
   const { id = newId("evt"), type, organization, at, facts, webhook } = event;
   return sql`

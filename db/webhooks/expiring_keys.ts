@@ -4,7 +4,6 @@ import { activeApiKey } from "../api_keys.ts";
 import { type Database, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { insertEvents } from "./events.ts";
 
-/** When a key expires, and its number. */
 interface KeyPosition {
   readonly expiresAt: number;
   readonly number: number;

@@ -53,7 +53,6 @@ export interface MonthUsage {
 /** `usage`: null before anything was recorded. */
 export type ListedOrganization = OperatedOrganization & { readonly usage: MonthUsage | null };
 
-/** An operator's note about an organization. */
 export interface OrganizationNote {
   readonly id: string;
   readonly text: string;

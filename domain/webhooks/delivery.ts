@@ -31,7 +31,6 @@ export interface WebhookDelivery {
   readonly endedAt: string | null;
 }
 
-/** A delivery in a list, with the subject of its event. */
 export interface ListedDelivery extends WebhookDelivery {
   readonly subject: EventSubject;
 }

@@ -90,7 +90,6 @@ export function eventPayload(
   return { type, timestamp: isoTime(at), data };
 }
 
-/** The subject of an event in a list. */
 export interface EventSubject {
   readonly limit: LimitScope | null;
   /** Of the key, the member or the plan, or the month of a statement. */
@@ -99,7 +98,6 @@ export interface EventSubject {
   readonly isTest: boolean;
 }
 
-/** Returns the subject of an event, of what its payload tells. */
 export function eventSubject({ data }: EventPayload): EventSubject {
   const { limit, apiKey, member, plan, statement, organization, test } = data as {
     readonly limit?: LimitScope;

@@ -16,7 +16,6 @@ export const csvResponse = {
   },
 } as const;
 
-/** Responds with JSON. */
 export function sendJson(c: AppContext, body: JobBytes): Response {
   return c.body(body, 200, { "Content-Type": "application/json" });
 }

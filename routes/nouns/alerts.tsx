@@ -9,7 +9,7 @@ import { changeAlert, createAlert, deleteAlert, getAlert, listAlerts } from "../
 import { readProductNames, readUsageNames } from "../../services/meter/usage.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { SelectField } from "../../views/components/field.tsx";
-import { FormPage } from "../../views/components/form_page.tsx";
+import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { emptyLimit, LimitRow, ScopeSuggestions } from "../../views/components/limit_fields.tsx";
 import { alertList } from "../../views/meter/alerts.tsx";
 import { limitName, limitQuantity } from "../../views/text/limit.ts";
@@ -17,19 +17,12 @@ import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
-import { flashOf, queryOf, type Viewer } from "../portal/form.ts";
+import { flashOf, queryOf } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
 import { numberOf, percentagesOf, typedLimits } from "../portal/limit_input.ts";
-import {
-  type FormInput,
-  mountFormPage,
-  mountPage,
-  type Pages,
-  paramOf,
-  type ShownForm,
-} from "../portal/noun_pages.ts";
+import { mountFormPage, mountPage, paramOf } from "../portal/noun_pages.ts";
 import type { PortalParts } from "../portal/page.ts";
-import { organizationForms, organizationPages } from "../portal/viewer.ts";
+import { organizationNounPages } from "../portal/viewer.ts";
 import { check } from "../schemas/check.ts";
 import { idOut, idParam, stringSchema, timeOut } from "../schemas/common.ts";
 import { limitStandingSchema } from "../schemas/limits.ts";
@@ -142,13 +135,7 @@ const path = "/alerts";
 
 export function alertPages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  const pages: Pages<Viewer> = {
-    ...organizationPages(app, parts),
-    forms: organizationForms(app, parts),
-    frameOf: ({ frame }) => frame,
-    place: "usage",
-    backOf: ({ frame }) => ({ href: frame.base + path, label: "Alerts" }),
-  };
+  const pages = organizationNounPages(app, parts, { place: "usage", path, label: "Alerts" });
   const alertOf = (c: AppContext, access: Access) => {
     requirePermission(access, "alerts.manage");
     return getAlert(services, access, { id: paramOf(c, "alertId") });
@@ -246,7 +233,7 @@ function valuesOf(input: FormInput) {
 
 /** Returns the form, which offers products and metrics in use, and the newest keys. */
 async function alertForm(
-  form: ShownForm,
+  form: PageForm,
   { services }: PortalParts,
   { access, typed, ...words }: { access: Access; typed: FormInput; title: string; submit: string },
 ) {

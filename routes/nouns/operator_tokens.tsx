@@ -16,7 +16,7 @@ import { NewSecret } from "../../views/components/code.tsx";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { ExpiryField, expiryValue } from "../../views/components/expiry_field.tsx";
 import { CheckboxGroup, NameField, TextField } from "../../views/components/field.tsx";
-import { FormPage } from "../../views/components/form_page.tsx";
+import { FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { ItemTable } from "../../views/components/item_table.tsx";
 import { ListPage, type ListPageProps } from "../../views/components/list_page.tsx";
 import { DayTime, RelativeTime, TimeCell } from "../../views/components/relative_time.tsx";
@@ -27,7 +27,7 @@ import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
 import { expiryOf } from "../portal/expiry.ts";
 import { flashOf, queryOf } from "../portal/form.ts";
-import { mountFormPage, mountPage, paramOf, type ShownForm } from "../portal/noun_pages.ts";
+import { mountFormPage, mountPage, paramOf } from "../portal/noun_pages.ts";
 import { consolePages } from "../portal/operator/page.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
@@ -267,7 +267,7 @@ function Status({ status, revokedAt, now }: OperatorToken & { now: number }) {
 
 const addressesCharactersMax = 2000;
 
-function tokenForm(form: ShownForm) {
+function tokenForm(form: PageForm) {
   const { field, fields, input = {} } = form;
   const addressFault = Object.entries(fields).find(([name]) => name.startsWith("addresses"))?.[1];
   return (

@@ -18,19 +18,11 @@ import { startViewing } from "../../services/operator/viewing.ts";
 import { resumeOrganization, suspendOrganization } from "../../services/organization/suspension.ts";
 import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
 import { NameField, TextField } from "../../views/components/field.tsx";
-import { FormPage } from "../../views/components/form_page.tsx";
+import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { backTo, customerViewHref, organizationHref, organizationsHref } from "../../views/operator/links.ts";
 import { resumeText, suspendText } from "../../views/operator/organization.tsx";
 import type { App } from "../env.ts";
-import {
-  type FormInput,
-  mountFormPage,
-  type Pages,
-  rowFields,
-  rowsOf,
-  type ShownForm,
-  withInput,
-} from "../portal/noun_pages.ts";
+import { mountFormPage, type Pages, rowFields, rowsOf, withInput } from "../portal/noun_pages.ts";
 import { idOf } from "../portal/operator/organization.ts";
 import { type ConsoleActor, consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
@@ -157,7 +149,7 @@ function typed({ name, externalId, metadata }: OperatedOrganization) {
 
 const emptyRows = 3;
 
-function editForm(form: ShownForm, organization: OperatedOrganization) {
+function editForm(form: PageForm, organization: OperatedOrganization) {
   const { input, fields } = form;
   const { metadata, ...texts } = input === undefined ? typed(organization) : organizationInput(input);
   const { field } = withInput(form, { ...texts, ...rowFields("metadata", metadata) });

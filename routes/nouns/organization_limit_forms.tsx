@@ -11,7 +11,7 @@ import type { OrganizationPlanChange } from "../../services/operator/organizatio
 import { changeOrganization, getOrganization } from "../../services/operator/organizations.ts";
 import { getPlan, listPlans } from "../../services/operator/plans.ts";
 import { SelectField, TextField } from "../../views/components/field.tsx";
-import { FormPage } from "../../views/components/form_page.tsx";
+import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { LimitFields, type LimitFieldsProps } from "../../views/components/limit_fields.tsx";
 import { timezoneChoices } from "../../views/meter/usage_filters.tsx";
 import { backTo, organizationHref, organizationsHref } from "../../views/operator/links.ts";
@@ -23,14 +23,7 @@ import type { App } from "../env.ts";
 import { queryOf } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
 import { limitInput, limitsOf, numberOf, typedLimits } from "../portal/limit_input.ts";
-import {
-  type FormInput,
-  mountFormPage,
-  type Pages,
-  rowFields,
-  type ShownForm,
-  withInput,
-} from "../portal/noun_pages.ts";
+import { mountFormPage, type Pages, rowFields, withInput } from "../portal/noun_pages.ts";
 import { catalogueSlugs } from "../portal/operator/limit_suggestions.ts";
 import { idOf } from "../portal/operator/organization.ts";
 import { type ConsoleActor, consolePages } from "../portal/operator/page.ts";
@@ -197,7 +190,7 @@ function typed({ overrides, timezone }: OperatedOrganization, replaced: Plan["li
 /** A number of up to a million. */
 const numberCharactersMax = 9;
 
-function limitForm(form: ShownForm, { organization, plan, ...suggestions }: {
+function limitForm(form: PageForm, { organization, plan, ...suggestions }: {
   organization: OperatedOrganization;
   plan: Plan;
 } & Pick<LimitFieldsProps, "productSlugs" | "metrics" | "catalogue">) {

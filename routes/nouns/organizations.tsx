@@ -16,7 +16,7 @@ import {
 } from "../../services/operator/organizations.ts";
 import { listPlans } from "../../services/operator/plans.ts";
 import { EmailField, NameField, SelectField, TextField } from "../../views/components/field.tsx";
-import { FormPage } from "../../views/components/form_page.tsx";
+import { FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { organizationHref, organizationsHref } from "../../views/operator/links.ts";
 import {
   type OrganizationListAddress,
@@ -28,7 +28,7 @@ import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
-import { mountFormPage, mountPage, type ShownForm } from "../portal/noun_pages.ts";
+import { mountFormPage, mountPage } from "../portal/noun_pages.ts";
 import { consolePages, listChoice, searchOf, unknownChoice } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
@@ -172,7 +172,7 @@ function listAddress(c: AppContext, plans: readonly Plan[]) {
   return { address, page: isPage ? Number(given) : 1, problems };
 }
 
-function newOrganizationForm(form: ShownForm, plans: readonly Plan[]) {
+function newOrganizationForm(form: PageForm, plans: readonly Plan[]) {
   const { field, fields, input } = form;
   return (
     <FormPage {...form} title="Create organization" submit="Create organization" isNarrow>

@@ -7,22 +7,14 @@ import { readProductNames } from "../../services/meter/usage.ts";
 import { planLimitsBelowUse } from "../../services/operator/limits_below_use.ts";
 import { changePlan, createPlan, getPlan, listPlans } from "../../services/operator/plans.ts";
 import { NameField, TextField } from "../../views/components/field.tsx";
-import { FormPage } from "../../views/components/form_page.tsx";
+import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { LimitFields, type LimitFieldsProps } from "../../views/components/limit_fields.tsx";
 import { planHref, plansHref } from "../../views/operator/links.ts";
 import { ConfirmChange, valueChanges } from "../../views/operator/plan_change.tsx";
 import { numberHints, numberWords } from "../../views/operator/plan_text.ts";
 import { inTime } from "../portal/in_time.ts";
 import { limitInput, limitsOf, numberOf, typedLimits } from "../portal/limit_input.ts";
-import {
-  type FormInput,
-  mountFormPage,
-  type Pages,
-  paramOf,
-  rowFields,
-  type ShownForm,
-  withInput,
-} from "../portal/noun_pages.ts";
+import { mountFormPage, type Pages, paramOf, rowFields, withInput } from "../portal/noun_pages.ts";
 import { catalogueSlugs } from "../portal/operator/limit_suggestions.ts";
 import type { ConsoleActor } from "../portal/operator/page.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
@@ -94,7 +86,6 @@ async function defaultPlan({ services }: PortalParts): Promise<Plan> {
   return plan;
 }
 
-/** Returns a plan as it is typed. */
 function typed(plan: Plan): FormInput {
   const limits = rowFields("limits", typedLimits(plan.limits));
   return { name: plan.name, ...eachNumber((number) => typedDigits(plan[number])), ...limits };
@@ -111,7 +102,7 @@ const numberCharactersMax = 9;
 
 /** @param plan The plan that is edited; null for a new one. */
 function planForm(
-  form: ShownForm,
+  form: PageForm,
   plan: Plan | null,
   suggestions: Pick<LimitFieldsProps, "productSlugs" | "metrics" | "catalogue">,
 ) {

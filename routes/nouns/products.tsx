@@ -13,7 +13,7 @@ import {
 } from "../../services/operator/products.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { NameField, TextField } from "../../views/components/field.tsx";
-import { FormPage } from "../../views/components/form_page.tsx";
+import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { ItemTable } from "../../views/components/item_table.tsx";
 import { ListPage } from "../../views/components/list_page.tsx";
 import { DayTime } from "../../views/components/relative_time.tsx";
@@ -23,16 +23,7 @@ import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
-import {
-  type FormInput,
-  mountFormPage,
-  mountPage,
-  paramOf,
-  rowFields,
-  rowsOf,
-  type ShownForm,
-  withInput,
-} from "../portal/noun_pages.ts";
+import { mountFormPage, mountPage, paramOf, rowFields, rowsOf, withInput } from "../portal/noun_pages.ts";
 import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
@@ -277,7 +268,7 @@ const emptyRows = 2;
 
 /** @param options `name`: the name of the product before it is edited. */
 function productForm(
-  form: ShownForm,
+  form: PageForm,
   { slug, name, metrics }: Omit<Product, "createdAt">,
   options: { isNew: boolean; name?: string },
 ) {
@@ -323,7 +314,7 @@ function productForm(
 }
 
 function MetricRow(
-  { index, field, hasExamples }: { index: number; field: ShownForm["field"]; hasExamples: boolean },
+  { index, field, hasExamples }: { index: number; field: PageForm["field"]; hasExamples: boolean },
 ) {
   const example = (text: string) => ({ placeholder: hasExamples ? `For example: ${text}` : "" });
   return (

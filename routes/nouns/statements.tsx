@@ -19,6 +19,7 @@ import {
 import { organizationStatementPage } from "../../views/billing/statement.tsx";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { TextField } from "../../views/components/field.tsx";
+import type { PageForm } from "../../views/components/form_page.tsx";
 import { MomentTime } from "../../views/components/relative_time.tsx";
 import { statementsHref } from "../../views/operator/links.ts";
 import { listHref } from "../../views/operator/list_filters.tsx";
@@ -32,7 +33,7 @@ import {
 } from "../../views/operator/statement_text.ts";
 import type { App, AppContext } from "../env.ts";
 import { inTime } from "../portal/in_time.ts";
-import { mountFormPage, mountPage, paramOf, type ShownForm, withInput } from "../portal/noun_pages.ts";
+import { mountFormPage, mountPage, paramOf, withInput } from "../portal/noun_pages.ts";
 import { type ConsoleActor, consolePages, searchOf } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { cursorOf, readShownLines } from "../portal/statement_lines.ts";
@@ -191,7 +192,7 @@ function choiceOf(c: AppContext): { choice: StatementChoice; fault: string | nul
 }
 /** The page that asks whether to close a month. @param options `isFirst`: no month was closed yet, so that any can be the first. */
 function closeForm(
-  form: ShownForm,
+  form: PageForm,
   { next, timezone, isFirst }: { next: NextStatement; timezone: string; isFirst: boolean },
 ) {
   const month = periodWords(next.period);

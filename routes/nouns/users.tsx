@@ -10,6 +10,7 @@ import { disableUser, enableUser, endSessionsOfUser } from "../../services/opera
 import { ButtonLink } from "../../views/components/button.tsx";
 import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
 import { RadioGroup } from "../../views/components/field.tsx";
+import type { PageForm } from "../../views/components/form_page.tsx";
 import { ItemTable } from "../../views/components/item_table.tsx";
 import { ListPage } from "../../views/components/list_page.tsx";
 import { DayTime, RelativeTime } from "../../views/components/relative_time.tsx";
@@ -20,7 +21,7 @@ import { ListFilters, listHref } from "../../views/operator/list_filters.tsx";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
-import { mountFormPage, mountPage, type Pages, paramOf, type ShownForm } from "../portal/noun_pages.ts";
+import { mountFormPage, mountPage, type Pages, paramOf } from "../portal/noun_pages.ts";
 import { choiceOf, type ConsoleActor, consolePages, searchOf } from "../portal/operator/page.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
 import { deviceNames } from "../portal/sign_in/device_name.ts";
@@ -330,17 +331,15 @@ function actionPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
   }
 }
 
-function KeysField({ input, fields }: ShownForm) {
+function KeysField({ field }: PageForm) {
   return (
     <RadioGroup
       label="What should happen to the API keys that this user created?"
-      name="keys"
-      value={input?.["keys"] ?? "keep"}
+      {...field("keys", "keep")}
       choices={[
         { value: "keep", label: "Keep", hint: "Requests with these keys keep working." },
         { value: "revoke", label: "Revoke", hint: "Requests with these keys will fail immediately." },
       ]}
-      error={fields["keys"]}
     />
   );
 }

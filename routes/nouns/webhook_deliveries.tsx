@@ -201,7 +201,6 @@ const pageDeliveries = 25;
 
 const typesFor = (owner: WebhookOwner) => eventTypesFor({ isForOperators: "operator" in owner });
 
-/** Mounts the pages below an endpoint's page. */
 export function deliveryPages(pages: Pages<WebhookViewer>, { services }: PortalParts): void {
   const deliveryOf = (c: AppContext, owner: WebhookOwner) =>
     verbs.getDelivery(services, owner, { webhookId: webhookIdOf(c), id: paramOf(c, "deliveryId") });

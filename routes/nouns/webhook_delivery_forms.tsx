@@ -6,16 +6,14 @@ import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
 import { webhookReplayDeliveriesMax } from "../../domain/webhooks/webhook_limits.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { RadioGroup, SelectField } from "../../views/components/field.tsx";
-import { FormPage } from "../../views/components/form_page.tsx";
+import { FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { MomentTime } from "../../views/components/relative_time.tsx";
 import type { Page } from "../../views/layout.tsx";
 import { deliveryHref } from "../../views/webhooks/delivery.tsx";
 import { webhookLink } from "../../views/webhooks/webhook.tsx";
-import type { ShownForm } from "../portal/noun_pages.ts";
 
-/** The form that sends an example. */
 export function testForm(
-  { input, fields, ...form }: ShownForm,
+  { field, ...form }: PageForm,
   webhook: Webhook,
   types: readonly EventType[],
 ): Page {
@@ -32,9 +30,7 @@ export function testForm(
     >
       <SelectField
         label="Event"
-        name="type"
-        value={input?.["type"] ?? "webhook.test"}
-        error={fields["type"]}
+        {...field("type", "webhook.test")}
         choices={types.map((type) => ({ value: type, label: type }))}
       />
     </FormPage>
@@ -50,9 +46,8 @@ export const replaySpans = {
 } as const;
 export type ReplaySpan = keyof typeof replaySpans;
 
-/** The form that sends many deliveries again. */
 export function replayForm(
-  { input, fields, ...form }: ShownForm,
+  { field, ...form }: PageForm,
   { webhook, counts: { failed, held } }: { webhook: Webhook; counts: { failed: number; held: number } },
 ): Page {
   return (
@@ -70,9 +65,7 @@ export function replayForm(
     >
       <RadioGroup
         label="Deliveries"
-        name="status"
-        value={input?.["status"] ?? ""}
-        error={fields["status"]}
+        {...field("status")}
         choices={[
           { value: "", label: "Failed and held", hint: waitingWords(failed + held) },
           { value: "failed", label: "Failed only", hint: waitingWords(failed) },
@@ -86,9 +79,7 @@ export function replayForm(
       />
       <RadioGroup
         label="Created in the last"
-        name="span"
-        value={input?.["span"] ?? "30d"}
-        error={fields["span"]}
+        {...field("span", "30d")}
         choices={Object.entries(replaySpans).map(([value, { label }]) => ({ value, label }))}
       />
     </FormPage>
@@ -103,7 +94,7 @@ function waitingWords(count: number): string {
 
 /** The confirmation that sends one delivery again, or one that waits now. */
 export function replayOneForm(
-  form: ShownForm,
+  form: PageForm,
   { webhook, delivery }: { webhook: Webhook; delivery: WebhookDelivery },
 ): Page {
   const { id, type, eventId, createdAt, status } = delivery;

@@ -9,10 +9,9 @@ import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confi
 import { defaultGrace, graceChoices } from "../../views/components/expiry_field.tsx";
 import { CheckboxGroup, RadioGroup, TextField } from "../../views/components/field.tsx";
 import { Icon } from "../../views/components/icon.tsx";
-import { FormPage } from "../../views/components/form_page.tsx";
+import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import type { Page } from "../../views/layout.tsx";
 import { type WebhookAction, webhookFacts, webhookLink } from "../../views/webhooks/webhook.tsx";
-import type { FormInput, ShownForm } from "../portal/noun_pages.ts";
 
 const headings = {
   limit: "Limits and alerts",
@@ -37,7 +36,6 @@ const groups = Object.entries(headings).map(([noun, label]) => ({
   ],
 }));
 
-/** The names of the checkboxes. */
 const eventChoices = ["*", ...groups.flatMap(({ choices }) => choices.map(({ value }) => value))];
 
 /** Returns what the form of an endpoint has typed and chosen. */
@@ -52,7 +50,7 @@ export function typedWebhook({ url = "", description = "", ...input }: FormInput
 
 /** The form that adds an endpoint, or edits `webhook`. */
 export function webhookForm(
-  form: ShownForm,
+  form: PageForm,
   { webhook, isForOperators }: { webhook?: Webhook; isForOperators: boolean },
 ): Page {
   const { field, fields, input = {}, ...page } = form;
@@ -171,7 +169,7 @@ const confirmations: Readonly<
 
 export function confirmWebhook(
   action: Confirmed,
-  { input, fields, field: _, ...page }: ShownForm,
+  { field, ...page }: PageForm,
   webhook: Webhook,
 ): Page {
   return (
@@ -185,12 +183,10 @@ export function confirmWebhook(
       {action === "rotate" && (
         <RadioGroup
           label="When should the old secret stop working?"
-          name="expireOld"
-          value={input?.["expireOld"] ?? defaultGrace}
+          {...field("expireOld", defaultGrace)}
           choices={graceChoices(
             "Only if it may have leaked. Signatures don't match until your endpoint has the new secret.",
           )}
-          error={fields["expireOld"]}
         />
       )}
     </ConfirmPage>

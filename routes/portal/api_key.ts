@@ -16,21 +16,27 @@ import type { App } from "../env.ts";
 import { changeApiKeySchema } from "../schemas/api_keys.ts";
 import { check } from "../schemas/check.ts";
 import { expiryOf } from "./expiry.ts";
-import { flashOf, mountForm, queryOf } from "./form.ts";
+import { flashOf, queryOf, type Viewer } from "./form.ts";
 import { inTime } from "./in_time.ts";
 import { checkedKey, choiceOf, keyIdOf, typedChoice } from "./key_form.ts";
 import { limitInput, limitsOf, typedLimits } from "./limit_input.ts";
 import { nearestFirst } from "./meter/usage.ts";
 import { firstRequestOf, keyReport } from "./new_api_key.ts";
-import { type PortalParts, redirect, sendPage } from "./page.ts";
-import { organizationForms, organizationPages } from "./viewer.ts";
+import { mountFormPage, mountPage, type Pages } from "./noun_pages.ts";
+import { type PortalParts, redirect } from "./page.ts";
+import { organizationNounPages } from "./viewer.ts";
 
 const path = "/api-keys/:keyId";
 const latestEventsMax = 5;
 
 export function apiKeyPages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  organizationPages(app, parts).get(path, async (c, { access, frame }) => {
+  const pages = organizationNounPages(app, parts, {
+    place: "api-keys",
+    path: "/api-keys",
+    label: "API keys",
+  });
+  mountPage(pages, path, async (c, { actor: { access }, frame }) => {
     const { current: apiKey, generations } = await getApiKeyLineage(services, access, keyIdOf(c));
     const [report, limits, { plan }, lastRequest, events] = await Promise.all([
       keyReport(parts, access, { apiKeyId: apiKey.id, metric: queryOf(c, "metric") ?? null }),
@@ -39,7 +45,7 @@ export function apiKeyPages(app: App, parts: PortalParts): void {
       readLastRequest(services, generations),
       may(access, "audit.read") ? latestEvents(parts, access, generations) : null,
     ]);
-    const page = apiKeyPage({
+    return apiKeyPage({
       frame,
       apiKey,
       generations,
@@ -55,11 +61,10 @@ export function apiKeyPages(app: App, parts: PortalParts): void {
         changed: `Changes to “${apiKey.name}” have been saved.`,
       }),
     });
-    return await sendPage(c, page);
   });
-  mountBudget(app, parts);
-  mountEdit(app, parts);
-  mountRevoke(app, parts);
+  mountBudget(pages, parts);
+  mountEdit(pages, parts);
+  mountRevoke(pages, parts);
 }
 
 async function latestEvents({ services }: PortalParts, access: Access, keys: readonly ApiKey[]) {
@@ -71,77 +76,69 @@ async function latestEvents({ services }: PortalParts, access: Access, keys: rea
   return events;
 }
 
-function mountBudget(app: App, parts: PortalParts): void {
-  const { services } = parts;
-  mountForm(organizationForms(app, parts), {
+function mountBudget(pages: Pages<Viewer>, { services }: PortalParts): void {
+  mountFormPage(pages, {
     path: `${path}/budget`,
-    async show(c, { access, frame }, { input, fields, message, status }) {
+    async show(c, { fields, ...form }, { access, frame }) {
       requirePermission(access, "apiKeys.manageAll");
       const apiKey = await getApiKey(services, access, keyIdOf(c));
       if (apiKey.status !== "active") return redirect(c, apiKeyHref(frame.base, apiKey.id));
       // The form does without suggestions if they are not available.
       const names = await inTime((signal) => readUsageNames(services, access, signal));
-      const page = budgetPage({
-        frame,
+      // The fields are named as in other forms with limits.
+      const named = Object.entries(fields).map(([name, error]) => [name.replace(/^budget/, "limits"), error]);
+      return budgetPage({ ...form, fields: Object.fromEntries(named) }, {
         apiKey,
-        limits: input === undefined ? typedLimits(apiKey.budget) : limitInput(input, budgetLimitsMax),
+        limits: form.input ? limitInput(form.input, budgetLimitsMax) : typedLimits(apiKey.budget),
         ...names ?? { productSlugs: [], metrics: [] },
         catalogue: await readProductNames(services),
-        // The fields are named as in other forms with limits.
-        fields: Object.fromEntries(
-          Object.entries(fields).map(([name, error]) => [name.replace(/^budget/, "limits"), error]),
-        ),
-        message,
       });
-      return await sendPage(c, page, status);
     },
     async submit(c, { access, frame }, input) {
       const id = keyIdOf(c);
       const typed = { budget: limitsOf(limitInput(input, budgetLimitsMax)) };
       await changeApiKey(services, access, { id, ...check(changeApiKeySchema, typed, "body") });
-      return redirect(c, `${apiKeyHref(frame.base, id)}?done=budget`);
+      return `${apiKeyHref(frame.base, id)}?done=budget`;
     },
   });
 }
 
-function mountEdit(app: App, parts: PortalParts): void {
-  const { services } = parts;
-  mountForm(organizationForms(app, parts), {
+function mountEdit(pages: Pages<Viewer>, { services }: PortalParts): void {
+  mountFormPage(pages, {
     path: `${path}/edit`,
-    async show(c, { access, frame }, { input, fields, message, status }) {
+    async show(c, form, { access }) {
+      const { input } = form;
       const apiKey = await getApiKey(services, access, keyIdOf(c));
       const expiry = expiryValue(input ?? { expires: apiKey.expiresAt === null ? "never" : "keep" });
-      const { name, permissions } = input === undefined
-        ? { name: apiKey.name, permissions: choiceOf(apiKey.permissions) }
-        : { name: input["name"] ?? "", permissions: typedChoice(input) };
-      const page = editApiKeyPage({ frame, apiKey, name, permissions, expiry, fields, message });
-      return await sendPage(c, page, status);
+      const permissions = input ? typedChoice(input) : choiceOf(apiKey.permissions);
+      return editApiKeyPage(form, { apiKey, permissions, expiry });
     },
     async submit(c, { access, frame }, input) {
       const id = keyIdOf(c);
       const { expires = "keep" } = input;
       const expiresAt = expires === "keep" ? undefined : expiryOf(input, services.clock());
       await changeApiKey(services, access, { id, ...checkedKey(input), expiresAt });
-      return redirect(c, `${apiKeyHref(frame.base, id)}?done=changed`);
+      return `${apiKeyHref(frame.base, id)}?done=changed`;
     },
   });
 }
 
-function mountRevoke(app: App, parts: PortalParts): void {
-  const { get, post } = organizationForms(app, parts);
+function mountRevoke(pages: Pages<Viewer>, parts: PortalParts): void {
   const { services } = parts;
-
-  get(`${path}/revoke`, async (c, { access, frame }) => {
-    const apiKey = await getApiKey(services, access, keyIdOf(c));
-    if (apiKey.status === "revoked") return redirect(c, apiKeyHref(frame.base, apiKey.id));
-    const [report, { generations }] = await Promise.all([
-      keyReport(parts, access, { apiKeyId: apiKey.id, metric: null }),
-      getApiKeyLineage(services, access, apiKey.id),
-    ]);
-    return await sendPage(c, revokeApiKeyPage({ frame, apiKey, report, isRotated: generations.length > 1 }));
-  });
-  post(`${path}/revoke`, async (c, { access, frame }) => {
-    const { id } = await revokeApiKey(services, access, keyIdOf(c));
-    return redirect(c, `${frame.base}/api-keys?done=revoked&id=${id}`);
+  mountFormPage(pages, {
+    path: `${path}/revoke`,
+    async show(c, form, { access, frame }) {
+      const apiKey = await getApiKey(services, access, keyIdOf(c));
+      if (apiKey.status === "revoked") return redirect(c, apiKeyHref(frame.base, apiKey.id));
+      const [report, { generations }] = await Promise.all([
+        keyReport(parts, access, { apiKeyId: apiKey.id, metric: null }),
+        getApiKeyLineage(services, access, apiKey.id),
+      ]);
+      return revokeApiKeyPage(form, { apiKey, report, isRotated: generations.length > 1 });
+    },
+    async submit(c, { access, frame }) {
+      const { id } = await revokeApiKey(services, access, keyIdOf(c));
+      return `${frame.base}/api-keys?done=revoked&id=${id}`;
+    },
   });
 }

@@ -19,25 +19,27 @@ import { readKeyUsage, readLastUsage } from "../../services/meter/usage.ts";
 import type { KeyListQuery } from "../../services/reports/jobs/api_key_list.ts";
 import type { KeyLineRow } from "../../views/api_keys/api_key_table.tsx";
 import { apiKeysPage } from "../../views/api_keys/api_keys.tsx";
-import { chosenKeysPage, unusedKeysPage } from "../../views/api_keys/unused_keys.tsx";
+import { revokeKeysPage } from "../../views/api_keys/unused_keys.tsx";
 import type { App, AppContext } from "../env.ts";
-import { flashAbout, flashOf, mountForm, queryOf } from "./form.ts";
+import { flashAbout, flashOf, queryOf, type Viewer } from "./form.ts";
 import { inTime } from "./in_time.ts";
 import { newKeyValues } from "./key_form.ts";
-import { type PortalParts, redirect, sendPage } from "./page.ts";
-import { organizationForms, organizationPages } from "./viewer.ts";
+import { mountFormPage, mountPage, type Pages } from "./noun_pages.ts";
+import { type PortalParts, redirect } from "./page.ts";
+import { organizationNounPages } from "./viewer.ts";
 
 const path = "/api-keys";
 
 export function apiKeyListPages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  organizationPages(app, parts).get(path, async (c, { access, frame }) => {
+  const pages = organizationNounPages(app, parts, { place: "api-keys", path, label: "API keys" });
+  mountPage(pages, path, async (c, { actor: { access }, frame }) => {
     const { timezone } = presentation();
     const query = { ...listQuery(c), timezone };
     const list = await inTime((signal) => listKeyLines(services, access, { query, signal }));
     // Keys can be revoked while reports are busy.
     const lines = list?.lines ?? await listNewestKeys(services, access);
-    const view = apiKeysPage({
+    return apiKeysPage({
       frame,
       lines: list === null ? withoutUsage(lines) : await withUsage(parts, access, { lines, timezone }),
       list: list &&
@@ -45,10 +47,9 @@ export function apiKeyListPages(app: App, parts: PortalParts): void {
       newKey: newKeyValues(),
       flash: await flash(parts, c, access),
     });
-    return sendPage(c, view);
   });
-  unusedPages(app, parts);
-  chosenPages(app, parts);
+  unusedPages(pages, parts);
+  chosenPages(pages, parts);
 }
 
 /** Reads the newest keys of an organization, for a page that has more than keys. */
@@ -108,50 +109,46 @@ async function flash({ services }: PortalParts, c: AppContext, access: Access): 
   });
 }
 
-function unusedPages(app: App, parts: PortalParts): void {
-  const { services } = parts;
-  mountForm(organizationForms(app, parts), {
+function unusedPages(pages: Pages<Viewer>, { services }: PortalParts): void {
+  mountFormPage(pages, {
     path: `${path}/revoke-unused`,
-    async show(c, { access, frame }, { input, fields, message, status }) {
-      const { lines, count } = await listUnusedKeys(services, access, c.req.raw.signal);
+    async show(c, form, { access, frame }) {
+      const { signal } = c.req.raw;
+      const { lines, count } = await listUnusedKeys(services, access, signal);
       if (lines.length === 0) return redirect(c, frame.base + path);
       const ids = lines.map(({ id }) => id);
-      const { signal } = c.req.raw;
       const lastUsage = await readLastUsage(services, access, { apiKeyIds: ids, signal });
-      const chosen = new Set(input === undefined ? ids : ids.filter((id) => input[id] !== undefined));
-      return await sendPage(
-        c,
-        unusedKeysPage({ frame, lines, lastUsage, count, chosen, fields, message }),
-        status,
-      );
+      const chosen = new Set(ids.filter((id) => form.input === undefined || form.input[id] !== undefined));
+      return revokeKeysPage(form, { lines, lastUsage, chosen, unusedCount: count });
     },
-    async submit(c, { access, frame }, input) {
+    async submit(_c, { access, frame }, input) {
       const revoked = await revokeUnusedKeys(services, access, someIdsIn(input));
-      return redirect(c, `${frame.base}${path}?done=revoked-unused&count=${revoked.length}`);
+      return `${frame.base}${path}?done=revoked-unused&count=${revoked.length}`;
     },
   });
 }
 
 /** Revokes keys that the address names, as the list of keys does. */
-function chosenPages(app: App, parts: PortalParts): void {
-  const { services } = parts;
-  mountForm(organizationForms(app, parts), {
+function chosenPages(pages: Pages<Viewer>, { services }: PortalParts): void {
+  mountFormPage(pages, {
     path: `${path}/revoke`,
-    async show(c, { access, frame }, { input, fields, message, status }) {
+    async show(c, form, { access, frame }) {
+      const { input } = form;
       const lines = await listChosenKeys(services, access, keyIdsIn({ ...c.req.query(), ...input }));
-      if (lines.length === 0 && status === 200) return redirect(c, `${frame.base}${path}?done=revoked-none`);
-      const chosen = new Set(input === undefined ? lines.map(({ id }) => id) : keyIdsIn(input));
-      const query = new URL(c.req.url).search;
+      if (lines.length === 0 && input === undefined) {
+        return redirect(c, `${frame.base}${path}?done=revoked-none`);
+      }
       const apiKeyIds = lines.map(({ id }) => id);
+      const chosen = new Set(input === undefined ? apiKeyIds : keyIdsIn(input));
+      const action = form.action + new URL(c.req.url).search;
       const lastUsage = await inTime((signal) => readLastUsage(services, access, { apiKeyIds, signal }));
-      const page = chosenKeysPage({ frame, lines, lastUsage, chosen, query, fields, message });
-      return await sendPage(c, page, status);
+      return revokeKeysPage({ ...form, action }, { lines, lastUsage, chosen });
     },
-    async submit(c, { access, frame }, input) {
+    async submit(_c, { access, frame }, input) {
       const ids = someIdsIn(input);
       const { length } = await revokeApiKeys(services, access, ids);
       const done = length === 0 ? "none" : length < ids.length ? "some" : "selected";
-      return redirect(c, `${frame.base}${path}?done=revoked-${done}&count=${length}`);
+      return `${frame.base}${path}?done=revoked-${done}&count=${length}`;
     },
   });
 }

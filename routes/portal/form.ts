@@ -34,7 +34,7 @@ interface SubmitOptions {
 }
 
 /** A page with a form, whose target has the same path. */
-interface FormPage<Actor> {
+export interface FormPage<Actor> {
   readonly path: string;
   readonly show: (c: AppContext, actor: Actor, state: FormState) => Response | Promise<Response>;
   readonly submit: (

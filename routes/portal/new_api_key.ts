@@ -29,8 +29,9 @@ import { timeAfter } from "./expiry.ts";
 import { mountForm, type Viewer } from "./form.ts";
 import { inTime } from "./in_time.ts";
 import { formTokenOf, keyIdOf, newFormToken, newKeyOf, newKeyValues } from "./key_form.ts";
+import { mountFormPage } from "./noun_pages.ts";
 import { type PortalParts, redirect, sendPage } from "./page.ts";
-import { organizationForms, organizationPages } from "./viewer.ts";
+import { organizationForms, organizationNounPages, organizationPages } from "./viewer.ts";
 
 const path = "/api-keys";
 /** The time that a page looks for the first request with a new key. */
@@ -63,25 +64,20 @@ export function newApiKeyPages(app: App, parts: PortalParts): void {
 
 function mountRotation(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(organizationForms(app, parts), {
+  mountFormPage(organizationNounPages(app, parts, { place: "api-keys", path, label: "API keys" }), {
     path: `${path}/:keyId/rotate`,
-    async show(c, { access, frame }, { input, message, fields, status }) {
+    async show(c, form, { access, frame }) {
       const apiKey = await getApiKey(services, access, keyIdOf(c));
-      if (apiKey.status !== "active" && input === undefined) {
+      if (apiKey.status !== "active" && form.input === undefined) {
         return redirect(c, apiKeyHref(frame.base, apiKey.id));
       }
-      const error = message ?? fields["id"];
       const apiKeyIds = [apiKey.id];
       const lastUsage = await inTime((signal) => readLastUsage(services, access, { apiKeyIds, signal }));
-      const page = rotateApiKeyPage({
-        frame,
+      return rotateApiKeyPage(form, {
         apiKey,
         lastUsageAt: lastUsage === null ? undefined : lastUsage.get(apiKey.id) ?? null,
-        value: input?.["expireOld"] ?? defaultGrace,
-        formToken: input?.["formToken"] ?? newFormToken(),
-        fields: error === undefined ? fields : { expireOld: error },
+        formToken: form.input?.["formToken"] ?? newFormToken(),
       });
-      return await sendPage(c, page, status);
     },
     async submit(c, viewer, input) {
       const { access } = viewer;

@@ -1,11 +1,20 @@
 // The pages of a noun, for any kind of viewer. A page that differs is mounted by hand next to them.
 import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
-import { aboutOrganization, type FormErrors } from "../../views/components/form.tsx";
+import { aboutOrganization } from "../../views/components/form.tsx";
+import type { FormInput, PageForm } from "../../views/components/form_page.tsx";
 import type { PageLink } from "../../views/components/page_head.tsx";
 import type { Page, Place, PortalFrame } from "../../views/layout.tsx";
-import type { AppContext } from "../env.ts";
-import { mountForm, type Viewer } from "./form.ts";
-import { type PortalRoutes, redirect, sendPage } from "./page.ts";
+import type { App, AppContext } from "../env.ts";
+import { type FormPage, mountForm, type Viewer } from "./form.ts";
+import {
+  portalFrame,
+  type PortalParts,
+  type PortalRoutes,
+  redirect,
+  sendPage,
+  sensitiveRoutes,
+  signedInRoutes,
+} from "./page.ts";
 
 /** Mounts the pages about a noun for one kind of viewer, such as operators. */
 export interface Pages<Actor> extends PortalRoutes<Actor> {
@@ -18,31 +27,19 @@ export interface Pages<Actor> extends PortalRoutes<Actor> {
   readonly backOf: (actor: Actor) => PageLink;
 }
 
-/** Typed values, by the names of their fields. */
-export type FormInput = Readonly<Record<string, string>>;
-
-/** A form to show, with props of `FormPage` and `ConfirmPage`. */
-export interface ShownForm {
-  readonly frame: PortalFrame;
-  readonly place: Place;
-  readonly back: PageLink;
-  /** The address of the page, which is the form's target. */
-  readonly action: string;
-  /** Fields that are sent but not shown, by name. */
-  readonly hidden: Readonly<Record<string, string>>;
-  /** Undefined until the form was sent and rejected. */
-  readonly input: FormInput | undefined;
-  /** Why it was rejected, if no field has the error. */
-  readonly error: string | null;
-  readonly fields: FormErrors["fields"];
-  readonly field: (name: string) => TextProps;
-}
-
-interface TextProps {
-  readonly name: string;
-  readonly value: string;
-  readonly error: string | undefined;
-  readonly autocomplete: "off";
+/** Mounts the pages about a noun of a signed-in person. @param options `back`: the link to the list. */
+export function ownPages(
+  app: App,
+  parts: PortalParts,
+  { place, back }: { place: Place; back: PageLink },
+): Pages<SessionActor> {
+  return {
+    ...signedInRoutes(app, parts),
+    forms: sensitiveRoutes(app, parts),
+    frameOf: (session) => portalFrame(parts, session),
+    place,
+    backOf: () => back,
+  };
 }
 
 export function paramOf(c: AppContext, name: string): string {
@@ -57,26 +54,29 @@ export function mountPage<Actor>(
   get(path, async (c, actor) => await sendPage(c, await show(c, { frame: frameOf(actor), place, actor })));
 }
 
-/** Mounts a page with a form, sent to the same path. `submit` returns the address to continue at, or a response. */
+/** Mounts a page with a form, sent to the same path. Both functions may return a response; `submit` also the address to continue at. */
 export function mountFormPage<Actor extends SessionActor | OperatorActor | Viewer>(
   { forms, frameOf, place, backOf }: Pages<Actor>,
-  { path, show, submit }: {
-    readonly path: string;
-    readonly show: (c: AppContext, form: ShownForm, actor: Actor) => Page | Promise<Page>;
+  { show, submit, ...page }: Pick<FormPage<Actor>, "path" | "reauthenticateFor"> & {
+    readonly show: (
+      c: AppContext,
+      form: PageForm,
+      actor: Actor,
+    ) => Page | Response | Promise<Page | Response>;
     readonly submit: (c: AppContext, actor: Actor, input: FormInput) => Promise<string | Response>;
   },
 ): void {
   mountForm(forms, {
-    path,
+    ...page,
     async show(c, actor, { input, fields, message, status }) {
       const frame = frameOf(actor);
       const back = backOf(actor);
       // Not the decoded path: in an external id, a browser would read a backslash as a slash.
       const { pathname: action } = new URL(c.req.url);
-      const hidden = aboutOrganization(frame);
-      const form = { frame, place, back, action, hidden, input, fields, error: message };
-      const field = (name: string) => textProps({ input, fields }, name);
-      return await sendPage(c, await show(c, { ...form, field }, actor), status);
+      const hidden = "access" in actor ? aboutOrganization(frame) : {};
+      const form = withInput({ frame, place, back, action, hidden, fields, error: message }, input);
+      const shown = await show(c, form, actor);
+      return shown instanceof Response ? shown : await sendPage(c, shown, status);
     },
     async submit(c, actor, input) {
       const done = await submit(c, actor, input);
@@ -86,12 +86,15 @@ export function mountFormPage<Actor extends SessionActor | OperatorActor | Viewe
 }
 
 /** Returns a form with this input, such as what is stored. */
-export function withInput(form: ShownForm, input: FormInput): ShownForm {
-  return { ...form, input, field: (name) => textProps({ input, fields: form.fields }, name) };
-}
-
-function textProps({ input, fields }: Pick<ShownForm, "input" | "fields">, name: string): TextProps {
-  return { name, value: input?.[name] ?? "", error: fields[name], autocomplete: "off" };
+export function withInput(form: Omit<PageForm, "input" | "field">, input: FormInput | undefined): PageForm {
+  const { fields } = form;
+  const field: PageForm["field"] = (name, first = "") => ({
+    name,
+    value: input?.[name] ?? first,
+    error: fields[name],
+    autocomplete: "off",
+  });
+  return { ...form, input, field };
 }
 
 /** Reads the rows of a form, such as `metrics[0].slug`, without empty ones. `parts`: the fields of a row. */

@@ -23,8 +23,11 @@ import {
   organizationTabs,
   pagesOfTabs,
 } from "../../views/operator/organization_head.tsx";
+import type { PageLink } from "../../views/components/page_head.tsx";
+import type { Place, PortalFrame } from "../../views/layout.tsx";
 import type { App, AppContext } from "../env.ts";
 import type { Viewer } from "./form.ts";
+import type { Pages } from "./noun_pages.ts";
 import { readOrganizationHead } from "./operator/organization_head.ts";
 import { type ConsoleActor, operatorForms, operatorFrame, operatorPages } from "./operator/page.ts";
 import {
@@ -43,9 +46,13 @@ export interface MemberViewer extends Viewer {
   readonly access: MemberAccess;
 }
 
-/** An operator who looks at a tab of an organization's page. */
-export interface TabViewer extends Viewer {
+/** An operator who looks at pages of an organization. */
+export interface OperatorViewer extends Viewer {
   readonly access: OperatorAccess;
+}
+
+/** An operator who looks at a tab of an organization's page. */
+export interface TabViewer extends OperatorViewer {
   readonly head: OrganizationHead;
 }
 
@@ -79,6 +86,31 @@ export function organizationPages(app: App, parts: PortalParts): PortalRoutes<Vi
 /** Mounts pages whose only purpose is a form for members and operators. Operators authenticate before they fill it in. */
 export function organizationForms(app: App, parts: PortalParts): PortalRoutes<Viewer> {
   return mountedTwice(app, parts, operatorForms(app, parts));
+}
+
+/** Mounts the pages about a noun for members and operators. @param options `path`: that of the list. */
+export function organizationNounPages(
+  app: App,
+  parts: PortalParts,
+  { place, path, label }: { place: Place; path: string; label: string },
+): Pages<Viewer> {
+  const backOf = ({ base }: PortalFrame) => ({ href: base + path, label });
+  const pages = nounPagesOf(organizationPages(app, parts), { place, backOf });
+  return { ...pages, forms: organizationForms(app, parts) };
+}
+
+/** Returns the pages about a noun for viewers of an organization. */
+export function nounPagesOf<Actor extends Viewer>(
+  routes: PortalRoutes<Actor>,
+  { place, backOf }: { place: Place; backOf: (frame: PortalFrame) => PageLink },
+): Pages<Actor> {
+  return {
+    ...routes,
+    forms: routes,
+    frameOf: ({ frame }) => frame,
+    place,
+    backOf: ({ frame }) => backOf(frame),
+  };
 }
 
 /** Mounts pages that members have and the console has not, also for operators as customer. */
@@ -140,7 +172,7 @@ export async function operatorViewer(
   c: AppContext,
   parts: PortalParts,
   actor: ConsoleActor,
-): Promise<Viewer & { readonly access: OperatorAccess }> {
+): Promise<OperatorViewer> {
   const access = await operatorAccess(parts.services, actor, c.req.param("id") ?? "");
   showTimesOf(access, actor);
   return { access, frame: viewedFrame(parts, actor, { access, head: null }) };

@@ -88,7 +88,6 @@ export function quantityOf(value: unknown): Quantity | null {
   return typeof value === "string" ? parseQuantity(value) : null;
 }
 
-/** Returns the fault of a property, or null. */
 export function propertyFault(name: string, value: unknown): string | null {
   if (name === "" || name.length > limits.usagePropertyNameCharactersMax) return propertyFaults.name;
   // Parsing the JSON has already lost digits beyond these.

@@ -146,7 +146,6 @@ const data: Readonly<Record<EventType, z.ZodType>> = {
 
 const timestamp = timeOut("When it happened.");
 
-/** Returns the schema of an event's body. */
 export function eventBodySchema(type: EventType) {
   return z.object({ type: z.literal(type).describe("The type."), timestamp, data: data[type] });
 }

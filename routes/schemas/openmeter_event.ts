@@ -151,7 +151,6 @@ function usageOf(event: Event, value: EventValue, fault: EventFault): UsageInput
 
 const anyNumber = 'must be a number, such as 12.5, or a string of digits, such as "12.5".';
 
-/** Returns the fault of an event's quantity, or null. */
 function quantityFault(found: unknown, { field, isNamed }: EventValue): string | null {
   if (field === null || quantityOf(found) !== null) return null;
   if (found === undefined || found === null) {

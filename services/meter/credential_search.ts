@@ -5,7 +5,6 @@ import { rememberedOperatorTokensMax, verificationsPerReadMax } from "../../doma
 import type { BaseContext } from "../base_context.ts";
 import { GatheredReads } from "../gathered_reads.ts";
 
-/** The token and key of one verification. */
 interface CredentialQuery {
   readonly tokenHash: string;
   /** Null for a malformed key. */

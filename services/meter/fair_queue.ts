@@ -131,7 +131,6 @@ export class FairQueue<T extends QueuedRequest> {
     }
   }
 
-  /** Yields the oldest request of each organization. */
   *oldestOfEach(): Generator<T> {
     for (const { requests: [oldest] } of this.#organizations.values()) if (oldest !== undefined) yield oldest;
   }

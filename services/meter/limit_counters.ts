@@ -23,7 +23,6 @@ interface Waiting extends PromiseWithResolvers<void> {
   readonly names: Set<string>;
 }
 
-/** Unknown counters of one organization. */
 interface Unknown {
   /** By name; the first ones are completed first. */
   readonly cells: Map<string, LimitCell>;

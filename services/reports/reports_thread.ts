@@ -3,7 +3,6 @@ import { DatabaseError, type DatabaseSource } from "../../db/engine/database.ts"
 import { requireDescriptorsForThread } from "../file_descriptors.ts";
 import type { ReportsThreadRequest, ReportsThreadResponse } from "./job_messages.ts";
 
-/** Connects threads to the reports thread. */
 export interface ReportsConnector {
   /**
    * Transfers a port to the reports thread, and starts that thread if necessary.

@@ -25,7 +25,6 @@ import { signInExpiredError } from "./second_step_codes.ts";
 import { hashToken, newToken } from "./session_tokens.ts";
 import type { PasskeyAnswer, PasskeyOptions } from "./webauthn.ts";
 
-/** True if a session's last authentication is recent at `now`. */
 export function hasRecentAuthentication({ authenticatedAt }: Pick<Session, "authenticatedAt">, now: number) {
   // One far in the future comes from a clock that was set back.
   return authenticatedAt > now - recentAuthenticationMs && authenticatedAt <= now + recentAuthenticationMs;

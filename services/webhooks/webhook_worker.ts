@@ -88,7 +88,6 @@ export class WebhookWorker implements WebhookAccess {
   >;
   /** Endpoints that were disabled since the start, by reason. */
   readonly disabled = { failing: 0, gone: 0 };
-  /** Requests in progress. */
   readonly #sending = new Map<Promise<void>, RequestKind>();
   readonly #stopped = new AbortController();
   #woken = new AbortController();

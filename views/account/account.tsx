@@ -5,6 +5,7 @@ import { Card } from "../components/card.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { EmailField, NameField } from "../components/field.tsx";
 import { Form, type ShownForm, typed } from "../components/form.tsx";
+import type { PageForm } from "../components/form_page.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PreferencesCard } from "./preferences.tsx";
@@ -21,8 +22,6 @@ interface AccountPageProps {
   readonly ownerless: readonly string[];
   readonly flash: string | null;
 }
-
-const accountBack = { href: "/portal/account", label: "Account" };
 
 export function accountPage(props: AccountPageProps): Page {
   const { frame, nameForm, preferencesForm, ownerless, flash } = props;
@@ -144,58 +143,47 @@ function ownerlessText(ownerless: readonly string[]): string {
     "Make someone else an owner, or delete the organization, before you delete your account.";
 }
 
-export function changeEmailPage({ frame, form }: { frame: PortalFrame; form: ShownForm }): Page {
+export function changeEmailPage({ field, ...form }: PageForm): Page {
   return (
     <ConfirmPage
-      frame={frame}
-      place="account"
+      {...form}
       title="Change your email address"
       text="We'll send a link to the new address. Open it while you're signed in here to complete the change. We'll also notify your current address."
-      facts={[{ label: "Current address", value: frame.session.user.email }]}
-      action="/portal/account/email"
+      facts={[{ label: "Current address", value: form.frame.session.user.email }]}
       submit="Send link"
       tone="primary"
-      back={accountBack}
-      error={form.message}
     >
-      <EmailField label="New address" {...typed(form, "email")} autocomplete="email" autofocus />
+      <EmailField label="New address" {...field("email")} autocomplete="email" autofocus />
     </ConfirmPage>
   );
 }
 
-export function deleteAccountPage({ frame, ending, ownerless, form }: {
-  frame: PortalFrame;
-  /** Organizations without other members: they are deleted with the account. */
-  ending: readonly string[];
-  /** They prevent the deletion. */
-  ownerless: readonly string[];
-  form: ShownForm;
-}): Page {
+/** `ending`: organizations without other members, which are deleted with the account. `ownerless`: those that prevent the deletion. */
+export function deleteAccountPage(
+  { field, ...form }: PageForm,
+  { ending, ownerless }: { ending: readonly string[]; ownerless: readonly string[] },
+): Page {
   if (ownerless.length > 0) {
     return (
-      <PortalPage title="Delete your account" frame={frame} place="account">
+      <PortalPage title="Delete your account" frame={form.frame} place={form.place}>
         <div class="fault">
           <div>
             <h1>Your organization needs another owner</h1>
             <p class="muted">{ownerlessText(ownerless)}</p>
           </div>
-          <ButtonLink href={accountBack.href}>Back to your account</ButtonLink>
+          <ButtonLink href={form.back.href}>Back to your account</ButtonLink>
         </div>
       </PortalPage>
     );
   }
   return (
     <ConfirmPage
-      frame={frame}
-      place="account"
+      {...form}
       title="Delete your account"
       heading="Delete your account?"
       text="This permanently deletes your account and signs you out everywhere. It can't be undone."
-      facts={[{ label: "Account", value: frame.session.user.email }]}
-      action="/portal/account/delete"
+      facts={[{ label: "Account", value: form.frame.session.user.email }]}
       submit="Delete account"
-      back={accountBack}
-      error={form.message}
     >
       <ul class="list">
         <li>
@@ -211,7 +199,7 @@ export function deleteAccountPage({ frame, ending, ownerless, form }: {
         )}
         <li>You leave all other organizations. Their usage records stay.</li>
       </ul>
-      <EmailField label="Type your email address to confirm" {...typed(form, "email")} autocomplete="off" />
+      <EmailField label="Type your email address to confirm" {...field("email")} />
     </ConfirmPage>
   );
 }

@@ -5,49 +5,40 @@ import { operatorsKeyPermission } from "../../domain/key_permissions.ts";
 import type { KeyReport } from "../../domain/meter/key_report.ts";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { NameField, RadioGroup } from "../components/field.tsx";
-import { aboutOrganization, type FormErrors } from "../components/form.tsx";
-import { FormPage } from "../components/form_page.tsx";
-import { ExpiryField, type ExpiryValue, graceChoices } from "../components/expiry_field.tsx";
-import { type ApiKeyAction, apiKeyHref } from "../components/key_name.tsx";
+import { FormPage, type PageForm } from "../components/form_page.tsx";
+import { defaultGrace, ExpiryField, type ExpiryValue, graceChoices } from "../components/expiry_field.tsx";
+import { apiKeyHref } from "../components/key_name.tsx";
 import { LastUsage, lastUsageWords } from "../components/last_usage.tsx";
 import { LimitFields, type LimitFieldsProps } from "../components/limit_fields.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
-import type { Page, PortalFrame } from "../layout.tsx";
+import type { Page } from "../layout.tsx";
 import { type Measure, measureNoun, quantityWords } from "../text/quantity.ts";
 import { exactTime, fullDate, relativeTime } from "../text/time.ts";
 import { type PermissionChoice, PermissionFields } from "./permission_fields.tsx";
 
-interface ApiKeyPageProps {
-  readonly frame: PortalFrame;
-  readonly apiKey: ApiKey;
-}
-
-/** A form with one field, whose `value` is as typed or chosen. */
-type ApiKeyFormProps = ApiKeyPageProps & Pick<FormErrors, "fields"> & { readonly value: string };
-
 export function editApiKeyPage(
-  { name, permissions, expiry, fields, message, ...props }: ApiKeyPageProps & FormErrors & {
-    readonly name: string;
+  { fields, field, ...form }: PageForm,
+  { apiKey, permissions, expiry }: {
+    readonly apiKey: ApiKey;
     readonly permissions: PermissionChoice;
     readonly expiry: ExpiryValue;
   },
 ): Page {
-  const { frame: { now, viewed }, apiKey: { status, expiresAt } } = props;
+  const { now, viewed } = form.frame;
+  const { status, expiresAt } = apiKey;
   return (
     <ConfirmPage
-      {...pageProps("edit", props)}
+      {...form}
+      {...aboutKey(form, apiKey)}
       title="Edit key"
       heading="Edit “{name}”"
       text="The key itself stays the same. Changes take effect immediately."
       submit="Save changes"
-      error={message}
       tone="primary"
     >
       <NameField
         label="Name"
-        value={name}
-        error={fields["name"]}
-        autocomplete="off"
+        {...field("name", apiKey.name)}
         charactersMax={apiKeyNameCharactersMax}
         autofocus
       />
@@ -62,78 +53,85 @@ export function editApiKeyPage(
       <PermissionFields
         chosen={permissions}
         error={fields["permissions"]}
-        hasVoid={viewed !== null || props.apiKey.permissions.includes(operatorsKeyPermission)}
+        hasVoid={viewed !== null || apiKey.permissions.includes(operatorsKeyPermission)}
       />
     </ConfirmPage>
   );
 }
 
+/** `lastUsageAt`: the start of the quarter of an hour; null without usage, undefined if it is not available. */
 export function rotateApiKeyPage(
-  { value, fields, formToken, ...props }: ApiKeyFormProps & WithLastUsage & { readonly formToken: string },
+  { field, ...form }: PageForm,
+  { apiKey, lastUsageAt, formToken }: {
+    readonly apiKey: ApiKey;
+    readonly lastUsageAt: number | null | undefined;
+    readonly formToken: string;
+  },
 ): Page {
   return (
     <ConfirmPage
-      {...pageProps("rotate", props)}
-      hidden={{ formToken }}
+      {...form}
+      {...aboutKey(form, apiKey, lastUsageAt)}
+      hidden={{ ...form.hidden, formToken }}
       title="Rotate key"
       heading="Rotate “{name}”"
       text="Creates a new key with the same name and permissions. The old one keeps working until the time you choose."
       submit="Create new key"
       tone="primary"
+      error={null}
     >
       <RadioGroup
         label="When should the old key stop working?"
-        name="expireOld"
-        value={value}
+        {...field("expireOld", defaultGrace)}
         choices={graceChoices(
           "Only if it may have leaked. Requests fail until every program has the new key.",
         )}
-        error={fields["expireOld"]}
+        error={form.error ?? form.fields["id"] ?? form.fields["expireOld"]}
       />
     </ConfirmPage>
   );
 }
 
-export function revokeApiKeyPage(props: ApiKeyPageProps & KeyUse): Page {
+export function revokeApiKeyPage(
+  form: PageForm,
+  { apiKey, ...use }: KeyUse & { readonly apiKey: ApiKey },
+): Page {
   return (
     <ConfirmPage
-      {...pageProps("revoke", { ...props, lastUsageAt: props.report?.lastUsageAt })}
+      {...form}
+      {...aboutKey(form, apiKey, use.report?.lastUsageAt)}
       title="Revoke key"
       heading="Revoke “{name}”?"
-      text={revokeWarning(props.apiKey, { ...props, now: props.frame.now })}
+      text={revokeWarning(apiKey, { ...use, now: form.frame.now })}
       submit="Revoke key"
     />
   );
 }
 
 export function budgetPage(
-  props:
-    & ApiKeyPageProps
-    & FormErrors
-    & Pick<LimitFieldsProps, "limits" | "productSlugs" | "metrics" | "catalogue">,
+  form: PageForm,
+  { apiKey: { id, name }, ...limits }:
+    & { readonly apiKey: ApiKey }
+    & Omit<LimitFieldsProps, "fields" | "limitsMax">,
 ): Page {
-  const { frame, apiKey: { id, name }, message, fields } = props;
-  const href = apiKeyHref(frame.base, id);
+  const { frame, fields } = form;
   const whose = frame.viewed === null ? "your" : "the";
   return (
     <FormPage
-      frame={frame}
-      place="api-keys"
+      {...form}
       title="Budget"
       heading="Budget of “{name}”"
       name={name}
       text={`Limits what this key can use, in addition to ${whose} organization's limits. After a rotation, the old and the new key share the budget.`}
-      back={{ href, label: name }}
-      action={`${href}/budget`}
-      hidden={aboutOrganization(frame)}
-      error={message ?? fields["limits"]}
+      back={{ href: apiKeyHref(frame.base, id), label: name }}
+      error={form.error ?? fields["limits"]}
       submit="Save budget"
     >
       <p class="muted small">
         {`Up to ${budgetLimitsMax} limits, none above ${whose} organization's. Windows follow the calendar in its time zone. ` +
           "Rows without a quantity are removed."}
       </p>
-      <LimitFields {...props} limitsMax={budgetLimitsMax} />
+      <LimitFields {...limits} fields={fields} limitsMax={budgetLimitsMax} />
     </FormPage>
   );
 }
@@ -184,27 +182,22 @@ function todayText({ metric, today }: { readonly metric: Measure; readonly today
   return `${quantityWords(today, metric)}${metric.unit === null ? ` ${measureNoun(metric)}` : ""}`;
 }
 
-/** The start of the quarter of an hour; null without usage, undefined if it is not available. */
-interface WithLastUsage {
-  readonly lastUsageAt?: number | null | undefined;
-}
-
-function pageProps(action: ApiKeyAction, { frame, apiKey, lastUsageAt }: ApiKeyPageProps & WithLastUsage) {
-  const { name, lastUsedAt } = apiKey;
-  const { now } = frame;
+function aboutKey(
+  { frame: { base, now } }: Pick<PageForm, "frame">,
+  apiKey: ApiKey,
+  lastUsageAt?: number | null,
+) {
+  const { id, name, keyPrefix, createdAt, lastUsedAt } = apiKey;
   return {
-    frame,
-    place: "api-keys",
     name,
     facts: [
-      { label: "Key", value: <code>{apiKey.keyPrefix}</code> },
-      { label: "Created", value: <RelativeTime at={apiKey.createdAt} now={now} /> },
+      { label: "Key", value: <code>{keyPrefix}</code> },
+      { label: "Created", value: <RelativeTime at={createdAt} now={now} /> },
       { label: "Last request", value: <RelativeTime at={lastUsedAt} now={now} /> },
       ...(lastUsageAt === undefined
         ? []
         : [{ label: "Last usage", value: <LastUsage at={lastUsageAt} now={now} /> }]),
     ],
-    action: apiKeyHref(frame.base, apiKey.id, action),
-    back: { href: apiKeyHref(frame.base, apiKey.id), label: name },
-  } as const;
+    back: { href: apiKeyHref(base, id), label: name },
+  };
 }

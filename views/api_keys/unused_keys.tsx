@@ -2,78 +2,47 @@
 import { type ApiKey, apiKeyTag } from "../../domain/api_key.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { CheckboxGroup } from "../components/field.tsx";
-import { aboutOrganization, type FormErrors } from "../components/form.tsx";
-import type { Page, PortalFrame } from "../layout.tsx";
-import { FormPage } from "../components/form_page.tsx";
+import { FormPage, type PageForm } from "../components/form_page.tsx";
+import type { Page } from "../layout.tsx";
 import { shortDate } from "../text/time.ts";
 
-interface RevokeKeysPageProps extends FormErrors {
-  readonly frame: PortalFrame;
+interface RevokeKeysProps {
   readonly lines: readonly ApiKey[];
   /** The start of the quarter of an hour of the last usage, by key; null if it is not available. */
   readonly lastUsage: ReadonlyMap<string, number> | null;
   readonly chosen: ReadonlySet<string>;
 }
 
-/** `count`: with keys that are not shown. */
-export function unusedKeysPage({ count, ...props }: RevokeKeysPageProps & { count: number }): Page {
-  const { frame, lines } = props;
-  return (
-    <RevokeKeysPage
-      {...props}
-      title="Revoke unused keys"
-      label={count > lines.length
-        ? `${groupDigits(lines.length)} of ${countOf(count, "key")} without requests or usage for 90 days`
-        : `${countOf(count, "key")} without requests or usage for 90 days`}
-      action={`${frame.base}/api-keys/revoke-unused`}
-    />
-  );
-}
-
-/** `query`: that of the address, which names the keys. */
-export function chosenKeysPage({ query, ...props }: RevokeKeysPageProps & { query: string }): Page {
-  const { frame, lines } = props;
-  return (
-    <RevokeKeysPage
-      {...props}
-      title={lines.length === 1 ? "Revoke key" : "Revoke keys"}
-      label={countOf(lines.length, "selected key")}
-      action={`${frame.base}/api-keys/revoke${query}`}
-    />
-  );
-}
-
-function RevokeKeysPage(
-  { frame, lines, lastUsage, chosen, title, label, action, ...errors }: RevokeKeysPageProps & {
-    title: string;
-    label: string;
-    action: string;
-  },
-) {
+/** `unusedCount`: of all unused keys, with those that are not shown; undefined for keys that were chosen. */
+export function revokeKeysPage(
+  form: PageForm,
+  { lines, lastUsage, chosen, unusedCount }: RevokeKeysProps & { readonly unusedCount?: number },
+): Page {
+  const chosenTitle = lines.length === 1 ? "Revoke key" : "Revoke keys";
+  const shown = unusedCount !== undefined && unusedCount > lines.length
+    ? `${groupDigits(lines.length)} of ${countOf(unusedCount, "key")}`
+    : countOf(lines.length, "key");
   return (
     <FormPage
-      frame={frame}
-      place="api-keys"
-      title={title}
+      {...form}
+      title={unusedCount === undefined ? chosenTitle : "Revoke unused keys"}
       text="Requests with a revoked key will fail immediately. This can't be undone."
-      back={{ href: `${frame.base}/api-keys`, label: "API keys" }}
-      action={action}
-      hidden={aboutOrganization(frame)}
-      error={errors.message}
       submit="Revoke selected keys"
       tone="destroy"
       isNarrow
     >
       <CheckboxGroup
-        label={label}
+        label={unusedCount === undefined
+          ? countOf(lines.length, "selected key")
+          : `${shown} without requests or usage for 90 days`}
         name="keys"
         value={chosen}
-        error={errors.fields["keys"]}
+        error={form.fields["keys"]}
         choices={lines.map((line) => ({
           value: line.id,
           label: line.name,
           isName: true,
-          hint: useText(line, { lastUsage, now: frame.now }),
+          hint: useText(line, { lastUsage, now: form.frame.now }),
         }))}
       />
     </FormPage>
@@ -82,7 +51,7 @@ function RevokeKeysPage(
 
 function useText(
   { id, lastUsedAt, createdAt, keyPrefix }: ApiKey,
-  { lastUsage, now }: Pick<RevokeKeysPageProps, "lastUsage"> & { now: number },
+  { lastUsage, now }: Pick<RevokeKeysProps, "lastUsage"> & { now: number },
 ): string {
   const lastUsageAt = lastUsage?.get(id);
   const date = (at: string) => shortDate(Date.parse(at), now);

@@ -2,10 +2,36 @@
 import type { Child } from "hono/jsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { ButtonLink, type ButtonTone, SubmitButton } from "./button.tsx";
-import { Form, type FormProps } from "./form.tsx";
+import { Form, type FormErrors, type FormProps } from "./form.tsx";
 import { Notice } from "./notice.tsx";
 import { PageHead, type PageLink } from "./page_head.tsx";
 import type { Place } from "./side.tsx";
+
+/** Typed values, by the names of their fields. */
+export type FormInput = Readonly<Record<string, string>>;
+
+/** A form to show, with props of {@linkcode FormPage} and `ConfirmPage`. */
+export interface PageForm {
+  readonly frame: PortalFrame;
+  readonly place: Place;
+  readonly back: PageLink;
+  /** The address of the page, which is the form's target. */
+  readonly action: string;
+  /** Fields that are sent but not shown, by name. */
+  readonly hidden: FormInput;
+  /** Undefined until the form was sent and rejected. */
+  readonly input: FormInput | undefined;
+  /** Why it was rejected, if no field has the error. */
+  readonly error: string | null;
+  readonly fields: FormErrors["fields"];
+  /** Returns props of a field. `first`: its value before the form was sent. */
+  readonly field: (name: string, first?: string) => {
+    readonly name: string;
+    readonly value: string;
+    readonly error: string | undefined;
+    readonly autocomplete: "off";
+  };
+}
 
 interface FormPageProps extends Pick<FormProps, "action" | "hidden"> {
   readonly frame: PortalFrame;

@@ -10,7 +10,7 @@ import { CodeExample } from "../components/code_example.tsx";
 import { Facts } from "../components/facts.tsx";
 import { SelectField, TextField } from "../components/field.tsx";
 import { ChosenFilters, type DayBounds, FilterMenu, NothingListed } from "../components/filter_menu.tsx";
-import type { FormErrors } from "../components/form.tsx";
+import type { PageForm } from "../components/form_page.tsx";
 import { ListCard, SearchBox, Tabs } from "../components/list_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
@@ -298,42 +298,27 @@ function Details({ record, frame, catalogue, timezone }: RecordPageProps) {
   );
 }
 
-interface VoidRecordPageProps extends FormErrors {
-  readonly frame: PortalFrame;
-  readonly record: NamedUsageRecord;
-  readonly catalogue: Catalogue;
-  readonly reason: string;
-}
-
-export function voidRecordPage(props: VoidRecordPageProps): Page {
-  const { frame, record, catalogue, reason, fields, message } = props;
+export function voidRecordPage(
+  { field, ...form }: PageForm,
+  { record, catalogue }: { readonly record: NamedUsageRecord; readonly catalogue: Catalogue },
+): Page {
+  const { base, now } = form.frame;
   return (
     <ConfirmPage
-      frame={frame}
-      place="usage"
+      {...form}
       title="Void record"
       heading="Void this record?"
       text="It no longer counts toward sums. If its month is closed, the next statement adjusts it. Members see the reason. This can't be undone."
       facts={[
         { label: "Quantity", value: `${groupDigits(record.quantity)} ${recordNoun(record, catalogue)}` },
         { label: "Product", value: <bdi>{productOf(catalogue, record.productSlug).name}</bdi> },
-        { label: "Time", value: <MomentTime at={record.timestamp} now={frame.now} /> },
+        { label: "Time", value: <MomentTime at={record.timestamp} now={now} /> },
         { label: "Idempotency key", value: record.idempotencyKey ?? "None" },
       ]}
-      action={recordHref(frame.base, record.id, "void")}
-      error={message}
       submit="Void record"
-      back={{ href: recordHref(frame.base, record.id), label: "Record" }}
+      back={{ href: recordHref(base, record.id), label: "Record" }}
     >
-      <TextField
-        label="Reason"
-        name="reason"
-        value={reason}
-        error={fields["reason"]}
-        autocomplete="off"
-        required
-        maxlength={voidReasonCharactersMax}
-      />
+      <TextField label="Reason" {...field("reason")} required maxlength={voidReasonCharactersMax} />
     </ConfirmPage>
   );
 }

@@ -14,7 +14,6 @@ export function customerViewHref(id: string): string {
   return `${organizationHref(id)}/view`;
 }
 
-/** Returns the address of the form that starts viewing an organization as customer. */
 export function startViewHref(id: string): string {
   return `${organizationHref(id)}/view-as-customer`;
 }

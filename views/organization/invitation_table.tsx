@@ -2,12 +2,12 @@
 import type { Invitation } from "../../domain/organization.ts";
 import { Badge } from "../components/badge.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
+import type { PageForm } from "../components/form_page.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { type MenuAction, RowMenu } from "../components/row_menu.tsx";
 import { actionsColumn, Cell, type Column, Row, Table, Words } from "../components/table.tsx";
 import type { Page, PortalFrame } from "../layout.tsx";
 import { roleWords } from "../text/role.ts";
-import { membersBack } from "./member_table.tsx";
 
 export type InvitationRow = Invitation & { readonly canChange: boolean };
 
@@ -77,14 +77,11 @@ function actionsOf({ id, canChange }: InvitationRow, { frame, cursor }: Invitati
   return frame.sendsMail && frame.viewed === null ? [resend, revoke] : [revoke];
 }
 
-export function revokeInvitationPage(
-  { frame, invitation, message }: { frame: PortalFrame; invitation: Invitation; message: string | null },
-): Page {
-  const { now } = frame;
+export function revokeInvitationPage(form: PageForm, invitation: Invitation): Page {
+  const { now } = form.frame;
   return (
     <ConfirmPage
-      frame={frame}
-      place="members"
+      {...form}
       title="Revoke invitation"
       heading="Revoke the invitation for {name}?"
       name={invitation.email}
@@ -94,10 +91,7 @@ export function revokeInvitationPage(
         { label: "Sent", value: <RelativeTime at={invitation.sentAt} now={now} /> },
         { label: "Expires", value: <RelativeTime at={invitation.expiresAt} now={now} /> },
       ]}
-      action={invitationHref(frame, invitation.id, "revoke")}
       submit="Revoke invitation"
-      back={membersBack(frame)}
-      error={message}
     />
   );
 }

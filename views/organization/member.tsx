@@ -3,87 +3,94 @@ import { countOf } from "../../domain/number_text.ts";
 import type { Member } from "../../domain/organization.ts";
 import { roles } from "../../domain/sign_in/session.ts";
 import { ButtonLink } from "../components/button.tsx";
-import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
+import { ConfirmPage } from "../components/confirm_page.tsx";
 import { RadioGroup } from "../components/field.tsx";
-import { aboutOrganization, type FormErrors, HiddenFields } from "../components/form.tsx";
+import { aboutOrganization, HiddenFields } from "../components/form.tsx";
+import type { PageForm } from "../components/form_page.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { roleSentences, roleWords } from "../text/role.ts";
-import { type MemberAction, memberHref, membersBack } from "./member_table.tsx";
+import { memberHref, membersBack } from "./member_table.tsx";
 
-interface MemberPageProps {
-  readonly frame: PortalFrame;
-  readonly member: Member;
-  readonly message: string | null;
-}
-
-type MemberFormProps = MemberPageProps & FormErrors & { readonly value: string };
-
-/** @param props `owners`: the number of owners. */
-export function memberRolePage(props: MemberFormProps & { readonly owners: number }): Page {
-  const { frame, value, fields, member, owners } = props;
-  const isYou = member.user.id === frame.session.user.id;
+/** @param props `owners`: their number. `value`: the chosen role. */
+export function memberRolePage(
+  { field, ...form }: PageForm,
+  { member, owners, value }: { readonly member: Member; readonly owners: number; readonly value: string },
+): Page {
+  const isYou = member.user.id === form.frame.session.user.id;
   const more = member.role === "OWNER" ? "" : ` There will be ${owners + 1} owners, with equal rights.`;
-  return memberPage(props, {
-    title: "Change role",
-    action: "role",
-    heading: isYou ? "Change your own role" : "Change the role of {name}",
-    text: isYou
-      ? "Your new role takes effect immediately. Only another owner can change it back."
-      : "Their new role takes effect immediately. Their keys stay as they are.",
-    submit: "Change role",
-    tone: "primary",
-    children: (
+  return (
+    <ConfirmPage
+      {...form}
+      {...aboutMember(form, member)}
+      title="Change role"
+      heading={isYou ? "Change your own role" : "Change the role of {name}"}
+      text={isYou
+        ? "Your new role takes effect immediately. Only another owner can change it back."
+        : "Their new role takes effect immediately. Their keys stay as they are."}
+      submit="Change role"
+      tone="primary"
+    >
       <RadioGroup
         label="Role"
-        name="role"
+        {...field("role")}
         value={value}
         choices={roles.map((role) => ({
           value: role,
           label: roleWords[role],
           hint: `${roleSentences[role]}${role === "OWNER" ? more : ""}`,
         }))}
-        error={fields["role"]}
       />
-    ),
-  });
+    </ConfirmPage>
+  );
 }
 
-export function removeMemberPage(props: MemberFormProps): Page {
-  return memberPage(props, {
-    title: "Remove member",
-    action: "remove",
-    heading: "Remove {name}?",
-    text: "They lose access immediately, and their open invitations are revoked. They keep their account.",
-    submit: "Remove member",
-    children: props.member.activeApiKeys === 0
-      ? (
+export function removeMemberPage(form: PageForm, member: Member): Page {
+  return (
+    <ConfirmPage
+      {...form}
+      {...aboutMember(form, member)}
+      title="Remove member"
+      heading="Remove {name}?"
+      text="They lose access immediately, and their open invitations are revoked. They keep their account."
+      submit="Remove member"
+    >
+      {member.activeApiKeys > 0 ? <KeysChoice form={form} member={member} /> : (
         <>
           <HiddenFields values={{ keys: "revoke" }} />
           <p class="small muted">They have no active keys in this organization.</p>
         </>
-      )
-      : <KeysChoice {...props} />,
-  });
+      )}
+    </ConfirmPage>
+  );
 }
 
 /** Asks for confirmation, or, with a `message`, says why the viewer can't leave. */
-export function leaveOrganizationPage(props: MemberPageProps): Page {
-  const { frame, member: { activeApiKeys }, message } = props;
+export function leaveOrganizationPage(
+  { frame, member, message }: { frame: PortalFrame; member: Member; message: string | null },
+): Page {
+  const { activeApiKeys, user: { id } } = member;
   const heading = "Leave “{name}”?";
   const name = frame.session.organization?.name ?? "";
   const keys = activeApiKeys === 0 ? "" : ` Your ${countOf(activeApiKeys, "active key")} will be revoked.`;
   if (message === null) {
-    return memberPage(props, {
-      title: "Leave organization",
-      action: "leave",
-      heading,
-      name,
-      text: `You lose access immediately.${keys} To rejoin, you need an invitation.`,
-      submit: "Leave organization",
-    });
+    return (
+      <ConfirmPage
+        {...aboutMember({ frame }, member)}
+        frame={frame}
+        place="members"
+        title="Leave organization"
+        heading={heading}
+        name={name}
+        text={`You lose access immediately.${keys} To rejoin, you need an invitation.`}
+        action={memberHref(id, "leave")}
+        hidden={aboutOrganization(frame)}
+        back={membersBack(frame)}
+        submit="Leave organization"
+      />
+    );
   }
   return (
     <PortalPage title="Leave organization" frame={frame} place="members">
@@ -99,39 +106,22 @@ export function leaveOrganizationPage(props: MemberPageProps): Page {
   );
 }
 
-function memberPage(
-  { frame, member, message }: MemberPageProps,
-  { action, ...page }:
-    & Pick<ConfirmPageProps, "title" | "heading" | "name" | "text" | "submit" | "tone" | "children">
-    & { action: MemberAction },
-): Page {
-  const facts = [
-    { label: "Email", value: member.user.email },
-    { label: "Role", value: roleWords[member.role] },
-    { label: "Joined", value: <DayTime at={member.joinedAt} now={frame.now} /> },
-  ];
-  return (
-    <ConfirmPage
-      frame={frame}
-      place="members"
-      name={member.user.name}
-      facts={facts}
-      action={memberHref(member.user.id, action)}
-      hidden={aboutOrganization(frame)}
-      back={membersBack(frame)}
-      error={message}
-      {...page}
-    />
-  );
+function aboutMember({ frame: { now } }: Pick<PageForm, "frame">, { user, role, joinedAt }: Member) {
+  return {
+    name: user.name,
+    facts: [
+      { label: "Email", value: user.email },
+      { label: "Role", value: roleWords[role] },
+      { label: "Joined", value: <DayTime at={joinedAt} now={now} /> },
+    ],
+  };
 }
 
-function KeysChoice({ member: { activeApiKeys }, value, fields }: MemberFormProps) {
-  const keys = countOf(activeApiKeys, "active key");
+function KeysChoice({ form: { input, field }, member }: { form: PageForm; member: Member }) {
   return (
     <RadioGroup
-      label={`What should happen to their ${keys}?`}
-      name="keys"
-      value={value}
+      label={`What should happen to their ${countOf(member.activeApiKeys, "active key")}?`}
+      {...field("keys", input === undefined ? "revoke" : "")}
       choices={[
         { value: "revoke", label: "Revoke", hint: "Requests with these keys will fail immediately." },
         {
@@ -140,7 +130,6 @@ function KeysChoice({ member: { activeApiKeys }, value, fields }: MemberFormProp
           hint: "The keys keep working. Anyone who knows them can still use them.",
         },
       ]}
-      error={fields["keys"]}
     />
   );
 }

@@ -6,27 +6,24 @@ import { ButtonLink } from "../components/button.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { NameField, RadioGroup } from "../components/field.tsx";
-import { aboutOrganization, type FormErrors } from "../components/form.tsx";
+import type { PageForm } from "../components/form_page.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { DayTime } from "../components/relative_time.tsx";
-import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { type Page, PortalPage } from "../layout.tsx";
 import { roleWords } from "../text/role.ts";
 
-const back = { href: "/portal/organization", label: "Organization" };
-
-export function transferOrganizationPage({ frame, members, nextHref, value, fields, message }: FormErrors & {
-  frame: PortalFrame;
-  members: readonly Member[];
-  nextHref: string | null;
-  value: string;
-}): Page {
+export function transferOrganizationPage(
+  { field, ...form }: PageForm,
+  { members, nextHref }: { members: readonly Member[]; nextHref: string | null },
+): Page {
+  const { frame, place, back } = form;
   const title = "Transfer ownership";
   const heading = "Transfer ownership of “{name}”";
   const name = frame.session.organization?.name ?? "";
   if (members.length === 0 && nextHref === null) {
     return (
-      <PortalPage title={title} frame={frame} place="organization">
+      <PortalPage title={title} frame={frame} place={place}>
         <div class="ask">
           <PageHead back={back} title={heading} name={name} />
           <div class="card">
@@ -40,47 +37,35 @@ export function transferOrganizationPage({ frame, members, nextHref, value, fiel
   }
   return (
     <ConfirmPage
-      frame={frame}
-      place="organization"
+      {...form}
       title={title}
       heading={heading}
       name={name}
       text="The new owner can do everything. You become an admin, and only an owner can undo this."
       facts={[{ label: "Your role", value: "Owner → Admin" }]}
-      action="/portal/organization/transfer"
-      hidden={aboutOrganization(frame)}
       submit="Transfer ownership"
-      back={back}
-      error={message}
       after={<PageLinks links={[{ href: nextHref, label: "More members" }]} />}
     >
       <RadioGroup
         label="New owner"
-        name="userId"
-        value={value}
+        {...field("userId")}
         choices={members.map(({ user, role }) => ({
           value: user.id,
           label: user.name,
           hint: `${user.email} · ${roleWords[role]}`,
         }))}
-        error={fields["userId"]}
       />
     </ConfirmPage>
   );
 }
 
 export function deleteOrganizationPage(
-  { frame, organization, activeApiKeys, value, fields, message }: FormErrors & {
-    frame: PortalFrame;
-    organization: Organization;
-    activeApiKeys: number;
-    value: string;
-  },
+  { field, ...form }: PageForm,
+  { organization, activeApiKeys }: { organization: Organization; activeApiKeys: number },
 ): Page {
   return (
     <ConfirmPage
-      frame={frame}
-      place="organization"
+      {...form}
       title="Delete organization"
       heading="Delete “{name}”?"
       name={organization.name}
@@ -88,18 +73,13 @@ export function deleteOrganizationPage(
       facts={[
         { label: "Members", value: groupDigits(organization.memberCount) },
         { label: "Active keys", value: groupDigits(activeApiKeys) },
-        { label: "Created", value: <DayTime at={organization.createdAt} now={frame.now} /> },
+        { label: "Created", value: <DayTime at={organization.createdAt} now={form.frame.now} /> },
       ]}
-      action="/portal/organization/delete"
       submit="Delete organization"
-      back={back}
-      error={message}
     >
       <NameField
         label="Type the organization's name to confirm"
-        value={value}
-        error={fields["name"]}
-        autocomplete="off"
+        {...field("name")}
         charactersMax={nameCharactersMax * 2}
         autofocus
       />

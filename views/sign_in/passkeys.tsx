@@ -5,7 +5,7 @@ import { Card } from "../components/card.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { NameField } from "../components/field.tsx";
-import { type ShownForm, typed } from "../components/form.tsx";
+import type { PageForm } from "../components/form_page.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
@@ -15,7 +15,7 @@ import { PasskeyForm, PasskeysMissing } from "./passkey_form.tsx";
 import { securityLink } from "./two_step.tsx";
 
 export const passkeysPath = "/portal/account/passkeys";
-const passkeysLink = { href: passkeysPath, label: "Passkeys" };
+export const passkeysLink = { href: passkeysPath, label: "Passkeys" };
 
 const columns = ["Name", "Added", "Last used", actionsColumn];
 
@@ -71,28 +71,27 @@ function PasskeyRow({ passkey, now }: { passkey: Passkey; now: number }) {
   );
 }
 
-export function addPasskeyPage({ frame, form }: { frame: PortalFrame; form: ShownForm }): Page {
-  const path = `${passkeysPath}/new`;
+export function addPasskeyPage({ frame, place, back, action, error, field }: PageForm): Page {
   return (
-    <PortalPage title="Add a passkey" frame={frame} place="security">
+    <PortalPage title="Add a passkey" frame={frame} place={place}>
       <div class="ask">
         <PageHead
-          back={passkeysLink}
+          back={back}
           title="Add a passkey"
           text="Enter a name that you'll recognize. Your browser then asks where to save the passkey."
         />
-        <Notice tone="error" text={form.message} />
+        <Notice tone="error" text={error} />
         <Card title="New passkey">
           <PasskeyForm
             assets={frame.assets}
             ceremony="create"
             options="/api/portal/account/passkeys/options"
-            action={path}
-            reauthenticate={`/portal/confirm-password?return_to=${encodeURIComponent(path)}`}
+            action={action}
+            reauthenticate={`/portal/confirm-password?return_to=${encodeURIComponent(action)}`}
             tone="primary"
             submit="Add passkey"
           >
-            <NameField label="Name" {...typed(form, "name")} placeholder="Laptop" autocomplete="off" />
+            <NameField label="Name" {...field("name")} placeholder="Laptop" />
           </PasskeyForm>
           <PasskeysMissing />
         </Card>
@@ -101,42 +100,33 @@ export function addPasskeyPage({ frame, form }: { frame: PortalFrame; form: Show
   );
 }
 
-export function renamePasskeyPage(
-  { frame, passkey, form }: { frame: PortalFrame; passkey: Passkey; form: ShownForm },
-): Page {
+export function renamePasskeyPage({ field, ...form }: PageForm, passkey: Passkey): Page {
   return (
     <ConfirmPage
-      frame={frame}
-      place="security"
+      {...form}
       title="Rename a passkey"
       heading="Rename “{name}”"
       name={passkey.name}
       text="Only the name here changes. Your device keeps its own name for the passkey."
-      facts={facts(passkey, frame.now)}
-      action={passkeyHref(passkey.id, "rename")}
+      facts={facts(passkey, form.frame.now)}
       submit="Rename passkey"
       tone="primary"
-      back={passkeysLink}
-      error={form.message}
     >
-      <NameField label="New name" {...typed(form, "name", passkey.name)} autocomplete="off" autofocus />
+      <NameField label="New name" {...field("name", passkey.name)} autofocus />
     </ConfirmPage>
   );
 }
 
-export function removePasskeyPage({ frame, passkey }: { frame: PortalFrame; passkey: Passkey }): Page {
+export function removePasskeyPage(form: PageForm, passkey: Passkey): Page {
   return (
     <ConfirmPage
-      frame={frame}
-      place="security"
+      {...form}
       title="Remove a passkey"
       heading="Remove “{name}”?"
       name={passkey.name}
       text="You can no longer sign in with it. Also delete it on your device, which may keep offering it. This can't be undone."
-      facts={facts(passkey, frame.now)}
-      action={passkeyHref(passkey.id, "remove")}
+      facts={facts(passkey, form.frame.now)}
       submit="Remove passkey"
-      back={passkeysLink}
     />
   );
 }

@@ -59,7 +59,6 @@ export interface DeliveriesProps {
   readonly samples: readonly CodeSample[];
 }
 
-/** The part of an endpoint's page below its facts. */
 export function Deliveries(props: DeliveriesProps) {
   return (
     <>
@@ -120,7 +119,6 @@ function sumOf(health: DeliveriesProps["health"], name: "succeeded" | "failed"):
   return health.reduce((sum, day) => sum + day[name], 0);
 }
 
-/** Returns the address of the list on the endpoint's page. */
 function deliveriesHref(
   { frame, webhook, address }: DeliveriesProps,
   changed: Partial<DeliveriesAddress> & { readonly cursor?: string } = {},
@@ -267,7 +265,6 @@ function Filters({ frame, webhook, types, address, errors }: DeliveriesProps) {
   );
 }
 
-/** The part of the page below a new secret. */
 export function NextSteps(
   { frame, webhook, samples }: Pick<DeliveriesProps, "frame" | "webhook" | "samples">,
 ) {

@@ -23,15 +23,9 @@ import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { userNameSchema } from "../../schemas/people.ts";
 import { changePreferencesSchema } from "../../schemas/preferences.ts";
-import { flashOf, type FormState, mountForm, mountTarget } from "../form.ts";
-import {
-  portalFrame,
-  type PortalParts,
-  redirect,
-  sendPage,
-  sensitiveRoutes,
-  signedInRoutes,
-} from "../page.ts";
+import { flashOf, type FormState, mountTarget } from "../form.ts";
+import { mountFormPage, ownPages } from "../noun_pages.ts";
+import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../page.ts";
 
 const path = "/portal/account";
 const flashes = {
@@ -125,28 +119,24 @@ export function portalAccountRoutes(app: App, parts: PortalParts): void {
 }
 
 function sensitiveAccountRoutes(app: App, parts: PortalParts): void {
-  const routes = sensitiveRoutes(app, parts);
   const { config, services } = parts;
+  const pages = ownPages(app, parts, { place: "account", back: { href: path, label: "Account" } });
   const emailPath = `${path}/email`;
-  mountForm(routes, {
+  mountFormPage(pages, {
     path: emailPath,
-    show: (c, session, form) =>
-      sendPage(c, changeEmailPage({ frame: portalFrame(parts, session), form }), form.status),
-    async submit(c, session, { email = "" }) {
+    show: (_c, form) => changeEmailPage(form),
+    async submit(_c, session, { email = "" }) {
       await requestEmailChange(services, session, email);
-      return redirect(c, `${path}?done=asked`);
+      return `${path}?done=asked`;
     },
     reauthenticateFor: () => emailPath,
   });
 
   const deletePath = `${path}/delete`;
-  mountForm(routes, {
+  mountFormPage(pages, {
     path: deletePath,
-    async show(c, session, form) {
-      const affected = await previewAccountDeletion(services, session);
-      const view = deleteAccountPage({ frame: portalFrame(parts, session), ...affected, form });
-      return await sendPage(c, view, form.status);
-    },
+    show: async (_c, form, session) =>
+      deleteAccountPage(form, await previewAccountDeletion(services, session)),
     async submit(c, session, { email = "" }) {
       if (canonicalEmail(email) !== session.user.email) {
         throw validationError([{ path: "email", message: "Enter the email address of your account." }]);

@@ -16,16 +16,18 @@ import {
   recordsPage,
   voidRecordPage,
 } from "../../../views/meter/records.tsx";
+import type { PortalFrame } from "../../../views/layout.tsx";
 import { organizationsHref } from "../../../views/operator/links.ts";
 import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { voidUsageSchema } from "../../schemas/usage.ts";
 import { dayRange } from "../day_range.ts";
 import { inTime } from "../in_time.ts";
-import { flashOf, mountForm } from "../form.ts";
-import { operatorForms } from "../operator/page.ts";
-import { type PortalParts, redirect, sendPage } from "../page.ts";
-import { operatorViewer, organizationPages } from "../viewer.ts";
+import { flashOf } from "../form.ts";
+import { mountFormPage } from "../noun_pages.ts";
+import { type ConsoleActor, operatorForms } from "../operator/page.ts";
+import { filteredRoutes, type PortalParts, sendPage } from "../page.ts";
+import { nounPagesOf, type OperatorViewer, operatorViewer, organizationPages } from "../viewer.ts";
 
 const path = "/usage/records";
 
@@ -84,25 +86,21 @@ export function recordPages(app: App, parts: PortalParts): void {
     return await sendPage(c, page);
   });
 
-  mountForm(operatorForms(app, parts), {
-    path: `${organizationsHref}/:id${path}/:recordId/void`,
-    async show(c, actor, { input = {}, ...state }) {
-      const { access, frame } = await operatorViewer(c, parts, actor);
-      const page = voidRecordPage({
-        frame,
-        record: await recordOf(c, access),
-        catalogue: await catalogueOr(access),
-        reason: input["reason"] ?? "",
-        ...state,
-      });
-      return await sendPage(c, page, state.status);
-    },
-    async submit(c, actor, { reason = "" }) {
-      const { access, frame } = await operatorViewer(c, parts, actor);
+  const forms = filteredRoutes<ConsoleActor, OperatorViewer>(
+    operatorForms(app, parts),
+    (handler) => async (c, actor) => await handler(c, await operatorViewer(c, parts, actor)),
+    `${organizationsHref}/:id`,
+  );
+  const backOf = ({ base }: PortalFrame) => ({ href: base + path, label: "Records" });
+  mountFormPage(nounPagesOf(forms, { place: "usage", backOf }), {
+    path: `${path}/:recordId/void`,
+    show: async (c, form, { access }) =>
+      voidRecordPage(form, { record: await recordOf(c, access), catalogue: await catalogueOr(access) }),
+    async submit(c, { access, frame }, { reason = "" }) {
       const { id } = await recordOf(c, access);
       const input = check(voidUsageSchema, { reason }, "body");
       await voidUsageRecord(services, access, { id, ...input, signal: c.req.raw.signal });
-      return redirect(c, `${recordHref(frame.base, id)}?done=voided`);
+      return `${recordHref(frame.base, id)}?done=voided`;
     },
   });
 }

@@ -83,7 +83,6 @@ export function usagePages(app: App, parts: PortalParts): void {
   });
 }
 
-/** Returns what the address of a usage page requests. */
 export function usageRequest(c: AppContext, now: number) {
   const query = c.req.query();
   const choice = parsePeriodQuery({ ...query, usualTimezone: presentation().timezone }, now);

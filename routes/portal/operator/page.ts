@@ -22,7 +22,6 @@ import {
   sendPage,
 } from "../page.ts";
 
-/** The first page of the console. */
 export const operatorHome = "/operator";
 
 export type ConsoleActor = OperatorActor & {

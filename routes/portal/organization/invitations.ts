@@ -15,6 +15,7 @@ import {
 import { countMembers, getMember, listMembers } from "../../../services/organization/members.ts";
 import { hasRecentAuthentication } from "../../../services/sign_in/recent_authentication.ts";
 import { revokeInvitationPage } from "../../../views/organization/invitation_table.tsx";
+import { membersBack } from "../../../views/organization/member_table.tsx";
 import { type Inviting, membersPage } from "../../../views/organization/members.tsx";
 import { asRole } from "../../../views/text/role.ts";
 import type { FormErrors } from "../../../views/components/form.tsx";
@@ -23,8 +24,9 @@ import { check } from "../../schemas/check.ts";
 import { inviteSchema } from "../../schemas/operator_organizations.ts";
 import { createInvitationSchema } from "../../schemas/people.ts";
 import { flashAbout, type FormState, mountForm, newForm, queryOf, submitForm, type Viewer } from "../form.ts";
+import { mountFormPage } from "../noun_pages.ts";
 import { home, type PortalParts, redirect, sendPage } from "../page.ts";
-import { memberPages, organizationForms, organizationPages } from "../viewer.ts";
+import { memberPages, nounPagesOf, organizationForms, organizationPages } from "../viewer.ts";
 import { memberActions } from "./members.ts";
 
 const path = "/members";
@@ -66,16 +68,17 @@ export function invitationPages(app: App, parts: PortalParts): void {
   // For people who reload the address of the form.
   app.get(`${home}/invitations/:invitationId/resend`, (c) => redirect(c, home + path));
 
-  mountForm(organizationForms(app, parts), {
+  const pages = nounPagesOf(organizationForms(app, parts), { place: "members", backOf: membersBack });
+  mountFormPage(pages, {
     path: "/invitations/:invitationId/revoke",
-    async show(c, { access, frame }, { message, status }) {
+    async show(c, form, { access }) {
       const invitation = await getInvitation(services, access, idOf(c));
       if (!canRevoke(access, invitation)) throw notFoundError();
-      return await sendPage(c, revokeInvitationPage({ frame, invitation, message }), status);
+      return revokeInvitationPage(form, invitation);
     },
     async submit(c, { access, frame }) {
       await revokeInvitation(services, access, idOf(c));
-      return redirect(c, doneAddress(frame, { done: "revoked", id: idOf(c) }));
+      return doneAddress(frame, { done: "revoked", id: idOf(c) });
     },
   });
 }

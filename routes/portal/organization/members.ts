@@ -21,14 +21,15 @@ import {
   memberRolePage,
   removeMemberPage,
 } from "../../../views/organization/member.tsx";
-import type { MemberAction } from "../../../views/organization/member_table.tsx";
+import { type MemberAction, membersBack } from "../../../views/organization/member_table.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { changeRoleSchema } from "../../schemas/people.ts";
-import { type FormState, mountForm, newForm, submitForm } from "../form.ts";
+import { type FormState, newForm, submitForm } from "../form.ts";
+import { mountFormPage, type Pages } from "../noun_pages.ts";
 import { home, type PortalParts, redirect, sendPage } from "../page.ts";
-import { memberPages, type MemberViewer } from "../viewer.ts";
+import { memberPages, type MemberViewer, nounPagesOf } from "../viewer.ts";
 
 const path = "/members";
 const membersHref = home + path;
@@ -50,54 +51,52 @@ export function memberActions(access: Access, { user, role }: Member, owners: nu
 export function memberChangePages(app: App, parts: PortalParts): void {
   // “leave” must match before `:userId`.
   leavePages(app, parts);
-  rolePages(app, parts);
-  removalPages(app, parts);
+  const pages = nounPagesOf(memberPages(app, parts), { place: "members", backOf: membersBack });
+  rolePages(pages, parts);
+  removalPages(pages, parts);
 }
 
-function rolePages(app: App, parts: PortalParts): void {
-  const { services } = parts;
-  mountForm(memberPages(app, parts), {
+function rolePages(pages: Pages<MemberViewer>, { services }: PortalParts): void {
+  mountFormPage(pages, {
     path: `${path}/:userId/role`,
-    async show(c, { access, frame }, { input, ...state }) {
+    async show(c, form, { access }) {
       const [member, { OWNER: owners }] = await Promise.all([
         getMember(services, access, userIdOf(c)),
         countMembers(services, access),
       ]);
       requirePermission(access, "owners.manage");
       // The choice is in the address after the password had to be entered.
-      const value = input?.["role"] ?? c.req.query("role") ?? member.role;
-      return await sendPage(c, memberRolePage({ frame, member, owners, value, ...state }), state.status);
+      const value = form.input?.["role"] ?? c.req.query("role") ?? member.role;
+      return memberRolePage(form, { member, owners, value });
     },
     async submit(c, { access }, input) {
       const { user, role: formerRole } = await getMember(services, access, userIdOf(c));
       const { role } = check(changeRoleSchema, { role: input["role"] ?? "" }, "body");
       await changeMemberRole(services, access, { userId: user.id, role });
-      if (role === formerRole) return redirect(c, membersHref);
+      if (role === formerRole) return membersHref;
       return redirect(c, `${membersHref}?done=role&id=${user.id}`, { frameChanges: isOwn(access, user) });
     },
     reauthenticateFor: (c, { role }) => `${membersHref}/${userIdOf(c)}/role?role=${role}`,
   });
 }
 
-function removalPages(app: App, parts: PortalParts): void {
-  const { services } = parts;
-  mountForm(memberPages(app, parts), {
+function removalPages(pages: Pages<MemberViewer>, { services }: PortalParts): void {
+  mountFormPage(pages, {
     path: `${path}/:userId/remove`,
-    async show(c, { access, frame }, { input, ...state }) {
+    async show(c, form, { access }) {
       const member = await getMember(services, access, userIdOf(c));
       if (isOwn(access, member.user)) return redirect(c, `${membersHref}/leave`);
       requirePermission(access, removalPermission(member.role));
-      const value = input === undefined ? "revoke" : input["keys"] ?? "";
-      return await sendPage(c, removeMemberPage({ frame, member, value, ...state }), state.status);
+      return removeMemberPage(form, member);
     },
     async submit(c, { access }, { keys }) {
       const { user } = await getMember(services, access, userIdOf(c));
-      if (isOwn(access, user)) return redirect(c, `${membersHref}/leave`);
+      if (isOwn(access, user)) return `${membersHref}/leave`;
       if (keys !== "revoke" && keys !== "keep") {
         throw validationError([{ path: "keys", message: "Choose what should happen to the keys." }]);
       }
       await removeMember(services, access, { userId: user.id, keepKeys: keys === "keep" });
-      return redirect(c, `${membersHref}?done=removed&id=${user.id}`);
+      return `${membersHref}?done=removed&id=${user.id}`;
     },
   });
 }

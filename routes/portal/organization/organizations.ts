@@ -25,6 +25,7 @@ import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { organizationNameSchema } from "../../schemas/people.ts";
 import { flashAbout, flashOf, mountForm, queryOf } from "../form.ts";
+import { mountFormPage, type Pages } from "../noun_pages.ts";
 import {
   home,
   organizationsHome,
@@ -36,7 +37,7 @@ import {
   sendPage,
   signedInRoutes,
 } from "../page.ts";
-import { memberPages, type MemberViewer } from "../viewer.ts";
+import { memberPages, type MemberViewer, nounPagesOf } from "../viewer.ts";
 
 const path = "/organization";
 /** The pages that switching can return to, with the permission that each requires. */
@@ -49,13 +50,14 @@ const switchTargets: ReadonlyMap<string, Permission | null> = new Map([
   [home + path, null],
 ]);
 
-/** Mounts `/portal/organizations`, `/portal/switch` and `/portal/organization`. */
 export function portalOrganizationRoutes(app: App, parts: PortalParts): void {
   listRoutes(app, parts);
   switchRoutes(app, parts);
   activePage(app, parts);
-  transferPage(app, parts);
-  deletePage(app, parts);
+  const backOf = () => ({ href: home + path, label: "Organization" });
+  const pages = nounPagesOf(ownerPages(app, parts), { place: "organization", backOf });
+  transferPage(pages, parts);
+  deletePage(pages, parts);
 }
 
 function listRoutes(app: App, parts: PortalParts): void {
@@ -131,24 +133,20 @@ function activePage(app: App, parts: PortalParts): void {
   });
 }
 
-function transferPage(app: App, parts: PortalParts): void {
+function transferPage(pages: Pages<MemberViewer>, parts: PortalParts): void {
   const { services } = parts;
   const transferPath = `${path}/transfer`;
-  mountForm(ownerPages(app, parts), {
+  mountFormPage(pages, {
     path: transferPath,
-    async show(c, { access, frame }, { input, ...state }) {
+    async show(c, form, { access }) {
       const { members, nextCursor } = await listMembers(services, access, {
         limit: pageItemsMax,
         cursor: queryOf(c, "cursor"),
       });
-      const page = transferOrganizationPage({
-        frame,
+      return transferOrganizationPage(form, {
         members: members.filter(({ user }) => user.id !== access.actor.user.id),
         nextHref: nextCursor && `${home}${transferPath}?cursor=${nextCursor}`,
-        value: input?.["userId"] ?? "",
-        ...state,
       });
-      return sendPage(c, page, state.status);
     },
     async submit(c, viewer, { userId = "" }) {
       const { access } = viewer;
@@ -161,17 +159,16 @@ function transferPage(app: App, parts: PortalParts): void {
   });
 }
 
-function deletePage(app: App, parts: PortalParts): void {
+function deletePage(pages: Pages<MemberViewer>, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(ownerPages(app, parts), {
+  mountFormPage(pages, {
     path: `${path}/delete`,
-    async show(c, { access, frame }, { input, ...state }) {
+    async show(_c, form, { access }) {
       const [organization, activeApiKeys] = await Promise.all([
         getOrganization(services, access),
         countActiveApiKeys(services, access),
       ]);
-      const typed = { activeApiKeys, value: input?.["name"] ?? "" };
-      return sendPage(c, deleteOrganizationPage({ frame, organization, ...typed, ...state }), state.status);
+      return deleteOrganizationPage(form, { organization, activeApiKeys });
     },
     async submit(c, viewer, { name = "" }) {
       const redirected = askOwner(c, parts, viewer);

@@ -1,4 +1,5 @@
 // The pages of a person's own passkeys.
+import type { SessionActor } from "../../../domain/actor.ts";
 import { validationError } from "../../../domain/errors.ts";
 import {
   addPasskey,
@@ -10,25 +11,19 @@ import {
 import type { RegistrationAnswer } from "../../../services/sign_in/webauthn.ts";
 import {
   addPasskeyPage,
+  passkeysLink,
   passkeysPage,
-  passkeysPath as path,
   removePasskeyPage,
   renamePasskeyPage,
 } from "../../../views/sign_in/passkeys.tsx";
 import { check } from "../../schemas/check.ts";
 import { passkeyNameSchema, passkeyRegistrationSchema } from "../../schemas/two_step.ts";
 import type { App, AppContext } from "../../env.ts";
-import { flashOf, mountForm } from "../form.ts";
-import {
-  portalFrame,
-  type PortalParts,
-  type PortalRoutes,
-  redirect,
-  sendPage,
-  sensitiveRoutes,
-  signedInRoutes,
-} from "../page.ts";
+import { flashOf } from "../form.ts";
+import { mountFormPage, mountPage, ownPages, paramOf } from "../noun_pages.ts";
+import type { PortalParts } from "../page.ts";
 
+const path = passkeysLink.href;
 const flashes = {
   added: "Passkey added. You can sign in with it from now on.",
   renamed: "Passkey renamed.",
@@ -37,54 +32,44 @@ const flashes = {
 
 export function portalPasskeyRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
-  signedInRoutes(app, parts).get(path, async (c, session) => {
-    const passkeys = await listPasskeys(services, session);
-    const frame = portalFrame(parts, session);
-    return await sendPage(c, passkeysPage({ frame, passkeys, flash: flashOf(c, flashes) }));
-  });
+  const pages = ownPages(app, parts, { place: "security", back: passkeysLink });
+  const passkeyOf = (c: AppContext, session: SessionActor) => getPasskey(services, session, paramOf(c, "id"));
 
-  const routes = sensitiveRoutes(app, parts);
-  mountForm(routes, {
+  mountPage(
+    pages,
+    path,
+    async (c, { frame, actor }) =>
+      passkeysPage({ frame, passkeys: await listPasskeys(services, actor), flash: flashOf(c, flashes) }),
+  );
+
+  mountFormPage(pages, {
     path: `${path}/new`,
-    show(c, session, state) {
-      const form = { ...state, message: state.fields["response"] ?? state.message };
-      return sendPage(c, addPasskeyPage({ frame: portalFrame(parts, session), form }), form.status);
-    },
-    async submit(c, session, { name: value = "", response }) {
+    show: (_c, form) => addPasskeyPage({ ...form, error: form.fields["response"] ?? form.error }),
+    async submit(_c, session, { name: value = "", response }) {
       const { name } = check(passkeyNameSchema, { name: value }, "body");
       await addPasskey(services, session, { name, answer: parseRegistration(response) });
-      return redirect(c, `${path}?done=added`);
+      return `${path}?done=added`;
     },
   });
-  onePasskeyRoutes(routes, parts);
-}
 
-function onePasskeyRoutes(routes: PortalRoutes, parts: PortalParts): void {
-  const { services } = parts;
-  const id = (c: AppContext) => c.req.param("id") ?? "";
-
-  mountForm(routes, {
+  mountFormPage(pages, {
     path: `${path}/:id/rename`,
-    async show(c, session, form) {
-      const passkey = await getPasskey(services, session, id(c));
-      const view = renamePasskeyPage({ frame: portalFrame(parts, session), passkey, form });
-      return await sendPage(c, view, form.status);
-    },
+    show: async (c, form, session) => renamePasskeyPage(form, await passkeyOf(c, session)),
     async submit(c, session, input) {
-      const passkey = await getPasskey(services, session, id(c));
+      const { id } = await passkeyOf(c, session);
       const { name } = check(passkeyNameSchema, { name: input["name"] ?? "" }, "body");
-      await renamePasskey(services, session, { id: passkey.id, name });
-      return redirect(c, `${path}?done=renamed`);
+      await renamePasskey(services, session, { id, name });
+      return `${path}?done=renamed`;
     },
   });
 
-  routes.get(`${path}/:id/remove`, async (c, session) => {
-    const passkey = await getPasskey(services, session, id(c));
-    return await sendPage(c, removePasskeyPage({ frame: portalFrame(parts, session), passkey }));
-  });
-  routes.post(`${path}/:id/remove`, async (c, session) => {
-    await removePasskey(services, session, id(c));
-    return redirect(c, `${path}?done=removed`);
+  mountFormPage(pages, {
+    path: `${path}/:id/remove`,
+    show: async (c, form, session) => removePasskeyPage(form, await passkeyOf(c, session)),
+    async submit(c, session) {
+      await removePasskey(services, session, paramOf(c, "id"));
+      return `${path}?done=removed`;
+    },
   });
 }
 

@@ -15,7 +15,6 @@ import { monthSoFar } from "../../../domain/meter/month_so_far.ts";
 import type { LimitLevel, OrganizationSort } from "../../../domain/operator/organization.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
 
-/** Organizations that are read at a time. */
 const stepOrganizations = 5_000;
 /** Of so few organizations, nothing is kept. */
 const unkeptOrganizationsMax = 2_000;
@@ -88,7 +87,6 @@ async function keep<T>(
   return value;
 }
 
-/** Organizations in order. */
 interface RankedOrganizations {
   readonly numbers: readonly number[];
   readonly rankAt: (index: number) => Rank;
@@ -104,7 +102,6 @@ export async function rankOrganizations(
   if (metric === null) return { numbers, rankAt: (index) => unused(numbers[index]) };
   const { organizations, sums, previous } = await readRanking(context, { sort, metric, now });
   const [isFound, isRanked] = [isOneOf(numbers), isOneOf(organizations)];
-  /** Positions in the ranking. */
   const positions: number[] = [];
   const ordered: number[] = [];
   organizations.forEach((organization, position) => {
@@ -126,7 +123,6 @@ export async function rankOrganizations(
   };
 }
 
-/** Reads the ranking by a metric. */
 async function readRanking(
   context: JobContext,
   { now, sort, metric }: JobTime & { sort: RankedSort; metric: string },

@@ -37,7 +37,6 @@ export interface OpenMonth extends Omit<StatementRow, "status" | "progress" | "c
   readonly closedAt: null;
 }
 
-/** The month of a statement or an open one. */
 export type StatementMonth = StatementRow | OpenMonth;
 
 export interface StatementPart {

@@ -26,7 +26,6 @@ export async function readUserPage(
   return { users: rows.map(toOperatorUser), nextCursor };
 }
 
-/** Returns the public form of a user. */
 export function toOperatorUser(row: ListedUserRow): OperatorUser {
   const { id, email, name, createdAt, emailVerifiedAt, disabledAt, hasTotp, lastSignInAt } = row;
   return {
