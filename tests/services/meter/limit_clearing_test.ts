@@ -6,7 +6,7 @@ import { LimitCounters } from "../../../services/meter/limit_counters.ts";
 import { recheckSomeLimits } from "../../../services/meter/limit_rechecks.ts";
 import { deleteCountersOfRemovedLimits } from "../../../services/meter/limit_upkeep.ts";
 import { createTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";
-import { addLimit, limitEvents } from "../../support/meter/limits.ts";
+import { addLimit, limitEvents, softCountersAreKnown } from "../../support/meter/limits.ts";
 import { onEveryDatabase, voidOne } from "../../support/meter/usage.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
@@ -153,6 +153,25 @@ onEveryDatabase("changed limits are cleared if they have room, exactly once", as
     );
     await run(test, "UPDATE plans SET name = id WHERE name = 'Other'");
   }
+});
+
+onEveryDatabase("a limit with another mode is cleared, and then reached in this mode", async (test) => {
+  const customer = await newCustomer(test);
+  const send = asOperator(test, (await newOperatorToken(test)).fullToken);
+  const changeTo = async (mode: "hard" | "soft") => {
+    await setOverride([{ ...monthly(10), mode, notifyAt: [100] }])(customer, send, test);
+    await recheck(test);
+  };
+  await changeTo("hard");
+  await record(test, customer.apiKey, 10);
+  await changeTo("soft");
+  assert.deepEqual(await limitEvents(test), [reached, cleared]);
+  await record(test, customer.apiKey, 1);
+  await softCountersAreKnown(test);
+  await changeTo("hard");
+  assert.deepEqual((await limitEvents(test)).slice(2), ["limit.exceeded 100", cleared]);
+  await record(test, customer.apiKey, 1, 429);
+  assert.deepEqual((await limitEvents(test)).slice(4), [`${reached} rejected`]);
 });
 
 onEveryDatabase(
