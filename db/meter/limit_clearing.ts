@@ -3,7 +3,7 @@
 import { type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { insertEvents } from "../webhooks/events.ts";
 import { isUsed, type LimitCell, openCounters } from "./recorder_limits.ts";
-import { ahead, countedSeq, isApplied, isNoticeAround, windowNumber } from "./usage_limits.ts";
+import { ahead, comparable, countedSeq, isApplied, isNoticeAround, windowNumber } from "./usage_limits.ts";
 
 const of = (row: Statement) => sql`usage_limit = ${row}.usage_limit`;
 const isApplying = isApplied({ lineage: sql`coalesce(l.lineage, l.alert_lineage)`, withAlerts: true });
@@ -17,13 +17,20 @@ const limitFacts = sql`json_remove(json_set(iif(l.number IS NULL, g.facts, json_
         WHERE q.lineage = coalesce(l.lineage, l.alert_lineage, g.facts ->> 'lineage'))),
     '$.whole', iif(${isApplying}, l.quantity_whole, NULL)), '$.lineage')`;
 
+/** The limit `l` rejected a request in the window of the notice `x` and its counter `n`, and has no more room than it had then. */
+const isStillRejected = sql`EXISTS (SELECT 1 FROM limit_notices r WHERE r.${of(sql`x`)}
+    AND r.organization = x.organization AND r.window_number = x.window_number AND r.is_refusal = 1
+    AND (l.quantity_whole, l.quantity_micro) <= (r.quantity_whole, r.quantity_micro)
+    AND ${comparable(sql`n.sum_high`, sql`n.sum_low`, sql`n.sum_micro`)}
+      >= ${comparable(sql`(r.used ->> 0)`, sql`(r.used ->> 1)`, sql`(r.used ->> 2)`)})`;
+
 /**
  * Notices of current windows that are not true anymore: their percentage isn't used, by a counter that has all usage, or the limit was
  * removed or doesn't apply. Notices of 100 and more are all true, or none of a window is. `highest` is the highest one of the window.
  *
  * @param cells Selects `usage_limit`, `organization` and `window_number`.
  */
-const untrueNotices = (cells: Statement, now: number) => {
+const untrueNotices = (cells: Statement, { now, after }: Clearing) => {
   const window = windowNumber(per, sql`t.now`, ahead(sql`o.timezone`, sql`t.now`));
   return sql`SELECT x.usage_limit, x.organization, x.window_number, x.percent,
       max(x.percent) OVER (PARTITION BY x.usage_limit, x.organization, x.window_number) AS highest,
@@ -41,27 +48,33 @@ const untrueNotices = (cells: Statement, now: number) => {
       AND n.window_number = x.window_number AND n.is_known = 1 AND n.opened_seq >= ${countedSeq}
     WHERE ${per} NOT IN ('minute', 'hour') AND x.window_number >= ${window}
       AND (l.number IS NULL OR ${isApplying} IS NOT TRUE
-        OR (n.usage_limit IS NOT NULL AND NOT ${isUsed(sql`min(x.percent, 100)`)}))`;
+        OR (n.usage_limit IS NOT NULL AND NOT ${isUsed(sql`min(x.percent, 100)`)}
+          ${after === "void" ? sql`` : sql`AND NOT ${isStillRejected}`}))`;
 };
+
+interface Clearing {
+  readonly now: number;
+  /** A void makes room in any case, and does nothing to limits whose highest untrue percentage is below 100. */
+  readonly after: "void" | "change";
+}
 
 /**
  * Writes an event for each of these limits that was reached and has room again, and deletes its notices of percentages that aren't used
  * anymore.
  *
  * @param cells Selects `usage_limit`, `organization` and `window_number`.
- * @param options `from`: nothing is done to limits whose highest such percentage is below.
  */
-export function clearNotices(cells: Statement, { now, from }: { now: number; from: 1 | 100 }): Statement[] {
-  const untrue = untrueNotices(cells, now);
+export function clearNotices(cells: Statement, clearing: Clearing): Statement[] {
+  const untrue = untrueNotices(cells, clearing);
   return [
     insertEvents("limit.cleared", {
-      at: now,
+      at: clearing.now,
       rows: sql`SELECT organization, facts FROM (${untrue})
         WHERE percent = highest AND highest >= 100 AND facts ->> '$.limit.id' IS NOT NULL`,
     }),
     sql`DELETE FROM limit_notices WHERE (usage_limit, organization, window_number, percent) IN
       (SELECT usage_limit, organization, window_number, percent FROM (${untrue})
-        WHERE highest >= ${from})`,
+        WHERE highest >= ${clearing.after === "void" ? 100 : 1})`,
   ];
 }
 
@@ -167,7 +180,7 @@ export async function clearCells(
   const isHere = sql`number = ${recheck.number} AND next_organization = ${recheck.nextOrganization}
     AND next_limit = ${recheck.nextLimit}`;
   await database.write([
-    ...(cells.length === 0 ? [] : clearNotices(listed(cells), { now, from: 1 })),
+    ...(cells.length === 0 ? [] : clearNotices(listed(cells), { now, after: "change" })),
     next === null
       ? sql`DELETE FROM limit_rechecks WHERE ${isHere}`
       : sql`UPDATE limit_rechecks SET next_organization = ${next.nextOrganization}, next_limit = ${next.nextLimit}

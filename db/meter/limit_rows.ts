@@ -52,7 +52,10 @@ export function parseLimits(text: string): OverrideLimit[] {
   }));
 }
 
-/** Replaces limits after an audited change, and asks for those that have room again. One with the scope of an existing one keeps its id and what counts against it. */
+/**
+ * Replaces limits after an audited change, and asks for those that have room again. One with the scope and the mode of an existing one
+ * keeps its id and what counts against it.
+ */
 export function replaceLimits(
   { column, number }: LimitOwner,
   limits: readonly NewLimit[],
@@ -75,15 +78,15 @@ export function replaceLimits(
   }));
   return [
     sql`DELETE FROM usage_limits WHERE ${owner} = ${number} AND ${ifAudited(audited)}
-      AND (product_slug, metric, per) NOT IN
-        (SELECT r.value ->> 0, r.value ->> 1, r.value ->> 2 FROM json_each(${rows}) r)`,
+      AND (product_slug, metric, per, mode) NOT IN
+        (SELECT r.value ->> 0, r.value ->> 1, r.value ->> 2, r.value ->> 5 FROM json_each(${rows}) r)`,
     sql`INSERT INTO usage_limits (${owner}, product_slug, metric, per, quantity_whole, quantity_micro, mode, id,
         notify_at, created_seq, created_at)
       SELECT ${number}, r.value ->> 0, r.value ->> 1, r.value ->> 2, r.value ->> 3, r.value ->> 4, r.value ->> 5,
         r.value ->> 6, r.value ->> 7, (SELECT seq FROM usage_cursor), ${now}
       FROM json_each(${rows}) r WHERE ${ifAudited(audited)} ORDER BY r.key
       ON CONFLICT (${owner}, product_slug, metric, per) WHERE ${owner} IS NOT NULL DO UPDATE SET
-        quantity_whole = excluded.quantity_whole, quantity_micro = excluded.quantity_micro, mode = excluded.mode,
+        quantity_whole = excluded.quantity_whole, quantity_micro = excluded.quantity_micro,
         notify_at = excluded.notify_at`,
     recheckLimits({ column, number }, ifAudited(audited), now),
   ];

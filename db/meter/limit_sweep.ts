@@ -12,7 +12,7 @@ import {
 interface OldCounters {
   /** Minutes and hours that ended before this time. */
   readonly shortBefore: number;
-  /** Days, months and notices that ended, or were written, before this time. */
+  /** Days and months that ended before this time. */
   readonly longBefore: number;
 }
 
@@ -21,8 +21,8 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 /**
- * Windows of each length that are old. One index finds them all, because the numbers of each length are in a range of their own:
- * months since 1970, days since 1970, minutes since 1970, and milliseconds since 1970 for hours. `total` is 0.
+ * Conditions: windows of each length that are old. One index finds them all, because the numbers of each length are in a range of their
+ * own: months since 1970, days since 1970, minutes since 1970, and milliseconds since 1970 for hours. `total` is 0, and never old.
  */
 function oldWindows({ shortBefore, longBefore }: OldCounters): Statement[] {
   return [
@@ -31,24 +31,23 @@ function oldWindows({ shortBefore, longBefore }: OldCounters): Statement[] {
     // Slack for zones that are ahead of UTC or behind it.
     { from: 1e4, before: Math.floor(longBefore / dayMs) - 1 },
     { from: 1, before: rollupNumber("month", longBefore - dayMs) },
-  ].map(inWindows);
+  ].map(({ from, before }) => sql`window_number >= ${integer(from)} AND window_number < ${before}`);
 }
 
-const inWindows = ({ from, before }: { from: number; before: number }) =>
-  sql`SELECT usage_limit, organization, window_number FROM usage_limit_counters
-    WHERE window_number >= ${integer(from)} AND window_number < ${before}`;
-
-const deleteCounters = (which: Statement, rows: number) =>
-  sql`DELETE FROM usage_limit_counters WHERE (usage_limit, organization, window_number) IN (${which} LIMIT ${rows})`;
+const deleteCounters = (condition: Statement, rows: number) =>
+  sql`DELETE FROM usage_limit_counters WHERE (usage_limit, organization, window_number) IN
+    (SELECT usage_limit, organization, window_number FROM usage_limit_counters WHERE ${condition} LIMIT ${rows})`;
 const deleteNotices = (condition: Statement, rows: number) =>
   sql`DELETE FROM limit_notices WHERE (usage_limit, organization, window_number, percent) IN
     (SELECT usage_limit, organization, window_number, percent FROM limit_notices WHERE ${condition} LIMIT ${rows})`;
 
 export async function hasOldCounters(database: DatabaseReader, old: OldCounters): Promise<boolean> {
-  return await database.readFirst(sql`SELECT 1 AS found FROM (
-    ${joinSql(oldWindows(old), " UNION ALL ")}
-    UNION ALL SELECT usage_limit, organization, window_number FROM limit_notices
-      WHERE noted_at < ${old.longBefore}) LIMIT 1`) !== undefined;
+  const found = oldWindows(old).flatMap((isOld) => [
+    sql`SELECT 1 FROM usage_limit_counters WHERE ${isOld}`,
+    sql`SELECT 1 FROM limit_notices WHERE ${isOld}`,
+  ]);
+  return await database.readFirst(sql`SELECT 1 FROM (${joinSql(found, " UNION ALL ")}) LIMIT 1`) !==
+    undefined;
 }
 
 /** Deletes some. @param rows The maximum number of each kind. */
@@ -61,8 +60,7 @@ export async function deleteOldest(
     // From here on, counters of these windows are unknown when they are opened again.
     sql`UPDATE usage_cursor SET limits_swept_until = ${old.shortBefore}
       WHERE only_row = 1 AND limits_swept_until < ${old.shortBefore}`,
-    ...oldWindows(old).map((windows) => deleteCounters(windows, rows)),
-    deleteNotices(sql`noted_at < ${old.longBefore}`, rows),
+    ...oldWindows(old).flatMap((isOld) => [deleteCounters(isOld, rows), deleteNotices(isOld, rows)]),
   ]);
 }
 
@@ -78,10 +76,7 @@ export async function hasRemovedLimits(database: DatabaseReader): Promise<boolea
 export async function deleteRemoved(database: Pick<Database, "write">, rows: number): Promise<void> {
   const ofLimit = sql`usage_limit = ${firstRemoved}`;
   await database.write([
-    deleteCounters(
-      sql`SELECT usage_limit, organization, window_number FROM usage_limit_counters WHERE ${ofLimit}`,
-      rows,
-    ),
+    deleteCounters(ofLimit, rows),
     deleteNotices(ofLimit, rows),
     sql`DELETE FROM usage_limits_removed WHERE number = ${firstRemoved}
       AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE ${ofLimit})
@@ -91,12 +86,6 @@ export async function deleteRemoved(database: Pick<Database, "write">, rows: num
 
 /** Deletes some counters and notices of an organization, given by its number. */
 export function deleteCounts({ organization, rows }: { organization: Statement; rows: number }): Statement[] {
-  return [
-    deleteCounters(
-      sql`SELECT usage_limit, organization, window_number FROM usage_limit_counters
-        WHERE organization = ${organization}`,
-      rows,
-    ),
-    deleteNotices(sql`organization = ${organization}`, rows),
-  ];
+  const isOf = sql`organization = ${organization}`;
+  return [deleteCounters(isOf, rows), deleteNotices(isOf, rows)];
 }

@@ -214,12 +214,13 @@ const noticeWindow = sql`iif(l.per IN ('minute', 'hour'),
  */
 export const insertNotices = sql`
   INSERT INTO limit_notices
-    (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at)
+    (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole,
+      quantity_micro)
   SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL, used, at,
-    CAST(?3 AS INTEGER), iif(lineage IS NULL, NULL, CAST(?3 AS INTEGER))
+    CAST(?3 AS INTEGER), iif(lineage IS NULL, NULL, CAST(?3 AS INTEGER)), quantity_whole, quantity_micro
   FROM (
-    SELECT a.usage_limit, a.organization, ${noticeWindow} AS window_number, a.at, a.reason, l.lineage,
-      json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE
+    SELECT a.usage_limit, a.organization, ${noticeWindow} AS window_number, a.at, a.reason, l.lineage, l.quantity_whole,
+      l.quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE
         WHEN a.reason IS NULL THEN ${highest(isUsed(sql`p.value`))}
         WHEN ${highest(sql`true`)} >= 100 THEN 100 END AS percent
     FROM (SELECT usage_limit, organization, window_number, at, NULL AS reason FROM usage_limit_added

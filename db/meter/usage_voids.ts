@@ -205,7 +205,7 @@ export async function voidRecord(database: Pick<Database, "write">, which: Usage
     audit,
     subtractFromCounters(which.seq),
     noteVoidedRecord(which.seq),
-    ...clearNotices(windowsOf(which.seq), { now: which.now, from: 100 }),
+    ...clearNotices(windowsOf(which.seq), { now: which.now, after: "void" }),
     sql`SELECT ${recordColumns} FROM (SELECT r.* FROM ${recordOf(which)}) AS r ${recordJoins}`,
   ]);
   return results.at(-1)?.rows[0] as unknown as StoredUsageRecord | undefined;

@@ -45,13 +45,13 @@ const columns = sql`d.id, e.id AS eventId, d.type, d.status, d.attempts, d.due_a
 const inRange = (
   webhook: Statement,
   { statuses, types, from, to }: DeliveryRange,
-  { before = sql`true`, order, limit }: { before?: Statement; order: Statement; limit: Statement },
+  { condition, order, limit }: { condition: Statement; order: Statement; limit: Statement },
 ): Statement =>
   sql`json_each(${JSON.stringify(statuses)}) s CROSS JOIN json_each(${JSON.stringify(types)}) t
     CROSS JOIN webhook_deliveries d ON d.number IN (
       SELECT d.number FROM webhook_deliveries d
       WHERE d.webhook = ${webhook} AND d.status = s.value AND d.type = t.value
-        AND d.created_at >= ${from} AND d.created_at < ${to} AND ${before}
+        AND d.created_at >= ${from} AND d.created_at < ${to} AND ${condition}
       ORDER BY d.created_at ${order}, d.number ${order} LIMIT ${limit})`;
 
 /** Returns deliveries of an endpoint with their events, newest first. @param page `after`: the delivery before the first of them. */
@@ -61,13 +61,13 @@ export function findDeliveries(
   range: DeliveryRange,
   { after, limit }: { after: Pick<DeliveryWithEventRow, "createdAt" | "number"> | null; limit: number },
 ): Promise<DeliveryWithEventRow[]> {
-  const before = after === null
+  const condition = after === null
     ? sql`true`
     : sql`(d.created_at, d.number) < (${after.createdAt}, ${after.number})`;
   // The index finds the end by the time alone.
   const to = after === null ? range.to : Math.min(range.to, after.createdAt + 1);
   const found = inRange(numberOf(webhook), { ...range, to }, {
-    before,
+    condition,
     order: sql`DESC`,
     limit: sql`${limit}`,
   });
@@ -132,6 +132,9 @@ export function findDeliveriesById(
     LEFT JOIN events e ON e.seq = d.event ORDER BY i.key`);
 }
 
+/** Tests are only sent again by their id. */
+const isNoTest = sql`EXISTS (SELECT 1 FROM events e WHERE e.seq = d.event AND e.webhook IS NULL)`;
+
 /** Returns how many deliveries failed or are held, each at most as many as one replay may have. Tests don't count. */
 export async function countReplayable(
   database: DatabaseReader,
@@ -139,7 +142,7 @@ export async function countReplayable(
 ): Promise<{ failed: number; held: number }> {
   const count = (status: DeliveryStatus) =>
     sql`(SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries d WHERE d.webhook = n.number AND d.status = ${status}
-      AND d.type <> 'webhook.test' LIMIT ${integer(webhookReplayDeliveriesMax)}))`;
+      AND ${isNoTest} LIMIT ${integer(webhookReplayDeliveriesMax)}))`;
   const row = await database.readFirst<{ failed: number; held: number }>(sql`
     SELECT ${count("failed")} AS failed, ${count("held")} AS held FROM (SELECT ${
     numberOf(webhook)
@@ -147,7 +150,7 @@ export async function countReplayable(
   return row ?? { failed: 0, held: 0 };
 }
 
-/** Returns the numbers of the oldest deliveries in a range, as many as one replay may have. */
+/** Returns the numbers of the oldest deliveries in a range that are no tests, as many as one replay may have. */
 export async function findReplayable(
   database: DatabaseReader,
   webhook: WebhookReference,
@@ -155,7 +158,7 @@ export async function findReplayable(
 ): Promise<number[]> {
   const limit = integer(webhookReplayDeliveriesMax);
   const rows = await database.read<{ number: number }>(sql`
-    SELECT d.number FROM ${inRange(numberOf(webhook), range, { order: sql`ASC`, limit })}
+    SELECT d.number FROM ${inRange(numberOf(webhook), range, { condition: isNoTest, order: sql`ASC`, limit })}
     ORDER BY d.created_at, d.number LIMIT ${limit}`);
   return rows.map(({ number }) => number);
 }

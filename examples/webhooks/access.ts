@@ -6,10 +6,12 @@
 //
 // Gatehouse itself rejects usage beyond a hard limit. This is for products that also want to stop serving.
 //
-// Two cases to know:
+// Three cases to know:
 // - A record that is too large for the rest of a limit also stops access until the window ends, even if a smaller one would fit.
 // - After a restart, the list is read from the events of the last 30 days. A limit in total (`per: "total"`) that was reached
 //   earlier is missing. If you have such limits, keep the list in your database.
+// - A limit by the minute or hour has one event a day: access stops until the end of the first window in which it is reached, and
+//   not in later ones of that day.
 
 import { verifyWebhook, WebhookError } from "../../packages/client/src/index.ts";
 

@@ -64,7 +64,8 @@ const limit = z.object({
   alert: z.literal(true).optional().describe("It is an alert, which never rejects."),
   apiKey: apiKey.describe("The key whose usage counts, if it is the limit of a key.").optional(),
   percent: z.number().openapi({
-    description: "The percentage of `notifyAt` that was reached, or 100 for a rejected request.",
+    description: "The percentage of `notifyAt` that was reached, or 100 for a rejected request. " +
+      "Each has one event in a window, or in a day for limits by the minute or hour; of several at the same time, the highest.",
     example: 80,
   }),
   used: z.number().openapi({ description: "What is used in the window.", example: 80_000 }),
@@ -80,7 +81,7 @@ const cleared = limit.omit({ percent: true }).extend({
       description: "What it allows in a window now. Null if it was removed or doesn't apply anymore.",
     }),
   }),
-}).openapi("LimitClearedEventData");
+}).openapi("LimitClearedEventData", { description: "Limits by the minute or hour are never cleared." });
 
 const key = z.object({ ...byActor, apiKey: keyWithEnd }).openapi("ApiKeyEventData");
 const member = z.object({

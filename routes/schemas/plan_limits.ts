@@ -33,7 +33,8 @@ const productSlug = { description: "The product, or null for all products togeth
 const metric = { description: "The metric, or null for all metrics together.", example: "requests" };
 const slugOrNull = (text: object) => slugSchema.nullable().openapi({ type: ["string", "null"], ...text });
 const percentages = {
-  description: "The percentages of the quantity at which people and webhooks are notified.",
+  description: "The percentages of the quantity at which people and webhooks are notified: " +
+    "once in each window, or in a day for windows of minutes and hours.",
 };
 /** Null or absent for the default. */
 export const notifyAtIn = z.array(z.number()).refine(

@@ -16,8 +16,10 @@ export class BlockedAddressError extends Error {
 /** For a check before anything is sent. */
 const resolveTimeoutMs = 5_000;
 
-/** Link-local addresses, where clouds serve credentials, as they are and embedded for NAT64 and 6to4. */
-const neverAllowed = blocks("169.254.0.0/16", "fe80::/10", "64:ff9b::a9fe:0/112", "2002:a9fe::/32");
+/** Where clouds serve credentials: link-local addresses, as they are and embedded for NAT64 and 6to4, and one of AWS. */
+const neverAllowed = blocks(
+  ...["169.254.0.0/16", "fe80::/10", "64:ff9b::a9fe:0/112", "2002:a9fe::/32", "fd00:ec2::254"],
+);
 /** IPv6 addresses outside are not assigned. Some of them embed IPv4 addresses, such as `::7f00:1`. */
 const assignedIpv6 = blocks("2000::/3");
 const privateRanges: ReadonlySet<string> = new Set(["private", "loopback", "uniqueLocal", "carrierGradeNat"]);

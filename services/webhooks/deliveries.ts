@@ -196,14 +196,13 @@ async function chosenDeliveries(
 
 const replayable: readonly DeliveryStatus[] = ["delivered", "failed", "held"];
 
-/** Tests that failed are only sent again by their id. */
 function replayRange({ status, ...range }: ReplayRange): DeliveryRange {
   const statuses: readonly DeliveryStatus[] = status === undefined
     ? ["failed", "held"]
     : status === "all"
     ? replayable
     : [status];
-  return { ...rangeOf(range), statuses, types: allEventTypes.filter((type) => type !== "webhook.test") };
+  return { ...rangeOf(range), statuses, types: allEventTypes };
 }
 
 /** @throws {AppError} `validation_failed` for a range that ends before it starts. */

@@ -198,6 +198,16 @@ async function checkEvents(
     return type === "api_key.created" ? id : `${id} ${String(type).slice("api_key.".length)}`;
   }));
   assert.deepEqual([...acknowledged].filter((change) => !happened.has(change)), []);
+  // Each stored key has one event of its creation, and one of its end if it ended; there are no others.
+  const keys = await stored.read(`SELECT id, revoked_at AS revokedAt FROM api_keys
+    WHERE id NOT IN (SELECT facts ->> '$.target.id' FROM events WHERE seq <= (SELECT since_seq FROM webhooks))`);
+  const parsed = ofKeys.map(({ type, facts }) => ({ type, ...JSON.parse(String(facts)) }));
+  const begun = parsed.flatMap(({ type, target, details }) =>
+    type === "api_key.created" ? [target] : type === "api_key.rotated" ? [{ id: details.replacedBy }] : []
+  );
+  const ended = parsed.flatMap(({ type, target }) => type === "api_key.created" ? [] : [target]);
+  assert.deepEqual(sorted(begun), sorted(keys));
+  assert.deepEqual(sorted(ended), sorted(keys.filter(({ revokedAt }) => revokedAt !== null)));
 
   // A limit is reached, cleared and reached in turn; what it rejects has no event and isn't stored.
   const states = events.map(({ type }) => String(type)).filter((type) =>

@@ -2,12 +2,14 @@
 import assert from "node:assert/strict";
 import { collectAll, MetricSet, metricsText } from "../../routes/metric_set.ts";
 import { assertError, createTestKey, startTestApp, type TestApp } from "../support/app/app.ts";
+import type { Settings } from "../../config.ts";
 import { newOperatorToken } from "../support/operators/operators.ts";
+import { addEndpoint, addEvents, webhookSettings, withReceiver } from "../support/webhooks/endpoints.ts";
 import { withOtherThread } from "../support/app/other_thread.ts";
 import { programsMissing } from "../support/runner/missing.ts";
 
-async function withApp(run: (test: TestApp) => Promise<void>): Promise<void> {
-  const test = await startTestApp();
+async function withApp(run: (test: TestApp) => Promise<void>, settings?: Settings): Promise<void> {
+  const test = await startTestApp(settings);
   try {
     await run(test);
   } finally {
@@ -84,6 +86,37 @@ Deno.test("shows how many emails are waiting, and for how long", () =>
     assert.equal(after("gatehouse_mail_outbox_emails"), 0);
     assert.equal(after('gatehouse_mail_attempts_total{result="sent"}'), 1);
   }));
+
+Deno.test("shows attempts of webhooks by code and how long they are due, without addresses", () =>
+  withReceiver((receiver) =>
+    withApp(async (test) => {
+      const { organizationId } = await test.signUp();
+      const url = `${receiver.url}/canary?token=canary`;
+      const sendOne = async (status: number) => {
+        receiver.respond(() => new Response(null, { status }));
+        await addEvents(test, organizationId);
+        await test.parts.webhooks.deliverDue();
+      };
+      await addEndpoint(test, { organizationId, url });
+      await sendOne(204);
+      await sendOne(503);
+      test.advance(60_000);
+      const before = await scrape(test);
+      assert.equal(before("gatehouse_webhook_deliveries_waiting"), 1);
+      const dueSeconds = before("gatehouse_webhook_due_seconds");
+      assert.ok(dueSeconds >= 54.5 && dueSeconds <= 55.5, String(dueSeconds));
+      await sendOne(410);
+      const text = await (await test.send("/metrics")).text();
+      assert.deepEqual(text.match(/^gatehouse_webhook.* [1-9]\d*$/gm), [
+        'gatehouse_webhook_attempts_total{code="delivered"} 1',
+        'gatehouse_webhook_attempts_total{code="status"} 3',
+        'gatehouse_webhooks_disabled_total{reason="gone"} 1',
+      ]);
+      for (const secret of ["canary", "127.0.0.1", "whk_", "dlv_", "evt_"]) {
+        assert.ok(!text.includes(secret), secret);
+      }
+    }, webhookSettings)
+  ));
 
 Deno.test("shows the memory of the process and of its threads, and the version", () =>
   withApp(async (test) => {

@@ -1282,8 +1282,8 @@ ON CONFLICT DO UPDATE
 SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro;
 
 -- 37
-INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at)
-SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL, used, at, CAST(?3 AS INTEGER), iif(lineage IS NULL, NULL, CAST(?3 AS INTEGER))
+INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole, quantity_micro)
+SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL, used, at, CAST(?3 AS INTEGER), iif(lineage IS NULL, NULL, CAST(?3 AS INTEGER)), quantity_whole, quantity_micro
 FROM (
   SELECT a.usage_limit, a.organization, iif(l.per IN ('minute', 'hour'), CASE 'day' WHEN 'minute' THEN a.at / 60000 WHEN 'hour' THEN (a.at + coalesce((
     SELECT z.ahead
@@ -1320,7 +1320,7 @@ FROM (
       AND z.since <= a.at
     ORDER BY z.since DESC
     LIMIT 1
-  ), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, a.window_number) AS window_number, a.at, a.reason, l.lineage, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE WHEN a.reason IS NULL THEN (
+  ), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, a.window_number) AS window_number, a.at, a.reason, l.lineage, l.quantity_whole, l.quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE WHEN a.reason IS NULL THEN (
     SELECT max(p.value)
     FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p
     WHERE ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * p.value) + ((((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) >> 26), (((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) & 67108863, (l.quantity_micro * p.value) % 1000000)

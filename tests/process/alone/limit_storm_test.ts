@@ -9,7 +9,8 @@ import { isReady, killProgram, type Program, startProgram } from "../../support/
 import { sqldMissing, startSqld } from "../../support/database/sqld.ts";
 
 const connections = 200;
-const unitsMax = 4_000;
+/** About seven units a record: STORM_UNITS=70000 for 10,000 records. */
+const unitsMax = Number(Deno.env.get("STORM_UNITS") ?? "4000");
 
 /** Sends usage until nothing fits: first several units at a time, then single ones. @returns How many units were accepted. */
 async function spend(baseUrl: string, apiKey: string, most: number): Promise<number> {

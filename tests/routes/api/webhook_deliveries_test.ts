@@ -60,8 +60,9 @@ const mixed = (now: number): NewDelivery[] => [
     attempts: attemptsAt([now - 3 * hourMs], failed),
   },
   {
-    type: "webhook.test",
+    type: "limit.reached",
     status: "failed",
+    isTest: true,
     createdAt: now - 2 * hourMs,
     attempts: attemptsAt([now - 2 * hourMs], failed),
   },
@@ -78,7 +79,7 @@ onEveryDatabase(
       const [query, expected] of [
         ["", [leased, testOne, waiting, held, failedOne, delivered]],
         ["?status=failed", [testOne, failedOne]],
-        ["?type=limit.reached", [leased, held, failedOne]],
+        ["?type=limit.reached", [leased, testOne, held, failedOne]],
         ["?type=limit.reached&status=held", [held]],
         ["?type=member.added", []],
         [`?from=${at(2)}&to=${at(4)}`, [waiting, held]],
@@ -179,7 +180,6 @@ testApp("replays no more than may wait for an endpoint, the oldest first", async
 
 testApp("limits replays of an organization, and those of tests as tests", async (test) => {
   const { send, ids, organizationId } = await startScene(test, mixed);
-  await run(test, "UPDATE events SET webhook = 1 WHERE type = ?", "webhook.test");
   const { webhookTests, webhookReplayed } = test.services.rateLimits;
   for (let taken = 0; taken < webhookTestsPerMinuteMax; taken++) webhookTests.take(organizationId);
   await assertError(await send("/replay", { deliveryIds: [ids[4]] }), 429, "rate_limited");

@@ -1,6 +1,6 @@
 // The pages of deliveries: the list with its filters, tests, replays, and who may send them.
 import assert from "node:assert/strict";
-import { testApp } from "../../support/app/app.ts";
+import { createTestKey, testApp } from "../../support/app/app.ts";
 import { newOperator } from "../../support/operators/console.ts";
 import { joinedPerson, verifiedPerson } from "../../support/people/people.ts";
 import { openPage } from "../../support/portal/pages.ts";
@@ -8,72 +8,101 @@ import { addDeliveries } from "../../support/webhooks/deliveries.ts";
 
 const hourMs = 3_600_000;
 
-testApp("a test shows the response, and a failed delivery is replayed", async (test) => {
-  const received: { id: string | null; text: string }[] = [];
-  let status = 204;
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
-    received.push({ id: request.headers.get("webhook-id"), text: await request.text() });
-    return new Response(null, { status });
-  });
-  const url = `http://127.0.0.1:${server.addr.port}/hooks`;
-  for (
-    const [base, person] of [["/portal", await verifiedPerson(test)], [
-      "/operator",
-      await newOperator(test),
-    ]] as const
-  ) {
-    const api = `/api${base}/webhooks`;
-    const json = { url, events: ["*"] };
-    const { webhook: { id } } = await (await test.send(api, { cookie: person.cookie, json })).json();
-    const open = (path: string, form?: Record<string, string>) =>
-      openPage(test, path, { person, ...(form && { form }) });
-    const one = `${base}/webhooks/${id}`;
-    assert.match(
-      (await open(one)).html,
-      /No events sent yet[^]*Tests aren&#39;t counted[^]*No deliveries[^]*verifyWebhook/,
-    );
-    status = 204;
-    const sent = await open(`${one}/test`, { type: "limit.reached" });
-    assert.match(sent.location ?? "", /\/deliveries\/dlv_[0-9a-f]{32}\?done=tested$/);
-    const shown = await open(sent.location ?? "");
-    assert.match(
-      shown.html,
-      />Delivered<[^]*>Test<[^]*note done[^]*Test sent\.[^]*Responded with 204\./,
-    );
-    const [, copied = ""] = /<pre id="payload-copy" hidden="">([^<]*)</.exec(shown.html) ?? [];
-    assert.equal(copied.replaceAll("&quot;", '"'), received.at(-1)?.text);
-    assert.doesNotMatch(shown.html, /webhook-signature: v1/);
-    const last = received.at(-1);
-    assert.ok(last?.id && shown.html.includes(last.id));
-    const deliveryId = /dlv_[0-9a-f]{32}/.exec(sent.location ?? "")?.[0];
-    const { delivery } =
-      await (await test.send(`${api}/${id}/deliveries/${deliveryId}`, { cookie: person.cookie })).json();
-    assert.deepEqual(JSON.parse(last.text), delivery.payload);
+testApp(
+  "a test shows the response, a failed one is replayed, and secrets and the path stay hidden",
+  async (test) => {
+    const received: { id: string | null; text: string }[] = [];
+    let status = 204;
+    const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+      received.push({ id: request.headers.get("webhook-id"), text: await request.text() });
+      return new Response(null, { status });
+    });
+    const url = `http://127.0.0.1:${server.addr.port}/canary-path?token=canary-query`;
+    const secrets = ["canary-path", "canary-query"];
+    const pages: string[] = [];
+    for (
+      const [base, person] of [["/portal", await verifiedPerson(test)], [
+        "/operator",
+        await newOperator(test),
+      ]] as const
+    ) {
+      const api = `/api${base}/webhooks`;
+      const json = { url, events: ["*"] };
+      const { webhook: { id }, secret } = await (await test.send(api, { cookie: person.cookie, json }))
+        .json();
+      const rotated = await test.send(`${api}/${id}/rotate-secret`, { cookie: person.cookie, json: {} });
+      secrets.push(secret.slice(6), (await rotated.json()).secret.slice(6));
+      const one = `${base}/webhooks/${id}`;
+      const open = async (path: string, form?: Record<string, string>) => {
+        const page = await openPage(test, path, { person, ...(form && { form }) });
+        // Its own page shows its URL.
+        if (path !== one) pages.push(page.html);
+        return page;
+      };
+      assert.match(
+        (await open(one)).html,
+        /No events sent yet[^]*Tests aren&#39;t counted[^]*No deliveries[^]*verifyWebhook/,
+      );
+      status = 204;
+      const sent = await open(`${one}/test`, { type: "limit.reached" });
+      assert.match(sent.location ?? "", /\/deliveries\/dlv_[0-9a-f]{32}\?done=tested$/);
+      const shown = await open(sent.location ?? "");
+      assert.match(
+        shown.html,
+        />Delivered<[^]*>Test<[^]*note done[^]*Test sent\.[^]*Responded with 204\./,
+      );
+      const [, copied = ""] = /<pre id="payload-copy" hidden="">([^<]*)</.exec(shown.html) ?? [];
+      assert.equal(copied.replaceAll("&quot;", '"'), received.at(-1)?.text);
+      assert.doesNotMatch(shown.html, /webhook-signature: v1/);
+      const last = received.at(-1);
+      assert.ok(last?.id && shown.html.includes(last.id));
+      const deliveryId = /dlv_[0-9a-f]{32}/.exec(sent.location ?? "")?.[0];
+      const { delivery } =
+        await (await test.send(`${api}/${id}/deliveries/${deliveryId}`, { cookie: person.cookie })).json();
+      assert.deepEqual(JSON.parse(last.text), delivery.payload);
 
-    status = 410;
-    const gone = await open((await open(`${one}/test`, { type: "webhook.test" })).location ?? "");
-    assert.match(gone.html, /note error[^]*The test failed: HTTP 410\.[^]*Responded with 410\.</);
-    assert.doesNotMatch(gone.html, /Given up|The webhook was disabled/);
+      status = 410;
+      const gone = await open((await open(`${one}/test`, { type: "webhook.test" })).location ?? "");
+      assert.match(gone.html, /note error[^]*The test failed: HTTP 410\.[^]*Responded with 410\.</);
+      assert.doesNotMatch(gone.html, /Given up|The webhook was disabled/);
 
-    status = 302;
-    const failed = (await open(`${one}/test`, { type: "webhook.test" })).location?.replace(/\?.*/, "") ?? "";
-    assert.match(
-      (await open(failed)).html,
-      />Failed<[^]*Responded with 302\. Redirects aren&#39;t followed\./,
-    );
-    assert.equal((await open(`${failed}/replay`, {})).location, `${failed}?done=replayed`);
-    status = 200;
-    test.advance(1_000);
-    await test.parts.webhooks.deliverDue();
-    assert.match(
-      (await open(failed)).html,
-      /<h2>2 attempts<[^]*Responded with 200\.[^]*Responded with 302\./,
-    );
-    assert.equal(received.at(-1)?.id, received.at(-2)?.id);
-    assert.equal((await open(`${one}/test`, { type: "limit.*" })).status, 422);
-  }
-  await server.shutdown();
-}, { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" });
+      status = 302;
+      const failed = (await open(`${one}/test`, { type: "limit.reached" })).location?.replace(/\?.*/, "") ??
+        "";
+      // Tests aren't replayed with others.
+      assert.doesNotMatch((await open(one)).html, /Replay…/);
+      assert.match(
+        (await open(failed)).html,
+        />Failed<[^]*Responded with 302\. Redirects aren&#39;t followed\./,
+      );
+      assert.equal((await open(`${failed}/replay`, {})).location, `${failed}?done=replayed`);
+      status = 200;
+      test.advance(1_000);
+      await test.parts.webhooks.deliverDue();
+      assert.match(
+        (await open(failed)).html,
+        /<h2>2 attempts<[^]*Responded with 200\.[^]*Responded with 302\./,
+      );
+      assert.equal(received.at(-1)?.id, received.at(-2)?.id);
+      assert.equal((await open(`${one}/test`, { type: "limit.*" })).status, 422);
+      for (status of [503, 410]) {
+        test.advance(6_000);
+        await createTestKey(test, person);
+        await test.parts.webhooks.deliverDue();
+      }
+      assert.match((await open(`${base}/audit`)).html, /127\.0\.0\.1/);
+    }
+    await server.shutdown();
+    assert.match(test.logged(), /webhook disabled/);
+    const mails = (await test.mails()).map(({ text }) => text);
+    assert.ok(mails.some((text) => text.includes("410 Gone")));
+    const metrics = await (await test.send("/metrics")).text();
+    for (const text of [...pages, ...mails, test.logged(), metrics]) {
+      for (const secret of secrets) assert.ok(!text.includes(secret), `${secret} is in ${text}`);
+    }
+  },
+  { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },
+);
 
 testApp("the list has filters, and only those who may change endpoints can replay", async (test) => {
   const ada = await verifiedPerson(test);

@@ -6,7 +6,7 @@ import { LimitCounters } from "../../../services/meter/limit_counters.ts";
 import { recheckSomeLimits } from "../../../services/meter/limit_rechecks.ts";
 import { deleteCountersOfRemovedLimits } from "../../../services/meter/limit_upkeep.ts";
 import { createTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";
-import { addLimit, limitEvents } from "../../support/meter/limits.ts";
+import { addLimit, limitEvents, softCountersAreKnown } from "../../support/meter/limits.ts";
 import { onEveryDatabase, voidOne } from "../../support/meter/usage.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
@@ -155,6 +155,76 @@ onEveryDatabase("changed limits are cleared if they have room, exactly once", as
   }
 });
 
+onEveryDatabase("a limit with another mode is cleared, and then reached in this mode", async (test) => {
+  const customer = await newCustomer(test);
+  const send = asOperator(test, (await newOperatorToken(test)).fullToken);
+  const changeTo = async (mode: "hard" | "soft") => {
+    await setOverride([{ ...monthly(10), mode, notifyAt: [100] }])(customer, send, test);
+    await recheck(test);
+  };
+  await changeTo("hard");
+  await record(test, customer.apiKey, 10);
+  await changeTo("soft");
+  assert.deepEqual(await limitEvents(test), [reached, cleared]);
+  await record(test, customer.apiKey, 1);
+  await softCountersAreKnown(test);
+  await changeTo("hard");
+  assert.deepEqual((await limitEvents(test)).slice(2), ["limit.exceeded 100", cleared]);
+  await record(test, customer.apiKey, 1, 429);
+  assert.deepEqual((await limitEvents(test)).slice(4), [`${reached} rejected`]);
+});
+
+onEveryDatabase(
+  "a limit that rejected a request is cleared by a void or a higher limit alone",
+  async (test) => {
+    const customer = await newCustomer(test);
+    const { organizationId, apiKey } = customer;
+    const send = asOperator(test, (await newOperatorToken(test)).fullToken);
+    const change = async (quantity: number) => {
+      await setOverride([monthly(quantity)])(customer, send, test);
+      await recheck(test);
+    };
+    await change(10);
+    await record(test, apiKey, 2);
+    const last = await record(test, apiKey, 7);
+    const isReached = async (count: number) => {
+      await record(test, apiKey, 5, 429);
+      assert.deepEqual((await limitEvents(test)).slice(count), [`${reached} rejected`]);
+    };
+    await isReached(1);
+    const alerts = `/organizations/${organizationId}/alerts`;
+    const { alert } = (await send(`POST ${alerts}`, { ...scope, per: "month", quantity: 1000 })).body;
+    await recheck(test);
+    assert.equal((await send(`DELETE ${alerts}/${alert.id}`)).status, 204);
+    await recheck(test);
+    for (const quantity of [9.5, 10]) await change(quantity);
+    await record(test, apiKey, 5, 429);
+    assert.deepEqual((await limitEvents(test)).slice(2), []);
+    await change(10.5);
+    assert.deepEqual((await limitEvents(test)).slice(2), [cleared]);
+    await isReached(3);
+    await voidOne(test, { apiKey, id: last });
+    assert.deepEqual((await limitEvents(test)).slice(4), [cleared]);
+  },
+);
+
+onEveryDatabase(
+  "the turn of a window clears nothing, and neither do later changes and voids",
+  async (test) => {
+    const customer = await newCustomer(test);
+    const send = asOperator(test, (await newOperatorToken(test)).fullToken);
+    await setOverride([monthly(10)])(customer, send, test);
+    const id = await record(test, customer.apiKey, 10);
+    test.advance(31 * 24 * 3_600_000);
+    for (const quantity of [11, null, 10]) {
+      await setOverride([monthly(quantity)])(customer, send, test);
+      await recheck(test);
+    }
+    await voidOne(test, { apiKey: customer.apiKey, id });
+    assert.deepEqual(await limitEvents(test), [reached]);
+  },
+);
+
 onEveryDatabase("a limit that is removed while upkeep deletes what others left is cleared", async (test) => {
   const customer = await newCustomer(test);
   const send = asOperator(test, (await newOperatorToken(test)).fullToken);
@@ -197,7 +267,7 @@ onEveryDatabase("all organizations of a changed plan are checked, and all limits
   );
   await run(
     test,
-    `INSERT INTO limit_notices SELECT l.number, l.alert_of, 0, 100, 0, '[0,11,0]', ?, ?, ? FROM usage_limits l
+    `INSERT INTO limit_notices SELECT l.number, l.alert_of, 0, 100, 0, '[0,11,0]', ?, ?, ?, 11, 0 FROM usage_limits l
      WHERE l.alert_of IS NOT NULL`,
     ...[test.now(), test.now(), test.now()],
   );

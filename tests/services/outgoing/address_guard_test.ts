@@ -122,6 +122,7 @@ Deno.test("WEBHOOK_ALLOWED_HOSTS permits private addresses and http, but never l
       "fe80::1%eth0",
       "::ffff:169.254.1.1",
       "64:ff9b::a9fe:a9fe",
+      "fd00:ec2::254",
     ]
   ) {
     const guard = guardWith("crm.internal, 0.0.0.0/0, ::/0", at(address));

@@ -22,8 +22,9 @@ export interface ReceivedWebhook {
 export interface Receiver {
   readonly url: string;
   readonly received: ReceivedWebhook[];
-  /** The most requests that were in progress at the same time. */
+  /** The most requests that were in progress at the same time, and the most with one id. */
   readonly mostAtOnce: () => number;
+  readonly mostOfOneId: () => number;
   /** For all later requests; 204 at first. */
   respond(response: (request: ReceivedWebhook) => Response | Promise<Response>): void;
 }
@@ -32,16 +33,21 @@ export interface Receiver {
 export async function withReceiver(use: (receiver: Receiver) => Promise<void>): Promise<void> {
   const received: ReceivedWebhook[] = [];
   let respond: Parameters<Receiver["respond"]>[0] = () => new Response(null, { status: 204 });
-  let [now, most] = [0, 0];
+  let [now, most, mostOfOne] = [0, 0, 0];
+  const inProgress = new Map<string, number>();
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
     most = Math.max(most, ++now);
     const headers = new Headers(request.headers);
     const got = { id: headers.get("webhook-id") ?? "", headers, body: await request.text() };
     received.push(got);
+    const count = (change: 1 | -1) => inProgress.set(got.id, (inProgress.get(got.id) ?? 0) + change);
+    count(1);
+    mostOfOne = Math.max(mostOfOne, inProgress.get(got.id) ?? 0);
     try {
       return await respond(got);
     } finally {
       now--;
+      count(-1);
     }
   });
   try {
@@ -49,6 +55,7 @@ export async function withReceiver(use: (receiver: Receiver) => Promise<void>): 
       url: `http://127.0.0.1:${server.addr.port}/hook`,
       received,
       mostAtOnce: () => most,
+      mostOfOneId: () => mostOfOne,
       respond: (next) => respond = next,
     });
   } finally {
