@@ -38,12 +38,12 @@ export function findImportedKeys(
     SELECT k.key_hash AS keyHash, k.organization_id AS organizationId,
       ${effectiveNumber("requestsPerSecond")} AS requestsPerSecond
     FROM json_each(${JSON.stringify(keyHashes)}) h
-    CROSS JOIN api_keys k INDEXED BY api_keys_imported ON k.key_hash = h.value AND k.imported = 1
+    CROSS JOIN api_keys k INDEXED BY api_keys_imported ON k.key_hash = h.value AND k.imported_at IS NOT NULL
     CROSS JOIN organizations o ON o.id = k.organization_id
     WHERE ${activeApiKey(now)}`);
 }
 
-/** What became of a key of a batch, by its position in it. */
+/** The result for one row, by its position. */
 export interface ImportOutcome {
   readonly position: number;
   readonly outcome: "imported" | "duplicate" | ImportFault;
@@ -65,7 +65,7 @@ export function importKeys(actor: Actor, rows: readonly ImportedKeyRow[], now: n
   // Hundreds of keys of one organization count its active keys once.
   const insert = sql`
     INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by_operator, permissions,
-      created_at, expires_at, imported)
+      created_at, expires_at, imported_at)
     WITH given AS MATERIALIZED (
       SELECT r.key AS position, r.value, o.id AS organization, ${effectiveNumber("apiKeysMax")} AS keysMax,
         row_number() OVER (PARTITION BY o.id ORDER BY r.key) AS place
@@ -78,7 +78,7 @@ export function importKeys(actor: Actor, rows: readonly ImportedKeyRow[], now: n
       FROM (SELECT DISTINCT organization FROM given) g
     )
     SELECT value ->> 'id', organization, value ->> 'keyHash', value ->> 'keyPrefix', value ->> 'name', 1,
-      value -> 'permissions', value ->> 'createdAt', value ->> 'expiresAt', 1
+      value -> 'permissions', value ->> 'createdAt', value ->> 'expiresAt', ${now}
     FROM given JOIN active USING (organization) WHERE active.keys + place <= keysMax ORDER BY position`;
   const imported = sql`SELECT k.organization_id AS organizationId, NULL AS targetId, NULL AS targetName,
       json_object('keys', CAST(count(*) AS TEXT)) AS details

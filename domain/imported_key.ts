@@ -20,14 +20,14 @@ const foreignForm = /^[!-~]{16,255}$/;
 /** The shown beginning of an imported key. */
 export const importedPrefixForm = /^[A-Za-z0-9_.:-]{1,16}$/;
 
-/** How to look up a key. */
+/** The hash of a key, as it is looked up. */
 export interface KeyLookup {
   readonly keyHash: string;
   /** True for a key of another form than those that Gatehouse issues: only an imported one can be meant. */
   readonly isForeign: boolean;
 }
 
-/** Returns how to look up a key. Null if it is mistyped or can't be a key, so that there is nothing to look up. */
+/** Returns the hash to look up for a key. Null if it is mistyped or can't be a key: there is nothing to look up. */
 export function keyLookup(text: string): KeyLookup | null {
   const isForeign = !isWellFormedApiKey(text);
   const isMistyped = () => [apiKeyTag, operatorTokenTag].some((tag) => hasSecretTokenForm(tag, text));

@@ -39,6 +39,13 @@ const importedKeySchema = z.strictObject({
   { path: ["prefix"], message: "must not be the whole key." },
 ).openapi("ImportedApiKey", {
   description: "Exactly one of `organizationId` and `externalId` is required.",
+  example: {
+    externalId: "customer-4711",
+    name: "Production",
+    sha256: "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=",
+    prefix: "acme_3ZaB",
+    createdAt: "2025-03-14T15:09:26.535Z",
+  },
 });
 
 export const importKeysSchema = z.strictObject({ keys: batchArray(importedKeySchema, "key") })

@@ -3,6 +3,9 @@ import assert from "node:assert/strict";
 import { hash, randomBytes } from "node:crypto";
 import type { Database, Statement } from "../../../../db/engine/database.ts";
 import { findImportedKeys } from "../../../../db/api_key_import.ts";
+import { findListedKeys, revokeUnusedApiKeys } from "../../../../db/api_key_list.ts";
+import { findApiKeysByText } from "../../../../db/search.ts";
+import { isWithoutRequests, toLines } from "../../../../domain/key_list.ts";
 import { rejectedApiKeysPerMinuteMax } from "../../../../domain/limits.ts";
 import { assertError, startTestApp, type TestApp, testApp } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
@@ -120,6 +123,35 @@ onEveryDatabase(
     test.advance(dayMs);
     await assertError(await record(expiring), 401, "invalid_api_key");
     assert.equal((await verify(expiring)).code, "EXPIRED");
+  },
+);
+
+onEveryDatabase(
+  "an old key isn't offered as unused after its import, and operators find it by its prefix",
+  async (test) => {
+    const { entry, importKeys } = await scene(test);
+    const organizationId = await newOrganization(test, "Maps");
+    const key = newKey();
+    await importKeys([entry(key, { organizationId, createdAt: "2024-02-29T12:00:00Z" })]);
+    const { database } = test.opened;
+    const now = test.now();
+    const list = await findListedKeys(database, { organizationId }, { isActive: true, now, limit: 10 });
+    const [line] = toLines(list.keys, []);
+    assert.equal(line?.current.createdAt, Date.UTC(2024, 1, 29, 12));
+    assert.equal(isWithoutRequests(line, now), false);
+    const { id } = line.current;
+    const revoke = async (since: number) => {
+      const actor = { type: "system", client: { address: "", userAgent: "", requestId: null } } as const;
+      const results = await database.write(
+        revokeUnusedApiKeys(actor, { organizationId }, { ids: [id], since, now }),
+      );
+      return results[1]?.rows;
+    };
+    assert.deepEqual(await revoke(now), []);
+    const found = async (scope: { organizationId: string } | null) =>
+      (await findApiKeysByText(database, key.slice(0, 9).toUpperCase(), { scope, now })).map(({ id }) => id);
+    assert.deepEqual([await found(null), await found({ organizationId })], [[id], []]);
+    assert.deepEqual(await revoke(now + 1), [{ id }]);
   },
 );
 
