@@ -56,9 +56,9 @@ onEveryDatabase(
     assert.equal((await verify(key)).code, "NOT_FOUND");
     const dayMs = 24 * 3_600_000;
     const result = await importKeys([
-      entry(key, { organizationId, createdAt: "2024-02-29T12:00:00Z" }),
       entry(expiring, { organizationId, expiresAt: new Date(test.now() + dayMs).toISOString() }),
       entry(permitted, { organizationId, permissions: ["usage:void", "maps:render"] }),
+      entry(key, { organizationId, createdAt: "2024-02-29T12:00:00Z" }),
     ]);
     assert.deepEqual(result, { imported: 3, duplicates: 0, failed: [] });
 
