@@ -13,6 +13,9 @@ import { insertAuditEvents } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 import { lineagesUsedSince } from "./meter/last_usage.ts";
 
+/** Since when requests with a key are known: an imported one is older. */
+const addedAt = sql`coalesce(imported_at, created_at)`;
+
 /**
  * Reads the keys of an organization that work at `now`, or those that ended last.
  *
@@ -29,17 +32,18 @@ export async function findListedKeys(
     : sql`k.organization_id = ${organizationId} AND ${endOfKey} <= ${now} ORDER BY ${endOfKey} DESC`;
   const isOwn = createdBy === undefined ? sql`true` : sql`created_by = ${createdBy}`;
   const row = await database.readFirst<{ json: string; total: number }>(sql`
-    SELECT json_group_array(json_array(id, number, lineage, name, key_prefix, created_at, last_used_at,
+    SELECT json_group_array(json_array(id, number, lineage, name, key_prefix, created_at, ${addedAt}, last_used_at,
       coalesce(revoked_at, expires_at))) FILTER (WHERE ${isOwn}) AS json, count(*) AS total
     FROM (SELECT k.* FROM api_keys k WHERE ${which} LIMIT ${limit})`);
   const rows: ListedKeyValues[] = JSON.parse(row?.json ?? "[]");
-  const keys = rows.map(([id, number, lineage, name, keyPrefix, createdAt, lastUsedAt, endsAt]) => ({
+  const keys = rows.map(([id, number, lineage, name, keyPrefix, createdAt, addedAt, lastUsedAt, endsAt]) => ({
     id,
     number,
     lineage,
     name,
     keyPrefix,
     createdAt,
+    addedAt,
     lastUsedAt,
     endsAt,
   }));
@@ -53,6 +57,7 @@ type ListedKeyValues = [
   name: string,
   keyPrefix: string,
   createdAt: number,
+  addedAt: number,
   lastUsedAt: number | null,
   endsAt: number | null,
 ];
@@ -68,7 +73,7 @@ export function findApiKeysById(
 
 /**
  * Revokes active keys in the scope, with other active keys of their lineages, unless a key of the lineage was used or created
- * since a time, or usage was recorded for it.
+ * or imported since a time, or usage was recorded for it.
  *
  * @param options `ids`: at most some hundred.
  * @returns Two statements: the first writes the audit entries, the second revokes the keys and returns their ids.
@@ -85,7 +90,7 @@ export function revokeUnusedApiKeys(
   const isActive = isActiveIn(scope.organizationId, now);
   const isUnused = sql`${isChosen} AND ${isActive} AND k.lineage NOT IN (
     SELECT k.lineage FROM api_keys k
-    WHERE ${isChosen} AND (k.last_used_at >= ${since} OR (k.created_at >= ${since} AND ${isActive})))
+    WHERE ${isChosen} AND (k.last_used_at >= ${since} OR (${addedAt} >= ${since} AND ${isActive})))
     AND k.lineage NOT IN (${lineagesUsedSince(scope.organizationId, { lineages, since })})`;
   return revokeKeys(actor, isUnused, now);
 }

@@ -1,4 +1,5 @@
 // The SQL of the search of the portal and of the console. Every query is bounded by an index or by an organization's active keys.
+import { importedPrefixForm } from "../domain/imported_key.ts";
 import { foundOfKindMax } from "../domain/search.ts";
 import { type FoundApiKey, type FoundOrganization, type FoundUser, keyPrefixIn } from "../domain/search.ts";
 import { activeApiKey, type ApiKeyScope, inScope, isActiveIn } from "./api_keys.ts";
@@ -56,6 +57,11 @@ export function findApiKeysByText(
     sql`SELECT k.number, 0 AS rank FROM api_keys k WHERE k.id = ${text} AND ${isOpen}`,
     prefix && sql`SELECT k.number, 1 FROM api_keys k INDEXED BY api_keys_prefix
       WHERE ${startsWith(sql`k.key_prefix COLLATE NOCASE`, prefix)} AND ${isOpen}`,
+    // Keys of thousands of organizations can begin alike, so that it takes long to find those of one.
+    scope === null && importedPrefixForm.test(text)
+      ? sql`SELECT k.number, 1 FROM api_keys k INDEXED BY api_keys_imported_prefix
+        WHERE ${startsWith(sql`k.key_prefix COLLATE NOCASE`, text)} AND k.imported_at IS NOT NULL`
+      : null,
     scope && sql`SELECT k.number, 2 FROM api_keys k
       WHERE ${isActiveIn(scope.organizationId, now)} AND ${isOpen} AND ${hasText(sql`k.name`, text)}`,
   ]);

@@ -57,6 +57,7 @@ export const auditActions = {
   "invitation.resent": "Invitation resent",
   "invitation.revoked": "Invitation revoked",
   "api_key.created": "API key created",
+  "api_key.imported": "API keys imported",
   "api_key.renamed": "API key renamed",
   "api_key.permissions_changed": "API key permissions changed",
   "api_key.budget_changed": "API key budget changed",

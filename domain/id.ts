@@ -22,9 +22,10 @@ export type IdPrefix =
   | "whk"
   | "dlv";
 
-/** Returns a new id such as `key_0199d3c1…` (RFC 9562, version 7). */
-export function newId(prefix: IdPrefix): string {
-  return `${prefix}_${uuidv7obj().toHex()}`;
+/** Returns a new id such as `key_0199d3c1…` (RFC 9562, version 7). @param at The time that it sorts by, by default now. */
+export function newId(prefix: IdPrefix, at?: number): string {
+  const digits = uuidv7obj().toHex();
+  return `${prefix}_${at === undefined ? digits : timeDigits(at) + digits.slice(12)}`;
 }
 
 /** Returns the 12 hexadecimal digits of a UUIDv7 for a time in milliseconds since 1970. */

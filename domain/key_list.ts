@@ -55,6 +55,8 @@ export interface ListedKey {
   readonly name: string;
   readonly keyPrefix: string;
   readonly createdAt: number;
+  /** When it was created here, or imported. */
+  readonly addedAt: number;
   readonly lastUsedAt: number | null;
   /** The time when it ended or will end; null for never. */
   readonly endsAt: number | null;
@@ -106,9 +108,9 @@ export function expiresSoon({ endsAt }: Pick<ListedKey, "endsAt">, now: number):
   return endsAt !== null && endsAt - now < keyExpiresSoonMs;
 }
 
-/** True if an active line was created before the last 90 days, and had no request in them. It may have usage of operators. */
+/** True if an active line was created or imported before the last 90 days, and had no request in them. It may have usage of operators. */
 export function isWithoutRequests({ current, isActive, lastUsedAt }: ListedLine, now: number): boolean {
-  return isActive && Math.max(current.createdAt, lastUsedAt ?? 0) < now - keyUnusedMs;
+  return isActive && Math.max(current.addedAt, lastUsedAt ?? 0) < now - keyUnusedMs;
 }
 
 /** Returns a condition for lines whose name or prefix has a text, in upper or lower case. */
@@ -133,7 +135,8 @@ export function sortLines(
   order: KeyOrder,
   usage: ReadonlyMap<string, KeyUsage>,
 ): ListedLine[] {
-  const newestFirst = (a: ListedLine, b: ListedLine) => b.current.number - a.current.number;
+  const newestFirst = ({ current: a }: ListedLine, { current: b }: ListedLine) =>
+    b.createdAt - a.createdAt || b.number - a.number;
   const byUsage = usageOrder(usage);
   const orders: Record<KeyOrder, (a: ListedLine, b: ListedLine) => number> = {
     created: newestFirst,

@@ -4,21 +4,22 @@ import { type Database, DatabaseError, sql, type Statement } from "./database.ts
 import foundation from "./migrations/0001_foundation.sql" with { type: "text" };
 import meter from "./migrations/0002_meter.sql" with { type: "text" };
 import people from "./migrations/0003_people.sql" with { type: "text" };
-import limits from "./migrations/0007_limits.sql" with { type: "text" };
 import wrongCodes from "./migrations/0004_wrong_codes.sql" with { type: "text" };
 import seriesLimit from "./migrations/0005_series_limit.sql" with { type: "text" };
-import operators from "./migrations/0008_operators.sql" with { type: "text" };
-import operatorLists from "./migrations/0012_operator_lists.sql" with { type: "text" };
 import refusedWrites from "./migrations/0006_refused_writes.sql" with { type: "text" };
+import limits from "./migrations/0007_limits.sql" with { type: "text" };
+import operators from "./migrations/0008_operators.sql" with { type: "text" };
 import usageTotals from "./migrations/0009_usage_totals.sql" with { type: "text" };
 import billingStatements from "./migrations/0010_statements.sql" with { type: "text" };
 import products from "./migrations/0011_products.sql" with { type: "text" };
+import operatorLists from "./migrations/0012_operator_lists.sql" with { type: "text" };
 import plans from "./migrations/0013_plans.sql" with { type: "text" };
 import portal from "./migrations/0014_portal.sql" with { type: "text" };
 import lastUse from "./migrations/0015_last_use.sql" with { type: "text" };
 import rates from "./migrations/0016_rates.sql" with { type: "text" };
 import monthEnd from "./migrations/0017_month_end.sql" with { type: "text" };
 import webhooks from "./migrations/0018_webhooks.sql" with { type: "text" };
+import importedKeys from "./migrations/0019_imported_keys.sql" with { type: "text" };
 import refusedQuantities from "./migrations/0023_refused_quantities.sql" with { type: "text" };
 
 interface Migration {
@@ -46,6 +47,7 @@ export const migrations: readonly Migration[] = [
   { number: 16, name: "rates", text: rates },
   { number: 17, name: "month_end", text: monthEnd },
   { number: 18, name: "webhooks", text: webhooks },
+  { number: 19, name: "imported_keys", text: importedKeys },
   { number: 23, name: "refused_quantities", text: refusedQuantities },
 ];
 

@@ -4,7 +4,7 @@ import type { OperatorScope } from "./operator_scope.ts";
 import { generateSecretToken, isWellFormedSecretToken } from "../secret_token.ts";
 
 /** The start of every operator token. */
-const operatorTokenTag = "service_operator_";
+export const operatorTokenTag = "service_operator_";
 
 /** A token as operators see it, with times in ISO 8601 UTC. */
 export interface OperatorToken {

@@ -1,9 +1,12 @@
 // The API of API keys, for members and for operators.
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { usageBodyBytesMax } from "../../domain/limits.ts";
 import { type Access, activeAccess, operatorAccess } from "../../services/access.ts";
+import { importApiKeys } from "../../services/api_key_import.ts";
 import { accessToApiKey, changeApiKey, listApiKeys, revokeApiKey } from "../../services/api_keys.ts";
 import { createApiKey, rotateApiKey } from "../../services/new_api_keys.ts";
 import type { AppEnv, AppParts } from "../env.ts";
+import { importedKeysSchema, importKeysSchema } from "../schemas/api_key_import.ts";
 import * as schemas from "../schemas/api_keys.ts";
 import { pageQuerySchema } from "../schemas/common.ts";
 import { organizationParamsSchema } from "../schemas/operator_organizations.ts";
@@ -68,6 +71,37 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
   const keysPath = "/api/operator/organizations/{id}/api-keys";
   const keyPath = "/api/operator/api-keys/{id}";
   const route = operatorRoutes(app, parts, { read: "keys:read", write: "keys:write" });
+  route(
+    {
+      route: "POST /api/operator/api-keys/import",
+      operationId: "importApiKeys",
+      summary: "Import API keys by their hashes",
+      description:
+        "Up to 1,000 keys that another system issued, of any organizations. Your customers keep their keys: they work like keys " +
+        "that Gatehouse issues, and their successors are such keys. A key has 16 to 255 printable ASCII characters without spaces. " +
+        "They can have every permission, also `usage:void`.\n\nEach key is imported unless it is a duplicate or has failed, so sending " +
+        "a request again is safe. The audit log of each organization gets one entry for a request; there are no webhooks.",
+      body: importKeysSchema,
+      bodyBytesMax: usageBodyBytesMax,
+      responses: { 201: { description: "What became of the keys.", schema: importedKeysSchema } },
+    },
+    (_c, { body }, actor) =>
+      importApiKeys(
+        services,
+        actor,
+        body.keys.map(({ sha256, prefix, ...key }) => ({
+          name: key.name,
+          organizationId: key.organizationId ?? null,
+          externalId: key.externalId ?? null,
+          keyHash: sha256,
+          keyPrefix: `${prefix}…`,
+          permissions: key.permissions,
+          expiresAt: key.expiresAt ?? null,
+          createdAt: key.createdAt ?? null,
+        })),
+      ),
+  );
+
   commonRoutes(parts, {
     inOrganization: withAccess(route, (actor, id) => operatorAccess(services, actor, id)),
     ofKey: withAccess(route, (actor, id) => accessToApiKey(services, actor, id)),

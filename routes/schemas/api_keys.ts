@@ -63,7 +63,7 @@ export const createdApiKeySchema = z.object({
   ),
 }).openapi("CreatedApiKey");
 
-const keyName = nameSchema("A name for the key", {
+export const keyName = nameSchema("A name for the key", {
   charactersMax: apiKeyNameCharactersMax,
   example: "Production",
 });

@@ -22,16 +22,17 @@ import {
 } from "./usage.ts";
 
 const idFault = characters(externalIdCharactersMax, 1);
-const id = (description: string, example: string) =>
+/** The id of what a batch's item is about. */
+export const targetId = (description: string, example: string) =>
   z.string().min(1, idFault).max(externalIdCharactersMax, idFault).optional().openapi({
     description,
     example,
   });
 
 const operatorUsageInputSchema = z.strictObject({
-  organizationId: id("The organization.", exampleId("org")),
-  externalId: id("The organization, by its external id.", "customer-4711"),
-  apiKeyId: id(
+  organizationId: targetId("The organization.", exampleId("org")),
+  externalId: targetId("The organization, by its external id.", "customer-4711"),
+  apiKeyId: targetId(
     "The API key, and so its organization. Without one, the record has no key.",
     exampleId("key"),
   ),

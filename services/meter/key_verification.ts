@@ -2,8 +2,9 @@
 import type { VerifiableKey } from "../../db/meter/key_verification.ts";
 import { findUsageRecordsByKey } from "../../db/meter/usage_records.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
-import { apiKeyStatus, hashApiKey, isWellFormedApiKey } from "../../domain/api_key.ts";
+import { apiKeyStatus } from "../../domain/api_key.ts";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
+import { keyLookup } from "../../domain/imported_key.ts";
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import type {
   KeyVerification,
@@ -64,19 +65,23 @@ export async function verifyApiKey(
   operator: VerifyingOperator,
   given: VerificationQuestion,
 ): Promise<KeyVerification> {
-  const keyHash = isWellFormedApiKey(given.key) ? hashApiKey(given.key) : null;
-  const question = { ...given, keyHash };
+  const lookup = keyLookup(given.key);
+  const question = { ...given, keyHash: lookup?.keyHash ?? null };
   const token = context.credentialSearch.knownToken(operator.tokenHash);
   // Unknown tokens take no place in the recorder's queue.
-  if (!given.usage?.record || keyHash === null || token === undefined) {
+  if (!given.usage?.record || lookup === null || token === undefined) {
     return await readVerification(context, operator, question);
   }
   acceptOperatorToken(context, token, { scope, client: operator.client });
-  const request = await countRequest(context, keyHash);
+  const request = await countRequest(context, lookup);
   if (request === undefined || !isAllowed(request)) {
     return await readVerification(context, operator, question, request);
   }
-  return await recordVerification(context, operator, { ...question, keyHash, usage: given.usage });
+  return await recordVerification(context, operator, {
+    ...question,
+    keyHash: lookup.keyHash,
+    usage: given.usage,
+  });
 }
 
 const scope = "keys:verify";

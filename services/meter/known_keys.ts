@@ -1,8 +1,11 @@
 // The API keys that a thread knows: their organizations, and how many requests per second they may make. They never say whether
 // a key still works. Requests are counted by these rates.
+import { findImportedKeys } from "../../db/api_key_import.ts";
 import { findActiveApiKey } from "../../db/api_keys.ts";
-import { rememberedApiKeysMax } from "../../domain/limits.ts";
+import type { KeyLookup } from "../../domain/imported_key.ts";
+import { rememberedApiKeysMax, verificationsPerReadMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
+import { GatheredReads } from "../gathered_reads.ts";
 import type { RateLimitState } from "../rate_limiter.ts";
 import type { RateLimits } from "../rate_limits.ts";
 
@@ -18,9 +21,15 @@ export class KnownKeys {
   readonly #known = new Map<string, KnownKey>();
   /** Lookups in progress: requests that arrive meanwhile share the result. */
   readonly #lookups = new Map<string, Promise<KnownKey | undefined>>();
+  /** Anyone can send any number of texts that an imported key could be: those of one turn cost one read. */
+  readonly #imported: GatheredReads<string, ReadonlyMap<string, KnownKey>>;
 
   constructor(context: BaseContext) {
     this.#context = context;
+    this.#imported = new GatheredReads(async (keyHashes) => {
+      const found = await findImportedKeys(context.database, keyHashes, context.clock());
+      return new Map(found.map(({ keyHash, ...key }) => [keyHash, key]));
+    }, verificationsPerReadMax);
   }
 
   /** Returns what is known of a key, without a lookup. */
@@ -28,9 +37,13 @@ export class KnownKeys {
     return this.#known.get(keyHash);
   }
 
-  /** Returns a key from memory or from the database, or undefined when it is invalid. */
-  async find(keyHash: string): Promise<KnownKey | undefined> {
-    return this.#known.get(keyHash) ?? await this.#lookUp(keyHash);
+  /**
+   * Returns a key from memory or from the database, or undefined when it is invalid.
+   *
+   * @param options `isForeign`: look only for an imported key.
+   */
+  async find(keyHash: string, { isForeign = false } = {}): Promise<KnownKey | undefined> {
+    return this.#known.get(keyHash) ?? await this.#lookUp(keyHash, isForeign);
   }
 
   /** Notes the rate of a key that was just read: the next request is counted by it. */
@@ -40,16 +53,18 @@ export class KnownKeys {
     this.#known.set(keyHash, { ...key, requestsPerSecond });
   }
 
-  #lookUp(keyHash: string): Promise<KnownKey | undefined> {
+  #lookUp(keyHash: string, isForeign: boolean): Promise<KnownKey | undefined> {
     const lookup = this.#lookups.get(keyHash) ??
-      this.#read(keyHash).finally(() => this.#lookups.delete(keyHash));
+      this.#read(keyHash, isForeign).finally(() => this.#lookups.delete(keyHash));
     this.#lookups.set(keyHash, lookup);
     return lookup;
   }
 
-  async #read(keyHash: string): Promise<KnownKey | undefined> {
+  async #read(keyHash: string, isForeign: boolean): Promise<KnownKey | undefined> {
     const { database, clock } = this.#context;
-    const key = await findActiveApiKey(database, keyHash, clock());
+    const key = isForeign
+      ? (await this.#imported.find([keyHash])).get(keyHash)
+      : await findActiveApiKey(database, keyHash, clock());
     if (key === undefined) return undefined;
     const { organizationId, requestsPerSecond } = key;
     const [oldest] = this.#known.keys();
@@ -74,11 +89,11 @@ interface RateContext extends Pick<BaseContext, "config"> {
 /** Counts a request by the rate that is known of its key. Returns undefined for an invalid key. */
 export async function countRequest(
   context: RateContext & { readonly recorder: { readonly keys: KnownKeys } },
-  keyHash: string,
+  lookup: KeyLookup,
 ): Promise<CountedRequest | undefined> {
-  const key = await context.recorder.keys.find(keyHash);
+  const key = await context.recorder.keys.find(lookup.keyHash, lookup);
   return key &&
-    { ...countAtRate(context, keyHash, key.requestsPerSecond), organizationId: key.organizationId };
+    { ...countAtRate(context, lookup.keyHash, key.requestsPerSecond), organizationId: key.organizationId };
 }
 
 export function countAtRate(

@@ -24,6 +24,7 @@ function key(number: number, more: Partial<ListedKey> = {}): ListedKey {
     name: `Key ${number}`,
     keyPrefix: `service_live_${number}bcdefgh…`,
     createdAt: now - 100 * dayMs,
+    addedAt: more.createdAt ?? now - 100 * dayMs,
     lastUsedAt: null,
     endsAt: null,
     ...more,
@@ -59,7 +60,7 @@ Deno.test("expiring keys are active and expire within 14 days", () => {
   assert.deepEqual(inState("inactive"), ["key_4"]);
 });
 
-Deno.test("unused keys are active, and neither used nor created in the last 90 days", () => {
+Deno.test("unused keys are active, and neither used, created nor imported in the last 90 days", () => {
   const long = now - 90 * dayMs - 1;
   const lines = toLines(
     [
@@ -68,6 +69,7 @@ Deno.test("unused keys are active, and neither used nor created in the last 90 d
       key(3, { createdAt: long, lastUsedAt: long + 1 }),
       key(4, { createdAt: long + 1 }),
       key(5, { createdAt: long }),
+      key(10, { createdAt: long, addedAt: long + 1 }),
       // Replaced a key that was last used long ago.
       key(9, { createdAt: long + 1, lineage: 8 }),
     ],

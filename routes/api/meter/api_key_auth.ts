@@ -1,7 +1,7 @@
 // Authenticates requests by API key (`Authorization: Bearer`) and limits their rate. Only the key's hash leaves this file.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { hashApiKey, isWellFormedApiKey } from "../../../domain/api_key.ts";
 import { AppError, type ErrorCode, invalidApiKeyError } from "../../../domain/errors.ts";
+import { type KeyLookup, keyLookup } from "../../../domain/imported_key.ts";
 import { countOf } from "../../../domain/number_text.ts";
 import { noteLimitedApiKey } from "../../../services/audit.ts";
 import { type CountedRequest, countRequest } from "../../../services/meter/known_keys.ts";
@@ -38,8 +38,9 @@ export function apiKeyAuth({ services }: AppParts) {
   return {
     /** Returns the key's hash. @throws {AppError} `invalid_api_key`, `organization_suspended`, `rate_limited`. */
     async authenticate(c: AppContext): Promise<string> {
-      const keyHash = bearerKeyHash(c);
-      const request = await countRequest(services, keyHash);
+      const lookup = bearerKey(c);
+      const { keyHash } = lookup;
+      const request = await countRequest(services, lookup);
       if (request === undefined) throw invalidApiKeyError();
       // From here on, the key has authenticated the request: a rejected one is a use, too.
       c.set("keyRequest", request);
@@ -53,7 +54,7 @@ export function apiKeyAuth({ services }: AppParts) {
     /** Hides what is wrong with a request from callers without a key that works, and limits invalid keys by address. */
     async onError(c: AppContext, error: unknown): Promise<unknown> {
       if (!(error instanceof AppError)) return error;
-      const keyError = keyErrors.has(error.code) ? error : await findKeyError(services, bearerKeyHash(c));
+      const keyError = keyErrors.has(error.code) ? error : await findKeyError(services, bearerKey(c).keyHash);
       if (keyError?.code !== "invalid_api_key") return keyError ?? error;
       return limitRejected(services, c, invalidApiKeyError(), "API keys");
     },
@@ -84,8 +85,8 @@ function requireAllowed(c: AppContext, services: Services, { keyHash, limit }: C
   throw rateLimited(state, `This key is limited to ${countOf(perSecond, "request")} per second.`);
 }
 
-function bearerKeyHash(c: AppContext): string {
-  const token = bearerToken(c.get("headers")["authorization"]);
-  if (token === undefined || !isWellFormedApiKey(token)) throw invalidApiKeyError();
-  return hashApiKey(token);
+function bearerKey(c: AppContext): KeyLookup {
+  const lookup = keyLookup(bearerToken(c.get("headers")["authorization"]) ?? "");
+  if (lookup === null) throw invalidApiKeyError();
+  return lookup;
 }

@@ -9,6 +9,7 @@ import concepts from "../../../docs/concepts.md" with { type: "text" };
 import forwardAuth from "../../../docs/forward-auth.md" with { type: "text" };
 import guarantees from "../../../docs/guarantees.md" with { type: "text" };
 import metering from "../../../docs/metering.md" with { type: "text" };
+import moveFromUnkey from "../../../docs/move-from-unkey.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
 import operators from "../../../docs/operators.md" with { type: "text" };
 import quickStart from "../../../docs/quick-start.md" with { type: "text" };
@@ -54,6 +55,7 @@ const files: Readonly<Record<string, string>> = {
   "webhooks.md": webhooks,
   "api.md": api,
   "operators.md": operators,
+  "move-from-unkey.md": moveFromUnkey,
   "operations.md": operations,
   "releases.md": releases,
   "reverse-proxy.md": reverseProxy,
@@ -110,6 +112,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/customers": ["Manage customers", "operators.md#create-and-find-organizations", {
       keepsHeading: true,
     }],
+    "/docs/move-from-unkey": ["Move from Unkey", "move-from-unkey.md"],
     "/docs/billing": ["Bill by statements", "billing.md"],
     "/docs/guarantees": ["Guarantees and limits", "guarantees.md"],
   },

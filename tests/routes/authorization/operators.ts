@@ -1,4 +1,5 @@
 // Which scope each route of the operators' API requires. authorization_test.ts fails if a route is missing.
+import { hash } from "node:crypto";
 import { newId } from "../../../domain/id.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { exampleId } from "../../../routes/schemas/common.ts";
@@ -251,6 +252,20 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
   "DELETE /api/operator/tokens/:id": {
     ...byOperator("account"),
     attempt: async ({ test }) => ({ params: { id: (await newOperatorToken(test)).id } }),
+  },
+
+  "POST /api/operator/api-keys/import": {
+    ...byOperator("keys:write"),
+    attempt: ({ organizationId }) => ({
+      json: {
+        keys: [{
+          organizationId,
+          name: "Key",
+          sha256: hash("sha256", organizationId, "hex"),
+          prefix: "acme",
+        }],
+      },
+    }),
   },
 
   "GET /api/operator/usage": byOperator("usage:read"),
