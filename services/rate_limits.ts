@@ -1,4 +1,5 @@
 // All rate limits that are counted in memory. The threads of a server count together; each server counts for itself.
+import { leakReportsPerMinuteMax } from "../domain/key_limits.ts";
 import {
   accountMailsPerHourMax,
   addressFailuresMax,
@@ -54,6 +55,8 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     operatorTokenUses: limit(1, apiKeyUsedIntervalMs),
     /** API keys and operator tokens. By client address. */
     rejectedApiKeys: limitFailures(rejectedApiKeysPerMinuteMax, minuteMs),
+    /** Reports of leaked keys. By client address. */
+    leakReports: limitByAddress(leakReportsPerMinuteMax, minuteMs),
     /** By client address. */
     signUps: limitByAddress(addressSignUpsMax, addressSignUpWindowMs),
     /** By client address. */
