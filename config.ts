@@ -109,7 +109,7 @@ function readConfig(reader: SettingsReader, { isTerminal }: { isTerminal: boolea
     ...readBilling(reader),
     /** Rate limit of each API key; 0 for none. */
     apiKeyRequestsPerSecond: reader.integer("API_KEY_REQUESTS_PER_SECOND", { min: 0, max: 1_000_000 }),
-    /** What happens to keys that are reported as leaked. */
+    /** The response to a report of a leaked key. */
     leakedKeys: reader.oneOf("LEAKED_KEYS", ["revoke", "notify"]),
     /** Where GitHub lists the public keys that sign its reports. */
     githubKeysUrl: reader.matching("GITHUB_KEYS_URL", isGithubKeysUrl) ?? settings.GITHUB_KEYS_URL.default,
@@ -373,7 +373,7 @@ function isSmtpUrl(text: string): boolean {
   return [url.username, url.password].every((part) => /^([^%]|%[0-9a-f]{2})*$/i.test(part));
 }
 
-/** Whoever can change what it returns can report keys as GitHub. */
+/** True for a URL whose response others can't change: they could report keys as GitHub. */
 function isGithubKeysUrl(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || url.username !== "" || url.password !== "") return false;

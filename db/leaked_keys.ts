@@ -37,7 +37,7 @@ export function findReportedKeys(
     WHERE ${activeApiKey(now)}`);
 }
 
-/** Changes a row, whatever was reported. Otherwise a report of a key that works would be the only one that waits for the disk. */
+/** Changes a row with every report. Otherwise only a report of a key that works would wait for the disk. */
 export function noteReport(now: number): Statement {
   return sql`UPDATE key_reminder_cursor SET reported_at = ${now}`;
 }
@@ -68,7 +68,7 @@ export function insertLeakEvent(
 
 /**
  * Writes an email about an audited report to the owners and admins of the organization and to the key's creator, unless the organization
- * got too many today: whoever holds many keys must not be able to flood anyone.
+ * got too many today: someone who holds many keys must not be able to flood anyone.
  */
 export function insertLeakMails(
   { organizationId, createdBy }: ReportedKeyRow,

@@ -2,7 +2,7 @@
 
 /** Reports of leaked keys from a client address in a minute; of GitHub's, only those with an invalid signature. */
 export const leakReportsPerMinuteMax = 30;
-/** Characters of a reported key, which may be an imported one, of the URL where it was found, and of what is kept of that. */
+/** Characters of a reported key, which may be an imported one, of the URL where it was found, and of the part of it that is kept. */
 export const reportedKeyCharactersMax = 512;
 export const reportedUrlCharactersMax = 2_000;
 export const leakPlaceCharactersMax = 300;

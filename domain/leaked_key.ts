@@ -1,4 +1,4 @@
-// Reports of leaked keys: what is kept of where a key was found. Whoever holds a key chooses that text.
+// Reports of leaked keys: the part that is kept of the URL where a key was found. The sender of the report chooses it.
 import { leakPlaceCharactersMax } from "./key_limits.ts";
 
 /** A report as its sender wrote it. */

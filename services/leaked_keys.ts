@@ -15,7 +15,7 @@ import { leakPlace, type LeakReport } from "../domain/leaked_key.ts";
 import { leakedKeysOfStepMax } from "../domain/key_limits.ts";
 import type { Context } from "./context.ts";
 
-/** Customers read these entries. The address of whoever sends a report is none of their business. */
+/** Customers read these entries. The address of the person who sent a report is not for them. */
 const system: Actor = { type: "system", client: { address: "", userAgent: "", requestId: null } };
 
 type ReportContext = Pick<Context, "config" | "database" | "clock" | "mail">;

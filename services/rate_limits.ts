@@ -55,11 +55,9 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     operatorTokenUses: limit(1, apiKeyUsedIntervalMs),
     /** API keys and operator tokens. By client address. */
     rejectedApiKeys: limitFailures(rejectedApiKeysPerMinuteMax, minuteMs),
-    /** Reports of leaked keys. By client address. */
+    /** Reports of leaked keys, sign-ups and requests for links. By client address. */
     leakReports: limitByAddress(leakReportsPerMinuteMax, minuteMs),
-    /** By client address. */
     signUps: limitByAddress(addressSignUpsMax, addressSignUpWindowMs),
-    /** By client address. */
     linkRequests: limitByAddress(addressLinkRequestsMax, addressWindowMs),
     /** Failed sign-ins, codes and passkeys. By client address. */
     addressFailures: limit(addressFailuresMax, addressWindowMs),

@@ -202,7 +202,7 @@ testApp("reports are limited by address, and checked", async (test) => {
   await assertError(big, 413, "body_too_large");
 });
 
-testApp("whoever holds many keys can't flood their owners with emails", async (test) => {
+testApp("someone who holds many keys can't flood their owners with emails", async (test) => {
   const owner = await verifiedPerson(test);
   const keys = await newKeys(test, owner.organizationId, leakMailsPerDayMax + 3);
   for (const { fullKey } of keys) await report(test, { key: fullKey });
