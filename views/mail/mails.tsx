@@ -197,15 +197,14 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
     text: [
       `The API key “${key}” (${keyPrefix}) of ${organization} was reported as leaked by ${source} on ${
         namedTime(Number(at), Number(at), timezone)
-      }.${url === undefined ? "" : ` The report says that it was found at ${url}.`}`,
+      }.${url === undefined ? "" : ` The report says that it was found at ${url}, which we didn't check.`}`,
       response === "revoked"
         ? "We revoked the key immediately, so requests with it fail. Create a new key for the programs that used it."
         : "The key still works. Anyone who has it can use it until you rotate or revoke it. Do this now.",
-      "Then check its usage and last request for anything that isn't yours, and remove the key from where it was found.",
+      "Then check its usage for anything that isn't yours, and remove the key from where it was found.",
       `See the key: ${home}/portal/api-keys/${keyId}`,
     ],
-    otherwise:
-      "Anyone who has the key can send such a report. We don't check the address where it was found.",
+    otherwise: "If you don't know what used the key, its page shows the last request and the usage.",
   }),
   keys_expiring: ({ count, keys }, { home }) => ({
     subject: keys.length === 1 && count === "1"

@@ -88,7 +88,10 @@ onEveryDatabase(
     assert.match(subject, /^The API key “Import www\.\u2060evil\.\u2060example” leaked and was revoked$/);
     assert.match(text, /by someone who found it on Nov 21, 23:03 Tokyo\./);
     // Mail programs must not make a link of what a stranger wrote.
-    assert.match(text, /found at https:\u2060\/\/github\.\u2060com\/a\/config\.\u2060py\./);
+    assert.match(
+      text,
+      /found at https:\u2060\/\/github\.\u2060com\/a\/config\.\u2060py, which we didn't check\./,
+    );
     assert.doesNotMatch(html, /href="[^"]*github/);
     assert.match(text, new RegExp(`/portal/api-keys/${id}\n`));
     assert.deepEqual(await actionsAbout(test, id), ["api_key.leaked", "api_key.revoked"]);
