@@ -25,7 +25,7 @@ export function leakedKeyRoutes(app: OpenAPIHono<AppEnv>, { services }: AppParts
     ...common,
     route: `POST ${path}`,
     operationId: "reportKey",
-    summary: "Report a leaked key",
+    summary: "Report a key that leaked",
     description:
       "For anyone who found a key. If it works, it is revoked, or its owners are notified. Who holds a key may report it, so no " +
       "authentication is required.",
@@ -40,7 +40,7 @@ export function leakedKeyRoutes(app: OpenAPIHono<AppEnv>, { services }: AppParts
     ...common,
     route: `POST ${path}/github`,
     operationId: "reportKeysFromGithub",
-    summary: "Report leaked keys from GitHub",
+    summary: "Report keys that GitHub found",
     description: "The endpoint for GitHub's secret scanning partner program. GitHub signs the body.",
     headers: githubHeadersSchema,
     otherBodies: { "application/json": githubReportSchema },

@@ -88,7 +88,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/cloudevents": ["CloudEvents", "cloudevents.md"],
     "/docs/webhooks": ["Webhooks", "webhooks.md"],
     "/docs/api-keys": ["Manage API keys", "api-keys.md"],
-    "/docs/leaked-keys": ["Leaked keys", "leaked-keys.md"],
+    "/docs/leaked-keys": ["Handle a leaked key", "leaked-keys.md"],
     "/docs/find-keys": ["Find leaked keys", "leaked-keys.md#find-leaked-keys"],
     "/docs/verify-keys": ["Verify a key", "operators.md#verify-keys"],
     "/docs/sign-in": ["Sign in to your product", "single-sign-on.md#use-the-browser-client"],
