@@ -3,7 +3,14 @@
 import { mailedKeysMax } from "../../domain/key_limits.ts";
 import { limitMailRecipientsMax } from "../../domain/limits.ts";
 import { activeApiKey } from "../api_keys.ts";
-import { type Database, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
+import {
+  type Database,
+  type DatabaseReader,
+  integer,
+  joinSql,
+  sql,
+  type Statement,
+} from "../engine/database.ts";
 import { insertMails } from "../mail/outbox.ts";
 import { insertEvents } from "./events.ts";
 
@@ -63,10 +70,11 @@ export async function writeExpiryEvents(
   const wasJustReplaced =
     sql`EXISTS (SELECT 1 FROM api_keys g WHERE g.created_at >= k.expires_at - ${replacedFor}
     AND g.number = (SELECT min(n.number) FROM api_keys n WHERE n.lineage = k.lineage AND n.number > k.number))`;
-  const due = sql`event_cursor CROSS JOIN api_keys k CROSS JOIN organizations o ON o.id = k.organization_id
-    WHERE ${isUnmoved} AND ${isAfter(from)} AND k.expires_at <= ${to.expiresAt}
-      AND (k.expires_at, k.number) <= (${to.expiresAt}, ${to.number})
-      AND ${activeApiKey(now)} AND o.deleted_at IS NULL AND NOT ${wasJustReplaced}`;
+  const due = sql`event_cursor CROSS JOIN (${
+    keysBetween(from, to)
+  }) p CROSS JOIN api_keys k ON k.number = p.number
+    CROSS JOIN organizations o ON o.id = k.organization_id
+    WHERE ${isUnmoved} AND ${activeApiKey(now)} AND o.deleted_at IS NULL AND NOT ${wasJustReplaced}`;
   const rows =
     sql`SELECT o.number AS organization, json_object('target', json_object('id', k.id, 'name', k.name),
       'expiresAt', k.expires_at, 'days', ${integer(days)}) AS facts FROM ${due}`;
@@ -105,4 +113,20 @@ function expiryMails(due: Statement): Statement {
 /** As the index `api_keys_expiring` has it. */
 function isAfter({ expiresAt, number }: KeyPosition): Statement {
   return sql`k.expires_at IS NOT NULL AND k.revoked_at IS NULL AND (k.expires_at, k.number) > (${expiresAt}, ${number})`;
+}
+
+/** Selects the numbers of keys after a position up to another one. No other keys are read, however many expire at the same time. */
+function keysBetween(from: KeyPosition, to: KeyPosition): Statement {
+  const select = (range: Statement) =>
+    sql`SELECT k.number FROM api_keys k WHERE k.expires_at IS NOT NULL AND k.revoked_at IS NULL AND ${range}`;
+  if (from.expiresAt === to.expiresAt) {
+    return select(
+      sql`k.expires_at = ${to.expiresAt} AND k.number > ${from.number} AND k.number <= ${to.number}`,
+    );
+  }
+  return joinSql([
+    select(sql`k.expires_at = ${from.expiresAt} AND k.number > ${from.number}`),
+    select(sql`k.expires_at > ${from.expiresAt} AND k.expires_at < ${to.expiresAt}`),
+    select(sql`k.expires_at = ${to.expiresAt} AND k.number <= ${to.number}`),
+  ], " UNION ALL ");
 }
