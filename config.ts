@@ -54,6 +54,11 @@ export const settings = {
   CURRENCY: { default: "", expected: "an ISO 4217 currency code, such as EUR" },
   STATEMENT_CLOSE_DAY: { default: "", expected: "a whole number from 1 to 28" },
   API_KEY_REQUESTS_PER_SECOND: { default: "1000", expected: "a whole number from 0 (no limit) to 1000000" },
+  LEAKED_KEYS: { default: "revoke", expected: "revoke or notify" },
+  GITHUB_KEYS_URL: {
+    default: "https://api.github.com/meta/public_keys/secret_scanning",
+    expected: "an https URL, or an http URL of this machine",
+  },
   LOG_LEVEL: { default: "info", expected: "debug, info, warning or error" },
   LOG_FORMAT: { default: "text on a terminal, else json", expected: "json or text" },
   METRICS_TOKEN: { default: "", expected: "at least 16 printable ASCII characters without spaces" },
@@ -108,6 +113,10 @@ function readConfig(reader: SettingsReader, { isTerminal }: { isTerminal: boolea
     brand: readBrand(reader),
     /** Rate limit of each API key; 0 for none. */
     apiKeyRequestsPerSecond: reader.integer("API_KEY_REQUESTS_PER_SECOND", { min: 0, max: 1_000_000 }),
+    /** The response to a report of a leaked key. */
+    leakedKeys: reader.oneOf("LEAKED_KEYS", ["revoke", "notify"]),
+    /** Where GitHub lists the public keys that sign its reports. */
+    githubKeysUrl: reader.matching("GITHUB_KEYS_URL", isGithubKeysUrl) ?? settings.GITHUB_KEYS_URL.default,
     logLevel: reader.oneOf("LOG_LEVEL", ["debug", "info", "warning", "error"]),
     logFormat: reader.oneOf("LOG_FORMAT", ["json", "text"], isTerminal ? "text" : "json"),
     metricsToken: reader.matching("METRICS_TOKEN", (text) => /^[\x21-\x7e]{16,}$/.test(text)),
@@ -380,6 +389,14 @@ function isSmtpUrl(text: string): boolean {
   if (!/^smtps?:$/.test(url.protocol) || url.hostname === "" || hasMore) return false;
   if (url.username === "" && url.password !== "") return false;
   return [url.username, url.password].every((part) => /^([^%]|%[0-9a-f]{2})*$/i.test(part));
+}
+
+/** True for a URL whose response others can't change: they could report keys as GitHub. */
+function isGithubKeysUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.username !== "" || url.password !== "") return false;
+  return url.protocol === "https:" ||
+    (url.protocol === "http:" && /^(localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname));
 }
 
 /** True for IANA names. Plain offsets such as +01:00 are not accepted. */

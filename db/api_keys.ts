@@ -38,6 +38,7 @@ export interface ApiKeyRow {
   readonly lastUsedAt: number | null;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  readonly leakedAt: number | null;
 }
 
 /** Keys of one organization, or, with `createdBy`, only those that one user created. */
@@ -78,7 +79,8 @@ export const selectApiKeys = sql`
   SELECT k.id, k.name, k.key_prefix AS keyPrefix, k.created_at AS createdAt, u.id AS createdById,
     u.name AS createdByName, k.created_by_operator AS createdByOperator, k.permissions,
     ${limitsJson({ column: "lineage", number: sql`k.lineage` })} AS budget,
-    k.last_used_at AS lastUsedAt, k.expires_at AS expiresAt, k.revoked_at AS revokedAt
+    k.last_used_at AS lastUsedAt, k.expires_at AS expiresAt, k.revoked_at AS revokedAt,
+    k.leaked_at AS leakedAt
   FROM api_keys k LEFT JOIN users u ON u.id = k.created_by`;
 
 /**

@@ -28,6 +28,8 @@ export interface ApiKey {
   readonly lastUsedAt: string | null;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
+  /** The last report that it leaked. */
+  readonly leakedAt: string | null;
   readonly status: ApiKeyStatus;
 }
 

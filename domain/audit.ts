@@ -64,6 +64,7 @@ export const auditActions = {
   "api_key.expiry_changed": "API key expiry changed",
   "api_key.rotated": "API key rotated",
   "api_key.revoked": "API key revoked",
+  "api_key.leaked": "API key reported as leaked",
   "api_key.limited": "API key rate limited",
   "statement.closed": "Statement closed",
   "usage.voided": "Usage record voided",

@@ -19,6 +19,7 @@ export const errorStatuses = {
   second_factor_required: 403,
   scope_missing: 403,
   permission_missing: 403,
+  invalid_signature: 403,
   organization_suspended: 403,
   email_unverified: 403,
   wrong_account: 403,
@@ -245,6 +246,10 @@ export function mailUnavailableError(): AppError {
 
 export function forbiddenError(): AppError {
   return new AppError("forbidden", "Your role in this organization doesn't allow this.");
+}
+
+export function invalidSignatureError(): AppError {
+  return new AppError("invalid_signature", "The signature doesn't match the body.");
 }
 
 /** Reports a part of the server that can't respond now. Callers may try again after a second. */

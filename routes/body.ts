@@ -16,6 +16,8 @@ import { atMost, reservedName } from "./schemas/messages.ts";
 
 export interface JsonBody {
   readonly value: unknown;
+  /** As it was sent, for signatures. */
+  readonly text: string;
   readonly bytes: number;
 }
 
@@ -35,7 +37,7 @@ export async function readJsonBody(
   if (!options.optional) requireType(c, type);
   const { text, bytes } = await readText(c, options.bytesMax ?? ownBytesMax(c));
   if (options.optional) {
-    if (bytes === 0) return { value: {}, bytes };
+    if (bytes === 0) return { value: {}, text, bytes };
     requireType(c, type);
   }
   checkJsonBounds(text);
@@ -47,7 +49,7 @@ export async function readJsonBody(
   }
   // Without these characters, no text can be invalid.
   if (/[\\\x7f-\x9f]|__proto__/.test(text)) checkTexts(value);
-  return { value, bytes };
+  return { value, text, bytes };
 }
 
 /**

@@ -255,6 +255,7 @@ export function toApiKey(row: ApiKeyRow, now: number): ApiKey {
     lastUsedAt: isoTime(row.lastUsedAt),
     expiresAt: isoTime(row.expiresAt),
     revokedAt: isoTime(row.revokedAt),
+    leakedAt: isoTime(row.leakedAt),
     status: apiKeyStatus(row, now),
   };
 }

@@ -1,6 +1,7 @@
 // The context of verbs. A verb is an exported function `revokeApiKey(context, actor, id)` in the file of its noun.
 import type { DatabaseReader } from "../db/engine/database.ts";
 import type { BaseContext } from "./base_context.ts";
+import type { GithubKeys } from "./github_keys.ts";
 import type { Mail } from "./mail/mail.ts";
 import type { MailBudgets } from "./mail/mail_budgets.ts";
 import type { CredentialSearch } from "./meter/credential_search.ts";
@@ -26,6 +27,7 @@ export interface Context extends BaseContext {
   readonly secrets: Secrets;
   /** Checks the URLs that customers choose. */
   readonly addressGuard: AddressGuard;
+  readonly githubKeys: GithubKeys;
   readonly mail: Mail;
   readonly mailBudgets: MailBudgets;
   readonly recorder: Recorder;

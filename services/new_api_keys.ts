@@ -185,6 +185,7 @@ function newApiKey(
     createdByOperator: creator === null ? 1 : 0,
     lastUsedAt: null,
     revokedAt: null,
+    leakedAt: null,
   }, now);
   return { id, row, created: { apiKey, fullKey } };
 }

@@ -1,4 +1,5 @@
 // All rate limits that are counted in memory. The threads of a server count together; each server counts for itself.
+import { leakReportsPerMinuteMax } from "../domain/key_limits.ts";
 import {
   accountMailsPerHourMax,
   addressFailuresMax,
@@ -54,9 +55,9 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     operatorTokenUses: limit(1, apiKeyUsedIntervalMs),
     /** API keys and operator tokens. By client address. */
     rejectedApiKeys: limitFailures(rejectedApiKeysPerMinuteMax, minuteMs),
-    /** By client address. */
+    /** Reports of leaked keys, sign-ups and requests for links. By client address. */
+    leakReports: limitByAddress(leakReportsPerMinuteMax, minuteMs),
     signUps: limitByAddress(addressSignUpsMax, addressSignUpWindowMs),
-    /** By client address. */
     linkRequests: limitByAddress(addressLinkRequestsMax, addressWindowMs),
     /** Failed sign-ins, codes and passkeys. By client address. */
     addressFailures: limit(addressFailuresMax, addressWindowMs),

@@ -3,6 +3,7 @@ import type { BaseContext } from "./base_context.ts";
 import { BodyRoom } from "./body_room.ts";
 import type { Context } from "./context.ts";
 import { Deadlines } from "./deadlines.ts";
+import { GithubKeys } from "./github_keys.ts";
 import { Mail } from "./mail/mail.ts";
 import { MailBudgets } from "./mail/mail_budgets.ts";
 import { CredentialSearch } from "./meter/credential_search.ts";
@@ -59,6 +60,7 @@ export function createServices(
     sessionSearch: new SessionSearch(base, { onBackgroundError }),
     secrets: new Secrets(base.config.secretsKeys),
     addressGuard: new AddressGuard(base.config),
+    githubKeys: new GithubKeys(base),
     mail,
     mailBudgets: new MailBudgets(base, rateLimits),
     recorder,

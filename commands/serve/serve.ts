@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Config, Settings } from "../../config.ts";
 import { missingFolder } from "../../db/engine/data_file.ts";
 import { messageOf } from "../../domain/errors.ts";
+import { unusedKeysIntervalMs } from "../../domain/key_limits.ts";
 import {
   limitNoticesIntervalMs,
   retentionIntervalMs,
@@ -36,6 +37,7 @@ import { deleteSomeOfDeletedOrganizations } from "../../services/organization/or
 import { closeDueStatement } from "../../services/operator/statement_closing.ts";
 import { createProcessParts, servedCalls } from "../../services/process_parts.ts";
 import { createServices, type Services } from "../../services/services.ts";
+import { remindOfUnusedKeys } from "../../services/mail/unused_keys.ts";
 import { noteExpiringKeys } from "../../services/webhooks/expiring_keys.ts";
 import { emailTextsOf } from "../../views/mail/mails.tsx";
 import { withLogo } from "./brand_logo.ts";
@@ -228,9 +230,14 @@ function repeatedWork(
       step: () => recheckSomeLimits(services, counters),
     },
     {
-      what: "events of expiring keys",
+      what: "events and emails about expiring keys",
       pauseMs: expiringKeysIntervalMs,
       step: () => noteExpiringKeys(services),
+    },
+    {
+      what: "emails about unused keys",
+      pauseMs: unusedKeysIntervalMs,
+      step: () => remindOfUnusedKeys(services),
     },
   ];
 }

@@ -1,5 +1,6 @@
 // All SQL of users. Passwords are never here, only their hashes.
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import type { EmailChoices } from "../../domain/mail/mail.ts";
 import { validLink } from "../mail/link_tokens.ts";
 import { joinableInvitation, pendingInvitation } from "../organization/invitations.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
@@ -92,15 +93,16 @@ export function updateUserName(userId: string, name: string) {
   return sql`UPDATE users SET name = ${name} WHERE id = ${userId} AND name <> ${name}`;
 }
 
-export function updateLimitEmails(userId: string, isOn: boolean) {
-  return sql`UPDATE users SET limit_emails = ${isOn ? 1 : 0} WHERE id = ${userId}`;
+export function updateEmailChoices(userId: string, { limits, unusedKeys }: EmailChoices): Statement {
+  return sql`UPDATE users SET limit_emails = ${limits ? 1 : 0}, unused_key_emails = ${unusedKeys ? 1 : 0}
+    WHERE id = ${userId}`;
 }
 
-export async function findLimitEmails(database: DatabaseReader, userId: string): Promise<boolean> {
-  const row = await database.readFirst<{ isOn: 0 | 1 }>(
-    sql`SELECT limit_emails AS isOn FROM users WHERE id = ${userId}`,
+export async function findEmailChoices(database: DatabaseReader, userId: string): Promise<EmailChoices> {
+  const row = await database.readFirst<Record<keyof EmailChoices, 0 | 1>>(
+    sql`SELECT limit_emails AS limits, unused_key_emails AS unusedKeys FROM users WHERE id = ${userId}`,
   );
-  return row?.isOn === 1;
+  return { limits: row?.limits === 1, unusedKeys: row?.unusedKeys === 1 };
 }
 
 /** Confirms a user's email address with a valid link, if the address is still theirs. */

@@ -23,16 +23,16 @@ export function insertMail(mail: NewMail, { now, audited }: Audited): Statement[
   return isLimited ? [...takeNotice(recipientBudgets(kind, to), to, { now, audited }), insert] : [insert];
 }
 
-/** Writes an email to each address that `recipients` selects as `email`. */
+/** Writes an email to each address that `recipients` selects as `email`. Without `fields`, it selects those of each as `fields`, too. */
 export function insertMails<Kind extends MailKind>(
   kind: Kind,
   recipients: Statement,
-  { fields, now }: { fields: MailFields[Kind]; now: number },
+  { fields, now }: { fields?: MailFields[Kind]; now: number },
 ): Statement {
   return sql`
     INSERT INTO outbox (id, kind, recipient, subject, fields, created_at, due_at, attempts)
     SELECT 'mail_' || lower(hex(randomblob(16))), ${kind}, r.email, NULL, ${
-    JSON.stringify(fields)
+    fields === undefined ? sql`r.fields` : JSON.stringify(fields)
   }, ${now}, ${now}, 0
     FROM (${recipients}) r`;
 }

@@ -31,6 +31,15 @@ interface LimitMail {
   readonly resetsAt?: string;
 }
 
+/** The time is in milliseconds since 1970, shown in the time zone of the organization. */
+interface ExpiringKey {
+  readonly name: string;
+  readonly prefix: string;
+  readonly organization: string;
+  readonly expiresAt: string;
+  readonly timezone: string;
+}
+
 /** Every kind of email with the facts that its text mentions. */
 export interface MailFields {
   /** To the address of a new account; with a link. */
@@ -78,9 +87,45 @@ export interface MailFields {
     readonly webhookId: string;
     readonly reason: "failing" | "gone";
   };
+  /** To owners and admins of an organization, and to the key's creator. */
+  readonly key_leaked: {
+    readonly organization: string;
+    readonly key: string;
+    readonly keyPrefix: string;
+    readonly keyId: string;
+    /** Names the sender of the report. */
+    readonly source: string;
+    /** Where the sender says that they found it. */
+    readonly url?: string;
+    readonly response: "revoked" | "notified";
+    /** In milliseconds since 1970, shown in the time zone. */
+    readonly at: string;
+    readonly timezone: string;
+  };
+  /** To the creator of keys that expire soon, or to owners. */
+  readonly keys_expiring: {
+    /** With keys that the email doesn't name. */
+    readonly count: string;
+    readonly keys: readonly ExpiringKey[];
+  };
+  /** To owners and admins of an organization. */
+  readonly keys_unused: {
+    readonly organization: string;
+    /** With keys that the email doesn't name. */
+    readonly count: string;
+    readonly names: readonly string[];
+  };
 }
 
 export type MailKind = keyof MailFields;
+
+/** Emails that a person can turn off. */
+export interface EmailChoices {
+  /** About limits of their organizations, and, for operators, hard limits of customers. */
+  readonly limits: boolean;
+  /** About unused API keys of their organizations, once a month. */
+  readonly unusedKeys: boolean;
+}
 
 export type NewMail = {
   readonly [Kind in MailKind]: {

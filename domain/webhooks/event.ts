@@ -129,6 +129,11 @@ function subjectOf(type: EventType, facts: EventFacts): Record<string, unknown> 
     }
     case "api_key.expiring":
       return { apiKey: { ...target, expiresAt: isoTime(expiresAt) }, days };
+    case "api_key.leaked":
+      return {
+        apiKey: { ...target, expiresAt: isoTime(expiresAt) },
+        revoked: details["response"] === "revoked",
+      };
     case "member.added":
     case "member.removed": {
       const { role } = details;

@@ -11,6 +11,7 @@ export const eventTypes = {
   "api_key.rotated": "An API key was replaced by a new one",
   "api_key.revoked": "An API key was revoked",
   "api_key.expiring": "An API key expires in seven days, or in one day",
+  "api_key.leaked": "An API key was reported as leaked",
   "member.added": "Someone became a member of the organization",
   "member.removed": "Someone is no longer a member of the organization",
   "organization.created": "An organization was created",

@@ -23,6 +23,7 @@ const limit: Omit<LimitFacts, "percent" | "used"> = {
 };
 const actor = { type: "session", id: idOf("usr"), name: "Ada Lovelace" };
 const operator = { type: "operator", id: null, name: null };
+const system = { type: "system", id: null, name: null };
 const apiKey = { target: { id: idOf("key"), name: "Production" }, expiresAt: exampleAt + 7 * dayMs };
 const member = { target: { id: idOf("usr"), name: "Grace Hopper" }, details: { role: "MEMBER" } };
 const webhook = { id: idOf("whk") };
@@ -37,6 +38,7 @@ const examples: Readonly<Record<EventType, EventFacts>> = {
   "api_key.rotated": { ...apiKey, details: { replacedBy: idOf("key").replace("66", "77") }, actor },
   "api_key.revoked": { ...apiKey, actor },
   "api_key.expiring": { ...apiKey, days: 7 },
+  "api_key.leaked": { ...apiKey, details: { response: "revoked" }, actor: system },
   "member.added": { ...member, actor },
   "member.removed": { ...member, actor },
   "organization.created": { actor },
@@ -46,7 +48,7 @@ const examples: Readonly<Record<EventType, EventFacts>> = {
   "organization.deleted": { actor },
   "statement.closed": {
     target: { id: idOf("stm"), name: "2026-10" },
-    actor: { type: "system", id: null, name: null },
+    actor: system,
   },
   "webhook.disabled": { webhook: { ...webhook, reason: "failing" } },
   "webhook.test": { webhook },

@@ -29,6 +29,7 @@ import { organizationRoutes } from "./organization/organizations.ts";
 import { passwordRoutes } from "./account/passwords.ts";
 import { secondStepRoutes } from "./sign_in/second_step.ts";
 import { twoStepRoutes } from "./sign_in/two_step.ts";
+import { leakedKeyRoutes } from "./leaked_keys.ts";
 import { limitRoutes } from "./meter/limits.ts";
 import { usageRoutes } from "./meter/usage.ts";
 import { usageRecordRoutes } from "./meter/usage_records.ts";
@@ -55,6 +56,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   statementRoutes(app, parts);
   usageRecordRoutes(app, parts);
   keyVerificationRoutes(app, parts);
+  leakedKeyRoutes(app, parts);
   operatorOrganizationRoutes(app, parts);
   operatorMemberRoutes(app, parts);
   operatorInvitationRoutes(app, parts);

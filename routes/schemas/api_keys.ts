@@ -48,6 +48,7 @@ export const apiKeySchema = z.object({
   ).nullable(),
   expiresAt: timeOut("When the key expires.").nullable(),
   revokedAt: timeOut("When the key was revoked.").nullable(),
+  leakedAt: timeOut("When someone last reported that the key leaked.").nullable(),
   status: z.enum(["active", "revoked", "expired"]).describe("Only active keys are accepted."),
 }).openapi("ApiKey");
 

@@ -111,6 +111,11 @@ const data: Readonly<Record<EventType, z.ZodType>> = {
     apiKey: keyWithEnd,
     days: z.union([z.literal(7), z.literal(1)]).openapi({ description: "Until it expires.", example: 7 }),
   }).openapi("ApiKeyExpiringEventData"),
+  "api_key.leaked": key.extend({
+    revoked: z.boolean().describe(
+      "The service revoked the key. Otherwise it only notified, and the key still works.",
+    ),
+  }).openapi("ApiKeyLeakedEventData"),
   "member.added": member,
   "member.removed": member,
   "organization.created": ofOrganization,

@@ -133,7 +133,13 @@ export const emailChoicesSchema = z.strictObject({
       "about hard limits of their customers.",
     example: true,
   }),
+  unusedKeys: z.boolean().openapi({
+    description:
+      "A monthly email about API keys of organizations that you own or administer that weren't used for 90 days.",
+    example: true,
+  }),
 }).openapi("EmailChoices");
+export const changeEmailChoicesSchema = emailChoicesSchema.partial().openapi("ChangeEmailChoices");
 export const userNameSchema = z.strictObject({
   name: nameSchema("Your name", { example: "Ada Lovelace" }),
 }).openapi("UserName");

@@ -6,9 +6,9 @@ import {
   markAccountDeletable,
 } from "../../db/account/account_deletion.ts";
 import {
-  findLimitEmails,
+  findEmailChoices,
   findUserCredentialsById,
-  updateLimitEmails,
+  updateEmailChoices,
   updateUserName,
 } from "../../db/account/users.ts";
 import { type Audited, insertAuditEvent } from "../../db/audit.ts";
@@ -19,6 +19,7 @@ import {
   markOwnOrganizationDeleted,
   type OrganizationRow,
 } from "../../db/organization/organizations.ts";
+import type { EmailChoices } from "../../domain/mail/mail.ts";
 import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, unauthenticatedError, unavailableError } from "../../domain/errors.ts";
 import { writeChange } from "../change.ts";
@@ -32,23 +33,20 @@ export async function renameUser(context: SessionContext, actor: SessionActor, n
   });
 }
 
-/** Emails that a person can turn off. */
-interface EmailChoices {
-  /** About limits of their organizations, and, for operators, hard limits of customers. */
-  readonly limits: boolean;
-}
-
 export async function getEmailChoices(context: SessionContext, actor: SessionActor): Promise<EmailChoices> {
-  return { limits: await findLimitEmails(context.database, actor.user.id) };
+  return await findEmailChoices(context.database, actor.user.id);
 }
 
+/** Changes the given ones, and returns all of them. */
 export async function changeEmailChoices(
   context: SessionContext,
   actor: SessionActor,
-  { limits }: EmailChoices,
+  { limits, unusedKeys }: { readonly [Name in keyof EmailChoices]?: EmailChoices[Name] | undefined },
 ): Promise<EmailChoices> {
-  await context.writeAs(actor, [updateLimitEmails(actor.user.id, limits)]);
-  return { limits };
+  const known = await findEmailChoices(context.database, actor.user.id);
+  const changed = { limits: limits ?? known.limits, unusedKeys: unusedKeys ?? known.unusedKeys };
+  await context.writeAs(actor, [updateEmailChoices(actor.user.id, changed)]);
+  return changed;
 }
 
 /**

@@ -1,18 +1,18 @@
-// Writes events of keys that expire in seven days or in one.
+// Writes events and emails about keys that expire in seven days or in one.
 import { findExpiringKeys, findExpiryCursor, writeExpiryEvents } from "../../db/webhooks/expiring_keys.ts";
 import { expiringKeysOfStepMax, expiryCursorAgeMs } from "../../domain/webhooks/webhook_limits.ts";
-import type { BaseContext } from "../base_context.ts";
+import type { Context } from "../context.ts";
 
 const dayMs = 86_400_000;
 
 /**
  * Writes the next events of keys that expire soon: one for each key and number of days, with any number of servers. A key whose expiry
- * is set later than that has none.
+ * is set later than that has none. The keys of a step are one email to each recipient.
  *
  * @returns True if there may be more.
  */
 export async function noteExpiringKeys(
-  { database, clock }: Pick<BaseContext, "database" | "clock">,
+  { database, clock, mail }: Pick<Context, "database" | "clock" | "mail">,
 ): Promise<boolean> {
   let isMore = false;
   for (const days of [7, 1] as const) {
@@ -26,7 +26,9 @@ export async function noteExpiringKeys(
     const isFull = keys.length === limit;
     const to = isFull ? keys.at(-1)! : { expiresAt: until, number: Number.MAX_SAFE_INTEGER };
     const replacedFor = days * dayMs + expiryCursorAgeMs;
-    await writeExpiryEvents(database, days, { from, to, now, replacedFor });
+    const isMailed = mail.mode !== "none" && keys.length > 0;
+    await writeExpiryEvents(database, days, { from, to, now, replacedFor, isMailed });
+    if (isMailed) mail.wake();
     isMore ||= isFull;
   }
   return isMore;

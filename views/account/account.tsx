@@ -1,4 +1,5 @@
 // The pages of the user's own account: the name, the email address, and deleting the account.
+import type { EmailChoices } from "../../domain/mail/mail.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
@@ -18,7 +19,7 @@ interface AccountPageProps {
   readonly mailError: string | null;
   /** The requested new email address, while its link is valid. */
   readonly pendingEmail: string | null;
-  readonly emails: { readonly limits: boolean };
+  readonly emails: EmailChoices;
   readonly ownerless: readonly string[];
   readonly flash: string | null;
 }
@@ -47,9 +48,14 @@ export function accountPage(props: AccountPageProps): Page {
       </Card>
       <PreferencesCard frame={frame} form={preferencesForm} />
       {frame.sendsMail && (
-        <Card title="Emails about limits">
-          <LimitEmails isOn={props.emails.limits} session={frame.session} />
-        </Card>
+        <>
+          <Card title="Emails about limits">
+            <LimitEmails isOn={props.emails.limits} session={frame.session} />
+          </Card>
+          <Card title="Emails about unused keys">
+            <UnusedKeyEmails isOn={props.emails.unusedKeys} />
+          </Card>
+        </>
       )}
       <Card title="Security">
         <div class="between">
@@ -86,6 +92,21 @@ function LimitEmails({ isOn, session }: { isOn: boolean; session: PortalFrame["s
       </p>
       <Form action="/portal/account/emails" hidden={{ limits: isOn ? "off" : "on" }}>
         <SubmitButton tone="plain">{isOn ? "Turn off emails" : "Turn on emails"}</SubmitButton>
+      </Form>
+    </div>
+  );
+}
+
+function UnusedKeyEmails({ isOn }: { isOn: boolean }) {
+  return (
+    <div class="between">
+      <p class="muted">
+        {isOn
+          ? "Once a month, you get an email if API keys of an organization that you own or administer weren't used for 90 days."
+          : "You don't get emails about API keys that weren't used for 90 days."}
+      </p>
+      <Form action="/portal/account/emails" hidden={{ unusedKeys: isOn ? "off" : "on" }}>
+        <SubmitButton tone="plain">{isOn ? "Turn off these emails" : "Turn on these emails"}</SubmitButton>
       </Form>
     </div>
   );

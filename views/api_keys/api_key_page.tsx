@@ -18,8 +18,9 @@ import { DayTime, MomentTime } from "../components/relative_time.tsx";
 import { RowMenu } from "../components/row_menu.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { listHref } from "../operator/list_filters.tsx";
+import { fullDate } from "../text/time.ts";
 import { revokeWarning } from "./api_key_forms.tsx";
-import { ApiKeyStatus } from "./api_key_table.tsx";
+import { ApiKeyStatus, LeakText } from "./api_key_table.tsx";
 import { type FirstRequest, FirstRequestCard, statusText } from "./first_request.tsx";
 import { KeyFacts, KeyUsage } from "./key_usage.tsx";
 import { PermissionList } from "./permission_fields.tsx";
@@ -65,6 +66,7 @@ export function apiKeyPage(props: ApiKeyPageProps): Page {
         {canAct && <Actions {...props} />}
       </PageHead>
       <Notice tone="done" text={flash} />
+      <Notice tone="error" text={leakWarning(apiKey)} />
       <KeyFacts
         frame={frame}
         apiKey={apiKey}
@@ -97,6 +99,14 @@ export function apiKeyPage(props: ApiKeyPageProps): Page {
       {canAct && <DangerZone {...props} />}
     </PortalPage>
   );
+}
+
+function leakWarning({ leakedAt, status }: ApiKey): string | null {
+  if (leakedAt === null) return null;
+  const reported = `Reported as leaked on ${fullDate(Date.parse(leakedAt))}.`;
+  return status === "active"
+    ? `${reported} Anyone who has this key can use it. Rotate or revoke it.`
+    : `${reported} It no longer works. Check its last request and its usage.`;
 }
 
 function hrefOf({ frame, apiKey }: ApiKeyPageProps, action?: ApiKeyAction): string {
@@ -266,6 +276,7 @@ function Rotations({ generations, frame: { now } }: ApiKeyPageProps) {
                   </>
                 )}
               </span>
+              <LeakText apiKey={apiKey} now={now} />
             </div>
             {index === 0 && apiKey.status === "active"
               ? <span class="badge on">Current</span>

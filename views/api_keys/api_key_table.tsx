@@ -87,6 +87,7 @@ export function ApiKeyTable(
               <input type="checkbox" name={line.id} value="" aria-label={`Select ${line.name}`} />
             )}
             <LinkedName href={apiKeyHref(frame.base, line.id)} name={line.name} />
+            <LeakText apiKey={line} now={now} />
             {line.oldKeyEndsAt && (
               <span class="second">
                 Old key stops <RelativeTime at={line.oldKeyEndsAt} now={now} />
@@ -123,6 +124,16 @@ export function ApiKeyTable(
         </Row>
       ))}
     </Table>
+  );
+}
+
+/** When someone last reported that a key leaked. */
+export function LeakText({ apiKey: { leakedAt }, now }: { apiKey: ApiKey; now: number }) {
+  if (leakedAt === null) return null;
+  return (
+    <span class="second">
+      Reported as leaked on <DayTime at={leakedAt} now={now} />
+    </span>
   );
 }
 

@@ -72,6 +72,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "api_key.expiry_changed": "Changed the expiry of the key {target}[ from {from}][ to {to}]",
   "api_key.rotated": "Rotated the key {target}",
   "api_key.revoked": "Revoked the key {target}",
+  "api_key.leaked": "Received a report from {source} that the key {target} leaked[, found at {url}]",
   "api_key.limited": "Exceeded its rate limit",
   "statement.closed": "Closed the statement of {target}",
   "mail.limited": "Exceeded an email limit[ for {target}]",

@@ -3,7 +3,7 @@
 import { accentsOf, type Brand } from "../../domain/brand.ts";
 import { mailSubjectNameCharactersMax } from "../../domain/limits.ts";
 import type { EmailContent, EmailLinks, EmailTexts, MailFields, MailKind } from "../../domain/mail/mail.ts";
-import { countOf } from "../../domain/number_text.ts";
+import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import { limitName } from "../text/limit.ts";
 import { quantityWords } from "../text/quantity.ts";
@@ -191,7 +191,58 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
     ],
     otherwise: "If you don't need the webhook anymore, delete it on the same page.",
   }),
+  key_leaked: ({ organization, key, keyPrefix, keyId, source, url, response, at, timezone }, { home }) => ({
+    subject: response === "revoked"
+      ? `The API key “${cut(key)}” leaked and was revoked`
+      : `The API key “${cut(key)}” leaked`,
+    text: [
+      `The API key “${key}” (${keyPrefix}) of ${organization} was reported as leaked by ${source} on ${
+        namedTime(Number(at), Number(at), timezone)
+      }.${url === undefined ? "" : ` The report says that it was found at ${url}, which we didn't check.`}`,
+      response === "revoked"
+        ? "We revoked the key immediately, so requests with it fail. Create a new key for the programs that used it."
+        : "The key still works. Anyone who has it can use it until you rotate or revoke it. Do this now.",
+      "Then check its usage for anything that isn't yours, and remove the key from where it was found.",
+      `See the key: ${home}/portal/api-keys/${keyId}`,
+    ],
+    otherwise: "If you don't know what used the key, its page shows the last request and the usage.",
+  }),
+  keys_expiring: ({ count, keys }, { home }) => ({
+    subject: keys.length === 1 && count === "1"
+      ? `The API key “${cut(keys[0]?.name ?? "")}” expires soon`
+      : `${groupDigits(count)} API keys expire soon`,
+    text: [
+      "Requests with an expired key fail. Rotate a key, or give it a later expiry, before it ends:",
+      ...keys.map(({ name, prefix, organization, expiresAt, timezone }) =>
+        `“${name}” (${prefix}) of ${organization} expires on ${
+          namedTime(Number(expiresAt), Number(expiresAt), timezone)
+        }.`
+      ),
+      ...moreKeys(count, keys),
+      `See your keys: ${home}/portal/api-keys?status=expiring`,
+    ],
+    otherwise: "If you don't need a key anymore, you can let it expire.",
+  }),
+  keys_unused: ({ organization, count, names }, { home, account }) => ({
+    subject: `${cut(organization)} has ${
+      count === "1" ? "an unused API key" : `${groupDigits(count)} unused API keys`
+    }`,
+    text: [
+      `These API keys of ${organization} still work, but weren't used in the last 90 days. Revoke those that you don't need, ` +
+      "so that they can't leak:",
+      ...names.map((name) => `“${name}”`),
+      ...moreKeys(count, names),
+      `See your keys: ${home}/portal/api-keys?sort=used`,
+    ],
+    otherwise:
+      `We send this email at most once a month. If you don't want it, turn it off in your account: ${account}`,
+  }),
 };
+
+function moreKeys(count: string, named: readonly unknown[]): string[] {
+  const more = Number(count) - named.length;
+  return more > 0 ? [`And ${groupDigits(more)} more.`] : [];
+}
 
 type LimitFields = MailFields["limit_near"];
 
@@ -245,8 +296,7 @@ function render<Kind extends MailKind>(
   fields: MailFields[Kind],
   { home, link, linkLifetimeMs, brand }: EmailLinks & { readonly brand: MailBrand },
 ): EmailContent {
-  const safe: Record<string, string> = {};
-  for (const [name, text] of Object.entries(fields)) safe[name] = plainName(text);
+  const safe = plainNames(fields) as Record<string, string>;
   const site = new URL(home).host;
   const security = `${home}/portal/account/security`;
   const words = mails[kind](safe as unknown as MailFields[Kind], {
@@ -269,6 +319,13 @@ function render<Kind extends MailKind>(
     sender: `${plainName(brand.name)} at ${site}. Please don't reply to this email.`,
   };
   return { subject, text: plainMail(body), html: htmlMail(subject, body) };
+}
+
+/** Returns a value with every text in it as a name that can appear in an email. */
+function plainNames(value: unknown): unknown {
+  if (typeof value === "string") return plainName(value);
+  if (Array.isArray(value)) return value.map(plainNames);
+  return Object.fromEntries(Object.entries(value as object).map(([name, item]) => [name, plainNames(item)]));
 }
 
 /**

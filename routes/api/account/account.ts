@@ -15,7 +15,13 @@ import {
 } from "../../../services/sign_in/recent_authentication.ts";
 import { clearSessionCookies } from "../../cookies.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { emailChoicesSchema, emailSchema, proofSchema, userNameSchema } from "../../schemas/people.ts";
+import {
+  changeEmailChoicesSchema,
+  emailChoicesSchema,
+  emailSchema,
+  proofSchema,
+  userNameSchema,
+} from "../../schemas/people.ts";
 import { sessionUserSchema } from "../../schemas/sign_in.ts";
 import { passkeyOptionsSchema, passkeyProofSchema } from "../../schemas/two_step.ts";
 import { sessionRoutes } from "../endpoint.ts";
@@ -49,7 +55,7 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     route: `PATCH ${path}/emails`,
     operationId: "changeEmailChoices",
     summary: "Turn emails on or off",
-    body: emailChoicesSchema,
+    body: changeEmailChoicesSchema,
     responses: choices,
   }, (_c, { body }, actor) => changeEmailChoices(services, actor, body));
 

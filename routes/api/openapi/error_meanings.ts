@@ -33,6 +33,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "The operator has not used a passkey or a code in this session in the last 12 hours.",
   scope_missing: "The operator token lacks the scope that the message names.",
   permission_missing: "The API key lacks the permission that the message names.",
+  invalid_signature:
+    "The signature is missing, doesn't match the body, or was made with a key that GitHub doesn't list.",
   organization_suspended:
     "The organization is suspended: its keys don't work, and its members can't change anything in it.",
   email_unverified: "The account's email address is not confirmed.",

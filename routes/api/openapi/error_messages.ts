@@ -22,6 +22,7 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   second_factor_required: errors.secondFactorRequiredError().message,
   scope_missing: errors.scopeMissingError("usage:read").message,
   permission_missing: errors.permissionMissingError("usage:write").message,
+  invalid_signature: errors.invalidSignatureError().message,
   organization_suspended: errors.organizationSuspendedError().message,
   email_unverified: "Confirm your email address first: open the link we sent you.",
   wrong_account: "This link is for another account. Sign in to that account first.",

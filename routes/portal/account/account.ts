@@ -31,8 +31,10 @@ const path = "/portal/account";
 const flashes = {
   "renamed": "Name saved.",
   "preferences": "Preferences saved.",
-  "emails-on": "You'll get emails about limits.",
-  "emails-off": "You won't get emails about limits.",
+  "limits-on": "You'll get emails about limits.",
+  "limits-off": "You won't get emails about limits.",
+  "unusedKeys-on": "You'll get emails about unused API keys.",
+  "unusedKeys-off": "You won't get emails about unused API keys.",
   "mail-sent": "Email sent. Earlier links no longer work.",
   "asked": "We sent a link to your new email address.",
   "confirmed": "Your email address is confirmed.",
@@ -96,10 +98,11 @@ export function portalAccountRoutes(app: App, parts: PortalParts): void {
   });
 
   routes.post(`${path}/emails`, async (c, session) => {
-    const { limits } = await changeEmailChoices(services, session, {
-      limits: (await readFormBody(c))["limits"] === "on",
-    });
-    return redirect(c, `${path}?done=emails-${limits ? "on" : "off"}`);
+    const fields = await readFormBody(c);
+    const name = "unusedKeys" in fields ? "unusedKeys" : "limits";
+    const isOn = fields[name] === "on";
+    await changeEmailChoices(services, session, { [name]: isOn });
+    return redirect(c, `${path}?done=${name}-${isOn ? "on" : "off"}`);
   });
 
   mountTarget(routes, {

@@ -8,6 +8,7 @@ import cloudEvents from "../../../docs/cloudevents.md" with { type: "text" };
 import concepts from "../../../docs/concepts.md" with { type: "text" };
 import forwardAuth from "../../../docs/forward-auth.md" with { type: "text" };
 import guarantees from "../../../docs/guarantees.md" with { type: "text" };
+import leakedKeys from "../../../docs/leaked-keys.md" with { type: "text" };
 import metering from "../../../docs/metering.md" with { type: "text" };
 import moveFromUnkey from "../../../docs/move-from-unkey.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
@@ -49,6 +50,7 @@ const files: Readonly<Record<string, string>> = {
   "brand.md": brand,
   "client.md": client,
   "api-keys.md": apiKeys,
+  "leaked-keys.md": leakedKeys,
   "single-sign-on.md": singleSignOn,
   "forward-auth.md": forwardAuth,
   "cloudevents.md": cloudEvents,
@@ -91,8 +93,8 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/cloudevents": ["CloudEvents", "cloudevents.md"],
     "/docs/webhooks": ["Webhooks", "webhooks.md"],
     "/docs/api-keys": ["Manage API keys", "api-keys.md"],
-    "/docs/leaked-keys": ["Respond to a leaked key", "api-keys.md#respond-to-a-leaked-key"],
-    "/docs/find-keys": ["Find leaked keys", "api-keys.md#find-leaked-keys"],
+    "/docs/leaked-keys": ["Handle a leaked key", "leaked-keys.md"],
+    "/docs/find-keys": ["Find leaked keys", "leaked-keys.md#find-leaked-keys"],
     "/docs/verify-keys": ["Verify a key", "operators.md#verify-keys"],
     "/docs/sign-in": ["Sign in to your product", "single-sign-on.md#use-the-browser-client"],
     "/docs/single-sign-on": ["Try single sign-on", "single-sign-on.md"],

@@ -33,6 +33,7 @@ testApp("createApiKey() returns the full key once, and never its hash", async (t
     lastUsedAt: null,
     expiresAt: null,
     revokedAt: null,
+    leakedAt: null,
     status: "active",
   });
   const listed = await list(test, person);

@@ -221,10 +221,10 @@ onEveryDatabase("each person can turn emails about limits off and on", async (te
   const subject = "Acme has used 80% of a limit";
   const emails = "/api/portal/account/emails";
   const { html } = await assertRows(test, owner, [
-    [`PATCH ${emails}`, { limits: false }, 200, { shows: ['{"limits":false}'] }],
+    [`PATCH ${emails}`, { limits: false }, 200, { shows: ['{"limits":false,"unusedKeys":true}'] }],
     [`GET ${emails}`, null, 200],
   ]);
-  assert.deepEqual(JSON.parse(html), { limits: false });
+  assert.deepEqual(JSON.parse(html), { limits: false, unusedKeys: true });
   await note(test, { limit, organizationId, level: "near" });
   assert.deepEqual(await newMails(test), [`${admin.email}: ${subject}`]);
   await assertRows(test, owner, [

@@ -76,6 +76,7 @@ onEveryDatabase("many keys have events in bounded steps, once, also if steps fai
   let writes = 0;
   const failing = {
     clock: test.now,
+    mail: test.services.mail,
     database: {
       ...database,
       read: database.read.bind(database),

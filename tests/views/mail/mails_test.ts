@@ -20,6 +20,9 @@ function mailOf(kind: MailKind, text: string) {
     "productSlug",
     "metric",
     "webhook",
+    "key",
+    "keyPrefix",
+    "url",
   ];
   const fields = {
     ...Object.fromEntries(names.map((name) => [name, text])),
@@ -30,6 +33,14 @@ function mailOf(kind: MailKind, text: string) {
     organizationId: "org_1",
     webhookId: "whk_1",
     reason: "failing",
+    keyId: "key_1",
+    source: "GitHub",
+    response: "revoked",
+    at: "1795269791250",
+    timezone: "UTC",
+    count: "12",
+    names: [text, text],
+    keys: [{ name: text, prefix: text, organization: text, expiresAt: "1795269791250", timezone: "UTC" }],
   } as unknown as MailFields[typeof kind];
   return emailTextsOf({ name: "Gatehouse", color: null }).render(kind, fields, {
     home,
@@ -55,7 +66,7 @@ for (const kind of emailTextsOf({ name: "Gatehouse", color: null }).kinds) {
   Deno.test(`${kind}: has the same content as text and as HTML, with the sender and what to do if it wasn't you`, () => {
     const { subject, text, html: marked } = mailOf(kind, "Ada");
     const html = marked.replaceAll(/<\/?a\b[^>]*>/g, "");
-    assert.match(subject, /^[A-Z][^\n]{8,}$/);
+    assert.match(subject, /^[A-Z\d][^\n]{8,}$/);
     for (const part of text.split(/\n\n/).filter((part) => !part.includes(":\n") && !part.startsWith("--"))) {
       assert(
         html.includes(`>${part.trim().replaceAll("'", "&#39;")}</p>`) || html.includes(part.trim()),
@@ -78,7 +89,7 @@ for (const kind of emailTextsOf({ name: "Gatehouse", color: null }).kinds) {
     for (const address of text.replace(link, "").match(/https:\S+/g) ?? []) {
       assert.match(
         address,
-        /^https:\/\/auth\.example\.com\/(portal\/(account(\/security)?|usage|webhooks\/whk_1)|forgot-password|operator\/organizations\/org_1)$/,
+        /^https:\/\/auth\.example\.com\/(portal\/(account(\/security)?|usage|webhooks\/whk_1|api-keys[/?](key_1|status=expiring|sort=used))|forgot-password|operator\/organizations\/org_1)$/,
       );
       assert(html.includes(`href="${address}"`), address);
     }

@@ -1,4 +1,4 @@
-// docs/api-keys.md: its commands run in order against the real program, and its patterns and checksums are checked
+// docs/leaked-keys.md: its commands run in order against the real program, and its patterns and checksums are checked
 // against real keys and near misses.
 import assert from "node:assert/strict";
 import { generateApiKey, isWellFormedApiKey } from "../../domain/api_key.ts";
@@ -8,7 +8,7 @@ import { readGuide, runLines } from "../support/runner/guides.ts";
 import { sendJson } from "../support/process/journey.ts";
 import { isReady, killProgram, startProgram } from "../support/process/program.ts";
 
-const block = await readGuide("api-keys.md");
+const block = await readGuide("leaked-keys.md");
 const grant = (await readGuide("operators.md"))("grant");
 const record = { productSlug: "tiles", metric: "requests", quantity: 5 };
 
@@ -103,13 +103,18 @@ const places = [
   (key: string) => `(${key})_${"x".repeat(3)}`,
 ];
 
-const keys = Array.from({ length: 200 }, () => generateApiKey().fullKey);
+/** Every other one is a test key, which differs in its tag only. */
+const keys = Array.from(
+  { length: 200 },
+  (_, index) => generateApiKey().fullKey.replace("_live_", index % 2 === 0 ? "_live_" : "_test_"),
+);
 const one = keys[0] ?? "";
 const nearMisses = [
   one.slice(0, -1),
   `${one}a`,
   `${one}${one.slice(-38)}`,
-  one.replace("service_live_", "service_test_"),
+  one.replace("service_live_", "service_demo_"),
+  one.replace("service_live_", "acme_live_"),
   one.replace("service_live_", "service_live"),
   one.replace("service_live_", "SERVICE_LIVE_"),
   one.replace("service_live_", "microservice_live_"),
@@ -140,34 +145,44 @@ interface Pattern {
 }
 
 /** Runs a Go pattern as JavaScript. What the patterns use means the same in both: `$` without flags is the end of the text. */
-function goPattern(expression: string, options: { keyword: string; entropyMin: number }): Pattern {
+function goPattern(
+  expression: string,
+  options: { keywords: readonly string[]; entropyMin: number },
+): Pattern {
   return {
     find: (text) => {
-      if (!text.toLowerCase().includes(options.keyword)) return [];
+      if (!options.keywords.some((keyword) => text.toLowerCase().includes(keyword))) return [];
       return [...text.matchAll(new RegExp(expression, "g"))].map(([, secret = ""]) => secret)
         .filter((secret) => entropy(secret) > options.entropyMin);
     },
   };
 }
 
-function gitleaks(): Pattern {
-  const text = block("gitleaks");
+/** Returns a block of the guide for a service with another `KEY_PREFIX`. */
+function blockFor(name: string, prefix: string): string {
+  return block(name).replaceAll("service_", `${prefix}_`);
+}
+
+function gitleaks(prefix: string): Pattern {
+  const text = blockFor("gitleaks", prefix);
   return goPattern(line(text, /^regex = '''(.*)'''$/m), {
-    keyword: line(text, /^keywords = \["(.*)"\]$/m),
+    keywords: line(text, /^keywords = \["(.*)"\]$/m).split('", "'),
     entropyMin: Number(line(text, /^entropy = (.*)$/m)),
   });
 }
 
-function trufflehog(): Pattern {
-  const text = block("trufflehog");
+function trufflehog(prefix: string): Pattern {
+  const text = blockFor("trufflehog", prefix);
   return goPattern(line(text, /^ +key: '(.*)'$/m), {
-    keyword: line(text, /^ +keywords:\n +- (.*)$/m),
+    keywords: line(text, /^ +keywords:\n((?: +- .*\n)+)/m).trim().split(/\n? +- /).map((word) =>
+      word.replace("- ", "")
+    ),
     entropyMin: Number(line(text, /^ +entropy: (.*)$/m)),
   });
 }
 
-function gitHub(): Pattern {
-  const text = block("GitHub");
+function gitHub(prefix: string): Pattern {
+  const text = blockFor("GitHub", prefix);
   const field = (name: string) =>
     line(text, new RegExp(`^${name}: +(.*)$`, "m")).replaceAll("\\A", "^").replaceAll("\\z", "$");
   const expression = `(?:${field("Before secret")})(${field("Secret format")})(?=${field("After secret")})`;
@@ -181,13 +196,15 @@ function gitHub(): Pattern {
 
 for (const [name, make] of Object.entries({ gitleaks, trufflehog, gitHub })) {
   Deno.test(`the guide's pattern for ${name} finds every key in every context, and no near miss`, () => {
-    const { find } = make();
+    const { find } = make("service");
     for (const [index, place] of places.entries()) {
       for (const key of keys) assert.deepEqual(find(place(key)), [key], `place ${index}`);
       for (const miss of nearMisses) assert.deepEqual(find(place(miss)), [], `place ${index}: ${miss}`);
     }
     assert.deepEqual(find(keys.slice(0, 3).join("\n")), keys.slice(0, 3));
     for (const filler of ["x", "X", "0"]) assert.deepEqual(find(`service_live_${filler.repeat(38)}`), []);
+    const ofAcme = keys.map((key) => key.replace("service_", "acme_"));
+    assert.deepEqual(make("acme").find([...ofAcme, ...keys, ...nearMisses.slice(0, 4)].join("\n")), ofAcme);
   });
 }
 

@@ -1,0 +1,80 @@
+// Reports of leaked keys: from anyone who holds one, and from GitHub's secret scanning.
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { AppError, invalidSignatureError } from "../../domain/errors.ts";
+import { githubReportBytesMax, reportedKeyCharactersMax } from "../../domain/key_limits.ts";
+import { requireGithubSignature } from "../../services/github_keys.ts";
+import { reportLeakedKeys } from "../../services/leaked_keys.ts";
+import type { RateLimitState } from "../../services/rate_limiter.ts";
+import type { AppContext, AppEnv, AppParts } from "../env.ts";
+import { check } from "../schemas/check.ts";
+import { githubHeadersSchema, githubReportSchema, keyReportSchema } from "../schemas/leaked_keys.ts";
+import { rateLimited } from "./bearer.ts";
+import { mount, type OtherBody } from "./endpoint.ts";
+
+const path = "/api/v1/keys/report";
+const accepted = { 202: { description: "Received. The response is the same for keys that don't exist." } };
+const common = { tag: "API keys", security: "none", responses: accepted } as const;
+
+export function leakedKeyRoutes(app: OpenAPIHono<AppEnv>, { services }: AppParts): void {
+  const { leakReports } = services.rateLimits;
+  const requireFew = (state: RateLimitState) => {
+    if (!state.isAllowed) throw rateLimited(state, "Too many reports from this address.");
+  };
+
+  mount(app, {
+    ...common,
+    route: `POST ${path}`,
+    operationId: "reportKey",
+    summary: "Report a key that leaked",
+    description:
+      "For anyone who found a key. If it works, it is revoked, or its owners are notified. Who holds a key may report it, so no " +
+      "authentication is required.",
+    body: keyReportSchema,
+    errors: ["rate_limited"],
+  }, {
+    authenticate: (c) => requireFew(leakReports.take(c.get("client"))),
+    handle: (_c, { body }) => reportLeakedKeys(services, [body], { source: "someone who found it" }),
+  });
+
+  mount(app, {
+    ...common,
+    route: `POST ${path}/github`,
+    operationId: "reportKeysFromGithub",
+    summary: "Report keys that GitHub found",
+    description: "The endpoint for GitHub's secret scanning partner program. GitHub signs the body.",
+    headers: githubHeadersSchema,
+    otherBodies: { "application/json": githubReportSchema },
+    bodyBytesMax: githubReportBytesMax,
+    errors: ["invalid_signature", "rate_limited"],
+  }, {
+    async authenticate(c) {
+      requireFew(leakReports.peek(c.get("client")));
+      const headers = c.get("headers");
+      const identifier = headers["github-public-key-identifier"] ?? "";
+      const signature = headers["github-public-key-signature"] ?? "";
+      if (!/^[0-9a-f]{1,128}$/i.test(identifier) || signature === "") throw invalidSignatureError();
+      const key = await services.githubKeys.find(identifier);
+      // Not the room of operators, whom a stranger could otherwise lock out.
+      c.set("bodyPlace", c.get("bodyRooms").keys.open("GitHub"));
+      return { key, signature };
+    },
+    otherBody: (_c, { key, signature }): OtherBody => ({
+      contentType: "application/json",
+      optional: false,
+      async handle({ text, value }) {
+        requireGithubSignature(key, text, signature);
+        const reports = check(githubReportSchema, value, "body")
+          .filter(({ token }) => token !== "" && token.length <= reportedKeyCharactersMax)
+          .map(({ token, url }) => ({ key: token, url: url ?? undefined }));
+        await reportLeakedKeys(services, reports, { source: "GitHub" });
+        return new Response(null, { status: 202 });
+      },
+    }),
+    onError: (c: AppContext, error) => {
+      const isInvalid = error instanceof AppError && error.code === "invalid_signature";
+      if (isInvalid) leakReports.take(c.get("client"));
+      return Promise.resolve(error);
+    },
+    handle: () => {},
+  });
+}
