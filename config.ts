@@ -50,6 +50,10 @@ export const settings = {
   BILLING_TIMEZONE: { default: "UTC", expected: "an IANA time zone, such as Europe/Berlin" },
   CURRENCY: { default: "", expected: "an ISO 4217 currency code, such as EUR" },
   STATEMENT_CLOSE_DAY: { default: "", expected: "a whole number from 1 to 28" },
+  KEY_PREFIX: {
+    default: "service",
+    expected: "2 to 16 lowercase letters and digits, starting with a letter",
+  },
   API_KEY_REQUESTS_PER_SECOND: { default: "1000", expected: "a whole number from 0 (no limit) to 1000000" },
   LOG_LEVEL: { default: "info", expected: "debug, info, warning or error" },
   LOG_FORMAT: { default: "text on a terminal, else json", expected: "json or text" },
@@ -102,6 +106,9 @@ function readConfig(reader: SettingsReader, { isTerminal }: { isTerminal: boolea
     usageCatalog: reader.oneOf("USAGE_CATALOG", ["optional", "required"]),
     usageRetentionDays: reader.integer("USAGE_RETENTION_DAYS", { min: 36, max: 36500 }),
     ...readBilling(reader),
+    /** New keys begin with it. */
+    keyPrefix: reader.matching("KEY_PREFIX", (text) => /^[a-z][a-z0-9]{1,15}$/.test(text)) ??
+      settings.KEY_PREFIX.default,
     /** Rate limit of each API key; 0 for none. */
     apiKeyRequestsPerSecond: reader.integer("API_KEY_REQUESTS_PER_SECOND", { min: 0, max: 1_000_000 }),
     logLevel: reader.oneOf("LOG_LEVEL", ["debug", "info", "warning", "error"]),

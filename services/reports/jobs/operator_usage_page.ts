@@ -1,5 +1,5 @@
 // The numbers of the console's usage page, read by the reports thread: of all organizations, of those with a plan, or of one.
-import { findOrganizationOfApiKey } from "../../../db/api_keys.ts";
+import { findKeyEnvironment, findOrganizationOfApiKey } from "../../../db/api_keys.ts";
 import { listUsedProducts } from "../../../db/meter/catalogue.ts";
 import { listUsageKeys } from "../../../db/meter/usage_sums.ts";
 import { findOrganizationReference, type OrganizationReference } from "../../../db/operator/organizations.ts";
@@ -46,8 +46,13 @@ export async function readOperatorUsagePage(
     search,
     now,
   });
+  const environment = requested.environment ?? await findKeyEnvironment(database, {
+    id: requested.apiKey,
+    organizationId: organization?.id ?? null,
+  });
   const keys = organization === null ? null : await listUsageKeys(database, {
     organizationId: organization.id,
+    environment,
     alsoId: requested.apiKey,
     limit: usagePageChoicesMax,
     now,
@@ -64,7 +69,7 @@ export async function readOperatorUsagePage(
     organizationIds: organization === null ? undefined : [organization.id],
     planId: plan?.id,
   };
-  const filter = toUsageFilter({ productSlug, apiKey });
+  const filter = toUsageFilter({ productSlug, apiKey, environment });
   const { metric, ...read } = await readUsageReport(context, {
     ...input,
     ...scope,
@@ -77,7 +82,7 @@ export async function readOperatorUsagePage(
   return {
     ...read,
     metric,
-    filters: { productSlug, metric, apiKey, organization, plan },
+    filters: { productSlug, metric, apiKey, environment, organization, plan },
     group,
     isByProduct,
     /** The organizations that the search found, unless it was a single one, which is the filter then. */
