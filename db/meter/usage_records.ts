@@ -204,7 +204,8 @@ export function findUsageRecordsByKey(
   // Bound numbers reach SQLite as floating-point, which cannot hold the hash in the index.
   const found = usageNumbers(sql`o.number`, query.filter).map((number) => {
     const hash = indexHash(sql`CAST(${query.hash} AS INTEGER)`, number);
-    const hashed = sql`(SELECT ${number} AS organization, ${query.idempotencyKey} AS idempotency_key,
+    const hashed =
+      sql`(SELECT CAST(${number} AS INTEGER) AS organization, ${query.idempotencyKey} AS idempotency_key,
     ${hash} AS hash FROM organizations o WHERE o.id = ${query.organizationId})`;
     return lookUpIdempotencyKeys(sql`q.organization, q.idempotency_key, k.seq`, hashed);
   });

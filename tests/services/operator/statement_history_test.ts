@@ -2,7 +2,7 @@
 // operator or by the schedule: the closed statements and the open months together are the sum over all records, also while others record
 // and void, and while two servers close the same month. A preview equals the statement that is closed next.
 import assert from "node:assert/strict";
-import { sql } from "../../../db/engine/database.ts";
+import { sql, type Statement } from "../../../db/engine/database.ts";
 import { restartLimits, timezoneRows } from "../../../db/meter/usage_limits.ts";
 import type { OperatorActor } from "../../../domain/actor.ts";
 import { sumMicros } from "../../../domain/meter/quantity.ts";
@@ -38,6 +38,8 @@ const aZone = fc.constantFrom(
 const aRecord = fc.record({
   kind: fc.constant("record" as const),
   organization: fc.nat(2),
+  /** With a test key: on no statement, and against no limit. */
+  isTest: fc.boolean(),
   metric: fc.constantFrom("a", "b"),
   quantity: fc.constantFrom(0, 0.1, 0.000001, 3, 2 ** 53 - 1),
   at: fc.oneof(
@@ -103,8 +105,10 @@ class Stage {
   /** The months of the statements. */
   readonly months: Month[] = [];
   readonly #test: TestApp;
-  readonly #customers: { organizationId: string; apiKey: string }[] = [];
+  readonly #customers: { organizationId: string; apiKey: string; testKeyId: string }[] = [];
   readonly #acknowledged = new Map<string, Sum>();
+  /** By metric. */
+  readonly #acknowledgedOfTests = new Map<string, Sum>();
   /** Of records that were not voided when they were deleted. */
   readonly #deleted: StoredRecord[] = [];
   readonly #voided = new Set<string>();
@@ -119,8 +123,10 @@ class Stage {
     this.#operatorToken = (await newOperatorToken(test, ["usage:write"])).fullToken;
     for (const name of ["Ada", "Bob", "Cleo"]) {
       const organizationId = await newOrganization(test, name);
-      const [key] = await newKeys(test, organizationId, 1);
-      this.#customers.push({ organizationId, apiKey: key?.fullKey ?? "" });
+      const [key, testKey] = await newKeys(test, organizationId, 2);
+      const testKeyId = testKey?.id ?? "";
+      await run(test, "UPDATE api_keys SET environment = 'test' WHERE id = ?", testKeyId);
+      this.#customers.push({ organizationId, apiKey: key?.fullKey ?? "", testKeyId });
     }
     await run(
       test,
@@ -139,27 +145,30 @@ class Stage {
     await (what.kind === "record" ? this.#record(what) : this.#void(what.which));
   }
 
-  async #record({ at, organization, metric, quantity }: Act & { kind: "record" }): Promise<void> {
+  async #record({ at, organization, isTest, metric, quantity }: Act & { kind: "record" }): Promise<void> {
     const now = this.#test.now();
     const time = "hoursBack" in at
       ? now - at.hoursBack * 3_600_000
       : monthStart(monthAt(now, at.zone).subtract({ months: at.months }), at.zone) + at.ms;
     const timestamp = new Date(Math.min(time, now)).toISOString();
-    const { organizationId = "" } = this.#customers[organization] ?? {};
-    const json = { records: [{ organizationId, productSlug: "p", metric, quantity, timestamp }] };
+    const { organizationId = "", testKeyId: apiKeyId } = this.#customers[organization] ?? {};
+    const target = isTest ? { apiKeyId } : { organizationId };
+    const json = { records: [{ ...target, productSlug: "p", metric, quantity, timestamp }] };
     const response = await this.#test.send("/api/operator/usage", { apiKey: this.#operatorToken, json });
     const { error } = await response.json();
-    if (error?.code === "limit_exceeded") return;
+    if (error?.code === "limit_exceeded" && !isTest) return;
     assert.equal(response.status, 201, JSON.stringify(error));
-    add(this.#acknowledged, `${organizationId} ${metric}`, { count: 1, micros: microsOf(quantity) });
+    const sum = { count: 1, micros: microsOf(quantity) };
+    if (isTest) add(this.#acknowledgedOfTests, metric, sum);
+    else add(this.#acknowledged, `${organizationId} ${metric}`, sum);
   }
 
   async #void(which: number): Promise<void> {
     const records = await this.#test.opened.database.read<
-      { seq: number; recordedAt: number; organizationId: string }
+      { seq: number; recordedAt: number; organizationId: string; isTest: 0 | 1 }
     >(
-      sql`SELECT r.seq, r.recorded_at AS recordedAt, o.id AS organizationId FROM usage_records r
-        JOIN organizations o ON o.number = r.organization ORDER BY r.seq`,
+      sql`SELECT r.seq, r.recorded_at AS recordedAt, o.id AS organizationId, r.organization < 0 AS isTest
+        FROM usage_records r JOIN organizations o ON o.number = abs(r.organization) ORDER BY r.seq`,
     );
     const record = records[which % Math.max(1, records.length)];
     const customer = this.#customers.find(({ organizationId }) => organizationId === record?.organizationId);
@@ -173,7 +182,8 @@ class Stage {
     if (this.#voided.has(id)) return;
     this.#voided.add(id);
     const sum = { count: -1, micros: -microsOf(usageRecord.quantity) };
-    add(this.#acknowledged, `${organizationId} ${usageRecord.metric}`, sum);
+    if (record.isTest) add(this.#acknowledgedOfTests, usageRecord.metric, sum);
+    else add(this.#acknowledged, `${organizationId} ${usageRecord.metric}`, sum);
   }
 
   async change(what: ValueOf<typeof aChange>): Promise<void> {
@@ -324,7 +334,22 @@ class Stage {
     }
     assert.deepEqual(withoutZeros(charged), withoutZeros(recorded));
     assert.deepEqual(withoutZeros(all), withoutZeros(this.#acknowledged));
+    for (const which of [sql`organization BETWEEN -2147483647 AND -1`, sql`organization = -2147483648`]) {
+      assert.deepEqual(await this.#sumsOf(which), withoutZeros(this.#acknowledgedOfTests));
+    }
     return waiting.size;
+  }
+
+  /** @returns By metric, the sums of months of organizations with some numbers: those of test usage, or of all of it. */
+  async #sumsOf(which: Statement) {
+    const sums = new Map<string, Sum>();
+    const rows = await this.#test.opened.database.read<
+      { metric: string; count: number; high: string; low: string; micro: string }
+    >(sql`SELECT s.metric, r.count, CAST(r.sum_high AS TEXT) AS high, CAST(r.sum_low AS TEXT) AS low,
+        CAST(r.sum_micro AS TEXT) AS micro
+      FROM (SELECT * FROM usage_rollups_monthly WHERE ${which}) r JOIN usage_series s ON s.id = r.series`);
+    for (const row of rows) add(sums, row.metric, { count: row.count, micros: sumMicros(row) });
+    return withoutZeros(sums);
   }
 
   /** @returns Records that were recorded before a time and are not voided. */
