@@ -162,6 +162,13 @@ for (
       "1000001",
       "-0",
     ]],
+    ["KEY_PREFIX", "keyPrefix", { service: "service", a1: "a1", abcdefghijklmnop: "abcdefghijklmnop" }, [
+      "a",
+      "1a",
+      "Acme",
+      "acme_",
+      "abcdefghijklmnopq",
+    ]],
     ["SIGN_UP", "signUp", { open: "open", invite: "invite", closed: "closed" }, [
       "Open",
       "yes",
