@@ -1,5 +1,5 @@
-// How tables of usage tell live usage from that of test keys: by the sign of the organization's number. So what reads the usage of
-// an organization by its number reads live usage, and what reads test usage says so with a function of this file.
+// How tables of usage tell live usage from that of test keys: by the sign of the organization's number. Queries that
+// read the usage of an organization by its number read live usage; those that read test usage use a function of this file.
 import type { Environment } from "../../domain/environment.ts";
 import { integer, joinSql, sql, type Statement } from "../engine/database.ts";
 
@@ -21,13 +21,13 @@ export const totalOf = (number: Statement): Statement =>
 
 export const environmentOf = (number: Statement): Statement => sql`iif(${number} < 0, 'test', 'live')`;
 
-/** What a query reads: usage of an environment; without one, live usage, or that of the API keys that it names, whichever they are. */
+/** Selects usage of an environment; without one, live usage, or that of the API keys that are named, whichever they are. */
 interface EnvironmentFilter {
   readonly environment?: Environment | undefined;
   readonly apiKey?: readonly string[] | undefined;
 }
 
-/** Of usage of all API keys of an organization, whatever their environment. */
+/** Selects usage of both environments. */
 export const ofAnyKey = { apiKey: [] } as const satisfies EnvironmentFilter;
 
 const both: readonly Environment[] = ["live", "test"];

@@ -89,10 +89,9 @@ export function ApiKeyTable(
             )}
             <LinkedName href={apiKeyHref(frame.base, line.id)} name={line.name} />
             {line.environment === "test" && (
-              <>
-                {" "}
+              <span class="second">
                 <TestBadge {...line} />
-              </>
+              </span>
             )}
             {line.oldKeyEndsAt && (
               <span class="second">

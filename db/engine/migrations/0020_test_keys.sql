@@ -1,8 +1,8 @@
--- Test keys. Their usage has the negative number of its organization in all tables of usage, so that whatever reads an organization's
--- usage by its number reads live usage alone. The total of a product and metric of all test usage is a series of organization -2147483648.
+-- Test keys. Their usage has the negative number of its organization in all tables of usage, so that queries that read an organization's
+-- usage by its number read live usage alone. The total of a product and metric of all test usage is a series of organization -2147483648.
 ALTER TABLE api_keys ADD COLUMN environment TEXT NOT NULL DEFAULT 'live' CHECK (environment IN ('live', 'test'));
 
--- Keys are found by the 8 characters after their tag, which ends with a horizontal ellipsis, whatever prefix the server had.
+-- Keys are found by the 8 characters after their tag, with the ellipsis that ends it: servers may have had different prefixes.
 CREATE INDEX api_keys_characters ON api_keys (substr(key_prefix, -9) COLLATE NOCASE);
 
 DROP TRIGGER usage_series_inserted;

@@ -50,13 +50,7 @@ export async function readOperatorUsagePage(
     id: requested.apiKey,
     organizationId: organization?.id ?? null,
   });
-  const keys = organization === null ? null : await listUsageKeys(database, {
-    organizationId: organization.id,
-    environment,
-    alsoId: requested.apiKey,
-    limit: usagePageChoicesMax,
-    now,
-  });
+  const keys = await listKeys(context, { organization, environment, alsoId: requested.apiKey, now });
   const apiKey = keys?.find(({ hasAlso }) => hasAlso === 1)?.id ?? null;
   const products = await listUsedProducts(database, {
     organizationId: organization?.id ?? null,
@@ -100,6 +94,21 @@ export async function readOperatorUsagePage(
       filter: { ...filter, metric: [metric] },
     }),
   };
+}
+
+/** Returns the keys of an organization to choose from; null for all organizations. */
+async function listKeys(
+  { database }: JobContext,
+  { organization, ...query }: Pick<Parameters<typeof listUsageKeys>[1], "environment" | "alsoId" | "now"> & {
+    organization: FoundOrganization | null;
+  },
+) {
+  if (organization === null) return null;
+  return await listUsageKeys(database, {
+    ...query,
+    organizationId: organization.id,
+    limit: usagePageChoicesMax,
+  });
 }
 
 type FoundOrganization = Pick<OrganizationReference, "id" | "name" | "externalId">;

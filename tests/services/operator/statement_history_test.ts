@@ -2,7 +2,7 @@
 // operator or by the schedule: the closed statements and the open months together are the sum over all records, also while others record
 // and void, and while two servers close the same month. A preview equals the statement that is closed next.
 import assert from "node:assert/strict";
-import { sql, type Statement } from "../../../db/engine/database.ts";
+import { sql } from "../../../db/engine/database.ts";
 import { restartLimits, timezoneRows } from "../../../db/meter/usage_limits.ts";
 import type { OperatorActor } from "../../../domain/actor.ts";
 import { sumMicros } from "../../../domain/meter/quantity.ts";
@@ -15,7 +15,7 @@ import { databaseKinds } from "../../support/database/database.ts";
 import fc from "../../support/runner/fast_check.ts";
 import { runHistories } from "../../support/meter/histories.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
-import { add, microsOf, type Sum, withoutZeros } from "../../support/meter/sums.ts";
+import { add, microsOf, type Sum, sumsOfMonths, withoutZeros } from "../../support/meter/sums.ts";
 import { unlimited } from "../../support/meter/usage.ts";
 import { newKeys, newOrganization, run } from "../../support/people/scene.ts";
 
@@ -24,7 +24,6 @@ const operator: OperatorActor = {
   client: { address: "127.0.0.1", userAgent: "test", requestId: null },
   credential: { kind: "commandLine" },
 };
-/** The fewest that are allowed. */
 const retentionDays = 36;
 
 const aZone = fc.constantFrom(
@@ -38,7 +37,6 @@ const aZone = fc.constantFrom(
 const aRecord = fc.record({
   kind: fc.constant("record" as const),
   organization: fc.nat(2),
-  /** With a test key: on no statement, and against no limit. */
   isTest: fc.boolean(),
   metric: fc.constantFrom("a", "b"),
   quantity: fc.constantFrom(0, 0.1, 0.000001, 3, 2 ** 53 - 1),
@@ -81,13 +79,11 @@ type ValueOf<A> = A extends fc.Arbitrary<infer T> ? T : never;
 type Act = ValueOf<typeof anAct> | ValueOf<typeof aPrice>;
 type Closing = ValueOf<typeof aClosing>;
 
-/** A month of a statement. */
 interface Month {
   readonly period: Temporal.PlainYearMonth;
   readonly start: number;
   readonly end: number;
 }
-/** A record as stored. */
 interface StoredRecord {
   readonly id: string;
   readonly metric: string;
@@ -107,7 +103,6 @@ class Stage {
   readonly #test: TestApp;
   readonly #customers: { organizationId: string; apiKey: string; testKeyId: string }[] = [];
   readonly #acknowledged = new Map<string, Sum>();
-  /** By metric. */
   readonly #acknowledgedOfTests = new Map<string, Sum>();
   /** Of records that were not voided when they were deleted. */
   readonly #deleted: StoredRecord[] = [];
@@ -124,9 +119,8 @@ class Stage {
     for (const name of ["Ada", "Bob", "Cleo"]) {
       const organizationId = await newOrganization(test, name);
       const [key, testKey] = await newKeys(test, organizationId, 2);
-      const testKeyId = testKey?.id ?? "";
-      await run(test, "UPDATE api_keys SET environment = 'test' WHERE id = ?", testKeyId);
-      this.#customers.push({ organizationId, apiKey: key?.fullKey ?? "", testKeyId });
+      this.#customers.push({ organizationId, apiKey: key?.fullKey ?? "", testKeyId: testKey?.id ?? "" });
+      await run(test, "UPDATE api_keys SET environment = 'test' WHERE id = ?", testKey?.id ?? "");
     }
     await run(
       test,
@@ -152,8 +146,15 @@ class Stage {
       : monthStart(monthAt(now, at.zone).subtract({ months: at.months }), at.zone) + at.ms;
     const timestamp = new Date(Math.min(time, now)).toISOString();
     const { organizationId = "", testKeyId: apiKeyId } = this.#customers[organization] ?? {};
-    const target = isTest ? { apiKeyId } : { organizationId };
-    const json = { records: [{ ...target, productSlug: "p", metric, quantity, timestamp }] };
+    const json = {
+      records: [{
+        ...(isTest ? { apiKeyId } : { organizationId }),
+        productSlug: "p",
+        metric,
+        quantity,
+        timestamp,
+      }],
+    };
     const response = await this.#test.send("/api/operator/usage", { apiKey: this.#operatorToken, json });
     const { error } = await response.json();
     if (error?.code === "limit_exceeded" && !isTest) return;
@@ -334,22 +335,11 @@ class Stage {
     }
     assert.deepEqual(withoutZeros(charged), withoutZeros(recorded));
     assert.deepEqual(withoutZeros(all), withoutZeros(this.#acknowledged));
+    const tests = withoutZeros(this.#acknowledgedOfTests);
     for (const which of [sql`organization BETWEEN -2147483647 AND -1`, sql`organization = -2147483648`]) {
-      assert.deepEqual(await this.#sumsOf(which), withoutZeros(this.#acknowledgedOfTests));
+      assert.deepEqual(withoutZeros(await sumsOfMonths(database, which)), tests);
     }
     return waiting.size;
-  }
-
-  /** @returns By metric, the sums of months of organizations with some numbers: those of test usage, or of all of it. */
-  async #sumsOf(which: Statement) {
-    const sums = new Map<string, Sum>();
-    const rows = await this.#test.opened.database.read<
-      { metric: string; count: number; high: string; low: string; micro: string }
-    >(sql`SELECT s.metric, r.count, CAST(r.sum_high AS TEXT) AS high, CAST(r.sum_low AS TEXT) AS low,
-        CAST(r.sum_micro AS TEXT) AS micro
-      FROM (SELECT * FROM usage_rollups_monthly WHERE ${which}) r JOIN usage_series s ON s.id = r.series`);
-    for (const row of rows) add(sums, row.metric, { count: row.count, micros: sumMicros(row) });
-    return withoutZeros(sums);
   }
 
   /** @returns Records that were recorded before a time and are not voided. */
@@ -377,7 +367,7 @@ class Stage {
 const closeByOperator = (context: SessionContext, period: string) =>
   closeStatement(context, operator, { period, waitMs: 60_000 });
 
-/** @returns Null if nothing was due, or another server has just closed the statement. */
+/** @returns Null if nothing was due. */
 async function closeBySchedule(context: Context) {
   const statement = await closeDueStatement(context);
   return statement && { statement, isNew: undefined };
