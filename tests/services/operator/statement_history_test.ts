@@ -98,7 +98,6 @@ const monthAt = (ms: number, timezone: string) =>
 
 /** Three organizations, what happens in them, and what was acknowledged. */
 class Stage {
-  /** The months of the statements. */
   readonly months: Month[] = [];
   readonly #test: TestApp;
   readonly #customers: { organizationId: string; apiKey: string; testKeyId: string }[] = [];
@@ -146,15 +145,8 @@ class Stage {
       : monthStart(monthAt(now, at.zone).subtract({ months: at.months }), at.zone) + at.ms;
     const timestamp = new Date(Math.min(time, now)).toISOString();
     const { organizationId = "", testKeyId: apiKeyId } = this.#customers[organization] ?? {};
-    const json = {
-      records: [{
-        ...(isTest ? { apiKeyId } : { organizationId }),
-        productSlug: "p",
-        metric,
-        quantity,
-        timestamp,
-      }],
-    };
+    const target = isTest ? { apiKeyId } : { organizationId };
+    const json = { records: [{ ...target, productSlug: "p", metric, quantity, timestamp }] };
     const response = await this.#test.send("/api/operator/usage", { apiKey: this.#operatorToken, json });
     const { error } = await response.json();
     if (error?.code === "limit_exceeded" && !isTest) return;
@@ -367,7 +359,7 @@ class Stage {
 const closeByOperator = (context: SessionContext, period: string) =>
   closeStatement(context, operator, { period, waitMs: 60_000 });
 
-/** @returns Null if nothing was due. */
+/** @returns Null if nothing was due, or another server has just closed the statement. */
 async function closeBySchedule(context: Context) {
   const statement = await closeDueStatement(context);
   return statement && { statement, isNew: undefined };
