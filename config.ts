@@ -53,6 +53,10 @@ export const settings = {
   BRAND_COLOR: { default: "", expected: "a color such as #0e6652" },
   CURRENCY: { default: "", expected: "an ISO 4217 currency code, such as EUR" },
   STATEMENT_CLOSE_DAY: { default: "", expected: "a whole number from 1 to 28" },
+  KEY_PREFIX: {
+    default: "service",
+    expected: "2 to 16 lowercase letters and digits, starting with a letter",
+  },
   API_KEY_REQUESTS_PER_SECOND: { default: "1000", expected: "a whole number from 0 (no limit) to 1000000" },
   LEAKED_KEYS: { default: "revoke", expected: "revoke or notify" },
   GITHUB_KEYS_URL: {
@@ -111,6 +115,9 @@ function readConfig(reader: SettingsReader, { isTerminal }: { isTerminal: boolea
     usageRetentionDays: reader.integer("USAGE_RETENTION_DAYS", { min: 36, max: 36500 }),
     ...readBilling(reader),
     brand: readBrand(reader),
+    /** New keys begin with it. */
+    keyPrefix: reader.matching("KEY_PREFIX", (text) => /^[a-z][a-z0-9]{1,15}$/.test(text)) ??
+      settings.KEY_PREFIX.default,
     /** Rate limit of each API key; 0 for none. */
     apiKeyRequestsPerSecond: reader.integer("API_KEY_REQUESTS_PER_SECOND", { min: 0, max: 1_000_000 }),
     /** The response to a report of a leaked key. */

@@ -151,6 +151,7 @@ export function usageHelp(): string {
     "  --organization   only these organizations: ids, or external: and an external id",
     "  --product, --metric, --key",
     "                   only these products, metrics, or API keys by id",
+    "  --environment    live or test; by default live, or that of the keys",
     "",
     "Separate several values with commas. Different metrics are never added up.",
     "",

@@ -22,6 +22,7 @@ const optionNames = {
   productSlug: "product",
   metric: "metric",
   apiKey: "key",
+  environment: "environment",
 } as const;
 
 const text = "text" as const;
@@ -29,7 +30,7 @@ const list = "list" as const;
 const forms = {
   usage: {
     options: {
-      ...{ from: text, to: text, window: text, timezone: text },
+      ...{ from: text, to: text, window: text, timezone: text, environment: text },
       ...{ "group-by": list, organization: list, product: list, metric: list, key: list },
     },
   },

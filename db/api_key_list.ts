@@ -1,5 +1,6 @@
 // The SQL of the list of keys: it reads many keys of an organization, but never more than a limit.
 import type { Actor } from "../domain/actor.ts";
+import type { Environment } from "../domain/environment.ts";
 import type { ListedKey } from "../domain/key_list.ts";
 import {
   type ApiKeyRow,
@@ -32,16 +33,19 @@ export async function findListedKeys(
     : sql`k.organization_id = ${organizationId} AND ${endOfKey} <= ${now} ORDER BY ${endOfKey} DESC`;
   const isOwn = createdBy === undefined ? sql`true` : sql`created_by = ${createdBy}`;
   const row = await database.readFirst<{ json: string; total: number }>(sql`
-    SELECT json_group_array(json_array(id, number, lineage, name, key_prefix, created_at, ${addedAt}, last_used_at,
-      coalesce(revoked_at, expires_at))) FILTER (WHERE ${isOwn}) AS json, count(*) AS total
+    SELECT json_group_array(json_array(id, number, lineage, name, key_prefix, environment, created_at, ${addedAt},
+      last_used_at, coalesce(revoked_at, expires_at))) FILTER (WHERE ${isOwn}) AS json, count(*) AS total
     FROM (SELECT k.* FROM api_keys k WHERE ${which} LIMIT ${limit})`);
   const rows: ListedKeyValues[] = JSON.parse(row?.json ?? "[]");
-  const keys = rows.map(([id, number, lineage, name, keyPrefix, createdAt, addedAt, lastUsedAt, endsAt]) => ({
+  const keys = rows.map((
+    [id, number, lineage, name, keyPrefix, environment, createdAt, addedAt, lastUsedAt, endsAt],
+  ) => ({
     id,
     number,
     lineage,
     name,
     keyPrefix,
+    environment,
     createdAt,
     addedAt,
     lastUsedAt,
@@ -56,6 +60,7 @@ type ListedKeyValues = [
   lineage: number,
   name: string,
   keyPrefix: string,
+  environment: Environment,
   createdAt: number,
   addedAt: number,
   lastUsedAt: number | null,

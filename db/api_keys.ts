@@ -1,4 +1,5 @@
 // All SQL of API keys. The key itself is never here, only its SHA-256 and its prefix.
+import type { Environment } from "../domain/environment.ts";
 import type { UsagePermission } from "../domain/key_permissions.ts";
 import { type Audited, ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
@@ -12,6 +13,7 @@ interface NewApiKey {
   readonly organizationId: string;
   readonly keyHash: string;
   readonly keyPrefix: string;
+  readonly environment: Environment;
   readonly name: string;
   /** Null for a key that an operator creates. */
   readonly createdBy: string | null;
@@ -27,6 +29,7 @@ export interface ApiKeyRow {
   readonly id: string;
   readonly name: string;
   readonly keyPrefix: string;
+  readonly environment: Environment;
   readonly createdAt: number;
   readonly createdById: string | null;
   readonly createdByName: string | null;
@@ -76,7 +79,7 @@ export const inScope = ({ organizationId, createdBy }: ApiKeyScope): Statement =
 
 /** Reads keys `k` with their creators, as {@linkcode ApiKeyRow}. */
 export const selectApiKeys = sql`
-  SELECT k.id, k.name, k.key_prefix AS keyPrefix, k.created_at AS createdAt, u.id AS createdById,
+  SELECT k.id, k.name, k.key_prefix AS keyPrefix, k.environment, k.created_at AS createdAt, u.id AS createdById,
     u.name AS createdByName, k.created_by_operator AS createdByOperator, k.permissions,
     ${limitsJson({ column: "lineage", number: sql`k.lineage` })} AS budget,
     k.last_used_at AS lastUsedAt, k.expires_at AS expiresAt, k.revoked_at AS revokedAt,
@@ -102,9 +105,9 @@ export function insertApiKey(key: NewApiKey, replaced?: { id: string; isKept: bo
   const lineage = sql`(SELECT k.lineage FROM api_keys k WHERE k.id = ${replaced?.id ?? null})`;
   return sql`
     INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_by_operator,
-      permissions, created_at, expires_at, lineage, form_token)
+      permissions, environment, created_at, expires_at, lineage, form_token)
     SELECT ${key.id}, o.id, ${key.keyHash}, ${key.keyPrefix}, ${key.name}, ${createdBy}, ${createdBy} IS NULL,
-      ${permissions}, ${now}, ${key.expiresAt}, ${lineage}, ${key.formToken}
+      ${permissions}, ${key.environment}, ${now}, ${key.expiresAt}, ${lineage}, ${key.formToken}
     FROM organizations o WHERE o.id = ${organizationId} AND o.deleted_at IS NULL
       AND ${hasRoom} AND ${isReplaceable}
       AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.organization_id = o.id AND k.form_token = ${key.formToken})
@@ -124,10 +127,15 @@ export async function findApiKeyOfForm(
 export function findApiKeys(
   database: DatabaseReader,
   scope: ApiKeyScope,
-  { limit, before = null }: { limit: number; before?: string | null | undefined },
+  { limit, before = null, environment = null }: {
+    limit: number;
+    before?: string | null | undefined;
+    environment?: Environment | null | undefined;
+  },
 ): Promise<ApiKeyRow[]> {
   return database.read(sql`${selectApiKeys}
-    WHERE ${inScope(scope)} AND (${before} IS NULL OR k.id < ${before}) ORDER BY k.id DESC LIMIT ${limit}`);
+    WHERE ${inScope(scope)} AND (${before} IS NULL OR k.id < ${before})
+      AND k.environment = coalesce(${environment}, k.environment) ORDER BY k.id DESC LIMIT ${limit}`);
 }
 
 /** The number of a lineage's current key at `now`: the newest that works, else the newest. @param lineage A number. */
@@ -189,6 +197,17 @@ export async function findOrganizationOfApiKey(
   return row?.organizationId;
 }
 
+/** @param organizationId Only a key of this organization; null for any. @returns Live for an unknown key. */
+export async function findKeyEnvironment(
+  database: DatabaseReader,
+  { id, organizationId }: { id: string | null; organizationId: string | null },
+): Promise<Environment> {
+  const row = await database.readFirst<{ environment: Environment }>(sql`
+    SELECT k.environment FROM api_keys k
+    WHERE k.id = ${id} AND k.organization_id = coalesce(${organizationId}, k.organization_id)`);
+  return row?.environment ?? "live";
+}
+
 /** A key that works, unless its organization is suspended. */
 export interface ActiveApiKeyRow {
   readonly id: string;
@@ -196,6 +215,7 @@ export interface ActiveApiKeyRow {
   readonly organizationId: string;
   /** A JSON list. */
   readonly permissions: string;
+  readonly environment: Environment;
   readonly suspended: 0 | 1;
   /** Null for those of the setting. */
   readonly requestsPerSecond: number | null;
@@ -203,7 +223,7 @@ export interface ActiveApiKeyRow {
 
 export function findActiveApiKey(database: DatabaseReader, keyHash: string, now: number) {
   return database.readFirst<ActiveApiKeyRow>(sql`
-    SELECT k.id, k.name, k.organization_id AS organizationId, k.permissions, ${isSuspended} AS suspended,
+    SELECT k.id, k.name, k.organization_id AS organizationId, k.permissions, k.environment, ${isSuspended} AS suspended,
       ${effectiveNumber("requestsPerSecond")} AS requestsPerSecond
     FROM api_keys k JOIN organizations o ON o.id = k.organization_id
     WHERE k.key_hash = ${keyHash} AND ${activeApiKey(now)}`);

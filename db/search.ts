@@ -51,12 +51,12 @@ export function findApiKeysByText(
   text: string,
   { scope, now }: { scope: ApiKeyScope | null; now: number },
 ): Promise<FoundApiKey[]> {
-  const prefix = keyPrefixIn(text);
+  const characters = keyPrefixIn(text);
   const isOpen = scope === null ? sql`true` : inScope(scope);
   const found = best([
     sql`SELECT k.number, 0 AS rank FROM api_keys k WHERE k.id = ${text} AND ${isOpen}`,
-    prefix && sql`SELECT k.number, 1 FROM api_keys k INDEXED BY api_keys_prefix
-      WHERE ${startsWith(sql`k.key_prefix COLLATE NOCASE`, prefix)} AND ${isOpen}`,
+    characters && sql`SELECT k.number, 1 FROM api_keys k INDEXED BY api_keys_characters
+      WHERE ${startsWith(sql`substr(k.key_prefix, -9) COLLATE NOCASE`, characters)} AND ${isOpen}`,
     // Keys of thousands of organizations can begin alike, so that it takes long to find those of one.
     scope === null && importedPrefixForm.test(text)
       ? sql`SELECT k.number, 1 FROM api_keys k INDEXED BY api_keys_imported_prefix
@@ -66,7 +66,7 @@ export function findApiKeysByText(
       WHERE ${isActiveIn(scope.organizationId, now)} AND ${isOpen} AND ${hasText(sql`k.name`, text)}`,
   ]);
   return database.read(sql`
-    SELECT k.id, k.name, k.key_prefix AS keyPrefix, o.id AS organizationId, o.name AS organizationName,
+    SELECT k.id, k.name, k.key_prefix AS keyPrefix, k.environment, o.id AS organizationId, o.name AS organizationName,
       NOT (${activeApiKey(now)}) AS ended
     FROM (${found}) b CROSS JOIN api_keys k ON k.number = b.number
     CROSS JOIN organizations o ON o.id = k.organization_id

@@ -1,11 +1,12 @@
 // The format and the status of API keys.
+import type { Environment } from "./environment.ts";
 import type { UsageLimit } from "./meter/usage_limit.ts";
 import { generateSecretToken, isWellFormedSecretToken } from "./secret_token.ts";
 
 export { hashSecretToken as hashApiKey } from "./secret_token.ts";
 
-/** The start of every key, for people and secret scanners. */
-export const apiKeyTag = "service_live_";
+/** The start of keys, for people and secret scanners. Servers once had other prefixes, so every prefix is accepted. */
+const keyTag = /^[a-z][a-z0-9]{1,15}_(?:live|test)_/;
 
 /** A rotated key keeps working for this long unless another time is chosen. */
 export const rotatedKeyKeptMs = 24 * 3_600_000;
@@ -17,6 +18,7 @@ export interface ApiKey {
   readonly id: string;
   readonly name: string;
   readonly keyPrefix: string;
+  readonly environment: Environment;
   readonly createdAt: string;
   /** The user who created it, or null if that account was deleted, or an operator created it. */
   readonly createdBy: { readonly id: string; readonly name: string } | null;
@@ -44,15 +46,28 @@ export interface LastRequest {
   readonly error: string | null;
 }
 
-/** Returns a new key, and the prefix that may be shown later. */
-export function generateApiKey(): { fullKey: string; keyPrefix: string } {
-  const { token, prefix } = generateSecretToken(apiKeyTag);
+/** Returns a new key, and the prefix that may be shown later. @param options `start`: the setting `KEY_PREFIX`. */
+export function generateApiKey(
+  { start = "service", environment = "live" }: { start?: string; environment?: Environment } = {},
+): { fullKey: string; keyPrefix: string } {
+  const { token, prefix } = generateSecretToken(`${start}_${environment}_`);
   return { fullKey: token, keyPrefix: prefix };
 }
 
-/** Checks a key's form and checksum. Returns false for anything that Gatehouse never issues as a key. */
+/** Checks a key's form and checksum. Returns false for anything that Gatehouse never issues as a key, such as operator tokens. */
 export function isWellFormedApiKey(text: string): boolean {
-  return isWellFormedSecretToken(apiKeyTag, text);
+  const [tag] = keyTag.exec(text) ?? [];
+  return tag !== undefined && isWellFormedSecretToken(tag, text);
+}
+
+/** Returns what all keys of a server and environment have in front, or "" for a text that is no key. */
+export function tagOf(keyPrefix: string): string {
+  return keyTag.exec(keyPrefix)?.[0] ?? "";
+}
+
+/** Returns the first characters of a key that tell it from others. */
+export function withoutTag(keyPrefix: string): string {
+  return keyPrefix.slice(tagOf(keyPrefix).length);
 }
 
 /** Returns the status at `now`. A revoked key stays "revoked" after it expires. */

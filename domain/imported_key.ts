@@ -1,6 +1,6 @@
 // API keys that another system issued. Gatehouse has their hashes, and recognizes them by nothing else.
 import { Buffer } from "node:buffer";
-import { apiKeyTag, hashApiKey, isWellFormedApiKey } from "./api_key.ts";
+import { hashApiKey, isWellFormedApiKey } from "./api_key.ts";
 import { operatorTokenTag } from "./operator/operator_token.ts";
 import { hasSecretTokenForm } from "./secret_token.ts";
 
@@ -17,6 +17,9 @@ export type ImportFault = (typeof importFaults)[number];
 /** Printable ASCII without spaces, as it can stand in an `Authorization` header. */
 const foreignForm = /^[!-~]{16,255}$/;
 
+/** With another `KEY_PREFIX`, a key could also be one that another system issued. */
+const ownTags = ["service_live_", "service_test_", operatorTokenTag];
+
 /** The shown beginning of an imported key. */
 export const importedPrefixForm = /^[A-Za-z0-9_.:-]{1,16}$/;
 
@@ -30,7 +33,7 @@ export interface KeyLookup {
 /** Returns the hash to look up for a key. Null if it is mistyped or can't be a key: there is nothing to look up. */
 export function keyLookup(text: string): KeyLookup | null {
   const isForeign = !isWellFormedApiKey(text);
-  const isMistyped = () => [apiKeyTag, operatorTokenTag].some((tag) => hasSecretTokenForm(tag, text));
+  const isMistyped = () => ownTags.some((tag) => hasSecretTokenForm(tag, text));
   if (isForeign && (!foreignForm.test(text) || isMistyped())) return null;
   return { keyHash: hashApiKey(text), isForeign };
 }

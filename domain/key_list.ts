@@ -1,5 +1,6 @@
 // The list of an organization's keys: its parts, its orders, and one line for a key and those that replaced it.
 import type { ApiKey } from "./api_key.ts";
+import type { Environment } from "./environment.ts";
 import type { KeyUsage } from "./meter/key_usage.ts";
 
 /** Active keys that expire within this time are marked. */
@@ -33,8 +34,10 @@ export interface KeyLine extends ApiKey {
 export interface KeyListPage {
   /** The search, without characters that could not be found. */
   readonly search: string;
+  /** Null for both. */
+  readonly environment: Environment | null;
   readonly order: KeyOrder;
-  /** The numbers of lines that match the search in each state. `isCut`: there may be more inactive ones. */
+  /** The numbers of lines that match the search and the environment in each state. `isCut`: there may be more inactive ones. */
   readonly counts: Readonly<Record<KeyState, number>> & { readonly isCut: boolean };
   /** The number of active lines without requests and usage for 90 days. Like `isEmpty`, this doesn't depend on the search. */
   readonly unused: number;
@@ -54,6 +57,7 @@ export interface ListedKey {
   readonly lineage: number;
   readonly name: string;
   readonly keyPrefix: string;
+  readonly environment: Environment;
   readonly createdAt: number;
   /** When it was created here, or imported. */
   readonly addedAt: number;

@@ -1,5 +1,5 @@
 // What the search of the portal and of the console finds.
-import { apiKeyTag } from "./api_key.ts";
+import type { Environment } from "./environment.ts";
 
 /** Results of one kind that are shown. */
 export const foundOfKindMax = 5;
@@ -22,6 +22,7 @@ export interface FoundApiKey {
   readonly id: string;
   readonly name: string;
   readonly keyPrefix: string;
+  readonly environment: Environment;
   readonly organizationId: string;
   readonly organizationName: string;
   readonly ended: 0 | 1;
@@ -35,8 +36,8 @@ export interface Found {
 }
 
 /** The prefix of a key or token: its tag and 8 characters. With fewer than 4, keys are found that no one is looking for. */
-const tokenPrefix = /service_[a-z]+_[0-9A-Za-z]{8}/;
-const keyPrefix = new RegExp(`^(?:${apiKeyTag})?([0-9A-Za-z]{4,8})$`);
+const tokenPrefix = /[a-z][a-z0-9]{1,15}_(?:live|test|operator)_[0-9A-Za-z]{8}/;
+const keyPrefix = /^(?:[a-z][a-z0-9]{1,15}_(?:live|test)_)?([0-9A-Za-z]{4,8})$/;
 /** A key without its tag, or the rest of its prefix as pages show it. */
 const untagged = /^([0-9A-Za-z]{8})(?:[0-9A-Za-z]{30}|\.\.\.)$/;
 
@@ -51,10 +52,9 @@ export function searchTextOf(typed: string): string {
   return tokenPrefix.exec(text)?.[0] ?? untagged.exec(text)?.[1] ?? text;
 }
 
-/** Returns the prefix that a text begins; null if the text begins none, or is too short. */
+/** Returns the characters after the tag of the key that a text begins; null if the text begins none, or is too short. */
 export function keyPrefixIn(text: string): string | null {
-  const [, shown] = keyPrefix.exec(text) ?? [];
-  return shown === undefined ? null : apiKeyTag + shown;
+  return keyPrefix.exec(text)?.[1] ?? null;
 }
 
 /** True if each word of a text begins a word of a label, in upper or lower case. */

@@ -18,6 +18,7 @@ import type { OperatorActor } from "../domain/actor.ts";
 import { type ApiKey, apiKeyStatus } from "../domain/api_key.ts";
 import type { AuditEntry } from "../domain/audit.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../domain/errors.ts";
+import type { Environment } from "../domain/environment.ts";
 import { isId } from "../domain/id.ts";
 import { operatorsKeyPermission, sortedPermissions } from "../domain/key_permissions.ts";
 import {
@@ -68,12 +69,12 @@ export async function accessToApiKey(
 export async function listApiKeys(
   { database, clock }: SessionContext,
   access: Access,
-  { limit, cursor }: PageInput,
+  { limit, cursor, environment }: PageInput & { readonly environment?: Environment | undefined },
 ): Promise<{ apiKeys: ApiKey[]; nextCursor: string | null }> {
   const scope = keysSeenBy(access);
   requireIdCursor(cursor, "key");
   const { rows, nextCursor } = await readPage(
-    (limit) => findApiKeys(database, scope, { limit, before: cursor }),
+    (limit) => findApiKeys(database, scope, { limit, before: cursor, environment }),
     { limit, cursorOf: ({ id }) => id },
   );
   const now = clock();
@@ -146,6 +147,10 @@ export async function changeApiKey(
   const storedBudget = limitsText(budgetOf(row.budget));
   const { budget = budgetOf(row.budget) } = change;
   if (limitsText(budget) !== storedBudget) {
+    if (row.environment === "test") {
+      const message = "can't be set for a test key: its usage counts against no limit.";
+      throw validationError([{ path: "budget", message }]);
+    }
     await requireBudgetFits(context, access.organizationId, budget);
     const details = { from: storedBudget || "none", to: limitsText(budget) || "none" };
     entries.push({ ...about, action: "api_key.budget_changed", details });
@@ -247,6 +252,7 @@ export function toApiKey(row: ApiKeyRow, now: number): ApiKey {
     id: row.id,
     name: row.name,
     keyPrefix: row.keyPrefix,
+    environment: row.environment,
     createdAt: isoTime(row.createdAt),
     createdBy: row.createdById === null ? null : { id: row.createdById, name: row.createdByName ?? "" },
     createdByOperator: row.createdByOperator === 1,

@@ -9,6 +9,7 @@ import {
   rotatedKeyKeptMs,
 } from "../domain/api_key.ts";
 import { apiKeyLimitError, type AppError, notFoundError, validationError } from "../domain/errors.ts";
+import type { Environment } from "../domain/environment.ts";
 import { newId } from "../domain/id.ts";
 import { defaultKeyPermissions, sortedPermissions } from "../domain/key_permissions.ts";
 import { isoTime } from "../domain/time.ts";
@@ -41,6 +42,8 @@ interface ApiKeyInput {
   readonly name: string;
   /** In the future; null for never. */
   readonly expiresAt: number | null;
+  /** Live unless given. */
+  readonly environment?: Environment | undefined;
   /** Those of {@linkcode defaultKeyPermissions} unless given. */
   readonly permissions?: readonly string[] | undefined;
   /** The one-time token of the form, which creates one key however often it is sent. */
@@ -51,7 +54,13 @@ interface ApiKeyInput {
 export async function createApiKey(
   context: SessionContext,
   access: Access,
-  { name, expiresAt, permissions: chosen = defaultKeyPermissions, formToken = null }: ApiKeyInput,
+  {
+    name,
+    expiresAt,
+    environment = "live",
+    permissions: chosen = defaultKeyPermissions,
+    formToken = null,
+  }: ApiKeyInput,
 ): Promise<CreatedApiKey> {
   const by = requirePermission(access, "apiKeys.createOwn");
   const { organizationId } = access;
@@ -62,8 +71,9 @@ export async function createApiKey(
   }
   const permissions = sortedPermissions(chosen);
   requireGrantable(access, permissions, []);
-  const { id, row, created } = newApiKey(organizationId, {
+  const { id, row, created } = newApiKey(context, organizationId, {
     name,
+    environment,
     creator: creatorOf(access),
     expiresAt,
     permissions,
@@ -77,7 +87,10 @@ export async function createApiKey(
       action: "api_key.created",
       organizationId,
       target: { id, name },
-      details: { permissions: permissionsText(permissions) },
+      details: {
+        permissions: permissionsText(permissions),
+        ...(environment === "test" ? { environment } : {}),
+      },
     },
   });
   if (isInserted) return created;
@@ -86,7 +99,7 @@ export async function createApiKey(
 }
 
 /**
- * Replaces an active key with a new one of the same name, permissions, budget and expiry time.
+ * Replaces an active key with a new one of the same name, environment, permissions, budget and expiry time.
  *
  * @param input `expireOldAt`: when the old key ends, in a day by default; never later than it would have
  *   anyway. `formToken`: as for a new key.
@@ -114,13 +127,22 @@ export async function rotateApiKey(
   if (expireOldAt !== "now" && expireOldAt <= now) {
     throw validationError([{ path: "expireOldAt", message: "must be in the future, or “now”." }]);
   }
-  const { name, expiresAt, budget } = old;
+  const { name, environment, expiresAt, budget } = old;
   const permissions: readonly string[] = JSON.parse(old.permissions);
   // A key that an operator rotates stays one of the member who created it.
   const creator = access.role === null && old.createdById !== null
     ? { id: old.createdById, name: old.createdByName ?? "" }
     : creatorOf(access);
-  const next = newApiKey(organizationId, { name, creator, expiresAt, permissions, budget, now, formToken });
+  const next = newApiKey(context, organizationId, {
+    name,
+    environment,
+    creator,
+    expiresAt,
+    permissions,
+    budget,
+    now,
+    formToken,
+  });
   const oldEnds = expireOldAt === "now" ? { revokedAt: now } : { expiresAt: expireOldAt };
   const isRotated = await writeChange(context, by, {
     // This checks that the old key is active, so only one of several simultaneous rotations or revocations wins.
@@ -148,9 +170,11 @@ function creatorOf(access: Access) {
 
 /** Generates a key: the row to insert, and the key to return, as reading it back could fail and lose the only copy. */
 function newApiKey(
+  { config }: Pick<SessionContext, "config">,
   organizationId: string,
   input: {
     name: string;
+    environment: Environment;
     /** Null for operators. */
     creator: { readonly id: string; readonly name: string } | null;
     expiresAt: number | null;
@@ -161,11 +185,11 @@ function newApiKey(
     formToken: string | null;
   },
 ) {
-  const { name, creator, expiresAt, permissions, budget, now, formToken } = input;
-  const { fullKey, keyPrefix } = generateApiKey();
+  const { name, environment, creator, expiresAt, permissions, budget, now, formToken } = input;
+  const { fullKey, keyPrefix } = generateApiKey({ start: config.keyPrefix, environment });
   const id = newId("key");
   const createdBy = creator?.id ?? null;
-  const key = { id, name, keyPrefix, expiresAt };
+  const key = { id, name, keyPrefix, environment, expiresAt };
   const row = {
     ...key,
     organizationId,

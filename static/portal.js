@@ -272,7 +272,7 @@ async function openPalette(link) {
 // As `searchTextOf` in domain/search.ts.
 function cutKey(typed) {
   const text = typed.trim();
-  return /service_[a-z]+_[0-9A-Za-z]{8}/.exec(text)?.[0] ??
+  return /[a-z][a-z0-9]{1,15}_(?:live|test|operator)_[0-9A-Za-z]{8}/.exec(text)?.[0] ??
     text.replace(/^([0-9A-Za-z]{8})[0-9A-Za-z]{30}$/, "$1");
 }
 

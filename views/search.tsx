@@ -1,5 +1,5 @@
 // The search of the portal and of the console: a page, whose results static/palette.js shows above any other page.
-import { apiKeyTag } from "../domain/api_key.ts";
+import { withoutTag } from "../domain/api_key.ts";
 import { countOf } from "../domain/number_text.ts";
 import { searchCharactersMax } from "../domain/limits.ts";
 import { type Found, foundOfKindMax, isFoundIn } from "../domain/search.ts";
@@ -112,12 +112,15 @@ function groupsOf(frame: PortalFrame, text: string, found: Found | null): Group[
   const linksTo = (links: SearchLinks["pages"]) =>
     links.map(({ label, ...link }): Result => ({ ...link, name: label })).filter(isFound);
   const { organizations = [], apiKeys = [], users = [] } = found ?? {};
-  const keys = apiKeys.map(({ id, name, keyPrefix, organizationId, organizationName, ended }): Result => ({
+  const keys = apiKeys.map((
+    { id, name, keyPrefix, environment, organizationId, organizationName, ended },
+  ): Result => ({
     href: apiKeyHref(frame.isConsole ? organizationHref(organizationId) : frame.base, id),
     icon: "key",
     name,
     second: seconds(
-      keyPrefix.replace(apiKeyTag, ""),
+      withoutTag(keyPrefix),
+      environment === "test" && "Test",
       frame.isConsole && organizationName,
       ended && "Inactive",
     ),

@@ -62,7 +62,7 @@ const snippets = [
   "(gatehouse_after) {",
   "\t# Remove session tokens and API keys: with them, the application could act for its users.",
   '\trequest_header Cookie "(^|;)\\s*access_token=[^;]*" "$1 access_token=removed"',
-  "\t@key header_regexp Authorization (?i)^bearer\\s+service_live_",
+  "\t@key header_regexp Authorization (?i)^bearer\\s+[a-z][a-z0-9]+_(live|test)_",
   "\trequest_header @key -Authorization",
   "}",
 ];

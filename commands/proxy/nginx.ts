@@ -83,7 +83,7 @@ const maps = [
   '    "~(^|;)\\s*access_token=.*;\\s*access_token=" "";',
   '    "~^(?<cookies_before>(.*;)?)\\s*access_token=[^;]*(;\\s*)?(?<cookies_after>.*)$" $cookies_before$cookies_after;',
   "}",
-  'map $http_authorization $gatehouse_authorization { default $http_authorization; "~*^bearer\\s+service_live_" ""; }',
+  'map $http_authorization $gatehouse_authorization { default $http_authorization; "~*^bearer\\s+[a-z][a-z0-9]+_(live|test)_" ""; }',
   'map $http_upgrade $gatehouse_upgrade { default ""; "~*^websocket$" websocket; }',
   'map $gatehouse_upgrade $gatehouse_connection { default ""; websocket upgrade; }',
   "# If a request has cookies of two people, clear them for the domain and for the application's own host.",

@@ -20,6 +20,7 @@ import rates from "./migrations/0016_rates.sql" with { type: "text" };
 import monthEnd from "./migrations/0017_month_end.sql" with { type: "text" };
 import webhooks from "./migrations/0018_webhooks.sql" with { type: "text" };
 import importedKeys from "./migrations/0019_imported_keys.sql" with { type: "text" };
+import testKeys from "./migrations/0020_test_keys.sql" with { type: "text" };
 import keyReminders from "./migrations/0021_key_reminders.sql" with { type: "text" };
 import refusedQuantities from "./migrations/0023_refused_quantities.sql" with { type: "text" };
 
@@ -49,6 +50,7 @@ export const migrations: readonly Migration[] = [
   { number: 17, name: "month_end", text: monthEnd },
   { number: 18, name: "webhooks", text: webhooks },
   { number: 19, name: "imported_keys", text: importedKeys },
+  { number: 20, name: "test_keys", text: testKeys },
   { number: 21, name: "key_reminders", text: keyReminders },
   { number: 23, name: "refused_quantities", text: refusedQuantities },
 ];

@@ -1,7 +1,8 @@
 // The SQL of the names that pages show for usage: the operator's products, and those that an organization uses.
-import { type DatabaseReader, sql } from "../engine/database.ts";
+import { type DatabaseReader, integer, sql } from "../engine/database.ts";
 import type { Product } from "../../domain/product.ts";
 import { productMetrics, type ProductRow, selectProducts } from "../operator/products.ts";
+import { isUsageOf, ofAnyKey, testTotalsNumber } from "./environments.ts";
 import { numberOf } from "./usage_sums.ts";
 
 export async function findProductsByAge(
@@ -17,18 +18,21 @@ export function findOldestProduct(database: DatabaseReader): Promise<ProductRow 
 
 /**
  * @param options `organizationId`: null for all organizations together. `limit`: the maximum number of products.
- * @returns Slugs of the products that it has recorded, in the order of first use; if there are too many, those in the operator's
+ * @returns Slugs of the products that it has recorded, also with test keys, in the order of first use; if there are too many, those in the operator's
  *   list are among them.
  */
 export async function listUsedProducts(
   database: DatabaseReader,
   { organizationId, limit }: { organizationId: string | null; limit: number },
 ): Promise<string[]> {
-  const organization = organizationId === null ? sql`0` : numberOf(organizationId);
+  const number = organizationId === null ? null : numberOf(organizationId);
+  const isIts = number === null
+    ? sql`organization IN (0, ${integer(testTotalsNumber)})`
+    : isUsageOf(sql`organization`, number, ofAnyKey);
   const rows = await database.read<{ slug: string }>(sql`
     SELECT slug FROM (
       SELECT product_slug AS slug, min(id) AS first FROM usage_series
-      WHERE organization = ${organization} GROUP BY product_slug
+      WHERE ${isIts} GROUP BY product_slug
       ORDER BY product_slug IN (SELECT slug FROM products) DESC, min(id) LIMIT ${limit})
     ORDER BY first`);
   return rows.map(({ slug }) => slug);

@@ -1,4 +1,5 @@
 // The SQL that verifies API keys for operators: tokens and keys of many requests with one statement.
+import type { Environment } from "../../domain/environment.ts";
 import type { VerifiedOrganization } from "../../domain/meter/key_verification.ts";
 import {
   type LimitStandingRow,
@@ -20,6 +21,7 @@ export interface VerifiableKey {
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
   readonly lastUsedAt: number | null;
+  readonly environment: Environment;
   /** Null for those of the setting; 0 for no limit. */
   readonly requestsPerSecond: number | null;
   /** Null after its deletion, which revoked the key. */
@@ -40,7 +42,7 @@ export interface FoundCredentials {
 
 /** The key `k` of the organization `o`, for {@linkcode toVerifiableKey}. */
 export const verifiableKey = sql`json_array(k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at,
-    k.last_used_at, ${effectiveNumber("requestsPerSecond")},
+    k.last_used_at, k.environment, ${effectiveNumber("requestsPerSecond")},
     iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id,
       (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at), NULL))`;
 
@@ -51,6 +53,7 @@ export type VerifiableKeyRow = [
   expiresAt: number | null,
   revokedAt: number | null,
   lastUsedAt: number | null,
+  environment: Environment,
   requestsPerSecond: number | null,
   organization:
     | [id: string, name: string, externalId: string | null, planId: string, suspendedAt: number | null]
@@ -75,7 +78,7 @@ const selectWithLimits = selectWith(sql`,
     FROM (${
   selectStandings({
     columns: sql`CAST(e.key AS INTEGER) AS question,`,
-    from: sql`json_each(?4) e CROSS JOIN api_keys k ON k.key_hash = e.value ->> 0
+    from: sql`json_each(?4) e CROSS JOIN api_keys k ON k.key_hash = e.value ->> 0 AND k.environment = 'live'
       JOIN organizations o ON o.id = k.organization_id`,
     applied: isApplied({
       lineage: sql`k.lineage`,
@@ -137,6 +140,7 @@ export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
     expiresAt,
     revokedAt,
     lastUsedAt,
+    environment,
     requestsPerSecond,
     organization,
   ] = row;
@@ -147,11 +151,12 @@ export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
     expiresAt,
     revokedAt,
     lastUsedAt,
+    environment,
     requestsPerSecond,
     organization: organization && toOrganization(organization),
   };
 }
 
-function toOrganization([id, name, externalId, planId, suspendedAt]: NonNullable<VerifiableKeyRow[7]>) {
+function toOrganization([id, name, externalId, planId, suspendedAt]: NonNullable<VerifiableKeyRow[8]>) {
   return { id, name, externalId, planId, isSuspended: suspendedAt !== null };
 }

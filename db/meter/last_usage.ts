@@ -1,6 +1,7 @@
 // The SQL of the last usage of API keys: what counts, by anyone who recorded it, to a quarter of an hour.
 import { rollupNumber, rollupStart } from "../../domain/meter/rollup_unit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { isUsageOf, ofAnyKey } from "./environments.ts";
 import { numberOf } from "./usage_sums.ts";
 
 /**
@@ -20,7 +21,7 @@ export async function findLastUsage(
     SELECT w.id, max((SELECT r.quarter FROM usage_rollups r WHERE r.series = s.id AND r.count > 0
       ORDER BY r.quarter DESC LIMIT 1)) AS quarter
     FROM usage_series s CROSS JOIN wanted w ON w.number = s.api_key
-    WHERE s.organization = ${numberOf(organizationId)} GROUP BY w.id`);
+    WHERE ${isUsageOf(sql`s.organization`, numberOf(organizationId), ofAnyKey)} GROUP BY w.id`);
   return new Map(
     rows.flatMap(({ id, quarter }) => quarter === null ? [] : [[id, rollupStart("quarter", quarter)]]),
   );
@@ -32,7 +33,7 @@ export const lineagesUsedSince = (
   { lineages, since }: { lineages: Statement; since: number },
 ): Statement =>
   sql`SELECT u.lineage FROM usage_series s CROSS JOIN api_keys u ON u.number = s.api_key
-    WHERE s.organization = ${numberOf(organizationId)} AND u.lineage IN (${lineages})
+    WHERE ${isUsageOf(sql`s.organization`, numberOf(organizationId), ofAnyKey)} AND u.lineage IN (${lineages})
       AND EXISTS (SELECT 1 FROM usage_rollups r WHERE r.series = s.id AND r.count > 0
         AND r.quarter >= ${rollupNumber("quarter", since)})`;
 

@@ -76,7 +76,7 @@ export function toStandingRow(
   };
 }
 
-/** Finds the limits that apply, those of the organization before those of the key. */
+/** Finds the limits that apply, those of the organization before those of the key. None apply to a test key. */
 export async function findLimitStandings(
   database: DatabaseReader,
   { organizationId, apiKeyId, series, now }: LimitQuery,
@@ -91,7 +91,8 @@ export async function findLimitStandings(
     from: sql`organizations o CROSS JOIN (SELECT CAST(${now} AS INTEGER) AS now) t`,
     applied,
     now: sql`t.now`,
-    condition: sql`o.id = ${organizationId}`,
+    condition: sql`o.id = ${organizationId} AND NOT EXISTS (
+      SELECT 1 FROM api_keys k WHERE k.id = ${apiKeyId ?? null} AND k.environment = 'test')`,
   }));
   return rows.map(toStandingRow);
 }

@@ -1,5 +1,6 @@
 // The SQL that finds the organizations that an operator records for.
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
+import { organizationOf } from "./environments.ts";
 
 /** An organization is named by its own id, by that of the operator's systems, or by the id of a key of it. */
 export const recordTargetKinds = ["organizationId", "externalId", "apiKeyId"] as const;
@@ -25,7 +26,7 @@ export const backdatedRecords = (before: number): Statement =>
   sql`SELECT o.id AS organizationId, NULL AS targetId, NULL AS targetName,
       json_object('records', CAST(count(*) AS TEXT), 'from', strftime('%Y-%m-%d', min(r.timestamp) / 1000, 'unixepoch'),
         'to', strftime('%Y-%m-%d', max(r.timestamp) / 1000, 'unixepoch')) AS details
-    FROM usage_records r JOIN organizations o ON o.number = r.organization
+    FROM usage_records r JOIN organizations o ON o.number = ${organizationOf(sql`r.organization`)}
     WHERE r.seq > (SELECT seq FROM usage_cursor) AND r.timestamp < ${before} GROUP BY o.id`;
 
 /** Finds those of the targets that exist; keys that don't work anymore included. */

@@ -2,6 +2,7 @@
 // records, their idempotency keys and the rollups are one transaction: it rejects an API key that was revoked before it. The
 // assembled statements are in tests/db/meter/recorder_statements.sql.
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
+import type { Environment } from "../../domain/environment.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
 import { activeApiKey } from "../api_keys.ts";
 import { bind, type Database, joinSql, sql, type Statement, type WriteResult } from "../engine/database.ts";
@@ -28,6 +29,7 @@ import {
   limitStatements,
   type SelectSeries,
 } from "./recorder_limits.ts";
+import { environmentOf, isLive, numberOfKeysUsage } from "./environments.ts";
 import { addGroup, addUp } from "./rollups.ts";
 
 /** An earlier record with the idempotency key of one of the group. */
@@ -62,11 +64,13 @@ export interface GroupTarget {
   readonly id: string | null;
   /** Why nothing was recorded for it: its organization is suspended, or the API key or the operator token may not record. */
   readonly denial: "suspended" | "permission" | "token" | null;
+  /** Null without an API key. */
+  readonly environment: Environment | null;
   /** Of its organization; see `KnownKey`. */
   readonly requestsPerSecond: number | null;
   /** Of groups with verified API keys. */
   readonly key?: VerifiableKeyRow;
-  /** Only with limits: the number of the organization, and the lineage of the API key. */
+  /** Only with limits: the number of its usage, and the lineage of the API key. */
   readonly organization?: number;
   readonly lineage?: number | null;
 }
@@ -112,7 +116,7 @@ const selectUnlisted = sql`
 const selectSeries = ({ join, denial, apiKey, condition }: Target): SelectSeries => (columns, more) =>
   sql`SELECT CAST(e.key AS INTEGER) AS position, ${columns}
     FROM json_each(?2) e ${join(sql`e.value ->> 0`)}
-    JOIN usage_series us ON us.organization = o.number AND us.product_slug = e.value ->> 1
+    JOIN usage_series us ON us.organization = ${numberOfKeysUsage} AND us.product_slug = e.value ->> 1
       AND us.metric = e.value ->> 2 AND us.api_key = ${apiKey} ${more.join}
     WHERE ${denial(sql`e.value ->> 0`)} IS NULL AND ${condition} AND ${more.condition}`;
 const seriesFrom = (target: Target) =>
@@ -190,7 +194,9 @@ const isAnyMissing = sql`
 const selectExisting = (series: Statement) =>
   sql`WITH ${series}, ${hashed(isAnyMissing)}, ${existing}
   SELECT json_group_array(json_object('position', h.position, 'differs', h.differs, 'seq', h.seq,
-    'productSlug', h.first_product_slug, 'metric', h.first_metric, 'apiKeyId', k.id, 'timestamp', h.timestamp,
+    'productSlug', h.first_product_slug, 'metric', h.first_metric, 'apiKeyId', k.id, 'environment', ${
+    environmentOf(sql`h.organization`)
+  }, 'timestamp', h.timestamp,
     'recordedAt', h.recorded_at, 'whole', h.quantity_whole, 'micro', h.quantity_micro,
     'idempotencyKey', h.idempotency_key, 'properties', h.properties, 'voidedAt', v.voided_at,
     'voidedBy', v.voided_by, 'voidReason', v.reason)) AS list
@@ -199,12 +205,12 @@ const selectExisting = (series: Statement) =>
 const seriesMax = effectiveNumber("usageSeriesMax");
 /** Series that don't exist yet. */
 const newSeries = ({ join, denial, apiKey, condition: isAllowed }: Target, condition: Statement) =>
-  sql`SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug,
-    e.value ->> 2 AS metric, ${apiKey} AS api_key,
+  sql`SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, ${numberOfKeysUsage} AS usage_number,
+    e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, ${apiKey} AS api_key,
     ${seriesMax} AS series_max, ${seriesMax} - o.series AS room
   FROM json_each(?2) e ${join(sql`e.value ->> 0`)}
   WHERE ${condition} AND ${denial(sql`e.value ->> 0`)} IS NULL AND ${isAllowed} AND NOT EXISTS (
-    SELECT 1 FROM usage_series us WHERE us.organization = o.number
+    SELECT 1 FROM usage_series us WHERE us.organization = ${numberOfKeysUsage}
     AND us.product_slug = e.value ->> 1 AND us.metric = e.value ->> 2 AND us.api_key = ${apiKey})`;
 /** Most organizations have room for more series than the whole group has: theirs are not looked up here. */
 const selectLimited = (target: Target) =>
@@ -216,7 +222,7 @@ const selectLimited = (target: Target) =>
   WHERE requested > room`;
 const insertSeries = (target: Target) =>
   sql`INSERT INTO usage_series (organization, product_slug, metric, api_key)
-  SELECT organization, product_slug, metric, api_key
+  SELECT usage_number, product_slug, metric, api_key
   FROM (SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
     FROM (${newSeries(target, sql`true`)}) n)
   WHERE rank <= room ORDER BY position`;
@@ -232,7 +238,9 @@ const hasLimits = sql`EXISTS (SELECT 1 FROM usage_limits)`;
 /** The targets `?1` that exist. */
 const selectTargets = ({ join, denial, fields }: Target) =>
   sql`
-  SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', ${denial(sql`e.value`)},
+  SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', ${
+    denial(sql`e.value`)
+  }, 'environment', k.environment,
     'seq', (SELECT seq FROM usage_cursor), 'hasLimits', ${hasLimits},
     'requestsPerSecond', ${effectiveNumber("requestsPerSecond")}${fields})) AS list
   FROM json_each(?1) e ${join(sql`e.value`)}`;
@@ -249,7 +257,12 @@ function statementsOf(target: Target, isSeriesKnown: boolean) {
     selectExisting: selectExisting(series),
     insertIdempotencyKeys: insertIdempotencyKeys(series),
     deleteUnusedSeries: deleteUnusedSeries(series),
-    limits: limitStatements(selectSeries(target)),
+    limits: limitStatements((columns, more) =>
+      selectSeries(target)(columns, {
+        ...more,
+        condition: sql`${isLive(sql`us.organization`)} AND ${more.condition}`,
+      })
+    ),
     updateKeysUsed: target.usedKeys && updateKeysUsed(target.usedKeys),
   };
 }
@@ -267,7 +280,7 @@ function statementsFor({ by, isCatalogueRequired, hasLimits: isLimited, isSeries
         isLimited ? sql`true` : sql`NOT ${hasLimits}`
       }`,
       fields: joinSql([
-        isLimited ? sql`, 'organization', o.number, 'lineage', k.lineage` : sql``,
+        isLimited ? sql`, 'organization', ${numberOfKeysUsage}, 'lineage', k.lineage` : sql``,
         by === "verifiedKeys" ? sql`, 'key', ${verifiableKey}` : sql``,
       ], " "),
     }, isSeriesKnown);

@@ -2,6 +2,7 @@
 import { rollupHourMs, rollupQuarterMs } from "../../domain/limits.ts";
 import { lowBits, millionthsWholeMax } from "../../domain/meter/quantity.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
+import { totalOf } from "./environments.ts";
 import { noteAddedUsage } from "../operator/statement_changes.ts";
 
 /** The quantity of the record `r` in millionths: an integer, or a text when 64 bits cannot hold it. See `usage_rollups`. */
@@ -30,7 +31,9 @@ export const addGroup = (condition: Statement): Statement =>
   GROUP BY 2, 3`;
 /** From here on, the totals of the group's series are added up like the series themselves. */
 const addTotals = sql`INSERT INTO usage_added (organization, series, quarter, ${sums})
-  SELECT 0, s.total, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro),
+  SELECT ${
+  totalOf(sql`a.organization`)
+}, s.total, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro),
     min(a.smallest), max(a.largest)
   FROM usage_added a JOIN usage_series s ON s.id = a.series GROUP BY 2, 3`;
 const addToSums = sql`count = count + excluded.count, sum_high = sum_high + excluded.sum_high,

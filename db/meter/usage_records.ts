@@ -4,6 +4,7 @@ import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
 import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
 import { type Database, type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 import { cleanIdempotencyKeys, indexHash, lookUpIdempotencyKeys } from "./idempotency_keys.ts";
+import { environmentOf, isUsageOf, isUsageOfAny, organizationOf, usageNumbers } from "./environments.ts";
 import { numberOf, seriesFilter, type UsageFilter } from "./usage_sums.ts";
 
 /** Finds the key that makes the ids of records opaque: 96 bits in hexadecimal, the same on every server. */
@@ -41,13 +42,15 @@ export interface UsageRecordScan {
   readonly from: UsageRecordPosition;
   readonly before: UsageRecordPosition;
   readonly status?: UsageRecordStatus | undefined;
+  /** Only the environment and the API keys matter to the order of the scan. */
+  readonly filter: UsageFilter;
   /** Reads the oldest first, instead of the newest. */
   readonly isUpward?: boolean | undefined;
 }
 
 /** The columns of {@linkcode StoredUsageRecord} of a record `r`, with {@linkcode recordJoins}. */
-export const recordColumns =
-  sql`r.seq, s.product_slug AS productSlug, s.metric, k.id AS apiKeyId, r.timestamp,
+export const recordColumns = sql`r.seq, s.product_slug AS productSlug, s.metric, k.id AS apiKeyId,
+  ${environmentOf(sql`s.organization`)} AS environment, r.timestamp,
   r.recorded_at AS recordedAt, r.quantity_whole AS whole, r.quantity_micro AS micro,
   r.idempotency_key AS idempotencyKey, r.properties, v.voided_at AS voidedAt, v.voided_by AS voidedBy,
   v.reason AS voidReason`;
@@ -65,12 +68,15 @@ const listedJoins = sql`${recordJoins} LEFT JOIN api_keys vk ON vk.id = v.voided
 export function positionsIn(scan: UsageRecordScan, condition: Statement = sql``): Statement {
   const { status } = scan;
   const counted = sql`AND NOT EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = n.seq)`;
-  const ranges = rangesOf(scan).map((range) =>
-    sql`SELECT n.timestamp, n.series, n.seq FROM ${
-      status === "voided" ? sql`usage_voids` : sql`usage_records`
-    } n
-      WHERE n.organization = ${numberOf(scan.organizationId)} AND ${range} ${condition}
+  const numbers = usageNumbers(numberOf(scan.organizationId), scan.filter);
+  const ranges = numbers.flatMap((number) =>
+    rangesOf(scan).map((range) =>
+      sql`SELECT n.timestamp, n.series, n.seq FROM ${
+        status === "voided" ? sql`usage_voids` : sql`usage_records`
+      } n
+      WHERE n.organization = ${number} AND ${range} ${condition}
         ${status === "counted" ? counted : sql``}`
+    )
   );
   const order = orderOf(scan);
   return sql`${joinSql(ranges, " UNION ALL ")} ORDER BY timestamp ${order}, series ${order}, seq ${order}`;
@@ -108,12 +114,13 @@ function rangesOf({ from, before }: UsageRecordScan): Statement[] {
 /** Returns the first `limit` records that match. With a filter, {@linkcode endOfScan} bounds the work. */
 export function scanUsageRecords(
   database: DatabaseReader,
-  scan: UsageRecordScan & { readonly filter: UsageFilter; readonly limit: number },
+  scan: UsageRecordScan & { readonly limit: number },
 ): Promise<ListedUsageRecordRow[]> {
   const filter = seriesFilter(scan.filter);
   // The plus sign makes SQLite use the index for the order of the list.
   const matches = filter.sql === "" ? sql`` : sql`AND +n.series IN (
-    SELECT s.id FROM usage_series s WHERE s.organization = ${numberOf(scan.organizationId)} ${filter})`;
+    SELECT s.id FROM usage_series s
+    WHERE ${isUsageOf(sql`s.organization`, numberOf(scan.organizationId), scan.filter)} ${filter})`;
   const order = orderOf(scan);
   return database.read(sql`
     SELECT ${listedColumns}
@@ -141,9 +148,11 @@ export function scanAllUsageRecords(
   return database.read(sql`
     SELECT n.organizationId, ${listedColumns}
     FROM (SELECT n.seq, o.id AS organizationId FROM usage_records n CROSS JOIN usage_series s ON s.id = n.series
-      CROSS JOIN organizations o ON o.number = n.organization AND o.deleted_at IS NULL
+      CROSS JOIN organizations o ON o.number = ${organizationOf(sql`n.organization`)} AND o.deleted_at IS NULL
       WHERE n.seq > ${scan.after} AND n.seq < ${scan.before} AND n.timestamp >= ${scan.from}
-        AND n.timestamp < ${scan.to} ${seriesFilter(scan.filter)}
+        AND n.timestamp < ${scan.to} AND ${isUsageOfAny(sql`n.organization`, scan.filter)} ${
+    seriesFilter(scan.filter)
+  }
       ORDER BY n.seq DESC LIMIT ${scan.limit}) n
     CROSS JOIN usage_records r ON r.seq = n.seq ${listedJoins}
     ORDER BY r.seq DESC`);
@@ -193,12 +202,16 @@ export function findUsageRecordsByKey(
   },
 ): Promise<ListedUsageRecordRow[]> {
   // Bound numbers reach SQLite as floating-point, which cannot hold the hash in the index.
-  const hash = indexHash(sql`CAST(${query.hash} AS INTEGER)`, sql`o.number`);
-  const hashed = sql`(SELECT o.number AS organization, ${query.idempotencyKey} AS idempotency_key,
+  const found = usageNumbers(sql`o.number`, query.filter).map((number) => {
+    const hash = indexHash(sql`CAST(${query.hash} AS INTEGER)`, number);
+    const hashed =
+      sql`(SELECT CAST(${number} AS INTEGER) AS organization, ${query.idempotencyKey} AS idempotency_key,
     ${hash} AS hash FROM organizations o WHERE o.id = ${query.organizationId})`;
+    return lookUpIdempotencyKeys(sql`q.organization, q.idempotency_key, k.seq`, hashed);
+  });
   return database.read(sql`
     SELECT ${listedColumns}
-    FROM (${lookUpIdempotencyKeys(sql`q.organization, q.idempotency_key, k.seq`, hashed)}) q
+    FROM (${joinSql(found, " UNION ALL ")}) q
     CROSS JOIN usage_records r ON r.seq = q.seq AND r.organization = q.organization
       AND r.idempotency_key = q.idempotency_key ${listedJoins}
     WHERE r.timestamp >= ${query.from} AND r.timestamp < ${query.to} ${seriesFilter(query.filter)}`);
@@ -212,7 +225,9 @@ interface UsageRecordKey extends RecordReference {
 
 /** The record `r` and its organization `o`. */
 const recordWith = ({ organizationId, seq, recordedAt }: UsageRecordKey) =>
-  sql`usage_records r JOIN organizations o ON o.number = r.organization AND o.deleted_at IS NULL
+  sql`usage_records r JOIN organizations o ON o.number = ${
+    organizationOf(sql`r.organization`)
+  } AND o.deleted_at IS NULL
     ${organizationId === undefined ? sql`` : sql`AND o.id = ${organizationId}`}
     WHERE r.seq = ${seq} AND r.recorded_at = ${recordedAt}`;
 
@@ -270,7 +285,8 @@ async function findQuarter(
   const row = await database.readFirst<{ quarter: number | null }>(sql`
     SELECT ${extreme}((SELECT ${extreme}(r.quarter) FROM usage_rollups r
       WHERE r.series = s.id AND ${isInRange})) AS quarter
-    FROM usage_series s WHERE s.organization = ${numberOf(organizationId)} ${seriesFilter(filter)}`);
+    FROM usage_series s
+    WHERE ${isUsageOf(sql`s.organization`, numberOf(organizationId), filter)} ${seriesFilter(filter)}`);
   return row?.quarter ?? null;
 }
 

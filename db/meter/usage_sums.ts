@@ -6,7 +6,9 @@ import {
   rollupStart,
   type RollupUnit,
 } from "../../domain/meter/rollup_unit.ts";
+import type { Environment } from "../../domain/environment.ts";
 import { currentKeyNumber } from "../api_keys.ts";
+import { isUsageOf, organizationOf, usageNumbersOf } from "./environments.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 
 export const usageGroups = ["productSlug", "metric", "apiKey"] as const;
@@ -19,6 +21,8 @@ export type UsageGroup = (typeof operatorUsageGroups)[number];
 export interface UsageFilter {
   readonly productSlug?: readonly string[] | undefined;
   readonly metric?: readonly string[] | undefined;
+  /** Without one: live, or with `apiKey`, that of these keys. */
+  readonly environment?: Environment | undefined;
   /** Ids of keys. */
   readonly apiKey?: readonly string[] | undefined;
   /** True if a key and those that it replaced or that replaced it are one: its lineage. */
@@ -56,7 +60,10 @@ export interface RollupSumRow {
 
 /** The columns that each group selects of a series `s` and its key `k`, and the column of the series that tells groups apart. */
 const groupColumns = {
-  organization: { select: [[sql`s.organization`, sql`organization`]], groupBy: sql`s.organization` },
+  organization: {
+    select: [[organizationOf(sql`s.organization`), sql`organization`]],
+    groupBy: sql`s.organization`,
+  },
   productSlug: { select: [[sql`s.product_slug`, sql`productSlug`]], groupBy: sql`s.product_slug` },
   metric: { select: [[sql`s.metric`, sql`metric`]], groupBy: sql`s.metric` },
   apiKey: { select: [[sql`k.id`, sql`apiKey`], [sql`k.name`, sql`apiKeyName`]], groupBy: sql`s.api_key` },
@@ -118,7 +125,7 @@ export async function sumRollups(database: DatabaseReader, query: RollupQuery): 
   }, sum(r.count) AS count, ${sumOfRollups} AS micros,
         ${extreme(sql`min(r.smallest)`)} AS smallest, ${extreme(sql`max(r.largest)`)} AS largest
       FROM usage_series s ${joinKeys} CROSS JOIN w CROSS JOIN ${rollups[unit]} AND r.count > 0
-      WHERE ${isOf(organizations)} ${seriesFilter(query)}
+      WHERE ${isOf(organizations, query)} ${seriesFilter(query)}
       GROUP BY ${joinSql(groupBy, ", ")})`);
   const rows = JSON.parse(row?.json ?? "[]") as SumValues[];
   return rows.map((
@@ -157,11 +164,12 @@ function microsOfParts(parts: string): bigint {
 }
 
 /** The condition that a series `s` belongs to one of some organizations, given by their numbers. */
-function isOf(organizations: readonly number[]): Statement {
-  const [only] = organizations;
-  return organizations.length === 1 && only !== undefined
+function isOf(organizations: readonly number[], filter: UsageFilter): Statement {
+  const numbers = organizations.flatMap((number) => usageNumbersOf(number, filter));
+  const [only] = numbers;
+  return numbers.length === 1 && only !== undefined
     ? sql`s.organization = ${only}`
-    : sql`s.organization IN (SELECT value FROM json_each(${JSON.stringify(organizations)}))`;
+    : sql`s.organization IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`;
 }
 
 export interface MeteredOrganization {
@@ -211,7 +219,9 @@ export async function countSeries(
   query: UsageFilter & Pick<RollupQuery, "organizations">,
 ): Promise<number> {
   const row = await database.readFirst<{ series: number }>(sql`
-    SELECT count(*) AS series FROM usage_series s WHERE ${isOf(query.organizations)} ${seriesFilter(query)}`);
+    SELECT count(*) AS series FROM usage_series s WHERE ${isOf(query.organizations, query)} ${
+    seriesFilter(query)
+  }`);
   return row?.series ?? 0;
 }
 
@@ -223,10 +233,16 @@ export const allMonths = sql`(WITH RECURSIVE all_months (month) AS (
   SELECT month FROM all_months WHERE month IS NOT NULL)`;
 
 /** Returns the time from the first month with records to the end of the last one; empty without records. */
-export async function findUsageExtent(database: DatabaseReader, organizations: readonly number[]) {
+export async function findUsageExtent(
+  database: DatabaseReader,
+  organizations: readonly number[],
+  filter: UsageFilter,
+) {
   const row = await database.readFirst<{ first: number | null; last: number | null }>(sql`
     SELECT min(m.month) AS first, max(m.month) AS last FROM ${allMonths} m
-    WHERE EXISTS (SELECT 1 FROM usage_rollups_monthly s WHERE s.month = m.month AND ${isOf(organizations)})`);
+    WHERE EXISTS (SELECT 1 FROM usage_rollups_monthly s WHERE s.month = m.month AND ${
+    isOf(organizations, filter)
+  })`);
   const { first = null, last = null } = row ?? {};
   if (first === null || last === null) return { start: 0, end: 0 };
   return { start: rollupStart("month", first), end: rollupStart("month", last + 1) };
@@ -262,7 +278,7 @@ export async function listUsageNames(
 ): Promise<string[]> {
   const rows = await database.read<{ name: string }>(sql`
     SELECT DISTINCT ${groupColumns[column].groupBy} AS name FROM usage_series s
-    WHERE s.organization = ${numberOf(organizationId)} ${seriesFilter(filter)}
+    WHERE ${isUsageOf(sql`s.organization`, numberOf(organizationId), filter)} ${seriesFilter(filter)}
     ORDER BY 1 LIMIT ${limit}`);
   return rows.map(({ name }) => name);
 }
@@ -285,18 +301,22 @@ interface UsageKey {
  */
 export function listUsageKeys(
   database: DatabaseReader,
-  { organizationId, alsoId, limit, now }: {
+  { organizationId, environment, alsoId, limit, now }: {
     organizationId: string;
+    environment: Environment;
     alsoId: string | null;
     limit: number;
     now: number;
   },
 ): Promise<UsageKey[]> {
-  const also = sql`SELECT lineage FROM api_keys WHERE organization_id = ${organizationId} AND id = ${alsoId}`;
+  const also = sql`SELECT lineage FROM api_keys WHERE organization_id = ${organizationId} AND id = ${alsoId}
+    AND environment = ${environment}`;
   return database.read(sql`
     WITH used AS (
       SELECT DISTINCT k.lineage FROM usage_series s JOIN api_keys k ON k.number = s.api_key
-      WHERE s.organization = ${numberOf(organizationId)} ORDER BY 1 DESC LIMIT ${limit}
+      WHERE ${
+    isUsageOf(sql`s.organization`, numberOf(organizationId), { environment })
+  } ORDER BY 1 DESC LIMIT ${limit}
     ), l AS MATERIALIZED (SELECT lineage FROM used UNION ${also})
     SELECT c.id, c.name, c.key_prefix AS keyPrefix, c.created_by AS createdBy, c.revoked_at AS revokedAt,
       c.expires_at AS expiresAt, l.lineage IN (${also}) AS hasAlso

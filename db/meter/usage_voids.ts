@@ -2,6 +2,7 @@
 // beforehand, outside of the writer, and verified in the batch.
 import { rollupHourMs, rollupQuarterMs, usageVoidRecentRecordsMax } from "../../domain/limits.ts";
 import { lowBits } from "../../domain/meter/quantity.ts";
+import type { Environment } from "../../domain/environment.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
 import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
 import { activeApiKey, keyMay } from "../api_keys.ts";
@@ -15,6 +16,7 @@ import {
 } from "../engine/database.ts";
 import { isSuspended } from "../organization/organizations.ts";
 import { noteVoidedRecord } from "../operator/statement_changes.ts";
+import { environmentOf, organizationOf, totalOf } from "./environments.ts";
 import { clearNotices } from "./limit_clearing.ts";
 import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
 import { millionths, monthOf, monthStart } from "./rollups.ts";
@@ -65,7 +67,7 @@ function recordOf({ seq, recordedAt, keyHash, now }: UsageVoid): Statement {
     JOIN api_keys k ON k.organization_id = o.id AND k.key_hash = ${keyHash} AND ${activeApiKey(now)}
       AND ${keyMay("usage:void")}`;
   return sql`usage_records r
-    JOIN organizations o ON o.number = r.organization AND o.deleted_at IS NULL ${key}
+    JOIN organizations o ON o.number = ${organizationOf(sql`r.organization`)} AND o.deleted_at IS NULL ${key}
     WHERE r.seq = ${seq} AND r.recorded_at = ${recordedAt}`;
 }
 
@@ -156,7 +158,9 @@ function subtractFromMonth(which: UsageVoid, of: "series" | "total"): Statement 
   return sql`
     UPDATE usage_rollups_monthly AS u SET ${withoutSums}, ${extremesOfParts(parts)}
     ${fromRecord(which, of)} AND u.month = ${monthOf(sql`v.timestamp`)}
-      AND u.organization = ${of === "series" ? sql`v.organization` : integer(0)} AND changes() > 0`;
+      AND u.organization = ${
+    of === "series" ? sql`v.organization` : totalOf(sql`v.organization`)
+  } AND changes() > 0`;
 }
 
 /** The windows of limits that count a record. */
@@ -214,6 +218,7 @@ export async function voidRecord(database: Pick<Database, "write">, which: Usage
 export interface RecordInRollup {
   readonly cursor: number;
   readonly series: number;
+  readonly environment: Environment;
   readonly start: number;
   readonly count: number;
   /** In millionths, as a text. */
@@ -227,10 +232,14 @@ export function findRecordInRollup(
   { organizationId, seq }: { organizationId: string; seq: number },
 ): Promise<RecordInRollup | undefined> {
   return database.readFirst(sql`
-    SELECT c.seq AS cursor, r.series, u.quarter * ${quarterMs} AS start, u.count,
+    SELECT c.seq AS cursor, r.series, ${
+    environmentOf(sql`r.organization`)
+  } AS environment, u.quarter * ${quarterMs} AS start, u.count,
       CAST(${millionths} AS TEXT) AS value, u.smallest = ${millionths} AS isSmallest,
       u.largest = ${millionths} AS isLargest
-    FROM usage_records r JOIN organizations o ON o.number = r.organization AND o.id = ${organizationId}
+    FROM usage_records r JOIN organizations o ON o.number = ${
+    organizationOf(sql`r.organization`)
+  } AND o.id = ${organizationId}
     JOIN usage_rollups u ON u.series = r.series AND u.quarter = r.timestamp / ${quarterMs}
     JOIN usage_cursor c ON c.only_row = 1
     WHERE r.seq = ${seq}`);

@@ -2,6 +2,7 @@
 // voids. The next statement looks only at these.
 import { rollupQuarterMs } from "../../domain/limits.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
+import { isLive } from "../meter/environments.ts";
 
 /** The newest statement `n`, if there is one. From the moment it exists, changes of its month and of earlier ones are noted. */
 const isNewest = sql`n.number = (SELECT max(number) FROM statements)`;
@@ -17,6 +18,7 @@ export const noteAddedUsage = sql`${insert}
   SELECT DISTINCT a.organization, m.number, n.number
   FROM statements n CROSS JOIN usage_added a CROSS JOIN statements m
   WHERE ${isNewest} AND a.quarter * ${quarterMs} < n.end_at AND ${hasTime(sql`a.quarter * ${quarterMs}`)}
+    AND ${isLive(sql`a.organization`)}
   ON CONFLICT DO NOTHING`;
 
 /** Notes a voided record. Does no harm if it was voided before. @param seq Of the record. */
@@ -25,5 +27,6 @@ export const noteVoidedRecord = (seq: number) =>
   SELECT r.organization, m.number, n.number
   FROM statements n CROSS JOIN usage_records r CROSS JOIN statements m
   WHERE ${isNewest} AND r.seq = ${seq} AND r.timestamp < n.end_at AND ${hasTime(sql`r.timestamp`)}
+    AND ${isLive(sql`r.organization`)}
     AND EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = r.seq)
   ON CONFLICT DO NOTHING`;

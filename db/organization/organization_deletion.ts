@@ -8,8 +8,10 @@ import {
   organizationEndSeriesMax,
   usageTimestampFutureMaxMs,
 } from "../../domain/limits.ts";
+import { type Environment, environments } from "../../domain/environment.ts";
 import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
 import { type Database, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
+import { environmentOf, isUsageOf, ofAnyKey, usageNumbers } from "../meter/environments.ts";
 import { deleteIdempotencyKeys } from "../meter/idempotency_keys.ts";
 import { deleteCounts } from "../meter/limit_sweep.ts";
 import { allMonths } from "../meter/usage_sums.ts";
@@ -43,7 +45,9 @@ export function findDeletedOrganization(
 ): Promise<{ id: string } | undefined> {
   return database.readFirst(sql`
     SELECT o.id FROM organizations o WHERE o.deleted_at IS NOT NULL
-      AND (${sumsCanGo(keptSince)} OR EXISTS (SELECT 1 FROM usage_records r WHERE r.organization = o.number))
+      AND (${sumsCanGo(keptSince)} OR EXISTS (SELECT 1 FROM usage_records r WHERE ${
+    isUsageOf(sql`r.organization`, sql`o.number`, ofAnyKey)
+  }))
     LIMIT 1`);
 }
 
@@ -54,21 +58,27 @@ export async function deleteSomeOfOrganization(
   times: OrganizationEndTimes,
 ): Promise<void> {
   const number = numberOf(id);
-  const records = await database.read<{ seq: number; idempotencyKey: string | null }>(sql`
-    SELECT seq, idempotency_key AS idempotencyKey FROM usage_records
-    WHERE organization = ${number} LIMIT ${organizationEndRecordsMax}`);
+  const records = await database.read<
+    { seq: number; environment: Environment; idempotencyKey: string | null }
+  >(sql`
+    SELECT seq, ${
+    environmentOf(sql`organization`)
+  } AS environment, idempotency_key AS idempotencyKey FROM usage_records
+    WHERE ${isUsageOf(sql`organization`, number, ofAnyKey)} LIMIT ${organizationEndRecordsMax}`);
   if (records.length === 0) {
     await database.write([startOfSums(id, times), ...deleteRest(id)]);
     return;
   }
-  const keys = records.flatMap(({ seq, idempotencyKey }) =>
-    idempotencyKey === null ? [] : [[idempotencyKeyHash(idempotencyKey), seq] as const]
+  const keys = environments.map((environment) =>
+    records.filter((record) => record.environment === environment).flatMap(({ seq, idempotencyKey }) =>
+      idempotencyKey === null ? [] : [[idempotencyKeyHash(idempotencyKey), seq] as const]
+    )
   );
   const seqs = JSON.stringify(records.map(({ seq }) => seq));
   const areRead = sql`seq IN (SELECT value FROM json_each(${seqs})) AND ${number} IS NOT NULL`;
   // Another server may do the same step: rows that are already gone do no harm.
   await database.write([
-    ...(keys.length === 0 ? [] : deleteIdempotencyKeys(number, keys)),
+    ...usageNumbers(number, ofAnyKey).flatMap((one, at) => deleteIdempotencyKeys(one, keys[at] ?? [])),
     sql`DELETE FROM usage_voids WHERE ${areRead}`,
     sql`DELETE FROM usage_records WHERE ${areRead}`,
   ]);
@@ -83,9 +93,10 @@ function startOfSums(id: string, { now, keptSince }: OrganizationEndTimes): Stat
 /** Each statement deletes rows only after the ones before it have nothing left. */
 function deleteRest(id: string): Statement[] {
   const number = sql`(SELECT number FROM organizations WHERE id = ${id} AND sums_deleted_at IS NOT NULL)`;
-  const firstSeries = sql`(SELECT id FROM usage_series WHERE organization = ${number}
+  const isIts = isUsageOf(sql`organization`, number, ofAnyKey);
+  const firstSeries = sql`(SELECT id FROM usage_series WHERE ${isIts}
     ORDER BY organization, product_slug, metric, api_key LIMIT ${organizationEndSeriesMax})`;
-  const noSeries = sql`NOT EXISTS (SELECT 1 FROM usage_series WHERE organization = ${number})`;
+  const noSeries = sql`NOT EXISTS (SELECT 1 FROM usage_series WHERE ${isIts})`;
   const budgets = sql`(SELECT l.number FROM api_keys k JOIN usage_limits l ON l.lineage = k.number
     WHERE k.organization_id = ${id} AND ${number} IS NOT NULL)`;
   const firstEvents =
@@ -101,7 +112,9 @@ function deleteRest(id: string): Statement[] {
       (SELECT r.series, r.hour FROM usage_rollups_hourly r WHERE r.series IN ${firstSeries} LIMIT ${organizationEndRollupsMax})`,
     sql`DELETE FROM usage_rollups_monthly WHERE (month, organization, series) IN
       (SELECT r.month, r.organization, r.series FROM ${allMonths} m
-        CROSS JOIN usage_rollups_monthly r ON r.month = m.month AND r.organization = ${number}
+        CROSS JOIN usage_rollups_monthly r ON r.month = m.month AND ${
+      isUsageOf(sql`r.organization`, number, ofAnyKey)
+    }
         LIMIT ${organizationEndRollupsMax})`,
     sql`DELETE FROM usage_series WHERE id IN ${firstSeries}
       AND NOT EXISTS (SELECT 1 FROM usage_rollups r WHERE r.series = usage_series.id)
@@ -119,7 +132,7 @@ function deleteRest(id: string): Statement[] {
     sql`UPDATE events SET organization = NULL WHERE seq IN ${firstEvents} AND ${isAwaited}`,
     sql`DELETE FROM events WHERE seq IN ${firstEvents} AND NOT ${isAwaited}`,
     sql`DELETE FROM organizations WHERE id = ${id} AND sums_deleted_at IS NOT NULL AND ${noSeries}
-      AND NOT EXISTS (SELECT 1 FROM usage_records WHERE organization = ${number})
+      AND NOT EXISTS (SELECT 1 FROM usage_records WHERE ${isIts})
       AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM events WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM limit_notices WHERE organization = ${number})

@@ -1,5 +1,6 @@
 // Forward authentication: the conditions of a reverse proxy, the headers of the response, and where a denied browser is sent.
 // Applications trust these headers without checking anything themselves.
+import type { Environment } from "../environment.ts";
 import { isRoleAtLeast } from "../permissions.ts";
 import { safeReturnTo, withinReturnTo } from "../sign_in/return_to.ts";
 import type { Membership, Role, Session } from "../sign_in/session.ts";
@@ -48,6 +49,7 @@ export interface ForwardIdentity {
   readonly organizationId?: string | undefined;
   readonly role?: Role | undefined;
   readonly apiKeyId?: string;
+  readonly environment?: Environment;
   readonly permissions?: readonly string[];
 }
 
@@ -71,6 +73,7 @@ export function identityHeaders(
     "Remote-Organization": identity.organizationId ?? "",
     "Remote-Role": identity.role ?? "",
     "Remote-Api-Key": identity.apiKeyId ?? "",
+    "Remote-Key-Environment": identity.environment ?? "",
     "Remote-Permissions": identity.permissions?.join(",") ?? "",
   };
 }

@@ -1,4 +1,5 @@
 // The answer to whether an API key works, for the service that received it from a customer.
+import type { Environment } from "../environment.ts";
 import type { LimitStanding } from "./usage_limit.ts";
 
 /** In the order in which they are checked. */
@@ -28,6 +29,7 @@ export interface KeyVerification {
   readonly apiKey: {
     readonly id: string;
     readonly name: string;
+    readonly environment: Environment;
     readonly permissions: readonly string[];
     readonly expiresAt: string | null;
   } | null;

@@ -1,5 +1,6 @@
 // Usage records: as callers send them, as the database stores them, and as callers see them.
 import { hash } from "node:crypto";
+import type { Environment } from "../environment.ts";
 import { isId } from "../id.ts";
 import { usageTimestampFutureMaxMs, usageTimestampPastMaxMs } from "../limits.ts";
 import { joinQuantity, type Quantity } from "./quantity.ts";
@@ -47,6 +48,8 @@ export interface UsageRecord {
   readonly properties: Readonly<Record<string, string>> | null;
   /** Null if an operator recorded it without a key. */
   readonly apiKeyId: string | null;
+  /** That of the key. */
+  readonly environment: Environment;
   /** Null unless the record is void. */
   readonly voidedAt: string | null;
   /** The id of the key that voided it, or `operator`; operators see the id of the user or token. */
@@ -66,6 +69,7 @@ export interface StoredUsageRecord extends RecordReference, Quantity {
   readonly productSlug: string;
   readonly metric: string;
   readonly apiKeyId: string | null;
+  readonly environment: Environment;
   readonly timestamp: number;
   readonly idempotencyKey: string | null;
   /** See {@linkcode propertiesText}. */
@@ -93,6 +97,7 @@ export function toUsageRecord(
     idempotencyKey: stored.idempotencyKey,
     properties: stored.properties === null ? null : JSON.parse(stored.properties),
     apiKeyId: stored.apiKeyId,
+    environment: stored.environment,
     voidedAt: isoTime(stored.voidedAt),
     voidedBy: isForOperators || voidedBy === null || isId("key", voidedBy) ? voidedBy : "operator",
     voidReason: stored.voidReason,

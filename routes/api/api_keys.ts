@@ -8,7 +8,6 @@ import { createApiKey, rotateApiKey } from "../../services/new_api_keys.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { importedKeysSchema, importKeysSchema } from "../schemas/api_key_import.ts";
 import * as schemas from "../schemas/api_keys.ts";
-import { pageQuerySchema } from "../schemas/common.ts";
 import { organizationParamsSchema } from "../schemas/operator_organizations.ts";
 import { type MountRoute, type RouteWords, sessionRoutes, withAccess } from "./endpoint.ts";
 import { operatorRoutes } from "./operator/operator_routes.ts";
@@ -54,7 +53,7 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "rotateApiKey",
     summary: "Rotate a key",
     description:
-      "Creates a new key with the same name, permissions, budget and expiry. The old key keeps working for 24 hours, or until " +
+      "Creates a new key with the same name, environment, permissions, budget and expiry. The old key keeps working for 24 hours, or until " +
       "`expireOldAt`; both count as active keys until then. To revoke it immediately, set `expireOldAt` to `now`.",
     params,
     body: schemas.rotateApiKeySchema,
@@ -142,7 +141,7 @@ function commonRoutes(
 ): void {
   inOrganization({
     ...list,
-    query: pageQuerySchema,
+    query: schemas.apiKeysQuerySchema,
     responses: { 200: { description: "A page of keys.", schema: schemas.apiKeysSchema } },
   }, (_c, { query }, access) => listApiKeys(services, access, query));
 

@@ -1,5 +1,6 @@
 // The list of API keys, and the page that revokes those that are not used any more.
 import { validationError } from "../../domain/errors.ts";
+import { environments } from "../../domain/environment.ts";
 import { isId } from "../../domain/id.ts";
 import { type KeyLine, keyOrders, keyStates } from "../../domain/key_list.ts";
 import { searchCharactersMax } from "../../domain/limits.ts";
@@ -66,6 +67,7 @@ function listQuery(c: AppContext): KeyListQuery {
   const page = Number(c.req.query("page"));
   return {
     state: keyStates.find((state) => state === c.req.query("status")) ?? "active",
+    environment: environments.find((one) => one === c.req.query("environment")) ?? null,
     search: (c.req.query("search") ?? "").slice(0, searchCharactersMax),
     order: keyOrders.find((order) => order === c.req.query("sort")),
     page: Number.isSafeInteger(page) && page > 0 ? page : 1,

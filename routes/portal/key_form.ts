@@ -26,6 +26,7 @@ export function keyIdOf(c: AppContext): string {
 export function newKeyValues(input?: Input): NewKeyValues {
   return {
     name: input?.["name"] ?? "",
+    environment: input?.["environment"] ?? "live",
     expiry: expiryValue(input),
     permissions: input === undefined ? choiceOf(defaultKeyPermissions) : typedChoice(input),
     formToken: input?.["formToken"] ?? newFormToken(),
@@ -35,7 +36,14 @@ export function newKeyValues(input?: Input): NewKeyValues {
 /** Returns the key that a form creates. @throws {AppError} `validation_failed`. */
 export function newKeyOf(input: Input, now: number) {
   const { name, permissions } = checkedKey(input);
-  return { name, permissions, expiresAt: expiryOf(input, now), formToken: formTokenOf(input) };
+  const { environment = "live" } = input;
+  return {
+    name,
+    permissions,
+    ...check(createApiKeySchema.pick({ environment: true }), { environment }, "body"),
+    expiresAt: expiryOf(input, now),
+    formToken: formTokenOf(input),
+  };
 }
 
 /** Returns a token for one form, which creates one key however often it is sent. */

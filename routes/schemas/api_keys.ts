@@ -10,12 +10,14 @@ import {
 } from "../../domain/key_permissions.ts";
 import { apiKeyNameCharactersMax, budgetLimitsMax, ownKeyPermissionsMax } from "../../domain/limits.ts";
 import {
+  environmentSchema,
   idOut,
   idParam,
   nameSchema,
   optionalEnd,
   optionalEndOrNow,
   pageOf,
+  pageQuerySchema,
   personNameSchema,
   stringSchema,
   timeOut,
@@ -29,6 +31,9 @@ export const apiKeySchema = z.object({
   keyPrefix: stringSchema(
     "The first characters of the key, to tell it from others.",
     "service_live_7Kq2mXfB…",
+  ),
+  environment: environmentSchema.describe(
+    "Usage of test keys is kept apart: it is on no statement and counts against no limit.",
   ),
   createdAt: timeOut("When the key was created."),
   createdBy: z.object({ id: idOut("usr", "The user's id."), name: personNameSchema }).nullable().describe(
@@ -54,6 +59,9 @@ export const apiKeySchema = z.object({
 
 export const apiKeyParamsSchema = z.object({ id: idParam("key", "The key's id.") });
 export const apiKeyResponseSchema = z.object({ apiKey: apiKeySchema });
+export const apiKeysQuerySchema = pageQuerySchema.extend({
+  environment: environmentSchema.optional().describe("Only keys of this environment."),
+});
 export const apiKeysSchema = pageOf("apiKeys", apiKeySchema);
 
 export const createdApiKeySchema = z.object({
@@ -91,6 +99,11 @@ export const keyPermissionsSchema = z.array(keyPermission)
 
 export const createApiKeySchema = z.strictObject({
   name: keyName,
+  environment: environmentSchema.optional().openapi({
+    default: "live",
+    description:
+      "A test key begins with `service_test_`. Its usage is kept apart, is on no statement, and counts against no limit. It can't be changed later.",
+  }),
   permissions: keyPermissionsSchema,
   expiresAt: optionalEnd("When the key expires, in the future. By default it doesn't expire."),
 }).openapi("CreateApiKey");

@@ -1,5 +1,6 @@
 // The building blocks of the API's schemas: names, roles, times, ids and pages.
 import { z } from "@hono/zod-openapi";
+import { environments } from "../../domain/environment.ts";
 import { parseTime, parseTimestamp, timeFault } from "../../domain/time.ts";
 import type { IdPrefix } from "../../domain/id.ts";
 import { nameFault } from "../../domain/name.ts";
@@ -25,6 +26,9 @@ export function parsed<In, Out>(
 export function choiceOf<const T extends string>(values: readonly T[]) {
   return z.enum(values, { error: ({ input }) => input === undefined ? required : oneOf(values) });
 }
+
+/** That of an API key, and so of its usage. */
+export const environmentSchema = choiceOf(environments).openapi({ example: "live" });
 
 /** Trimmed, counted in characters, and visible. @param description The beginning, such as `Your name`. */
 export function nameSchema(

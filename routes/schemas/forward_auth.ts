@@ -122,6 +122,10 @@ export const identityHeaders = {
     example: "ADMIN",
   },
   "Remote-Api-Key": { description: "The API key's id. Empty for a user.", example: exampleId("key") },
+  "Remote-Key-Environment": {
+    description: "`live`, or `test` for a test key. Empty for a user.",
+    example: "live",
+  },
   "Remote-Permissions": {
     description: "The API key's permissions, separated by commas. Empty for a user.",
     example: "maps:render,usage:read,usage:write",

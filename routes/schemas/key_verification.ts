@@ -50,7 +50,13 @@ export const keyVerificationSchema = z.object({
       "- `VALID`: everything is fine.",
     example: "VALID",
   }),
-  apiKey: apiKeySchema.pick({ id: true, name: true, permissions: true, expiresAt: true }).nullable().describe(
+  apiKey: apiKeySchema.pick({
+    id: true,
+    name: true,
+    environment: true,
+    permissions: true,
+    expiresAt: true,
+  }).nullable().describe(
     "The key. Null if it wasn't found.",
   ),
   organization: z.object({

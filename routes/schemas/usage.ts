@@ -7,6 +7,7 @@ import { idempotencyKeyForm, slugForm } from "../../domain/meter/usage_record.ts
 import { queryWindows } from "../../domain/meter/usage_window.ts";
 import { batchArray } from "./batch_array.ts";
 import {
+  environmentSchema,
   exampleId,
   idOut,
   nameSchema,
@@ -80,7 +81,13 @@ export function filter(
 }
 
 const keyIdFault = "must be the id of an API key.";
+const environment = environmentSchema.optional().openapi({
+  description:
+    "Only usage of live or of test keys. Without it, usage of the keys that `apiKey` names, whichever they are, and " +
+    "otherwise live usage; for a request with a test key, test usage.",
+});
 const filters = {
+  environment,
   productSlug: filter(slugSchema, { things: "products", pattern: slugForm.source, example: "tiles" }),
   metric: filter(slugSchema, { things: "metrics", pattern: slugForm.source, example: "requests" }),
   apiKey: filter(z.string().min(1, keyIdFault).max(100, keyIdFault), {
@@ -165,6 +172,7 @@ export const usageRecordSchema = z.object({
   }),
   apiKeyId: idOut("key", "The id of the API key that recorded it. Null if an operator recorded it.")
     .nullable(),
+  environment: environmentSchema.describe("That of the API key. `live` without one."),
   voidedAt: timeOut("When the record was voided. Null if it counts.").nullable(),
   voidedBy: stringSchema("The id of the API key that voided it, or `operator`.").nullable(),
   voidReason: stringSchema("Why it was voided.").nullable(),

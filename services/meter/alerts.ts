@@ -152,8 +152,11 @@ function entryOf(
 async function keyOf({ database }: SessionContext, { organizationId }: Access, id: string | null) {
   if (id === null) return null;
   const key = await findApiKey(database, { organizationId }, id);
-  if (key !== undefined) return key;
-  throw validationError([{ path: "apiKeyId", message: "must be the id of a key of the organization." }]);
+  if (key?.environment === "live") return key;
+  const message = key === undefined
+    ? "must be the id of a key of the organization."
+    : "can't be a test key: its usage counts against no limit.";
+  throw validationError([{ path: "apiKeyId", message }]);
 }
 
 /** @param usage Undefined if it was not added up. */

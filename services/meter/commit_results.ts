@@ -212,6 +212,7 @@ class GroupResults {
     const input = inputs[index];
     if (input === undefined) throw new Error("a record without an input");
     const { productSlug, metric, idempotencyKey } = input;
+    const { id = null, environment } = this.#targets.get(targetOf(target, index)) ?? {};
     return {
       id: this.#idOf(outcome.firstSeq + position),
       productSlug,
@@ -222,7 +223,8 @@ class GroupResults {
       idempotencyKey,
       // Stored as null when there are none; a repeat returns what is stored.
       properties: Object.keys(input.properties ?? {}).length === 0 ? null : input.properties,
-      apiKeyId: this.#targets.get(targetOf(target, index))?.id ?? null,
+      apiKeyId: id,
+      environment: environment ?? "live",
       voidedAt: null,
       voidedBy: null,
       voidReason: null,

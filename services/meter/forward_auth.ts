@@ -46,7 +46,7 @@ export function admitSession(session: Session, conditions: ForwardConditions): F
  * Admits a request with an API key, given by its hash. With a meter, one record is on disk before this returns; a denied
  * request leaves none.
  *
- * @returns The key's id, organization and permissions.
+ * @returns The key's id, environment, organization and permissions.
  * @throws {AppError} `invalid_api_key`, `organization_suspended`; `forbidden` when a role is required, which no key has, or
  *   another organization; `permission_missing`; `limit_exceeded` or `unavailable` when the record cannot be written.
  */
@@ -73,7 +73,8 @@ export async function admitApiKey(
     const bytes = meter.productSlug.length + meter.metric.length;
     await context.recorder.record({ keyHash, inputs: [input], bytes });
   }
-  return { organizationId: key.organizationId, apiKeyId: key.id, permissions: key.permissions };
+  const { organizationId, id, environment, permissions } = key;
+  return { organizationId, apiKeyId: id, environment, permissions };
 }
 
 function denialError(denial: ForwardDenial): AppError {

@@ -224,11 +224,11 @@ function verification(
   limits: readonly LimitStanding[] = [],
 ): KeyVerification {
   if (key === null) return { valid: false, code, apiKey: null, organization: null, limits: [] };
-  const { id, name, permissions, expiresAt, organization } = key;
+  const { id, name, environment, permissions, expiresAt, organization } = key;
   return {
     valid: code === "VALID",
     code,
-    apiKey: { id, name, permissions, expiresAt: isoTime(expiresAt) },
+    apiKey: { id, name, environment, permissions, expiresAt: isoTime(expiresAt) },
     organization: organization && nameOf(organization),
     limits,
   };

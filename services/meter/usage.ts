@@ -13,7 +13,7 @@ import type { MetricTotalsQuery } from "../reports/jobs/metric_totals.ts";
 import type { UsagePageNumbers, UsagePageQuery } from "../reports/jobs/usage_page.ts";
 import type { UsageQuery } from "../reports/jobs/usage_sums.ts";
 import type { JobBytes } from "../reports/reports.ts";
-import { type UsageAccess, usageScope } from "./usage_access.ts";
+import { inEnvironment, type UsageAccess, usageScope } from "./usage_access.ts";
 
 /** Returns what to group a query's sums by, so that different metrics are never added up. */
 export function groupsOf<G extends UsageGroup>({ groupBy = [], metric = [] }: {
@@ -30,7 +30,7 @@ export async function sumUsage(
   access: UsageAccess,
   { query, format, signal }: { query: UsageQuery; format: "json" | "csv"; signal: AbortSignal },
 ): Promise<JobBytes> {
-  const input = { ...query, groupBy: groupsOf(query), ...usageScope(context, access) };
+  const input = { ...inEnvironment(access, query), groupBy: groupsOf(query), ...usageScope(context, access) };
   return await context.reports.bytes(format === "json" ? "usageJson" : "usageCsv", input, {
     reader: access.reader,
     signal,

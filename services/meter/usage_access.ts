@@ -1,5 +1,7 @@
 // Who may use the meter: API keys that work, members whose role may read usage, and operators.
 import { type ActiveApiKeyRow, findActiveApiKey } from "../../db/api_keys.ts";
+import type { UsageFilter } from "../../db/meter/usage_sums.ts";
+import type { Environment } from "../../domain/environment.ts";
 import type { Actor, ClientInfo } from "../../domain/actor.ts";
 import {
   type AppError,
@@ -18,6 +20,7 @@ export interface KeyAccess {
   readonly keyHash: string;
   readonly permissions: readonly string[];
   readonly organizationId: string;
+  readonly environment: Environment;
   readonly reader: JobReader;
 }
 
@@ -25,9 +28,9 @@ export type UsageAccess = Access | KeyAccess;
 
 /** Returns the access of a key. @throws {AppError} `invalid_api_key`, `organization_suspended`. */
 export async function keyAccess(context: Context, keyHash: string, client: ClientInfo): Promise<KeyAccess> {
-  const { id, name, organizationId, permissions } = await requireApiKey(context, keyHash, null);
+  const { id, name, organizationId, environment, permissions } = await requireApiKey(context, keyHash, null);
   const actor = { type: "apiKey", id, name, client } as const;
-  return { actor, keyHash, permissions, organizationId, reader: keysOf(organizationId) };
+  return { actor, keyHash, permissions, organizationId, environment, reader: keysOf(organizationId) };
 }
 
 /** Returns the scope of jobs about usage. @throws {AppError} `permission_missing`, `forbidden`. */
@@ -35,6 +38,13 @@ export function usageScope({ clock }: Pick<SessionContext, "clock">, access: Usa
   if ("keyHash" in access) requireKeyPermission(access, "usage:read");
   else requirePermission(access, "usage.read");
   return { organizationId: access.organizationId, now: clock() };
+}
+
+/** Returns a query as it is meant: a key reads the usage of its own environment, unless the query names another one, or keys. */
+export function inEnvironment<Query extends UsageFilter>(access: UsageAccess, query: Query): Query {
+  return "keyHash" in access && query.environment === undefined && query.apiKey === undefined
+    ? { ...query, environment: access.environment }
+    : query;
 }
 
 /** Returns why the key with a hash doesn't work right now, `invalid_api_key` or `organization_suspended`, or null. */

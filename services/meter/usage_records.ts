@@ -9,7 +9,7 @@ import { retentionStepRecordsMax } from "../../domain/limits.ts";
 import type { NamedUsageRecord, UsageRecord } from "../../domain/meter/usage_record.ts";
 import { seesOperators } from "../access.ts";
 import type { Context, SessionContext } from "../context.ts";
-import { type UsageAccess, usageScope } from "./usage_access.ts";
+import { inEnvironment, type UsageAccess, usageScope } from "./usage_access.ts";
 import {
   toNamedUsageRecord,
   type UsageRecordPageQuery,
@@ -30,7 +30,11 @@ export async function listUsageRecords(
   access: UsageAccess,
   { query, signal }: { query: UsageRecordQuery; signal: AbortSignal },
 ): Promise<{ usageRecords: UsageRecord[]; nextCursor: string | null }> {
-  const input = { ...query, ...usageScope(context, access), isForOperators: isForOperators(access) };
+  const input = {
+    ...inEnvironment(access, query),
+    ...usageScope(context, access),
+    isForOperators: isForOperators(access),
+  };
   const { usageRecords, nextCursor } = await context.reports.read("readUsageRecordPage", input, {
     reader: access.reader,
     signal,

@@ -4,14 +4,16 @@ import { createHash } from "node:crypto";
 import fc from "../support/runner/fast_check.ts";
 import {
   apiKeyStatus,
-  apiKeyTag,
   generateApiKey,
   hashApiKey,
   isWellFormedApiKey,
+  withoutTag,
 } from "../../domain/api_key.ts";
+import { generateOperatorToken, isWellFormedOperatorToken } from "../../domain/operator/operator_token.ts";
 import { holds } from "./properties.ts";
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const apiKeyTag = "service_live_";
 /** A key without its checksum. */
 const known = `${apiKeyTag}${"0".repeat(32)}`;
 
@@ -56,13 +58,13 @@ Deno.test("a key's checksum is the CRC-32 of its random part in base62", () => {
   });
 });
 
-Deno.test("isWellFormedApiKey() detects every change of a single character", () => {
+Deno.test("isWellFormedApiKey() detects every change of a single character after the tag", () => {
   const keys = [
     known + base62Of(slowCrc32("0".repeat(32))),
     ...Array.from({ length: 5 }, () => generateApiKey().fullKey),
   ];
   for (const key of keys) {
-    for (let i = 0; i < key.length; i++) {
+    for (let i = apiKeyTag.length; i < key.length; i++) {
       for (const character of `${base62}_-. `) {
         if (character === key[i]) continue;
         const changed = key.slice(0, i) + character + key.slice(i + 1);
@@ -75,7 +77,7 @@ Deno.test("isWellFormedApiKey() detects every change of a single character", () 
 Deno.test("isWellFormedApiKey() detects a missing, doubled or swapped character", () => {
   for (let n = 0; n < 20; n++) {
     const { fullKey } = generateApiKey();
-    for (let i = 0; i < fullKey.length; i++) {
+    for (let i = apiKeyTag.length; i < fullKey.length; i++) {
       const [a, b] = [fullKey[i] ?? "", fullKey[i + 1] ?? ""];
       assert.ok(!isWellFormedApiKey(fullKey.slice(0, i) + fullKey.slice(i + 1)));
       assert.ok(!isWellFormedApiKey(fullKey.slice(0, i) + a + fullKey.slice(i)));
@@ -104,7 +106,32 @@ Deno.test("isWellFormedApiKey() rejects a key with anything around it", () => {
     assert.ok(!isWellFormedApiKey(text), JSON.stringify(text));
   }
   assert.ok(!isWellFormedApiKey(fullKey.toUpperCase()));
-  assert.ok(!isWellFormedApiKey(fullKey.replace("live", "test")));
+  for (
+    const tag of [
+      "live_",
+      "s_live_",
+      "Service_live_",
+      "1a_live_",
+      "service_lives_",
+      `${"a".repeat(17)}_test_`,
+      "",
+    ]
+  ) {
+    assert.ok(!isWellFormedApiKey(fullKey.replace(apiKeyTag, tag)), tag);
+  }
+});
+
+Deno.test("keys of every prefix and environment are well-formed, and never are operator tokens", () => {
+  for (const start of ["service", "acme", "a1", "operator", "z".repeat(16)]) {
+    for (const environment of ["live", "test"] as const) {
+      const { fullKey, keyPrefix } = generateApiKey({ start, environment });
+      assert.match(fullKey, new RegExp(`^${start}_${environment}_[0-9A-Za-z]{38}$`));
+      assert.ok(isWellFormedApiKey(fullKey), fullKey);
+      assert.ok(!isWellFormedOperatorToken(fullKey), fullKey);
+      assert.equal(withoutTag(keyPrefix), `${fullKey.slice(-38, -30)}…`);
+    }
+  }
+  assert.ok(!isWellFormedApiKey(generateOperatorToken().fullToken));
 });
 
 Deno.test("isWellFormedApiKey() returns false for any other text and never throws", () => {

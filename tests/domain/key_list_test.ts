@@ -23,6 +23,7 @@ function key(number: number, more: Partial<ListedKey> = {}): ListedKey {
     lineage: number,
     name: `Key ${number}`,
     keyPrefix: `service_live_${number}bcdefgh…`,
+    environment: "live",
     createdAt: now - 100 * dayMs,
     addedAt: more.createdAt ?? now - 100 * dayMs,
     lastUsedAt: null,
@@ -99,15 +100,20 @@ Deno.test("the search finds names and prefixes in upper or lower case, and a pas
     assert.equal(searchTextOf(pasted), "2bcdefgh");
   }
   assert.equal(searchTextOf("service_operator_2bcdefghSECRET"), "service_operator_2bcdefgh");
+  assert.equal(searchTextOf("Bearer acme_test_2bcdefghSECRET"), "acme_test_2bcdefgh");
   const externalId = "0199d3c1a2b47c6e8f00112233445566";
   assert.equal(searchTextOf(externalId), externalId);
-  assert.deepEqual(["abc", "abcd", "service_live_abcd", "abcdefghi", "ab%d"].map(keyPrefixIn), [
-    null,
-    "service_live_abcd",
-    "service_live_abcd",
-    null,
-    null,
-  ]);
+  assert.deepEqual(
+    ["abc", "abcd", "service_live_abcd", "acme_test_abcd", "abcdefghi", "ab%d"].map(keyPrefixIn),
+    [
+      null,
+      "abcd",
+      "abcd",
+      "abcd",
+      null,
+      null,
+    ],
+  );
   assert.deepEqual(found(""), ["key_1", "key_2", "key_3"]);
 });
 

@@ -25,6 +25,7 @@ const claims = [
   "Remote_Role",
   "Remote-Api-Key",
   "Remote-Api_Key",
+  "Remote-Key-Environment",
   "Remote-Permissions",
   "Remote-Groups",
   // Some servers treat other punctuation as underscores.

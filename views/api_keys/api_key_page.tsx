@@ -8,6 +8,7 @@ import { AuditSentence } from "../audit/audit_table.tsx";
 import { auditActorName } from "../audit/audit_text.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
+import { TestBadge } from "../components/environment.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { type ApiKeyAction, apiKeyHref, managesAllKeys } from "../components/key_name.tsx";
 import { LimitMeters } from "../components/limit_meters.tsx";
@@ -117,6 +118,7 @@ function Origin({ apiKey, frame: { now, session } }: ApiKeyPageProps) {
   return (
     <span class="origin small">
       <ApiKeyStatus apiKey={apiKey} now={now} />
+      <TestBadge {...apiKey} />
       <code class="pick">{apiKey.keyPrefix}</code>
       <code class="pick">{apiKey.id}</code>
       <span>
@@ -135,7 +137,7 @@ function creatorName({ createdBy, createdByOperator }: ApiKey): string {
 }
 
 function Actions(props: ApiKeyPageProps) {
-  const { frame, apiKey: { id, name } } = props;
+  const { frame, apiKey: { id, name, environment } } = props;
   return (
     <>
       <ButtonLink href={hrefOf(props, "rotate")}>Rotate</ButtonLink>
@@ -143,7 +145,7 @@ function Actions(props: ApiKeyPageProps) {
       <RowMenu
         about={name}
         actions={[
-          ...(managesAllKeys(frame)
+          ...(managesAllKeys(frame) && environment === "live"
             ? [{ href: hrefOf(props, "budget"), label: "Edit budget", icon: "gauge" } as const]
             : []),
           {
@@ -191,6 +193,13 @@ function Events(
 
 function Budget(props: ApiKeyPageProps) {
   const { frame, apiKey, limits, catalogue } = props;
+  if (apiKey.environment === "test") {
+    return (
+      <Card title="Limits">
+        <p class="muted small">Usage of test keys is on no statement and counts against no limit.</p>
+      </Card>
+    );
+  }
   const canSetBudget = managesAllKeys(frame) && !frame.isReadOnly;
   const ofBudget = new Set(apiKey.budget.map(({ id }) => id));
   const isEmpty = ofBudget.size === 0;

@@ -1,11 +1,12 @@
 // The table of API keys: one line for a key and those that it replaced, with a menu of its actions.
-import { type ApiKey, apiKeyTag } from "../../domain/api_key.ts";
+import { type ApiKey, withoutTag } from "../../domain/api_key.ts";
 import { expiresSoon, type KeyLine, type KeyOrder } from "../../domain/key_list.ts";
 import { isOwnPermission } from "../../domain/key_permissions.ts";
 import { rollupQuarterMs } from "../../domain/limits.ts";
 import { type KeyUsage, keyUsageDays } from "../../domain/meter/key_usage.ts";
 import { microsToDecimal } from "../../domain/meter/quantity.ts";
 import { Badge } from "../components/badge.tsx";
+import { TestBadge } from "../components/environment.tsx";
 import { type ApiKeyAction, apiKeyHref, managesAllKeys } from "../components/key_name.tsx";
 import { LastUsage } from "../components/last_usage.tsx";
 import { Quantity } from "../components/quantity.tsx";
@@ -87,6 +88,11 @@ export function ApiKeyTable(
               <input type="checkbox" name={line.id} value="" aria-label={`Select ${line.name}`} />
             )}
             <LinkedName href={apiKeyHref(frame.base, line.id)} name={line.name} />
+            {line.environment === "test" && (
+              <span class="second">
+                <TestBadge {...line} />
+              </span>
+            )}
             <LeakText apiKey={line} now={now} />
             {line.oldKeyEndsAt && (
               <span class="second">
@@ -118,7 +124,7 @@ export function ApiKeyTable(
           />
           {hasActions && (
             <Cell place="actions">
-              {line.status === "active" && <RowMenu about={line.name} actions={actionsOf(frame, line.id)} />}
+              {line.status === "active" && <RowMenu about={line.name} actions={actionsOf(frame, line)} />}
             </Cell>
           )}
         </Row>
@@ -146,12 +152,12 @@ function commonMetric(lines: readonly KeyLineRow[]) {
   return first !== undefined && metrics.every(({ slug }) => slug === first.slug) ? first : null;
 }
 
-function actionsOf(frame: PortalFrame, id: string): MenuAction[] {
+function actionsOf(frame: PortalFrame, { id, environment }: ApiKey): MenuAction[] {
   const hrefOf = (action?: ApiKeyAction) => apiKeyHref(frame.base, id, action);
   return [
     { href: hrefOf(), label: "Open", icon: "key" },
     { href: hrefOf("edit"), label: "Edit", icon: "edit" },
-    ...(managesAllKeys(frame)
+    ...(managesAllKeys(frame) && environment === "live"
       ? [{ href: hrefOf("budget"), label: "Edit budget", icon: "gauge" } as const]
       : []),
     { href: hrefOf("rotate"), label: "Rotate", icon: "rotate" },
@@ -161,7 +167,7 @@ function actionsOf(frame: PortalFrame, id: string): MenuAction[] {
 
 /** The first characters of a key, without those that all keys have. */
 function KeyPrefix({ prefix }: { prefix: string }) {
-  return <code class="prefix">{prefix.replace(apiKeyTag, "")}</code>;
+  return <code class="prefix">{withoutTag(prefix)}</code>;
 }
 
 /** The usage of a key in the last 30 days, of its main metric. `isMixed`: there are numbers of other metrics next to it. */

@@ -1,6 +1,6 @@
 // The page of an organization's API keys: the list, or the form that creates the first one.
 import type { Child } from "hono/jsx";
-import { apiKeyTag } from "../../domain/api_key.ts";
+import { tagOf } from "../../domain/api_key.ts";
 import {
   type KeyListPage,
   keyListPageItems,
@@ -11,6 +11,7 @@ import {
 } from "../../domain/key_list.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
+import { EnvironmentMenu } from "../components/environment.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { Icon } from "../components/icon.tsx";
 import { managesAllKeys } from "../components/key_name.tsx";
@@ -66,7 +67,10 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
         ? <NewApiKeyForm frame={frame} values={props.newKey} fields={{}} message={null} />
         : list === null
         ? (
-          <ListCard label="Keys" footer={<ListFooter text={countOf(lines.length, "newest key")} />}>
+          <ListCard
+            label="Keys"
+            footer={<ListFooter lines={lines} text={countOf(lines.length, "newest key")} />}
+          >
             <p class="hint-line">Search, counts and usage are not available right now.</p>
             <ApiKeyTable frame={frame} lines={lines} areInactive={false} />
           </ListCard>
@@ -92,7 +96,7 @@ function NoKeys({ frame: { base, isReadOnly } }: { frame: PortalFrame }) {
 }
 
 function KeyListCard({ frame, list, lines }: ApiKeysPageProps & { list: KeyListProps }) {
-  const { state, search, order } = list;
+  const { state, search, environment, order } = list;
   const isSelectable = state !== "inactive" && !frame.isReadOnly;
   const hrefOf = (order: KeyOrder) => hrefTo(list, { order });
   return (
@@ -116,7 +120,15 @@ function KeyListCard({ frame, list, lines }: ApiKeysPageProps & { list: KeyListP
             action={list.href}
             search={search}
             searches="name or prefix"
-            hidden={{ ...state !== "active" && { status: state }, ...list.isSorted && { sort: order } }}
+            hidden={{
+              ...state !== "active" && { status: state },
+              environment,
+              ...list.isSorted && { sort: order },
+            }}
+          />
+          <EnvironmentMenu
+            chosen={environment}
+            hrefOf={(environment) => hrefTo({ ...list, environment }, {})}
           />
           <SortMenu
             orders={Object.entries(orderWords(state)).map(([name, label]) => ({
@@ -127,7 +139,13 @@ function KeyListCard({ frame, list, lines }: ApiKeysPageProps & { list: KeyListP
           />
         </>
       }
-      footer={<ListFooter text={lines.length === 0 ? "" : countText(list)} pages={<Pages list={list} />} />}
+      footer={
+        <ListFooter
+          lines={lines}
+          text={lines.length === 0 ? "" : countText(list)}
+          pages={<Pages list={list} />}
+        />
+      }
     >
       <Hints list={list} frame={frame} />
       {lines.length === 0
@@ -181,9 +199,9 @@ function orderWords(state: KeyState): Record<KeyOrder, string> {
 
 /** Returns the address of the list with other choices, of its first page unless one is given. */
 function hrefTo(
-  { href, state, search, order, isSorted }: Pick<
+  { href, state, search, environment, order, isSorted }: Pick<
     KeyListProps,
-    "href" | "state" | "search" | "order" | "isSorted"
+    "href" | "state" | "search" | "environment" | "order" | "isSorted"
   >,
   other: { state?: KeyState; order?: KeyOrder; search?: string; page?: number },
 ): string {
@@ -191,6 +209,7 @@ function hrefTo(
   return listHref(href, {
     status: status === "active" ? null : status,
     search: other.search ?? search,
+    environment,
     sort: other.order ?? (isSorted ? order : null),
     page: other.page === undefined || other.page === 1 ? null : String(other.page),
   });
@@ -235,7 +254,18 @@ function Hints({ list, frame: { viewed, isReadOnly } }: { list: KeyListProps; fr
   );
 }
 
-function NoLines({ list: { state, search } }: { list: KeyListProps }) {
+function NoLines({ list }: { list: KeyListProps }) {
+  const { state, search, environment } = list;
+  if (environment !== null) {
+    return (
+      <EmptyState
+        title={`No ${environment} keys found`}
+        text="Show keys of both environments, or create one."
+      >
+        <ButtonLink href={hrefTo({ ...list, environment: null }, {})}>Show all keys</ButtonLink>
+      </EmptyState>
+    );
+  }
   if (search !== "") {
     return (
       <EmptyState
@@ -279,14 +309,23 @@ function Pages({ list }: { list: KeyListProps }) {
   );
 }
 
-function ListFooter({ text, pages }: { text: string; pages?: Child }) {
+function ListFooter({ lines, text, pages }: { lines: readonly KeyLineRow[]; text: string; pages?: Child }) {
+  const tags = [...new Set(lines.map(({ keyPrefix }) => tagOf(keyPrefix)))].filter((tag) => tag !== "")
+    .sort();
   return (
     <>
       <span data-announce={text || "No keys"}>{text}</span>
       {pages ?? null}
-      <span>
-        Keys start with <code>{apiKeyTag}</code>
-      </span>
+      {tags.length > 0 && (
+        <span>
+          Keys start with {tags.map((tag, index) => (
+            <>
+              {index > 0 && " or "}
+              <code>{tag}</code>
+            </>
+          ))}
+        </span>
+      )}
     </>
   );
 }

@@ -6,8 +6,9 @@ import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { exampleCurl, NewSecret } from "../components/code.tsx";
 import { CodeExample } from "../components/code_example.tsx";
+import { TestBadge } from "../components/environment.tsx";
 import { ExpiryField, type ExpiryValue } from "../components/expiry_field.tsx";
-import { NameField } from "../components/field.tsx";
+import { NameField, RadioGroup } from "../components/field.tsx";
 import { aboutOrganization, Form, type FormErrors } from "../components/form.tsx";
 import { apiKeyHref } from "../components/key_name.tsx";
 import { Notice } from "../components/notice.tsx";
@@ -22,6 +23,8 @@ const place = "api-keys";
 
 export interface NewKeyValues {
   readonly name: string;
+  /** As chosen. */
+  readonly environment: string;
   readonly expiry: ExpiryValue;
   readonly permissions: PermissionChoice;
   /** The one-time token: sending the form again creates no second key. */
@@ -81,6 +84,21 @@ export function NewApiKeyForm(
           />
           <ExpiryField value={values.expiry} fields={fields} now={frame.now} />
         </div>
+        <RadioGroup
+          label="Environment"
+          name="environment"
+          value={values.environment}
+          error={fields["environment"]}
+          choices={[
+            { value: "live", label: "Live", hint: "Usage is on statements and counts against limits." },
+            {
+              value: "test",
+              label: "Test",
+              hint:
+                "Usage is kept apart: on no statement, and against no limit. This can't be changed later.",
+            },
+          ]}
+        />
         <PermissionFields
           chosen={values.permissions}
           error={fields["permissions"]}
@@ -138,8 +156,8 @@ export function createdKeyPage(props: CreatedKeyProps): Page {
               samples={[{ language: "sh", code: exampleCurl(props.usageUrl, usage, fullKey) }]}
             />
             <p class="small muted">
-              This records a quantity of 1 for the product{" "}
-              <code>{usage.productSlug}</code>. It counts like any other.
+              This records a quantity of 1 for the product <code>{usage.productSlug}</code>.
+              {apiKey.environment === "test" ? " It is test usage." : " It counts like any other."}
             </p>
           </Card>
           <FirstRequestCard base={frame.base} apiKeyId={apiKey.id} request={noRequest} />
@@ -172,7 +190,7 @@ function KeyDetails({ apiKey, now }: { apiKey: ApiKey; now: number }) {
       </dd>
       <dt>Key</dt>
       <dd>
-        <code>{apiKey.keyPrefix}</code>
+        <code>{apiKey.keyPrefix}</code> <TestBadge {...apiKey} />
       </dd>
       <dt>Permissions</dt>
       <dd>

@@ -1,5 +1,5 @@
 // The pages that revoke several keys: those that were chosen in the list, or those without requests or usage for 90 days.
-import { type ApiKey, apiKeyTag } from "../../domain/api_key.ts";
+import { type ApiKey, withoutTag } from "../../domain/api_key.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { CheckboxGroup } from "../components/field.tsx";
 import { FormPage, type PageForm } from "../components/form_page.tsx";
@@ -61,5 +61,5 @@ function useText(
   ];
   const never = lastUsage === null ? "No requests yet" : "Never used";
   const use = uses.length === 0 ? [`${never}, created ${date(createdAt)}`] : uses;
-  return [...use, keyPrefix.replace(apiKeyTag, "")].join(" · ");
+  return [...use, withoutTag(keyPrefix)].join(" · ");
 }

@@ -64,7 +64,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "invitation.created": "Invited {target}[ as {role}]",
   "invitation.resent": "Resent the invitation for {target}",
   "invitation.revoked": "Revoked the invitation for {target}",
-  "api_key.created": "Created the key {target}[ with {permissions}]",
+  "api_key.created": "Created the[ {environment}] key {target}[ with {permissions}]",
   "api_key.imported": "Imported API keys[: {keys}]",
   "api_key.renamed": "Renamed a key to {target}",
   "api_key.permissions_changed": "Changed the permissions of the key {target}[ from {from}][ to {to}]",

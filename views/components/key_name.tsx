@@ -1,6 +1,8 @@
 // The name of an API key wherever it is mentioned.
+import type { Environment } from "../../domain/environment.ts";
 import { hasPermission } from "../../domain/permissions.ts";
 import type { PortalFrame } from "../layout.tsx";
+import { TestBadge } from "./environment.tsx";
 
 /** Pages about one key. Only those who manage all keys set budgets. */
 export type ApiKeyAction = "edit" | "rotate" | "revoke" | "budget" | "first-request";
@@ -22,15 +24,26 @@ export function mayOpenKey(frame: PortalFrame, createdBy: string | null): boolea
     (frame.session.organization !== null && createdBy === frame.session.user.id);
 }
 
+interface NamedKey {
+  readonly id: string;
+  readonly name: string;
+  readonly createdBy: string | null;
+  readonly frame: PortalFrame;
+}
+
 /** A key's name, as a link to its page for those who may open it. `createdBy`: the id of the user who created it. */
 export function KeyName(
-  { id, name, createdBy, frame }: {
-    id: string;
-    name: string;
-    createdBy: string | null;
-    frame: PortalFrame;
-  },
+  { environment, ...key }: NamedKey & { readonly environment: Environment },
 ) {
+  if (environment === "live") return <KeyLink {...key} />;
+  return (
+    <>
+      <KeyLink {...key} /> <TestBadge environment={environment} />
+    </>
+  );
+}
+
+function KeyLink({ id, name, createdBy, frame }: NamedKey) {
   if (!mayOpenKey(frame, createdBy)) return <bdi>{name}</bdi>;
   return (
     <a class="name" href={apiKeyHref(frame.base, id)}>

@@ -69,9 +69,10 @@ export function RecordTable({ label, records, frame, timezone, catalogue }: {
 }
 
 export function RecordKey({ record, frame }: { record: NamedUsageRecord; frame: PortalFrame }) {
-  const { apiKeyId, apiKeyName, apiKeyCreatedBy } = record;
+  const { apiKeyId, apiKeyName, apiKeyCreatedBy, environment } = record;
   if (apiKeyId === null || apiKeyName === null) return <span class="muted">{operatorRecordsName}</span>;
-  return <KeyName id={apiKeyId} name={apiKeyName} createdBy={apiKeyCreatedBy} frame={frame} />;
+  const key = { id: apiKeyId, name: apiKeyName, createdBy: apiKeyCreatedBy, environment };
+  return <KeyName {...key} frame={frame} />;
 }
 
 function Product({ slug, catalogue }: { slug: string; catalogue: Catalogue }) {

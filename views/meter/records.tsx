@@ -1,5 +1,6 @@
 // The page of all usage records, with filters, and the page of one of them.
 import { voidReasonCharactersMax } from "../../domain/limits.ts";
+import type { Environment } from "../../domain/environment.ts";
 import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
 import type { NamedUsageRecord } from "../../domain/meter/usage_record.ts";
 import { groupDigits } from "../../domain/number_text.ts";
@@ -7,6 +8,7 @@ import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { CodeExample } from "../components/code_example.tsx";
+import { EnvironmentSwitch, TestBadge, TestNotice } from "../components/environment.tsx";
 import { Facts } from "../components/facts.tsx";
 import { SelectField, TextField } from "../components/field.tsx";
 import { ChosenFilters, type DayBounds, FilterMenu, NothingListed } from "../components/filter_menu.tsx";
@@ -31,6 +33,8 @@ export interface RecordsAddress extends DayBounds {
   readonly metric: string | null;
   /** A key's id. */
   readonly apiKey: string | null;
+  /** Null: that of the key; live without one. */
+  readonly environment: Environment | null;
   /** An idempotency key. */
   readonly search: string | null;
   /** An IANA name; null for the default. */
@@ -54,6 +58,8 @@ export function recordsHref(
 interface RecordsPageProps {
   readonly frame: PortalFrame;
   readonly address: RecordsAddress;
+  /** That of the records. */
+  readonly environment: Environment;
   /** In which times and days are; an IANA name. */
   readonly timezone: string;
   readonly choices: {
@@ -71,7 +77,9 @@ interface RecordsPageProps {
 }
 
 export function recordsPage(props: RecordsPageProps): Page {
-  const { frame, address, timezone, records } = props;
+  const { frame, address, environment, timezone, records } = props;
+  const ofEnvironment = (environment: "test" | null) =>
+    recordsHref(frame.base, { ...address, environment, apiKey: null });
   const hrefOf = (changed: Partial<RecordsAddress>, position?: RecordsPosition) =>
     recordsHref(frame.base, { ...address, ...changed }, position);
   const tabs = ([[null, "All"], ["counted", "Counted"], ["voided", "Voided"]] as const).map((
@@ -88,7 +96,11 @@ export function recordsPage(props: RecordsPageProps): Page {
         back={{ href: `${frame.base}/usage`, label: "Usage" }}
         title="Records"
         text="Everything that was recorded, newest first. Voided records don't count toward totals."
-      />
+        keepsActions
+      >
+        <EnvironmentSwitch chosen={environment} hrefOf={ofEnvironment} />
+      </PageHead>
+      <TestNotice chosen={environment} liveHref={ofEnvironment(null)} />
       <ListCard
         label="Records"
         tabs={<Tabs label="Status" tabs={tabs} />}
@@ -154,7 +166,12 @@ function Filters({ frame, address, timezone, choices, catalogue, errors }: Recor
   return (
     <FilterMenu
       path={recordsHref(frame.base)}
-      kept={{ status: address.status, search: address.search, timezone: address.timezone }}
+      kept={{
+        status: address.status,
+        search: address.search,
+        timezone: address.timezone,
+        environment: address.environment,
+      }}
       days={address}
       labels={{ from: `From, ${zoneWords(timezone)}`, to: "To" }}
       errors={errors}
@@ -172,7 +189,7 @@ function Filters({ frame, address, timezone, choices, catalogue, errors }: Recor
 }
 
 function Chosen({ frame, address, choices, catalogue }: RecordsPageProps) {
-  const { productSlug, metric, apiKey, search, timezone, status } = address;
+  const { productSlug, metric, apiKey, search, timezone, status, environment } = address;
   const key = choices.apiKeys.find(({ id }) => id === apiKey)?.name ?? apiKey;
   return (
     <ChosenFilters
@@ -183,13 +200,13 @@ function Chosen({ frame, address, choices, catalogue }: RecordsPageProps) {
         key,
       ]}
       days={address}
-      clearHref={recordsHref(frame.base, { timezone, status })}
+      clearHref={recordsHref(frame.base, { timezone, status, environment })}
     />
   );
 }
 
 function Nothing({ frame, address, records }: RecordsPageProps) {
-  const clearHref = recordsHref(frame.base, { timezone: address.timezone });
+  const clearHref = recordsHref(frame.base, { timezone: address.timezone, environment: address.environment });
   return (
     <NothingListed
       what="records"
@@ -222,6 +239,7 @@ export function recordPage(props: RecordPageProps): Page {
         title={`${groupDigits(record.quantity)} {name}`}
         name={recordNoun(record, catalogue)}
       >
+        <TestBadge {...record} />
         {voidedAt === null ? <Badge tone="on">Counted</Badge> : <Badge tone="off">Voided</Badge>}
         {frame.viewed !== null && voidedAt === null && (
           <ButtonLink tone="plain-destroy" href={recordHref(frame.base, id, "void")}>Void record</ButtonLink>
@@ -272,7 +290,9 @@ function Details({ record, frame, catalogue, timezone }: RecordPageProps) {
   const { name, unit } = metricOf(catalogue, metric);
   const moment = (at: string) => <MomentTime at={at} now={frame.now} timezone={timezone} />;
   const filter = (label: string, more: Partial<RecordsAddress>) => (
-    <a href={recordsHref(frame.base, more)}>
+    <a
+      href={recordsHref(frame.base, { ...more, environment: record.environment === "test" ? "test" : null })}
+    >
       <bdi>{label}</bdi>
     </a>
   );

@@ -7,6 +7,7 @@ import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import type { ChartProps } from "../components/chart_props.ts";
 import { CodeExample } from "../components/code_example.tsx";
+import { EnvironmentSwitch, TestNotice } from "../components/environment.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { LimitMeters } from "../components/limit_meters.tsx";
 import { type LinkChoice, Switch } from "../components/menu.tsx";
@@ -20,7 +21,7 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { withheldText } from "../text/limit_mails.ts";
 import { RecordTable } from "./record_table.tsx";
 import { recordsHref } from "./records.tsx";
-import { firstPages, noFilters, type UsageAddress, usageHref } from "./usage_address.ts";
+import { environmentHref, filteredHref, noFilters, type UsageAddress, usageHref } from "./usage_address.ts";
 import { UsageFilterBar, type UsageFilterProps } from "./usage_filters.tsx";
 import { Breakdown, type BreakdownProps } from "./usage_tables.tsx";
 
@@ -60,7 +61,7 @@ export interface UsagePageProps extends UsageFilterProps {
 }
 
 export function usagePage(props: UsagePageProps): Page {
-  const { frame, label, empty, csvHref } = props;
+  const { frame, label, empty, csvHref, address } = props;
   return (
     <PortalPage title="Usage" frame={frame} place="usage">
       <div id="head">
@@ -71,6 +72,10 @@ export function usagePage(props: UsagePageProps): Page {
         >
           {empty === null && (
             <>
+              <EnvironmentSwitch
+                chosen={address.filters.environment}
+                hrefOf={environmentHref(address)}
+              />
               {props.newAlertHref === null
                 ? <ButtonLink href={`${frame.base}/alerts`}>Alerts</ButtonLink>
                 : <ButtonLink href={props.newAlertHref}>Notify me when…</ButtonLink>}
@@ -122,6 +127,7 @@ function UsageView(props: UsagePageProps) {
   const withheld = props.mailReach && withheldText(props.mailReach);
   return (
     <>
+      <TestNotice chosen={address.filters.environment} liveHref={environmentHref(address)(null)} />
       <UsageFilterBar {...props} />
       <div
         id="live"
@@ -200,13 +206,13 @@ export function ReportChart(
 
 function NoUsage({ address }: { address: UsageAddress }) {
   const { filters, range } = address;
-  const { metric: _metric, ...others } = filters;
+  const { metric: _metric, environment: _environment, ...others } = filters;
   const isFiltered = Object.values(others).some((value) => value !== null && value !== undefined);
   return (
     <EmptyState title="No usage in this range" text="Choose another range or remove filters.">
       {isFiltered
         ? (
-          <ButtonLink href={usageHref({ ...address, filters: noFilters, pages: firstPages })}>
+          <ButtonLink href={filteredHref(address, { ...noFilters, organizationId: null, planId: null })}>
             Clear filters
           </ButtonLink>
         )

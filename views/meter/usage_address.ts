@@ -7,6 +7,8 @@ export interface UsageFilters {
   readonly productSlug: string | null;
   readonly metric: string | null;
   readonly apiKey: string | null;
+  /** Null for live usage. */
+  readonly environment?: "test" | null;
   /** In the console. */
   readonly organizationId?: string | null;
   readonly planId?: string | null;
@@ -57,8 +59,14 @@ export function usageHref(
   return `${path}?${query}`;
 }
 
+/** All but the environment. */
 export const noFilters = { productSlug: null, metric: null, apiKey: null } as const;
 export const firstPages = { products: null, keys: null } as const;
+
+/** Returns the page of live usage (null), or of test usage. They have different keys. */
+export function environmentHref(address: UsageAddress) {
+  return (environment: "test" | null) => filteredHref(address, { environment, apiKey: null });
+}
 
 /** Returns the page with other filters, from the first line of its tables on. */
 export function filteredHref(address: UsageAddress, filters: Partial<UsageFilters>): string {

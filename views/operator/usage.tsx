@@ -1,8 +1,10 @@
 // The console's usage page: of all organizations, those with a plan, or one.
 import { ButtonLink } from "../components/button.tsx";
+import { EnvironmentSwitch, TestNotice } from "../components/environment.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, PortalPage } from "../layout.tsx";
 import { CsvLink, NothingToShow, ReportChart, type UsagePageProps } from "../meter/usage.tsx";
+import { environmentHref } from "../meter/usage_address.ts";
 import { UsageFilterBar, type UsageFilterProps } from "../meter/usage_filters.tsx";
 import { Breakdown } from "../meter/usage_tables.tsx";
 import { organizationHref } from "./links.ts";
@@ -24,9 +26,11 @@ export function operatorUsagePage(props: OperatorUsageProps): Page {
   return (
     <PortalPage title="Usage" frame={frame} place="operator/usage">
       <PageHead title="Usage" text={`${of}.${label === null ? "" : ` ${label}.`}`} keepsActions>
+        <EnvironmentSwitch chosen={address.filters.environment} hrefOf={environmentHref(address)} />
         {chosen && <ButtonLink href={organizationHref(chosen.id)}>View organization</ButtonLink>}
         {csvHref && <CsvLink href={csvHref} />}
       </PageHead>
+      <TestNotice chosen={address.filters.environment} liveHref={environmentHref(address)(null)} />
       <UsageFilterBar {...props} />
       {report === null
         ? <NothingToShow problem={problem ?? none} />

@@ -29,6 +29,8 @@ export interface KeyVerification {
     readonly id: string;
     /** The key's name. */
     readonly name: string;
+    /** Usage of test keys is kept apart: it is on no statement and counts against no limit. */
+    readonly environment: "live" | "test";
     /** What the key may do, sorted. */
     readonly permissions: readonly string[];
     /** When the key expires. ISO 8601 in UTC, with milliseconds. */

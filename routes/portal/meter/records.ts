@@ -1,4 +1,5 @@
 // The pages of usage records. Any address of the list shows a page.
+import { environments } from "../../../domain/environment.ts";
 import { isId } from "../../../domain/id.ts";
 import { pageItemsDefault } from "../../../domain/limits.ts";
 import { catalogueOf } from "../../../domain/meter/catalogue.ts";
@@ -46,25 +47,31 @@ export function recordPages(app: App, parts: PortalParts): void {
     const timezone = address.timezone ?? presentation().timezone;
     const { errors, ...days } = dayRange(address, timezone);
     const hasErrors = Object.keys(errors).length > 0;
-    const { choices, catalogue, usageRecords, ...pages } = await viewUsageRecords(services, access, {
-      query: {
-        productSlug: onlyOf(address.productSlug),
-        metric: onlyOf(address.metric),
-        apiKey: onlyOf(address.apiKey),
-        status: address.status ?? undefined,
-        idempotencyKey: address.search ?? undefined,
-        ...days,
-        cursor: c.req.query("cursor") || undefined,
-        newerThan: c.req.query("newerThan") || undefined,
-        limit: pageItemsDefault,
+    const { choices, catalogue, environment, usageRecords, ...pages } = await viewUsageRecords(
+      services,
+      access,
+      {
+        query: {
+          productSlug: onlyOf(address.productSlug),
+          metric: onlyOf(address.metric),
+          apiKey: onlyOf(address.apiKey),
+          environment: address.environment ?? undefined,
+          status: address.status ?? undefined,
+          idempotencyKey: address.search ?? undefined,
+          ...days,
+          cursor: c.req.query("cursor") || undefined,
+          newerThan: c.req.query("newerThan") || undefined,
+          limit: pageItemsDefault,
+        },
+        signal: c.req.raw.signal,
       },
-      signal: c.req.raw.signal,
-    });
+    );
     return await sendPage(
       c,
       recordsPage({
         frame,
         address,
+        environment,
         timezone,
         choices,
         catalogue,
@@ -117,12 +124,14 @@ function addressOf(c: AppContext): RecordsAddress {
     return text !== null && isValid(text) ? text : null;
   };
   const timezone = given("timezone");
+  const environment = environments.find((one) => one === given("environment")) ?? null;
   const status = given("status");
   return {
     status: status === "counted" || status === "voided" ? status : null,
     productSlug: valid("productSlug", (text) => slugForm.test(text)),
     metric: valid("metric", (text) => slugForm.test(text)),
     apiKey: valid("apiKey", (text) => isId("key", text)),
+    environment,
     search: valid("search", (text) => idempotencyKeyForm.test(text)),
     from: given("from"),
     to: given("to"),

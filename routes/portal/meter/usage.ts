@@ -1,5 +1,6 @@
 // The usage page: the totals of all metrics, a chart, products, keys, limits and the latest records. Invalid parameters never cause
 // an error page. What people choose is remembered.
+import { environments } from "../../../domain/environment.ts";
 import { isId } from "../../../domain/id.ts";
 import { productOf } from "../../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
@@ -55,7 +56,8 @@ export function usagePages(app: App, parts: PortalParts): void {
       readPageLimits(parts, access),
     ]);
     const shown = usageFilters(c, requested, { numbers, path: `${frame.base}/usage` });
-    const { timezone, filters: { metric } } = shown.address;
+    const { timezone, filters: { metric, environment } } = shown.address;
+    const isTest = environment === "test";
     if (isChoice(c)) rememberUsageChoices(services, access, { knownMetric, metric, timezone });
     const page = usagePage({
       frame,
@@ -71,7 +73,8 @@ export function usagePages(app: App, parts: PortalParts): void {
       problem: numbers.problem,
       catalogue: numbers.catalogue,
       ...limits,
-      newAlertHref: may(access, "alerts.manage")
+      ...(isTest ? { limits: null } : {}),
+      newAlertHref: may(access, "alerts.manage") && !isTest
         ? newAlertHref(frame.base, { ...shown.address.filters, metric: shown.metric })
         : null,
       records: numbers.records,
@@ -127,6 +130,7 @@ export function usageFilters(
     ? { organizationId: filters.organization?.id ?? null, planId: filters.plan?.id ?? null }
     : {};
   const { productSlug, apiKey } = filters;
+  const environment = filters.environment === "test" ? filters.environment : null;
   const address: UsageAddress = {
     path,
     range: choice.range,
@@ -135,7 +139,7 @@ export function usageFilters(
     compare: choice.compare,
     comparedDays: choice.comparedDays,
     timezone: c.req.query("timezone") && choice.faults.timezone === undefined ? timezone : null,
-    filters: { productSlug, apiKey, ...of, metric: metric === filters.metric ? metric : null },
+    filters: { productSlug, apiKey, environment, ...of, metric: metric === filters.metric ? metric : null },
     stack: stacks.find((one, index) => index > 0 && one === request.stack) ?? null,
     pages,
   };
@@ -273,12 +277,13 @@ function stateOf(
 
 /** Returns the filters of the address; null for those without a valid form. */
 function requestedFilters(c: AppContext): UsagePageFilters {
-  const { productSlug = "", metric = "", apiKey = "" } = c.req.query();
+  const { productSlug = "", metric = "", apiKey = "", environment } = c.req.query();
   const slug = (text: string) => slugForm.test(text) ? text : null;
   return {
     productSlug: slug(productSlug),
     metric: slug(metric),
     apiKey: isId("key", apiKey) ? apiKey : null,
+    environment: environments.find((one) => one === environment) ?? null,
   };
 }
 

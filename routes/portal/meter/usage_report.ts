@@ -233,7 +233,7 @@ export function monthReport(
     compare: "previous",
     comparedDays: days,
     timezone: null,
-    filters: { productSlug: null, metric: numbers.metric, apiKey: null },
+    filters: { productSlug: null, metric: numbers.metric, apiKey: null, environment: null },
     stack: null,
     pages: firstPages,
   };

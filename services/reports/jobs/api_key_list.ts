@@ -1,4 +1,5 @@
 // The list of keys, read by the reports thread: an organization may have 10,000 active keys, and any number of others.
+import type { Environment } from "../../../domain/environment.ts";
 import { findApiKeysById, findListedKeys } from "../../../db/api_key_list.ts";
 import type { ApiKeyRow, ApiKeyScope } from "../../../db/api_keys.ts";
 import { findLineagesUsedSince } from "../../../db/meter/last_usage.ts";
@@ -29,6 +30,8 @@ export interface KeyListQuery {
   readonly state: KeyState;
   /** In the name or the prefix; "" for all. */
   readonly search: string;
+  /** Null for both. */
+  readonly environment?: Environment | null | undefined;
   /** Undefined for the usual one of the state. */
   readonly order: KeyOrder | undefined;
   /** From 1. */
@@ -46,10 +49,12 @@ export interface KeyList extends KeyListPage {
 type Scope = JobScope & Pick<ApiKeyScope, "createdBy">;
 
 export async function readKeyList(context: JobContext, input: Scope & KeyListQuery): Promise<KeyList> {
-  const { now, state } = input;
+  const { now, state, environment = null } = input;
   const search = searchTextOf(input.search);
   const { lines: all, isCut, activeKeys } = await readLines(context, input);
-  const found = all.filter(matches(search));
+  const found = all.filter(matches(search)).filter(({ current }) =>
+    environment === null || current.environment === environment
+  );
   const [active, expiring, inactive] = keyStates.map((state) =>
     found.filter((line) => isInState(line, state, now))
   );
@@ -63,6 +68,7 @@ export async function readKeyList(context: JobContext, input: Scope & KeyListQue
   return {
     lines: await withRows(context, input, shown),
     search,
+    environment,
     order,
     counts: {
       active: active?.length ?? 0,

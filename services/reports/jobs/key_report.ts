@@ -1,4 +1,5 @@
 // The usage of one key with its rotations, as its page shows it.
+import { findKeyEnvironment } from "../../../db/api_keys.ts";
 import { findLastUsage } from "../../../db/meter/last_usage.ts";
 import { type Catalogue, coloredProducts, metricOf, productOf } from "../../../domain/meter/catalogue.ts";
 import type { KeyReport } from "../../../domain/meter/key_report.ts";
@@ -36,6 +37,7 @@ export async function readKeyReport(
     to: isoTime(end),
     window: "total",
     groupBy: ["metric"],
+    environment: await findKeyEnvironment(context.database, { id: apiKeyId, organizationId }),
     metric: totals.map(({ metric }) => metric),
   });
   const ofAllKeys = new Map(sums.map(({ metric, micros }) => [metric, micros]));

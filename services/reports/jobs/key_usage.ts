@@ -1,4 +1,5 @@
 // The usage of keys in the last 30 days: each by its main metric.
+import { type Environment, environments } from "../../../domain/environment.ts";
 import { findLastUsage } from "../../../db/meter/last_usage.ts";
 import { type KeyUsage, keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
 import { metricOf } from "../../../domain/meter/catalogue.ts";
@@ -22,30 +23,36 @@ export async function readKeyUsage(
   { organizationId, now, apiKeyIds, timezone = "UTC", window = "day" }: JobScope & KeyUsageQuery,
 ): Promise<Map<string, KeyUsage>> {
   const { start, end } = keyUsagePeriod(now, timezone);
-  const { range, batches } = await streamUsageSums(context, {
-    organizationId,
-    now,
-    timezone,
-    from: isoTime(start),
-    to: isoTime(end),
-    window,
-    groupBy: ["metric", "apiKey"],
-    mergeRotations: true,
-    apiKey: apiKeyIds,
-  });
   const usage = new Map<string, Map<string, Sums>>();
-  for await (const batch of batches()) {
-    for (const { apiKey, metric, position, micros, count } of batch) {
-      if (!apiKey || metric === undefined) continue;
-      const metrics = usage.get(apiKey) ?? new Map<string, Sums>();
-      usage.set(apiKey, metrics);
-      const sums = metrics.get(metric) ?? { micros: 0n, records: 0, values: range.windows.map(() => 0) };
-      metrics.set(metric, sums);
-      sums.micros += micros;
-      sums.records += count;
-      sums.values[position] = Number(micros) / 1e6;
+  const read = async (environment?: Environment) => {
+    const { range, batches } = await streamUsageSums(context, {
+      organizationId,
+      now,
+      timezone,
+      from: isoTime(start),
+      to: isoTime(end),
+      window,
+      groupBy: ["metric", "apiKey"],
+      mergeRotations: true,
+      apiKey: apiKeyIds,
+      environment,
+    });
+    for await (const batch of batches()) {
+      for (const { apiKey, metric, position, micros, count } of batch) {
+        if (!apiKey || metric === undefined) continue;
+        const metrics = usage.get(apiKey) ?? new Map<string, Sums>();
+        usage.set(apiKey, metrics);
+        const sums = metrics.get(metric) ?? { micros: 0n, records: 0, values: range.windows.map(() => 0) };
+        metrics.set(metric, sums);
+        sums.micros += micros;
+        sums.records += count;
+        sums.values[position] = Number(micros) / 1e6;
+      }
     }
-  }
+  };
+  // Named keys may be of both environments.
+  if (apiKeyIds !== undefined) await read();
+  else for (const environment of environments) await read(environment);
   const catalogue = await readCatalogue(context, { organizationId });
   const main = (metrics: ReadonlyMap<string, Sums>): KeyUsage[] =>
     [...metrics].toSorted(mostRecordsFirst).slice(0, 1).map(([metric, sums]) => ({

@@ -1,5 +1,5 @@
 // The numbers of the console's usage page, read by the reports thread: of all organizations, of those with a plan, or of one.
-import { findOrganizationOfApiKey } from "../../../db/api_keys.ts";
+import { findKeyEnvironment, findOrganizationOfApiKey } from "../../../db/api_keys.ts";
 import { listUsedProducts } from "../../../db/meter/catalogue.ts";
 import { listUsageKeys } from "../../../db/meter/usage_sums.ts";
 import { findOrganizationReference, type OrganizationReference } from "../../../db/operator/organizations.ts";
@@ -46,12 +46,11 @@ export async function readOperatorUsagePage(
     search,
     now,
   });
-  const keys = organization === null ? null : await listUsageKeys(database, {
-    organizationId: organization.id,
-    alsoId: requested.apiKey,
-    limit: usagePageChoicesMax,
-    now,
+  const environment = requested.environment ?? await findKeyEnvironment(database, {
+    id: requested.apiKey,
+    organizationId: organization?.id ?? null,
   });
+  const keys = await listKeys(context, { organization, environment, alsoId: requested.apiKey, now });
   const apiKey = keys?.find(({ hasAlso }) => hasAlso === 1)?.id ?? null;
   const products = await listUsedProducts(database, {
     organizationId: organization?.id ?? null,
@@ -64,7 +63,7 @@ export async function readOperatorUsagePage(
     organizationIds: organization === null ? undefined : [organization.id],
     planId: plan?.id,
   };
-  const filter = toUsageFilter({ productSlug, apiKey });
+  const filter = toUsageFilter({ productSlug, apiKey, environment });
   const { metric, ...read } = await readUsageReport(context, {
     ...input,
     ...scope,
@@ -77,7 +76,7 @@ export async function readOperatorUsagePage(
   return {
     ...read,
     metric,
-    filters: { productSlug, metric, apiKey, organization, plan },
+    filters: { productSlug, metric, apiKey, environment, organization, plan },
     group,
     isByProduct,
     /** The organizations that the search found, unless it was a single one, which is the filter then. */
@@ -95,6 +94,21 @@ export async function readOperatorUsagePage(
       filter: { ...filter, metric: [metric] },
     }),
   };
+}
+
+/** Returns the keys of an organization to choose from; null for all organizations. */
+async function listKeys(
+  { database }: JobContext,
+  { organization, ...query }: Pick<Parameters<typeof listUsageKeys>[1], "environment" | "alsoId" | "now"> & {
+    organization: FoundOrganization | null;
+  },
+) {
+  if (organization === null) return null;
+  return await listUsageKeys(database, {
+    ...query,
+    organizationId: organization.id,
+    limit: usagePageChoicesMax,
+  });
 }
 
 type FoundOrganization = Pick<OrganizationReference, "id" | "name" | "externalId">;

@@ -83,8 +83,8 @@ async function rowsOfAll(
   position: UsageRecordPosition,
 ): Promise<Row[]> {
   const { database } = context;
-  const { productSlug, metric, from = 0, to = newestPosition.timestamp, limit } = query;
-  const filter: UsageFilter = { productSlug, metric };
+  const { productSlug, metric, environment, from = 0, to = newestPosition.timestamp, limit } = query;
+  const filter: UsageFilter = { productSlug, metric, environment };
   const found: Row[] = [];
   const oldest = await findUsageRecordAfter(database, 0);
   let before = position === newestPosition ? await findLastUsageRecord(database) + 1 : position.seq;

@@ -33,14 +33,14 @@ export async function findRemainingExtremes(context: JobContext, record: VoidedR
 async function scanRollup(
   context: JobContext,
   { organizationId, seq }: VoidedRecord,
-  { series, start, cursor, value, isSmallest, isLargest }: RecordInRollup,
+  { series, environment, start, cursor, value, isSmallest, isLargest }: RecordInRollup,
 ): Promise<RemainingExtremes | CountedExtremes> {
   const { database } = context;
   const oldest: UsageRecordPosition = { timestamp: start, series: 0, seq: 0 };
   let before: UsageRecordPosition | undefined = { timestamp: start + rollupQuarterMs, series: 0, seq: 0 };
   let all: CountedExtremes = { count: 0, smallest: none, largest: none };
   while (before !== undefined) {
-    const step = { organizationId, from: oldest, before };
+    const step = { organizationId, filter: { environment }, from: oldest, before };
     const last = await endOfScan(database, { ...step, recordsMax: usageRecordScanMax });
     const scan = { ...step, from: last ?? oldest };
     all = combine(all, await extremesOfScan(database, { scan, series, seq, last: cursor }));

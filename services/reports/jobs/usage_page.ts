@@ -1,4 +1,7 @@
 // The numbers of the usage page, read by the reports thread: the report, choices for the filters and the latest records.
+import { findKeyEnvironment } from "../../../db/api_keys.ts";
+import { withoutTag } from "../../../domain/api_key.ts";
+import type { Environment } from "../../../domain/environment.ts";
 import { listUsageKeys, listUsageNames, type UsageFilter } from "../../../db/meter/usage_sums.ts";
 import { usagePageChoicesMax } from "../../../domain/limits.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
@@ -13,6 +16,8 @@ export interface UsagePageFilters {
   readonly productSlug: string | null;
   readonly metric: string | null;
   readonly apiKey: string | null;
+  /** Null: that of the key; live without one. */
+  readonly environment?: Environment | null;
 }
 
 export interface UsagePageQuery
@@ -28,22 +33,27 @@ export async function readUsagePage(context: JobContext, input: JobScope & Usage
   const { database } = context;
   const { organizationId, now, filters: requested, timezone } = input;
   const limit = usagePageChoicesMax;
-  const keys = await listUsageKeys(database, { organizationId, alsoId: requested.apiKey, limit, now });
-  const apiKey = keys.find(({ hasAlso }) => hasAlso === 1)?.id ?? null;
-  const selected = { productSlug: requested.productSlug, apiKey };
-  const products = await listUsageNames(database, {
+  const environment = requested.environment ??
+    await findKeyEnvironment(database, { id: requested.apiKey, organizationId });
+  const keys = await listUsageKeys(database, {
     organizationId,
-    column: "productSlug",
-    filter: {},
+    environment,
+    alsoId: requested.apiKey,
     limit,
+    now,
   });
+  const apiKey = keys.find(({ hasAlso }) => hasAlso === 1)?.id ?? null;
+  const selected = { productSlug: requested.productSlug, apiKey, environment };
+  const listProducts = (environment: Environment) =>
+    listUsageNames(database, { organizationId, column: "productSlug", filter: { environment }, limit });
+  const products = await listProducts(environment);
   const { metric, ...read } = await readUsageReport(context, {
     ...input,
     group: "apiKey",
     filter: toUsageFilter(selected),
     pickMetric: (metrics) => pickMetric(context, { ...input, selected }, metrics),
   });
-  const filters: UsagePageFilters = { ...selected, metric };
+  const filters = { ...selected, metric };
   const { usageRecords: records } = await readUsageRecordPage(context, {
     organizationId,
     now,
@@ -54,7 +64,8 @@ export async function readUsagePage(context: JobContext, input: JobScope & Usage
   return {
     metric,
     /** True if anything was ever recorded. */
-    hasUsage: products.length > 0,
+    hasUsage: products.length > 0 ||
+      (await listProducts(environment === "live" ? "test" : "live")).length > 0,
     /** The filters in effect: without a key or metric that the organization doesn't have. */
     filters,
     choices: { products, apiKeys: withDistinctNames(keys) },
@@ -67,15 +78,18 @@ export async function readUsagePage(context: JobContext, input: JobScope & Usage
         group: "apiKey",
         ids,
         timezone,
-        filter: { metric: [metric] },
+        filter: { metric: [metric], environment },
       }),
   };
 }
 
 /** Returns the names of the products and metrics that an organization has recorded, some of each. */
-export async function readUsageNames({ database }: JobContext, { organizationId }: JobScope) {
+export async function readUsageNames(
+  { database }: JobContext,
+  { organizationId, environment }: JobScope & Pick<UsageFilter, "environment">,
+) {
   const names = (column: "productSlug" | "metric") =>
-    listUsageNames(database, { organizationId, column, filter: {}, limit: usagePageChoicesMax });
+    listUsageNames(database, { organizationId, column, filter: { environment }, limit: usagePageChoicesMax });
   return { productSlugs: await names("productSlug"), metrics: await names("metric") };
 }
 
@@ -95,7 +109,8 @@ async function pickMetric(
   if (metric !== null && (await ever({ ...selected, metric })).length > 0) return metric;
   if (usualMetric !== null && metrics.includes(usualMetric)) return usualMetric;
   const [any] = busiest === undefined ? await ever({ ...selected, metric: null }) : [busiest];
-  return any ?? metric ?? (await ever({ productSlug: null, apiKey: null, metric: null }))[0] ?? null;
+  return any ?? metric ?? (await ever({ ...selected, productSlug: null, apiKey: null, metric: null }))[0] ??
+    null;
 }
 
 /** Returns keys by name; keys of the same name have their prefix added. */
@@ -104,15 +119,19 @@ export function withDistinctNames<Key extends { name: string; keyPrefix: string 
   for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);
   return keys.map((key) => ({
     ...key,
-    name: counts.get(key.name) === 1
-      ? key.name
-      : `${key.name} (${key.keyPrefix.replace("service_live_", "")})`,
+    name: counts.get(key.name) === 1 ? key.name : `${key.name} (${withoutTag(key.keyPrefix)})`,
   })).sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
 export function toUsageFilter(
-  { productSlug, metric = null, apiKey }: Partial<UsagePageFilters>,
+  { productSlug, metric = null, apiKey, environment }: Partial<UsagePageFilters>,
 ): UsageFilter {
   const only = (value: string | null = null) => value === null ? undefined : [value];
-  return { productSlug: only(productSlug), metric: only(metric), apiKey: only(apiKey), mergeRotations: true };
+  return {
+    productSlug: only(productSlug),
+    metric: only(metric),
+    apiKey: only(apiKey),
+    environment: environment ?? undefined,
+    mergeRotations: true,
+  };
 }

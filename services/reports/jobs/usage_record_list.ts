@@ -98,8 +98,9 @@ export async function findUsageRecordRows(
 ): Promise<ListedUsageRecordRow[]> {
   const { database } = context;
   const { organizationId, productSlug, metric, apiKey, from = 0, to = newestPosition.timestamp } = query;
-  const { idempotencyKey, status, limit, mergeRotations } = query;
-  const filter = { productSlug, metric, apiKey, ...(apiKey && { mergeRotations }) };
+  const { idempotencyKey, status, limit, environment, mergeRotations } = query;
+  const chosen = { productSlug, metric, apiKey, ...(apiKey && { mergeRotations }) };
+  const filter = { ...chosen, environment };
   if (idempotencyKey !== undefined) {
     const hash = idempotencyKeyHash(idempotencyKey);
     const found = await findUsageRecordsByKey(database, {
@@ -120,13 +121,13 @@ export async function findUsageRecordRows(
     before: !isUpward && query.before.timestamp < to ? query.before : startOfTime(to),
   };
   const scan = { organizationId, status, isUpward, filter };
-  const isFiltered = status === "counted" || Object.values(filter).some((value) => value !== undefined);
+  const isFiltered = status === "counted" || Object.values(chosen).some((value) => value !== undefined);
   return isFiltered
     ? await findInSteps(context, { ...scan, ...range, limit: limit + 1 })
     : await scanUsageRecords(database, { ...scan, ...range, limit: limit + 1 });
 }
 
-type FilteredScan = UsageRecordScan & { readonly filter: UsageFilter; readonly limit: number };
+type FilteredScan = UsageRecordScan & { readonly limit: number };
 
 /** Skips time without matching records, and scans the rest in bounded steps. */
 async function findInSteps(
@@ -138,10 +139,7 @@ async function findInSteps(
   let rest: UsageRecordScan | null = scan;
   while (rest !== null && found.length < limit) {
     if (rest !== scan) await context.pause();
-    const narrowed: UsageRecordScan | null = await withoutEmptyTime(database, {
-      ...rest,
-      filter: scan.filter,
-    });
+    const narrowed: UsageRecordScan | null = await withoutEmptyTime(database, rest);
     if (narrowed === null) break;
     // The end of a step is fixed before it is read, so that records that are added or deleted meanwhile do not move it.
     const last = await endOfScan(database, { ...narrowed, recordsMax: usageRecordScanMax });
@@ -150,7 +148,7 @@ async function findInSteps(
       ? narrowed
       : { ...narrowed, ...(scan.isUpward ? { before: edge } : { from: edge }) };
     const stepLimit = limit - found.length;
-    found.push(...await scanUsageRecords(database, { ...step, filter: scan.filter, limit: stepLimit }));
+    found.push(...await scanUsageRecords(database, { ...step, limit: stepLimit }));
     rest = edge === undefined
       ? null
       : { ...narrowed, ...(scan.isUpward ? { from: edge } : { before: edge }) };
@@ -161,9 +159,9 @@ async function findInSteps(
 /** Returns a scan that begins at the first 15 minutes with matching usage, or null without any. */
 async function withoutEmptyTime(
   database: DatabaseReader,
-  { filter, ...scan }: UsageRecordScan & { readonly filter: UsageFilter },
+  scan: UsageRecordScan,
 ): Promise<UsageRecordScan | null> {
-  const { organizationId, from, before } = scan;
+  const { organizationId, filter, from, before } = scan;
   if (scan.isUpward) {
     const start = await firstUsageFrom(database, { organizationId, filter, from: from.timestamp });
     if (start === null || start >= before.timestamp) return null;

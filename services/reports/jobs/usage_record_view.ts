@@ -1,4 +1,5 @@
 // The portal's list of records with the choices of its filters, read by the reports thread.
+import { findKeyEnvironment } from "../../../db/api_keys.ts";
 import { listUsageKeys } from "../../../db/meter/usage_sums.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { usagePageChoicesMax } from "../../../domain/limits.ts";
@@ -12,22 +13,29 @@ export type UsageRecordView = Awaited<ReturnType<typeof readUsageRecordView>>;
 /** Reads a page of records and what they can be filtered by. With an unknown cursor, it reads the newest page. */
 export async function readUsageRecordView(context: JobContext, input: JobScope & UsageRecordPageQuery) {
   const { database } = context;
-  const query = { ...input, mergeRotations: true };
-  const { organizationId, now } = query;
-  const alsoId = query.apiKey?.[0] ?? null;
-  const keys = await listUsageKeys(database, { organizationId, alsoId, limit: usagePageChoicesMax, now });
-  const { productSlugs, metrics } = await readUsageNames(context, { organizationId, now });
+  const { organizationId, now } = input;
+  const alsoId = input.apiKey?.[0] ?? null;
+  const environment = input.environment ?? await findKeyEnvironment(database, { id: alsoId, organizationId });
+  const keys = await listUsageKeys(database, {
+    organizationId,
+    environment,
+    alsoId,
+    limit: usagePageChoicesMax,
+    now,
+  });
+  const { productSlugs, metrics } = await readUsageNames(context, { organizationId, environment, now });
   const choices = {
     products: productSlugs,
     metrics,
     apiKeys: withDistinctNames(keys),
   };
+  const query = { ...input, environment, mergeRotations: true };
   const catalogue = await readCatalogue(context, { organizationId });
   try {
-    return { choices, catalogue, ...await readUsageRecordPage(context, query) };
+    return { choices, catalogue, environment, ...await readUsageRecordPage(context, query) };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "validation_failed") throw error;
     const { cursor: _cursor, newerThan: _newerThan, ...newest } = query;
-    return { choices, catalogue, ...await readUsageRecordPage(context, newest) };
+    return { choices, catalogue, environment, ...await readUsageRecordPage(context, newest) };
   }
 }

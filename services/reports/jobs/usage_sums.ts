@@ -68,8 +68,8 @@ export interface UsageSum {
 /** Starts adding up usage. @returns Sums that are produced while they are read. @throws {AppError} As {@linkcode usageRange}. */
 export async function streamUsageSums(context: JobContext, input: UsageScope & UsageQuery) {
   const range = usageRange(input, input.now);
-  const { productSlug, metric, apiKey, mergeRotations, groupBy = [] } = input;
-  const filter = { productSlug, metric, apiKey, mergeRotations };
+  const { productSlug, metric, apiKey, environment, mergeRotations, groupBy = [] } = input;
+  const filter = { productSlug, metric, apiKey, environment, mergeRotations };
   const organizations = await findOrganizations(context, input);
   const series = organizations.reduce((sum, { series }) => sum + series, 0);
   return {
@@ -146,7 +146,8 @@ interface Adding {
  */
 async function* addUp(context: JobContext, adding: Adding): AsyncGenerator<Iterable<UsageSum>> {
   const { organizations, groupBy, range } = adding;
-  const extent = await findUsageExtent(context.database, organizations.map(({ number }) => number));
+  const numbers = organizations.map(({ number }) => number);
+  const extent = await findUsageExtent(context.database, numbers, adding.filter);
   const windows = range.windows.map(({ start, end }, position) => ({
     position,
     start: Math.max(start, extent.start),

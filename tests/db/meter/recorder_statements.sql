@@ -4,7 +4,7 @@
 -- Requests with API keys: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
 
 -- 1
-SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'seq', (
+SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'environment', k.environment, 'seq', (
   SELECT seq
   FROM usage_cursor
 ), 'hasLimits', EXISTS (
@@ -26,7 +26,7 @@ SELECT json_group_array(json_object('position', position, 'organization', organi
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
   FROM (
-    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
       SELECT pl.usage_series_max
       FROM plans pl
       WHERE pl.number = o.plan
@@ -54,7 +54,7 @@ FROM (
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
-      WHERE us.organization = o.number
+      WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
         AND us.metric = e.value ->> 2
         AND us.api_key = k.number
@@ -65,11 +65,11 @@ WHERE requested > room;
 
 -- 3
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
-SELECT organization, product_slug, metric, api_key
+SELECT usage_number, product_slug, metric, api_key
 FROM (
   SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
   FROM (
-    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
       SELECT pl.usage_series_max
       FROM plans pl
       WHERE pl.number = o.plan
@@ -93,7 +93,7 @@ FROM (
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
-      WHERE us.organization = o.number
+      WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
         AND us.metric = e.value ->> 2
         AND us.api_key = k.number
@@ -111,7 +111,7 @@ WITH series AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -176,11 +176,12 @@ WHERE n.number = (
   ORDER BY s.start_at DESC
   LIMIT 1
 )
+  AND a.organization > 0
 ON CONFLICT DO NOTHING;
 
 -- 7
 INSERT INTO usage_added (organization, series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
-SELECT 0, s.total, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)
+SELECT iif(a.organization < 0, -2147483648, 0), s.total, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)
 FROM usage_added a
 JOIN usage_series s ON s.id = a.series
 GROUP BY 2, 3;
@@ -220,7 +221,7 @@ WITH series AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -282,7 +283,7 @@ WITH series AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -314,7 +315,7 @@ WITH series AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -399,7 +400,7 @@ WITH series AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -450,7 +451,7 @@ WITH series AS MATERIALIZED (
     FROM matches
   )
 )
-SELECT json_group_array(json_object('position', h.position, 'differs', h.differs, 'seq', h.seq, 'productSlug', h.first_product_slug, 'metric', h.first_metric, 'apiKeyId', k.id, 'timestamp', h.timestamp, 'recordedAt', h.recorded_at, 'whole', h.quantity_whole, 'micro', h.quantity_micro, 'idempotencyKey', h.idempotency_key, 'properties', h.properties, 'voidedAt', v.voided_at, 'voidedBy', v.voided_by, 'voidReason', v.reason)) AS list
+SELECT json_group_array(json_object('position', h.position, 'differs', h.differs, 'seq', h.seq, 'productSlug', h.first_product_slug, 'metric', h.first_metric, 'apiKeyId', k.id, 'environment', iif(h.organization < 0, 'test', 'live'), 'timestamp', h.timestamp, 'recordedAt', h.recorded_at, 'whole', h.quantity_whole, 'micro', h.quantity_micro, 'idempotencyKey', h.idempotency_key, 'properties', h.properties, 'voidedAt', v.voided_at, 'voidedBy', v.voided_by, 'voidReason', v.reason)) AS list
 FROM existing h
 LEFT JOIN api_keys k ON k.number = h.api_key
 LEFT JOIN usage_voids v ON v.seq = h.seq;
@@ -463,7 +464,7 @@ WITH series AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -582,7 +583,7 @@ WITH series AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -648,7 +649,7 @@ WHERE (
 -- With limits, of organizations and of lineages of API keys: 24, 25, 26, 27, 5, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 6, 7, 8, 9, 10, 11, 41, 13, 14
 
 -- 24
-SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'seq', (
+SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'environment', k.environment, 'seq', (
   SELECT seq
   FROM usage_cursor
 ), 'hasLimits', EXISTS (
@@ -658,7 +659,7 @@ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CAS
   SELECT pl.requests_per_second
   FROM plans pl
   WHERE pl.number = o.plan
-)), 'organization', o.number, 'lineage', k.lineage )) AS list
+)), 'organization', iif(k.environment = 'test', -o.number, o.number), 'lineage', k.lineage )) AS list
 FROM json_each(?1) e
 JOIN api_keys k ON k.key_hash = e.value
   AND k.revoked_at IS NULL
@@ -670,7 +671,7 @@ SELECT json_group_array(json_object('position', position, 'organization', organi
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
   FROM (
-    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
       SELECT pl.usage_series_max
       FROM plans pl
       WHERE pl.number = o.plan
@@ -695,7 +696,7 @@ FROM (
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
-      WHERE us.organization = o.number
+      WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
         AND us.metric = e.value ->> 2
         AND us.api_key = k.number
@@ -706,11 +707,11 @@ WHERE requested > room;
 
 -- 26
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
-SELECT organization, product_slug, metric, api_key
+SELECT usage_number, product_slug, metric, api_key
 FROM (
   SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
   FROM (
-    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
       SELECT pl.usage_series_max
       FROM plans pl
       WHERE pl.number = o.plan
@@ -731,7 +732,7 @@ FROM (
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
-      WHERE us.organization = o.number
+      WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
         AND us.metric = e.value ->> 2
         AND us.api_key = k.number
@@ -749,7 +750,7 @@ WITH series AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -790,7 +791,7 @@ WITH applied AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -805,6 +806,7 @@ WITH applied AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
+    AND us.organization > 0
     AND true
 )
 INSERT INTO usage_limit_added (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro)
@@ -945,7 +947,7 @@ WITH full AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -960,6 +962,7 @@ WITH full AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
+    AND us.organization > 0
     AND EXISTS (
     SELECT 1
     FROM full
@@ -1147,7 +1150,7 @@ WITH applied AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -1162,6 +1165,7 @@ WITH applied AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
+    AND us.organization > 0
     AND EXISTS (
     SELECT 1
     FROM usage_limit_refused
@@ -1413,7 +1417,7 @@ WITH series AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -1462,7 +1466,7 @@ SELECT json_group_array(json_object('position', position, 'organization', organi
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
   FROM (
-    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
       SELECT pl.usage_series_max
       FROM plans pl
       WHERE pl.number = o.plan
@@ -1495,7 +1499,7 @@ FROM (
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
-      WHERE us.organization = o.number
+      WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
         AND us.metric = e.value ->> 2
         AND us.api_key = k.number
@@ -1506,11 +1510,11 @@ WHERE requested > room;
 
 -- 44
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
-SELECT organization, product_slug, metric, api_key
+SELECT usage_number, product_slug, metric, api_key
 FROM (
   SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
   FROM (
-    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
       SELECT pl.usage_series_max
       FROM plans pl
       WHERE pl.number = o.plan
@@ -1539,7 +1543,7 @@ FROM (
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
-      WHERE us.organization = o.number
+      WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
         AND us.metric = e.value ->> 2
         AND us.api_key = k.number
@@ -1557,7 +1561,7 @@ WITH series AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -1606,7 +1610,7 @@ WITH series AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -1659,7 +1663,7 @@ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CAS
     SELECT value
     FROM json_each(k.permissions)
   )
-) END THEN 'permission' END, 'seq', (
+) END THEN 'permission' END, 'environment', k.environment, 'seq', (
   SELECT seq
   FROM usage_cursor
 ), 'hasLimits', EXISTS (
@@ -1669,7 +1673,7 @@ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CAS
   SELECT pl.requests_per_second
   FROM plans pl
   WHERE pl.number = o.plan
-)) , 'key', json_array(k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at, k.last_used_at, coalesce(o.requests_per_second, (
+)) , 'key', json_array(k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at, k.last_used_at, k.environment, coalesce(o.requests_per_second, (
   SELECT pl.requests_per_second
   FROM plans pl
   WHERE pl.number = o.plan
@@ -1689,7 +1693,7 @@ SELECT json_group_array(json_object('position', position, 'organization', organi
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
   FROM (
-    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
       SELECT pl.usage_series_max
       FROM plans pl
       WHERE pl.number = o.plan
@@ -1731,7 +1735,7 @@ FROM (
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
-      WHERE us.organization = o.number
+      WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
         AND us.metric = e.value ->> 2
         AND us.api_key = k.number
@@ -1742,11 +1746,11 @@ WHERE requested > room;
 
 -- 49
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
-SELECT organization, product_slug, metric, api_key
+SELECT usage_number, product_slug, metric, api_key
 FROM (
   SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
   FROM (
-    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
       SELECT pl.usage_series_max
       FROM plans pl
       WHERE pl.number = o.plan
@@ -1784,7 +1788,7 @@ FROM (
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
-      WHERE us.organization = o.number
+      WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
         AND us.metric = e.value ->> 2
         AND us.api_key = k.number
@@ -1802,7 +1806,7 @@ WITH series AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -1860,7 +1864,7 @@ WITH series AS MATERIALIZED (
     AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3)
   JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = k.number
@@ -1927,7 +1931,7 @@ WHERE k.key_hash IN (
 -- Recorded by an operator: 53, 54, 55, 56, 5, 6, 7, 8, 9, 10, 11, 57, 13
 
 -- 53
-SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'seq', (
+SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'environment', k.environment, 'seq', (
   SELECT seq
   FROM usage_cursor
 ), 'hasLimits', EXISTS (
@@ -1948,7 +1952,7 @@ SELECT json_group_array(json_object('position', position, 'organization', organi
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
   FROM (
-    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (
       SELECT pl.usage_series_max
       FROM plans pl
       WHERE pl.number = o.plan
@@ -1975,7 +1979,7 @@ FROM (
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
-      WHERE us.organization = o.number
+      WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
         AND us.metric = e.value ->> 2
         AND us.api_key = coalesce(k.number, 0)
@@ -1986,11 +1990,11 @@ WHERE requested > room;
 
 -- 55
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
-SELECT organization, product_slug, metric, api_key
+SELECT usage_number, product_slug, metric, api_key
 FROM (
   SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
   FROM (
-    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (
       SELECT pl.usage_series_max
       FROM plans pl
       WHERE pl.number = o.plan
@@ -2013,7 +2017,7 @@ FROM (
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
-      WHERE us.organization = o.number
+      WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
         AND us.metric = e.value ->> 2
         AND us.api_key = coalesce(k.number, 0)
@@ -2030,7 +2034,7 @@ WITH series AS MATERIALIZED (
   LEFT JOIN api_keys k ON k.id = e.value ->> 0
   JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
     AND o.deleted_at IS NULL
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = coalesce(k.number, 0)
@@ -2073,7 +2077,7 @@ WITH series AS MATERIALIZED (
   LEFT JOIN api_keys k ON k.id = e.value ->> 0
   JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
     AND o.deleted_at IS NULL
-  JOIN usage_series us ON us.organization = o.number
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
     AND us.product_slug = e.value ->> 1
     AND us.metric = e.value ->> 2
     AND us.api_key = coalesce(k.number, 0)

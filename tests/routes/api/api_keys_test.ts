@@ -25,6 +25,7 @@ testApp("createApiKey() returns the full key once, and never its hash", async (t
     id: apiKey.id,
     name: "Production",
     keyPrefix: apiKey.keyPrefix,
+    environment: "live",
     createdAt: "2026-11-21T14:03:11.250Z",
     createdBy: { id: person.userId, name: "Ada" },
     createdByOperator: false,

@@ -33,7 +33,7 @@ const ids = createUsageRecordIds("0123456789abcdef01234567");
 const outcome: RecordOutcome = {
   isComplete: true,
   hasDeletedSeries: false,
-  targets: [{ position: 0, id: "key_test", denial: null, requestsPerSecond: null }],
+  targets: [{ position: 0, id: "key_test", denial: null, environment: "live", requestsPerSecond: null }],
   existing: [],
   limited: [],
   unlisted: [],

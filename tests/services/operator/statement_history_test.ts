@@ -15,7 +15,7 @@ import { databaseKinds } from "../../support/database/database.ts";
 import fc from "../../support/runner/fast_check.ts";
 import { runHistories } from "../../support/meter/histories.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
-import { add, microsOf, type Sum, withoutZeros } from "../../support/meter/sums.ts";
+import { add, microsOf, type Sum, sumsOfMonths, withoutZeros } from "../../support/meter/sums.ts";
 import { unlimited } from "../../support/meter/usage.ts";
 import { newKeys, newOrganization, run } from "../../support/people/scene.ts";
 
@@ -24,7 +24,6 @@ const operator: OperatorActor = {
   client: { address: "127.0.0.1", userAgent: "test", requestId: null },
   credential: { kind: "commandLine" },
 };
-/** The fewest that are allowed. */
 const retentionDays = 36;
 
 const aZone = fc.constantFrom(
@@ -38,6 +37,7 @@ const aZone = fc.constantFrom(
 const aRecord = fc.record({
   kind: fc.constant("record" as const),
   organization: fc.nat(2),
+  isTest: fc.boolean(),
   metric: fc.constantFrom("a", "b"),
   quantity: fc.constantFrom(0, 0.1, 0.000001, 3, 2 ** 53 - 1),
   at: fc.oneof(
@@ -79,13 +79,11 @@ type ValueOf<A> = A extends fc.Arbitrary<infer T> ? T : never;
 type Act = ValueOf<typeof anAct> | ValueOf<typeof aPrice>;
 type Closing = ValueOf<typeof aClosing>;
 
-/** A month of a statement. */
 interface Month {
   readonly period: Temporal.PlainYearMonth;
   readonly start: number;
   readonly end: number;
 }
-/** A record as stored. */
 interface StoredRecord {
   readonly id: string;
   readonly metric: string;
@@ -100,11 +98,11 @@ const monthAt = (ms: number, timezone: string) =>
 
 /** Three organizations, what happens in them, and what was acknowledged. */
 class Stage {
-  /** The months of the statements. */
   readonly months: Month[] = [];
   readonly #test: TestApp;
-  readonly #customers: { organizationId: string; apiKey: string }[] = [];
+  readonly #customers: { organizationId: string; apiKey: string; testKeyId: string }[] = [];
   readonly #acknowledged = new Map<string, Sum>();
+  readonly #acknowledgedOfTests = new Map<string, Sum>();
   /** Of records that were not voided when they were deleted. */
   readonly #deleted: StoredRecord[] = [];
   readonly #voided = new Set<string>();
@@ -119,8 +117,9 @@ class Stage {
     this.#operatorToken = (await newOperatorToken(test, ["usage:write"])).fullToken;
     for (const name of ["Ada", "Bob", "Cleo"]) {
       const organizationId = await newOrganization(test, name);
-      const [key] = await newKeys(test, organizationId, 1);
-      this.#customers.push({ organizationId, apiKey: key?.fullKey ?? "" });
+      const [key, testKey] = await newKeys(test, organizationId, 2);
+      this.#customers.push({ organizationId, apiKey: key?.fullKey ?? "", testKeyId: testKey?.id ?? "" });
+      await run(test, "UPDATE api_keys SET environment = 'test' WHERE id = ?", testKey?.id ?? "");
     }
     await run(
       test,
@@ -139,27 +138,30 @@ class Stage {
     await (what.kind === "record" ? this.#record(what) : this.#void(what.which));
   }
 
-  async #record({ at, organization, metric, quantity }: Act & { kind: "record" }): Promise<void> {
+  async #record({ at, organization, isTest, metric, quantity }: Act & { kind: "record" }): Promise<void> {
     const now = this.#test.now();
     const time = "hoursBack" in at
       ? now - at.hoursBack * 3_600_000
       : monthStart(monthAt(now, at.zone).subtract({ months: at.months }), at.zone) + at.ms;
     const timestamp = new Date(Math.min(time, now)).toISOString();
-    const { organizationId = "" } = this.#customers[organization] ?? {};
-    const json = { records: [{ organizationId, productSlug: "p", metric, quantity, timestamp }] };
+    const { organizationId = "", testKeyId: apiKeyId } = this.#customers[organization] ?? {};
+    const target = isTest ? { apiKeyId } : { organizationId };
+    const json = { records: [{ ...target, productSlug: "p", metric, quantity, timestamp }] };
     const response = await this.#test.send("/api/operator/usage", { apiKey: this.#operatorToken, json });
     const { error } = await response.json();
-    if (error?.code === "limit_exceeded") return;
+    if (error?.code === "limit_exceeded" && !isTest) return;
     assert.equal(response.status, 201, JSON.stringify(error));
-    add(this.#acknowledged, `${organizationId} ${metric}`, { count: 1, micros: microsOf(quantity) });
+    const sum = { count: 1, micros: microsOf(quantity) };
+    if (isTest) add(this.#acknowledgedOfTests, metric, sum);
+    else add(this.#acknowledged, `${organizationId} ${metric}`, sum);
   }
 
   async #void(which: number): Promise<void> {
     const records = await this.#test.opened.database.read<
-      { seq: number; recordedAt: number; organizationId: string }
+      { seq: number; recordedAt: number; organizationId: string; isTest: 0 | 1 }
     >(
-      sql`SELECT r.seq, r.recorded_at AS recordedAt, o.id AS organizationId FROM usage_records r
-        JOIN organizations o ON o.number = r.organization ORDER BY r.seq`,
+      sql`SELECT r.seq, r.recorded_at AS recordedAt, o.id AS organizationId, r.organization < 0 AS isTest
+        FROM usage_records r JOIN organizations o ON o.number = abs(r.organization) ORDER BY r.seq`,
     );
     const record = records[which % Math.max(1, records.length)];
     const customer = this.#customers.find(({ organizationId }) => organizationId === record?.organizationId);
@@ -173,7 +175,8 @@ class Stage {
     if (this.#voided.has(id)) return;
     this.#voided.add(id);
     const sum = { count: -1, micros: -microsOf(usageRecord.quantity) };
-    add(this.#acknowledged, `${organizationId} ${usageRecord.metric}`, sum);
+    if (record.isTest) add(this.#acknowledgedOfTests, usageRecord.metric, sum);
+    else add(this.#acknowledged, `${organizationId} ${usageRecord.metric}`, sum);
   }
 
   async change(what: ValueOf<typeof aChange>): Promise<void> {
@@ -324,6 +327,10 @@ class Stage {
     }
     assert.deepEqual(withoutZeros(charged), withoutZeros(recorded));
     assert.deepEqual(withoutZeros(all), withoutZeros(this.#acknowledged));
+    const tests = withoutZeros(this.#acknowledgedOfTests);
+    for (const which of [sql`organization BETWEEN -2147483647 AND -1`, sql`organization = -2147483648`]) {
+      assert.deepEqual(withoutZeros(await sumsOfMonths(database, which)), tests);
+    }
     return waiting.size;
   }
 

@@ -12,6 +12,7 @@ export const identityNames = [
   "Remote-Organization",
   "Remote-Role",
   "Remote-Api-Key",
+  "Remote-Key-Environment",
   "Remote-Permissions",
 ] as const;
 

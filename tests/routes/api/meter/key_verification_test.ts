@@ -35,7 +35,13 @@ onEveryDatabase("a verification describes the key and its organization", async (
   assert.deepEqual(await verify(fullKey), {
     valid: true,
     code: "VALID",
-    apiKey: { id, name: "Tiles é", permissions: ["usage:read", "usage:write"], expiresAt },
+    apiKey: {
+      id,
+      name: "Tiles é",
+      environment: "live",
+      permissions: ["usage:read", "usage:write"],
+      expiresAt,
+    },
     organization: {
       id: person.organizationId,
       name: 'Maps "é"',
