@@ -8,14 +8,12 @@ import {
   endOfKey,
   inScope,
   isActiveIn,
+  keyAddedAt,
   selectApiKeys,
 } from "./api_keys.ts";
 import { insertAuditEvents } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 import { lineagesUsedSince } from "./meter/last_usage.ts";
-
-/** Since when requests with a key are known: an imported one is older. */
-const addedAt = sql`coalesce(imported_at, created_at)`;
 
 /**
  * Reads the keys of an organization that work at `now`, or those that ended last.
@@ -33,9 +31,9 @@ export async function findListedKeys(
     : sql`k.organization_id = ${organizationId} AND ${endOfKey} <= ${now} ORDER BY ${endOfKey} DESC`;
   const isOwn = createdBy === undefined ? sql`true` : sql`created_by = ${createdBy}`;
   const row = await database.readFirst<{ json: string; total: number }>(sql`
-    SELECT json_group_array(json_array(id, number, lineage, name, key_prefix, environment, created_at, ${addedAt},
+    SELECT json_group_array(json_array(id, number, lineage, name, key_prefix, environment, created_at, ${keyAddedAt},
       last_used_at, coalesce(revoked_at, expires_at))) FILTER (WHERE ${isOwn}) AS json, count(*) AS total
-    FROM (SELECT k.* FROM api_keys k WHERE ${which} LIMIT ${limit})`);
+    FROM (SELECT k.* FROM api_keys k WHERE ${which} LIMIT ${limit}) k`);
   const rows: ListedKeyValues[] = JSON.parse(row?.json ?? "[]");
   const keys = rows.map((
     [id, number, lineage, name, keyPrefix, environment, createdAt, addedAt, lastUsedAt, endsAt],
@@ -95,7 +93,7 @@ export function revokeUnusedApiKeys(
   const isActive = isActiveIn(scope.organizationId, now);
   const isUnused = sql`${isChosen} AND ${isActive} AND k.lineage NOT IN (
     SELECT k.lineage FROM api_keys k
-    WHERE ${isChosen} AND (k.last_used_at >= ${since} OR (${addedAt} >= ${since} AND ${isActive})))
+    WHERE ${isChosen} AND (k.last_used_at >= ${since} OR (${keyAddedAt} >= ${since} AND ${isActive})))
     AND k.lineage NOT IN (${lineagesUsedSince(scope.organizationId, { lineages, since })})`;
   return revokeKeys(actor, isUnused, now);
 }

@@ -4,7 +4,7 @@ import type { MailFields } from "../../domain/mail/mail.ts";
 import { keyUnusedMs } from "../../domain/key_list.ts";
 import { mailedKeysMax } from "../../domain/key_limits.ts";
 import { limitMailRecipientsMax } from "../../domain/limits.ts";
-import { activeApiKey } from "../api_keys.ts";
+import { activeApiKey, keyAddedAt } from "../api_keys.ts";
 import { type Database, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { managersOf } from "./limit_mails.ts";
 import { insertMails } from "./outbox.ts";
@@ -57,8 +57,8 @@ export async function noteUnusedKeys(
   from: UnusedKeysCursor,
   { to, now }: { to: number; now: number },
 ): Promise<void> {
-  const isUnused = sql`${activeApiKey(now)} AND coalesce(k.last_used_at, k.created_at) <= ${now - keyUnusedMs}
-    AND k.created_at <= ${now - keyUnusedMs}
+  const isUnused = sql`${activeApiKey(now)} AND coalesce(k.last_used_at, 0) <= ${now - keyUnusedMs}
+    AND ${keyAddedAt} <= ${now - keyUnusedMs}
     AND k.number = (SELECT max(g.number) FROM api_keys g WHERE g.lineage = k.lineage)`;
   await database.write([
     sql`INSERT INTO unused_key_reminders (organization, keys, names)

@@ -228,7 +228,7 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
       count === "1" ? "an unused API key" : `${groupDigits(count)} unused API keys`
     }`,
     text: [
-      `These API keys of ${organization} still work, but weren't used in the last 90 days. Revoke those that you don't need, ` +
+      `These API keys of ${organization} still work, but had no requests in the last 90 days. Revoke those that you don't need, ` +
       "so that they can't leak:",
       ...names.map((name) => `“${name}”`),
       ...moreKeys(count, names),
