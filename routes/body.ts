@@ -38,6 +38,15 @@ export async function readJsonBody(
     if (bytes === 0) return { value: {}, bytes };
     requireType(c, type);
   }
+  return { value: parseJson(text), bytes };
+}
+
+/**
+ * Parses JSON within the bounds of bodies.
+ *
+ * @throws {AppError} `malformed_request` (invalid JSON or too deep), `validation_failed` (control characters or lone surrogates).
+ */
+export function parseJson(text: string): unknown {
   checkJsonBounds(text);
   let value: unknown;
   try {
@@ -47,7 +56,7 @@ export async function readJsonBody(
   }
   // Without these characters, no text can be invalid.
   if (/[\\\x7f-\x9f]|__proto__/.test(text)) checkTexts(value);
-  return { value, bytes };
+  return value;
 }
 
 /**
