@@ -91,7 +91,8 @@ export class Batch {
   }
 }
 
-/** A token without the scope is a wrong setting. */
 function statusFor(status: number): number {
-  return status === 403 ? exitStatus.config : exitStatus.data;
+  // A token without the scope is a wrong setting.
+  if (status === 403) return exitStatus.config;
+  return status >= 500 ? exitStatus.busy : exitStatus.data;
 }

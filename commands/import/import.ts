@@ -41,6 +41,7 @@ export async function importCommand(args: readonly string[], environment: Settin
   const options = {
     ...{ mapping, input, now: Date.now(), skipsInvalid: given.flags.has("skip-invalid") },
     progressPath: given.texts.get("progress") ?? `${given.subject}.progress`,
+    onContinue: (line: number) => writeLine(`Continuing after line ${groupDigits(line)}.`, "stderr"),
   };
   try {
     return isDry || api === undefined ? await printRehearsal(api, options) : await printImport(api, options);

@@ -1,6 +1,6 @@
 // An import of usage: reads the lines of a file, and counts them or sends them.
 import { AppError, messageOf } from "../../domain/errors.ts";
-import { countOf, groupDigits } from "../../domain/number_text.ts";
+import { countOf } from "../../domain/number_text.ts";
 import { importFaultsListedMax } from "../../domain/transfer_limits.ts";
 import { parseJson } from "../../routes/body.ts";
 import {
@@ -35,6 +35,8 @@ interface RehearsalOptions {
 interface ImportOptions extends RehearsalOptions {
   readonly skipsInvalid: boolean;
   readonly progressPath: string;
+  /** Called with the last line that an earlier run has imported. */
+  readonly onContinue?: (line: number) => void;
 }
 
 /** @param name A file, or `-` for standard input. @throws {CommandError} */
@@ -85,7 +87,7 @@ export async function runImport(
   });
   const begun = progressFile?.read() ?? noProgress;
   let { accepted, duplicates, invalid: _, ...position } = begun;
-  if (position.line > 0) writeLine(`Continuing after line ${groupDigits(position.line)}.`, "stderr");
+  if (position.line > 0) options.onContinue?.(position.line);
   const faults = new Faults();
   const batch = new Batch(api);
   const total = (at: Position): ImportProgress => ({
@@ -179,17 +181,17 @@ function lineError(line: number, message: string): CommandError {
 /** Faults by line: the first ones, and how many there are. */
 export class Faults {
   count = 0;
-  readonly #listed: string[] = [];
+  readonly lines: string[] = [];
 
   add(line: number, message: string): void {
     this.count++;
-    if (this.#listed.length < importFaultsListedMax) this.#listed.push(`line ${line}: ${message}`);
+    if (this.lines.length < importFaultsListedMax) this.lines.push(`line ${line}: ${message}`);
   }
 
   print(): void {
     if (this.count === 0) return;
-    writeLine(this.#listed.join("\n"), "stderr");
-    const more = this.count - this.#listed.length;
-    if (more > 0) writeLine(`and ${countOf(more, "further line")}`, "stderr");
+    const more = this.count - this.lines.length;
+    const rest = more === 0 ? [] : [`and ${countOf(more, "more line")}`];
+    writeLine([...this.lines, ...rest].join("\n"), "stderr");
   }
 }
