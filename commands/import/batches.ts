@@ -6,7 +6,7 @@ import type { ImportedRecord } from "../../routes/schemas/imported_usage.ts";
 import { CommandError, exitStatus } from "../settings.ts";
 import type { OperatorApi } from "./operator_api.ts";
 
-/** How far the file was read. */
+/** The end of a line in the file. */
 export interface Position {
   readonly offset: number;
   readonly line: number;

@@ -5,7 +5,7 @@ import { messageOf } from "../../domain/errors.ts";
 import { CommandError, exitStatus, usageError } from "../settings.ts";
 import type { Position } from "./batches.ts";
 
-/** What an import has done so far. */
+/** The counts of an import up to a position. */
 export interface ImportProgress extends Position {
   readonly accepted: number;
   readonly duplicates: number;

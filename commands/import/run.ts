@@ -72,7 +72,7 @@ export async function rehearseImport(
 /**
  * Sends the records of a file, from where an earlier run has stopped.
  *
- * @returns What this and earlier runs have done, and the lines that this one has skipped.
+ * @returns The counts of this and earlier runs, and the lines that this one has skipped.
  * @throws {CommandError} With the first line that can't be imported, unless such lines are skipped. Those before it are imported.
  */
 export async function runImport(

@@ -8,6 +8,7 @@ import concepts from "../../../docs/concepts.md" with { type: "text" };
 import forwardAuth from "../../../docs/forward-auth.md" with { type: "text" };
 import guarantees from "../../../docs/guarantees.md" with { type: "text" };
 import metering from "../../../docs/metering.md" with { type: "text" };
+import moveUsage from "../../../docs/move-usage.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
 import operators from "../../../docs/operators.md" with { type: "text" };
 import quickStart from "../../../docs/quick-start.md" with { type: "text" };
@@ -52,6 +53,7 @@ const files: Readonly<Record<string, string>> = {
   "webhooks.md": webhooks,
   "api.md": api,
   "operators.md": operators,
+  "move-usage.md": moveUsage,
   "operations.md": operations,
   "reverse-proxy.md": reverseProxy,
   "settings.md": settings,
@@ -105,6 +107,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/customers": ["Manage customers", "operators.md#create-and-find-organizations", {
       keepsHeading: true,
     }],
+    "/docs/move-usage": ["Move usage", "move-usage.md"],
     "/docs/billing": ["Bill by statements", "billing.md"],
     "/docs/guarantees": ["Guarantees and limits", "guarantees.md"],
   },

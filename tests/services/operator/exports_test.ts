@@ -129,7 +129,7 @@ for (const kind of databaseKinds) {
 }
 
 onEveryDatabase(
-  "exports each record once, whatever is recorded, voided and deleted between pages",
+  "exports each record once, also if others are recorded, voided and deleted meanwhile",
   async (test) => {
     const { organizationId, fullKey } = await newCustomer(test);
     const gone = await newCustomer(test);
