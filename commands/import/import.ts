@@ -11,7 +11,7 @@ import { writeLine } from "../terminal.ts";
 import { parseVerbArguments, type VerbArguments } from "../verb_arguments.ts";
 import { readCustomers } from "./customers.ts";
 import { OperatorApi } from "./operator_api.ts";
-import { openInput, rehearseImport, runImport } from "./run.ts";
+import { type ImportOptions, openInput, rehearseImport, runImport } from "./run.ts";
 
 const text = "text" as const;
 const list = "list" as const;
@@ -53,7 +53,7 @@ export async function importCommand(args: readonly string[], environment: Settin
 
 async function printRehearsal(
   api: OperatorApi | undefined,
-  options: Parameters<typeof rehearseImport>[0],
+  options: ImportOptions,
 ): Promise<number> {
   const { counted, faults, voided } = await rehearseImport(options);
   options.input.progressLine.clear();
@@ -66,7 +66,7 @@ async function printRehearsal(
   return rejected + faults.count === 0 ? 0 : exitStatus.data;
 }
 
-async function printImport(api: OperatorApi, options: Parameters<typeof runImport>[1]): Promise<number> {
+async function printImport(api: OperatorApi, options: ImportOptions): Promise<number> {
   const { total: { accepted, duplicates, invalid, voided }, faults } = await runImport(api, options);
   options.input.progressLine.clear();
   faults.print();

@@ -4,8 +4,7 @@ import { type ErrorDetail, messageOf } from "../../domain/errors.ts";
 import { importRetryMsMax } from "../../domain/transfer_limits.ts";
 import { CommandError, exitStatus } from "../settings.ts";
 
-/** A response that isn't worth a retry. */
-export interface ApiResponse {
+interface ApiResponse {
   readonly status: number;
   readonly body: {
     readonly accepted?: number;
@@ -18,7 +17,7 @@ export interface ApiResponse {
   };
 }
 
-/** Attempts after a failure wait this long, twice as long each time, unless the server says otherwise. */
+/** Waits before another attempt, twice as long each time, unless the server says how long. */
 const retryFirstMs = 500;
 const retryLastMs = 30_000;
 const responseMsMax = 60_000;
@@ -43,10 +42,7 @@ export class OperatorApi {
     const startedAt = performance.now();
     for (let waitMs = retryFirstMs;; waitMs = Math.min(2 * waitMs, retryLastMs)) {
       const result = await this.#attempt(path, json);
-      if (!("reason" in result)) {
-        this.#hasResponded = true;
-        return result;
-      }
+      if ("status" in result) return result;
       const pauseMs = result.retryAfterMs ?? waitMs;
       if (!this.#hasResponded || performance.now() - startedAt + pauseMs > importRetryMsMax) {
         throw new CommandError(`${this.url}: ${result.reason}. Try again later.`, exitStatus.busy);
@@ -59,36 +55,32 @@ export class OperatorApi {
     path: string,
     json?: string,
   ): Promise<ApiResponse | { retryAfterMs?: number; reason: string }> {
+    const init = {
+      headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
+      ...(json !== undefined && { method: "POST", body: json }),
+      // The token is for this server only.
+      redirect: "manual",
+      signal: AbortSignal.timeout(responseMsMax),
+    } as const;
     let response: Response;
-    let text: string;
+    let body: ApiResponse["body"] | null;
     try {
-      response = await fetch(`${this.url}${path}`, {
-        method: json === undefined ? "GET" : "POST",
-        headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
-        ...(json !== undefined && { body: json }),
-        // The token is for this server only.
-        redirect: "manual",
-        signal: AbortSignal.timeout(responseMsMax),
-      });
-      text = await response.text();
+      response = await fetch(`${this.url}${path}`, init);
+      body = parse(await response.text());
     } catch (error) {
       return { reason: `no response: ${messageOf(error)}` };
     }
-    const { status } = response;
-    const body = parse(text);
-    const { code, message } = body?.error ?? {};
-    if (status === 503 || code === "rate_limited") {
-      this.#hasResponded ||= body !== null;
-      const seconds = Number(response.headers.get("retry-after") ?? NaN);
-      const reason = message ?? `status ${status}`;
-      return { reason, ...(Number.isFinite(seconds) && { retryAfterMs: seconds * 1000 }) };
+    const { status, headers } = response;
+    const { code, message = `status ${status}` } = body?.error ?? {};
+    this.#hasResponded ||= body !== null;
+    if ([502, 503, 504].includes(status) || code === "rate_limited") {
+      const seconds = Number(headers.get("retry-after") ?? NaN);
+      return { reason: message, ...(Number.isFinite(seconds) && { retryAfterMs: seconds * 1000 }) };
     }
-    if (status === 502 || status === 504) return { reason: `status ${status}` };
-    if (body === null) {
-      const problem = `${this.url} returned status ${status} without JSON. Is it the address of Gatehouse?`;
-      throw new CommandError(problem, exitStatus.config);
+    if (body === null || status === 401) {
+      const problem = body === null ? `${message} without JSON. Is this the address of Gatehouse?` : message;
+      throw new CommandError(`${this.url}: ${problem}`, exitStatus.config);
     }
-    if (status === 401) throw new CommandError(`${this.url}: ${message}`, exitStatus.config);
     return { status, body };
   }
 }

@@ -30,11 +30,11 @@ export class ProgressFile {
   readonly #imported: string;
   readonly #options: string;
 
-  /** @param of `imported`: the imported file, and the options that decide what its lines become. */
-  constructor(path: string, { imported, options }: { imported: string; options: unknown }) {
+  /** @param more `imported`: the imported file. `options`: those that decide what its lines become. */
+  constructor(path: string, more: { imported: string; options: unknown }) {
     this.#path = path;
-    this.#imported = imported;
-    this.#options = hash("sha256", JSON.stringify(options));
+    this.#imported = more.imported;
+    this.#options = hash("sha256", JSON.stringify(more.options));
   }
 
   /** Returns null if nothing was imported before. @throws {CommandError} If it belongs to another import. */
@@ -47,23 +47,15 @@ export class ProgressFile {
       throw this.#error(error);
     }
     const { options, before, ...progress } = stored;
-    const problem = options !== this.#options
-      ? "other options"
-      : before !== this.#before(progress.offset)
-      ? "another file"
-      : null;
-    if (problem === null) return progress;
+    if (options === this.#options && before === this.#before(progress.offset)) return progress;
+    const problem = options === this.#options ? "another file" : "other options";
     throw usageError(
       `${this.#path} is the progress with ${problem}. Delete it to import the file from its start.`,
     );
   }
 
   write(progress: ImportProgress): void {
-    const stored: Stored = {
-      ...progress,
-      options: this.#options,
-      before: this.#before(progress.offset),
-    };
+    const stored: Stored = { ...progress, options: this.#options, before: this.#before(progress.offset) };
     try {
       Deno.writeTextFileSync(`${this.#path}.new`, JSON.stringify(stored), { mode: 0o600 });
       Deno.renameSync(`${this.#path}.new`, this.#path);

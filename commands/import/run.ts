@@ -25,14 +25,11 @@ interface Input {
   readonly progressLine: ProgressLine;
 }
 
-interface RehearsalOptions {
+export interface ImportOptions {
   readonly mapping: ImportMapping;
   readonly input: Input;
   /** Milliseconds since 1970. */
   readonly now: number;
-}
-
-interface ImportOptions extends RehearsalOptions {
   readonly skipsInvalid: boolean;
   readonly progressPath: string;
   /** Called with the last line that an earlier run has imported. */
@@ -56,7 +53,7 @@ export function openInput(name: string): Input {
 
 /** Counts what would be recorded, without recording it. */
 export async function rehearseImport(
-  options: RehearsalOptions,
+  options: ImportOptions,
 ): Promise<{ counted: DryRun; faults: Faults; voided: number }> {
   const counted = new DryRun();
   const faults = new Faults();
@@ -127,7 +124,7 @@ interface ReadLine {
 }
 
 async function* readRecords(
-  { mapping, input, now }: RehearsalOptions,
+  { mapping, input, now }: ImportOptions,
   from: Pick<Position, "offset" | "line">,
 ): AsyncGenerator<ReadLine & { line: Line }> {
   input.file?.seekSync(from.offset, Deno.SeekMode.Start);

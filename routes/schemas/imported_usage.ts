@@ -42,18 +42,20 @@ export interface ImportedRecord {
   readonly isCountedAsOne: boolean;
 }
 
-/** An event of another system. The names are those of its fields. */
-interface SourceEvent {
-  readonly id: readonly [name: string, value: unknown];
-  readonly type: readonly [name: string, value: unknown];
-  readonly time: readonly [name: string, value: unknown];
-  readonly data: readonly [name: string, value: unknown];
-  readonly customer: readonly [name: string, value: unknown];
-  readonly event?: Readonly<Record<string, unknown>>;
-  readonly keyOf: (id: string, customer: string) => string;
-}
-
 type Fields = Readonly<Record<string, unknown>>;
+
+/** The fields of other systems' events. The customer is in the first of several that there is. */
+const fieldNames = {
+  openmeter: { id: "id", type: "type", time: "time", data: "data", customer: ["subject"] },
+  lago: {
+    ...{ id: "transaction_id", type: "code", time: "timestamp", data: "properties" },
+    customer: ["external_customer_id", "external_subscription_id"],
+  },
+  stripe: {
+    ...{ id: "identifier", type: "event_name", time: "timestamp", data: "payload" },
+    customer: ["stripe_customer_id"],
+  },
+} as const;
 
 /**
  * Reads a parsed line.
@@ -66,100 +68,71 @@ export function readImported(
   { mapping, now }: { mapping: ImportMapping; now: number },
 ): ImportedRecord | null {
   if (!isObject(line)) throw fault("", mustBe("object"));
-  if (mapping.source === "gatehouse") return readExported(line, mapping, now);
-  const source = sourceEvents[mapping.source](line);
-  const [timeName] = source.time;
-  const type = String(source.type[1]);
-  const { data, quantityProperty } = dataOf(source, { mapping, type });
-  const time = isoTimeOf(source.time[1]);
-  if (time === undefined || time === null) throw fault(timeName, required);
-  const { product } = mapping;
-  const event = {
-    ...source.event,
+  const { source, product } = mapping;
+  if (source === "gatehouse") return readExported(line, mapping, now);
+  const names = fieldNames[source];
+  // The APIs of OpenMeter and Lago return events inside of an object.
+  const event = isObject(line["event"]) ? line["event"] : line;
+  checkCounts(line);
+  const time = isoTimeOf(event[names.time]) ?? null;
+  if (time === null) throw fault(names.time, required);
+  const given = event[names.data] ?? {};
+  if (!isObject(given)) throw fault(names.data, mustBe("object"));
+  const holder = source === "stripe" ? given : event;
+  const customerName = names.customer.find((name) => isText(holder[name])) ?? names.customer[0];
+  const customer = customerOf([customerName, holder[customerName]], mapping);
+  const { data, quantityProperty } = dataOf(given, { mapping, names, type: String(event[names.type]) });
+  const cloudEvent = {
+    ...(source === "openmeter" && event),
     specversion: "1.0",
-    id: source.id[1],
-    type: source.type[1],
-    time,
-    data,
+    ...{ id: event[names.id], type: event[names.type], time, data },
     ...(product !== undefined && { source: `/products/${product}` }),
   };
   const field = quantityProperty === undefined || quantityProperty === "1" ? null : quantityProperty;
-  const usage = inWordsOf(source, () => readEvent(event, { field, isNamed: true }));
-  const customer = customerOf(source.customer, mapping);
+  const usage = inWordsOf(names, () => readEvent(cloudEvent, { field, isNamed: true }));
+  const id = String(event[names.id]);
+  // Subscriptions of Lago may use the same transaction ids.
+  const ownKey = source === "lago" ? `${event["external_subscription_id"] ?? customer.id}/${id}` : id;
   return {
     externalId: customer.externalId,
     usage: {
       ...usage,
-      timestamp: inRange(usage.timestamp ?? 0, { name: timeName, now }),
-      idempotencyKey: source.keyOf(String(source.id[1]), customer.id),
+      timestamp: inRange(usage.timestamp ?? now, { name: names.time, now }),
+      idempotencyKey: source === "openmeter"
+        ? cloudEventKey({ source: String(event["source"]), id })
+        : plainKey(ownKey),
     },
     isCountedAsOne: quantityProperty === undefined,
   };
 }
 
-const sourceEvents: Readonly<Record<Exclude<ImportSource, "gatehouse">, (line: Fields) => SourceEvent>> = {
-  openmeter: (line) => {
-    // Its API returns events inside of what it knows about them.
-    const event = isObject(line["event"]) ? line["event"] : line;
-    const error = event === line ? undefined : line["validationError"];
-    if (typeof error === "string" && error !== "") {
-      throw fault("validationError", `says that OpenMeter didn't count this event: ${error}`);
-    }
-    return {
-      id: ["id", event["id"]],
-      type: ["type", event["type"]],
-      time: ["time", event["time"]],
-      data: ["data", event["data"]],
-      customer: ["subject", event["subject"]],
-      event,
-      keyOf: (id) => cloudEventKey({ source: String(event["source"]), id }),
-    };
-  },
-  lago: (line) => {
-    const event = isObject(line["event"]) ? line["event"] : line;
-    const name = isText(event["external_customer_id"]) ? "external_customer_id" : "external_subscription_id";
-    const subscription = event["external_subscription_id"] ?? event[name];
-    return {
-      id: ["transaction_id", event["transaction_id"]],
-      type: ["code", event["code"]],
-      time: ["timestamp", event["timestamp"]],
-      data: ["properties", event["properties"]],
-      customer: [name, event[name]],
-      // Subscriptions may use the same transaction ids.
-      keyOf: (id) => plainKey(`${subscription}/${id}`),
-    };
-  },
-  stripe: (line) => {
-    if (line["livemode"] === false) throw fault("livemode", "is false: events of test mode aren't usage.");
-    const { stripe_customer_id: customer, ...data } = isObject(line["payload"]) ? line["payload"] : {};
-    return {
-      id: ["identifier", line["identifier"]],
-      type: ["event_name", line["event_name"]],
-      time: ["timestamp", line["timestamp"]],
-      data: ["payload", data],
-      customer: ["payload.stripe_customer_id", customer],
-      keyOf: plainKey,
-    };
-  },
-};
+type Names = typeof fieldNames[keyof typeof fieldNames];
+
+/** Rejects what the other system itself doesn't count. */
+function checkCounts({ validationError, livemode }: Fields): void {
+  if (isText(validationError)) {
+    throw fault("validationError", `says that OpenMeter didn't count this event: ${validationError}`);
+  }
+  if (livemode === false) throw fault("livemode", "is false: events of test mode aren't usage.");
+}
 
 /** Returns the data with the properties to keep, and the one with the quantity; undefined if there is none and none was named. */
 function dataOf(
-  { data: [name, given], type: [typeName] }: SourceEvent,
-  { mapping: { quantityProperties, properties }, type }: { mapping: ImportMapping; type: string },
+  given: Fields,
+  { mapping, names, type }: { mapping: ImportMapping; names: Names; type: string },
 ) {
-  const data = given ?? {};
-  if (!isObject(data)) throw fault(name, mustBe("object"));
-  const named = quantityProperties.get(type) ?? quantityProperties.get("");
+  const named = mapping.quantityProperties.get(type) ?? mapping.quantityProperties.get("");
   const property = named ?? defaultQuantityProperty;
-  const isMissing = property !== "1" && (valueAt(data, property) ?? null) === null;
+  const isMissing = property !== "1" && (valueAt(given, property) ?? null) === null;
   if (isMissing && named !== undefined) {
-    const remedy = `To count each event of this ${typeName} as 1, add --quantity-property ${type}=1.`;
-    throw fault(`${name}.${property}`, `${required} ${remedy}`);
+    const remedy = `To count each event of this ${names.type} as 1, add --quantity-property ${type}=1.`;
+    throw fault(`${names.data}.${property}`, `${required} ${remedy}`);
   }
-  const kept = properties && new Set([...properties, property, property.split(".")[0]]);
+  const kept = mapping.properties && [...mapping.properties, property, property.split(".")[0]];
+  const isKept = (name: string) =>
+    (kept?.includes(name) ?? true) && !(names === fieldNames.stripe && name === names.customer[0]);
   return {
-    data: kept ? Object.fromEntries(Object.entries(data).filter(([name]) => kept.has(name))) : data,
+    data: Object.fromEntries(Object.entries(given).filter(([name]) => isKept(name))),
     quantityProperty: isMissing ? undefined : property,
   };
 }
@@ -173,24 +146,15 @@ function valueAt(data: Fields, path: string): unknown {
 }
 
 /** Names the source's fields in errors about the event that was made of them. */
-function inWordsOf<T>({ id, type, time, data }: SourceEvent, read: () => T): T {
+function inWordsOf<T>(names: Names, read: () => T): T {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof AppError) || error.details === undefined) throw error;
-    const names: Readonly<Record<string, string>> = {
-      id: id[0],
-      type: type[0],
-      time: time[0],
-      data: data[0],
-    };
+    const remedies: Fields = { data: " Name those to keep with --properties.", source: " Or add --product." };
     throw validationError(error.details.map(({ path, message }) => ({
-      path: path.replace(/^\w+/, (first) => names[first] ?? first),
-      message: path === "data"
-        ? `${message} Name those to keep with --properties.`
-        : path === "source"
-        ? `${message} Or name the product with --product.`
-        : message,
+      path: path.replace(/^(id|type|time|data)\b/, (name) => names[name as "id"]),
+      message: `${message}${remedies[path] ?? ""}`,
     })));
   }
 }

@@ -17,37 +17,19 @@ import {
 import { exportPageItems } from "../../domain/transfer_limits.ts";
 import { validationError } from "../../domain/errors.ts";
 import { microsToDecimal, quantityMicros } from "../../domain/meter/quantity.ts";
-import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
+import { toUsageRecord } from "../../domain/meter/usage_record.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
-import type { StatementLine } from "../../domain/operator/statement.ts";
 import type { BaseContext } from "../base_context.ts";
 import { lineCursor, parseLineCursor, toLine } from "../reports/jobs/statement_lines.ts";
 
 type Reader = Pick<BaseContext, "database">;
-
-interface Cursor {
-  /** Continues after this line. */
-  readonly cursor: string;
-}
-
-export interface ExportedRecord extends Cursor, Omit<UsageRecord, "quantity"> {
-  readonly organizationId: string;
-  readonly externalId: string | null;
-  /** An exact decimal. */
-  readonly quantity: string;
-}
-
-export interface ExportedStatementLine extends Cursor, StatementLine {
-  readonly period: string;
-  readonly currency: string | null;
-}
 
 /**
  * Reads records in the order of recording, voided ones included, as they are now.
  *
  * @param since A cursor. @throws {AppError} `validation_failed` if it isn't one. @yields Pages.
  */
-export async function* exportRecords({ database }: Reader, since?: string): AsyncGenerator<ExportedRecord[]> {
+export async function* exportRecords({ database }: Reader, since?: string) {
   const ids = createUsageRecordIds(await findRecordIdKey(database));
   let seq = since === undefined ? 0 : await recordCursor(database, { ids, since });
   for (;;) {
@@ -58,12 +40,13 @@ export async function* exportRecords({ database }: Reader, since?: string): Asyn
   }
 }
 
-function exportedRecord(row: RecordOfOrganization, ids: UsageRecordIds): ExportedRecord {
+function exportedRecord(row: RecordOfOrganization, ids: UsageRecordIds) {
   const { id, ...record } = toUsageRecord(row, ids, { isForOperators: true });
   const { organizationId, externalId } = row;
   return {
     ...{ cursor: id, id, organizationId, externalId },
     ...record,
+    // A number may not hold all digits.
     quantity: microsToDecimal(quantityMicros(row)),
   };
 }
@@ -85,10 +68,7 @@ async function recordCursor(
  *
  * @param since A cursor. @throws {AppError} `validation_failed` if it isn't one. @yields Pages.
  */
-export async function* exportStatements(
-  { database }: Reader,
-  since?: string,
-): AsyncGenerator<ExportedStatementLine[]> {
+export async function* exportStatements({ database }: Reader, since?: string) {
   let after: StatementLinePosition | undefined;
   let number = 0;
   if (since !== undefined) {
@@ -110,7 +90,7 @@ export async function* exportStatements(
   }
 }
 
-function exportedLine(row: Parameters<typeof toLine>[0], statement: StatementRow): ExportedStatementLine {
+function exportedLine(row: Parameters<typeof toLine>[0], statement: StatementRow) {
   const { period, currency } = statement;
   return { cursor: `${period}~${lineCursor(row, statement)}`, period, currency, ...toLine(row, statement) };
 }

@@ -144,11 +144,8 @@ Deno.test("reads lines of any chunks with their positions, and never keeps one t
   const broken = new Uint8Array([...bytes.subarray(0, 4), 0xff, 10, ...bytes.subarray(4)]);
   for (const size of [1, 7, 1_000_000, 10_000_000]) {
     const source = size < 100 ? broken.subarray(0, 30) : broken;
-    async function* chunks() {
-      for (let at = 0; at < source.length; at += size) yield source.subarray(at, at + size);
-    }
     const lines = [];
-    for await (const some of readLines(chunks(), { offset: 100, line: 5 })) lines.push(...some);
+    for await (const some of readLines(chunksOf(source, size), { offset: 100, line: 5 })) lines.push(...some);
     assert.deepEqual(lines.map(({ number }) => number), lines.map((_, n) => n + 6));
     assert.deepEqual(lines.slice(0, 3).map(({ text }) => text), ["a", "", null]);
     assert.deepEqual(lines.map(({ start }) => start), [100, ...lines.slice(0, -1).map(({ end }) => end)]);
@@ -156,3 +153,7 @@ Deno.test("reads lines of any chunks with their positions, and never keeps one t
     if (size >= 100) assert.deepEqual(lines.slice(3).map(({ text }) => text), [null, "last é"]);
   }
 });
+
+async function* chunksOf(bytes: Uint8Array, size: number) {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { microsToDecimal } from "../../../domain/meter/quantity.ts";
 import { closeStatement } from "../../../services/operator/statement_closing.ts";
-import { type ExportedRecord, exportRecords, exportStatements } from "../../../services/operator/exports.ts";
+import { exportRecords, exportStatements } from "../../../services/operator/exports.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.ts";
 import { onRealPort } from "../../support/app/real_app.ts";
 import { databaseKinds } from "../../support/database/database.ts";
@@ -151,7 +151,7 @@ onEveryDatabase(
         [second.id, second.id, "1", "Twice."],
       ],
     );
-    const { voidedAt, recordedAt, voidedBy, apiKeyId, ...line } = lines[1] as ExportedRecord;
+    const { voidedAt, recordedAt, voidedBy, apiKeyId, ...line } = lines[1]!;
     assert.ok(voidedAt && recordedAt && voidedBy === apiKeyId);
     assert.deepEqual(line, {
       ...{ cursor: second.id, id: second.id, organizationId, externalId: null, productSlug: "tiles" },
