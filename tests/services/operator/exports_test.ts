@@ -9,7 +9,7 @@ import { onRealPort } from "../../support/app/real_app.ts";
 import { databaseKinds } from "../../support/database/database.ts";
 import { runHistories } from "../../support/meter/histories.ts";
 import { importFile, setExternalId, writeLines } from "../../support/meter/imports.ts";
-import { onEveryDatabase, recordOne, unlimited, voidOne } from "../../support/meter/usage.ts";
+import { onEveryDatabase, recordAll, recordOne, unlimited, voidOne } from "../../support/meter/usage.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";
 import { commandLineActor, newOperatorToken } from "../../support/operators/operators.ts";
 import { newKeys, newOrganization } from "../../support/people/scene.ts";
@@ -179,15 +179,18 @@ onEveryDatabase(
 
 onEveryDatabase("exports the lines of closed statements in a fixed order, and only those", async (test) => {
   const customers = [await newCustomer(test), await newCustomer(test)];
-  for (const { fullKey } of customers) {
-    for (const metric of ["requests", "bytes"]) {
-      await recordOne(test, fullKey, { metric, quantity: 2.5, timestamp: "2026-10-31T23:00:00.000Z" });
-    }
+  // More lines than one step reads.
+  const metrics = Array.from({ length: 1_001 }, (_, n) => `m${n}`);
+  for (const [index, { fullKey: apiKey }] of customers.entries()) {
+    const records = metrics.slice(0, index === 0 ? undefined : 2).map((metric) => ({
+      ...{ productSlug: "tiles", metric, quantity: 2.5, timestamp: "2026-10-31T23:00:00.000Z" },
+    }));
+    assert.equal(await recordAll(test, { apiKey, records }), records.length);
   }
   assert.deepEqual(await all(exportStatements(test.services)), []);
   await closeStatement(test.services, commandLineActor, { period: "2026-10", waitMs: 60_000 });
   const october = await all(exportStatements(test.services));
-  assert.equal(october.length, 4);
+  assert.equal(new Set(october.map(({ cursor }) => cursor)).size, 1_003);
   const first = october[0];
   assert.ok(first !== undefined);
   assert.deepEqual([first.period, first.quantity, first.records, first.amount], ["2026-10", "2.5", 1, null]);
@@ -195,15 +198,16 @@ onEveryDatabase("exports the lines of closed statements in a fixed order, and on
   test.advance(30 * 24 * 3_600_000);
   await closeStatement(test.services, commandLineActor, { period: "2026-11", waitMs: 60_000 });
   const both = await all(exportStatements(test.services));
-  assert.deepEqual(both.slice(0, 4), october);
+  assert.deepEqual(both.slice(0, 1_003), october);
   assert.deepEqual(
-    both.slice(4).map(({ period, adjustmentOf, quantity }) => [period, adjustmentOf, quantity]),
+    both.slice(1_003).map(({ period, adjustmentOf, quantity }) => [period, adjustmentOf, quantity]),
     [
       ["2026-11", "2026-10", "1"],
     ],
   );
-  for (const [index, { cursor }] of both.entries()) {
-    assert.deepEqual(await all(exportStatements(test.services, cursor)), both.slice(index + 1));
+  for (const index of [0, 999, 1_000, 1_002, 1_003]) {
+    const rest = await all(exportStatements(test.services, both[index]?.cursor));
+    assert.deepEqual(rest, both.slice(index + 1));
   }
   for (const cursor of ["2026-10", "2026-12~x", "2026-10~org_1~0~a~b", `${both[0]?.cursor}~`]) {
     await assert.rejects(all(exportStatements(test.services, cursor)), { code: "validation_failed" }, cursor);
