@@ -7,4 +7,4 @@ export const importFaultsListedMax = 100;
 /** Combinations of organization, product and metric whose sums a dry run keeps. Further ones are summed together. */
 export const importSeriesMax = 100_000;
 /** Records or lines of statements that one step of an export reads. */
-export const exportPageItems = 1_000;
+export const exportPageItems = 500;

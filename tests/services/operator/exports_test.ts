@@ -180,7 +180,7 @@ onEveryDatabase(
 onEveryDatabase("exports the lines of closed statements in a fixed order, and only those", async (test) => {
   const customers = [await newCustomer(test), await newCustomer(test)];
   // More lines than one step reads.
-  const metrics = Array.from({ length: 1_001 }, (_, n) => `m${n}`);
+  const metrics = Array.from({ length: 501 }, (_, n) => `m${n}`);
   for (const [index, { fullKey: apiKey }] of customers.entries()) {
     const records = metrics.slice(0, index === 0 ? undefined : 2).map((metric) => ({
       ...{ productSlug: "tiles", metric, quantity: 2.5, timestamp: "2026-10-31T23:00:00.000Z" },
@@ -190,7 +190,7 @@ onEveryDatabase("exports the lines of closed statements in a fixed order, and on
   assert.deepEqual(await all(exportStatements(test.services)), []);
   await closeStatement(test.services, commandLineActor, { period: "2026-10", waitMs: 60_000 });
   const october = await all(exportStatements(test.services));
-  assert.equal(new Set(october.map(({ cursor }) => cursor)).size, 1_003);
+  assert.equal(new Set(october.map(({ cursor }) => cursor)).size, 503);
   const first = october[0];
   assert.ok(first !== undefined);
   assert.deepEqual([first.period, first.quantity, first.records, first.amount], ["2026-10", "2.5", 1, null]);
@@ -198,14 +198,14 @@ onEveryDatabase("exports the lines of closed statements in a fixed order, and on
   test.advance(30 * 24 * 3_600_000);
   await closeStatement(test.services, commandLineActor, { period: "2026-11", waitMs: 60_000 });
   const both = await all(exportStatements(test.services));
-  assert.deepEqual(both.slice(0, 1_003), october);
+  assert.deepEqual(both.slice(0, 503), october);
   assert.deepEqual(
-    both.slice(1_003).map(({ period, adjustmentOf, quantity }) => [period, adjustmentOf, quantity]),
+    both.slice(503).map(({ period, adjustmentOf, quantity }) => [period, adjustmentOf, quantity]),
     [
       ["2026-11", "2026-10", "1"],
     ],
   );
-  for (const index of [0, 999, 1_000, 1_002, 1_003]) {
+  for (const index of [0, 499, 500, 502, 503]) {
     const rest = await all(exportStatements(test.services, both[index]?.cursor));
     assert.deepEqual(rest, both.slice(index + 1));
   }
