@@ -55,7 +55,7 @@ async function backUp(path: string, file: string): Promise<number> {
   for (const signal of signals) Deno.addSignalListener(signal, stop);
   try {
     return await withProgress(
-      () => "Copying and checking the database",
+      "Copying and checking the database",
       () => makeBackup(path, { file, signal: stopping.signal }),
     );
   } catch (error) {
@@ -81,7 +81,7 @@ export function restoreCommand(line: CommandLine): Promise<number> {
     }
     try {
       const { bytes, former, isOlder } = await withProgress(
-        () => "Copying and checking the backup",
+        "Copying and checking the backup",
         () => restoreDataFile(path, { backup, now: Date.now() }),
       );
       writeLine(`Restored ${resolve(path)} (${megabytes(bytes)}).`);

@@ -1,6 +1,7 @@
 // The help texts: `gatehouse --help`, and those of the commands with their own, such as `gatehouse user --help`.
 import { operatorUsageGroups } from "../db/meter/usage_sums.ts";
 import { queryWindows } from "../domain/meter/usage_window.ts";
+import { defaultQuantityProperty } from "../domain/meter/usage_record.ts";
 import { fileSetting, secrets, settings } from "../config.ts";
 import { operatorLinkLifetimeMs } from "../domain/limits.ts";
 import { operatorScopes, scopeMeanings } from "../domain/operator/operator_scope.ts";
@@ -30,6 +31,8 @@ export function help(): string {
     "  operator      manage who may open the operator console; see gatehouse operator --help",
     "  token         manage operator tokens for programs; see gatehouse token --help",
     "  usage         print usage across organizations as CSV; see gatehouse usage --help",
+    "  import        import usage from OpenMeter, Lago, Stripe or Gatehouse; see gatehouse import --help",
+    "  export        print usage records or statements as NDJSON; see gatehouse export --help",
     "  migrate       bring the database to this version's schema",
     "  check         check settings, database, mail server and public address, and suggest fixes;",
     "                --json prints one JSON object",
@@ -159,6 +162,58 @@ export function usageHelp(): string {
       [exitStatus.data]: "an invalid value, or an unknown organization",
       ...commonMeanings,
     }),
+  ].join("\n");
+}
+
+export function importHelp(): string {
+  return [
+    "Sends usage from a file to a server, through its operators' API. The file has one JSON object per line.",
+    "",
+    "  gatehouse import usage FILE --from openmeter|lago|stripe|gatehouse [--dry-run] [OPTIONS]",
+    "",
+    "  FILE               - for standard input",
+    "  --dry-run          print what would be imported: counts and sums, and the lines that can't be",
+    "  --url URL          the server's address; by default BASE_URL",
+    "  --token-file FILE  a file with an operator token with the scope usage:write; by default, the token is in",
+    "                     GATEHOUSE_OPERATOR_TOKEN. A dry run checks organizations with organizations:read",
+    "  --product PRODUCT  the product of all records. Required for Lago and Stripe",
+    "  --quantity-property [METRIC=]PROPERTY",
+    "                     the property with the quantity, of one metric or of all others. METRIC=1 counts each event as",
+    `                     1. By default ${defaultQuantityProperty}, and 1 for events without it`,
+    "  --properties NAMES keep only these properties. A record has at most 16",
+    "  --customers FILE   CSV without a header: a customer id of the source, and the organization's external id",
+    "  --skip-invalid     report lines that can't be imported at the end, instead of stopping at the first one",
+    "  --progress FILE    where to keep the progress; by default FILE.progress, next to the imported file",
+    "",
+    "Run the same command again after an interruption: it continues where it stopped. Records that were imported",
+    "before are recognized by their ids and change nothing.",
+    "",
+    ...exitStatusLines({
+      0: "success; for a dry run, everything can be imported",
+      [exitStatus.usage]: "invalid command or option, or the progress is that of another import",
+      [exitStatus.data]: "a line can't be imported",
+      [exitStatus.input]: "a file cannot be read",
+      [exitStatus.internal]: "internal error",
+      [exitStatus.io]: "writing the progress failed",
+      [exitStatus.busy]: "the server is busy or unavailable; run the command again",
+      [exitStatus.config]: "invalid settings, or the server rejects the token",
+    }),
+  ].join("\n");
+}
+
+export function exportHelp(): string {
+  return [
+    "Prints usage records or statements, one JSON object per line, oldest first. The command uses the server's settings",
+    "and database, also while the server is running. Run it as the same system user.",
+    "",
+    "  gatehouse export records [--since CURSOR]",
+    "      print the records of all organizations in the order of recording, including voided ones",
+    "  gatehouse export statements [--since CURSOR]",
+    "      print the lines of closed statements",
+    "",
+    "Each line has a cursor. With --since, only what follows that line is printed.",
+    "",
+    ...exitStatusLines({ [exitStatus.data]: "an invalid cursor", ...commonMeanings }),
   ].join("\n");
 }
 

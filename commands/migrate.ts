@@ -7,7 +7,7 @@ import { writeLine } from "./terminal.ts";
 
 export async function migrateCommand(environment: Settings): Promise<number> {
   const config = readSettings(environment);
-  const opened = await withProgress(() => "Updating the schema", () => openForCommand(config));
+  const opened = await withProgress("Updating the schema", () => openForCommand(config));
   writeLine(`Database: ${databaseName(config)}`, "stderr");
   await opened.close();
   const { applied } = opened;

@@ -1,29 +1,41 @@
-// Progress of long work, for people at a terminal.
+// Shows on a terminal how far long work is. Nothing is shown elsewhere, or if the work takes less than two seconds.
 import { writeBytes } from "./terminal.ts";
 
-/** Shorter work shows nothing. */
-const quietMs = 2_000;
-const intervalMs = 500;
+const showAfterMs = 2_000;
+const intervalMs = 250;
+const encoder = new TextEncoder();
 
-/**
- * Shows how far `work` is in one line of standard error, if that is a terminal. The line is removed when the work ends.
- *
- * @param describe Returns what is being done and how much of it is done, such as `Copying usage_records, 1,200,000 rows`.
- */
-export async function withProgress<T>(describe: () => string, work: () => Promise<T>): Promise<T> {
-  if (!Deno.stderr.isTerminal()) return await work();
+export class ProgressLine {
+  readonly #isShown = Deno.stderr.isTerminal();
+  #nextAt = performance.now() + showAfterMs;
+  #isDirty = false;
+
+  /** @param text Builds a line such as `1,200 lines (12%)`; called only if it is shown. */
+  show(text: () => string): void {
+    if (!this.#isShown || performance.now() < this.#nextAt) return;
+    this.#nextAt = performance.now() + intervalMs;
+    this.#isDirty = true;
+    const line = text().slice(0, Deno.consoleSize().columns - 1);
+    writeBytes(encoder.encode(`\r\x1b[K${line}`), "stderr");
+  }
+
+  /** Removes the line, before anything else is printed. */
+  clear(): void {
+    if (this.#isDirty) writeBytes(encoder.encode("\r\x1b[K"), "stderr");
+    this.#isDirty = false;
+  }
+}
+
+/** Shows what is being done and for how long, for work that doesn't know how far it is. */
+export async function withProgress<T>(about: string, work: () => Promise<T>): Promise<T> {
+  const line = new ProgressLine();
   const startedAt = performance.now();
-  const write = (text: string) => writeBytes(new TextEncoder().encode(`\r\x1b[K${text}`), "stderr");
-  const timer = setInterval(() => {
-    const elapsedMs = performance.now() - startedAt;
-    if (elapsedMs < quietMs) return;
-    const line = `${describe()} (${Math.round(elapsedMs / 1000)} s)`;
-    write(line.slice(0, Deno.consoleSize().columns - 1));
-  }, intervalMs);
+  const show = () => line.show(() => `${about}, ${Math.round((performance.now() - startedAt) / 1000)} s`);
+  const timer = setInterval(show, intervalMs);
   try {
     return await work();
   } finally {
     clearInterval(timer);
-    if (performance.now() - startedAt >= quietMs) write("");
+    line.clear();
   }
 }

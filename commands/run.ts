@@ -6,7 +6,7 @@ import { writeLine } from "./terminal.ts";
 
 export const version: string = deno.version;
 
-const withOwnHelp = new Set(["user", "operator", "token", "usage", "proxy"]);
+const withOwnHelp = new Set(["user", "operator", "token", "usage", "import", "export", "proxy"]);
 const withArguments = new Set([...withOwnHelp, "check", "backup", "restore", "--version"]);
 
 export async function runCommand(given: readonly string[]): Promise<number> {
@@ -40,6 +40,8 @@ function findCommand(name: string, line: CommandLine): (() => number | Promise<n
     operator: async () => (await import("./operator.ts")).operatorCommand(args, environment),
     token: async () => (await import("./token.ts")).tokenCommand(args, environment),
     usage: async () => (await import("./usage.ts")).usageCommand(args, environment),
+    import: async () => (await import("./import/import.ts")).importCommand(args, environment),
+    export: async () => (await import("./export.ts")).exportCommand(args, environment),
     migrate: async () => (await import("./migrate.ts")).migrateCommand(environment),
     check: async () => (await import("./check/check.ts")).checkCommand(args, environment),
     proxy: async () => (await import("./proxy/proxy.ts")).proxyCommand(args, environment),

@@ -60,7 +60,7 @@ export async function usageCommand(args: readonly string[], environment: Setting
         send: (bytes: Uint8Array) => Promise.resolve(writeBytes(bytes)),
       };
       try {
-        writeBytes(await withProgress(() => "Adding up usage", () => usageCsv(context, input)));
+        writeBytes(await withProgress("Adding up usage", () => usageCsv(context, input)));
       } catch (error) {
         throw error instanceof AppError && error.details !== undefined ? optionError(error.details) : error;
       }

@@ -40,6 +40,15 @@ export async function readJsonBody(
     if (bytes === 0) return { value: {}, text, bytes };
     requireType(c, type);
   }
+  return { value: parseJson(text), text, bytes };
+}
+
+/**
+ * Parses JSON within the bounds of bodies.
+ *
+ * @throws {AppError} `malformed_request` (invalid JSON or too deep), `validation_failed` (control characters or lone surrogates).
+ */
+export function parseJson(text: string): unknown {
   checkJsonBounds(text);
   let value: unknown;
   try {
@@ -49,7 +58,7 @@ export async function readJsonBody(
   }
   // Without these characters, no text can be invalid.
   if (/[\\\x7f-\x9f]|__proto__/.test(text)) checkTexts(value);
-  return { value, text, bytes };
+  return value;
 }
 
 /**

@@ -158,6 +158,23 @@ export function scanAllUsageRecords(
     ORDER BY r.seq DESC`);
 }
 
+export interface RecordOfOrganization extends OrganizationUsageRecord {
+  readonly externalId: string | null;
+  /** The organization is being deleted. */
+  readonly isDeleted: 0 | 1;
+}
+
+/** Returns the first `limit` records of all organizations after one, in the order of recording. */
+export function findUsageRecordsAfter(
+  database: DatabaseReader,
+  { seq, limit }: { seq: number; limit: number },
+): Promise<RecordOfOrganization[]> {
+  return database.read(sql`
+    SELECT o.id AS organizationId, o.external_id AS externalId, o.deleted_at IS NOT NULL AS isDeleted, ${recordColumns}
+    FROM (SELECT * FROM usage_records WHERE seq > ${seq} ORDER BY seq LIMIT ${limit}) r
+    CROSS JOIN organizations o ON o.number = r.organization ${recordJoins} ORDER BY r.seq`);
+}
+
 export function findUsageRecordAfter(database: DatabaseReader, seq: number) {
   return database.readFirst<RecordReference>(sql`
     SELECT seq, recorded_at AS recordedAt FROM usage_records WHERE seq > ${seq} ORDER BY seq LIMIT 1`);

@@ -41,6 +41,13 @@ export function findStatementOf(
   return database.readFirst(sql`${select} WHERE t.period = ${period}`);
 }
 
+export function findStatementAfter(
+  database: DatabaseReader,
+  number: number,
+): Promise<StatementRow | undefined> {
+  return database.readFirst(sql`${select} WHERE t.number > ${number} ORDER BY t.number LIMIT 1`);
+}
+
 export function findNewestStatement(database: DatabaseReader): Promise<StatementRow | undefined> {
   return database.readFirst(sql`${select} ORDER BY t.number DESC LIMIT 1`);
 }

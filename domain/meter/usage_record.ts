@@ -12,6 +12,9 @@ export const slugForm = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
 /** The form of idempotency keys: printable ASCII. */
 export const idempotencyKeyForm = /^[\x20-\x7e]{1,255}$/;
 
+/** The property with the quantity of an imported event, unless another one is named. Stripe's default has the same name. */
+export const defaultQuantityProperty = "value";
+
 /** A valid record from a caller. */
 export interface UsageInput {
   readonly productSlug: string;

@@ -5,13 +5,16 @@ import { operatorUsageGroups } from "../../db/meter/usage_sums.ts";
 import { externalIdCharactersMax, operatorTimestampPastMaxMs } from "../../domain/limits.ts";
 import { isId } from "../../domain/id.ts";
 import { externalIdPrefix } from "../../domain/operator/organization.ts";
-import { exampleId, idOut, pageOf, stringSchema } from "./common.ts";
-import { characters } from "./messages.ts";
+import { decimalForm } from "../../domain/meter/quantity.ts";
+import { quantityOf } from "./cloud_event.ts";
+import { exampleId, idOut, pageOf, parsed, stringSchema } from "./common.ts";
+import { characters, required } from "./messages.ts";
 import {
   batchOf,
   cursorOrKey,
   filter,
   groupBySchema,
+  quantityFault,
   timestampSchema,
   usageInputSchema,
   usageQuerySchema,
@@ -29,6 +32,24 @@ export const targetId = (description: string, example: string) =>
     example,
   });
 
+/** A JSON number can't hold all digits of every quantity. */
+export const exactQuantitySchema = parsed(
+  z.union([z.number(), z.string()], {
+    error: ({ input }) => input === undefined ? required : "must be a number, or a string of decimal digits.",
+  }),
+  quantityOf,
+  () => quantityFault,
+).openapi({
+  type: ["number", "string"],
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  pattern: decimalForm.source,
+  description:
+    "The quantity in the metric's unit, with at most 6 decimal places, as a number or a string of decimal digits. A number with " +
+    "more than 15 digits may lose the last ones; a string doesn't.",
+  example: 1,
+});
+
 const operatorUsageInputSchema = z.strictObject({
   organizationId: targetId("The organization.", exampleId("org")),
   externalId: targetId("The organization, by its external id.", "customer-4711"),
@@ -37,6 +58,7 @@ const operatorUsageInputSchema = z.strictObject({
     exampleId("key"),
   ),
   ...usageInputSchema.shape,
+  quantity: exactQuantitySchema,
   timestamp: timestampSchema(operatorTimestampPastMaxMs),
 }).refine(
   (input) => recordTargetKinds.filter((kind) => input[kind] !== undefined).length === 1,

@@ -11,6 +11,7 @@ import guarantees from "../../../docs/guarantees.md" with { type: "text" };
 import leakedKeys from "../../../docs/leaked-keys.md" with { type: "text" };
 import metering from "../../../docs/metering.md" with { type: "text" };
 import moveFromUnkey from "../../../docs/move-from-unkey.md" with { type: "text" };
+import moveUsage from "../../../docs/move-usage.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
 import operators from "../../../docs/operators.md" with { type: "text" };
 import quickStart from "../../../docs/quick-start.md" with { type: "text" };
@@ -58,6 +59,7 @@ const files: Readonly<Record<string, string>> = {
   "api.md": api,
   "operators.md": operators,
   "move-from-unkey.md": moveFromUnkey,
+  "move-usage.md": moveUsage,
   "operations.md": operations,
   "releases.md": releases,
   "reverse-proxy.md": reverseProxy,
@@ -115,6 +117,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
       keepsHeading: true,
     }],
     "/docs/move-from-unkey": ["Move from Unkey", "move-from-unkey.md"],
+    "/docs/move-usage": ["Move usage", "move-usage.md"],
     "/docs/billing": ["Bill by statements", "billing.md"],
     "/docs/guarantees": ["Guarantees and limits", "guarantees.md"],
   },

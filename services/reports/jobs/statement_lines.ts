@@ -79,7 +79,7 @@ function lineOrder(products: readonly Pick<Product, "slug" | "metrics">[]) {
   return (a: Place, b: Place) => a.monthsBack - b.monthsBack || compare(a, b);
 }
 
-function toLine(
+export function toLine(
   { monthsBack, period, unitPrice, count, ...line }: StatementLineRow,
   month: StatementMonth,
 ): StatementLine {
@@ -108,7 +108,7 @@ function toLine(
 /** Cursors of open months name the month: closing puts the lines in another order, and `open` becomes the next month. */
 const cursorStart = ({ status, period }: StatementMonth) => status === "open" ? `${period}~` : "";
 
-function lineCursor(line: StatementLinePosition, month: StatementMonth): string {
+export function lineCursor(line: StatementLinePosition, month: StatementMonth): string {
   const { organizationId, monthsBack, productSlug, metric } = line;
   return cursorStart(month) + [organizationId, monthsBack, productSlug, metric].join("~");
 }
