@@ -56,7 +56,7 @@ testApp("empty identity headers are present, so that they replace those of the c
   assert.equal(status, 200);
   assert.deepEqual([user, email], [alone.userId, alone.email]);
   assert.match(name ?? "", /^Person /);
-  assert.deepEqual(rest, ["", "", "", ""]);
+  assert.deepEqual(rest, ["", "", "", "", ""]);
 });
 
 testApp(
