@@ -60,6 +60,7 @@ for (const kind of databaseKinds) {
       idempotencyKey: "a b~",
       properties: { b: "2", a: "1" },
       apiKeyId: id,
+      environment: "live",
       voidedAt: null,
       voidedBy: null,
       voidReason: null,

@@ -51,6 +51,7 @@ onEveryDatabase(
     assert.deepEqual(answer.apiKey, {
       id,
       name: "Production",
+      environment: "live",
       permissions: ["maps:render"],
       expiresAt: null,
     });

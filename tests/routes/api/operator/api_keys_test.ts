@@ -34,6 +34,7 @@ onEveryDatabase(
       id: apiKey.id,
       name: "Billing",
       keyPrefix: apiKey.keyPrefix,
+      environment: "live",
       createdAt: "2026-11-21T14:03:11.250Z",
       createdBy: null,
       createdByOperator: true,
