@@ -36,15 +36,14 @@ const firstBatchRows = 100;
 const startOver = "Delete everything in the target, or choose another one, and run the command again.";
 
 /**
- * Copies everything from one database to another, or continues to, then compares all rows.
+ * Copies everything from one database to another, or continues to, then compares all rows. The schema of the source must be
+ * this program's, and nothing may write to it.
  *
  * @returns The number of tables and rows.
  * @throws {MoveError}
- * @throws {MigrationError} When the schema of the source isn't this program's.
  */
 export async function moveDatabase(options: MoveOptions): Promise<{ tables: number; rows: number }> {
   const { source, target, onProgress } = options;
-  if (!await checkSchema(source)) throw new MoveError(["The database has no tables yet."]);
   const [schema, tables] = [await readSchema(source), await readTables(source)];
   const state = await readState(source, { schema, tables });
   const later = await begin(target, { schema, state });
@@ -157,7 +156,7 @@ async function copy(table: MovedTable, { source, target, onRows }: TableOptions)
   if (after !== null) onRows((await target.readFirst<{ count: number }>(table.count))?.count ?? 0);
   let rowsMax = firstBatchRows;
   let writing: Promise<unknown> = Promise.resolve();
-  for (;;) {
+  do {
     const batch = await readBatch(source, { table, after, rowsMax });
     await writing;
     if (batch.rows === null) return;
@@ -167,20 +166,23 @@ async function copy(table: MovedTable, { source, target, onRows }: TableOptions)
     writing.catch(() => {});
     after = batch.key;
     rowsMax = nextRowsMax(batch);
-  }
+  } while (after !== null);
+  await writing;
 }
 
 /** Compares every row. @returns A line for the operator if there is a difference. */
 async function compare(table: MovedTable, { source, target, onRows }: TableOptions): Promise<string[]> {
   let after: string | null = null;
   let rowsMax = firstBatchRows;
-  for (;;) {
+  do {
     const theirs = readBatch(target, { table, after, rowsMax });
     const [other, own]: [Batch, Batch] = [await theirs, await readBatch(source, { table, after, rowsMax })];
     if (other.rows !== own.rows) {
-      const [count, targetCount] = await Promise.all([source, target].map(async (database) =>
-        (await database.readFirst<{ count: number }>(table.count))?.count
-      ));
+      const [count, targetCount] = await Promise.all(
+        [source, target].map(async (database) =>
+          (await database.readFirst<{ count: number }>(table.count))?.count
+        ),
+      );
       const place = after === null ? "in the first rows" : `after the row with the key ${after}`;
       return [`${table.name}: ${count} rows, ${targetCount} in the target; they differ ${place}.`];
     }
@@ -188,15 +190,20 @@ async function compare(table: MovedTable, { source, target, onRows }: TableOptio
     onRows(own.count);
     after = own.key;
     rowsMax = nextRowsMax(own);
-  }
+  } while (after !== null);
+  return [];
 }
 
 async function readBatch(
   database: DatabaseReader,
   { table, after, rowsMax }: { table: MovedTable; after: string | null; rowsMax: number },
 ): Promise<Batch> {
-  const batch = table.batch(after, { rowsMax, bytesMax: moveBatchBytesMax });
-  return await database.readFirst<Batch>(batch) ?? { rows: null, count: 0, key: null };
+  for (let rows = rowsMax;; rows = Math.floor(rows / 2)) {
+    const batch = await database.readFirst<Batch>(
+      table.batch(after, { rowsMax: rows, bytesMax: moveBatchBytesMax }),
+    );
+    if (batch !== undefined && (batch.rows !== null || batch.bytes === null)) return batch;
+  }
 }
 
 /** Large rows must not be read in vain. */
@@ -206,14 +213,17 @@ function nextRowsMax({ count }: Batch): number {
 
 /** @throws {MoveError} When the target has more or other tables, indexes and triggers. */
 async function compareSchema(target: Database, schema: readonly SchemaObject[]): Promise<void> {
-  const texts = (objects: readonly SchemaObject[]) => objects.map((object) => JSON.stringify(object)).sort().join();
+  const texts = (objects: readonly SchemaObject[]) =>
+    objects.map((object) => JSON.stringify(object)).sort().join();
   if (texts(await readSchema(target)) !== texts(schema)) {
     throw new MoveError(["The target has other tables, indexes or triggers.", startOver]);
   }
 }
 
 /** Makes the target a database that servers accept. */
-async function finish({ source, target, tables }: Omit<MoveOptions, "onProgress"> & { tables: readonly MovedTable[] }) {
+async function finish(
+  { source, target, tables }: Omit<MoveOptions, "onProgress"> & { tables: readonly MovedTable[] },
+) {
   const last = tables.filter(({ name }) => lastTables.includes(name));
   const inserts = await Promise.all(last.map(async (table) => {
     const { rows } = await readBatch(source, { table, after: null, rowsMax: moveBatchRowsMax });

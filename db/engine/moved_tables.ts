@@ -17,10 +17,12 @@ export interface MovedTable {
 
 /** Rows as text that is the same in every database with the same rows. */
 export interface Batch {
-  /** JSON: an array for each row; null if there are no more rows. */
+  /** JSON: an array for each row; null if there are none, or they are too large. */
   readonly rows: string | null;
   readonly count: number;
-  /** JSON: the key of the last row. */
+  /** The size of the rows, also if they are too large; null if there are none. */
+  readonly bytes: number | null;
+  /** JSON: the key of the last row; null if the table has no more rows than these. */
   readonly key: string | null;
 }
 
@@ -43,7 +45,8 @@ interface Column {
 }
 
 /** The program's own and users' tables. Those of an extension, such as the parts of a search index, are created with it. */
-const ownTables = `pragma_table_list AS l JOIN sqlite_schema AS s ON s.name = l.name AND s.type IN ('table', 'view')
+const ownTables =
+  `pragma_table_list AS l JOIN sqlite_schema AS s ON s.name = l.name AND s.type IN ('table', 'view')
   WHERE l.schema = 'main' AND l.type <> 'shadow' AND l.name NOT GLOB 'libsql_*' AND l.name <> '${unfinishedMove}'`;
 
 /** Returns what creates the schema, in the order in which it was created. */
@@ -89,16 +92,16 @@ function movedTable(name: string, columns: readonly Column[]): MovedTable {
   const all = isRowidHidden ? [rowid, ...columns] : columns;
   const keyNames = keys.map((key) => quoted(key.name)).join(", ");
   const key = jsonArray(keys);
-  const read = (where: string) =>
-    `SELECT '[' || group_concat(r, ',') || ']' AS rows, count(*) AS count, max(bytes) AS bytes, key
-     FROM (SELECT r, key, sum(length(r)) OVER (ORDER BY n ROWS UNBOUNDED PRECEDING) AS bytes
-       FROM (SELECT ${jsonArray(all)} AS r, ${key} AS key, row_number() OVER (ORDER BY ${keyNames}) AS n
-         FROM ${table} ${where} ORDER BY ${keyNames} LIMIT ?1))
-     WHERE bytes - length(r) < ?2`;
-  const [first, next] = [
-    read(""),
-    read(`WHERE (${keyNames}) > (${keys.map((one, n) => decoded(one, { json: "?3", n })).join(", ")})`),
-  ];
+  const read = (where: string) => {
+    const rows = `FROM ${table} ${where} ORDER BY ${keyNames}`;
+    // Summed before the rows are written as JSON, which is far cheaper than a running sum over them.
+    const bytes = `(SELECT sum(bytes) FROM (SELECT ${sizeOf(all)} AS bytes ${rows} LIMIT ?1))`;
+    return `SELECT '[' || group_concat(r, ',') || ']' AS rows, count(*) AS count, ${bytes} AS bytes,
+        (SELECT ${key} ${rows} LIMIT 1 OFFSET ?1 - 1) AS key
+      FROM (SELECT ${jsonArray(all)} AS r ${rows} LIMIT ?1) WHERE ?1 = 1 OR ${bytes} <= ?2`;
+  };
+  const after = keys.map((one, n) => decoded(one, { json: "?3", n })).join(", ");
+  const [first, next] = [read(""), read(`WHERE (${keyNames}) > (${after})`)];
   return {
     name,
     count: plain(`SELECT count(*) AS count FROM ${table}`),
@@ -118,6 +121,13 @@ function movedTable(name: string, columns: readonly Column[]): MovedTable {
 
 function jsonArray(columns: readonly Column[]): string {
   return `json_array(${columns.map(encoded).join(", ")})`;
+}
+
+/** Returns about the size of a row, and at least half of it. */
+function sizeOf(columns: readonly Column[]): string {
+  const texts = columns.filter(({ isInteger }) => isInteger === 0);
+  const sizes = texts.map(({ name }) => `coalesce(length(CAST(${quoted(name)} AS BLOB)), 0)`);
+  return [String(12 * columns.length), ...sizes].join(" + ");
 }
 
 /**
