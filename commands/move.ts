@@ -37,7 +37,7 @@ export async function moveCommand(args: readonly string[], environment: Settings
     const { tables, rows } = await moveDatabase({
       source,
       target,
-      onProgress: ({ act, table, ...counts }) => progress.show({ about: `${act} ${table}`, ...counts }),
+      onProgress: ({ act, name, ...counts }) => progress.show({ about: `${act} ${name}`, ...counts }),
     });
     progress.end();
     writeLine(`Moved ${rows} rows of ${tables} tables to ${to}, and compared every row.`);

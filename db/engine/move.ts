@@ -1,7 +1,7 @@
 // Copies a whole database into an empty one, of the same or the other kind. The rows that are already there say how far a copy
 // has come, so an interrupted one continues.
 import { hash } from "node:crypto";
-import { moveBatchBytesMax, moveBatchRowsMax } from "../../domain/limits.ts";
+import { moveBatchBytesMax, moveBatchRowsMax, moveWriteMs } from "../../domain/limits.ts";
 import { type Database, type DatabaseReader, sql } from "./database.ts";
 import { checkSchema, unfinishedMove } from "./migrate.ts";
 import { type Batch, type MovedTable, readSchema, readTables, type SchemaObject } from "./moved_tables.ts";
@@ -16,8 +16,9 @@ export class MoveError extends Error {
 }
 
 export interface MoveProgress {
-  readonly act: "copying" | "comparing" | "indexing";
-  readonly table: string;
+  readonly act: "creating" | "copying" | "comparing";
+  /** Of the table, index or trigger. */
+  readonly name: string;
   /** Rows of all tables so far, and in total. */
   readonly rows: number;
   readonly rowsTotal: number;
@@ -46,27 +47,26 @@ export async function moveDatabase(options: MoveOptions): Promise<{ tables: numb
   const { source, target, onProgress } = options;
   const [schema, tables] = [await readSchema(source), await readTables(source)];
   const state = await readState(source, { schema, tables });
-  const later = await begin(target, { schema, state });
-  const copied = tables.filter(({ name }) => !lastTables.includes(name));
+  await begin(target, { schema, state });
+  // A file builds an index faster once the rows are there. A libSQL server rolls back what takes longer than five seconds.
+  const isFirst = ({ type }: SchemaObject) =>
+    type === "table" || (type === "index" && target.source.kind === "remote");
   const { rowsTotal } = state;
-  for (const act of ["copying", "comparing"] as const) {
-    let rows = 0;
-    const differences: string[] = [];
-    for (const table of copied) {
-      const onRows = (count: number) =>
-        onProgress({ act, table: table.name, rows: rows += count, rowsTotal });
-      if (act === "copying") await copy(table, { source, target, onRows });
-      else differences.push(...await compare(table, { source, target, onRows }));
-    }
-    if (differences.length > 0) throw new MoveError([...differences, startOver]);
-    if (act === "copying") {
-      for (const { name, sql } of later) {
-        onProgress({ act: "indexing", table: name, rows, rowsTotal });
-        await target.write([{ sql, args: [] }]);
-      }
-      await fillSearch(target, schema);
-    }
+  let rows = 0;
+  const progress = (act: MoveProgress["act"]) => (name: string, count = 0) =>
+    onProgress({ act, name, rows: rows += count, rowsTotal });
+  const onObject = progress("creating");
+  await create(schema.filter(isFirst), { target, onObject });
+  const copied = tables.filter(({ name }) => !lastTables.includes(name));
+  for (const table of copied) await copy(table, { source, target, onRows: progress("copying") });
+  // Triggers must not act on copied rows.
+  await create(schema.filter((object) => !isFirst(object)), { target, onObject });
+  rows = 0;
+  const differences: string[] = [];
+  for (const table of copied) {
+    differences.push(...await compare(table, { source, target, onRows: progress("comparing") }));
   }
+  if (differences.length > 0) throw new MoveError([...differences, startOver]);
   await compareSchema(target, schema);
   if ((await readState(source, { schema, tables })).text !== state.text) {
     throw new MoveError(["The database has changed during the move: a server is still using it.", startOver]);
@@ -90,10 +90,10 @@ async function readState(
 ): Promise<SourceState> {
   let rowsTotal = 0;
   const parts: unknown[] = [schema];
-  for (const { name, count, lastKey } of tables) {
-    const rows = (await source.readFirst<{ count: number }>(count))?.count ?? 0;
-    parts.push([name, rows, (await source.readFirst<{ key: string }>(lastKey))?.key]);
-    if (name !== "sqlite_sequence") rowsTotal += rows;
+  for (const table of tables) {
+    const rows = await countRows(source, table);
+    parts.push([table.name, rows, (await source.readFirst<{ key: string }>(table.lastKey))?.key]);
+    if (table.name !== "sqlite_sequence") rowsTotal += rows;
   }
   const id = await source.readFirst<{ key: string }>(sql`SELECT key FROM record_id_key`);
   return {
@@ -103,26 +103,20 @@ async function readState(
   };
 }
 
-/**
- * Creates the tables in an empty target, or finds those of an interrupted move.
- *
- * @returns What to create once the rows are there: triggers must not act on them, and indexes are built faster then.
- */
+/** Creates the tables in an empty target, or finds those of an interrupted move. */
 async function begin(
   target: Database,
   { schema, state }: { schema: readonly SchemaObject[]; state: SourceState },
-): Promise<SchemaObject[]> {
-  const later = schema.filter(({ type }) => type !== "table");
-  const existing = await readSchema(target);
+): Promise<void> {
   const marker = sql`SELECT 1 FROM sqlite_schema WHERE name = ${unfinishedMove}`;
   if (await target.readFirst(marker) === undefined) {
-    if (existing.length > 0) throw new MoveError(["The target isn't empty.", startOver]);
+    if ((await readSchema(target)).length > 0) throw new MoveError(["The target isn't empty.", startOver]);
     await target.write([
       { sql: `CREATE TABLE ${unfinishedMove} (source TEXT NOT NULL, state TEXT NOT NULL) STRICT`, args: [] },
       { sql: `INSERT INTO ${unfinishedMove} VALUES (?, ?)`, args: [state.source, state.text] },
       ...schema.filter(({ type }) => type === "table").map(({ sql }) => ({ sql, args: [] })),
     ]);
-    return later;
+    return;
   }
   const begun = await target.readFirst<{ source: string; state: string }>(
     { sql: `SELECT source, state FROM ${unfinishedMove}`, args: [] },
@@ -133,39 +127,44 @@ async function begin(
   if (begun.state !== state.text) {
     throw new MoveError(["The database has changed since this move began.", startOver]);
   }
-  return later.filter(({ name }) => !existing.some((object) => object.name === name));
 }
 
 interface TableOptions extends Omit<MoveOptions, "onProgress"> {
-  readonly onRows: (count: number) => void;
+  readonly onRows: (table: string, count: number) => void;
 }
 
-/** Fills the search indexes, which have no rows of their own, and checks them. */
-async function fillSearch(target: Database, schema: readonly SchemaObject[]): Promise<void> {
-  for (const { name } of schema.filter(({ sql }) => /^CREATE VIRTUAL TABLE .* USING fts5/is.test(sql))) {
-    await target.write([
-      { sql: `INSERT INTO ${name} (${name}) VALUES ('rebuild')`, args: [] },
-      { sql: `INSERT INTO ${name} (${name}, rank) VALUES ('integrity-check', 1)`, args: [] },
-    ]);
+/** Creates what is missing, each in a transaction of its own. */
+async function create(
+  objects: readonly SchemaObject[],
+  { target, onObject }: { target: Database; onObject: (name: string) => void },
+): Promise<void> {
+  const existing = new Set((await readSchema(target)).map(({ name }) => name));
+  for (const { name, sql } of objects.filter((object) => !existing.has(object.name))) {
+    onObject(name);
+    await target.write([{ sql, args: [] }]);
   }
 }
 
 /** Reads the next rows while the database writes the former ones. */
 async function copy(table: MovedTable, { source, target, onRows }: TableOptions): Promise<void> {
   let after = (await target.readFirst<{ key: string }>(table.lastKey))?.key ?? null;
-  if (after !== null) onRows((await target.readFirst<{ count: number }>(table.count))?.count ?? 0);
+  if (after !== null) onRows(table.name, await countRows(target, table));
   let rowsMax = firstBatchRows;
   let writing: Promise<unknown> = Promise.resolve();
+  let writeMs = 0;
   do {
     const batch = await readBatch(source, { table, after, rowsMax });
     await writing;
     if (batch.rows === null) return;
-    onRows(batch.count);
-    writing = target.write([{ sql: table.insert, args: [batch.rows] }]);
+    onRows(table.name, batch.count);
+    const begin = performance.now();
+    writing = target.write([{ sql: table.insert, args: [batch.rows] }]).then(() => {
+      writeMs = performance.now() - begin;
+    });
     // Handled by the next `await writing`.
     writing.catch(() => {});
     after = batch.key;
-    rowsMax = nextRowsMax(batch);
+    rowsMax = writeMs > moveWriteMs ? Math.ceil(batch.count / 2) : nextRowsMax(batch);
   } while (after !== null);
   await writing;
 }
@@ -178,20 +177,22 @@ async function compare(table: MovedTable, { source, target, onRows }: TableOptio
     const theirs = readBatch(target, { table, after, rowsMax });
     const [other, own]: [Batch, Batch] = [await theirs, await readBatch(source, { table, after, rowsMax })];
     if (other.rows !== own.rows) {
-      const [count, targetCount] = await Promise.all(
-        [source, target].map(async (database) =>
-          (await database.readFirst<{ count: number }>(table.count))?.count
-        ),
-      );
+      const [count, targetCount] = [await countRows(source, table), await countRows(target, table)];
       const place = after === null ? "in the first rows" : `after the row with the key ${after}`;
       return [`${table.name}: ${count} rows, ${targetCount} in the target; they differ ${place}.`];
     }
     if (own.rows === null) return [];
-    onRows(own.count);
+    onRows(table.name, own.count);
     after = own.key;
     rowsMax = nextRowsMax(own);
   } while (after !== null);
-  return [];
+  // A search index shows the rows of its table even if it lacks them.
+  const [count, targetCount] = [await countRows(source, table), await countRows(target, table)];
+  return count === targetCount ? [] : [`${table.name}: ${count} rows, ${targetCount} in the target.`];
+}
+
+async function countRows(database: DatabaseReader, table: MovedTable): Promise<number> {
+  return (await database.readFirst<{ count: number }>(table.count))?.count ?? 0;
 }
 
 async function readBatch(

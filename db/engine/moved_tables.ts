@@ -5,7 +5,7 @@ import { unfinishedMove } from "./migrate.ts";
 /** A table whose rows are copied in the order of their key. */
 export interface MovedTable {
   readonly name: string;
-  /** Has `count`. */
+  /** Has `count`. For a search index, of the rows that are in it. */
   readonly count: Statement;
   /** Has `key`, that of the last row. No row if the table is empty. */
   readonly lastKey: Statement;
@@ -42,6 +42,8 @@ interface Column {
   readonly pk: number;
   /** The table has no rowid. */
   readonly wr: number;
+  /** A search index: its texts are those of another table, but it is filled like a table. */
+  readonly isSearch: number;
 }
 
 /** The program's own and users' tables. Those of an extension, such as the parts of a search index, are created with it. */
@@ -60,9 +62,10 @@ export function readSchema(database: DatabaseReader): Promise<SchemaObject[]> {
 /** Returns the tables with rows of their own. Those that others refer to come first. */
 export async function readTables(database: DatabaseReader): Promise<MovedTable[]> {
   const columns = await database.read<Column>(plain(
-    `SELECT l.name AS "table", c.name, l.strict AND c.type = 'INTEGER' AS isInteger, c.pk, l.wr
+    `SELECT l.name AS "table", c.name, l.strict AND c.type = 'INTEGER' AS isInteger, c.pk, l.wr,
+       s.sql LIKE 'CREATE VIRTUAL TABLE % USING fts5%' AS isSearch
      FROM ${ownTables.replace(" WHERE", " JOIN pragma_table_xinfo(l.name) AS c WHERE")}
-     AND l.type = 'table' AND c.hidden = 0 AND (l.name NOT GLOB 'sqlite_*' OR l.name = 'sqlite_sequence') ORDER BY s.rowid, c.cid`,
+     AND l.type IN ('table', 'virtual') AND c.hidden = 0 AND (l.name NOT GLOB 'sqlite_*' OR l.name = 'sqlite_sequence') ORDER BY isSearch, s.rowid, c.cid`,
   ));
   const references = await database.read<{ table: string; parent: string }>(plain(
     `SELECT s.name AS "table", f."table" AS parent FROM sqlite_schema AS s JOIN pragma_foreign_key_list(s.name) AS f
@@ -84,7 +87,7 @@ export async function readTables(database: DatabaseReader): Promise<MovedTable[]
 
 function movedTable(name: string, columns: readonly Column[]): MovedTable {
   const table = quoted(name);
-  const rowid: Column = { table: name, name: "rowid", isInteger: 1, pk: 1, wr: 0 };
+  const rowid: Column = { table: name, name: "rowid", isInteger: 1, pk: 1, wr: 0, isSearch: 0 };
   const primary = columns.filter(({ pk }) => pk > 0).sort((one, other) => one.pk - other.pk);
   const keys = columns[0]?.wr === 1 ? primary : [rowid];
   // Otherwise one of the columns is the rowid.
@@ -100,14 +103,18 @@ function movedTable(name: string, columns: readonly Column[]): MovedTable {
         (SELECT ${key} ${rows} LIMIT 1 OFFSET ?1 - 1) AS key
       FROM (SELECT ${jsonArray(all)} AS r ${rows} LIMIT ?1) WHERE ?1 = 1 OR ${bytes} <= ?2`;
   };
+  // A search index reads rows from its table, but has one of its own for each.
+  const [own, ownKey] = columns[0]?.isSearch === 1
+    ? [quoted(`${name}_docsize`), [{ ...rowid, name: "id" }]]
+    : [table, keys];
   const after = keys.map((one, n) => decoded(one, { json: "?3", n })).join(", ");
   const [first, next] = [read(""), read(`WHERE (${keyNames}) > (${after})`)];
   return {
     name,
-    count: plain(`SELECT count(*) AS count FROM ${table}`),
+    count: plain(`SELECT count(*) AS count FROM ${own}`),
     lastKey: plain(
-      `SELECT ${key} AS key FROM ${table} ORDER BY ${
-        keys.map((one) => `${quoted(one.name)} DESC`).join(", ")
+      `SELECT ${jsonArray(ownKey)} AS key FROM ${own} ORDER BY ${
+        ownKey.map((one) => `${quoted(one.name)} DESC`).join(", ")
       } LIMIT 1`,
     ),
     insert: `INSERT INTO ${table} (${all.map((column) => quoted(column.name)).join(", ")})
