@@ -90,10 +90,10 @@ async function readState(
 ): Promise<SourceState> {
   let rowsTotal = 0;
   const parts: unknown[] = [schema];
-  for (const table of tables) {
-    const rows = await countRows(source, table);
-    parts.push([table.name, rows, (await source.readFirst<{ key: string }>(table.lastKey))?.key]);
-    if (table.name !== "sqlite_sequence") rowsTotal += rows;
+  const ends = await Promise.all(tables.map((table) => readEnd(source, table)));
+  for (const [n, { name }] of tables.entries()) {
+    parts.push([name, ends[n]]);
+    if (name !== "sqlite_sequence") rowsTotal += ends[n]?.count ?? 0;
   }
   const id = await source.readFirst<{ key: string }>(sql`SELECT key FROM record_id_key`);
   return {
@@ -147,8 +147,9 @@ async function create(
 
 /** Reads the next rows while the database writes the former ones. */
 async function copy(table: MovedTable, { source, target, onRows }: TableOptions): Promise<void> {
-  let after = (await target.readFirst<{ key: string }>(table.lastKey))?.key ?? null;
-  if (after !== null) onRows(table.name, await countRows(target, table));
+  const { count, key } = await readEnd(target, table);
+  onRows(table.name, count);
+  let after = key;
   let rowsMax = firstBatchRows;
   let writing: Promise<unknown> = Promise.resolve();
   let writeMs = 0;
@@ -177,9 +178,9 @@ async function compare(table: MovedTable, { source, target, onRows }: TableOptio
     const theirs = readBatch(target, { table, after, rowsMax });
     const [other, own]: [Batch, Batch] = [await theirs, await readBatch(source, { table, after, rowsMax })];
     if (other.rows !== own.rows) {
-      const [count, targetCount] = [await countRows(source, table), await countRows(target, table)];
+      const [{ count }, end] = [await readEnd(source, table), await readEnd(target, table)];
       const place = after === null ? "in the first rows" : `after the row with the key ${after}`;
-      return [`${table.name}: ${count} rows, ${targetCount} in the target; they differ ${place}.`];
+      return [`${table.name}: ${count} rows, ${end.count} in the target; they differ ${place}.`];
     }
     if (own.rows === null) return [];
     onRows(table.name, own.count);
@@ -187,12 +188,12 @@ async function compare(table: MovedTable, { source, target, onRows }: TableOptio
     rowsMax = nextRowsMax(own);
   } while (after !== null);
   // A search index shows the rows of its table even if it lacks them.
-  const [count, targetCount] = [await countRows(source, table), await countRows(target, table)];
-  return count === targetCount ? [] : [`${table.name}: ${count} rows, ${targetCount} in the target.`];
+  const [{ count }, end] = [await readEnd(source, table), await readEnd(target, table)];
+  return count === end.count ? [] : [`${table.name}: ${count} rows, ${end.count} in the target.`];
 }
 
-async function countRows(database: DatabaseReader, table: MovedTable): Promise<number> {
-  return (await database.readFirst<{ count: number }>(table.count))?.count ?? 0;
+async function readEnd(database: DatabaseReader, { end }: MovedTable) {
+  return await database.readFirst<{ count: number; key: string | null }>(end) ?? { count: 0, key: null };
 }
 
 async function readBatch(

@@ -5,10 +5,8 @@ import { unfinishedMove } from "./migrate.ts";
 /** A table whose rows are copied in the order of their key. */
 export interface MovedTable {
   readonly name: string;
-  /** Has `count`. For a search index, of the rows that are in it. */
-  readonly count: Statement;
-  /** Has `key`, that of the last row. No row if the table is empty. */
-  readonly lastKey: Statement;
+  /** Has `count`, and the `key` of the last row or null. For a search index, of the rows that are in it. */
+  readonly end: Statement;
   /** Inserts the rows of a {@linkcode Batch}: `?1` is its JSON. */
   readonly insert: string;
   /** Selects one {@linkcode Batch} of rows after a key. */
@@ -111,11 +109,10 @@ function movedTable(name: string, columns: readonly Column[]): MovedTable {
   const [first, next] = [read(""), read(`WHERE (${keyNames}) > (${after})`)];
   return {
     name,
-    count: plain(`SELECT count(*) AS count FROM ${own}`),
-    lastKey: plain(
-      `SELECT ${jsonArray(ownKey)} AS key FROM ${own} ORDER BY ${
+    end: plain(
+      `SELECT (SELECT count(*) FROM ${own}) AS count, (SELECT ${jsonArray(ownKey)} FROM ${own} ORDER BY ${
         ownKey.map((one) => `${quoted(one.name)} DESC`).join(", ")
-      } LIMIT 1`,
+      } LIMIT 1) AS key`,
     ),
     insert: `INSERT INTO ${table} (${all.map((column) => quoted(column.name)).join(", ")})
       SELECT ${all.map((column, n) => decoded(column, { json: "value", n })).join(", ")} FROM json_each(?1)`,
@@ -138,7 +135,7 @@ function sizeOf(columns: readonly Column[]): string {
 }
 
 /**
- * Writes a value so that JSON carries it exactly. JSON has no bytes, and engines differ in how they write fractions and how they
+ * Writes a value so that JSON carries it exactly. JSON has no bytes, and engines differ in how they write fractions and
  * read characters that aren't ASCII, such as a NUL.
  */
 function encoded({ name, isInteger }: Column): string {
@@ -146,7 +143,7 @@ function encoded({ name, isInteger }: Column): string {
   if (isInteger === 1) return value;
   return `CASE typeof(${value})
     WHEN 'text' THEN iif(length(${value}) = length(CAST(${value} AS BLOB)), 't' || ${value}, 'u' || hex(${value}))
-    WHEN 'blob' THEN 'b' || hex(${value}) WHEN 'real' THEN 'r' || quote(${value}) ELSE ${value} END`;
+    WHEN 'blob' THEN 'b' || hex(${value}) WHEN 'real' THEN 'r' || format('%!.17g', ${value}) ELSE ${value} END`;
 }
 
 /** Reads what {@linkcode encoded} has written, at a position of an array. */
