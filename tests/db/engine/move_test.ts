@@ -87,6 +87,58 @@ Deno.test({
   },
 });
 
+/** Interrupts a move before its nth write. */
+async function interrupt(source: DatabaseReader, target: Database, { at }: { at: number }): Promise<void> {
+  let writes = 0;
+  const broken: Database = {
+    ...target,
+    read: (statement) => target.read(statement),
+    readFirst: (statement) => target.readFirst(statement),
+    write: (batch) => ++writes === at ? Promise.reject(new Error("interrupted")) : target.write(batch),
+  };
+  await assert.rejects(moveDatabase({ source, target: broken, onProgress }), /interrupted/);
+}
+
+Deno.test("rejects another or a changed source, and a target that differs or isn't empty", async () => {
+  const [source, target, other] = [
+    await embeddedTestDatabase(),
+    await embeddedTestDatabase(),
+    await embeddedTestDatabase(),
+  ];
+  const empty = `${target.place}.empty`;
+  const file = await openEmbedded({ path: empty, create: "file", onFatal: fail, newWorker: newWriter });
+  const move = (from: DatabaseReader, to: Database) => moveDatabase({ source: from, target: to, onProgress });
+  const product = (slug: string) =>
+    sql`INSERT INTO products (slug, name, created_at) VALUES (${slug}, 'A product', 1)`;
+  try {
+    await source.database.write([product("one"), product("two")]);
+    await assert.rejects(move(source.database, target.database), /^MoveError: The target isn't empty/);
+    await interrupt(source.database, file, { at: 3 });
+    await assert.rejects(move(other.database, file), /unfinished move of another database/);
+    await source.database.write([product("three")]);
+    await assert.rejects(move(source.database, file), /has changed since this move began/);
+    await source.database.write([sql`DELETE FROM products WHERE slug = 'three'`]);
+
+    // A row that was damaged in the target, and a change that no count shows.
+    await interrupt(source.database, file, { at: 40 });
+    await file.write([sql`UPDATE products SET name = 'B product' WHERE slug = 'two'`]);
+    await assert.rejects(move(source.database, file), (error: Error) => {
+      assert.ok(error instanceof MoveError);
+      assert.deepEqual(error.lines.slice(0, -1), [
+        "products: 2 rows, 2 in the target; they differ in the first rows.",
+      ]);
+      return true;
+    });
+    await assert.rejects(checkSchema(file), /isn't finished/);
+    await file.write([sql`UPDATE products SET name = 'A product' WHERE slug = 'two'`]);
+    await move(source.database, file);
+    await checkSchema(file);
+  } finally {
+    await file.close();
+    for (const { dispose } of [source, target, other]) await dispose();
+  }
+});
+
 function fail(error: unknown): never {
   throw error;
 }
