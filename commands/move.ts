@@ -8,7 +8,7 @@ import { moveDatabase, MoveError } from "../db/engine/move.ts";
 import { checkSchema } from "../db/engine/migrate.ts";
 import { openDatabase } from "../db/engine/open.ts";
 import { messageOf } from "../domain/errors.ts";
-import { moveRequestTimeoutMs } from "../domain/limits.ts";
+import { moveRequestTimeoutMs } from "../domain/move_limits.ts";
 import { moveHelp } from "./help.ts";
 import { databaseFailure, databaseName } from "./open_database.ts";
 import { progressLine } from "./progress.ts";

@@ -366,13 +366,6 @@ export const backupRetryMs = 10 * 60_000;
 /** Time without changes after which an unfinished backup counts as abandoned. */
 export const backupAbandonedMs = 6 * 3_600_000;
 export const remoteRequestTimeoutMs = 10_000;
-/** Rows and bytes that `gatehouse move` copies in one transaction. As JSON they may take twice as much; a libSQL server sends 10 MB at most. */
-export const moveBatchRowsMax = 20_000;
-export const moveBatchBytesMax = 4_000_000;
-/** After a batch that took longer, the next ones have half as many rows: a libSQL server ends transactions after five seconds. */
-export const moveWriteMs = 1_000;
-/** Time that a libSQL server may take for a request of `gatehouse move`, such as counting all records. */
-export const moveRequestTimeoutMs = 30 * 60_000;
 /** Time in which a transaction of the writer accepts more batches. */
 export const commitFillMs = 10;
 /** Write batches of a thread that run or wait; others are rejected with 503. */

@@ -1,7 +1,7 @@
 // Copies a whole database into an empty one, of the same or the other kind. The rows that are already there say how far a copy
 // has come, so an interrupted one continues.
 import { hash } from "node:crypto";
-import { moveBatchBytesMax, moveBatchRowsMax, moveWriteMs } from "../../domain/limits.ts";
+import { moveBatchBytesMax, moveBatchRowsMax, moveWriteMs } from "../../domain/move_limits.ts";
 import { type Database, type DatabaseReader, sql } from "./database.ts";
 import { checkSchema, unfinishedMove } from "./migrate.ts";
 import { type Batch, type MovedTable, readSchema, readTables, type SchemaObject } from "./moved_tables.ts";

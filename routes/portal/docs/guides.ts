@@ -12,6 +12,7 @@ import operations from "../../../docs/operations.md" with { type: "text" };
 import operators from "../../../docs/operators.md" with { type: "text" };
 import quickStart from "../../../docs/quick-start.md" with { type: "text" };
 import reverseProxy from "../../../docs/reverse-proxy.md" with { type: "text" };
+import scaling from "../../../docs/scaling.md" with { type: "text" };
 import settings from "../../../docs/settings.md" with { type: "text" };
 import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
@@ -54,6 +55,7 @@ const files: Readonly<Record<string, string>> = {
   "operators.md": operators,
   "operations.md": operations,
   "reverse-proxy.md": reverseProxy,
+  "scaling.md": scaling,
   "settings.md": settings,
   "billing.md": billing,
   "guarantees.md": guarantees,
@@ -99,6 +101,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/reverse-proxy": ["Reverse proxy", "reverse-proxy.md"],
     "/docs/settings": ["Settings", "settings.md"],
     "/docs/backup": ["Back up and restore", "operations.md#back-up", { keepsHeading: true }],
+    "/docs/scaling": ["Move to a server", "scaling.md"],
     "/docs/monitor": ["Monitor", "operations.md#monitor"],
     "/docs/runbook": ["Runbook", "operations.md#runbook"],
     "/docs/operators": ["Operators", "operators.md"],

@@ -1,3 +1,4 @@
+// Moves between both kinds of database, interrupted at many points.
 import assert from "node:assert/strict";
 import { Connection } from "../../../db/engine/connection.ts";
 import { type Database, DatabaseError, type DatabaseReader, sql } from "../../../db/engine/database.ts";
