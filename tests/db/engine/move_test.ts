@@ -132,6 +132,19 @@ Deno.test("rejects another or a changed source, and a target that differs or isn
     });
     await assert.rejects(checkSchema(file), /isn't finished/);
     await file.write([sql`UPDATE products SET name = 'A product' WHERE slug = 'two'`]);
+    let counts = 0;
+    const inUse: DatabaseReader = {
+      read: (statement) => source.database.read(statement),
+      async readFirst(statement) {
+        // Once before the move, once when the table is compared, and at the end.
+        if (statement.sql.includes('count(*) FROM "products"') && ++counts === 3) {
+          await source.database.write([product("three")]);
+        }
+        return await source.database.readFirst(statement);
+      },
+    };
+    await assert.rejects(move(inUse, file), /has changed during the move/);
+    await source.database.write([sql`DELETE FROM products WHERE slug = 'three'`]);
     await move(source.database, file);
     await checkSchema(file);
   } finally {
