@@ -55,6 +55,10 @@ async function digest(path: string): Promise<string> {
   return new TextDecoder().decode(stdout).slice(0, 64);
 }
 
+function print(figures: unknown): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(`${Deno.inspect(figures)}\n`));
+}
+
 const records = Number(Deno.env.get("BENCH_RECORDS") ?? 10_000_000);
 const folder = await Deno.makeTempDir({ prefix: "gatehouse-move-" });
 const server = await startSqld(undefined, { onDisk: true });
@@ -67,11 +71,11 @@ try {
     const row = await remote.readFirst<{ seq: number }>({ sql, args: [] }).catch(() => undefined);
     return (row?.seq ?? 0) > records / 2;
   };
-  console.log("killed:", await move(path, { to: server.url, isEnough: isHalf }));
-  console.log("resumed:", await move(path, { to: server.url, isEnough: () => Promise.resolve(false) }));
+  print({ killed: await move(path, { to: server.url, isEnough: isHalf }) });
+  print({ resumed: await move(path, { to: server.url, isEnough: () => Promise.resolve(false) }) });
   const file = await openReader({ kind: "file", path });
   const [own, theirs] = [await readSums(file), await readSums(remote)];
-  console.log({
+  print({
     records,
     fileMiB: Math.round(bytes / 2 ** 20),
     serverMiB: Math.round(await server.bytes() / 2 ** 20),
