@@ -2,7 +2,8 @@
 // must be the same, and the file must not have changed.
 // Run it with `./denow run -A bench/move.ts`. BENCH_RECORDS and BENCH_DATABASE work as in main.ts.
 import { setTimeout as delay } from "node:timers/promises";
-import { openReader } from "../db/engine/open.ts";
+import { openDatabase, openReader } from "../db/engine/open.ts";
+import { moveRequestTimeoutMs } from "../domain/move_limits.ts";
 import type { Database } from "../db/engine/database.ts";
 import { startSqld } from "../tests/support/database/sqld.ts";
 import { sourceCommand } from "../tests/support/process/program.ts";
@@ -65,7 +66,10 @@ const server = await startSqld(undefined, { onDisk: true });
 try {
   const { path, bytes } = await openFilled({ records, folder, kept: Deno.env.get("BENCH_DATABASE") });
   const before = await digest(path);
-  const remote = await openReader({ kind: "remote", url: server.url, authToken: undefined });
+  const remote = await openDatabase({ kind: "remote", url: server.url, authToken: undefined }, {
+    onFatal: () => {},
+    timeoutMs: moveRequestTimeoutMs,
+  });
   const isHalf = async () => {
     const sql = "SELECT seq FROM usage_records ORDER BY seq DESC LIMIT 1";
     const row = await remote.readFirst<{ seq: number }>({ sql, args: [] }).catch(() => undefined);
