@@ -93,3 +93,5 @@ try {
   await server.stop();
   await Deno.remove(folder, { recursive: true });
 }
+// The deadlines of requests that have ended would keep the process alive.
+Deno.exit();
