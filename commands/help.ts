@@ -40,6 +40,7 @@ export function help(): string {
     "  backup FILE   copy the data file, also while the server is running; - for standard output",
     "  restore FILE  replace the data file with a backup while the server is stopped; - for standard input;",
     "                the former data file is kept under another name",
+    "  move          copy everything to a libSQL server, or back to a file; see gatehouse move --help",
     "  openapi       print the OpenAPI document",
     "  --help        print this help, also after a command",
     "  --version     print the version; --json prints one JSON object, also with the commit, Deno and SQLite",
@@ -197,6 +198,28 @@ export function importHelp(): string {
       [exitStatus.io]: "writing the progress failed",
       [exitStatus.busy]: "the server is busy or unavailable; run the command again",
       [exitStatus.config]: "invalid settings, or the server rejects the token",
+    }),
+  ].join("\n");
+}
+
+export function moveHelp(): string {
+  return [
+    "Copies everything from the database of the settings to an empty one, compares every row, and leaves the first as it",
+    "was. Stop all servers before. If it is interrupted, run the same command again: it continues.",
+    "",
+    "  gatehouse move --to libsql://HOST --to-token-file FILE",
+    "  gatehouse move --to file:PATH",
+    "",
+    "  --to URL              libsql://, https:// or http:// of a libSQL server or Turso, or file: and a path",
+    "  --to-token-file FILE  a file with the token of that server",
+    "",
+    "No server accepts the new database before the move is complete.",
+    "",
+    ...exitStatusLines({
+      ...commonMeanings,
+      [exitStatus.data]: "the target isn't empty, the database changed meanwhile, or a table differs",
+      [exitStatus.input]: "the token can't be read",
+      [exitStatus.busy]: "a server is running, or a database is unavailable; try again to continue",
     }),
   ].join("\n");
 }

@@ -81,7 +81,7 @@ export async function openForCommand(config: Config, options: OpenOptions = {}):
   }
 }
 
-export function databaseFailure(config: Config, error: unknown): CommandError {
+export function databaseFailure(config: Pick<Config, "database">, error: unknown): CommandError {
   const isKnown = error instanceof MigrationError || error instanceof DatabaseError;
   const isBusy = error instanceof DatabaseError && error.kind === "unavailable";
   const status = isBusy ? exitStatus.busy : isKnown ? exitStatus.config : exitStatus.internal;

@@ -3,25 +3,43 @@ import { writeBytes } from "./terminal.ts";
 
 const showAfterMs = 2_000;
 const intervalMs = 250;
-const encoder = new TextEncoder();
+
+interface Terminal {
+  readonly isTerminal: boolean;
+  readonly now: () => number;
+  readonly write: (text: string) => void;
+  readonly columns: () => number;
+}
+
+const standardError: Terminal = {
+  isTerminal: Deno.stderr.isTerminal(),
+  now: () => performance.now(),
+  write: (text) => writeBytes(new TextEncoder().encode(text), "stderr"),
+  columns: () => Deno.consoleSize().columns,
+};
 
 export class ProgressLine {
-  readonly #isShown = Deno.stderr.isTerminal();
-  #nextAt = performance.now() + showAfterMs;
+  readonly #terminal: Terminal;
+  #nextAt: number;
   #isDirty = false;
+
+  constructor(terminal = standardError) {
+    this.#terminal = terminal;
+    this.#nextAt = terminal.now() + showAfterMs;
+  }
 
   /** @param text Builds a line such as `1,200 lines (12%)`; called only if it is shown. */
   show(text: () => string): void {
-    if (!this.#isShown || performance.now() < this.#nextAt) return;
-    this.#nextAt = performance.now() + intervalMs;
+    const { isTerminal, now, write, columns } = this.#terminal;
+    if (!isTerminal || now() < this.#nextAt) return;
+    this.#nextAt = now() + intervalMs;
     this.#isDirty = true;
-    const line = text().slice(0, Deno.consoleSize().columns - 1);
-    writeBytes(encoder.encode(`\r\x1b[K${line}`), "stderr");
+    write(`\r\x1b[K${text().slice(0, columns() - 1)}`);
   }
 
   /** Removes the line, before anything else is printed. */
   clear(): void {
-    if (this.#isDirty) writeBytes(encoder.encode("\r\x1b[K"), "stderr");
+    if (this.#isDirty) this.#terminal.write("\r\x1b[K");
     this.#isDirty = false;
   }
 }

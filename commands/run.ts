@@ -6,7 +6,7 @@ import { writeLine } from "./terminal.ts";
 
 export const version: string = deno.version;
 
-const withOwnHelp = new Set(["user", "operator", "token", "usage", "import", "export", "proxy"]);
+const withOwnHelp = new Set(["user", "operator", "token", "usage", "import", "export", "move", "proxy"]);
 const withArguments = new Set([...withOwnHelp, "check", "backup", "restore", "--version"]);
 
 export async function runCommand(given: readonly string[]): Promise<number> {
@@ -46,6 +46,7 @@ function findCommand(name: string, line: CommandLine): (() => number | Promise<n
     check: async () => (await import("./check/check.ts")).checkCommand(args, environment),
     proxy: async () => (await import("./proxy/proxy.ts")).proxyCommand(args, environment),
     backup: async () => (await import("./backup.ts")).backupCommand(line),
+    move: async () => (await import("./move.ts")).moveCommand(args, environment),
     restore: async () => (await import("./backup.ts")).restoreCommand(line),
     openapi: async () => (await import("./openapi.ts")).openApiCommand(environment, { version }),
     help: showHelp,

@@ -1,6 +1,6 @@
 // Migrates a database to this program's schema. Each numbered file is applied once, in one transaction, and never changes.
 import { hash } from "node:crypto";
-import { type Database, DatabaseError, sql, type Statement } from "./database.ts";
+import { type Database, DatabaseError, type DatabaseReader, sql, type Statement } from "./database.ts";
 import foundation from "./migrations/0001_foundation.sql" with { type: "text" };
 import meter from "./migrations/0002_meter.sql" with { type: "text" };
 import people from "./migrations/0003_people.sql" with { type: "text" };
@@ -80,6 +80,7 @@ export async function migrate(
   options: { now: number; list?: readonly Migration[] },
 ): Promise<number[]> {
   const list = options.list ?? migrations;
+  await requireFinished(database);
   await database.write([sql`CREATE TABLE IF NOT EXISTS schema_migrations (
        number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
      ) STRICT`]);
@@ -114,10 +115,11 @@ export async function migrate(
  * @throws {MigrationError} When the database is older or newer than this program, or an applied migration has changed.
  */
 export async function checkSchema(
-  database: Database,
+  database: DatabaseReader,
   options: { list?: readonly Migration[] } = {},
 ): Promise<boolean> {
   const list = options.list ?? migrations;
+  await requireFinished(database);
   const table = sql`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'`;
   const known = await database.readFirst(table) === undefined ? [] : await appliedMigrations(database);
   check(known, list);
@@ -126,6 +128,18 @@ export async function checkSchema(
   throw new MigrationError(
     `the database is older than this program: it lacks migration ${missing.number} (${missing.name})`,
     { isOlder: true },
+  );
+}
+
+/** The table that marks the target of `gatehouse move` until everything is there. */
+export const unfinishedMove = "unfinished_move";
+
+/** @throws {MigrationError} When the database is only a part of another one. */
+async function requireFinished(database: DatabaseReader): Promise<void> {
+  const marker = sql`SELECT 1 FROM sqlite_schema WHERE name = ${unfinishedMove}`;
+  if (await database.readFirst(marker) === undefined) return;
+  throw new MigrationError(
+    "a move to this database isn't finished; run the same gatehouse move again, or use another database",
   );
 }
 
@@ -145,7 +159,7 @@ function checksum(migration: Migration): string {
 
 export type AppliedMigration = Pick<Migration, "number" | "name"> & { readonly checksum: string };
 
-function appliedMigrations(database: Database): Promise<AppliedMigration[]> {
+function appliedMigrations(database: DatabaseReader): Promise<AppliedMigration[]> {
   return database.read<AppliedMigration>(appliedMigrationsQuery);
 }
 

@@ -15,15 +15,16 @@ import { openEmbedded, openSharedFile } from "./embedded.ts";
 /**
  * Opens the database that the settings name.
  *
- * @param options `onFatal`, `isGuest`: see {@linkcode openEmbedded}; a libSQL server ignores them.
+ * @param options `onFatal`, `isGuest`: see {@linkcode openEmbedded}; a libSQL server ignores them. `timeoutMs`: the deadline of a
+ *   request to a libSQL server.
  * @returns The database, not yet migrated.
  * @throws {DatabaseError} When the file is missing or can't be opened.
  */
 export async function openDatabase(
   target: DatabaseTarget,
-  options: { onFatal: (error: DatabaseError) => void; isGuest?: boolean },
+  options: { onFatal: (error: DatabaseError) => void; isGuest?: boolean; timeoutMs?: number },
 ): Promise<MainDatabase> {
-  if (target.kind === "remote") return await openRemoteDatabase(target);
+  if (target.kind === "remote") return await openRemoteDatabase({ ...target, ...options });
   return await openEmbedded({
     path: target.path,
     create: "nothing",
@@ -64,7 +65,9 @@ export async function openReader(source: DatabaseSource): Promise<Database> {
 }
 
 /** Loads the driver only when it is needed: most servers use a file. */
-async function openRemoteDatabase(source: DatabaseSource & { kind: "remote"; writes?: SharedArrayBuffer }) {
+async function openRemoteDatabase(
+  source: DatabaseSource & { kind: "remote"; writes?: SharedArrayBuffer; timeoutMs?: number },
+) {
   const { openRemote } = await import("./remote.ts");
   return openRemote(source);
 }

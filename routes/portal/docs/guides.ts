@@ -17,6 +17,7 @@ import operators from "../../../docs/operators.md" with { type: "text" };
 import quickStart from "../../../docs/quick-start.md" with { type: "text" };
 import releases from "../../../docs/releases.md" with { type: "text" };
 import reverseProxy from "../../../docs/reverse-proxy.md" with { type: "text" };
+import scaling from "../../../docs/scaling.md" with { type: "text" };
 import settings from "../../../docs/settings.md" with { type: "text" };
 import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
@@ -63,6 +64,7 @@ const files: Readonly<Record<string, string>> = {
   "operations.md": operations,
   "releases.md": releases,
   "reverse-proxy.md": reverseProxy,
+  "scaling.md": scaling,
   "settings.md": settings,
   "billing.md": billing,
   "guarantees.md": guarantees,
@@ -110,6 +112,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/releases": ["Releases", "releases.md"],
     "/docs/brand": ["Name, logo and color", "brand.md"],
     "/docs/backup": ["Back up and restore", "operations.md#back-up", { keepsHeading: true }],
+    "/docs/scaling": ["Move to a server", "scaling.md"],
     "/docs/monitor": ["Monitor", "operations.md#monitor"],
     "/docs/runbook": ["Runbook", "operations.md#runbook"],
     "/docs/operators": ["Operators", "operators.md"],

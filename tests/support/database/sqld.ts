@@ -21,6 +21,8 @@ export interface Sqld {
   /** Kills it. @returns Its data, for other servers: a folder that is removed after all tests. */
   killAndKeep(): Promise<string>;
   stop(): Promise<void>;
+  /** @returns The size of its data, with its logs. */
+  bytes(): Promise<number>;
 }
 
 /** @returns Why no server can run here, or null. @throws When none can and `CI=true`. */
@@ -31,9 +33,15 @@ export function sqldMissing(): string | null {
   return reason;
 }
 
-/** Starts a server. @param data What {@linkcode Sqld.killAndKeep} returned; an empty database by default. */
-export async function startSqld(data?: string): Promise<Sqld> {
-  const folder = await makeMemoryFolder("gatehouse-sqld-");
+/**
+ * Starts a server.
+ *
+ * @param data What {@linkcode Sqld.killAndKeep} returned; an empty database by default.
+ * @param options `onDisk`: not in memory, for benchmarks.
+ */
+export async function startSqld(data?: string, { onDisk = false } = {}): Promise<Sqld> {
+  const prefix = "gatehouse-sqld-";
+  const folder = onDisk ? await Deno.makeTempDir({ prefix }) : await makeMemoryFolder(prefix);
   if (data !== undefined) await cp(data, folder, { recursive: true });
   const port = freePort();
   const path = await (binary ??= sqldPath());
@@ -70,6 +78,10 @@ export async function startSqld(data?: string): Promise<Sqld> {
       await kill();
       globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
       return folder;
+    },
+    async bytes() {
+      const { stdout } = await new Deno.Command("du", { args: ["-sb", folder] }).output();
+      return Number.parseInt(new TextDecoder().decode(stdout));
     },
     async stop() {
       await kill();
