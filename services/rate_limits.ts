@@ -12,6 +12,7 @@ import {
   invitationMailsPerHourMax,
   invitationMailsToAddressPerHourMax,
   passkeyChallengesMax,
+  portalSessionsPerMinuteMax,
   rejectedApiKeysPerMinuteMax,
   sessionConflictNotedIntervalMs,
   sessionWritesWaitingMax,
@@ -95,6 +96,8 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     webhookTestsInProgress: limit(webhookTestsOfServerMax, hourMs),
     /** Names of hosts in URLs of webhooks. By organization. */
     webhookNames: limit(webhookNamesPerMinuteMax, minuteMs),
+    /** New portal sessions. By operator token. */
+    portalSessions: limit(portalSessionsPerMinuteMax, minuteMs),
     /** Warnings that the log contains once. By what they are about. */
     warnings: limit(1, Infinity),
     /** Warnings about different origins. */

@@ -19,6 +19,7 @@ import lastUse from "./migrations/0015_last_use.sql" with { type: "text" };
 import rates from "./migrations/0016_rates.sql" with { type: "text" };
 import monthEnd from "./migrations/0017_month_end.sql" with { type: "text" };
 import webhooks from "./migrations/0018_webhooks.sql" with { type: "text" };
+import portalSessions from "./migrations/0022_portal_sessions.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -45,6 +46,7 @@ export const migrations: readonly Migration[] = [
   { number: 16, name: "rates", text: rates },
   { number: 17, name: "month_end", text: monthEnd },
   { number: 18, name: "webhooks", text: webhooks },
+  { number: 22, name: "portal_sessions", text: portalSessions },
 ];
 
 /** Thrown for a database with another schema than this program's. */

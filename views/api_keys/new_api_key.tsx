@@ -142,7 +142,7 @@ export function createdKeyPage(props: CreatedKeyProps): Page {
               <code>{usage.productSlug}</code>. It counts like any other.
             </p>
           </Card>
-          <FirstRequestCard base={frame.base} apiKeyId={apiKey.id} request={noRequest} />
+          <FirstRequestCard frame={frame} apiKeyId={apiKey.id} request={noRequest} />
         </div>
         <div class="stacked">
           <Card title="Details">

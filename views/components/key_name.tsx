@@ -1,6 +1,7 @@
 // The name of an API key wherever it is mentioned.
 import { hasPermission } from "../../domain/permissions.ts";
 import type { PortalFrame } from "../layout.tsx";
+import { opens } from "./embed_bar.tsx";
 
 /** Pages about one key. Only those who manage all keys set budgets. */
 export type ApiKeyAction = "edit" | "rotate" | "revoke" | "budget" | "first-request";
@@ -18,8 +19,9 @@ export function managesAllKeys({ session: { organization }, viewed }: PortalFram
 
 /** True for those who may open the page of a key. @param createdBy The id of the key's creator, if known. */
 export function mayOpenKey(frame: PortalFrame, createdBy: string | null): boolean {
-  return managesAllKeys(frame) ||
-    (frame.session.organization !== null && createdBy === frame.session.user.id);
+  return opens(frame, "keys") &&
+    (managesAllKeys(frame) ||
+      (frame.session.organization !== null && createdBy === frame.session.user.id));
 }
 
 /** A key's name, as a link to its page for those who may open it. `createdBy`: the id of the user who created it. */

@@ -21,6 +21,7 @@ export type Place =
   | "overview"
   | "api-keys"
   | "usage"
+  | "limits"
   | "billing"
   | "members"
   | "audit"

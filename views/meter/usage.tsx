@@ -71,7 +71,9 @@ export function usagePage(props: UsagePageProps): Page {
         >
           {empty === null && (
             <>
-              {props.newAlertHref === null
+              {frame.embed !== null
+                ? null
+                : props.newAlertHref === null
                 ? <ButtonLink href={`${frame.base}/alerts`}>Alerts</ButtonLink>
                 : <ButtonLink href={props.newAlertHref}>Notify me when…</ButtonLink>}
               {csvHref && <CsvLink href={csvHref} />}
@@ -165,12 +167,13 @@ function UsageView(props: UsagePageProps) {
   );
 }
 
-function LimitLinks({ frame: { base }, plan }: UsagePageProps) {
+function LimitLinks({ frame, plan }: UsagePageProps) {
+  if (frame.embed !== null) return <PlanLink name={plan} frame={frame} />;
   return (
     <span class="small">
-      <a href={`${base}/alerts`}>Alerts</a>
+      <a href={`${frame.base}/alerts`}>Alerts</a>
       {" · "}
-      <PlanLink name={plan} base={base} />
+      <PlanLink name={plan} frame={frame} />
     </span>
   );
 }
