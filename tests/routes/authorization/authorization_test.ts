@@ -44,7 +44,9 @@ for (
       for (const [route, entry] of Object.entries(table)) {
         if (route === "GET /static/*" || (isLacking && operatorsOf(entry) === undefined)) continue;
         // No credential of anyone means anything there.
-        if (isEmbedPath(route.split(" ")[1] ?? "") && !["nobody", "owner", "operator"].includes(caller)) continue;
+        if (isEmbedPath(route.split(" ")[1] ?? "") && !["nobody", "owner", "operator"].includes(caller)) {
+          continue;
+        }
         const fault = await faultOf(test, { route, entry, caller });
         if (fault !== null) wrong.push(`${route}: ${fault}`);
       }
