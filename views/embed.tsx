@@ -20,7 +20,7 @@ export function limitsPage({ frame, limits, plan, catalogue }: {
 }): Page {
   return (
     <PortalPage title="Limits" frame={frame} place="limits">
-      <PageHead title="Limits" text="Usage counts immediately. Times are when a limit starts over." />
+      <PageHead title="Limits" text="Usage counts towards these limits immediately." />
       <Card
         title="Current usage"
         aside={<PlanLink name={plan} frame={frame} />}
