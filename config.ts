@@ -33,11 +33,7 @@ export const settings = {
     default: "",
     expected: "comma-separated origins, such as https://app.example.com or https://*.example.com",
   },
-  EMBED_ORIGINS: {
-    default: "",
-    expected:
-      "comma-separated origins on BASE_URL's site, such as https://app.example.com, without wildcards",
-  },
+  EMBED_ORIGINS: { default: "", expected: "comma-separated origins on BASE_URL's site, without wildcards" },
   DATABASE_URL: {
     default: "file:./data/gatehouse.db",
     expected: "file:PATH in an existing folder, or the libsql, https or http URL of a libSQL server",
@@ -350,14 +346,11 @@ function parseAllowedOrigin(text: string): AllowedOrigin | string {
 
 /** Browsers send a cookie to a frame only if the whole page is of one site: the same scheme and registrable domain. */
 function parseEmbedOrigin(text: string, baseUrl: URL | null): { readonly text: string } | string {
-  if (text.includes("*")) return "list each origin instead";
-  const parsed = parseAllowedOrigin(text);
-  if (typeof parsed === "string") return parsed;
+  const parsed = text.includes("*") ? "list each origin instead" : parseAllowedOrigin(text);
+  if (typeof parsed === "string" || baseUrl === null) return parsed;
   const { protocol, hostname, origin } = new URL(text);
-  if (baseUrl === null) return { text: origin };
   const siteOf = (host: string) => parseDomain(host, { allowPrivateDomains: true }).domain ?? host;
-  const isSameSite = protocol === baseUrl.protocol && siteOf(hostname) === siteOf(baseUrl.hostname);
-  return isSameSite
+  return protocol === baseUrl.protocol && siteOf(hostname) === siteOf(baseUrl.hostname)
     ? { text: origin }
     : `another site than ${baseUrl.origin}, so browsers would not send the session's cookie`;
 }

@@ -373,19 +373,6 @@ export const databaseWritesWaitingMax = 1_000;
 /** Of these, batches of one signed-in user. */
 export const sessionWritesWaitingMax = 120;
 
-// Portal sessions
-
-/** From its creation. */
-export const portalSessionMinutesMax = 60;
-/** The address that opens a session works this long, once. */
-export const portalSessionEntryMs = 5 * 60_000;
-/** Live sessions of an organization. */
-export const portalSessionsLiveMax = 1_000;
-/** Sessions that an operator token creates. */
-export const portalSessionsPerMinuteMax = 600;
-/** After it has expired, until it is deleted. */
-export const portalSessionKeptMs = 24 * 3_600_000;
-
 // Starting and stopping
 
 /** Threads that serve HTTP, if there are as many cores. More would need their memory for a small gain. */

@@ -13,12 +13,12 @@ import {
 import type { ClientInfo, OperatorActor, PortalSessionActor } from "../domain/actor.ts";
 import { AppError, invalidOperatorTokenError, notFoundError, validationError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
+import { retentionStepRecordsMax } from "../domain/limits.ts";
 import {
   portalSessionEntryMs,
   portalSessionKeptMs,
   portalSessionsLiveMax,
-  retentionStepRecordsMax,
-} from "../domain/limits.ts";
+} from "../domain/portal_session_limits.ts";
 import {
   type CreatedPortalSession,
   embedEnterHref,

@@ -1,6 +1,6 @@
 // The example product shows pages of the portal in a frame on a sibling subdomain, and by a redirect, in two browsers.
 import assert from "node:assert/strict";
-import { respond } from "../../examples/embedding/server.ts";
+import { respond } from "../../examples/embedding/embedding.ts";
 import { startTestApp, type TestApp } from "../support/app/app.ts";
 import { browserMissing, watchedPage, withBrowser } from "../support/browser/browser.ts";
 import { firefoxMissing, withFirefox } from "../support/browser/firefox.ts";
@@ -112,8 +112,7 @@ Deno.test({
 Deno.test({
   ...options,
   ignore: firefoxMissing() || smtpTlsMissing(),
-  name:
-    "in Firefox, a customer creates a key in the product's page, and follows the redirect",
+  name: "in Firefox, a customer creates a key in the product's page, and follows the redirect",
   fn: () =>
     withProduct(({ app }) =>
       withFirefox({ scripts: true, hosts }, async (window) => {

@@ -4,7 +4,7 @@ import { Icon } from "./icon.tsx";
 import { Tabs } from "./list_card.tsx";
 import type { Place } from "./side.tsx";
 
-/** What a portal session shows. */
+/** The pages of a portal session, in the order of their tabs. */
 export interface Embedding {
   readonly pages: readonly PortalPage[];
   readonly returnUrl: string | null;

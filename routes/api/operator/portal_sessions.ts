@@ -1,13 +1,12 @@
 // The operators' API of portal sessions, for the servers of products.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { externalIdCharactersMax, returnToCharactersMax } from "../../../domain/limits.ts";
 import {
-  externalIdCharactersMax,
   portalSessionEntryMs,
   portalSessionMinutesMax,
   portalSessionsLiveMax,
   portalSessionsPerMinuteMax,
-  returnToCharactersMax,
-} from "../../../domain/limits.ts";
+} from "../../../domain/portal_session_limits.ts";
 import { externalIdPrefix } from "../../../domain/operator/organization.ts";
 import { portalPages } from "../../../domain/portal_session.ts";
 import { createPortalSession, endPortalSession } from "../../../services/portal_sessions.ts";

@@ -5,6 +5,7 @@ import billing from "../../../docs/billing.md" with { type: "text" };
 import client from "../../../docs/client.md" with { type: "text" };
 import cloudEvents from "../../../docs/cloudevents.md" with { type: "text" };
 import concepts from "../../../docs/concepts.md" with { type: "text" };
+import embed from "../../../docs/embed.md" with { type: "text" };
 import forwardAuth from "../../../docs/forward-auth.md" with { type: "text" };
 import guarantees from "../../../docs/guarantees.md" with { type: "text" };
 import metering from "../../../docs/metering.md" with { type: "text" };
@@ -15,6 +16,7 @@ import reverseProxy from "../../../docs/reverse-proxy.md" with { type: "text" };
 import settings from "../../../docs/settings.md" with { type: "text" };
 import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
+import embeddingTs from "../../../examples/embedding/embedding.ts" with { type: "text" };
 import appPy from "../../../examples/metering/app.py" with { type: "text" };
 import appMjs from "../../../examples/metering/app.mjs" with { type: "text" };
 import mainGo from "../../../examples/metering/main.go" with { type: "text" };
@@ -38,6 +40,7 @@ export const exampleFiles: ReadonlyMap<string, string> = new Map([
   ["chat.ts", chatTs],
   ["billing.ts", billingTs],
   ["access.ts", accessTs],
+  ["embedding.ts", embeddingTs],
 ]);
 
 const files: Readonly<Record<string, string>> = {
@@ -50,6 +53,7 @@ const files: Readonly<Record<string, string>> = {
   "forward-auth.md": forwardAuth,
   "cloudevents.md": cloudEvents,
   "webhooks.md": webhooks,
+  "embed.md": embed,
   "api.md": api,
   "operators.md": operators,
   "operations.md": operations,
@@ -89,6 +93,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/leaked-keys": ["Respond to a leaked key", "api-keys.md#respond-to-a-leaked-key"],
     "/docs/find-keys": ["Find leaked keys", "api-keys.md#find-leaked-keys"],
     "/docs/verify-keys": ["Verify a key", "operators.md#verify-keys"],
+    "/docs/embed": ["Embed the portal", "embed.md"],
     "/docs/sign-in": ["Sign in to your product", "single-sign-on.md#use-the-browser-client"],
     "/docs/single-sign-on": ["Try single sign-on", "single-sign-on.md"],
     "/docs/forward-auth": ["Protect a proxy", "forward-auth.md"],
@@ -155,7 +160,9 @@ function addressOf(
   placed: readonly { readonly page: GuidePage; readonly anchors: readonly string[] }[],
 ): string | null {
   if (/^https?:/.test(href)) return href;
-  const example = /^\.\.\/(?:examples\/(?:metering|webhooks)|packages\/python)\/(\w+\.\w+)$/.exec(href)?.[1];
+  const example = /^\.\.\/(?:examples\/(?:metering|webhooks|embedding)|packages\/python)\/(\w+\.\w+)$/.exec(
+    href,
+  )?.[1];
   if (example !== undefined) return `${examplesPath}/${example}`;
   if (href.startsWith("../README.md")) return "/docs";
   const [name = "", anchor = ""] = href.split("#");

@@ -2,7 +2,7 @@
 import { serialize } from "hono/utils/cookie";
 import type { Config } from "../../../config.ts";
 import type { AppError } from "../../../domain/errors.ts";
-import { portalSessionMinutesMax } from "../../../domain/limits.ts";
+import { portalSessionMinutesMax } from "../../../domain/portal_session_limits.ts";
 import { embedHref, type PortalSession } from "../../../domain/portal_session.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
 import { findPortalSession } from "../../../services/portal_sessions.ts";

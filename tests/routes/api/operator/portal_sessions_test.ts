@@ -4,7 +4,7 @@ import {
   portalSessionKeptMs,
   portalSessionsLiveMax,
   portalSessionsPerMinuteMax,
-} from "../../../../domain/limits.ts";
+} from "../../../../domain/portal_session_limits.ts";
 import { deleteOldPortalSessions } from "../../../../services/portal_sessions.ts";
 import { testApp } from "../../../support/app/app.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";

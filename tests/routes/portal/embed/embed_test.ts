@@ -1,6 +1,6 @@
 // Portal sessions from the first request to the last: the address that opens them, what their pages show, and what the log says.
 import assert from "node:assert/strict";
-import { portalSessionEntryMs } from "../../../../domain/limits.ts";
+import { portalSessionEntryMs } from "../../../../domain/portal_session_limits.ts";
 import { portalPagePaths, portalPages } from "../../../../domain/portal_session.ts";
 import { cookieOf, createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";

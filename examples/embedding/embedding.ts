@@ -1,6 +1,6 @@
 // A product that shows its customers their API keys and usage: in a frame at /, and by a redirect at /keys.
 //
-//   GATEHOUSE_TOKEN=service_operator_… deno run --allow-net --allow-env server.ts http://localhost:8000 8001
+//   GATEHOUSE_TOKEN=service_operator_… deno run --allow-net --allow-env embedding.ts http://localhost:8000 8001
 
 /** `token`: an operator token with the scope `portal_sessions:write`. It stays on the server. */
 export interface Gatehouse {
