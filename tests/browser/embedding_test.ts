@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { respond } from "../../examples/embedding/embedding.ts";
 import { startTestApp, type TestApp } from "../support/app/app.ts";
-import { browserMissing, watchedPage, withBrowser } from "../support/browser/browser.ts";
+import { browserMissing, problemsOnScreens, watchedPage, withBrowser } from "../support/browser/browser.ts";
 import { firefoxMissing, withFirefox } from "../support/browser/firefox.ts";
 import { freePort } from "../support/database/sqld.ts";
 import { smtpTlsMissing, testAuthority } from "../support/network/smtp_tls.ts";
@@ -85,6 +85,7 @@ Deno.test({
         await page.goto(`${app}/keys`);
         await page.getByRole("link", { name: "From the product" }).waitFor();
         assert.match(page.url(), new RegExp(`^${auth}/embed/pse_\\w+/api-keys$`));
+        assert.deepEqual(await problemsOnScreens(page), []);
         await page.getByRole("link", { name: `Back to ${new URL(app).host}` }).click();
         await page.waitForURL(`${app}/`);
 
