@@ -33,6 +33,7 @@ export const settings = {
     default: "",
     expected: "comma-separated origins, such as https://app.example.com or https://*.example.com",
   },
+  EMBED_ORIGINS: { default: "", expected: "comma-separated origins on BASE_URL's site, without wildcards" },
   DATABASE_URL: {
     default: "file:./data/gatehouse.db",
     expected: "file:PATH in an existing folder, or the libsql, https or http URL of a libSQL server",
@@ -207,6 +208,9 @@ function readAddresses(reader: SettingsReader) {
     secure: baseUrl?.protocol === "https:",
     cookieDomain,
     allowedOrigins: reader.list("ALLOWED_ORIGINS", parseAllowedOrigin),
+    /** Origins of products whose pages may have pages below `/embed` in a frame. */
+    embedOrigins: reader.list("EMBED_ORIGINS", (text) => parseEmbedOrigin(text, baseUrl))
+      .map(({ text }) => text),
     trustedProxies: reader.list(
       "TRUSTED_PROXIES",
       (text) => parseAddressBlock(text) ?? "not an address or a block",
@@ -372,6 +376,17 @@ function parseAllowedOrigin(text: string): AllowedOrigin | string {
   // Browsers send origins without a trailing slash or default port, and in ASCII.
   if (url.origin !== text.toLowerCase()) return `write it as ${url.origin}`;
   return { text, matches: (origin) => origin === url.origin };
+}
+
+/** Browsers send a cookie to a frame only if the whole page is of one site: the same scheme and registrable domain. */
+function parseEmbedOrigin(text: string, baseUrl: URL | null): { readonly text: string } | string {
+  const parsed = text.includes("*") ? "list each origin instead" : parseAllowedOrigin(text);
+  if (typeof parsed === "string" || baseUrl === null) return parsed;
+  const { protocol, hostname, origin } = new URL(text);
+  const siteOf = (host: string) => parseDomain(host, { allowPrivateDomains: true }).domain ?? host;
+  return protocol === baseUrl.protocol && siteOf(hostname) === siteOf(baseUrl.hostname)
+    ? { text: origin }
+    : `another site than ${baseUrl.origin}, so browsers would not send the session's cookie`;
 }
 
 function parseDatabase(text: string | undefined, authToken: string | undefined): DatabaseTarget | null {

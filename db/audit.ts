@@ -1,6 +1,6 @@
 // All SQL of the audit log. An entry is written in the same batch as the change it describes, and only if that change was made.
 import { type Actor, operatorIdentity } from "../domain/actor.ts";
-import { type AuditAction, auditActions, type AuditEntry } from "../domain/audit.ts";
+import { type AuditAction, auditActions, type AuditEntry, type AuditEvent } from "../domain/audit.ts";
 import { newId } from "../domain/id.ts";
 import { type Database, type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 
@@ -11,13 +11,14 @@ const insert =
 
 function identityOf(actor: Actor): { readonly id: string | null; readonly name: string | null } {
   if (actor.type === "session") return actor.user;
+  if (actor.type === "portalSession") return actor;
   if (actor.type === "apiKey") return { id: actor.id, name: actor.name ?? null };
   return actor.type === "operator" ? operatorIdentity(actor) : { id: null, name: null };
 }
 
 function actorColumns(actor: Actor) {
   const { id, name } = identityOf(actor);
-  return sql`${actor.type}, ${id}, ${name}`;
+  return sql`${actor.type === "portalSession" ? "session" : actor.type}, ${id}, ${name}`;
 }
 
 function clientColumns({ client }: Actor) {
@@ -39,7 +40,11 @@ export function insertAuditEvent(
   { now, always = false }: { now: number; always?: boolean },
 ): { id: string; statement: Statement } {
   const id = newId("aud");
-  const active = actor.type === "session" ? actor.organization?.organizationId ?? null : null;
+  const active = actor.type === "session"
+    ? actor.organization?.organizationId ?? null
+    : actor.type === "portalSession"
+    ? actor.organizationId
+    : null;
   const statement = sql`${insert}
     SELECT ${id}, ${now}, ${action}, ${organizationId === undefined ? active : organizationId},
       ${actorColumns(actor)}, ${target?.id ?? null}, ${target?.name ?? null}, ${JSON.stringify(details)},
@@ -105,7 +110,7 @@ export interface AuditEventRow {
   readonly at: number;
   readonly action: AuditAction;
   readonly organizationId: string | null;
-  readonly actorType: Actor["type"];
+  readonly actorType: AuditEvent["actor"]["type"];
   readonly actorId: string | null;
   readonly actorName: string | null;
   readonly targetId: string | null;

@@ -1,4 +1,5 @@
 // Actors. Every verb that changes something takes one and records it in the audit log.
+import type { Permission } from "./permissions.ts";
 import type { OperatorScope } from "./operator/operator_scope.ts";
 import type { Membership, Session, User } from "./sign_in/session.ts";
 
@@ -49,6 +50,18 @@ export interface OperatorActor {
   readonly isViewing?: true;
 }
 
+/** A customer of a product, signed in by the product. In the audit log, a session like those of people. */
+export interface PortalSessionActor {
+  readonly type: "portalSession";
+  readonly client: ClientInfo;
+  readonly id: string;
+  /** Names the person and the operator token: `Ada via Acme`. */
+  readonly name: string;
+  readonly organizationId: string;
+  /** They have no role: what their pages need. */
+  readonly permissions: ReadonlySet<Permission>;
+}
+
 /** Returns the id and name of an operator's account or token; null on the command line. Customers never see them. */
 export function operatorIdentity(
   { credential }: OperatorActor,
@@ -61,5 +74,6 @@ export function operatorIdentity(
 export type Actor =
   | PersonActor
   | OperatorActor
+  | PortalSessionActor
   | { readonly type: "anonymous" | "system"; readonly client: ClientInfo }
   | { readonly type: "apiKey"; readonly id: string; readonly name?: string; readonly client: ClientInfo };

@@ -80,6 +80,9 @@ export const auditActions = {
   "operator.removed": "Operator removed",
   "operator_token.created": "Operator token created",
   "operator_token.revoked": "Operator token revoked",
+  "portal_session.created": "Portal session created",
+  "portal_session.opened": "Portal opened from a product",
+  "portal_session.ended": "Portal session ended",
   "webhook.created": "Webhook added",
   "webhook.changed": "Webhook changed",
   "webhook.enabled": "Webhook enabled",
@@ -102,7 +105,7 @@ function isAuditAction(text: string): text is AuditAction {
 
 /** Groups for filtering, by the noun that an action begins with. */
 const groupNouns = {
-  "sign-ins": ["session"],
+  "sign-ins": ["session", "portal_session"],
   accounts: ["account", "email", "password", "two_step", "recovery_codes", "passkey", "mail"],
   people: ["member", "invitation"],
   keys: ["api_key"],
@@ -165,7 +168,12 @@ export interface AuditEvent {
   readonly action: AuditAction;
   /** The organization whose log it is in; only for operators. */
   readonly organizationId?: string | null;
-  readonly actor: { readonly type: Actor["type"]; readonly id: string | null; readonly name: string | null };
+  /** A portal session is a session with an id of its own. */
+  readonly actor: {
+    readonly type: Exclude<Actor["type"], "portalSession">;
+    readonly id: string | null;
+    readonly name: string | null;
+  };
   readonly target: AuditTarget | null;
   readonly details: Readonly<Record<string, string>>;
   readonly address: string;

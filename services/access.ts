@@ -1,6 +1,6 @@
 // Who acts in an organization: a member by their role, or an operator. Callers resolve an access, and verbs ask it for permission.
 import { findOrganizationReference, type OrganizationReference } from "../db/operator/organizations.ts";
-import type { OperatorActor, SessionActor } from "../domain/actor.ts";
+import type { OperatorActor, PortalSessionActor, SessionActor } from "../domain/actor.ts";
 import { AppError, forbiddenError, notFoundError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import { externalIdPrefix } from "../domain/operator/organization.ts";
@@ -31,7 +31,13 @@ export interface OperatorAccess extends OrganizationAccess {
   readonly role: null;
 }
 
-export type Access = MemberAccess | OperatorAccess;
+/** A product's customer, with some pages of the organization. */
+export interface PortalSessionAccess extends OrganizationAccess {
+  readonly actor: PortalSessionActor;
+  readonly role: null;
+}
+
+export type Access = MemberAccess | OperatorAccess | PortalSessionAccess;
 
 /** The permissions of operators in organizations. Roles, ownership and deletion have verbs of their own for operators. */
 const operatorPermissions: ReadonlySet<Permission> = new Set<Permission>([
@@ -102,12 +108,19 @@ export async function resolveOrganization(
 
 export function may(access: Access, permission: Permission): boolean {
   if (access.role !== null) return hasPermission(access.role, permission);
-  return operatorPermissions.has(permission) && (!access.actor.isViewing || isReadPermission(permission));
+  const { actor } = access;
+  if (actor.type === "portalSession") return actor.permissions.has(permission);
+  return operatorPermissions.has(permission) && (!actor.isViewing || isReadPermission(permission));
+}
+
+/** True for operators, also while they view an organization as its customers do. */
+export function isOperator({ actor }: Access): boolean {
+  return actor.type === "operator";
 }
 
 /** True for those who see which operator did something. Customers only see that it was the operator. */
-export function seesOperators(access: Access): boolean {
-  return access.role === null && !access.actor.isViewing;
+export function seesOperators({ actor }: Access): boolean {
+  return actor.type === "operator" && !actor.isViewing;
 }
 
 /** Returns the writer, whose permission `writeAs` checks again in the transaction. @throws {AppError} `forbidden`. */

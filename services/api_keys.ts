@@ -29,7 +29,14 @@ import {
   type UsageLimit,
 } from "../domain/meter/usage_limit.ts";
 import { isoTime } from "../domain/time.ts";
-import { type Access, may, type OperatorAccess, operatorAccess, requirePermission } from "./access.ts";
+import {
+  type Access,
+  isOperator,
+  may,
+  type OperatorAccess,
+  operatorAccess,
+  requirePermission,
+} from "./access.ts";
 import { writeAndRead } from "./change.ts";
 import type { SessionContext } from "./context.ts";
 import { type PageInput, readPage, requireIdCursor } from "./pages.ts";
@@ -180,11 +187,11 @@ function requireNewExpiry(row: ApiKeyRow, expiresAt: number | null, now: number)
 
 /** Keeps members from extending a permission that only operators grant. Times in milliseconds since 1970; null: forever. */
 function requireExtensible(
-  { role }: Access,
+  access: Access,
   permissions: readonly string[],
   { from, to }: { from: number | null; to: number | null },
 ): void {
-  if (role === null || !permissions.includes(operatorsKeyPermission)) return;
+  if (isOperator(access) || !permissions.includes(operatorsKeyPermission)) return;
   if ((to ?? Infinity) <= (from ?? Infinity)) return;
   const message = `Only the operator of this service can extend keys with ${operatorsKeyPermission}.`;
   throw new AppError("forbidden", message);
@@ -207,11 +214,11 @@ export async function revokeApiKey(
 
 /** Keeps members from adding a permission to `from` that only operators grant. @throws {AppError} `forbidden`. */
 export function requireGrantable(
-  { role }: Access,
+  access: Access,
   permissions: readonly string[],
   from: readonly string[],
 ): void {
-  if (role === null) return;
+  if (isOperator(access)) return;
   if (!permissions.includes(operatorsKeyPermission) || from.includes(operatorsKeyPermission)) return;
   throw new AppError("forbidden", `Only the operator of this service can grant ${operatorsKeyPermission}.`);
 }

@@ -20,6 +20,7 @@ import {
   unlistedOriginsLoggedMax,
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
+import { portalSessionsPerMinuteMax } from "../domain/portal_session_limits.ts";
 import {
   webhookNamesPerMinuteMax,
   webhookReplayedPerHourMax,
@@ -87,6 +88,19 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     sessionConflicts: limit(1, sessionConflictNotedIntervalMs),
     /** Changes that wait for the database at the same time. By user. If one is never given back, it counts for an hour. */
     sessionWrites: limit(sessionWritesWaitingMax, hourMs),
+    ...webhookLimits(limit),
+    /** New portal sessions. By operator token. */
+    portalSessions: limit(portalSessionsPerMinuteMax, minuteMs),
+    /** Warnings that the log contains once. By what they are about. */
+    warnings: limit(1, Infinity),
+    /** Warnings about different origins. */
+    unlistedOrigins: limit(unlistedOriginsLoggedMax, Infinity),
+  };
+}
+
+/** @param limit Creates the next limiter. */
+function webhookLimits(limit: (points: number, windowMs: number) => RateLimiter) {
+  return {
     /** Replays of webhooks, and the deliveries that are sent again. By organization. */
     webhookReplays: limit(webhookReplaysPerMinuteMax, minuteMs),
     webhookReplayed: limit(webhookReplayedPerHourMax, hourMs),
@@ -96,9 +110,5 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     webhookTestsInProgress: limit(webhookTestsOfServerMax, hourMs),
     /** Names of hosts in URLs of webhooks. By organization. */
     webhookNames: limit(webhookNamesPerMinuteMax, minuteMs),
-    /** Warnings that the log contains once. By what they are about. */
-    warnings: limit(1, Infinity),
-    /** Warnings about different origins. */
-    unlistedOrigins: limit(unlistedOriginsLoggedMax, Infinity),
   };
 }

@@ -21,7 +21,9 @@ export function errorPage(props: ErrorPageProps): Page {
       <PortalPage title={title} frame={frame} place={null}>
         <div class="fault">
           <Words {...props} />
-          {frame.isConsole
+          {frame.embed !== null
+            ? <ButtonLink href={frame.base}>Go back to the start</ButtonLink>
+            : frame.isConsole
             ? <ButtonLink href="/operator">Go to the overview</ButtonLink>
             : frame.session.organization === null
             ? <ButtonLink href="/portal/organizations">Go to your organizations</ButtonLink>

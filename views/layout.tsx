@@ -5,6 +5,7 @@ import { type html, raw } from "hono/html";
 import { presentation } from "../domain/presentation.ts";
 import type { Session } from "../domain/sign_in/session.ts";
 import { SubmitButton } from "./components/button.tsx";
+import { EmbedBar, type Embedding } from "./components/embed_bar.tsx";
 import { Form } from "./components/form.tsx";
 import type { Assets } from "./assets.ts";
 import { Brand } from "./components/brand.tsx";
@@ -22,6 +23,8 @@ export type { Assets, Place };
 export interface GateFrame {
   readonly assets: Assets;
   readonly signUpOpen: boolean;
+  /** In a product's app, which leads nowhere else. */
+  readonly isEmbedded?: boolean;
 }
 
 export interface PortalFrame {
@@ -38,14 +41,16 @@ export interface PortalFrame {
     readonly head: OrganizationHeadProps | null;
   } | null;
   /**
-   * True for an operator who views the organization's pages as its owners see them: nothing on them acts, and `session` has
-   * no other organization.
+   * True for an operator who views the organization's pages as its owners see them, and in an app whose customer may only read:
+   * nothing on them acts, and `session` has no other organization.
    */
   readonly isReadOnly: boolean;
   /** If false, no one is asked to confirm an address. */
   readonly sendsMail: boolean;
   /** The operator console has its own sidebar. */
   readonly isConsole: boolean;
+  /** In a product's app: `session` is that of its customer there. Null elsewhere. */
+  readonly embed: Embedding | null;
 }
 
 export type Page = ReturnType<typeof html>;
@@ -76,7 +81,7 @@ export function GatePage(
         <SkipLink />
         <main id="main" class="gate" tabindex={-1}>
           <div>
-            <Brand href="/sign-in" brand={frame.assets.brand} />
+            {!frame.isEmbedded && <Brand href="/sign-in" brand={frame.assets.brand} />}
             {children}
           </div>
         </main>
@@ -91,7 +96,7 @@ export function PortalPage({ title, frame, place, children }: {
   place: Place | null;
   children: Child;
 }): Page {
-  const { session, isConsole, isReadOnly, viewed, now } = frame;
+  const { session, isConsole, isReadOnly, viewed, now, embed } = frame;
   const { unfilteredHref, isListChanged } = presentation();
   // The account page says the same.
   const isReminded = frame.sendsMail && !isConsole && !isReadOnly && !session.user.emailVerified &&
@@ -111,8 +116,10 @@ export function PortalPage({ title, frame, place, children }: {
         <div id="progress" aria-hidden="true"></div>
         <div id="trouble" class="trouble" role="alert"></div>
         <div id="announcer" class="unseen" role="status"></div>
-        <div class="frame">
-          {isConsole
+        <div class={embed === null ? "frame" : "embedded"}>
+          {embed !== null
+            ? <EmbedBar {...frame} embed={embed} name={session.organization?.name ?? ""} place={place} />
+            : isConsole
             ? (
               <OperatorSide
                 session={session}
@@ -122,7 +129,7 @@ export function PortalPage({ title, frame, place, children }: {
             )
             : <Side {...frame} place={place} />}
           <main id="main" tabindex={-1}>
-            {isReadOnly && <CustomerViewBar session={session} />}
+            {isReadOnly && embed === null && <CustomerViewBar session={session} />}
             {!isConsole && session.organization?.suspended && (
               <SuspendedNotice name={session.organization.name} />
             )}

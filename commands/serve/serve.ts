@@ -35,6 +35,7 @@ import { settlesWithin, sleep } from "../../services/sleep.ts";
 import { deleteOldAuditEvents } from "../../services/audit.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../services/organization/organization_deletion.ts";
 import { closeDueStatement } from "../../services/operator/statement_closing.ts";
+import { deleteOldPortalSessions } from "../../services/portal_sessions.ts";
 import { createProcessParts, servedCalls } from "../../services/process_parts.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { remindOfUnusedKeys } from "../../services/mail/unused_keys.ts";
@@ -257,6 +258,7 @@ const deletions: Readonly<Record<string, (services: Services) => Promise<boolean
   "old counters of limits": deleteOldCounters,
   "counters of removed limits": deleteCountersOfRemovedLimits,
   "sign-ins that were not finished": cleanUpSignIns,
+  "old portal sessions": deleteOldPortalSessions,
   "old events and webhook deliveries": deleteOldEvents,
   "secrets under an older key": createResealing(),
 };

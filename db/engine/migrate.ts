@@ -22,6 +22,7 @@ import webhooks from "./migrations/0018_webhooks.sql" with { type: "text" };
 import importedKeys from "./migrations/0019_imported_keys.sql" with { type: "text" };
 import testKeys from "./migrations/0020_test_keys.sql" with { type: "text" };
 import keyReminders from "./migrations/0021_key_reminders.sql" with { type: "text" };
+import portalSessions from "./migrations/0022_portal_sessions.sql" with { type: "text" };
 import refusedQuantities from "./migrations/0023_refused_quantities.sql" with { type: "text" };
 
 interface Migration {
@@ -52,6 +53,7 @@ export const migrations: readonly Migration[] = [
   { number: 19, name: "imported_keys", text: importedKeys },
   { number: 20, name: "test_keys", text: testKeys },
   { number: 21, name: "key_reminders", text: keyReminders },
+  { number: 22, name: "portal_sessions", text: portalSessions },
   { number: 23, name: "refused_quantities", text: refusedQuantities },
 ];
 

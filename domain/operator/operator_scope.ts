@@ -18,6 +18,7 @@ export const operatorScopes = [
   "webhooks:read",
   "webhooks:write",
   "events:read",
+  "portal_sessions:write",
 ] as const;
 
 /** One of {@linkcode operatorScopes}. */
@@ -42,6 +43,8 @@ export const scopeMeanings: Readonly<Record<OperatorScope, string>> = {
   "webhooks:read": "See webhook endpoints and deliveries",
   "webhooks:write": "Create, change and delete webhook endpoints, and send deliveries again",
   "events:read": "Read the events of all organizations",
+  "portal_sessions:write":
+    "Open the portal for anyone as any organization, with all of its API keys, usage and webhooks",
 };
 
 export function isOperatorScope(text: string): text is OperatorScope {

@@ -16,6 +16,7 @@ import { openApiRoute } from "./openapi/openapi.ts";
 import { eventsRoutes } from "../nouns/events.ts";
 import { organizationNoteRoutes } from "../nouns/organization_notes.tsx";
 import { operatorOrganizationRoutes } from "../nouns/organizations.tsx";
+import { portalSessionRoutes } from "./operator/portal_sessions.ts";
 import { operatorAuditRoutes } from "./operator/audit.ts";
 import { planRoutes } from "../nouns/plans.tsx";
 import { productRoutes } from "../nouns/products.tsx";
@@ -70,6 +71,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorUsageRoutes(app, parts);
   operatorUsageRecordRoutes(app, parts);
   operatorStatementRoutes(app, parts);
+  portalSessionRoutes(app, parts);
   forwardRoutes(app, parts);
   openApiRoute(app, { baseUrl: parts.config.baseUrl.origin, version: options.version });
 }

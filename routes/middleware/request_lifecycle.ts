@@ -6,6 +6,7 @@ import type { ClientInfo } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import { headerCharactersMax, queryParametersMax, urlCharactersMax } from "../../domain/limits.ts";
 import { timeDigits } from "../../domain/id.ts";
+import { isEmbedPath } from "../../domain/portal_session.ts";
 import { createPermutation } from "../../domain/meter/permutation.ts";
 import { closeUnfinished, hasMore } from "../body.ts";
 import { clientAddress, isUnknownProxy, peerAddress } from "../client_address.ts";
@@ -13,22 +14,24 @@ import { sessionTokens } from "../cookies.ts";
 import type { AppContext, AppMiddleware, AppParts } from "../env.ts";
 import { isUpdate } from "../portal/choice.ts";
 
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+/** @param ancestors Whose pages may have this one in a frame. */
+const contentSecurityPolicy = (ancestors: string) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    `frame-ancestors ${ancestors}`,
+  ].join("; ");
 /** API responses are no documents: they open, run and load nothing. */
-const documentSecurityHeaders: readonly [string, string][] = [
+const documentSecurityHeaders = (ancestors: string): readonly [string, string][] => [
   ["referrer-policy", "strict-origin-when-cross-origin"],
   ["cross-origin-opener-policy", "same-origin"],
-  ["content-security-policy", contentSecurityPolicy],
+  ["content-security-policy", contentSecurityPolicy(ancestors)],
 ];
 const hstsSeconds = 2 * 365 * 24 * 3600;
 
@@ -46,7 +49,9 @@ export function requestLifecycle(parts: AppParts, options: {
   const { guards, errorResponse, onResponse } = options;
   const { config, log } = parts;
   const programHeaders = securityHeaders(config);
-  const documentHeaders = [...programHeaders, ...documentSecurityHeaders];
+  const documentHeaders = [...programHeaders, ...documentSecurityHeaders("'none'")];
+  const embedOrigins = config.embedOrigins.length === 0 ? "'none'" : config.embedOrigins.join(" ");
+  const embeddedHeaders = [...programHeaders, ...documentSecurityHeaders(embedOrigins)];
   const nextRequestId = requestIds(parts.services.clock);
   return async function requestLifecycleMiddleware(c, next) {
     const startedAt = performance.now();
@@ -68,7 +73,12 @@ export function requestLifecycle(parts: AppParts, options: {
     if (hasUnreadBody(c)) headers.set("connection", "close");
     headers.set("x-request-id", requestId);
     const isDocument = !c.req.path.startsWith("/api/");
-    for (const [name, value] of isDocument ? documentHeaders : programHeaders) headers.set(name, value);
+    const ownHeaders = isEmbedPath(c.req.path)
+      ? embeddedHeaders
+      : isDocument
+      ? documentHeaders
+      : programHeaders;
+    for (const [name, value] of ownHeaders) headers.set(name, value);
     if (isDocument && mayCompress(c)) headers.set("cache-control", "no-store");
     for (const [name, value] of c.get("responseHeaders") ?? []) headers.set(name, value);
     onResponse(c, startedAt);

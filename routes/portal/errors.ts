@@ -1,12 +1,14 @@
 // Shows errors of the portal: as a page of their own, or beside the form that they are about.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
+import { isEmbedPath } from "../../domain/portal_session.ts";
 import { isConsolePath } from "../../domain/sign_in/return_to.ts";
 import { errorPage } from "../../views/error.tsx";
 import { formMessage } from "../schemas/messages.ts";
 import type { AppContext } from "../env.ts";
 import { setErrorHeaders } from "../errors.ts";
 import { findSession } from "../session.ts";
+import { embedError, sessionOver } from "./embed/session.ts";
 import { changedListMark, presented } from "./presented.ts";
 import { gateFrame, portalFrame, type PortalParts, redirect, sendPage, toSignIn } from "./page.ts";
 
@@ -24,6 +26,7 @@ export const errorTitles: Partial<Record<ErrorCode, string>> = {
 };
 
 export async function pageError(c: AppContext, error: AppError, parts: PortalParts): Promise<Response> {
+  if (isEmbedPath(c.req.path)) return await embedPageError(c, error, parts);
   // The session ended after it was looked up.
   if (error.code === "unauthenticated") return toSignIn(c, parts);
   const firstPage = firstPageOf(c, error);
@@ -44,6 +47,14 @@ export async function pageError(c: AppContext, error: AppError, parts: PortalPar
   });
   const send = () => sendPage(c, page, error.status as ContentfulStatusCode);
   return session === null ? send() : await presented(c, parts, { session, run: send });
+}
+
+async function embedPageError(c: AppContext, error: AppError, parts: PortalParts): Promise<Response> {
+  if (error.code === "unauthenticated") return await sessionOver(c, parts);
+  const firstPage = firstPageOf(c, error);
+  if (firstPage !== null) return redirect(c, firstPage);
+  setErrorHeaders(c, error);
+  return await embedError(c, error, { parts, title: errorTitles[error.code] ?? "Something went wrong" });
 }
 
 /** Returns the address of a list's first page if its cursor is of a list that has changed, such as that of a closed month. */

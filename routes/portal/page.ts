@@ -1,6 +1,6 @@
 // Shared by all pages of the portal: requiring a session, the frame around the page, redirects and forms.
 import type { ContentfulStatusCode, RedirectStatusCode } from "hono/utils/http-status";
-import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
+import type { OperatorActor, PortalSessionActor, SessionActor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { Membership, Session } from "../../domain/sign_in/session.ts";
 import { portalReturnTo, withReturnTo } from "../../domain/sign_in/return_to.ts";
@@ -57,6 +57,7 @@ export function portalFrame({ assets, services }: PortalParts, session: Session)
     isReadOnly: false,
     sendsMail: mail.mode !== "none",
     isConsole: false,
+    embed: null,
   };
 }
 
@@ -184,7 +185,7 @@ export function withoutReferrer(handler: AppHandler): AppHandler {
 /** Reads a form. @throws {AppError} `organization_switched` if it is about another organization; as `readFormBody`. */
 export async function readForm(
   c: AppContext,
-  actor: SessionActor | OperatorActor | null,
+  actor: SessionActor | OperatorActor | PortalSessionActor | null,
 ): Promise<Readonly<Record<string, string>>> {
   const form = await readFormBody(c);
   const organization = actor?.type === "session" ? actor.organization : null;

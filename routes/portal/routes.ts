@@ -12,6 +12,7 @@ import { portalAcceptInvitationRoutes } from "./organization/accept_invitation.t
 import { apiKeyPages } from "./api_key.ts";
 import { apiKeyListPages } from "./api_keys.ts";
 import { portalConfirmPasswordRoutes } from "./sign_in/confirm_password.ts";
+import { embedRoutes } from "./embed/routes.ts";
 import { devMailRoutes } from "./dev_mail.ts";
 import { docsRoutes } from "./docs/docs.ts";
 import { portalAuditRoutes } from "./audit.ts";
@@ -65,6 +66,7 @@ export function portalRoutes(
   portalOrganizationRoutes(app, parts);
   portalAuditRoutes(app, parts);
   operatorConsoleRoutes(app, parts);
+  embedRoutes(app, parts);
 
   const openApi = { baseUrl: parts.config.baseUrl.origin, version };
   docsRoutes(app, parts, { document: () => openApiDocument(app, openApi), version });

@@ -26,6 +26,7 @@ import {
 import type { PageLink } from "../../views/components/page_head.tsx";
 import type { Place, PortalFrame } from "../../views/layout.tsx";
 import type { App, AppContext } from "../env.ts";
+import { embeddedPages } from "./embed/pages.ts";
 import type { Viewer } from "./form.ts";
 import type { Pages } from "./noun_pages.ts";
 import { readOrganizationHead } from "./operator/organization_head.ts";
@@ -69,10 +70,14 @@ export function memberPages(app: App, parts: PortalParts): PortalRoutes<MemberVi
 
 /**
  * Mounts pages at `/portal` for members, and at `/operator/organizations/:id` for operators; those that only read also below `view`
- * there, as customer. Paths begin with a slash, and their parameters are not called `:id`.
+ * there, as customer; and some below `/embed`, for customers in a product's app. Paths begin with a slash, and their parameters are
+ * not called `:id`.
  */
 export function organizationPages(app: App, parts: PortalParts): PortalRoutes<Viewer> {
-  const both = mountedTwice(app, parts, operatorPages(app, parts));
+  const both = mountedForAll(app, parts, {
+    operators: operatorPages(app, parts),
+    embedded: embeddedPages(app, parts),
+  });
   const viewed = customerViews(app, parts);
   return {
     post: both.post,
@@ -83,9 +88,15 @@ export function organizationPages(app: App, parts: PortalParts): PortalRoutes<Vi
   };
 }
 
-/** Mounts pages whose only purpose is a form for members and operators. Operators authenticate before they fill it in. */
+/**
+ * Mounts pages whose only purpose is a form for members, operators and customers in a product's app. Operators authenticate before
+ * they fill it in.
+ */
 export function organizationForms(app: App, parts: PortalParts): PortalRoutes<Viewer> {
-  return mountedTwice(app, parts, operatorForms(app, parts));
+  return mountedForAll(app, parts, {
+    operators: operatorForms(app, parts),
+    embedded: embeddedPages(app, parts, { areForms: true }),
+  });
 }
 
 /** Mounts the pages about a noun for members and operators. @param options `path`: that of the list. */
@@ -125,15 +136,16 @@ export function customerPages(app: App, parts: PortalParts): Pick<PortalRoutes<V
   };
 }
 
-function mountedTwice(
+function mountedForAll(
   app: App,
   parts: PortalParts,
-  operators: PortalRoutes<ConsoleActor>,
+  { operators, embedded }: { operators: PortalRoutes<ConsoleActor>; embedded: PortalRoutes<Viewer> },
 ): PortalRoutes<Viewer> {
   const members = memberPages(app, parts);
   const mount = (method: "get" | "post") => (path: string, handler: PortalHandler<Viewer>) => {
     const tab = organizationTabs.find((one) => one.path === path)?.tab ?? pagesOfTabs[path];
     members[method](path, handler);
+    embedded[method](path, handler);
     operators[method](consolePath + path, async (c, actor) =>
       await handler(
         c,

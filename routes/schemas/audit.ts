@@ -33,9 +33,9 @@ export const auditEventSchema = z.object({
   }),
   actor: z.object({
     type: z.enum(["session", "apiKey", "operator", "system", "anonymous"]).describe(
-      "A user, an API key, the operator, the service itself, or an unknown person.",
+      "A user or a portal session, an API key, the operator, the service itself, or an unknown person.",
     ),
-    id: idOut("usr", "The id of the user or key.").nullable(),
+    id: idOut("usr", "The id of the user, the portal session (`pse_`) or the key.").nullable(),
     name: stringSchema("The name at that time.", "Ada Lovelace").nullable(),
   }).describe("Who did it."),
   target: z.object({

@@ -30,9 +30,12 @@ const organization = z.object({
 
 const actor = z.object({
   type: z.enum(["session", "apiKey", "operator", "system", "anonymous"]).describe(
-    "A user, an API key, the operator, the service itself, or an unknown person.",
+    "A user or a portal session, an API key, the operator, the service itself, or an unknown person.",
   ),
-  id: idOut("usr", "The id of the user or key. Customers don't see which operator it was.").nullable(),
+  id: idOut(
+    "usr",
+    "The id of the user, the portal session (`pse_`) or the key. Customers don't see which operator it was.",
+  ).nullable(),
   name: personNameSchema.nullable(),
 }).describe("Who did it.").openapi("EventActor");
 

@@ -6,12 +6,13 @@ import {
   type OperatorGuard,
   requireOperator,
 } from "../../db/operator/operator_guard.ts";
+import { findPortalSessionRejection, requirePortalSession } from "../../db/portal_sessions.ts";
 import {
   findSessionRejection,
   requireSession,
   type SessionRejection,
 } from "../../db/sign_in/session_guard.ts";
-import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
+import type { OperatorActor, PortalSessionActor, SessionActor } from "../../domain/actor.ts";
 import {
   type AppError,
   forbiddenError,
@@ -38,17 +39,17 @@ interface Permit {
   readonly notMemberError: () => AppError;
 }
 
-/** A session, its {@linkcode Permit} in an organization, or an operator. */
-export type Writer = SessionActor | Permit | OperatorActor;
+/** A session, its {@linkcode Permit} in an organization, an operator, or a portal session. */
+export type Writer = SessionActor | Permit | OperatorActor | PortalSessionActor;
 
 /** Returns the writer as the audit log names them. */
-export function actorOf(by: Writer): SessionActor | OperatorActor {
+export function actorOf(by: Writer): SessionActor | OperatorActor | PortalSessionActor {
   return "permission" in by ? by.actor : by;
 }
 
 /**
  * Writes a batch. Nothing is written unless the session is live and, with a permit, the role permits the action; or, for an
- * operator, the credential works.
+ * operator, the credential works; or the portal session is live and may write.
  *
  * @throws {AppError} `unauthenticated`, `forbidden`, `organization_suspended`, or the permit's error for non-members;
  *   `invalid_operator_token`, `scope_missing`, `not_found` or `second_factor_required` for operators; `unavailable` when too
@@ -96,6 +97,7 @@ export function createWriteAs(
 /** Returns null for the command line, whose user can write to the database anyway. */
 function guardOf(base: BaseContext, by: Writer): Guard | null {
   if ("permission" in by) return sessionGuard(base, by.actor, by);
+  if (by.type === "portalSession") return portalSessionGuard(base, by);
   if (by.type === "operator" && by.isViewing) throw forbiddenError();
   return by.type === "session" ? sessionGuard(base, by, null) : operatorGuard(base, by);
 }
@@ -128,6 +130,24 @@ function sessionError(rejection: SessionRejection, permit: Permit | null): AppEr
   if (rejection === "ended" || permit === null) return unauthenticatedError();
   if (rejection === "suspended") return organizationSuspendedError();
   return rejection === "role" ? forbiddenError() : permit.notMemberError();
+}
+
+/** Waiting batches are counted by organization: a product can create many sessions. */
+function portalSessionGuard({ database, clock }: BaseContext, actor: PortalSessionActor): Guard {
+  const guard = { id: actor.id, now: clock() };
+  const errors = {
+    ended: unauthenticatedError,
+    read_only: forbiddenError,
+    suspended: organizationSuspendedError,
+  };
+  return {
+    subject: `portal sessions of ${actor.organizationId}`,
+    statement: requirePortalSession(guard),
+    findError: async () => {
+      const rejection = await findPortalSessionRejection(database, guard);
+      return rejection && errors[rejection]();
+    },
+  };
 }
 
 function operatorGuard(

@@ -6,6 +6,7 @@ import { cookieOf, type SendOptions, startTestApp, type TestApp, testPassword } 
 import { type FilledPortal, fillPortal } from "../support/filled/portal.ts";
 import { recordOne, unlimited, voidOne } from "../support/meter/usage.ts";
 import { makeOperator, newOperatorToken } from "../support/operators/operators.ts";
+import { openPortalSession } from "../support/operators/portal_sessions.ts";
 import { addPasskey, turnOnTwoStep } from "../support/people/second_step.ts";
 import { newOrganization, newPerson, run } from "../support/people/scene.ts";
 import {
@@ -30,8 +31,8 @@ const hostile = [
   "W".repeat(100),
 ];
 const [markup = ""] = hostile;
-/** For programs, files, and an email without its frame. */
-const notPages = /^\/(api|static|health|metrics|docs\/examples)|\.\w+$|\/html$/;
+/** For programs, files, an email without its frame, and the address from which a portal session goes to its first page. */
+const notPages = /^\/(api|static|health|metrics|docs\/examples)|\.\w+$|\/html$|^\/embed\/:\w+$/;
 
 Deno.test("every page", async (t) => {
   const test = await startTestApp({ ...unlimited, ALLOWED_ORIGINS: "https://app.example.com" });
@@ -165,7 +166,22 @@ async function viewersOf(test: TestApp, portal: FilledPortal): Promise<Viewer[]>
   const access = `/portal/access?return_to=https://app.example.com/${encodeURIComponent(markup)}`;
   const product = "/sign-in?return_to=https://app.example.com/";
   const start = ["/portal", "/portal/confirm-password?again=1", access, "/dev/mail"];
+  const user = { externalId: "u", name: markup };
+  const embedded = await openPortalSession(test, organizationId, { user });
+  const reader = await openPortalSession(test, organizationId, { pages: ["limits"], readOnly: true });
   return [
+    {
+      name: "customer in a product",
+      cookie: embedded.cookie,
+      paths: [
+        embedded.base,
+        "/embed/enter?token=x",
+        `${embedded.base}/api-keys/${newKey}/first-request`,
+        `${embedded.base}/api-keys/revoke?${activeKey}=`,
+        `${embedded.base}/nowhere`,
+      ],
+    },
+    { name: "reader in a product", cookie: reader.cookie, paths: [reader.base, embedded.base] },
     {
       name: "visitor",
       cookie: undefined,

@@ -9,6 +9,7 @@ import { auditActorName } from "../audit/audit_text.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { TestBadge } from "../components/environment.tsx";
+import { opens } from "../components/embed_bar.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { type ApiKeyAction, apiKeyHref, managesAllKeys } from "../components/key_name.tsx";
 import { LimitMeters } from "../components/limit_meters.tsx";
@@ -79,7 +80,7 @@ export function apiKeyPage(props: ApiKeyPageProps): Page {
           {isNew
             ? (
               <FirstRequestCard
-                base={frame.base}
+                frame={frame}
                 apiKeyId={id}
                 request={props.firstRequest}
                 record={report?.lastRecord}
@@ -148,11 +149,15 @@ function Actions(props: ApiKeyPageProps) {
           ...(managesAllKeys(frame) && environment === "live"
             ? [{ href: hrefOf(props, "budget"), label: "Edit budget", icon: "gauge" } as const]
             : []),
-          {
-            href: `${frame.base}/usage?apiKey=${encodeURIComponent(id)}`,
-            label: "View in usage",
-            icon: "usage",
-          },
+          ...(opens(frame, "usage")
+            ? [
+              {
+                href: `${frame.base}/usage?apiKey=${encodeURIComponent(id)}`,
+                label: "View in usage",
+                icon: "usage",
+              } as const,
+            ]
+            : []),
           { href: hrefOf(props, "revoke"), label: "Revoke", icon: "trash", isDanger: true },
         ]}
       />
@@ -231,7 +236,7 @@ function Budget(props: ApiKeyPageProps) {
           : <LimitMeters limits={own} now={frame.now} catalogue={catalogue} />}
       </Card>
       {others.length > 0 && (
-        <Card title="Organization limits" aside={<PlanLink name={props.plan} base={frame.base} />}>
+        <Card title="Organization limits" aside={<PlanLink name={props.plan} frame={frame} />}>
           <p class="muted small">All keys added up.</p>
           <LimitMeters limits={others} now={frame.now} catalogue={catalogue} />
         </Card>

@@ -4,6 +4,7 @@ import { STATUS_CODES } from "node:http";
 import type { ApiKey, LastRequest } from "../../domain/api_key.ts";
 import type { LastRecord } from "../../domain/meter/key_report.ts";
 import { ButtonLink } from "../components/button.tsx";
+import { opens } from "../components/embed_bar.tsx";
 import { Icon } from "../components/icon.tsx";
 import { apiKeyHref } from "../components/key_name.tsx";
 import { PageHead } from "../components/page_head.tsx";
@@ -21,7 +22,7 @@ export interface FirstRequest {
 }
 
 interface FirstRequestProps {
-  readonly base: string;
+  readonly frame: Pick<PortalFrame, "base" | "embed">;
   readonly apiKeyId: string;
   readonly request: FirstRequest;
   readonly record?: LastRecord | null | undefined;
@@ -31,7 +32,7 @@ const everySeconds = 2;
 
 /** The card alone on a page, for browsers that run no scripts. */
 export function firstRequestPage(
-  { frame, apiKey, ...props }: Omit<FirstRequestProps, "base" | "apiKeyId"> & {
+  { frame, apiKey, ...props }: Omit<FirstRequestProps, "frame" | "apiKeyId"> & {
     frame: PortalFrame;
     apiKey: ApiKey;
   },
@@ -42,13 +43,13 @@ export function firstRequestPage(
         back={{ href: apiKeyHref(frame.base, apiKey.id), label: apiKey.name }}
         title="First request"
       />
-      <FirstRequestCard base={frame.base} apiKeyId={apiKey.id} {...props} />
+      <FirstRequestCard frame={frame} apiKeyId={apiKey.id} {...props} />
     </PortalPage>
   );
 }
 
-export function FirstRequestCard({ base, apiKeyId, request, record }: FirstRequestProps) {
-  const href = apiKeyHref(base, apiKeyId, "first-request");
+export function FirstRequestCard({ frame, apiKeyId, request, record }: FirstRequestProps) {
+  const href = apiKeyHref(frame.base, apiKeyId, "first-request");
   const isComplete = request.isUsed && isAccepted(request.last);
   const refresh = isComplete || !request.isAwaited ? {} : {
     "hx-get": href,
@@ -62,14 +63,14 @@ export function FirstRequestCard({ base, apiKeyId, request, record }: FirstReque
   return (
     <section id="first-request" class="card" aria-live="polite" {...refresh}>
       {request.isUsed
-        ? <Received base={base} apiKeyId={apiKeyId} last={request.last} record={record} />
+        ? <Received frame={frame} apiKeyId={apiKeyId} last={request.last} record={record} />
         : <Waiting href={href} request={request} />}
     </section>
   );
 }
 
 function Received(
-  { base, apiKeyId, last, record }: Omit<FirstRequestProps, "request"> & { last: LastRequest | null },
+  { frame, apiKeyId, last, record }: Omit<FirstRequestProps, "request"> & { last: LastRequest | null },
 ) {
   return (
     <div class="wait good">
@@ -94,7 +95,11 @@ function Received(
         )}
       </div>
       <div class="acts">
-        <ButtonLink href={`${base}/usage?apiKey=${encodeURIComponent(apiKeyId)}`}>View usage</ButtonLink>
+        {opens(frame, "usage") && (
+          <ButtonLink href={`${frame.base}/usage?apiKey=${encodeURIComponent(apiKeyId)}`}>
+            View usage
+          </ButtonLink>
+        )}
       </div>
     </div>
   );

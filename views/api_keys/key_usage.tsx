@@ -7,6 +7,7 @@ import type { KeyReport } from "../../domain/meter/key_report.ts";
 import { ShortChange } from "../components/change.tsx";
 import { chartOf } from "../components/chart_props.ts";
 import { Card } from "../components/card.tsx";
+import { opens } from "../components/embed_bar.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { apiKeyHref } from "../components/key_name.tsx";
 import { MetricChart } from "../components/metric_chart.tsx";
@@ -166,7 +167,9 @@ function keyChart(
   { frame, apiKeyId }: { frame: PortalFrame; apiKeyId: string },
 ) {
   const usageHref = (query: Record<string, string>) =>
-    `${frame.base}/usage?${new URLSearchParams({ apiKey: apiKeyId, metric: metric.slug, ...query })}`;
+    opens(frame, "usage")
+      ? `${frame.base}/usage?${new URLSearchParams({ apiKey: apiKeyId, metric: metric.slug, ...query })}`
+      : undefined;
   const { timezone } = presentation();
   return chartOf(stack, {
     measure: metric,

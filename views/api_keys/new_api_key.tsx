@@ -160,7 +160,7 @@ export function createdKeyPage(props: CreatedKeyProps): Page {
               {apiKey.environment === "test" ? " It is test usage." : " It counts like any other."}
             </p>
           </Card>
-          <FirstRequestCard base={frame.base} apiKeyId={apiKey.id} request={noRequest} />
+          <FirstRequestCard frame={frame} apiKeyId={apiKey.id} request={noRequest} />
         </div>
         <div class="stacked">
           <Card title="Details">

@@ -3,6 +3,7 @@ import type { Environment } from "../../domain/environment.ts";
 import { hasPermission } from "../../domain/permissions.ts";
 import type { PortalFrame } from "../layout.tsx";
 import { TestBadge } from "./environment.tsx";
+import { opens } from "./embed_bar.tsx";
 
 /** Pages about one key. Only those who manage all keys set budgets. */
 export type ApiKeyAction = "edit" | "rotate" | "revoke" | "budget" | "first-request";
@@ -20,8 +21,9 @@ export function managesAllKeys({ session: { organization }, viewed }: PortalFram
 
 /** True for those who may open the page of a key. @param createdBy The id of the key's creator, if known. */
 export function mayOpenKey(frame: PortalFrame, createdBy: string | null): boolean {
-  return managesAllKeys(frame) ||
-    (frame.session.organization !== null && createdBy === frame.session.user.id);
+  return opens(frame, "keys") &&
+    (managesAllKeys(frame) ||
+      (frame.session.organization !== null && createdBy === frame.session.user.id));
 }
 
 interface NamedKey {

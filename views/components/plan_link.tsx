@@ -1,9 +1,17 @@
 // The name of an organization's plan, next to its limits.
+import type { PortalFrame } from "../layout.tsx";
 
-/** A link to the organization's billing page: `Growth plan`. @param props `base`: of the organization's pages. */
-export function PlanLink({ name, base }: { name: string; base: string }) {
+/** A link to the organization's billing page: `Growth plan`. In a product's app, there is no such page. */
+export function PlanLink({ name, frame }: { name: string; frame: PortalFrame }) {
+  if (frame.embed !== null) {
+    return (
+      <span class="small">
+        <PlanName name={name} />
+      </span>
+    );
+  }
   return (
-    <a class="small" href={`${base}/billing`}>
+    <a class="small" href={`${frame.base}/billing`}>
       <PlanName name={name} />
     </a>
   );

@@ -22,6 +22,7 @@ export type Place =
   | "overview"
   | "api-keys"
   | "usage"
+  | "limits"
   | "billing"
   | "members"
   | "audit"

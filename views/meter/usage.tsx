@@ -76,7 +76,9 @@ export function usagePage(props: UsagePageProps): Page {
                 chosen={address.filters.environment}
                 hrefOf={environmentHref(address)}
               />
-              {props.newAlertHref === null
+              {frame.embed !== null
+                ? null
+                : props.newAlertHref === null
                 ? <ButtonLink href={`${frame.base}/alerts`}>Alerts</ButtonLink>
                 : <ButtonLink href={props.newAlertHref}>Notify me when…</ButtonLink>}
               {csvHref && <CsvLink href={csvHref} />}
@@ -171,12 +173,13 @@ function UsageView(props: UsagePageProps) {
   );
 }
 
-function LimitLinks({ frame: { base }, plan }: UsagePageProps) {
+function LimitLinks({ frame, plan }: UsagePageProps) {
+  if (frame.embed !== null) return <PlanLink name={plan} frame={frame} />;
   return (
     <span class="small">
-      <a href={`${base}/alerts`}>Alerts</a>
+      <a href={`${frame.base}/alerts`}>Alerts</a>
       {" · "}
-      <PlanLink name={plan} base={base} />
+      <PlanLink name={plan} frame={frame} />
     </span>
   );
 }

@@ -65,7 +65,7 @@ export function overviewPage(props: OverviewPageProps): Page {
         <div class="columns even">
           {numbers === null ? null : <Attention {...numbers} {...props} now={frame.now} base={frame.base} />}
           {hasLimits && (
-            <Card title="Limits" aside={<PlanLink name={props.plan} base={frame.base} />}>
+            <Card title="Limits" aside={<PlanLink name={props.plan} frame={frame} />}>
               {limits === null ? <p class="muted small">{unavailable}</p> : (
                 <LimitMeters
                   limits={limits.slice(0, limitsMax)}

@@ -16,6 +16,7 @@ import { Card } from "../components/card.tsx";
 import { Chart } from "../components/chart.tsx";
 import { chartOf } from "../components/chart_props.ts";
 import { CodeExample, type CodeSample } from "../components/code_example.tsx";
+import { GuideLink } from "../components/embed_bar.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { SelectField } from "../components/field.tsx";
 import { ChosenFilters, type DayBounds, FilterMenu, NothingListed } from "../components/filter_menu.tsx";
@@ -270,7 +271,7 @@ export function NextSteps(
 ) {
   return (
     <>
-      <Verify samples={samples} />
+      <Verify samples={samples} frame={frame} />
       <Card title="Test">
         <p class="muted small">Send an example, and see how your endpoint responds.</p>
         <div class="acts">
@@ -281,14 +282,14 @@ export function NextSteps(
   );
 }
 
-function Verify({ samples }: Pick<DeliveriesProps, "samples">) {
+function Verify({ samples, frame }: Pick<DeliveriesProps, "samples" | "frame">) {
   return (
     <Card title="Verify">
       <p class="muted small">
         {"Each request is signed as in Standard Webhooks. Verify the raw body before you use it, and ignore an event whose "}
         <code>webhook-id</code>
         {" you have handled already. "}
-        <a href="/docs/webhooks">Read the guide</a>
+        <GuideLink href="/docs/webhooks" embed={frame.embed} />
       </p>
       <CodeExample id="verify" title="Verify a delivery" samples={samples} />
     </Card>

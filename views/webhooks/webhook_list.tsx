@@ -1,6 +1,7 @@
 // The list of webhook endpoints.
 import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
 import { webhooksOfOperatorsMax, webhooksOfOrganizationMax } from "../../domain/webhooks/webhook_limits.ts";
+import { GuideLink } from "../components/embed_bar.tsx";
 import { ItemTable } from "../components/item_table.tsx";
 import { ListPage, type ListPageProps } from "../components/list_page.tsx";
 import { TimeCell } from "../components/relative_time.tsx";
@@ -30,7 +31,8 @@ export function webhookList(
       add={isReadOnly ? null : { href: `${base}/webhooks/new`, label: "Add webhook" }}
       filters={
         <p class="muted small">
-          <a href="/docs/webhooks">Read the guide</a> about events, and how to verify and handle them.
+          <GuideLink href="/docs/webhooks" embed={page.frame.embed} />{" "}
+          about events, and how to verify and handle them.
         </p>
       }
       card={`${webhooks.length} of ${max} webhooks`}

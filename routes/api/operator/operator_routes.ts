@@ -17,18 +17,23 @@ type RequiredAccess = OperatorScope | "account";
  * Mounts routes for operators: by token if there is an `Authorization` header, otherwise by session. Accounts may use every
  * route, others than GET only after a recent authentication.
  *
- * @param access `read`: what GET requires. `write`: what other methods require, by default an account.
+ * @param access `read`: what GET requires. `write`: what other methods require, by default an account. `tokensOnly`: accounts can't use
+ *   the routes.
  */
 export function operatorRoutes(
   app: OpenAPIHono<AppEnv>,
   parts: AppParts,
-  { read, write = "account" }: { readonly read: RequiredAccess; readonly write?: RequiredAccess },
+  { read, write = "account", tokensOnly = false }: {
+    readonly read: RequiredAccess;
+    readonly write?: RequiredAccess;
+    readonly tokensOnly?: boolean;
+  },
 ): MountRoute<OperatorActor> {
   const { services } = parts;
 
   async function authenticate(c: AppContext, access: RequiredAccess): Promise<OperatorActor> {
     const authorization = c.get("headers")["authorization"];
-    if (authorization !== undefined) {
+    if (authorization !== undefined || tokensOnly) {
       return await requireOperatorToken(services, {
         tokenHash: bearerTokenHash(authorization),
         scope: access === "account" ? null : access,
@@ -43,7 +48,8 @@ export function operatorRoutes(
 
   return (endpoint, handle) => {
     const access = endpoint.route.startsWith("GET ") ? read : write;
-    mount(app, forOperators(endpoint, access), {
+    const completed = forOperators(endpoint, access);
+    mount(app, tokensOnly ? { ...completed, security: "operatorToken" } : completed, {
       authenticate: (c) => authenticate(c, access),
       onError: (c, error) => Promise.resolve(limitInvalidToken(services, c, error)),
       handle,

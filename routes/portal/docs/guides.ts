@@ -6,6 +6,7 @@ import brand from "../../../docs/brand.md" with { type: "text" };
 import client from "../../../docs/client.md" with { type: "text" };
 import cloudEvents from "../../../docs/cloudevents.md" with { type: "text" };
 import concepts from "../../../docs/concepts.md" with { type: "text" };
+import embed from "../../../docs/embed.md" with { type: "text" };
 import forwardAuth from "../../../docs/forward-auth.md" with { type: "text" };
 import guarantees from "../../../docs/guarantees.md" with { type: "text" };
 import leakedKeys from "../../../docs/leaked-keys.md" with { type: "text" };
@@ -21,6 +22,7 @@ import scaling from "../../../docs/scaling.md" with { type: "text" };
 import settings from "../../../docs/settings.md" with { type: "text" };
 import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
+import embeddingTs from "../../../examples/embedding/embedding.ts" with { type: "text" };
 import appPy from "../../../examples/metering/app.py" with { type: "text" };
 import appMjs from "../../../examples/metering/app.mjs" with { type: "text" };
 import mainGo from "../../../examples/metering/main.go" with { type: "text" };
@@ -43,6 +45,7 @@ export const exampleFiles: ReadonlyMap<string, string> = new Map([
   ["chat.ts", chatTs],
   ["billing.ts", billingTs],
   ["access.ts", accessTs],
+  ["embedding.ts", embeddingTs],
 ]);
 
 const files: Readonly<Record<string, string>> = {
@@ -57,6 +60,7 @@ const files: Readonly<Record<string, string>> = {
   "forward-auth.md": forwardAuth,
   "cloudevents.md": cloudEvents,
   "webhooks.md": webhooks,
+  "embed.md": embed,
   "api.md": api,
   "operators.md": operators,
   "move-from-unkey.md": moveFromUnkey,
@@ -100,6 +104,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/leaked-keys": ["Handle a leaked key", "leaked-keys.md"],
     "/docs/find-keys": ["Find leaked keys", "leaked-keys.md#find-leaked-keys"],
     "/docs/verify-keys": ["Verify a key", "operators.md#verify-keys"],
+    "/docs/embed": ["Embed the portal", "embed.md"],
     "/docs/sign-in": ["Sign in to your product", "single-sign-on.md#use-the-browser-client"],
     "/docs/single-sign-on": ["Try single sign-on", "single-sign-on.md"],
     "/docs/forward-auth": ["Protect a proxy", "forward-auth.md"],
@@ -172,7 +177,7 @@ function addressOf(
 ): string | null {
   if (/^https?:/.test(href)) return href;
   if (href === "../packages/python/gatehouse.py") return `${downloadsPath}gatehouse.py`;
-  const example = /^\.\.\/examples\/(?:metering|webhooks)\/(\w+\.\w+)$/.exec(href)?.[1];
+  const example = /^\.\.\/examples\/(?:metering|webhooks|embedding)\/(\w+\.\w+)$/.exec(href)?.[1];
   if (example !== undefined) return `${examplesPath}/${example}`;
   if (href.startsWith("../README.md")) return "/docs";
   const [name = "", anchor = ""] = href.split("#");

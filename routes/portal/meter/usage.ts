@@ -16,6 +16,7 @@ import type { UsagePageFilters, UsagePageNumbers } from "../../../services/repor
 import { readUsageMetric, rememberUsageChoices } from "../../../services/meter/usage_preferences.ts";
 import { readPlan } from "../../../services/organization/plan.ts";
 import { exampleCurl } from "../../../views/components/code.tsx";
+import { opens } from "../../../views/components/embed_bar.tsx";
 import { apiKeyHref, mayOpenKey } from "../../../views/components/key_name.tsx";
 import type { PortalFrame } from "../../../views/layout.tsx";
 import { newAlertHref } from "../../../views/meter/alerts.tsx";
@@ -74,13 +75,16 @@ export function usagePages(app: App, parts: PortalParts): void {
       catalogue: numbers.catalogue,
       ...limits,
       ...(isTest ? { limits: null } : {}),
+      ...(frame.embed !== null && { mailReach: null }),
       newAlertHref: may(access, "alerts.manage") && !isTest
         ? newAlertHref(frame.base, { ...shown.address.filters, metric: shown.metric })
         : null,
       records: numbers.records,
-      empty: numbers.hasUsage
-        ? null
-        : { curl: frame.viewed === null && !frame.isReadOnly ? await readExampleCurl(parts) : null },
+      empty: numbers.hasUsage ? null : {
+        curl: frame.viewed === null && !frame.isReadOnly && opens(frame, "keys")
+          ? await readExampleCurl(parts)
+          : null,
+      },
     });
     return await sendPage(c, page);
   });
@@ -253,13 +257,17 @@ function keyGroups({ choices }: UsagePageNumbers, address: UsageAddress, frame: 
   };
 }
 
-function csvOf({ stack }: UsageAddress, { viewed, isReadOnly, session }: PortalFrame) {
+function csvOf({ stack }: UsageAddress, { viewed, isReadOnly, session, embed, base }: PortalFrame) {
   // The operator's session has no part in the organization.
   const organizationId = isReadOnly ? session.organization?.organizationId : viewed?.id;
   return {
-    path: organizationId === undefined ? "/api/portal/usage.csv" : "/api/operator/usage.csv",
+    path: embed !== null
+      ? `${base}/usage/sums.csv`
+      : organizationId === undefined
+      ? "/api/portal/usage.csv"
+      : "/api/operator/usage.csv",
     query: {
-      ...(organizationId !== undefined && { organizationId }),
+      ...(organizationId !== undefined && embed === null && { organizationId }),
       groupBy: stack === "key" ? "apiKey,metric" : "productSlug,metric",
       mergeRotations: "true",
     },

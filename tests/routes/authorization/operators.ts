@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import { newId } from "../../../domain/id.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
+import { createPortalSession } from "../../support/operators/portal_sessions.ts";
 import { exampleId } from "../../../routes/schemas/common.ts";
 import { newPerson, run, type Scene } from "../../support/people/scene.ts";
 import { webhookOperatorEntries } from "./webhooks.ts";
@@ -131,6 +132,16 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     ...byOperator("organizations:write"),
     attempt: ofOrganization({ json: { name: "Renamed" } }),
     object: ["id", "org"],
+  },
+  "POST /api/operator/portal-sessions": {
+    ...byOperatorToken("portal_sessions:write"),
+    attempt: ({ organizationId }) => ({ json: { organizationId, pages: ["keys"] } }),
+  },
+  "DELETE /api/operator/portal-sessions/:id": {
+    ...byOperatorToken("portal_sessions:write"),
+    attempt: async ({ test, organizationId }) => ({
+      params: { id: (await createPortalSession(test, organizationId)).id },
+    }),
   },
   "DELETE /api/operator/organizations/:id": {
     ...byOperator("organizations:write"),

@@ -4,6 +4,8 @@ import type { Caller, Scene } from "../../support/people/scene.ts";
 import { apiTable } from "./api.ts";
 import type { Attempt, Entry, Outcome } from "./entry.ts";
 import { consoleTable } from "./console.ts";
+import { embedTable } from "./embed.ts";
+import { embedWords } from "../../support/portal/words/embed.ts";
 import { operatorTable } from "./operators.ts";
 import { portalTable } from "./portal.ts";
 
@@ -13,6 +15,7 @@ export const table: Readonly<Record<string, Entry>> = {
   ...operatorTable,
   ...consoleTable,
   ...portalTable,
+  ...embedTable,
 };
 
 let address = 0;
@@ -58,6 +61,7 @@ export function outcomeOf(
   const code = body.startsWith("{") ? JSON.parse(body).error?.code : undefined;
   if (code === "unauthenticated") return "signIn";
   if (code === "invalid_api_key") return "key";
+  if (status === 401 && body.includes(embedWords.ended)) return "signIn";
   if (code === "invalid_operator_token") return "token";
   if (code === "scope_missing") return "scope";
   if (code === "second_factor_required") return "secondFactor";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 // Test dependencies stay out of deno.json, because its imports go into the compiled binary.
 // deno-lint-ignore no-import-prefix
-import { type ElementHandle, launch, type Page } from "npm:puppeteer-core@25.16.0";
+import { type ElementHandle, type Frame, launch, type Page } from "npm:puppeteer-core@25.16.0";
 import { programMissing } from "./browser.ts";
 import { poll } from "../runner/poll.ts";
 
@@ -29,6 +29,8 @@ export interface FirefoxWindow {
   arriveAt(heading: string): Promise<void>;
   /** @returns The text of the elements that a selector matches. */
   textsOf(selector: string): Promise<string[]>;
+  /** @returns The frame whose address a pattern matches, used like a window. */
+  frame(address: RegExp): Promise<FirefoxWindow>;
   /** @returns How far the page scrolls sideways at a width, in pixels. */
   overhangAt(width: number): Promise<number>;
   /** Script errors and errors on the console so far, also violations of the content security policy. */
@@ -39,17 +41,18 @@ export interface FirefoxWindow {
  * Runs a test with a window of a new Firefox.
  *
  * @param options `scripts`: whether pages may run scripts. Their timers and animation frames stand still without them, and so does
- *   what puppeteer builds on these.
+ *   what puppeteer builds on these. `hosts`: host names of this machine, whose certificates are accepted.
  */
 export async function withFirefox(
-  { scripts }: { scripts: boolean },
+  { scripts, hosts = [] }: { scripts: boolean; hosts?: readonly string[] },
   run: (window: FirefoxWindow) => Promise<void>,
 ): Promise<void> {
   const browser = await launch({
     browser: "firefox",
     executablePath,
     timeout: timeoutMs,
-    extraPrefsFirefox: { "javascript.enabled": scripts },
+    acceptInsecureCerts: hosts.length > 0,
+    extraPrefsFirefox: { "javascript.enabled": scripts, "network.dns.localDomains": hosts.join(",") },
   });
   try {
     const page = await browser.newPage();
@@ -67,21 +70,33 @@ function openWindow(page: Page, scripts: boolean): FirefoxWindow {
   page.on("console", (message) => {
     if (message.type() === "error") errors.push(message.text());
   });
+  return windowOf(page, { page, scripts, errors });
+}
+
+function windowOf(
+  shown: Page | Frame,
+  { page, scripts, errors }: { page: Page; scripts: boolean; errors: string[] },
+): FirefoxWindow {
   // A page that is being replaced can't be asked.
-  const ask = (expression: string) => page.evaluate(expression).catch(() => null);
+  const ask = (expression: string) => shown.evaluate(expression).catch(() => null);
   const shows = async (expression: string) => {
     try {
       await poll(async () => await ask(expression) === true);
     } catch {
-      throw new Error(`not ${expression} on ${page.url()}: ${await ask("document.body.innerText")}`);
+      throw new Error(`not ${expression} on ${shown.url()}: ${await ask("document.body.innerText")}`);
     }
   };
   return {
     errors,
-    open: async (url) => void await page.goto(url),
+    open: async (url) => void await shown.goto(url),
+    async frame(address) {
+      const found = () => page.frames().find((frame) => address.test(frame.url()));
+      await poll(() => Promise.resolve(found() !== undefined));
+      return windowOf(found() ?? page, { page, scripts, errors });
+    },
     async fill(label, text) {
       const field = await find(
-        page,
+        shown,
         `.labels && [...e.labels].some((l) => name(l) === ${JSON.stringify(label)})`,
       );
       await field.focus();
@@ -89,7 +104,7 @@ function openWindow(page: Page, scripts: boolean): FirefoxWindow {
     },
     async use(wanted) {
       const isWanted = `.matches("a[href], button, summary") && name(e) === ${JSON.stringify(wanted)}`;
-      const element = await find(page, isWanted);
+      const element = await find(shown, isWanted);
       if (scripts) return await element.click();
       await element.focus();
       await page.keyboard.press("Enter");
@@ -98,7 +113,7 @@ function openWindow(page: Page, scripts: boolean): FirefoxWindow {
     arriveAt: (heading) => shows(`document.querySelector("h1")?.innerText === ${JSON.stringify(heading)}`),
     async textsOf(selector) {
       const list = `[...document.querySelectorAll(${JSON.stringify(selector)})].map((e) => e.innerText)`;
-      return await page.evaluate(list) as string[];
+      return await shown.evaluate(list) as string[];
     },
     async overhangAt(width) {
       await page.setViewport({ width, height: 900 });
@@ -110,7 +125,7 @@ function openWindow(page: Page, scripts: boolean): FirefoxWindow {
 }
 
 /** @param condition Of a visible element `e`, after `e`; `name(e)` is what it is called. */
-async function find(page: Page, condition: string): Promise<ElementHandle> {
+async function find(page: Page | Frame, condition: string): Promise<ElementHandle> {
   let found: ElementHandle | null = null;
   await poll(async () => {
     const handle = await page.evaluateHandle(`(() => {

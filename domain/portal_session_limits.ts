@@ -1,0 +1,12 @@
+// Limits of portal sessions.
+
+/** From its creation. */
+export const portalSessionMinutesMax = 60;
+/** The address that opens a session works this long, once. */
+export const portalSessionEntryMs = 5 * 60_000;
+/** Live sessions of an organization. */
+export const portalSessionsLiveMax = 1_000;
+/** Sessions that an operator token creates. */
+export const portalSessionsPerMinuteMax = 600;
+/** After it has expired, until it is deleted. */
+export const portalSessionKeptMs = 24 * 3_600_000;

@@ -1,0 +1,5 @@
+// Words of the pages of portal sessions.
+export const embedWords = {
+  ended: "This session has ended",
+  dead: "This address no longer works",
+};
