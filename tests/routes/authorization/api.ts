@@ -91,6 +91,14 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "GET /api/auth/me": { who: open },
   "GET /api/auth/forward": { who: signedIn },
   "POST /api/auth/password/forgot": { who: open, attempt: ({ me }) => ({ json: { email: me.email } }) },
+  // A key that doesn't exist, so that the callers' keys keep working.
+  "POST /api/v1/keys/report": { who: open, attempt: () => ({ json: { key: "service_live_unknown" } }) },
+  // It checks a signature instead of the caller.
+  "POST /api/v1/keys/report/github": {
+    who: open,
+    also: [403],
+    attempt: () => ({ json: [] }),
+  },
   "POST /api/auth/password/reset": {
     who: open,
     attempt: async ({ me, newLink }) => ({
