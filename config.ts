@@ -2,20 +2,12 @@
 import { Buffer } from "node:buffer";
 import ipaddr from "ipaddr.js";
 import { parse as parseDomain } from "tldts";
+import { type AddressBlock, parseAddressBlock } from "./domain/address_block.ts";
+import { parseAllowedOrigin, parseEmbedOrigin } from "./domain/allowed_origin.ts";
 
 export type DatabaseTarget =
   | { readonly kind: "file"; readonly path: string; readonly createFolder: boolean }
   | { readonly kind: "remote"; readonly url: string; readonly authToken: string | undefined };
-
-/** An origin that may use the sign-in API from browsers. Its first label may be a wildcard. */
-export interface AllowedOrigin {
-  readonly text: string;
-  /** True for an `Origin` header that matches. */
-  readonly matches: (origin: string) => boolean;
-}
-
-/** A CIDR block, as ipaddr.js represents it. */
-export type AddressBlock = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 export type Settings = Readonly<Record<string, string | undefined>>;
 
@@ -297,25 +289,6 @@ function readSessions(reader: SettingsReader) {
   return { sessionMaxDays, sessionIdleDays };
 }
 
-/** Parses a CIDR block. An address becomes a block of one. */
-export function parseAddressBlock(text: string): AddressBlock | null {
-  try {
-    // Otherwise 010.0.0.1 would be octal, and 10 would be 0.0.0.10.
-    if (!text.includes(":") && !/^(0|[1-9]\d*)(\.(0|[1-9]\d*)){3}(\/\d+)?$/.test(text)) return null;
-    if (text.includes("/")) {
-      const [address, bits] = ipaddr.parseCIDR(text);
-      // Mapped IPv4 addresses of clients are compared as IPv4.
-      return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96
-        ? [address.toIPv4Address(), bits - 96]
-        : [address, bits];
-    }
-    const address = ipaddr.process(text);
-    return [address, address.kind() === "ipv4" ? 32 : 128];
-  } catch {
-    return null;
-  }
-}
-
 function parseAllowedHost(text: string): AddressBlock | { readonly host: string } | string {
   const block = parseAddressBlock(text);
   if (block !== null) return block;
@@ -348,45 +321,6 @@ function cookieDomainFault(domain: string, host: string | undefined): string | n
   if (parsed.publicSuffix === name) return `${domain} is a public suffix`;
   if (host !== undefined && host !== name && !host.endsWith(domain)) return `BASE_URL's host is ${host}`;
   return null;
-}
-
-function parseAllowedOrigin(text: string): AllowedOrigin | string {
-  if (text === "*") return "list each origin instead";
-  const pattern = /^(https?:\/\/)\*\.([a-z0-9-]+(?:\.[a-z0-9-]+)*)(:\d+)?$/.exec(text.toLowerCase());
-  if (pattern !== null) {
-    const [, scheme = "", domain = "", port = ""] = pattern;
-    // Rejects origins that no browser sends: default ports, invalid ports, the end of an IPv4 address.
-    const example = `${scheme}any.${domain}${port}`;
-    if (!URL.canParse(example) || new URL(example).origin !== example) {
-      return "write it as scheme://*.domain[:port]";
-    }
-    const parsed = parseDomain(domain, { allowPrivateDomains: true });
-    if (parsed.publicSuffix === domain && domain !== "localhost") return "the domain is a public suffix";
-    const ending = `.${domain}${port}`;
-    return {
-      text,
-      matches: (origin) =>
-        origin.startsWith(scheme) && origin.endsWith(ending) &&
-        /^[a-z0-9-]+$/.test(origin.slice(scheme.length, -ending.length)),
-    };
-  }
-  if (text.includes("*")) return "* is only allowed as the whole first label";
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !/^https?:$/.test(url.protocol)) return "write it as scheme://host[:port]";
-  // Browsers send origins without a trailing slash or default port, and in ASCII.
-  if (url.origin !== text.toLowerCase()) return `write it as ${url.origin}`;
-  return { text, matches: (origin) => origin === url.origin };
-}
-
-/** Browsers send a cookie to a frame only if the whole page is of one site: the same scheme and registrable domain. */
-function parseEmbedOrigin(text: string, baseUrl: URL | null): { readonly text: string } | string {
-  const parsed = text.includes("*") ? "list each origin instead" : parseAllowedOrigin(text);
-  if (typeof parsed === "string" || baseUrl === null) return parsed;
-  const { protocol, hostname, origin } = new URL(text);
-  const siteOf = (host: string) => parseDomain(host, { allowPrivateDomains: true }).domain ?? host;
-  return protocol === baseUrl.protocol && siteOf(hostname) === siteOf(baseUrl.hostname)
-    ? { text: origin }
-    : `another site than ${baseUrl.origin}, so browsers would not send the session's cookie`;
 }
 
 function parseDatabase(text: string | undefined, authToken: string | undefined): DatabaseTarget | null {

@@ -1,5 +1,5 @@
 // `gatehouse token …`: operator tokens, alongside a running server. A new token is the only text on standard output.
-import { parseAddressBlock } from "../config.ts";
+import { parseAddressBlock } from "../domain/address_block.ts";
 import { apiKeyNameCharactersMax, operatorTokenAddressesMax } from "../domain/limits.ts";
 import { isOperatorScope, type OperatorScope, unknownScope } from "../domain/operator/operator_scope.ts";
 import type { OperatorToken } from "../domain/operator/operator_token.ts";

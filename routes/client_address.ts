@@ -1,5 +1,5 @@
 // Finds the client of a request: the TCP peer, or, behind trusted proxies, the right-most hop that isn't one of them.
-import type { AddressBlock } from "../config.ts";
+import type { AddressBlock } from "../domain/address_block.ts";
 import { isInBlocks, parseAddress } from "../services/address_blocks.ts";
 import type { AppContext } from "./env.ts";
 
@@ -17,7 +17,7 @@ export function peerAddress(c: AppContext): string {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { parseAddressBlock } from "../config.ts";
+ * import { parseAddressBlock } from "../domain/address_block.ts";
  * const proxy = parseAddressBlock("10.0.0.0/8");
  * assert(proxy !== null);
  * assert.equal(clientAddress("10.0.0.1", "6.6.6.6, 203.0.113.9, 10.0.0.2", [proxy]), "203.0.113.9");

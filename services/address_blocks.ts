@@ -1,6 +1,6 @@
 // Client addresses and blocks of them: trusted proxies, and the addresses of operator tokens.
 import ipaddr from "ipaddr.js";
-import type { AddressBlock } from "../config.ts";
+import type { AddressBlock } from "../domain/address_block.ts";
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 

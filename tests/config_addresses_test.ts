@@ -1,7 +1,7 @@
 // Tests settings with addresses: base URL, cookie domain, allowed origins, databases and proxies. Accepting a wrong value
 // here would give strangers access.
 import assert from "node:assert/strict";
-import { parseAddressBlock } from "../config.ts";
+import { parseAddressBlock } from "../domain/address_block.ts";
 import { accepted, assertInvalid, faultsOf } from "./config_assert.ts";
 
 Deno.test("BASE_URL defaults to PORT on localhost, and decides whether cookies are secure", () => {

@@ -1,7 +1,8 @@
 // Checks the deployment as a browser sees it: every request goes to the public address, through any proxy in front of the server.
 // It only reads, and signs nobody out.
 import pLimit from "p-limit";
-import type { AllowedOrigin, Config } from "../../config.ts";
+import type { Config } from "../../config.ts";
+import type { AllowedOrigin } from "../../domain/allowed_origin.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 import { checkRequestsAtOnceMax, checkTimeoutMs } from "../../domain/check_limits.ts";
 import { isBehindProxy, upstreamOf } from "../proxy/configuration.ts";

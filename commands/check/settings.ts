@@ -1,6 +1,7 @@
 // Checks settings against each other, without a network.
 import { getDomain } from "tldts";
-import type { AllowedOrigin, Config } from "../../config.ts";
+import type { Config } from "../../config.ts";
+import type { AllowedOrigin } from "../../domain/allowed_origin.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 import { isLoopbackHost } from "../../domain/loopback.ts";
 import { isBehindProxy } from "../proxy/configuration.ts";

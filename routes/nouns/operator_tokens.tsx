@@ -1,6 +1,6 @@
 // Operator tokens: their shapes, their API, and their pages in the console. Only operator accounts may use them.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { parseAddressBlock } from "../../config.ts";
+import { parseAddressBlock } from "../../domain/address_block.ts";
 import { apiKeyNameCharactersMax, operatorTokenAddressesMax, pageItemsDefault } from "../../domain/limits.ts";
 import { operatorScopes, scopeMeanings, unknownScope } from "../../domain/operator/operator_scope.ts";
 import type { OperatorToken } from "../../domain/operator/operator_token.ts";

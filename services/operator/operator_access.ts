@@ -1,5 +1,5 @@
 // Who may act as an operator: a signed-in account with a second factor, or a token with the scope.
-import { parseAddressBlock } from "../../config.ts";
+import { parseAddressBlock } from "../../domain/address_block.ts";
 import {
   type ActiveOperatorToken,
   findActiveOperatorToken,

@@ -1,6 +1,7 @@
 // Checks addresses that customers choose, before anything connects to them: the network of this server must stay out of
 // their reach.
-import { type AddressBlock, type Config, parseAddressBlock } from "../../config.ts";
+import type { Config } from "../../config.ts";
+import { type AddressBlock, parseAddressBlock } from "../../domain/address_block.ts";
 import { validationError, webhookAddressError } from "../../domain/errors.ts";
 import { webhookUrlCharactersMax } from "../../domain/webhooks/webhook_limits.ts";
 import { type Address, isInBlocks, parseAddress } from "../address_blocks.ts";

@@ -1,6 +1,6 @@
 // The client's address, from headers of trusted proxies only.
 import assert from "node:assert/strict";
-import { parseAddressBlock } from "../../config.ts";
+import { parseAddressBlock } from "../../domain/address_block.ts";
 import { clientAddress } from "../../routes/client_address.ts";
 
 const trusted = ["10.0.0.0/8", "2001:db8:aa::/48", "::1"].map((text) => {

@@ -20,7 +20,7 @@ const mayImport: Readonly<Record<string, string>> = {
   "views/": "views/ domain/",
   "db/": "db/ domain/ config.ts",
   "domain/": "domain/",
-  "config.ts": "no file of this repository",
+  "config.ts": "domain/",
   "static/": "static/",
   "packages/": "packages/ deno.json",
 };

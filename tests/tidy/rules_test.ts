@@ -53,7 +53,7 @@ const cases = `
 2 domain/email.ts: const a = await import("../db/a.ts"); type B = import("../db/b.ts").B;
 1 domain/email.ts: new Worker(new URL("../db/a.ts", import.meta.url), { type: "module" });
 0 domain/email.ts: const from = "import '../db/a.ts'"; // import "../db/a.ts"
-2 config.ts: import "./domain/limits.ts"; import "./deno.json";
+1 config.ts: import "./domain/limits.ts"; import "./deno.json";
 1 helpers/a.ts: const isInNoLayer = true;
 0 tests/app_test.ts: import "../app.ts"; import "../bench/load.ts";
 # services, queries and the domain do not use Hono
