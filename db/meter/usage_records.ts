@@ -172,7 +172,9 @@ export function findUsageRecordsAfter(
   return database.read(sql`
     SELECT o.id AS organizationId, o.external_id AS externalId, o.deleted_at IS NOT NULL AS isDeleted, ${recordColumns}
     FROM (SELECT * FROM usage_records WHERE seq > ${seq} ORDER BY seq LIMIT ${limit}) r
-    CROSS JOIN organizations o ON o.number = r.organization ${recordJoins} ORDER BY r.seq`);
+    CROSS JOIN organizations o ON o.number = ${
+    organizationOf(sql`r.organization`)
+  } ${recordJoins} ORDER BY r.seq`);
 }
 
 export function findUsageRecordAfter(database: DatabaseReader, seq: number) {

@@ -133,6 +133,12 @@ onEveryDatabase(
   async (test) => {
     const { organizationId, fullKey } = await newCustomer(test);
     const gone = await newCustomer(test);
+    const tester = await newCustomer(test);
+    // A page of the export with nothing but usage of test keys is not its end.
+    await test.opened.database.write([
+      sql`UPDATE api_keys SET environment = 'test' WHERE organization_id = ${tester.organizationId}`,
+    ]);
+    for (const quantity of [1, 2]) await recordOne(test, tester.fullKey, { quantity });
     const first = await recordOne(test, fullKey, { quantity: 0.1 });
     await recordOne(test, gone.fullKey);
     const second = await recordOne(test, fullKey, {
@@ -143,7 +149,13 @@ onEveryDatabase(
     await test.opened.database.write([
       sql`UPDATE organizations SET deleted_at = 1 WHERE id = ${gone.organizationId}`,
     ]);
-    const lines = await all(exportRecords(test.services));
+    const exported = await all(exportRecords(test.services));
+    const ofTests = exported.filter(({ environment }) => environment === "test");
+    assert.deepEqual(ofTests.map(({ organizationId, quantity }) => [organizationId, quantity]), [
+      [tester.organizationId, "1"],
+      [tester.organizationId, "2"],
+    ]);
+    const lines = exported.slice(ofTests.length);
     assert.deepEqual(
       lines.map(({ id, cursor, quantity, voidReason }) => [id, cursor, quantity, voidReason]),
       [
@@ -156,7 +168,7 @@ onEveryDatabase(
     assert.deepEqual(line, {
       ...{ cursor: second.id, id: second.id, organizationId, externalId: null, productSlug: "tiles" },
       ...{ metric: "requests", quantity: "1", timestamp: "2026-11-01T00:00:00.000Z", idempotencyKey: "k" },
-      ...{ properties: null, voidReason: "Twice." },
+      ...{ properties: null, voidReason: "Twice.", environment: "live" },
     });
     assert.deepEqual(await all(exportRecords(test.services, second.id)), []);
     const third = await recordOne(test, fullKey, { timestamp: "2026-10-20T00:00:00.000Z" });
@@ -165,7 +177,7 @@ onEveryDatabase(
     assert.deepEqual(await idsSince(second.id), [third.id], "although its time is earlier");
     // Retention deletes the oldest: their cursors stay valid.
     await test.opened.database.write([
-      sql`DELETE FROM usage_records WHERE timestamp < ${test.now()} AND seq < 3`,
+      sql`DELETE FROM usage_records WHERE timestamp < ${test.now()} AND seq < 5`,
     ]);
     assert.deepEqual(await idsSince(first.id), [second.id, third.id]);
     const unknown = { message: /“since”: must be the cursor of a line/ };
