@@ -59,11 +59,15 @@ onEveryDatabase("a budget is replaced as a whole, and limits that stay keep thei
   assert.deepEqual(await budgets(test, ada), { [id]: [first, second], [other.id]: [] });
 
   const all = { per: "total", quantity: 0 };
-  const [kept, added] = await setBudget(test, ada, id, [{ ...perDay, quantity: 7, mode: "soft" }, all]);
-  assert.deepEqual(kept, { ...first, quantity: 7, mode: "soft" });
+  const [kept, added] = await setBudget(test, ada, id, [{ ...perDay, quantity: 7 }, all]);
+  assert.deepEqual(kept, { ...first, quantity: 7 });
   assert.deepEqual(added, { id: added?.id, productSlug: null, metric: null, ...all, mode: "hard", notifyAt });
   assert.deepEqual((await change(test, ada, { id, name: "New" })).status, 200);
   assert.deepEqual(await budgets(test, ada), { [id]: [kept, added], [other.id]: [] });
+  // Whether a limit was reached depends on its mode, so another mode is another limit.
+  const [soft] = await setBudget(test, ada, id, [{ ...perDay, quantity: 7, mode: "soft" }]);
+  assert.deepEqual(soft, { ...first, id: soft?.id, quantity: 7, mode: "soft" });
+  assert.notEqual(soft?.id, first?.id);
   assert.deepEqual(await setBudget(test, ada, id, []), []);
 });
 

@@ -126,7 +126,7 @@ testApp("the list has filters, and only those who may change endpoints can repla
       ["", [failed, held], "Too many waiting"],
       ["?status=held", [held], ">Held<"],
       ["?type=member.added", [failed], "Clear filters"],
-      ["?type=api_key.leaked", [failed, held], "Unknown type “api_key.leaked”; showing all."],
+      ["?type=api_key.lost", [failed, held], "Unknown type “api_key.lost”; showing all."],
       ["?status=lost&cursor=x", [failed, held], "Unknown status “lost”; showing all."],
       ["?type=api_key.created", [], "No matching deliveries"],
       [`?from=2026-11-20&to=2026-11-20`, [held], "from 2026-11-20"],

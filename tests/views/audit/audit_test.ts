@@ -142,7 +142,7 @@ Deno.test("auditActorName() names every kind of actor, and auditDenial() marks w
     });
   assert.deepEqual(
     [by("session", "Ada"), by("apiKey"), by("operator"), by("system"), by("anonymous")],
-    ["Ada", "Production", "Operator", "Gatehouse", "Someone"],
+    ["Ada", "Production", "Operator", "System", "Someone"],
   );
   assert.deepEqual(
     actions.map(auditDenial).filter((word) => word !== null).length,

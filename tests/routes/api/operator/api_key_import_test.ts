@@ -83,6 +83,7 @@ onEveryDatabase(
     assert.deepEqual(shown, {
       name: "Production",
       keyPrefix: `${key.slice(0, 9)}…`,
+      environment: "live",
       createdAt: "2024-02-29T12:00:00.000Z",
       createdBy: null,
       createdByOperator: true,
@@ -91,6 +92,7 @@ onEveryDatabase(
       lastUsedAt: shown.lastUsedAt,
       expiresAt: null,
       revokedAt: null,
+      leakedAt: null,
       status: "active",
     });
     const { events } = await listAudit(test, ada.cookie, "?action=api_key.imported");
