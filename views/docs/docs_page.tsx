@@ -177,7 +177,9 @@ function Side({ frame, path, query }: { frame: DocsFrame; path: string; query: s
       <nav class="places" aria-label="Documentation">{groups}</nav>
       <div class="foot">
         <Back reader={reader} />
-        <span class="muted tiny">Gatehouse {version}</span>
+        <span class="muted tiny">
+          Gatehouse {version} · <a href="/download/">Downloads</a>
+        </span>
       </div>
     </header>
   );

@@ -175,7 +175,7 @@ function addressOf(
   from: GuidePage,
   placed: readonly { readonly page: GuidePage; readonly anchors: readonly string[] }[],
 ): string | null {
-  if (/^https?:/.test(href)) return href;
+  if (/^https?:/.test(href)) return href.endsWith(downloadsPath) ? downloadsPath : href;
   if (href === "../packages/python/gatehouse.py") return `${downloadsPath}gatehouse.py`;
   const example = /^\.\.\/examples\/(?:metering|webhooks|embedding)\/(\w+\.\w+)$/.exec(href)?.[1];
   if (example !== undefined) return `${examplesPath}/${example}`;

@@ -41,6 +41,7 @@ onEveryDatabase(
       permissions: ["maps:render", "usage:void", "usage:write"],
       budget: [],
       lastUsedAt: null,
+      leakedAt: null,
       expiresAt: "2027-01-31T00:00:00.000Z",
       revokedAt: null,
       status: "active",
