@@ -8,7 +8,8 @@ Deno.test({
   ignore: browserMissing(),
   sanitizeOps: false,
   sanitizeResources: false,
-  timeout: faultsTimeoutMs,
+  // A browser looks at dozens of pages on four screens each.
+  timeout: 2 * faultsTimeoutMs,
   fn: () =>
     lookAtEveryPage(({ owner, member, newcomer }) => [
       {
