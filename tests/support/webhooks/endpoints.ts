@@ -110,7 +110,13 @@ export async function addEvents(
 export function anotherWorker(test: TestApp, options: Partial<WebhookWorkerOptions> = {}): WebhookWorker {
   const { config, opened, now } = test;
   const log = { info: () => {}, warn: () => {} };
-  return new WebhookWorker({ config, database: opened.database, clock: now }, { log, ...options });
+  // On a loaded machine, a request to a receiver that responds immediately may take seconds.
+  const patience = { slowMs: 60_000, timeoutMs: 60_000 };
+  return new WebhookWorker({ config, database: opened.database, clock: now }, {
+    log,
+    ...patience,
+    ...options,
+  });
 }
 
 /** Asserts that a request is signed with a secret, as receivers check it. The time of tests is not that of the package. */
