@@ -54,23 +54,29 @@ export function serveFile(app: Hono<AppEnv>, { path, content, type, headers }: {
   });
 }
 
+/** For an address that changes with its content. */
+const lasting = [
+  ["Cache-Control", `public, max-age=${yearSeconds}, immutable`],
+  ["Cross-Origin-Resource-Policy", "same-site"],
+] as const;
+
+function versionedPath(name: string, content: string | Uint8Array): string {
+  const [stem, ending] = name.split(".");
+  return `/static/${stem}.${hash("sha256", content, "hex").slice(0, 10)}.${ending}`;
+}
+
 export function assetRoutes(app: Hono<AppEnv>, { brand }: Config): Assets {
   function serve(path: string, content: string | Uint8Array, type: string): string {
     serveFile(app, {
       path,
       content,
       type,
-      headers: [
-        ["Cache-Control", `public, max-age=${yearSeconds}, immutable`],
-        ["Cross-Origin-Resource-Policy", "same-site"],
-      ],
+      headers: lasting,
     });
     return path;
   }
-  const versioned = (name: string, content: string, type: string): string => {
-    const [stem, ending] = name.split(".");
-    return serve(`/static/${stem}.${hash("sha256", content, "hex").slice(0, 10)}.${ending}`, content, type);
-  };
+  const versioned = (name: string, content: string, type: string): string =>
+    serve(versionedPath(name, content), content, type);
   const geistPath = serve("/static/geist.5-3-0.woff2", geist, "font/woff2");
   const geistMonoPath = serve("/static/geist-mono.5-3-0.woff2", geistMono, "font/woff2");
   const styles = `${css}\n${accentStyles(brand.color)}`.replaceAll("/static/geist.woff2", geistPath)
@@ -105,21 +111,8 @@ function serveLogo(app: Hono<AppEnv>, url: string | undefined): Assets["brand"][
   const [, type, text] = /^data:(image\/(?:png|svg\+xml));base64,(.*)$/.exec(url ?? "") ?? [];
   if (type === undefined || text === undefined) return null;
   const content = Uint8Array.fromBase64(text);
-  const path = `/static/logo.${hash("sha256", content, "hex").slice(0, 10)}.${
-    type === "image/png" ? "png" : "svg"
-  }`;
-  serveFile(app, {
-    path,
-    content,
-    type,
-    headers: [
-      ["Cache-Control", `public, max-age=${yearSeconds}, immutable`],
-      ["Cross-Origin-Resource-Policy", "same-site"],
-      [
-        "Content-Security-Policy",
-        "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox",
-      ],
-    ],
-  });
+  const path = versionedPath(type === "image/png" ? "logo.png" : "logo.svg", content);
+  const policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
+  serveFile(app, { path, content, type, headers: [...lasting, ["Content-Security-Policy", policy]] });
   return { path, type, isWide: logoAspect(content) > iconAspectMax };
 }

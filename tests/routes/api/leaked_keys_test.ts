@@ -62,7 +62,7 @@ async function eventsOf(test: TestApp, cookie: string) {
 }
 
 onEveryDatabase(
-  "a reported key is revoked on the next request, and its people are told once",
+  "a reported key is revoked on the next request, and its owners are notified once",
   async (test) => {
     const owner = await verifiedPerson(test);
     const { organizationId } = owner;
@@ -124,31 +124,35 @@ onEveryDatabase(
   },
 );
 
-testApp("with LEAKED_KEYS=notify, a key keeps working, and its people are told once a day", async (test) => {
-  const owner = await verifiedPerson(test);
-  const { id, fullKey } = await createTestKey(test, owner);
-  const send = async () => assert.equal((await report(test, { key: fullKey })).status, 202);
-  await send();
-  await Promise.all([send(), send()]);
-  assert.equal(await usageStatus(test, fullKey), 200);
-  assert.deepEqual((await leakMails(test)).map(({ subject }) => subject), [
-    "The API key “Production” leaked",
-  ]);
-  test.advance(24 * 3_600_000 - 1);
-  await send();
-  assert.equal((await leakMails(test)).length, 1);
-  test.advance(1);
-  await send();
-  assert.equal((await leakMails(test)).length, 2);
-  assert.deepEqual(await actionsAbout(test, id), ["api_key.leaked", "api_key.leaked"]);
-  const events = await eventsOf(test, owner.cookie);
-  assert.deepEqual(events.map(({ type, data }) => [type, data["revoked"]]), [
-    ["api_key.leaked", false],
-    ["api_key.leaked", false],
-  ]);
-  const page = await (await test.send(`/portal/api-keys/${id}`, { cookie: owner.cookie })).text();
-  assert.match(page, /Anyone who has this key can use it/);
-}, { LEAKED_KEYS: "notify" });
+testApp(
+  "with LEAKED_KEYS=notify, a key keeps working, and its owners are notified once a day",
+  async (test) => {
+    const owner = await verifiedPerson(test);
+    const { id, fullKey } = await createTestKey(test, owner);
+    const send = async () => assert.equal((await report(test, { key: fullKey })).status, 202);
+    await send();
+    await Promise.all([send(), send()]);
+    assert.equal(await usageStatus(test, fullKey), 200);
+    assert.deepEqual((await leakMails(test)).map(({ subject }) => subject), [
+      "The API key “Production” leaked",
+    ]);
+    test.advance(24 * 3_600_000 - 1);
+    await send();
+    assert.equal((await leakMails(test)).length, 1);
+    test.advance(1);
+    await send();
+    assert.equal((await leakMails(test)).length, 2);
+    assert.deepEqual(await actionsAbout(test, id), ["api_key.leaked", "api_key.leaked"]);
+    const events = await eventsOf(test, owner.cookie);
+    assert.deepEqual(events.map(({ type, data }) => [type, data["revoked"]]), [
+      ["api_key.leaked", false],
+      ["api_key.leaked", false],
+    ]);
+    const page = await (await test.send(`/portal/api-keys/${id}`, { cookie: owner.cookie })).text();
+    assert.match(page, /Anyone who has this key can use it/);
+  },
+  { LEAKED_KEYS: "notify" },
+);
 
 testApp("the response and its cost don't tell if a key exists", async (test) => {
   const owner = await verifiedPerson(test);
@@ -328,7 +332,7 @@ githubTest(
     assert.equal(unread.headers.get("retry-after"), "60");
     await assertError(unread, 503, "unavailable");
     await assertError(await send(old), 503, "unavailable");
-    assert.equal(list.requests, 1, "a failure is not repeated at once");
+    assert.equal(list.requests, 1, "a failure is not retried immediately");
     list.status = 200;
     list.keys = [old, p384];
     test.advance(60_000);

@@ -81,7 +81,7 @@ testApp(
   },
 );
 
-/** What ends a session, or keeps it from changing anything. */
+/** Events that end a session, or keep it from changing anything. */
 const interruptions: Readonly<Record<string, readonly [sql: string, status: number]>> = {
   ended: ["UPDATE portal_sessions SET ended_at = 1 WHERE id = ?1", 401],
   expired: ["UPDATE portal_sessions SET expires_at = 1 WHERE id = ?1", 401],
@@ -138,7 +138,7 @@ Deno.test("no route writes for a portal session that just ended, and each of its
   }
 });
 
-/** @returns What the pages can change, and the audit log. */
+/** @returns The rows that the pages can change, and the audit log. */
 async function stored(test: TestApp, { organizationId }: Scene): Promise<string> {
   const number = "(SELECT number FROM organizations WHERE id = ?)";
   const found = [];

@@ -18,7 +18,7 @@ const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 const status = (code: number, headers: Record<string, string> = {}) => () =>
   new Response(null, { status: code, headers });
 
-/** What the guide promises to receivers. */
+/** As the guide promises to receivers. */
 const promisedWaitsMs = [
   ...[5_000, 5 * minuteMs, 30 * minuteMs],
   ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hourMs),

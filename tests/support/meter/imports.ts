@@ -38,7 +38,7 @@ export async function importFile(test: TestApp, given: ImportOfFile) {
   }
 }
 
-/** Runs a dry run. @returns What it prints, and how many records the server would reject. */
+/** Runs a dry run. @returns Its output, and the number of records that the server would reject. */
 export async function rehearseFile(test: TestApp, given: ImportOfFile) {
   const options = optionsOf(test, given);
   try {

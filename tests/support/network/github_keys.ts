@@ -46,7 +46,7 @@ function signWith(key: KeyObject, body: string): string {
   return createSign("sha256").update(body).sign(key, "base64");
 }
 
-/** What a list says; `status` other than 200 is a failure. */
+/** The content of a list. A `status` other than 200 is a failure. */
 export interface KeyList {
   keys: readonly Pick<SigningKey, "identifier" | "publicKey">[];
   status: number;

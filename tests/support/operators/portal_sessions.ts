@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { cookieOf, type TestApp } from "../app/app.ts";
 import { newOperatorToken } from "./operators.ts";
 
-/** What a browser sends when it opens a frame or a tab. */
+/** The headers of a browser that opens a frame or a tab. */
 export const navigation = {
   "Sec-Fetch-Mode": "navigate",
   "Sec-Fetch-Dest": "iframe",
