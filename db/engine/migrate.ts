@@ -24,6 +24,7 @@ import testKeys from "./migrations/0020_test_keys.sql" with { type: "text" };
 import keyReminders from "./migrations/0021_key_reminders.sql" with { type: "text" };
 import portalSessions from "./migrations/0022_portal_sessions.sql" with { type: "text" };
 import refusedQuantities from "./migrations/0023_refused_quantities.sql" with { type: "text" };
+import identityProviders from "./migrations/0024_identity_providers.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -55,6 +56,7 @@ export const migrations: readonly Migration[] = [
   { number: 21, name: "key_reminders", text: keyReminders },
   { number: 22, name: "portal_sessions", text: portalSessions },
   { number: 23, name: "refused_quantities", text: refusedQuantities },
+  { number: 24, name: "identity_providers", text: identityProviders },
 ];
 
 /** Thrown for a database with another schema than this program's. */
