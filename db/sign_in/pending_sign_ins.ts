@@ -2,18 +2,27 @@
 import { secondStepAttemptsMax } from "../../domain/limits.ts";
 import { ifAudited } from "../audit.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
+import { domainPermits } from "./domain_rules.ts";
 import { hasTwoStep } from "./two_step.ts";
 
-/** Inserts a pending sign-in, unless the user is disabled, has changed the password since, or has turned off two-step sign-in. */
+/**
+ * Inserts a pending sign-in, unless the user is disabled, has changed the password since, or has turned off two-step sign-in, or if
+ * their address's domain requires a provider. `isInSession`: they only authenticate again.
+ */
 export function insertPendingSignIn(
-  { tokenHash, userId, expiresAt }: { tokenHash: string; userId: string; expiresAt: number },
+  { tokenHash, userId, expiresAt, isInSession = false }: {
+    tokenHash: string;
+    userId: string;
+    expiresAt: number;
+    isInSession?: boolean;
+  },
   passwordHash: string,
 ) {
   return sql`
     INSERT INTO pending_sign_ins (token_hash, user_id, expires_at, attempts)
     SELECT ${tokenHash}, u.id, ${expiresAt}, 0 FROM users u
     WHERE u.id = ${userId} AND u.disabled_at IS NULL AND u.password_hash = ${passwordHash}
-      AND ${hasTwoStep}`;
+      AND ${hasTwoStep} AND ${isInSession ? sql`true` : domainPermits(sql`u.email`, {})}`;
 }
 
 export interface SecondStep {

@@ -87,7 +87,7 @@ export async function createVerifiedSession(
   const results = await context.database.write([
     use,
     audit.statement,
-    insertAuditedSession(row, audit.id),
+    insertAuditedSession(row, audit.id, { isPasskey: method === "passkey" }),
     ...after(audit.id),
     deleteExpiredSessions(user.id, sessionBounds(context.config, now)),
     ...endReplacedSessions(row, { max: sessionsPerUserMax }),
