@@ -43,6 +43,8 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "passkey.added": "Added a passkey[, {target}]",
   "passkey.renamed": "Renamed a passkey[ from {from}][ to {to}]",
   "passkey.removed": "Removed a passkey[, {target}]",
+  "identity.linked": "Connected {provider} to sign in with[, as {target}]",
+  "identity.unlinked": "Disconnected {provider}[, {target}]",
   "organization.created": "Created the organization[ {target}]",
   "organization.renamed": "Renamed the organization[ from {from}][ to {to}]",
   "organization.transferred": "Transferred ownership[ to {target}]",

@@ -54,6 +54,9 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "There are as many webhook endpoints as there may be. The message says how many that is.",
   webhook_disabled: "The webhook endpoint is disabled. Enable it first.",
   last_owner: "The change would leave the organization without an owner.",
+  last_sign_in_method:
+    "Without it, the account couldn't sign in anymore: it has no password, no passkey, and no other provider.",
+  identity_taken: "The account at the provider is connected to another account here.",
   already_member: "The person is already a member of the organization.",
   already_invited: "The email address has a pending invitation, which you can resend.",
   organization_switched: "The active organization has changed since the page of the portal was opened.",
