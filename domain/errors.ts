@@ -166,7 +166,7 @@ export function unauthenticatedError(): AppError {
 }
 
 export function recentAuthenticationError(): AppError {
-  return new AppError("proof_required", "Recent authentication required. Enter your password again.");
+  return new AppError("proof_required", "Recent authentication required. Confirm that it's you first.");
 }
 
 export function lastSignInMethodError(): AppError {

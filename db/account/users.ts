@@ -11,6 +11,8 @@ export interface UserCredentials {
   readonly email: string;
   readonly emailVerifiedAt: number | null;
   readonly passwordHash: string;
+  /** 0 if the hash is that of a random text: no one has chosen a password. */
+  readonly hasPassword: number;
   readonly disabledAt: number | null;
   /** The organization that is active after signing in, or null. */
   readonly organizationId: string | null;
@@ -25,6 +27,8 @@ export interface NewUser {
   readonly emailVerifiedAt: number | null;
   readonly name: string;
   readonly passwordHash: string;
+  /** False if the hash is that of a random text. */
+  readonly hasPassword?: boolean;
   readonly now: number;
 }
 
@@ -35,10 +39,11 @@ export const landingOrganization = sql`coalesce(
 
 /** Inserts a user if the condition holds and the email address is free. */
 export function insertUser(user: NewUser, condition: Statement = sql`true`) {
-  const { id, email, emailVerifiedAt, name, passwordHash, now } = user;
+  const { id, email, emailVerifiedAt, name, passwordHash, hasPassword = true, now } = user;
   return sql`
-    INSERT INTO users (id, email, email_verified_at, name, password_hash, created_at)
-    SELECT ${id}, ${email}, ${emailVerifiedAt}, ${name}, ${passwordHash}, ${now} WHERE ${condition}
+    INSERT INTO users (id, email, email_verified_at, name, password_hash, has_password, created_at)
+    SELECT ${id}, ${email}, ${emailVerifiedAt}, ${name}, ${passwordHash}, ${hasPassword ? 1 : 0}, ${now}
+    WHERE ${condition}
     ON CONFLICT (email) DO NOTHING`;
 }
 
@@ -56,7 +61,7 @@ export function insertInvitedUser(user: NewUser, tokenHash: string): Statement {
 
 const credentials = sql`
   SELECT u.id, u.name, u.email, u.email_verified_at AS emailVerifiedAt, u.password_hash AS passwordHash,
-    u.disabled_at AS disabledAt, ${landingOrganization} AS organizationId, ${hasTwoStep} AS hasTotp
+    u.has_password AS hasPassword, u.disabled_at AS disabledAt, ${landingOrganization} AS organizationId, ${hasTwoStep} AS hasTotp
   FROM users u WHERE`;
 
 export function findUserCredentials(database: DatabaseReader, email: string) {

@@ -108,6 +108,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
 };
 const endedOther = "Ended one of their other sessions";
 const removedAll = "Removed all passkeys of {target}";
+const firstPassword = "Set their first password";
 const removedBudget = "Removed the budget of the key {target}";
 const oneBackdated = "Recorded an old record[, from {from}]";
 const addedMember = "Added {target} to the organization[ as {role}]";
@@ -173,6 +174,8 @@ export function auditSentence(
     ? crossSite
     : action === "passkey.removed" && details["passkeys"] === "all"
     ? removedAll
+    : action === "password.changed" && details["first"] === "yes"
+    ? firstPassword
     : isBudget && to === "none"
     ? removedBudget
     : action === "usage.backdated" && details["records"] === "1"

@@ -25,7 +25,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   sign_up_closed: "Sign-up is closed, or only open with an invitation.",
   proof_required: `The user last authenticated more than ${
     limits.recentAuthenticationMs / 60_000
-  } minutes ago. Send their password to \`POST /api/portal/account/proof\`, then try again.`,
+  } minutes ago. Send their password to \`POST /api/portal/account/proof\`, use a passkey, or open \`/portal/confirm-password\` ` +
+    "in their browser, where they can also confirm with their provider. Then try again.",
   codes_locked:
     `After ${limits.totpWrongCodesMax} incorrect codes in a row, codes from the authenticator app are rejected until the password ` +
     "is changed or reset. Recovery codes and passkeys still work.",
