@@ -25,6 +25,8 @@ export interface NewUser {
   readonly emailVerifiedAt: number | null;
   readonly name: string;
   readonly passwordHash: string;
+  /** False if the hash is that of a random text; true by default. */
+  readonly hasPassword?: boolean;
   readonly now: number;
 }
 
@@ -35,10 +37,11 @@ export const landingOrganization = sql`coalesce(
 
 /** Inserts a user if the condition holds and the email address is free. */
 export function insertUser(user: NewUser, condition: Statement = sql`true`) {
-  const { id, email, emailVerifiedAt, name, passwordHash, now } = user;
+  const { id, email, emailVerifiedAt, name, passwordHash, hasPassword = true, now } = user;
   return sql`
-    INSERT INTO users (id, email, email_verified_at, name, password_hash, created_at)
-    SELECT ${id}, ${email}, ${emailVerifiedAt}, ${name}, ${passwordHash}, ${now} WHERE ${condition}
+    INSERT INTO users (id, email, email_verified_at, name, password_hash, has_password, created_at)
+    SELECT ${id}, ${email}, ${emailVerifiedAt}, ${name}, ${passwordHash}, ${hasPassword ? 1 : 0}, ${now}
+    WHERE ${condition}
     ON CONFLICT (email) DO NOTHING`;
 }
 
