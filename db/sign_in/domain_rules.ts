@@ -5,8 +5,8 @@ const dayMs = 24 * 3_600_000;
 
 /** How someone signs in. Without either, with a password. */
 export interface SignInMethod {
-  /** The provider, whether or not a second step follows. */
-  readonly providerId?: string | null | undefined;
+  /** SQL of the provider's id, whether or not a second step follows. */
+  readonly providerId?: Statement;
   /** True for a passkey alone, without a password or a provider. */
   readonly isPasskey?: boolean;
 }
@@ -27,7 +27,7 @@ const providersOf = (email: Statement): Statement =>
  */
 export function domainPermits(
   email: Statement,
-  { providerId = null, isPasskey = false, userId }: SignInMethod & { userId?: Statement },
+  { providerId = sql`NULL`, isPasskey = false, userId }: SignInMethod & { userId?: Statement },
 ): Statement {
   const isWayBack = !isPasskey || userId === undefined ? sql`false` : sql`EXISTS (SELECT 1 FROM memberships m
     WHERE m.user_id = ${userId} AND m.organization_id = p.organization_id AND m.role = 'OWNER')`;

@@ -11,6 +11,7 @@ import { landingOrganization } from "../account/users.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { bind, type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { domainPermits, sessionEnd, type SignInMethod } from "./domain_rules.ts";
+import { identityMaySignIn, type IdentityUse } from "./identities.ts";
 import { hasTwoStep } from "./two_step.ts";
 
 export interface NewSession {
@@ -41,10 +42,9 @@ export const liveSession = (
 
 function insertSessionIf(
   session: NewSession,
-  { condition, secondFactorAt, method }: {
+  { condition, secondFactorAt, ...method }: SignInMethod & {
     condition: Statement;
     secondFactorAt: number | null;
-    method: SignInMethod;
   },
 ) {
   const { tokenHash, id, userId, now, address, userAgent } = session;
@@ -52,7 +52,7 @@ function insertSessionIf(
     INSERT INTO sessions (token_hash, id, user_id, organization_id, created_at, last_seen_at, proved_at,
       second_factor_at, address, user_agent, provider_id, expires_at)
     SELECT ${tokenHash}, ${id}, u.id, ${landingOrganization}, ${now}, ${now}, ${now},
-      ${secondFactorAt}, ${address}, ${userAgent}, ${method.providerId ?? null}, ${
+      ${secondFactorAt}, ${address}, ${userAgent}, ${method.providerId ?? sql`NULL`}, ${
     sessionEnd(sql`u.email`, now)
   }
     FROM users u WHERE u.id = ${userId} AND u.disabled_at IS NULL AND ${condition}
@@ -66,12 +66,30 @@ function insertSessionIf(
  */
 export function insertSession(session: NewSession, passwordHash: string): Statement {
   const condition = sql`u.password_hash = ${passwordHash} AND NOT ${hasTwoStep}`;
-  return insertSessionIf(session, { condition, secondFactorAt: null, method: {} });
+  return insertSessionIf(session, { condition, secondFactorAt: null });
 }
 
-/** Inserts a session after an audited second step or passkey, if the domain of the address permits how it began. */
-export function insertAuditedSession(session: NewSession, audited: string, method: SignInMethod): Statement {
-  return insertSessionIf(session, { condition: ifAudited(audited), secondFactorAt: session.now, method });
+/** Inserts a session for an identity, unless the provider may not sign the user in or two-step sign-in is on. */
+export function insertProviderSession(session: NewSession, use: IdentityUse): Statement {
+  const condition = sql`${identityMaySignIn(use)} AND NOT ${hasTwoStep}`;
+  return insertSessionIf(session, { condition, secondFactorAt: null, providerId: sql`${use.providerId}` });
+}
+
+/**
+ * Inserts a session after an audited second step or passkey, if the domain of the address permits how it began.
+ *
+ * @param options `pendingHash`: of the sign-in that it completes; null for a passkey alone.
+ */
+export function insertAuditedSession(
+  session: NewSession,
+  { audited, pendingHash }: { audited: string; pendingHash: string | null },
+): Statement {
+  return insertSessionIf(session, {
+    condition: ifAudited(audited),
+    secondFactorAt: session.now,
+    providerId: sql`(SELECT p.provider_id FROM pending_sign_ins p WHERE p.token_hash = ${pendingHash})`,
+    isPasskey: pendingHash === null,
+  });
 }
 
 /**
@@ -305,6 +323,7 @@ export async function deleteExpiredSignIns(
   const expired = await database.readFirst(sql`
     SELECT 1 FROM pending_sign_ins WHERE expires_at <= ${now}
     UNION ALL SELECT 1 FROM passkey_challenges WHERE expires_at <= ${now}
+    UNION ALL SELECT 1 FROM provider_attempts WHERE expires_at <= ${now}
     UNION ALL SELECT 1 FROM sessions WHERE last_seen_at <= ${seenAfter} LIMIT 1`);
   if (expired === undefined) return 0;
   const results = await database.write([
@@ -312,6 +331,8 @@ export async function deleteExpiredSignIns(
       SELECT token_hash FROM pending_sign_ins WHERE expires_at <= ${now} LIMIT ${limit})`,
     sql`DELETE FROM passkey_challenges WHERE challenge IN (
       SELECT challenge FROM passkey_challenges WHERE expires_at <= ${now} LIMIT ${limit})`,
+    sql`DELETE FROM provider_attempts WHERE state_hash IN (
+      SELECT state_hash FROM provider_attempts WHERE expires_at <= ${now} LIMIT ${limit})`,
     sql`DELETE FROM sessions WHERE token_hash IN (
       SELECT token_hash FROM sessions WHERE last_seen_at <= ${seenAfter} LIMIT ${limit})`,
   ]);
