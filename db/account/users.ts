@@ -2,7 +2,7 @@
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import type { EmailChoices } from "../../domain/mail/mail.ts";
 import { validLink } from "../mail/link_tokens.ts";
-import { joinableInvitation, pendingInvitation } from "../organization/invitations.ts";
+import { invitationLink, joinableInvitation, pendingInvitation } from "../organization/invitations.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 
 export interface UserCredentials {
@@ -11,6 +11,8 @@ export interface UserCredentials {
   readonly email: string;
   readonly emailVerifiedAt: number | null;
   readonly passwordHash: string;
+  /** 0 if the hash is that of a random text: no one has chosen a password. */
+  readonly hasPassword: number;
   readonly disabledAt: number | null;
   /** The organization that is active after signing in, or null. */
   readonly organizationId: string | null;
@@ -25,6 +27,8 @@ export interface NewUser {
   readonly emailVerifiedAt: number | null;
   readonly name: string;
   readonly passwordHash: string;
+  /** False if the hash is that of a random text; true by default. */
+  readonly hasPassword?: boolean;
   readonly now: number;
 }
 
@@ -35,28 +39,34 @@ export const landingOrganization = sql`coalesce(
 
 /** Inserts a user if the condition holds and the email address is free. */
 export function insertUser(user: NewUser, condition: Statement = sql`true`) {
-  const { id, email, emailVerifiedAt, name, passwordHash, now } = user;
+  const { id, email, emailVerifiedAt, name, passwordHash, hasPassword = true, now } = user;
   return sql`
-    INSERT INTO users (id, email, email_verified_at, name, password_hash, created_at)
-    SELECT ${id}, ${email}, ${emailVerifiedAt}, ${name}, ${passwordHash}, ${now} WHERE ${condition}
+    INSERT INTO users (id, email, email_verified_at, name, password_hash, has_password, created_at)
+    SELECT ${id}, ${email}, ${emailVerifiedAt}, ${name}, ${passwordHash}, ${hasPassword ? 1 : 0}, ${now}
+    WHERE ${condition}
     ON CONFLICT (email) DO NOTHING`;
 }
 
-/** Inserts a user if the link is of a pending invitation to the address. */
-export function insertInvitedUser(user: NewUser, tokenHash: string): Statement {
+/**
+ * Inserts a user if the invitation to the address is pending.
+ *
+ * @param invited `tokenHash`: of its link, which must be valid; null without one. `condition`: must hold besides.
+ */
+export function insertInvitedUser(
+  user: NewUser,
+  { id, tokenHash, condition = sql`true` }: { id: string; tokenHash: string | null; condition?: Statement },
+): Statement {
   return insertUser(
     user,
-    sql`EXISTS (
-      SELECT 1 FROM link_tokens l JOIN invitations i ON i.id = l.subject
-      WHERE l.token_hash = ${tokenHash} AND l.purpose = 'invitation' AND l.expires_at > ${user.now}
-        AND i.email = ${user.email} AND ${pendingInvitation(user.now)}
-        AND ${joinableInvitation})`,
+    sql`EXISTS (SELECT 1 FROM invitations i WHERE i.id = ${id} AND i.email = ${user.email}
+      AND ${pendingInvitation(user.now)} AND ${joinableInvitation} AND ${invitationLink(tokenHash, user.now)})
+      AND ${condition}`,
   );
 }
 
 const credentials = sql`
   SELECT u.id, u.name, u.email, u.email_verified_at AS emailVerifiedAt, u.password_hash AS passwordHash,
-    u.disabled_at AS disabledAt, ${landingOrganization} AS organizationId, ${hasTwoStep} AS hasTotp
+    u.has_password AS hasPassword, u.disabled_at AS disabledAt, ${landingOrganization} AS organizationId, ${hasTwoStep} AS hasTotp
   FROM users u WHERE`;
 
 export function findUserCredentials(database: DatabaseReader, email: string) {
