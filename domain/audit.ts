@@ -35,6 +35,8 @@ export const auditActions = {
   "passkey.added": "Passkey added",
   "passkey.renamed": "Passkey renamed",
   "passkey.removed": "Passkey removed",
+  "identity.linked": "Provider connected",
+  "identity.unlinked": "Provider disconnected",
   "organization.created": "Organization created",
   "organization.renamed": "Organization renamed",
   "organization.transferred": "Ownership transferred",
@@ -106,7 +108,7 @@ function isAuditAction(text: string): text is AuditAction {
 /** Groups for filtering, by the noun that an action begins with. */
 const groupNouns = {
   "sign-ins": ["session", "portal_session"],
-  accounts: ["account", "email", "password", "two_step", "recovery_codes", "passkey", "mail"],
+  accounts: ["account", "email", "password", "two_step", "recovery_codes", "passkey", "identity", "mail"],
   people: ["member", "invitation"],
   keys: ["api_key"],
   usage: ["usage"],

@@ -33,6 +33,8 @@ export const errorStatuses = {
   webhook_limit_reached: 409,
   webhook_disabled: 409,
   last_owner: 409,
+  last_sign_in_method: 409,
+  identity_taken: 409,
   already_member: 409,
   already_invited: 409,
   two_step_state: 409,
@@ -164,7 +166,14 @@ export function unauthenticatedError(): AppError {
 }
 
 export function recentAuthenticationError(): AppError {
-  return new AppError("proof_required", "Recent authentication required. Enter your password again.");
+  return new AppError("proof_required", "Recent authentication required. Confirm that it's you first.");
+}
+
+export function lastSignInMethodError(): AppError {
+  return new AppError(
+    "last_sign_in_method",
+    "This is your only way to sign in. Set a password or add a passkey first.",
+  );
 }
 
 export function invalidTokenError(): AppError {

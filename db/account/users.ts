@@ -11,6 +11,8 @@ export interface UserCredentials {
   readonly email: string;
   readonly emailVerifiedAt: number | null;
   readonly passwordHash: string;
+  /** 0 if the hash is that of a random text: no one has chosen a password. */
+  readonly hasPassword: number;
   readonly disabledAt: number | null;
   /** The organization that is active after signing in, or null. */
   readonly organizationId: string | null;
@@ -59,7 +61,7 @@ export function insertInvitedUser(user: NewUser, tokenHash: string): Statement {
 
 const credentials = sql`
   SELECT u.id, u.name, u.email, u.email_verified_at AS emailVerifiedAt, u.password_hash AS passwordHash,
-    u.disabled_at AS disabledAt, ${landingOrganization} AS organizationId, ${hasTwoStep} AS hasTotp
+    u.has_password AS hasPassword, u.disabled_at AS disabledAt, ${landingOrganization} AS organizationId, ${hasTwoStep} AS hasTotp
   FROM users u WHERE`;
 
 export function findUserCredentials(database: DatabaseReader, email: string) {

@@ -109,6 +109,7 @@ export type ListedMemberships = readonly (readonly [id: string, name: string, ro
 
 const listed = sql`u.id, u.email, u.name, u.created_at AS createdAt, u.email_verified_at AS emailVerifiedAt,
   u.disabled_at AS disabledAt, u.operator_since IS NOT NULL AS isOperator, ${hasTwoStep} AS hasTotp,
+  u.has_password AS hasPassword,
   (SELECT max(s.created_at) FROM sessions s WHERE s.user_id = u.id) AS lastSignInAt,
   (SELECT json_group_array(json_array(id, name, role)) FROM (
     SELECT o.id, o.name, m.role FROM memberships m JOIN organizations o ON o.id = m.organization_id

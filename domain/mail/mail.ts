@@ -54,7 +54,8 @@ export interface MailFields {
   readonly email_changed: AddressChange;
   /** With a link. */
   readonly reset_password: Named;
-  readonly password_changed: Named;
+  /** `isFirst`: the account had none. */
+  readonly password_changed: Named & { readonly isFirst?: boolean };
   /** Replaces `password_changed` if the address had never been confirmed. */
   readonly account_taken_back: Named;
   /** With a link. Operators invite without an `inviter`, and may give the recipient's name. */
@@ -74,6 +75,9 @@ export interface MailFields {
   readonly passkey_added: Named & { readonly passkey: string };
   /** Without `passkey`, all were removed. */
   readonly passkey_removed: Named & { readonly passkey?: string };
+  /** `identity`: the person's address at the provider, if it gave one. */
+  readonly identity_linked: Named & { readonly provider: string; readonly identity?: string };
+  readonly identity_unlinked: Named & { readonly provider: string; readonly identity?: string };
   readonly account_deleted: Named;
   /** To owners and admins of an organization. */
   readonly limit_near: LimitMail;

@@ -10,6 +10,8 @@ export interface OperatorUser {
   readonly emailVerifiedAt: string | null;
   readonly disabledAt: string | null;
   readonly isOperator: boolean;
+  /** False until someone who signed up with a provider or was created without a password chooses one. */
+  readonly hasPassword: boolean;
   readonly twoStep: boolean;
   /** Of the sessions that are still signed in. */
   readonly lastSignInAt: string | null;

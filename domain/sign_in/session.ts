@@ -27,7 +27,7 @@ export interface Session {
   /** The active organization, or null if the user has none. */
   readonly organization: Membership | null;
   readonly memberships: readonly Membership[];
-  /** The time of the last password or passkey here. */
+  /** The time of the last password, passkey or return from a provider here. */
   readonly authenticatedAt: number;
   /** The time of the last passkey or code here; null for never. */
   readonly secondFactorAt: number | null;

@@ -103,6 +103,7 @@ function factsOf(user: OperatorUser, now: number) {
       label: "Email confirmed",
       value: user.emailVerifiedAt === null ? "No" : <DayTime at={user.emailVerifiedAt} now={now} />,
     },
+    { label: "Password", value: user.hasPassword ? "Set" : "Not set" },
     { label: "Two-step sign-in", value: user.twoStep ? "On" : "Off" },
     { label: "Last sign-in", value: time(user.lastSignInAt) },
     ...(user.disabledAt === null ? [] : [{ label: "Disabled", value: time(user.disabledAt) }]),
@@ -132,7 +133,7 @@ function LinkNotice(
 function actionsOf({ id, disabledAt }: OperatorUser): readonly PageAction[] {
   const hrefOf = (action: UserAction) => `${userHref(id)}/${action}`;
   if (disabledAt !== null) {
-    const text = "The user can sign in again, with the same password.";
+    const text = "The user can sign in again, as before.";
     return [{ title: "Enable", text, href: hrefOf("enable"), label: "Enable user" }];
   }
   return [

@@ -281,7 +281,7 @@ function actionsOf({ services }: PortalParts): Readonly<Record<UserAction, Actio
       title: "Enable user",
       heading: "Enable {name}?",
       text:
-        "The user can sign in again, with the same password. Sessions and invitations that ended stay ended.",
+        "The user can sign in again, as before. Sessions and invitations that ended stay ended.",
       submit: "Enable user",
       tone: "primary",
       act: async (actor, user) => {

@@ -35,6 +35,7 @@ const operatorUserSchema = z.object({
   emailVerifiedAt: timeOut("When the email address was confirmed.").nullable(),
   disabledAt: timeOut("When the account was disabled.").nullable(),
   isOperator: z.boolean().openapi({ description: "Whether the user is an operator." }),
+  hasPassword: z.boolean().openapi({ description: "Whether the user has a password." }),
   twoStep: z.boolean().openapi({ description: "Whether two-step sign-in is on." }),
   lastSignInAt: timeOut("When the latest of the remaining sessions started.").nullable(),
   organizations: z.array(z.object({

@@ -112,7 +112,9 @@ export const resetPasswordSchema = z.strictObject({ token: tokenSchema, password
   "ResetPassword",
 );
 export const changePasswordSchema = z.strictObject({
-  currentPassword: presentPasswordSchema,
+  currentPassword: presentPasswordSchema.optional().describe(
+    "Your current password. Leave it out if your account has none.",
+  ),
   newPassword: passwordSchema,
 }).openapi("ChangePassword");
 export const currentPasswordSchema = z.strictObject({ password: presentPasswordSchema }).openapi(

@@ -14,33 +14,38 @@ import { deleteUnfinishedSignIns } from "../../db/sign_in/pending_sign_ins.ts";
 import { deleteSessionsOfUser, updateSessionToken } from "../../db/sign_in/sessions.ts";
 import { unlockTotp } from "../../db/sign_in/totp.ts";
 import type { ClientInfo, SessionActor } from "../../domain/actor.ts";
-import { invalidTokenError, validationError } from "../../domain/errors.ts";
+import { type AppError, invalidTokenError, validationError } from "../../domain/errors.ts";
 import { requireEmail } from "../../domain/mail/email.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { sessionSubject } from "../sign_in/credentials.ts";
-import { withOwnPassword } from "../sign_in/recent_authentication.ts";
+import { requireRecentAuthentication, withOwnPassword } from "../sign_in/recent_authentication.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
 import { findActingUser } from "./account.ts";
 import { accountChangedError, personOf } from "../sign_in/sign_in.ts";
 
 /**
- * Changes the password. Every other session ends, and this one gets a new token.
+ * Changes the password. Every other session ends, and this one gets a new token. An account without a password sets its first
+ * one after a recent authentication instead of the current one.
  *
- * @throws {AppError} `invalid_credentials`, `validation_failed`, `rate_limited`, `unavailable`.
+ * @throws {AppError} `invalid_credentials`, `validation_failed`, `rate_limited`, `unavailable`; `proof_required` without a password.
  */
 export async function changePassword(
   context: SessionContext,
   actor: SessionActor,
-  { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
+  { currentPassword, newPassword }: { currentPassword?: string | undefined; newPassword: string },
 ): Promise<{ token: string }> {
   const { credentials } = context;
   const user = await findActingUser(context, actor);
+  const isFirst = user.hasPassword === 0;
+  if (isFirst) requireRecentAuthentication(actor, context.clock());
+  if (isFirst !== (currentPassword === undefined)) throw currentPasswordError(isFirst);
   await checkNewPassword(context, newPassword, { ...user, path: "newPassword" });
   const action = async () => {
     const passwordHash = await credentials.hasher.hash(newPassword);
     const token = newToken();
     const now = context.clock();
-    const audit = insertAuditEvent(actor, { action: "password.changed" }, { now });
+    const details: Record<string, string> = isFirst ? { first: "yes" } : {};
+    const audit = insertAuditEvent(actor, { action: "password.changed", details }, { now });
     const audited = { now, audited: audit.id };
     const [, written] = await context.writeAs(actor, [
       updatePasswordHash(user.id, { from: user.passwordHash, to: passwordHash }),
@@ -53,8 +58,16 @@ export async function changePassword(
     context.mail.wake();
     return { token };
   };
+  if (currentPassword === undefined) return await action();
   const password = { user, password: currentPassword, field: "currentPassword" };
   return await withOwnPassword(context, actor, { ...password, action });
+}
+
+function currentPasswordError(isFirst: boolean): AppError {
+  const message = isFirst
+    ? "Your account has no password yet. Leave this out."
+    : "Enter your current password.";
+  return validationError([{ path: "currentPassword", message }]);
 }
 
 /**
@@ -185,7 +198,8 @@ export function afterNewPassword(
   { isTakenBack = false, ...audited }: Audited & { keep?: string; isTakenBack?: boolean },
 ): Statement[] {
   const kind = isTakenBack ? "account_taken_back" : "password_changed";
-  const notice = { kind, to: user.email, fields: { name: user.name } } as const;
+  const fields = { name: user.name, ...(user.hasPassword === 0 ? { isFirst: true } : {}) };
+  const notice = { kind, to: user.email, fields } as const;
   return [
     // The email about a new address says to change the password if it wasn't you. That must be enough.
     ...deleteLinks(user.id, {

@@ -39,7 +39,8 @@ export async function createUser(
   // Without a password, a hash of a random one is stored: wrong sign-ins take the same time as for anyone else.
   const passwordHash = await credentials.hasher.hash(password ?? newToken());
   const now = context.clock();
-  const user = { id: newId("usr"), email, emailVerifiedAt: now, name, passwordHash, now };
+  const hasPassword = password !== undefined;
+  const user = { id: newId("usr"), email, emailVerifiedAt: now, name, passwordHash, hasPassword, now };
   const organizationId = join?.organizationId ?? newId("org");
   const link = password === undefined ? newPasswordLink(context, user.id, now) : null;
   const [, written] = await context.writeAs(actor, [

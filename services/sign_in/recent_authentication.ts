@@ -1,4 +1,5 @@
-// Recent authentication: sensitive changes require that the person entered their password, or used a passkey, minutes ago.
+// Recent authentication: sensitive changes require that the person entered their password, used a passkey, or came back from their
+// provider minutes ago.
 import { insertAuditEvent } from "../../db/audit.ts";
 import { findUserCredentialsById, type UserCredentials } from "../../db/account/users.ts";
 import { findPasskeysOfUser, usePasskey } from "../../db/sign_in/passkeys.ts";
@@ -64,24 +65,29 @@ export async function requireOwnSecondFactor(
  *
  * @param input `field`: where the password was entered, for the error. `action`: runs if it is right; its batch must include
  *   `credentials.forgetFailures(sessionSubject(actor))`.
- * @throws {AppError} `invalid_credentials`, `rate_limited`, `unavailable`, or the error of the action.
+ * @throws {AppError} `invalid_credentials`, also without a password; `rate_limited`, `unavailable`, or the error of the action.
  */
-export function withOwnPassword<T>(
+export async function withOwnPassword<T>(
   { credentials }: SessionContext,
   actor: SessionActor,
   input: { user: UserCredentials; password: string; field?: string; action: () => Promise<T> },
 ): Promise<T> {
+  const wrong = (message: string) => {
+    const options = input.field === undefined ? {} : { details: [{ path: input.field, message }] };
+    return new AppError("invalid_credentials", message, options);
+  };
+  if (input.user.hasPassword === 0) {
+    throw wrong("Your account has no password. Use a passkey, or confirm with your provider.");
+  }
   const guess = {
     subject: sessionSubject(actor),
     actor,
     failureAction: "password.refused",
     about: () => ({}),
   } as const;
-  return credentials.guess(guess, async () => {
+  return await credentials.guess(guess, async () => {
     if (await credentials.isPassword(input.user, input.password)) return await input.action();
-    const message = "Incorrect password.";
-    const options = input.field === undefined ? {} : { details: [{ path: input.field, message }] };
-    throw new AppError("invalid_credentials", message, options);
+    throw wrong("Incorrect password.");
   });
 }
 

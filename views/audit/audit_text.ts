@@ -43,6 +43,8 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "passkey.added": "Added a passkey[, {target}]",
   "passkey.renamed": "Renamed a passkey[ from {from}][ to {to}]",
   "passkey.removed": "Removed a passkey[, {target}]",
+  "identity.linked": "Connected {provider} to sign in with[, as {target}]",
+  "identity.unlinked": "Disconnected {provider}[, {target}]",
   "organization.created": "Created the organization[ {target}]",
   "organization.renamed": "Renamed the organization[ from {from}][ to {to}]",
   "organization.transferred": "Transferred ownership[ to {target}]",
@@ -106,6 +108,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
 };
 const endedOther = "Ended one of their other sessions";
 const removedAll = "Removed all passkeys of {target}";
+const firstPassword = "Set their first password";
 const removedBudget = "Removed the budget of the key {target}";
 const oneBackdated = "Recorded an old record[, from {from}]";
 const addedMember = "Added {target} to the organization[ as {role}]";
@@ -171,6 +174,8 @@ export function auditSentence(
     ? crossSite
     : action === "passkey.removed" && details["passkeys"] === "all"
     ? removedAll
+    : action === "password.changed" && details["first"] === "yes"
+    ? firstPassword
     : isBudget && to === "none"
     ? removedBudget
     : action === "usage.backdated" && details["records"] === "1"

@@ -61,9 +61,11 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
     action: "Reset password",
     otherwise: `${ignore} Your password won't change.`,
   }),
-  password_changed: (_fields, { site, forgot }) => ({
-    subject: "Your password was changed",
-    text: `The password of your account at ${site} was changed, and all other sessions were ended.`,
+  password_changed: ({ isFirst }, { site, forgot }) => ({
+    subject: isFirst ? "A password was added" : "Your password was changed",
+    text: isFirst
+      ? `Your account at ${site} now has a password, and all other sessions were ended.`
+      : `The password of your account at ${site} was changed, and all other sessions were ended.`,
     otherwise: `If this wasn't you, reset your password immediately: ${forgot}`,
   }),
   account_taken_back: (_fields, { site, forgot }) => ({
@@ -71,8 +73,9 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
     text: [
       `You set a new password for your account at ${site} and confirmed this email address. It had never been confirmed ` +
       "before, so someone else may have created the account.",
-      "We ended all sessions, revoked all API keys and invitations, turned off two-step sign-in and passkeys, and removed " +
-      "all other members, webhooks and alerts from your organizations. The audit log lists the members and keys.",
+      "We ended all sessions, revoked all API keys and invitations, turned off two-step sign-in, removed passkeys and " +
+      "connected providers, and removed all other members, webhooks and alerts from your organizations. The audit log " +
+      "lists the members and keys.",
     ],
     otherwise: `If this wasn't you, reset your password immediately: ${forgot}`,
   }),
@@ -129,6 +132,15 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
     text: passkey === undefined
       ? `All passkeys of your account at ${site} were removed.`
       : `The passkey “${passkey}” can no longer be used to sign in to your account at ${site}.`,
+  }),
+  identity_linked: ({ provider, identity }, { site, security }) => ({
+    subject: `${cut(provider)} was connected to your account`,
+    text: `${provider}${asIdentity(identity)} can now be used to sign in to your account at ${site}.`,
+    otherwise: `If this wasn't you, disconnect it and change your password immediately: ${security}`,
+  }),
+  identity_unlinked: ({ provider, identity }, { site }) => ({
+    subject: `${cut(provider)} was disconnected from your account`,
+    text: `${provider}${asIdentity(identity)} can no longer be used to sign in to your account at ${site}.`,
   }),
   account_deleted: (_fields, { site }) => ({
     subject: "Your account was deleted",
@@ -338,6 +350,11 @@ function plainName(text: string): string {
     .replaceAll(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, "").trim();
   if (/^[^\s@/:]+@[^\s@/:]+$/.test(line)) return line;
   return line.replaceAll(/:(?=\/\/)|(?<=\S)\.(?=[\p{L}\p{N}]{2})|(?<=\S)@(?=\S)/gu, "$&\u2060");
+}
+
+/** Names the account at a provider, if it is known. */
+function asIdentity(identity: string | undefined): string {
+  return identity === undefined ? "" : ` (${identity})`;
 }
 
 function cut(name: string): string {

@@ -18,10 +18,12 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
     route: "POST /api/auth/password/change",
     operationId: "changePassword",
     summary: "Change your password",
-    description: "Ends all other sessions, and sets a new cookie.",
+    description:
+      "Ends all other sessions, and sets a new cookie. An account without a password, such as one that a provider created, sets " +
+      "its first one: without `currentPassword`, and only with authentication within the last 10 minutes.",
     body: schemas.changePasswordSchema,
     responses: { 204: { description: "The password was changed, and a new cookie was set." } },
-    errors: ["invalid_credentials", "rate_limited"],
+    errors: ["invalid_credentials", "proof_required", "rate_limited"],
   }, async (c, { body }, actor) => {
     const { token } = await changePassword(services, actor, body);
     setSessionCookie(c, config, { token });
@@ -75,7 +77,7 @@ function passwordResetRoutes(app: OpenAPIHono<AppEnv>, { services }: AppParts): 
     description:
       "Ends all sessions of the account and starts none. If the address was never confirmed, this also confirms it, " +
       "revokes all API keys and invitations in the account's organizations, removes all other members from them, and " +
-      "turns off two-step sign-in and passkeys.",
+      "turns off two-step sign-in, and removes passkeys and connected providers.",
     body: schemas.resetPasswordSchema,
     responses: { 204: { description: "The password was changed." } },
     errors: ["invalid_token", "rate_limited"],

@@ -25,7 +25,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   sign_up_closed: "Sign-up is closed, or only open with an invitation.",
   proof_required: `The user last authenticated more than ${
     limits.recentAuthenticationMs / 60_000
-  } minutes ago. Send their password to \`POST /api/portal/account/proof\`, then try again.`,
+  } minutes ago. Send their password to \`POST /api/portal/account/proof\`, use a passkey, or open \`/portal/confirm-password\` ` +
+    "in their browser, where they can also confirm with their provider. Then try again.",
   codes_locked:
     `After ${limits.totpWrongCodesMax} incorrect codes in a row, codes from the authenticator app are rejected until the password ` +
     "is changed or reset. Recovery codes and passkeys still work.",
@@ -54,6 +55,9 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "There are as many webhook endpoints as there may be. The message says how many that is.",
   webhook_disabled: "The webhook endpoint is disabled. Enable it first.",
   last_owner: "The change would leave the organization without an owner.",
+  last_sign_in_method:
+    "Without it, the account couldn't sign in anymore: it has no password, no passkey, and no other provider.",
+  identity_taken: "The account at the provider is connected to another account here.",
   already_member: "The person is already a member of the organization.",
   already_invited: "The email address has a pending invitation, which you can resend.",
   organization_switched: "The active organization has changed since the page of the portal was opened.",

@@ -34,6 +34,8 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   key_limit_reached: errors.apiKeyLimitError(limits.activeApiKeysMax).message,
   limit_reached: `You can belong to at most ${limits.membershipsPerUserMax} organizations. Leave one first.`,
   last_owner: "An organization needs an owner. Make someone else an owner first.",
+  last_sign_in_method: errors.lastSignInMethodError().message,
+  identity_taken: "This account at Google is already connected to another account.",
   already_member: "A member already has this email address.",
   already_invited: "This address is already invited. Send the invitation again.",
   organization_switched: "You have switched to Acme since you opened this page. Nothing was changed.",

@@ -36,6 +36,7 @@ export function toOperatorUser(row: ListedUserRow): OperatorUser {
     emailVerifiedAt: isoTime(emailVerifiedAt),
     disabledAt: isoTime(disabledAt),
     isOperator: row.isOperator === 1,
+    hasPassword: row.hasPassword === 1,
     twoStep: hasTotp === 1,
     lastSignInAt: isoTime(lastSignInAt),
     organizations: (JSON.parse(row.memberships) as ListedMemberships)
