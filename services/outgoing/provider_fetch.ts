@@ -16,7 +16,7 @@ export interface ProviderFetchOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-interface ProviderFetchParts {
+export interface ProviderFetchParts {
   readonly addressGuard: AddressGuard;
   /** Certificate authorities (PEM) to trust besides the usual ones, for an organization's provider. */
   readonly caCerts?: readonly string[] | undefined;
