@@ -53,8 +53,9 @@ export function insertServiceProvider(
     INSERT INTO identity_providers (id, slug, kind, name, issuer, client_id, client_secret, trust_email, sign_up, position,
       created_at, updated_at)
     SELECT ${id}, ${slug}, ${kind}, ${name}, ${issuer}, ${clientId}, ${clientSecret}, ${trustEmail ? 1 : 0},
-      ${signUp ? 1 : 0}, coalesce(max(position), 0) + 1, ${now}, ${now}
-    FROM identity_providers WHERE ${ofService} HAVING count(*) < ${max}
+      ${signUp ? 1 : 0}, others.last + 1, ${now}, ${now}
+    FROM (SELECT count(*) AS count, coalesce(max(position), 0) AS last FROM identity_providers WHERE ${ofService}) AS others
+    WHERE others.count < ${max}
     ON CONFLICT (slug) DO NOTHING`;
 }
 
