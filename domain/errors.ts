@@ -46,6 +46,7 @@ export const errorStatuses = {
   external_id_taken: 409,
   product_taken: 409,
   plan_taken: 409,
+  provider_taken: 409,
   plan_in_use: 409,
   sso_untested: 409,
   domain_taken: 409,

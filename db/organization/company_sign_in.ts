@@ -133,9 +133,10 @@ export const selectCompanyDomain = (organizationId: string, domain: string): Sta
 
 /** Finds who has verified a domain. */
 export function findVerifiedDomain(database: DatabaseReader, domain: string) {
-  return database.readFirst<{ organizationId: string; token: string }>(
-    sql`SELECT organization_id AS organizationId, token FROM organization_domains
-      WHERE domain = ${domain} AND verified_at IS NOT NULL`,
+  return database.readFirst<{ organizationId: string; organizationName: string; token: string }>(
+    sql`SELECT o.id AS organizationId, o.name AS organizationName, d.token
+      FROM organization_domains d JOIN organizations o ON o.id = d.organization_id
+      WHERE d.domain = ${domain} AND d.verified_at IS NOT NULL`,
   );
 }
 

@@ -31,7 +31,7 @@ interface LimitMail {
   readonly resetsAt?: string;
 }
 
-export type SingleSignOnChange = "added" | "changed" | "enforced" | "not_enforced" | "removed";
+export type SingleSignOnChange = "added" | "changed" | "enforced" | "not_enforced" | "removed" | "domain_lost";
 
 /** The time is in milliseconds since 1970, shown in the time zone of the organization. */
 interface ExpiringKey {
@@ -108,7 +108,7 @@ export interface MailFields {
     readonly at: string;
     readonly timezone: string;
   };
-  /** To the owners of an organization. `provider`: the host of its issuer. */
+  /** To the owners of an organization. `provider`: the host of its issuer, or a lost domain. */
   readonly single_sign_on_changed: {
     readonly organization: string;
     readonly change: SingleSignOnChange;

@@ -1,4 +1,5 @@
 // An organization's own provider, and the domains that it proves to own. The provider is believed only for addresses of these domains.
+import { hash } from "node:crypto";
 import { domainToASCII } from "node:url";
 import { parse } from "tldts";
 import { AppError } from "../errors.ts";
@@ -39,9 +40,6 @@ export interface CompanySignIn {
 
 export const companyDomainsMax = 20;
 export const domainCharactersMax = 253;
-export const issuerCharactersMax = 500;
-export const clientIdCharactersMax = 255;
-export const clientSecretCharactersMax = 1000;
 /** Look-ups of TXT records for an organization. */
 export const domainLookupsPerMinuteMax = 10;
 /** Changes of an organization's provider, each of which emails all owners. */
@@ -75,6 +73,11 @@ export function parseCompanyDomain(text: string): { readonly domain: string } | 
   if (publicSuffix === domain) return { fault: "is a public suffix, which no organization owns." };
   if (mailProviders.has(domain)) return { fault: "belongs to an email provider. Use your organization's own domain." };
   return { domain };
+}
+
+/** Returns the name in the addresses of an organization's provider. It is known before the provider is, and tells nothing. */
+export function companySlug(organizationId: string): string {
+  return `sso-${hash("sha256", `sso:${organizationId}`).slice(0, 16)}`;
 }
 
 /** Returns the name of the TXT record that proves a domain. */

@@ -2,19 +2,13 @@
 // so they must never become a header, markup or a link.
 import { accentsOf, type Brand } from "../../domain/brand.ts";
 import { mailSubjectNameCharactersMax } from "../../domain/limits.ts";
-import type {
-  EmailContent,
-  EmailLinks,
-  EmailTexts,
-  MailFields,
-  MailKind,
-  SingleSignOnChange,
-} from "../../domain/mail/mail.ts";
+import type { EmailContent, EmailLinks, EmailTexts, MailFields, MailKind } from "../../domain/mail/mail.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import { limitName } from "../text/limit.ts";
 import { quantityWords } from "../text/quantity.ts";
 import { asRole } from "../text/role.ts";
+import { singleSignOnSubjects, singleSignOnText } from "../text/single_sign_on.ts";
 import { namedTime } from "../text/time.ts";
 import { htmlMail, type MailBrand, plainMail } from "./mail_body.tsx";
 
@@ -228,14 +222,11 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
     ],
     otherwise: "If you don't know what used the key, its page shows the last request and the usage.",
   }),
-  single_sign_on_changed: ({ organization, change, provider }, { home, security }) => ({
-    subject: `Single sign-on of ${cut(organization)} ${singleSignOnSubjects[change]}`,
-    text: [
-      singleSignOnTexts[change]({ organization, provider }),
-      `See single sign-on: ${home}/portal/organization/single-sign-on`,
-    ],
+  single_sign_on_changed: (fields, { home, security }) => ({
+    subject: `Single sign-on of ${cut(fields.organization)} ${singleSignOnSubjects[fields.change]}`,
+    text: [singleSignOnText(fields), `See single sign-on: ${home}/portal/organization/single-sign-on`],
     otherwise:
-      `If you or another owner didn't do this, check the audit log of the organization, and change your password: ${security}`,
+      `If you or another owner didn't do this, check your organization's audit log, and change your password: ${security}`,
   }),
   keys_expiring: ({ count, keys }, { home }) => ({
     subject: keys.length === 1 && count === "1"
@@ -267,27 +258,6 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
     otherwise:
       `We send this email at most once a month. If you don't want it, turn it off in your account: ${account}`,
   }),
-};
-
-const singleSignOnSubjects: Readonly<Record<SingleSignOnChange, string>> = {
-  added: "was set up",
-  changed: "was changed",
-  enforced: "is now required",
-  not_enforced: "is no longer required",
-  removed: "was removed",
-};
-
-const singleSignOnTexts: Readonly<
-  Record<SingleSignOnChange, (names: { organization: string; provider: string }) => string>
-> = {
-  added: ({ organization, provider }) => `Single sign-on with ${provider} was set up for ${organization}.`,
-  changed: ({ organization, provider }) => `Single sign-on with ${provider} was changed for ${organization}.`,
-  enforced: ({ organization, provider }) =>
-    `People with addresses of ${organization}'s domains now sign in only with ${provider}. Owners can still use a passkey.`,
-  not_enforced: ({ organization, provider }) =>
-    `People with addresses of ${organization}'s domains can sign in with passwords and passkeys again, and with ${provider}.`,
-  removed: ({ organization, provider }) =>
-    `Single sign-on with ${provider} was removed from ${organization}. Its members sign in with passwords and passkeys.`,
 };
 
 function moreKeys(count: string, named: readonly unknown[]): string[] {

@@ -56,6 +56,7 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   idempotency_conflict: "This idempotency key was used before for a record with different content.",
   external_id_taken: "Another organization has this external id.",
   product_taken: "There is already a product with this slug.",
+  provider_taken: "A provider with this slug already exists.",
   plan_taken: "There is already a plan with this name.",
   sso_untested: ssoUntestedError().message,
   domain_taken: domainTakenError("example.com").message,
