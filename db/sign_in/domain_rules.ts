@@ -35,6 +35,16 @@ export function domainPermits(
     AND p.enforced = 1 AND p.id IS NOT ${providerId} AND NOT (${isWayBack}))`;
 }
 
+/**
+ * A condition: an account may change its address. Someone whose domain requires a provider would otherwise leave its reach, and stay a
+ * member.
+ */
+export function mayLeaveDomain({ from, to }: Readonly<Record<"from" | "to", string>>): Statement {
+  return sql`NOT EXISTS (SELECT 1 FROM ${providersOf(sql`${from}`)} AND p.enforced = 1 AND NOT EXISTS (
+    SELECT 1 FROM organization_domains t WHERE t.organization_id = p.organization_id
+      AND t.domain = ${domainOf(sql`${to}`)} AND t.verified_at IS NOT NULL))`;
+}
+
 /** Selects when a session of someone with the address ends at the latest; null if its domain doesn't shorten it. */
 export function sessionEnd(email: Statement, now: number | Statement): Statement {
   return sql`(SELECT ${now} + p.session_max_days * ${dayMs} FROM ${providersOf(email)})`;
@@ -51,6 +61,12 @@ export function shortenSessions(organizationId: string, condition: Statement): S
     domainOf(sql`u.email`)
   } AND d.verified_at IS NOT NULL)) n
     WHERE sessions.token_hash = n.token_hash AND n.expires_at IS NOT NULL AND ${condition}`;
+}
+
+/** Returns true if a user may sign in with a passkey alone. */
+export async function isPasskeyPermitted(database: DatabaseReader, userId: string): Promise<boolean> {
+  const permits = domainPermits(sql`u.email`, { isPasskey: true, userId: sql`u.id` });
+  return await database.readFirst(sql`SELECT 1 FROM users u WHERE u.id = ${userId} AND ${permits}`) !== undefined;
 }
 
 export interface DomainProvider {

@@ -48,7 +48,7 @@ export async function requestEmailVerification(context: SessionContext, actor: S
  * Requests another email address: the new one gets a link, the current one a notice. The result is the same if the new one
  * already has an account.
  *
- * @throws {AppError} `proof_required`, `validation_failed`, `mail_unavailable`, `rate_limited`.
+ * @throws {AppError} `proof_required`, `validation_failed`, `sso_required`, `mail_unavailable`, `rate_limited`.
  */
 export async function requestEmailChange(context: SessionContext, actor: SessionActor, typedEmail: string) {
   const { mail } = context;
@@ -58,6 +58,7 @@ export async function requestEmailChange(context: SessionContext, actor: Session
   const to = requireEmail(typedEmail);
   const { id, email: from, name } = await findActingUser(context, actor);
   if (to === from) throw validationError([{ path: "email", message: "This is already your email address." }]);
+  await requireMayLeaveDomain(context, { from, to });
   const isTaken = await findUserCredentials(context.database, to) !== undefined;
   const fields = { name, from, to };
   const entry = { action: "email.change_requested", details: { from, to } } as const;
@@ -151,6 +152,7 @@ async function changeEmail(context: SessionContext, actor: SessionActor, link: E
     ...mail.outgoing({ ...notice, to }, audited),
   ]);
   if (written?.rows.length !== 1) {
+    await requireMayLeaveDomain(context, { from, to });
     if (await findUserCredentials(context.database, to) === undefined) throw invalidTokenError();
     throw new AppError("email_taken", "Another account now uses this email address.");
   }

@@ -42,7 +42,7 @@ export async function addCompanyDomain(
   access: MemberAccess,
   text: string,
 ): Promise<CompanyDomain> {
-  const by = requireManager(context, access);
+  const by = requireCompanyManager(context, access);
   const parsed = parseCompanyDomain(text);
   if ("fault" in parsed) throw validationError([{ path: "domain", message: parsed.fault }]);
   const { organizationId } = access;
@@ -67,7 +67,7 @@ export async function removeCompanyDomain(
   access: MemberAccess,
   domain: string,
 ): Promise<void> {
-  const by = requireManager(context, access);
+  const by = requireCompanyManager(context, access);
   const { organizationId } = access;
   const isRemoved = await writeChange(context, by, {
     statement: deleteCompanyDomain(organizationId, domain),
@@ -86,7 +86,7 @@ export async function verifyCompanyDomain(
   access: MemberAccess,
   domain: string,
 ): Promise<CompanyDomain> {
-  const by = requireManager(context, access);
+  const by = requireCompanyManager(context, access);
   const { database, config, rateLimits } = context;
   const { organizationId } = access;
   const own = await database.readFirst<CompanyDomainRow>(selectCompanyDomain(organizationId, domain));
@@ -132,9 +132,18 @@ export async function verifyCompanyDomain(
 
 const system: Actor = { type: "system", client: { address: "", userAgent: "", requestId: null } };
 
-function requireManager({ clock }: SessionContext, access: MemberAccess): Writer {
+/**
+ * Requires an owner who authenticated recently and has confirmed their address: their own sign-in with the provider would otherwise
+ * take the account back, and end everything that it set up.
+ *
+ * @throws {AppError} `forbidden`, `proof_required`, `email_unverified`.
+ */
+export function requireCompanyManager({ clock }: SessionContext, access: MemberAccess): Writer {
   const by = requirePermission(access, "sso.manage");
   requireRecentAuthentication(access.actor, clock());
+  if (!access.actor.user.emailVerified) {
+    throw new AppError("email_unverified", "Confirm your email address before you set up single sign-on.");
+  }
   return by;
 }
 

@@ -31,8 +31,7 @@ import type { SessionContext } from "../context.ts";
 import { findProviderFault } from "../sign_in/provider_discovery.ts";
 import type { ProviderVisit } from "../sign_in/provider_visit.ts";
 import { requireAllowed } from "../sign_in/credentials.ts";
-import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
-import { toCompanyDomain } from "./company_domains.ts";
+import { requireCompanyManager, toCompanyDomain } from "./company_domains.ts";
 
 export interface CompanyProviderInput {
   readonly issuer: string;
@@ -94,10 +93,9 @@ export async function putCompanyProvider(
   access: MemberAccess,
   input: CompanyProviderInput,
 ): Promise<CompanySignIn> {
-  const by = requirePermission(access, "sso.manage");
+  const by = requireCompanyManager(context, access);
   const { organizationId } = access;
   const now = context.clock();
-  requireRecentAuthentication(access.actor, now);
   const before = await findCompanyProvider(context.database, organizationId);
   const id = before?.id ?? newId("idp");
   const fields = storedFields(context, { id, before, input });
@@ -182,8 +180,7 @@ function editOf(
 
 /** Removes the provider. Its people sign in with passwords and passkeys. @throws {AppError} `forbidden`, `proof_required`, `not_found`. */
 export async function removeCompanyProvider(context: SessionContext, access: MemberAccess): Promise<void> {
-  const by = requirePermission(access, "sso.manage");
-  requireRecentAuthentication(access.actor, context.clock());
+  const by = requireCompanyManager(context, access);
   const { organizationId } = access;
   const provider = await requireCompanyProvider(context, organizationId);
   const isRemoved = await write(context, by, {
@@ -218,8 +215,7 @@ export async function stopRequiringProvider(context: SessionContext, access: Acc
 
 /** Requires that someone may test the provider. @throws {AppError} `forbidden`, `proof_required`, `not_found`. */
 export async function requireTestable(context: SessionContext, access: MemberAccess): Promise<void> {
-  requirePermission(access, "sso.manage");
-  requireRecentAuthentication(access.actor, context.clock());
+  requireCompanyManager(context, access);
   await requireCompanyProvider(context, access.organizationId);
 }
 
