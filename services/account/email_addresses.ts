@@ -13,6 +13,7 @@ import type { SessionContext } from "../context.ts";
 import type { RequestedMail } from "../mail/mail_budgets.ts";
 import { findActingUser } from "./account.ts";
 import { requireAllowed } from "../sign_in/credentials.ts";
+import { requireMayLeaveDomain } from "../sign_in/domain_rules.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
 
