@@ -27,7 +27,7 @@ export interface NewUser {
   readonly emailVerifiedAt: number | null;
   readonly name: string;
   readonly passwordHash: string;
-  /** False if the hash is that of a random text. */
+  /** False if the hash is that of a random text; true by default. */
   readonly hasPassword?: boolean;
   readonly now: number;
 }

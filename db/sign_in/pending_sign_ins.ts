@@ -2,17 +2,33 @@
 import { secondStepAttemptsMax } from "../../domain/limits.ts";
 import { ifAudited } from "../audit.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
+import { identityMaySignIn, type IdentityUse } from "./identities.ts";
 import { hasTwoStep } from "./two_step.ts";
 
+interface NewPendingSignIn {
+  readonly tokenHash: string;
+  readonly userId: string;
+  readonly expiresAt: number;
+}
+
 /** Inserts a pending sign-in, unless the user is disabled, has changed the password since, or has turned off two-step sign-in. */
-export function insertPendingSignIn(
-  { tokenHash, userId, expiresAt }: { tokenHash: string; userId: string; expiresAt: number },
-  passwordHash: string,
+export function insertPendingSignIn(pending: NewPendingSignIn, passwordHash: string): Statement {
+  return insertPendingIf(pending, { condition: sql`u.password_hash = ${passwordHash}`, providerId: null });
+}
+
+/** Does the same for a sign-in with a provider, unless it may not sign the user in. */
+export function insertPendingProviderSignIn(pending: NewPendingSignIn, use: IdentityUse): Statement {
+  return insertPendingIf(pending, { condition: identityMaySignIn(use), providerId: use.providerId });
+}
+
+function insertPendingIf(
+  { tokenHash, userId, expiresAt }: NewPendingSignIn,
+  { condition, providerId }: { condition: Statement; providerId: string | null },
 ) {
   return sql`
-    INSERT INTO pending_sign_ins (token_hash, user_id, expires_at, attempts)
-    SELECT ${tokenHash}, u.id, ${expiresAt}, 0 FROM users u
-    WHERE u.id = ${userId} AND u.disabled_at IS NULL AND u.password_hash = ${passwordHash}
+    INSERT INTO pending_sign_ins (token_hash, user_id, expires_at, attempts, provider_id)
+    SELECT ${tokenHash}, u.id, ${expiresAt}, 0, ${providerId} FROM users u
+    WHERE u.id = ${userId} AND u.disabled_at IS NULL AND ${condition}
       AND ${hasTwoStep}`;
 }
 
@@ -36,9 +52,11 @@ export function ifSecondStepPending({ tokenHash, userId, now }: SecondStep) {
 export function findPendingSignIns(
   database: Database,
   { tokenHashes, now }: { tokenHashes: readonly string[]; now: number },
-): Promise<{ tokenHash: string; userId: string }[]> {
+): Promise<{ tokenHash: string; userId: string; provider: string | null }[]> {
   return database.read(sql`
-    SELECT p.token_hash AS tokenHash, p.user_id AS userId FROM pending_sign_ins p
+    SELECT p.token_hash AS tokenHash, p.user_id AS userId,
+      (SELECT i.name FROM identity_providers i WHERE i.id = p.provider_id) AS provider
+    FROM pending_sign_ins p
     WHERE p.token_hash IN (SELECT value FROM json_each(${JSON.stringify(tokenHashes)}))
       AND p.attempts < ${secondStepAttemptsMax} AND ${isPending(now)}
     ORDER BY p.expires_at`);

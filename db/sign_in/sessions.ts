@@ -10,6 +10,7 @@ import type { Theme } from "../../domain/presentation.ts";
 import { landingOrganization } from "../account/users.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { bind, type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { identityMaySignIn, type IdentityUse } from "./identities.ts";
 import { hasTwoStep } from "./two_step.ts";
 
 export interface NewSession {
@@ -36,16 +37,21 @@ export const liveSession = (
 ): Statement =>
   sql`s.created_at > ${createdAfter} AND s.last_seen_at > ${seenAfter} AND u.disabled_at IS NULL`;
 
+/** @param options `providerId`: SQL of the provider that the sign-in began with. */
 function insertSessionIf(
   session: NewSession,
-  { condition, secondFactorAt }: { condition: Statement; secondFactorAt: number | null },
+  { condition, secondFactorAt, providerId = sql`NULL` }: {
+    condition: Statement;
+    secondFactorAt: number | null;
+    providerId?: Statement;
+  },
 ) {
   const { tokenHash, id, userId, now, address, userAgent } = session;
   return sql`
     INSERT INTO sessions (token_hash, id, user_id, organization_id, created_at, last_seen_at, proved_at,
-      second_factor_at, address, user_agent)
+      second_factor_at, address, user_agent, provider_id)
     SELECT ${tokenHash}, ${id}, u.id, ${landingOrganization}, ${now}, ${now}, ${now},
-      ${secondFactorAt}, ${address}, ${userAgent}
+      ${secondFactorAt}, ${address}, ${userAgent}, ${providerId}
     FROM users u WHERE u.id = ${userId} AND u.disabled_at IS NULL AND ${condition}`;
 }
 
@@ -58,9 +64,22 @@ export function insertSession(session: NewSession, passwordHash: string): Statem
   return insertSessionIf(session, { condition, secondFactorAt: null });
 }
 
-/** Inserts a session after an audited second step or passkey. */
-export function insertAuditedSession(session: NewSession, audited: string): Statement {
-  return insertSessionIf(session, { condition: ifAudited(audited), secondFactorAt: session.now });
+/** Inserts a session for an identity, unless the provider may not sign the user in or two-step sign-in is on. */
+export function insertProviderSession(session: NewSession, use: IdentityUse): Statement {
+  const condition = sql`${identityMaySignIn(use)} AND NOT ${hasTwoStep}`;
+  return insertSessionIf(session, { condition, secondFactorAt: null, providerId: sql`${use.providerId}` });
+}
+
+/** Inserts a session after an audited second step or passkey. @param pendingHash Of the sign-in that it completes; null if alone. */
+export function insertAuditedSession(
+  session: NewSession,
+  { audited, pendingHash }: { audited: string; pendingHash: string | null },
+): Statement {
+  return insertSessionIf(session, {
+    condition: ifAudited(audited),
+    secondFactorAt: session.now,
+    providerId: sql`(SELECT p.provider_id FROM pending_sign_ins p WHERE p.token_hash = ${pendingHash})`,
+  });
 }
 
 /**
@@ -292,6 +311,7 @@ export async function deleteExpiredSignIns(
   const expired = await database.readFirst(sql`
     SELECT 1 FROM pending_sign_ins WHERE expires_at <= ${now}
     UNION ALL SELECT 1 FROM passkey_challenges WHERE expires_at <= ${now}
+    UNION ALL SELECT 1 FROM provider_attempts WHERE expires_at <= ${now}
     UNION ALL SELECT 1 FROM sessions WHERE last_seen_at <= ${seenAfter} LIMIT 1`);
   if (expired === undefined) return 0;
   const results = await database.write([
@@ -299,6 +319,8 @@ export async function deleteExpiredSignIns(
       SELECT token_hash FROM pending_sign_ins WHERE expires_at <= ${now} LIMIT ${limit})`,
     sql`DELETE FROM passkey_challenges WHERE challenge IN (
       SELECT challenge FROM passkey_challenges WHERE expires_at <= ${now} LIMIT ${limit})`,
+    sql`DELETE FROM provider_attempts WHERE state_hash IN (
+      SELECT state_hash FROM provider_attempts WHERE expires_at <= ${now} LIMIT ${limit})`,
     sql`DELETE FROM sessions WHERE token_hash IN (
       SELECT token_hash FROM sessions WHERE last_seen_at <= ${seenAfter} LIMIT ${limit})`,
   ]);

@@ -39,7 +39,7 @@ export async function signInWithCode(
   { token, code }: { token: string; code: string },
 ): Promise<SignedIn> {
   const { clock, credentials, mail, secondStepCodes } = context;
-  const { tokenHash, userId, user } = await requirePending(context, token);
+  const { tokenHash, userId, user, provider } = await requirePending(context, token);
   return await credentials.guess({
     subject: codeGuessSubject(userId),
     actor: { type: "anonymous", client },
@@ -47,7 +47,7 @@ export async function signInWithCode(
     about: () => ({ organizationId: user.organizationId, target: { id: userId, name: user.email } }),
   }, async () => {
     const step = await secondStepCodes.check({ tokenHash, userId, now: clock() }, { user, code, client });
-    const signedIn = await createVerifiedSession(context, client, step);
+    const signedIn = await createVerifiedSession(context, client, { ...step, provider });
     if (signedIn === null) throw signInExpiredError();
     mail.wake();
     return signedIn;
@@ -75,19 +75,24 @@ export async function requirePending(context: Context, token: string) {
   return found;
 }
 
-/** Returns null if the code or passkey was used meanwhile. */
+/**
+ * Returns null if the code or passkey was used meanwhile.
+ *
+ * @param step `provider`: the name of the one that the sign-in began with; null for a password or a passkey.
+ */
 export async function createVerifiedSession(
   context: Context,
   client: ClientInfo,
-  { user, method, now, use, after }: VerifiedStep,
+  { user, pendingHash, method, provider, now, use, after }: VerifiedStep & { provider: string | null },
 ): Promise<SignedIn | null> {
   const { token, row } = newSession(user.id, { client, now });
-  const entry = { action: "session.created", details: { method } } as const;
+  const details = provider === null ? { method } : { provider, step: method.replace("password and ", "") };
+  const entry = { action: "session.created", details } as const;
   const audit = insertAuditEvent(personOf(user, client), entry, { now });
   const results = await context.database.write([
     use,
     audit.statement,
-    insertAuditedSession(row, audit.id),
+    insertAuditedSession(row, { audited: audit.id, pendingHash }),
     ...after(audit.id),
     deleteExpiredSessions(user.id, sessionBounds(context.config, now)),
     ...endReplacedSessions(row, { max: sessionsPerUserMax }),

@@ -1,0 +1,84 @@
+// SQL of the providers that people sign in with. Their secrets are as `Secrets` stores them.
+import type { IdentityProvider, OfferedProvider } from "../../domain/sign_in/identity_provider.ts";
+import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+
+/** `clientSecret`: as stored. */
+export interface StoredProvider extends IdentityProvider {
+  readonly clientSecret: string;
+}
+
+type ProviderRow =
+  & Omit<StoredProvider, "trustEmail" | "signUp" | "enforced">
+  & Readonly<Record<"trustEmail" | "signUp" | "enforced", 0 | 1>>;
+
+const select = sql`
+  SELECT id, organization_id AS organizationId, slug, kind, name, issuer, client_id AS clientId,
+    client_secret AS clientSecret, trust_email AS trustEmail, sign_up AS signUp, position, role, enforced,
+    session_max_days AS sessionMaxDays, tested_at AS testedAt, created_at AS createdAt, updated_at AS updatedAt
+  FROM identity_providers WHERE`;
+
+export async function findProviders(database: DatabaseReader, which: Statement): Promise<StoredProvider[]> {
+  return (await database.read<ProviderRow>(sql`${select} ${which}`)).map((row) => ({
+    ...row,
+    trustEmail: row.trustEmail === 1,
+    signUp: row.signUp === 1,
+    enforced: row.enforced === 1,
+  }));
+}
+
+export async function findProviderBySlug(database: DatabaseReader, slug: string) {
+  return (await findProviders(database, sql`slug = ${slug}`))[0];
+}
+
+export async function findProviderById(database: DatabaseReader, id: string) {
+  return (await findProviders(database, sql`id = ${id}`))[0];
+}
+
+export async function findProviderOfOrganization(database: DatabaseReader, organizationId: string) {
+  return (await findProviders(database, sql`organization_id = ${organizationId}`))[0];
+}
+
+/** Finds the provider of the organization that has proved a domain, in lower case and Punycode. */
+export async function findProviderForDomain(database: DatabaseReader, domain: string) {
+  const owner = sql`SELECT d.organization_id FROM organization_domains d
+    WHERE d.domain = ${domain} AND d.verified_at IS NOT NULL`;
+  return (await findProviders(database, sql`organization_id = (${owner})`))[0];
+}
+
+/** Lists the providers that every page for signing in offers, in their order. */
+export function listSignInProviders(
+  database: DatabaseReader,
+  { limit }: { limit: number },
+): Promise<OfferedProvider[]> {
+  return database.read(sql`
+    SELECT slug, kind, name FROM identity_providers WHERE organization_id IS NULL
+    ORDER BY position, id LIMIT ${limit}`);
+}
+
+/** A condition: a domain is verified for the organization of the provider `p`. */
+const isVerifiedFor = (domain: Statement): Statement =>
+  sql`EXISTS (SELECT 1 FROM organization_domains d WHERE d.organization_id = p.organization_id
+    AND d.verified_at IS NOT NULL AND d.domain = ${domain})`;
+
+/** Names a provider, and the issuer that it had when it made its claims. */
+export interface ProviderUse {
+  readonly providerId: string;
+  readonly issuer: string;
+}
+
+/**
+ * A condition: the provider still exists and may sign the user `u` in. An organization's own provider may while their confirmed address
+ * is of one of its verified domains.
+ */
+export const providerMaySignIn = ({ providerId, issuer }: ProviderUse): Statement =>
+  sql`EXISTS (SELECT 1 FROM identity_providers p WHERE p.id = ${providerId} AND p.issuer = ${issuer}
+    AND (p.organization_id IS NULL OR (u.email_verified_at IS NOT NULL
+      AND ${isVerifiedFor(sql`substr(u.email, instr(u.email, '@') + 1)`)})))`;
+
+/** A condition: the provider still exists, and is believed for a domain. */
+export const providerIsBelieved = (
+  { providerId, issuer }: ProviderUse,
+  domain: string,
+): Statement =>
+  sql`EXISTS (SELECT 1 FROM identity_providers p WHERE p.id = ${providerId} AND p.issuer = ${issuer}
+    AND (p.organization_id IS NULL OR ${isVerifiedFor(sql`${domain}`)}))`;

@@ -1,0 +1,58 @@
+// SQL of visits to a provider that have not come back. Only hashes of what the browser and the provider bring back are stored.
+import type { VisitPurpose } from "../../domain/sign_in/identity_provider.ts";
+import { sql } from "../engine/database.ts";
+
+export interface ProviderAttempt {
+  readonly purpose: VisitPurpose;
+  /** Of the person who links, confirms or tests; else null. */
+  readonly userId: string | null;
+  readonly sessionId: string | null;
+  /** Encrypted with a key that only the browser has. */
+  readonly returnTo: string | null;
+  readonly invitationHash: string | null;
+}
+
+interface NewProviderAttempt extends ProviderAttempt {
+  readonly stateHash: string;
+  readonly browserHash: string;
+  readonly providerId: string;
+  readonly expiresAt: number;
+}
+
+export function insertProviderAttempt(attempt: NewProviderAttempt) {
+  const {
+    stateHash,
+    providerId,
+    browserHash,
+    purpose,
+    userId,
+    sessionId,
+    returnTo,
+    invitationHash,
+    expiresAt,
+  } = attempt;
+  return sql`
+    INSERT INTO provider_attempts (state_hash, provider_id, browser_hash, purpose, user_id, session_id, return_to,
+      invitation_hash, expires_at)
+    SELECT ${stateHash}, p.id, ${browserHash}, ${purpose}, ${userId}, ${sessionId}, ${returnTo}, ${invitationHash},
+      ${expiresAt}
+    FROM identity_providers p WHERE p.id = ${providerId}`;
+}
+
+/** Uses an attempt up, and returns it with its `browserHash`; no row if none of the browsers began it, or if it has expired. */
+export function takeProviderAttempt(
+  { stateHash, providerId, browserHashes, now }: {
+    stateHash: string;
+    providerId: string;
+    browserHashes: readonly string[];
+    now: number;
+  },
+) {
+  return sql`
+    DELETE FROM provider_attempts WHERE state_hash = ${stateHash} AND provider_id = ${providerId}
+      AND expires_at > ${now} AND browser_hash IN (SELECT value FROM json_each(${
+    JSON.stringify(browserHashes)
+  }))
+    RETURNING purpose, user_id AS userId, session_id AS sessionId, return_to AS returnTo,
+      invitation_hash AS invitationHash, browser_hash AS browserHash`;
+}
