@@ -13,9 +13,9 @@ const ownOnly = "/api/auth/identities";
 
 /**
  * Accepts writes with `Sec-Fetch-Site: same-origin` and the `Origin` of `BASE_URL`, or with one of these headers if the other
- * is missing. Allowed origins may write under `/api/auth/`, except about identities. A request with neither header comes from a program or through a
- * proxy that removes them: it is accepted only if no page of another site could have sent it. `/api/v1/` is exempt,
- * because it ignores cookies.
+ * is missing. Allowed origins may write under `/api/auth/`, except about identities. A request with neither header comes from
+ * a program or through a proxy that removes them: it is accepted only if no page of another site could have sent it.
+ * `/api/v1/` is exempt, because it ignores cookies.
  *
  * @param isKnown True if a route matches the request. Other requests get the usual 404 or 405.
  */
