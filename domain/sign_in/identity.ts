@@ -1,8 +1,6 @@
 // Identities as people and programs see them: the accounts at providers that a person signs in with.
 import type { OfferedProvider } from "./identity_provider.ts";
 
-export const identitiesPerUserMax = 10;
-
 /** An identity in its owner's list. Times are ISO 8601 UTC. */
 export interface Identity {
   readonly id: string;
