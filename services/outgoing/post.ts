@@ -1,7 +1,7 @@
-// Sends a POST request to a URL that a customer chose. `fetch` and `node:https` resolve names themselves or check certificates for
-// the wrong name, so this speaks HTTP/1.1 over a connection to an address that the guard returned.
+// Sends a POST request to a URL that a customer chose, and reads only the head of the response.
 import type { DeliveryFault } from "../../domain/webhooks/delivery.ts";
-import { type AddressGuard, BlockedAddressError, hostOf } from "./address_guard.ts";
+import { type AddressGuard, BlockedAddressError } from "./address_guard.ts";
+import { exchange, requestBytes } from "./guarded_connection.ts";
 
 export interface PostRequest {
   /** Parsed by {@linkcode AddressGuard.parse}. */
@@ -31,7 +31,6 @@ export interface PostResult {
 const headBytesMax = 16 * 1024;
 /** A server that sends its head in more pieces keeps the event loop busy. */
 const headReadsMax = 100;
-const addressesTriedMax = 8;
 
 /** Sends one request and reads the head of the response. Never follows a redirect, and never throws. */
 export async function post(guard: AddressGuard, request: PostRequest): Promise<PostResult> {
@@ -43,7 +42,9 @@ export async function post(guard: AddressGuard, request: PostRequest): Promise<P
   if (request.signal?.aborted) end();
   let result: Omit<PostResult, "durationMs">;
   try {
-    const { status, retryAfter } = await exchange(guard, request, attempt.signal);
+    const bytes = requestBytes(request.url, { method: "POST", ...request });
+    const options = { ...request, signal: attempt.signal, request: bytes };
+    const { status, retryAfter } = await exchange(guard, options, readHead);
     result = { status, retryAfter, code: status >= 200 && status < 300 ? null : "status" };
   } catch (error) {
     result = { status: null, retryAfter: null, code: attempt.signal.aborted ? "timeout" : faultOf(error) };
@@ -63,88 +64,6 @@ function faultOf(error: unknown): DeliveryFault {
 interface ResponseHead {
   readonly status: number;
   readonly retryAfter: string | null;
-}
-
-async function exchange(
-  guard: AddressGuard,
-  request: PostRequest,
-  signal: AbortSignal,
-): Promise<ResponseHead> {
-  signal.throwIfAborted();
-  const { url, timeoutMs, caCerts = [] } = request;
-  const isSecure = url.protocol === "https:";
-  const port = Number(url.port || (isSecure ? 443 : 80));
-  const addresses = await guard.addressesOf(url, signal);
-  const tcp = await connect(addresses, { port, timeoutMs, signal });
-  // Otherwise the request waits until the server has confirmed the end of the handshake, often for 40 ms.
-  tcp.setNoDelay();
-  let connection: Deno.Conn = tcp;
-  const close = () => {
-    try {
-      connection.close();
-    } catch {
-      // It is closed already.
-    }
-  };
-  signal.addEventListener("abort", close);
-  try {
-    if (isSecure) {
-      const tls = await Deno.startTls(tcp, {
-        hostname: hostOf(url),
-        caCerts: [...caCerts],
-      });
-      connection = tls;
-      signal.throwIfAborted();
-      await tls.handshake();
-    }
-    signal.throwIfAborted();
-    // A server may respond and close the connection before it has read everything.
-    writeAll(connection, requestBytes(request)).catch(() => {});
-    return await readHead(connection);
-  } finally {
-    signal.removeEventListener("abort", close);
-    close();
-  }
-}
-
-/** Connects to the first address that accepts. Each but the last gets only its share of the time. */
-async function connect(
-  addresses: readonly string[],
-  { port, timeoutMs, signal }: { port: number; timeoutMs: number; signal: AbortSignal },
-): Promise<Deno.TcpConn> {
-  const tried = addresses.slice(0, addressesTriedMax);
-  for (const [index, hostname] of tried.entries()) {
-    const isLast = index === tried.length - 1;
-    const share = AbortSignal.timeout(timeoutMs / tried.length);
-    try {
-      return await Deno.connect({
-        hostname,
-        port,
-        signal: isLast ? signal : AbortSignal.any([signal, share]),
-      });
-    } catch (error) {
-      if (isLast || signal.aborted) throw error;
-    }
-  }
-  throw new Error("the host has no address");
-}
-
-function requestBytes({ url, headers, body }: PostRequest): Uint8Array {
-  // Rejects names and values that would break out of their line.
-  const lines = [...new Headers(headers)].map(([name, value]) => `${name}: ${value}\r\n`);
-  const bytes = new TextEncoder().encode(body);
-  const head = new TextEncoder().encode(
-    `POST ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n${lines.join("")}` +
-      `content-length: ${bytes.length}\r\nconnection: close\r\n\r\n`,
-  );
-  const request = new Uint8Array(head.length + bytes.length);
-  request.set(head);
-  request.set(bytes, head.length);
-  return request;
-}
-
-async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
-  for (let written = 0; written < bytes.length;) written += await connection.write(bytes.subarray(written));
 }
 
 async function readHead(connection: Deno.Conn): Promise<ResponseHead> {

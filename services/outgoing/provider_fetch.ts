@@ -1,0 +1,109 @@
+// Requests to identity providers, in the form of `fetch`. Operators choose providers of the whole service, which may be in a private
+// network. An organization chooses its own, so those requests go only to addresses that the guard allows.
+import { messageOf } from "../../domain/errors.ts";
+import { isLoopbackHost } from "../../domain/loopback.ts";
+import { type AddressGuard, BlockedAddressError } from "./address_guard.ts";
+import { exchange, requestBytes } from "./guarded_connection.ts";
+import { readResponse } from "./http_response.ts";
+
+/** The part of `fetch` that `openid-client` uses for `customFetch`. Both methods take bodies of text and forms only. */
+export type ProviderFetch = (url: string, options?: ProviderFetchOptions) => Promise<Response>;
+
+export interface ProviderFetchOptions {
+  readonly method?: string | undefined;
+  readonly headers?: Record<string, string> | undefined;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface ProviderFetchParts {
+  readonly addressGuard: AddressGuard;
+  /** Certificate authorities (PEM) to trust besides the usual ones, for an organization's provider. */
+  readonly caCerts?: readonly string[] | undefined;
+  /** For everything, from resolving the host to the end of the body. 5 seconds by default. */
+  readonly timeoutMs?: number;
+}
+
+/** Reports a provider without a valid response. The message continues a sentence that begins with its address. */
+export class ProviderUnreachableError extends Error {
+  override readonly name = "ProviderUnreachableError";
+}
+
+const defaultTimeoutMs = 5_000;
+const bodyBytesMax = 64 * 1024;
+
+interface ProviderRequest {
+  readonly url: URL;
+  readonly method: "GET" | "POST";
+  readonly headers: Record<string, string>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+/**
+ * Returns a function that sends one request and reads at most 64 KB within 5 seconds. It never follows a redirect. It takes http only
+ * for loopback hosts, and for an organization's provider as `AddressGuard` does, so callers may let `openid-client` send any URL.
+ * It throws a {@linkcode ProviderUnreachableError} if there is no valid response.
+ *
+ * @param provider `organizationId`: null for a provider of the whole service.
+ */
+export function providerFetch(
+  parts: ProviderFetchParts,
+  { organizationId }: { readonly organizationId: string | null },
+): ProviderFetch {
+  const send = organizationId === null ? sendFreely : sendGuarded;
+  const { timeoutMs = defaultTimeoutMs } = parts;
+  return async (url, { method = "GET", headers = {}, body, signal } = {}) => {
+    const deadline = AbortSignal.timeout(timeoutMs);
+    try {
+      return await send(parts, {
+        url: new URL(url),
+        method: method === "POST" ? "POST" : "GET",
+        headers: { "user-agent": "Gatehouse", ...headers },
+        body: body === undefined || body === null ? "" : String(body),
+        signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
+        timeoutMs,
+      });
+    } catch (error) {
+      const reason = deadline.aborted ? `didn't respond within ${timeoutMs / 1000} seconds` : reasonOf(error);
+      throw new ProviderUnreachableError(reason, { cause: error });
+    }
+  };
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof BlockedAddressError) return "is at an address that may not be reached";
+  // The caller names the address.
+  const message = messageOf(error).replace(/^error sending request for url \(.*?\): /, "");
+  return `can't be reached: ${message.replaceAll(/\s+/g, " ").slice(0, 300)}`;
+}
+
+async function sendFreely(
+  _parts: ProviderFetchParts,
+  { url, method, headers, body, signal }: ProviderRequest,
+): Promise<Response> {
+  const isSecure = url.protocol === "https:";
+  if (!isSecure && !(url.protocol === "http:" && isLoopbackHost(url.hostname))) {
+    throw new Error("its URL must begin with “https://”");
+  }
+  const init = { method, headers, signal, redirect: "manual" } as const;
+  const response = await fetch(url, method === "POST" ? { ...init, body } : init);
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > bodyBytesMax) throw new Error("the response is too large");
+    chunks.push(chunk);
+  }
+  return new Response(response.body === null ? null : new Blob(chunks), response);
+}
+
+async function sendGuarded(
+  { addressGuard, caCerts }: ProviderFetchParts,
+  { url, signal, timeoutMs, ...request }: ProviderRequest,
+): Promise<Response> {
+  const target = addressGuard.parse(url.href);
+  const options = { url: target, signal, timeoutMs, caCerts, request: requestBytes(target, request) };
+  return await exchange(addressGuard, options, (connection) => readResponse(connection, { bodyBytesMax }));
+}
