@@ -17,3 +17,9 @@ export interface Identity {
 export function identityName({ provider, issuer }: Pick<Identity, "provider" | "issuer">): string {
   return provider?.name ?? (URL.canParse(issuer) ? new URL(issuer).host : issuer);
 }
+
+/** Returns each provider once that signs a person in. */
+export function usableProviders(identities: readonly Identity[]): OfferedProvider[] {
+  const found = new Map(identities.map(({ provider }) => [provider?.slug, provider]));
+  return [...found.values()].filter((provider) => provider !== null);
+}

@@ -28,7 +28,11 @@ export async function listIdentities(
 }
 
 /** @throws {AppError} `not_found`. */
-export async function getIdentity(context: SessionContext, actor: SessionActor, id: string): Promise<Identity> {
+export async function getIdentity(
+  context: SessionContext,
+  actor: SessionActor,
+  id: string,
+): Promise<Identity> {
   const found = isId("idn", id)
     ? (await listIdentities(context, actor.user.id)).find((identity) => identity.id === id)
     : undefined;
@@ -100,7 +104,11 @@ async function beginOwnVisit(
  *
  * @throws {AppError} `proof_required`, `not_found`; `last_sign_in_method` if the person couldn't sign in without it.
  */
-export async function unlinkIdentity(context: SessionContext, actor: SessionActor, id: string): Promise<void> {
+export async function unlinkIdentity(
+  context: SessionContext,
+  actor: SessionActor,
+  id: string,
+): Promise<void> {
   requireRecentAuthentication(actor, context.clock());
   const identity = await getIdentity(context, actor, id);
   const { id: userId, email: to, name } = actor.user;

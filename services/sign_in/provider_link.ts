@@ -14,9 +14,11 @@ import { AppError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import { recentAuthenticationMs } from "../../domain/limits.ts";
 import { identitiesPerUserMax } from "../../domain/sign_in/provider_limits.ts";
+import { turnOffLinkPath } from "../../domain/sign_in/return_to.ts";
 import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import type { ProviderVisit } from "./provider_visit.ts";
+import { sendTurnOffLink } from "./two_step.ts";
 
 type Visit = Pick<ProviderVisit, "userId" | "sessionId" | "provider" | "claims">;
 
@@ -66,7 +68,8 @@ async function requireLinked(
     throw new AppError("identity_taken", message);
   }
   if ((await findIdentitiesOfUser(database, user.id)).length >= identitiesPerUserMax) {
-    const message = `An account can have up to ${identitiesPerUserMax} connected providers. Disconnect one first.`;
+    const message =
+      `An account can have up to ${identitiesPerUserMax} connected providers. Disconnect one first.`;
     throw new AppError("limit_reached", message);
   }
   throw new AppError(
@@ -76,16 +79,20 @@ async function requireLinked(
 }
 
 /**
- * Confirms that the person in front of a session is its user: they came back from a provider with one of their identities.
+ * Confirms that the person in front of a session is its user: they came back from a provider with one of their identities. Someone who
+ * lost their second step gets a link by email that turns it off, as they would with their password.
  *
- * @returns False if two-step sign-in is on. Nothing was confirmed then: the visit must continue as a sign-in, with the second step.
- * @throws {AppError} `wrong_account` for another session or another identity; `proof_required` if the provider didn't ask again.
+ * @returns The page to continue at. Null if two-step sign-in is on: nothing was confirmed, and the visit must continue as a sign-in,
+ *   which asks for the second step.
+ * @throws {AppError} `wrong_account` for another session or another identity; `proof_required` if the provider didn't ask again; as
+ *   `requestTurnOffLink` for the page of that link.
  */
 export async function completeConfirmation(
-  { database, clock, writeAs }: SessionContext,
+  context: SessionContext,
   actor: SessionActor | null,
-  visit: Visit,
-): Promise<boolean> {
+  visit: Visit & Pick<ProviderVisit, "returnTo">,
+): Promise<string | null> {
+  const { database, clock, writeAs } = context;
   const own = requireSameSession(actor, visit);
   const { provider, claims } = visit;
   if ((await findIdentity(database, claims))?.userId !== own.user.id) {
@@ -99,14 +106,18 @@ export async function completeConfirmation(
     const message = `${provider.name} didn't ask you to sign in again. Sign out there, then try again.`;
     throw new AppError("proof_required", message);
   }
-  const details = { method: "provider", provider: provider.name };
+  if (visit.returnTo === turnOffLinkPath) {
+    await sendTurnOffLink(context, own, (_user, send) => send());
+    return "/portal/account/two-step?done=link-sent";
+  }
+  const details = { provider: provider.name };
   const audit = insertAuditEvent(own, { action: "session.proved", details }, { now });
   const [, written] = await writeAs(own, [
     updateSessionConfirmed(own.id, { now, use: { ...claims, providerId: provider.id } }),
     audit.statement,
     updateIdentityUsed(claims, { email: claims.email, now, audited: audit.id }),
   ]);
-  return written?.rows.length === 1;
+  return written?.rows.length === 1 ? visit.returnTo ?? "/portal/account" : null;
 }
 
 /** @throws {AppError} `wrong_account`. */

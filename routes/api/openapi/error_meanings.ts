@@ -23,9 +23,10 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "A page of another site sent the request, or could have. Programs must send `Content-Type: application/json`. " +
     "Below `/api/auth/`, the message names an origin that is missing from `ALLOWED_ORIGINS`.",
   sign_up_closed: "Sign-up is closed, or only open with an invitation.",
-  proof_required: `The user last authenticated more than ${
-    limits.recentAuthenticationMs / 60_000
-  } minutes ago. Send their password to \`POST /api/portal/account/proof\`, use a passkey, or open \`/portal/confirm-password\` ` +
+  proof_required:
+    `The user last authenticated more than ${
+      limits.recentAuthenticationMs / 60_000
+    } minutes ago. Send their password to \`POST /api/portal/account/proof\`, use a passkey, or open \`/portal/confirm-password\` ` +
     "in their browser, where they can also confirm with their provider. Then try again.",
   codes_locked:
     `After ${limits.totpWrongCodesMax} incorrect codes in a row, codes from the authenticator app are rejected until the password ` +
