@@ -85,3 +85,7 @@ export const providerIsBelieved = (
 ): Statement =>
   sql`EXISTS (SELECT 1 FROM identity_providers p WHERE p.id = ${providerId} AND p.issuer = ${issuer}
     AND (p.organization_id IS NULL OR ${isVerifiedFor(sql`${domain}`)}))`;
+
+export async function isProviderBelieved(database: DatabaseReader, use: ProviderUse, domain: string) {
+  return await database.readFirst(sql`SELECT 1 WHERE ${providerIsBelieved(use, domain)}`) !== undefined;
+}
