@@ -1,8 +1,10 @@
-// The session cookie `access_token`, which every product under the cookie domain shares, and the cookie of the second step.
+// The session cookie `access_token`, which every product under the cookie domain shares, and those of the second step and of visits to
+// providers.
 import { serialize } from "hono/utils/cookie";
 import { getDomain } from "tldts";
 import type { Config } from "../config.ts";
 import { clearedCookiesCharactersMax, secondStepTimeoutMs } from "../domain/limits.ts";
+import { providerVisitTimeoutMs } from "../domain/sign_in/provider_limits.ts";
 import type { AppContext } from "./env.ts";
 
 /** The name is part of the contract with products. */
@@ -145,6 +147,21 @@ export function setSecondStepCookie(c: AppContext, { secure }: Config, token: st
 
 export function secondStepTokens(header: string | undefined): string[] {
   return cookieValues(header, secondStepCookieName);
+}
+
+/** The cookie of a browser that visits providers. Its name keeps other hosts from planting it, where browsers know that it's secure. */
+const providerVisitCookieName = ({ secure }: Config) => `${secure ? "__Host-" : ""}provider_visit`;
+
+/** Ties visits to a provider to this browser. Lax, because a page of the provider sends the person back. */
+export function setProviderVisitCookie(c: AppContext, config: Config, token: string): void {
+  const { secure } = config;
+  const maxAge = providerVisitTimeoutMs / 1000;
+  const options = { httpOnly: true, sameSite: "Lax", path: "/", secure, maxAge } as const;
+  c.header("Set-Cookie", serialize(providerVisitCookieName(config), token, options), { append: true });
+}
+
+export function providerVisitTokens(header: string | undefined, config: Config): string[] {
+  return cookieValues(header, providerVisitCookieName(config));
 }
 
 interface CookieForm {
