@@ -26,6 +26,7 @@ import { portalOrganizationRoutes } from "./organization/organizations.ts";
 import { portalSignInRoutes } from "./sign_in/sign_in.ts";
 import { portalIdentityRoutes } from "./sign_in/identities.ts";
 import { portalPasskeyRoutes } from "./sign_in/passkeys.ts";
+import { portalProviderRoutes } from "./sign_in/provider.ts";
 import { portalSecondStepRoutes } from "./sign_in/second_step.ts";
 import { portalTwoStepRoutes } from "./sign_in/two_step.ts";
 import { recordPages } from "./meter/records.ts";
@@ -42,6 +43,7 @@ export function portalRoutes(
   const parts = { ...appParts, assets };
   portalSignInRoutes(app, parts);
   portalSecondStepRoutes(app, parts);
+  portalProviderRoutes(app, parts);
   portalTwoStepRoutes(app, parts);
   portalPasskeyRoutes(app, parts);
   portalIdentityRoutes(app, parts);
