@@ -19,6 +19,8 @@ export const errorTitles: Partial<Record<ErrorCode, string>> = {
   rate_limited: "Too many attempts",
   unavailable: "Temporarily unavailable",
   forbidden: "You don't have permission",
+  identity_taken: "Already connected to another account",
+  wrong_account: "Not the same account",
   organization_suspended: "Organization suspended",
   second_factor_required: "Second factor required",
   organization_switched: "You switched organizations",

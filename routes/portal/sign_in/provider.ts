@@ -25,6 +25,7 @@ import { beginSession, findSession } from "../../session.ts";
 import { gateFrame, home, type PortalParts, redirect, sendPage, withoutReferrer } from "../page.ts";
 import { invitationAddress, invitationJoined } from "../organization/accept_invitation.ts";
 import { securityLink } from "../../../views/sign_in/two_step.tsx";
+import { completeOwnVisit } from "./identities.ts";
 import { continueTo, returnToOf } from "./sign_in.ts";
 
 const path = "/sign-in/with/:slug";
@@ -58,7 +59,9 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
     `${path}/callback`,
     withoutReferrer(async (c) => {
       const provider = await requireProvider(services, c.req.param("slug") ?? "");
-      const retry = `/sign-in/with/${provider.slug}`;
+      // Someone who is signed in was about to connect it, or to confirm that it's them.
+      const isSignedIn = await findSession(c, parts) !== null;
+      const retry = isSignedIn ? securityLink.href : `/sign-in/with/${provider.slug}`;
       return await withFailurePage(c, parts, { provider, retry, returnTo: null }, async () => {
         const { slug } = provider;
         const visit = await completeProviderVisit(services, c.get("client"), {
@@ -66,7 +69,8 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
           query: new URL(c.req.url).search,
           browserTokens: browserTokens(c),
         });
-        return visit === null ? await expired(c, parts) : await completeSignIn(c, parts, visit);
+        if (visit === null) return await expired(c, parts);
+        return await completeOwnVisit(c, parts, visit) ?? await completeSignIn(c, parts, visit);
       });
     }),
   );
