@@ -82,6 +82,7 @@ const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "external_id_taken",
   "product_taken",
   "plan_taken",
+  "provider_taken",
   "plan_in_use",
   "sign_up_closed",
   "rate_limited",
