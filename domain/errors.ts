@@ -45,6 +45,7 @@ export const errorStatuses = {
   external_id_taken: 409,
   product_taken: 409,
   plan_taken: 409,
+  provider_taken: 409,
   plan_in_use: 409,
   month_not_ended: 409,
   statement_out_of_order: 409,

@@ -22,6 +22,7 @@ import { planRoutes } from "../nouns/plans.tsx";
 import { productRoutes } from "../nouns/products.tsx";
 import { userRoutes } from "../nouns/users.tsx";
 import { webhookRoutes } from "../nouns/webhooks.tsx";
+import { identityProviderRoutes } from "../nouns/identity_providers.tsx";
 import { operatorTokenRoutes } from "../nouns/operator_tokens.tsx";
 import { operatorUsageRoutes } from "./operator/usage.ts";
 import { operatorUsageRecordRoutes } from "./operator/usage_records.ts";
@@ -70,6 +71,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   userRoutes(app, parts);
   operatorAuditRoutes(app, parts);
   operatorTokenRoutes(app, parts);
+  identityProviderRoutes(app, parts);
   operatorUsageRoutes(app, parts);
   operatorUsageRecordRoutes(app, parts);
   operatorStatementRoutes(app, parts);

@@ -1,8 +1,6 @@
 // The pages of a person's own identities at providers, and the visits to providers that begin there.
 import type { SessionActor } from "../../../domain/actor.ts";
 import { beginLink, getIdentity, unlinkIdentity } from "../../../services/sign_in/identities.ts";
-import { completeConfirmation, completeLink } from "../../../services/sign_in/provider_link.ts";
-import type { ProviderVisit } from "../../../services/sign_in/provider_visit.ts";
 import {
   identitiesPath as path,
   providerPage,
@@ -12,7 +10,6 @@ import { securityLink } from "../../../views/sign_in/two_step.tsx";
 import { readFormBody } from "../../body.ts";
 import { providerVisitTokens, setProviderVisitCookie } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
-import { findSession, sessionActor } from "../../session.ts";
 import { mountFormPage, ownPages, paramOf } from "../noun_pages.ts";
 import {
   askToReauthenticate,
@@ -23,7 +20,6 @@ import {
   sendPage,
   signedInRoutes,
 } from "../page.ts";
-import { continueTo, returnToOf } from "./sign_in.ts";
 
 export function portalIdentityRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
@@ -58,24 +54,6 @@ export function portalIdentityRoutes(app: App, parts: PortalParts): void {
     },
     reauthenticateFor: (c) => `${path}/${encodeURIComponent(paramOf(c, "id"))}/remove`,
   });
-}
-
-/** Completes a visit of someone who is signed in. Returns null if it is a sign-in, or must continue as one. */
-export async function completeOwnVisit(
-  c: AppContext,
-  parts: PortalParts,
-  visit: ProviderVisit,
-): Promise<Response | null> {
-  const { config, services } = parts;
-  if (visit.purpose !== "link" && visit.purpose !== "confirm") return null;
-  const session = await findSession(c, parts);
-  const actor = session && sessionActor(c, session);
-  if (visit.purpose === "link") {
-    await completeLink(services, actor, visit);
-    return continueTo(c, returnToOf(visit.returnTo ?? undefined, config));
-  }
-  const page = await completeConfirmation(services, actor, visit);
-  return page === null ? null : redirect(c, page);
 }
 
 /** Begins a visit to a provider, and sends the browser there. */

@@ -182,7 +182,7 @@ testApp(
     assert.equal((await link(await browserOf(test, cookie))).status, 200);
     const taken = await link(await browserOf(test, eve.cookie));
     assert.equal(taken.status, 409);
-    assert.match(taken.html, /Already connected to another account/);
+    assert.match(taken.html, /already connected to another account/);
     assert.deepEqual((await listed(test, eve.cookie)).identities, []);
     // Cancelling leads back to the account, not to signing in.
     issuer.lies = { callback: { code: undefined, error: "access_denied" } };
