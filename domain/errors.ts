@@ -180,7 +180,7 @@ export function recentAuthenticationError(): AppError {
 export function lastSignInMethodError(): AppError {
   return new AppError(
     "last_sign_in_method",
-    "This is your only way to sign in. Set a password or add a passkey first.",
+    "This is your only way to sign in. Set a password or add another way first.",
   );
 }
 

@@ -24,6 +24,7 @@ import { memberChangePages } from "./organization/members.ts";
 import { operatorConsoleRoutes } from "./operator/routes.ts";
 import { portalOrganizationRoutes } from "./organization/organizations.ts";
 import { portalSignInRoutes } from "./sign_in/sign_in.ts";
+import { portalIdentityRoutes } from "./sign_in/identities.ts";
 import { portalPasskeyRoutes } from "./sign_in/passkeys.ts";
 import { portalProviderRoutes } from "./sign_in/provider.ts";
 import { portalSecondStepRoutes } from "./sign_in/second_step.ts";
@@ -45,6 +46,7 @@ export function portalRoutes(
   portalProviderRoutes(app, parts);
   portalTwoStepRoutes(app, parts);
   portalPasskeyRoutes(app, parts);
+  portalIdentityRoutes(app, parts);
   apiKeyListPages(app, parts);
   newApiKeyPages(app, parts);
   portalOverviewRoutes(app, parts);

@@ -26,7 +26,7 @@ import { accountChangedError, personOf } from "../sign_in/sign_in.ts";
 
 /**
  * Changes the password. Every other session ends, and this one gets a new token. An account without a password sets its first
- * one after a recent authentication instead of the current one.
+ * one after a recent authentication, without `currentPassword`.
  *
  * @throws {AppError} `invalid_credentials`, `validation_failed`, `rate_limited`, `unavailable`; `proof_required` without a password.
  */
@@ -38,8 +38,8 @@ export async function changePassword(
   const { credentials } = context;
   const user = await findActingUser(context, actor);
   const isFirst = user.hasPassword === 0;
-  if (isFirst) requireRecentAuthentication(actor, context.clock());
   if (isFirst !== (currentPassword === undefined)) throw currentPasswordError(isFirst);
+  if (isFirst) requireRecentAuthentication(actor, context.clock());
   await checkNewPassword(context, newPassword, { ...user, path: "newPassword" });
   const action = async () => {
     const passwordHash = await credentials.hasher.hash(newPassword);
@@ -65,9 +65,7 @@ export async function changePassword(
 }
 
 function currentPasswordError(isFirst: boolean): AppError {
-  const message = isFirst
-    ? "Your account has no password yet. Leave this out."
-    : "Enter your current password.";
+  const message = isFirst ? "Your account has no password yet." : "Enter your current password.";
   return validationError([{ path: "currentPassword", message }]);
 }
 

@@ -15,7 +15,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "session.limited": "Exceeded the sign-in rate limit[ for {target}]",
   "session.second_step_asked": "Password accepted[ for {target}]; second step required",
   "session.second_step_refused": "Failed the second step of signing in[ as {target}]",
-  "session.proved": "Confirmed their identity[ with {method}]",
+  "session.proved": "Confirmed their identity[ with {method}][ with {provider}]",
   "session.proof_refused": "Failed to confirm their identity",
   "session.ended": "Signed out",
   "session.others_ended": "Signed out all other sessions",
