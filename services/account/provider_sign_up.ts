@@ -48,7 +48,7 @@ export async function signUpWithProvider<T>(
     }
     const options = { visit, email, invited: null, isConfirmed: true, sendsEmail: false };
     const result = await enter(await newEntrant(context, client, options));
-    return result && { ...result, hasJoined: true };
+    return result && { ...result, hasJoined: visit.returnTo === null };
   }
   const invited = await admit(context, client, { visit, email });
   const isConfirmed = visit.claims.vouches || invited !== null;

@@ -13,6 +13,7 @@ import {
 } from "../../db/organization/company_sign_in.ts";
 import { ifAudited } from "../../db/audit.ts";
 import { shortenSessions } from "../../db/sign_in/domain_rules.ts";
+import type { SessionActor } from "../../domain/actor.ts";
 import { notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import { emailDomain } from "../../domain/mail/email.ts";
@@ -25,11 +26,11 @@ import {
 } from "../../domain/sign_in/company_sign_in.ts";
 import { issuerFault } from "../../domain/sign_in/provider_metadata.ts";
 import { isoTime } from "../../domain/time.ts";
-import { type Access, type MemberAccess, requirePermission } from "../access.ts";
+import { type Access, accessTo, type MemberAccess, requirePermission } from "../access.ts";
 import { type Change, writeChange } from "../change.ts";
-import type { SessionContext } from "../context.ts";
+import type { Context, SessionContext } from "../context.ts";
 import { findProviderFault } from "../sign_in/provider_discovery.ts";
-import type { ProviderVisit } from "../sign_in/provider_visit.ts";
+import { beginProviderVisit, type ProviderVisit, requireProvider } from "../sign_in/provider_visit.ts";
 import { requireAllowed } from "../sign_in/credentials.ts";
 import { requireCompanyManager, toCompanyDomain } from "./company_domains.ts";
 
@@ -213,10 +214,26 @@ export async function stopRequiringProvider(context: SessionContext, access: Acc
   return await getCompanySignIn(context, access);
 }
 
-/** Requires that someone may test the provider. @throws {AppError} `forbidden`, `proof_required`, `not_found`. */
-export async function requireTestable(context: SessionContext, access: MemberAccess): Promise<void> {
+/**
+ * Begins a visit of an owner to the provider. Returns the address to visit, and the token for the browser's cookie.
+ *
+ * @throws {AppError} `forbidden`, `proof_required`, `email_unverified`, `not_found`, `rate_limited`, `provider_unavailable`.
+ */
+export async function beginProviderTest(
+  context: Context,
+  access: MemberAccess,
+  browserTokens: readonly string[],
+): Promise<{ url: URL; browserToken: string }> {
   requireCompanyManager(context, access);
-  await requireCompanyProvider(context, access.organizationId);
+  const provider = await requireProvider(context, companySlug(access.organizationId));
+  const { actor } = access;
+  return await beginProviderVisit(context, actor.client, {
+    provider,
+    purpose: "test",
+    returnTo: null,
+    session: actor,
+    browserTokens,
+  });
 }
 
 /** What came back from a test. `isSuccess`: the address is of a verified domain, so the provider can be required. */
@@ -227,15 +244,16 @@ export interface ProviderTest {
   readonly vouches: boolean;
 }
 
-/** Records what came back from an owner's test. @throws {AppError} `forbidden`, `not_found`. */
+/** Records what came back from an owner's test, in the session in which it began. @throws {AppError} `forbidden`, `not_found`. */
 export async function completeProviderTest(
   context: SessionContext,
-  access: MemberAccess,
-  { provider, claims: { email, name, vouches, issuer } }: ProviderVisit,
+  actor: SessionActor,
+  { provider, sessionId, claims: { email, name, vouches, issuer } }: ProviderVisit,
 ): Promise<ProviderTest> {
+  if (sessionId !== actor.id) throw notFoundError();
+  const access = accessTo(actor, provider.organizationId ?? "");
   const by = requirePermission(access, "sso.manage");
   const { organizationId } = access;
-  if (provider.organizationId !== organizationId) throw notFoundError();
   const isSuccess = email !== null && vouches && await writeChange(context, by, {
     statement: markCompanyProviderTested({ provider: { ...provider, issuer }, domain: emailDomain(email), now: context.clock() }),
     entry: { action: "sso.tested", organizationId, target: targetOf(provider), details: { email } },
