@@ -205,7 +205,7 @@ testApp("rejects issuers that anyone could speak for, and names the field", asyn
   for (const slug of ["", "A", "-a", "a-", "a_b", "a".repeat(33), "a/b", "é"]) {
     assert.match(await faultOf({ slug, issuer: discovery.issuer }), /^slug must be 1 to 32/, slug);
   }
-  assert.match(await faultOf({ clientSecret: "é" }), /^clientSecret must have printable/);
+  assert.match(await faultOf({ clientSecret: "é" }), /^clientSecret must have 1 to 2000 printable/);
   assert.match(await faultOf({ kind: "saml" }), /^kind must be one of oidc, google, microsoft, github/);
   assert.deepEqual(discovery.paths, []);
 });
