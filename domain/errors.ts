@@ -23,6 +23,7 @@ export const errorStatuses = {
   organization_suspended: 403,
   email_unverified: 403,
   wrong_account: 403,
+  provider_rejected: 403,
   not_found: 404,
   invalid_token: 404,
   method_not_allowed: 405,
@@ -35,6 +36,7 @@ export const errorStatuses = {
   last_owner: 409,
   last_sign_in_method: 409,
   identity_taken: 409,
+  identity_not_linked: 409,
   already_member: 409,
   already_invited: 409,
   two_step_state: 409,
@@ -59,6 +61,7 @@ export const errorStatuses = {
   limit_exceeded: 429,
   headers_too_large: 431,
   internal: 500,
+  provider_unavailable: 502,
   unavailable: 503,
   mail_unavailable: 503,
 } as const;
@@ -173,7 +176,7 @@ export function recentAuthenticationError(): AppError {
 export function lastSignInMethodError(): AppError {
   return new AppError(
     "last_sign_in_method",
-    "This is your only way to sign in. Set a password or add a passkey first.",
+    "This is your only way to sign in. Set a password or add another way first.",
   );
 }
 

@@ -12,6 +12,7 @@ import type { RateLimits } from "./rate_limits.ts";
 import type { Secrets } from "./secrets.ts";
 import type { Reports } from "./reports/reports.ts";
 import type { Credentials } from "./sign_in/credentials.ts";
+import type { ProviderClient } from "./sign_in/provider_client.ts";
 import type { SecondStepCodes } from "./sign_in/second_step_codes.ts";
 import type { SessionSearch } from "./sign_in/session_search.ts";
 import type { WriteAs } from "./sign_in/session_writes.ts";
@@ -27,6 +28,7 @@ export interface Context extends BaseContext {
   readonly secrets: Secrets;
   /** Checks the URLs that customers choose. */
   readonly addressGuard: AddressGuard;
+  readonly providerClient: ProviderClient;
   readonly githubKeys: GithubKeys;
   readonly mail: Mail;
   readonly mailBudgets: MailBudgets;

@@ -21,6 +21,7 @@ import {
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
 import { portalSessionsPerMinuteMax } from "../domain/portal_session_limits.ts";
+import { providerVisitsMax } from "../domain/sign_in/provider_limits.ts";
 import {
   webhookNamesPerMinuteMax,
   webhookReplayedPerHourMax,
@@ -66,6 +67,8 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     sessionPasswordChecks: limit(addressFailuresMax, addressWindowMs),
     /** By client address. */
     passkeyChallenges: limitByAddress(passkeyChallengesMax, addressWindowMs),
+    /** Visits to identity providers. By client address. */
+    providerVisits: limitByAddress(providerVisitsMax, addressWindowMs),
     /** By user. */
     accountEmails: limit(accountMailsPerHourMax, hourMs),
     /** By organization and by user. */

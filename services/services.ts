@@ -15,6 +15,7 @@ import { Reports } from "./reports/reports.ts";
 import { AddressGuard } from "./outgoing/address_guard.ts";
 import { Secrets } from "./secrets.ts";
 import { Credentials } from "./sign_in/credentials.ts";
+import { ProviderClient } from "./sign_in/provider_client.ts";
 import { SecondStepCodes } from "./sign_in/second_step_codes.ts";
 import { SessionSearch } from "./sign_in/session_search.ts";
 import { createWriteAs } from "./sign_in/session_writes.ts";
@@ -51,6 +52,8 @@ export function createServices(
   const recorder = new Recorder({ ...base, reports }, { httpThreads, onBackgroundError });
   const credentials = new Credentials(base, { ...parts, onBackgroundError });
   const mail = new Mail(base.config, parts.mailWorker);
+  const secrets = new Secrets(base.config.secretsKeys);
+  const addressGuard = new AddressGuard(base.config);
   const context: Context = {
     ...base,
     writeAs: createWriteAs(base, rateLimits),
@@ -58,8 +61,9 @@ export function createServices(
     credentials,
     secondStepCodes: new SecondStepCodes(base, { credentials, mail }),
     sessionSearch: new SessionSearch(base, { onBackgroundError }),
-    secrets: new Secrets(base.config.secretsKeys),
-    addressGuard: new AddressGuard(base.config),
+    secrets,
+    addressGuard,
+    providerClient: new ProviderClient({ ...base, secrets, addressGuard }),
     githubKeys: new GithubKeys(base),
     mail,
     mailBudgets: new MailBudgets(base, rateLimits),

@@ -2,7 +2,7 @@
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import type { EmailChoices } from "../../domain/mail/mail.ts";
 import { validLink } from "../mail/link_tokens.ts";
-import { joinableInvitation, pendingInvitation } from "../organization/invitations.ts";
+import { invitationLink, joinableInvitation, pendingInvitation } from "../organization/invitations.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 
 export interface UserCredentials {
@@ -47,15 +47,20 @@ export function insertUser(user: NewUser, condition: Statement = sql`true`) {
     ON CONFLICT (email) DO NOTHING`;
 }
 
-/** Inserts a user if the link is of a pending invitation to the address. */
-export function insertInvitedUser(user: NewUser, tokenHash: string): Statement {
+/**
+ * Inserts a user if the invitation to the address is pending.
+ *
+ * @param invited `tokenHash`: of its link, which must be valid; null without one. `condition`: must hold besides.
+ */
+export function insertInvitedUser(
+  user: NewUser,
+  { id, tokenHash, condition = sql`true` }: { id: string; tokenHash: string | null; condition?: Statement },
+): Statement {
   return insertUser(
     user,
-    sql`EXISTS (
-      SELECT 1 FROM link_tokens l JOIN invitations i ON i.id = l.subject
-      WHERE l.token_hash = ${tokenHash} AND l.purpose = 'invitation' AND l.expires_at > ${user.now}
-        AND i.email = ${user.email} AND ${pendingInvitation(user.now)}
-        AND ${joinableInvitation})`,
+    sql`EXISTS (SELECT 1 FROM invitations i WHERE i.id = ${id} AND i.email = ${user.email}
+      AND ${pendingInvitation(user.now)} AND ${joinableInvitation} AND ${invitationLink(tokenHash, user.now)})
+      AND ${condition}`,
   );
 }
 

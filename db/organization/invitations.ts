@@ -45,6 +45,11 @@ export const pendingInvitation = (now: number): Statement => sql`${openInvitatio
 export const joinableInvitation = sql`EXISTS (SELECT 1 FROM organizations o
   WHERE o.id = i.organization_id AND NOT (${isSuspended}) AND ${hasRoomForMember})`;
 
+/** A condition: the link is one of the invitation `i`, and has not expired. Without a link, none is needed. */
+export const invitationLink = (tokenHash: string | null, now: number): Statement =>
+  tokenHash === null ? sql`true` : sql`EXISTS (SELECT 1 FROM link_tokens l
+    WHERE l.token_hash = ${tokenHash} AND l.purpose = 'invitation' AND l.subject = i.id AND l.expires_at > ${now})`;
+
 const countPending = (organizationId: string, now: number): Statement =>
   sql`(SELECT count(*) FROM invitations i WHERE i.organization_id = ${organizationId} AND ${
     pendingInvitation(now)
@@ -129,6 +134,13 @@ export function findInvitationByToken(database: DatabaseReader, tokenHash: strin
     WHERE l.token_hash = ${tokenHash} AND l.expires_at > ${now} AND ${pendingInvitation(now)}`);
 }
 
+/** Finds the newest pending invitation to an address whose organization accepts members. */
+export function findInvitationTo(database: DatabaseReader, email: string, now: number) {
+  return database.readFirst<InvitationRow>(sql`
+    SELECT ${columns} WHERE i.email = ${email} AND ${pendingInvitation(now)} AND ${joinableInvitation}
+    ORDER BY i.id DESC LIMIT 1`);
+}
+
 /** Renews an open invitation. With `pendingMax` pending ones, an expired one is not renewed. */
 export function renewInvitation(
   invitation: { id: string; organizationId: string; now: number; expiresAt: number },
@@ -155,15 +167,14 @@ export function markInvitationRevoked(
  * @param options `membershipsMax`: a user with this many memberships cannot join another organization.
  */
 export function markInvitationAccepted(
-  invitation: { id: string; tokenHash: string; userId: string; now: number },
+  invitation: { id: string; tokenHash: string | null; userId: string; now: number },
   options: { membershipsMax: number },
 ) {
   const { id, tokenHash, userId, now } = invitation;
   return sql`
     UPDATE invitations AS i SET accepted_at = ${now}, accepted_by = ${userId}
     WHERE i.id = ${id} AND ${pendingInvitation(now)} AND ${joinableInvitation}
-      AND EXISTS (SELECT 1 FROM link_tokens WHERE token_hash = ${tokenHash} AND purpose = 'invitation'
-        AND subject = ${id} AND expires_at > ${now})
+      AND ${invitationLink(tokenHash, now)}
       AND EXISTS (SELECT 1 FROM users u WHERE u.id = ${userId} AND u.email = i.email
         AND u.email_verified_at IS NOT NULL AND u.disabled_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM memberships m

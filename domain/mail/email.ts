@@ -29,6 +29,11 @@ export function requireEmail(text: string): string {
   return email;
 }
 
+/** Returns the domain of a canonical address. */
+export function emailDomain(email: string): string {
+  return email.slice(email.indexOf("@") + 1);
+}
+
 /** Returns the domain in ASCII, as browsers send `bücher.example` in either form; null for a name that DNS can't have. */
 function asciiDomain(domain: string): string | null {
   // The URL parser would read 1.2 as an IP address.

@@ -56,8 +56,8 @@ export interface MailFields {
   readonly reset_password: Named;
   /** `isFirst`: the account had none. */
   readonly password_changed: Named & { readonly isFirst?: boolean };
-  /** Replaces `password_changed` if the address had never been confirmed. */
-  readonly account_taken_back: Named;
+  /** Replaces `password_changed` if the address had never been confirmed. `provider`: the person signed in with it instead. */
+  readonly account_taken_back: Named & { readonly provider?: string };
   /** With a link. Operators invite without an `inviter`, and may give the recipient's name. */
   readonly invitation: {
     readonly organization: string;

@@ -28,6 +28,7 @@ import { operatorUsageRoutes } from "./operator/usage.ts";
 import { operatorUsageRecordRoutes } from "./operator/usage_records.ts";
 import { operatorStatementRoutes, statementRoutes } from "./statements.ts";
 import { organizationRoutes } from "./organization/organizations.ts";
+import { identityRoutes } from "./sign_in/identities.ts";
 import { passwordRoutes } from "./account/passwords.ts";
 import { secondStepRoutes } from "./sign_in/second_step.ts";
 import { twoStepRoutes } from "./sign_in/two_step.ts";
@@ -41,6 +42,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   secondStepRoutes(app, parts);
   twoStepRoutes(app, parts);
   ownSessionRoutes(app, parts);
+  identityRoutes(app, parts);
   passwordRoutes(app, parts);
   accountRoutes(app, parts);
   preferencesRoutes(app, parts);

@@ -93,6 +93,7 @@ const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "webhook_address_blocked",
   "organization_suspended",
   "last_owner",
+  "last_sign_in_method",
   "already_member",
   "already_invited",
   "two_step_state",

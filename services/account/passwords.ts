@@ -25,7 +25,7 @@ import { accountChangedError, personOf } from "../sign_in/sign_in.ts";
 
 /**
  * Changes the password. Every other session ends, and this one gets a new token. An account without a password sets its first
- * one after a recent authentication instead of the current one.
+ * one after a recent authentication, without `currentPassword`.
  *
  * @throws {AppError} `invalid_credentials`, `validation_failed`, `rate_limited`, `unavailable`; `proof_required` without a password.
  */
@@ -64,9 +64,7 @@ export async function changePassword(
 }
 
 function currentPasswordError(isFirst: boolean): AppError {
-  const message = isFirst
-    ? "Your account has no password yet. Leave this out."
-    : "Enter your current password.";
+  const message = isFirst ? "Your account has no password yet." : "Enter your current password.";
   return validationError([{ path: "currentPassword", message }]);
 }
 
@@ -186,19 +184,30 @@ export async function checkNewPassword(
   if (faults.length > 0) throw validationError(faults);
 }
 
+interface AfterNewPassword {
+  readonly keep?: string;
+  readonly isTakenBack?: boolean;
+  readonly provider?: string;
+}
+
 /**
  * Ends everything that was reached with the old password or leads past the new one. The statements belong to the batch that
  * replaces the password, after its audit entry.
  *
  * @param options `keep`: the session that stays. `isTakenBack`: the reset also confirmed the address; the email says so.
+ *   `provider`: the name of the one that took it back instead of a reset.
  */
 export function afterNewPassword(
   { credentials, mail }: Pick<Context, "credentials" | "mail">,
   user: UserCredentials,
-  { isTakenBack = false, ...audited }: Audited & { keep?: string; isTakenBack?: boolean },
+  { isTakenBack = false, provider, ...audited }: Audited & AfterNewPassword,
 ): Statement[] {
   const kind = isTakenBack ? "account_taken_back" : "password_changed";
-  const fields = { name: user.name, ...(user.hasPassword === 0 ? { isFirst: true } : {}) };
+  const fields = {
+    name: user.name,
+    ...(user.hasPassword === 0 ? { isFirst: true } : {}),
+    ...(provider === undefined ? {} : { provider }),
+  };
   const notice = { kind, to: user.email, fields } as const;
   return [
     // The email about a new address says to change the password if it wasn't you. That must be enough.

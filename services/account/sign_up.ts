@@ -32,7 +32,10 @@ interface SignUpInput {
   readonly invitationToken?: string | undefined;
 }
 
-type Invited = Pick<InvitationOfLink, "id" | "organizationId" | "email" | "role"> & { tokenHash: string };
+/** An invitation that admits someone. `tokenHash`: of its link; null if a provider vouches for the address instead. */
+export type Invited = Pick<InvitationOfLink, "id" | "organizationId" | "email" | "role"> & {
+  tokenHash: string | null;
+};
 
 /**
  * Creates a user and signs them in. With an invitation they join its organization, and their email address counts as
@@ -56,19 +59,27 @@ export async function signUp(context: Context, client: ClientInfo, input: SignUp
 
 function requireOpenSignUp({ config }: Context, { invitationToken }: SignUpInput): void {
   if (config.signUp === "open" || (config.signUp === "invite" && invitationToken !== undefined)) return;
-  const message = config.signUp === "invite"
+  throw new AppError("sign_up_closed", signUpClosedText(config.signUp === "invite"));
+}
+
+export function signUpClosedText(byInvitation: boolean): string {
+  return byInvitation
     ? "You need an invitation to sign up. Ask someone who already uses this service."
     : "Sign-up is closed. Ask the people who run this service for an account.";
-  throw new AppError("sign_up_closed", message);
 }
 
 async function findInvited(context: Context, token: string | undefined): Promise<Invited | null> {
   if (token === undefined) return null;
-  const tokenHash = wellFormedHash(token);
-  const found = tokenHash === null
-    ? undefined
-    : await findInvitationByToken(context.database, tokenHash, context.clock());
-  if (found === undefined || tokenHash === null) throw invalidTokenError();
+  return await findInvitedByHash(context, wellFormedHash(token));
+}
+
+/** @throws {AppError} `invalid_token`, `organization_suspended`, `limit_reached`. */
+export async function findInvitedByHash(
+  { database, clock }: Context,
+  tokenHash: string | null,
+): Promise<Invited> {
+  const found = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, clock());
+  if (found === undefined) throw invalidTokenError();
   requireJoinable(found);
   return { ...found, tokenHash };
 }
@@ -129,16 +140,20 @@ async function createAccount(
 }
 
 /** Statements that create an account. The second one is its audit entry `audited`, without which nothing is written. */
-interface NewAccount {
+export interface NewAccount {
   readonly statements: readonly Statement[];
   readonly audited: string;
 }
 
-/** Creates an account with an organization of its own, which without a name is named after the person. */
+/**
+ * Creates an account with an organization of its own, which without a name is named after the person.
+ *
+ * @param options `condition`: must hold besides.
+ */
 export function newAccount(
   actor: Actor,
   user: NewUser,
-  organization: { id: string; name: string | undefined },
+  { condition, ...organization }: { id: string; name: string | undefined; condition?: Statement },
 ): NewAccount {
   const { id: userId, now } = user;
   const { id: organizationId, name = ownOrganizationName(user.name) } = organization;
@@ -152,7 +167,7 @@ export function newAccount(
   return {
     audited: account.id,
     statements: [
-      insertUser(user),
+      insertUser(user, condition),
       account.statement,
       insertOrganization({ id: organizationId, name, now }, {
         userId,
@@ -164,7 +179,12 @@ export function newAccount(
   };
 }
 
-function invitedAccount(actor: Actor, user: NewUser, invited: Invited): NewAccount {
+/** Creates an account that joins the organization of an invitation. @param invited `condition`: must hold besides. */
+export function invitedAccount(
+  actor: Actor,
+  user: NewUser,
+  invited: Invited & { condition?: Statement },
+): NewAccount {
   const { id: userId, now } = user;
   const { id, organizationId, role, tokenHash } = invited;
   const entry = { organizationId, target: { id: userId, name: user.email } };
@@ -174,7 +194,7 @@ function invitedAccount(actor: Actor, user: NewUser, invited: Invited): NewAccou
   return {
     audited: account.id,
     statements: [
-      insertInvitedUser(user, tokenHash),
+      insertInvitedUser(user, invited),
       account.statement,
       markInvitationAccepted({ id, tokenHash, userId, now }, limits),
       joined.statement,

@@ -141,7 +141,10 @@ async function beginSecondStep(context: Context, client: ClientInfo, { found, mo
 }
 
 /** Returns a stored user as an actor, for the audit log. */
-export function personOf(found: UserCredentials, client: ClientInfo): PersonActor {
+export function personOf(
+  found: Pick<UserCredentials, "id" | "name" | "organizationId">,
+  client: ClientInfo,
+): PersonActor {
   const { id, name, organizationId } = found;
   return {
     type: "session",

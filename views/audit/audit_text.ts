@@ -10,12 +10,12 @@ type AuditPart = string | { readonly name: string; readonly id?: string };
 
 /** `{…}` is the target's name or a detail. A part in brackets is left out if one of its values is missing. */
 const sentences: Readonly<Record<AuditAction, string>> = {
-  "session.created": "Signed in[ with {method}]",
-  "session.refused": "Failed to sign in[ as {target}]",
+  "session.created": "Signed in[ with {method}][ with {provider}][ and {step}]",
+  "session.refused": "Failed to sign in[ as {target}][ with {provider}][: {reason}]",
   "session.limited": "Exceeded the sign-in rate limit[ for {target}]",
   "session.second_step_asked": "Password accepted[ for {target}]; second step required",
   "session.second_step_refused": "Failed the second step of signing in[ as {target}]",
-  "session.proved": "Confirmed their identity[ with {method}]",
+  "session.proved": "Confirmed their identity[ with {method}][ with {provider}]",
   "session.proof_refused": "Failed to confirm their identity",
   "session.ended": "Signed out",
   "session.others_ended": "Signed out all other sessions",
@@ -23,7 +23,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "account.created": "Created an account[ with {target}]",
   "account.renamed": "Changed their name[ from {from}][ to {to}]",
   "account.taken_back":
-    "Reclaimed the account[ of {target}]: ended all other access and removed other members",
+    "Reclaimed the account[ of {target}][ with {provider}]: ended all other access and removed other members",
   "account.deleted": "Deleted their account[, {target}]",
   "account.disabled": "Disabled the account[ of {target}]",
   "account.enabled": "Enabled the account[ of {target}]",
@@ -109,6 +109,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "alert.deleted": "Deleted the alert {target}[ for the key {apiKey}]",
   "access.denied": "Permission denied[: {request}]",
 };
+const providerAccepted = "Signed in[ to {target}] with {provider}; second step required";
 const endedOther = "Ended one of their other sessions";
 const removedAll = "Removed all passkeys of {target}";
 const firstPassword = "Set their first password";
@@ -168,10 +169,13 @@ export function auditSentence(
   }
   const isBudget = action === "api_key.budget_changed";
   if (isBudget && to) values.set("to", { name: limitsSentence(to, catalogue) });
-  const { method, path } = details;
+  const { method, path, step } = details;
   if (method !== undefined && path !== undefined) values.set("request", `${method} ${path}`);
   else if (method !== undefined) values.set("method", `a ${method.replaceAll(" and ", " and a ")}`);
-  const sentence = action === "session.ended" && target !== null
+  if (step !== undefined) values.set("step", `a ${step}`);
+  const sentence = action === "session.second_step_asked" && details["provider"] !== undefined
+    ? providerAccepted
+    : action === "session.ended" && target !== null
     ? endedOther
     : action === "access.denied" && details["reason"] === "cross_site"
     ? crossSite

@@ -68,11 +68,13 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
       : `The password of your account at ${site} was changed, and all other sessions were ended.`,
     otherwise: `If this wasn't you, reset your password immediately: ${forgot}`,
   }),
-  account_taken_back: (_fields, { site, forgot }) => ({
+  account_taken_back: ({ provider }, { site, forgot }) => ({
     subject: "You recovered your account",
     text: [
-      `You set a new password for your account at ${site} and confirmed this email address. It had never been confirmed ` +
-      "before, so someone else may have created the account.",
+      (provider === undefined
+        ? `You set a new password for your account at ${site} and confirmed this email address.`
+        : `You signed in to your account at ${site} with ${provider}, which confirmed this email address.`) +
+      " It had never been confirmed before, so someone else may have created the account.",
       "We ended all sessions, revoked all API keys and invitations, turned off two-step sign-in, removed passkeys and " +
       "connected providers, and removed all other members, webhooks and alerts from your organizations. The audit log " +
       "lists the members and keys.",
@@ -97,7 +99,7 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
   turn_off_two_step: (_fields, { site }) => ({
     subject: "Turn off two-step sign-in",
     text:
-      `Someone who is signed in to your account at ${site} and entered its password asked to turn off two-step sign-in.`,
+      `Someone who is signed in to your account at ${site} and confirmed it with its password or provider asked to turn off two-step sign-in.`,
     action: "Turn off two-step sign-in",
   }),
   two_step_disabled: (_fields, { site, security }) => ({

@@ -36,6 +36,9 @@ CREATE TABLE identities (
 
 CREATE INDEX identities_user ON identities (user_id);
 
+-- Providers that vouch for an address ask for invitations to it.
+CREATE INDEX invitations_email ON invitations (email) WHERE accepted_at IS NULL AND revoked_at IS NULL;
+
 -- Visits to a provider that have not come back. The browser that began has a cookie whose SHA-256 is `browser_hash`. `user_id` and
 -- `session_id` are those of someone who is signed in and links or tests. `invitation_hash` is that of an invitation's link.
 CREATE TABLE provider_attempts (

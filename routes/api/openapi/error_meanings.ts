@@ -41,6 +41,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "The organization is suspended: its keys don't work, and its members can't change anything in it.",
   email_unverified: "The account's email address is not confirmed.",
   wrong_account: "The link is for an account other than the signed-in one.",
+  provider_rejected:
+    "Signing in with a provider failed: its response was invalid, or the account may not sign in with it. Only pages respond with it.",
   not_found: "No object has this id, or you don't have access to it. The response is the same for both.",
   invalid_token: "The emailed link has expired, was already used, or was replaced by a newer one.",
   method_not_allowed: "The path doesn't support the method. The header `Allow` lists those it supports.",
@@ -59,6 +61,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   last_sign_in_method:
     "Without it, the account couldn't sign in anymore: it has no password, no passkey, and no other provider.",
   identity_taken: "The account at the provider is connected to another account here.",
+  identity_not_linked:
+    "An account with this email address exists, and the provider can't prove that it is the same person's. Only pages respond with it.",
   already_member: "The person is already a member of the organization.",
   already_invited: "The email address has a pending invitation, which you can resend.",
   organization_switched: "The active organization has changed since the page of the portal was opened.",
@@ -94,6 +98,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "limits; `Retry-After` says when their windows end.",
   headers_too_large: `The headers have more than ${limits.headerCharactersMax} characters in total.`,
   internal: "An error of the service. It is logged with the request's id.",
+  provider_unavailable: "The provider doesn't respond, or not as it should. Only pages respond with it.",
   unavailable: "The service is temporarily unable to handle the request. Nothing was changed. Try again.",
   mail_unavailable: "The service has no email server configured.",
 };

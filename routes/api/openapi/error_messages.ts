@@ -26,6 +26,7 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   organization_suspended: errors.organizationSuspendedError().message,
   email_unverified: "Confirm your email address first: open the link we sent you.",
   wrong_account: "This link is for another account. Sign in to that account first.",
+  provider_rejected: "The response from Google couldn't be verified. Try again.",
   not_found: errors.notFoundError().message,
   invalid_token: errors.invalidTokenError().message,
   method_not_allowed: "This path supports only GET, HEAD, POST.",
@@ -36,6 +37,8 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   last_owner: "An organization needs an owner. Make someone else an owner first.",
   last_sign_in_method: errors.lastSignInMethodError().message,
   identity_taken: "This account at Google is already connected to another account.",
+  identity_not_linked:
+    "An account with this email address already exists. Sign in with your password to connect Google.",
   already_member: "A member already has this email address.",
   already_invited: "This address is already invited. Send the invitation again.",
   organization_switched: "You have switched to Acme since you opened this page. Nothing was changed.",
@@ -62,6 +65,7 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   limit_exceeded: errors.limitExceededError([], 0).message,
   headers_too_large: `The headers must have at most ${limits.headerCharactersMax} characters.`,
   internal: "Something went wrong on our side. The error has been logged.",
+  provider_unavailable: "Google isn't responding. Try again in a moment, or sign in another way.",
   unavailable: "The database is temporarily unavailable. Try again shortly.",
   mail_unavailable: errors.mailUnavailableError().message,
 };

@@ -1,0 +1,16 @@
+// Limits of signing in with providers.
+
+/** Time to come back from a provider, and for the cookie of the browser that began. */
+export const providerVisitTimeoutMs = 10 * 60_000;
+/** Visits that a client address begins in ten minutes. */
+export const providerVisitsMax = 100;
+/** Time for everything that a page of ours waits for from a provider. */
+export const providerTimeoutMs = 5_000;
+/** Time for which a provider's configuration and keys are used. */
+export const providerKeptMs = 10 * 60_000;
+/** Providers whose configuration a thread keeps. */
+export const providersKeptMax = 200;
+/** Providers of the whole service that a page offers. */
+export const offeredProvidersMax = 20;
+/** Identities of a user. */
+export const identitiesPerUserMax = 20;

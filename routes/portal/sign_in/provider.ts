@@ -1,0 +1,198 @@
+// Signing in with a provider: the link that leads there, and the address to come back to. Errors end on a page that says so and shows
+// other ways.
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { Config } from "../../../config.ts";
+import type { SessionActor } from "../../../domain/actor.ts";
+import { AppError, type ErrorCode } from "../../../domain/errors.ts";
+import type { OfferedProvider, VisitPurpose } from "../../../domain/sign_in/identity_provider.ts";
+import { withReturnTo } from "../../../domain/sign_in/return_to.ts";
+import { completeConfirmation, completeLink } from "../../../services/sign_in/provider_link.ts";
+import { signInWithProvider } from "../../../services/sign_in/provider_sign_in.ts";
+import {
+  beginProviderVisit,
+  completeProviderVisit,
+  type ProviderVisit,
+  requireProvider,
+} from "../../../services/sign_in/provider_visit.ts";
+import { failedVisitPage } from "../../../views/sign_in/provider.tsx";
+import {
+  providerVisitTokens,
+  setLastMethodCookie,
+  setProviderVisitCookie,
+  setSecondStepCookie,
+} from "../../cookies.ts";
+import type { App, AppContext } from "../../env.ts";
+import { setErrorHeaders } from "../../errors.ts";
+import { beginSession, findSession, sessionActor } from "../../session.ts";
+import { gateFrame, home, type PortalParts, redirect, sendPage, withoutReferrer } from "../page.ts";
+import { invitationAddress, invitationJoined } from "../organization/accept_invitation.ts";
+import { securityLink } from "../../../views/sign_in/two_step.tsx";
+import { continueTo, returnToOf } from "./sign_in.ts";
+
+const path = "/sign-in/with/:slug";
+
+export function portalProviderRoutes(app: App, parts: PortalParts): void {
+  const { config, services } = parts;
+  const browserTokens = (c: AppContext) => providerVisitTokens(c.get("headers")["cookie"], config);
+
+  app.get(
+    path,
+    withoutReferrer(async (c) => {
+      if (isOnlyLooking(c)) return c.body(null, 204);
+      const { invitation } = c.req.query();
+      const returnTo = targetOf(c, config);
+      const provider = await requireProvider(services, c.req.param("slug") ?? "");
+      const retry = `/sign-in/with/${provider.slug}${new URL(c.req.url).search}`;
+      return await withFailurePage(c, parts, { provider, retry, returnTo }, async () => {
+        const { url, browserToken } = await beginProviderVisit(services, c.get("client"), {
+          provider,
+          purpose: "sign_in",
+          returnTo,
+          invitationToken: invitation,
+          browserTokens: browserTokens(c),
+        });
+        setProviderVisitCookie(c, config, browserToken);
+        return redirect(c, url.href, { status: 302 });
+      });
+    }),
+  );
+
+  app.get(
+    `${path}/callback`,
+    withoutReferrer(async (c) => {
+      if (isOnlyLooking(c)) return c.body(null, 204);
+      const provider = await requireProvider(services, c.req.param("slug") ?? "");
+      const retry = `/sign-in/with/${provider.slug}`;
+      return await withFailurePage(c, parts, { provider, retry, returnTo: null }, async () => {
+        const { slug } = provider;
+        const visit = await completeProviderVisit(services, c.get("client"), {
+          slug,
+          query: new URL(c.req.url).search,
+          browserTokens: browserTokens(c),
+        });
+        return visit === null ? await expired(c, parts) : await complete(c, parts, visit);
+      });
+    }),
+  );
+}
+
+/** Completes what a visit began for. Its errors lead back to where it began. */
+async function complete(c: AppContext, parts: PortalParts, visit: ProviderVisit): Promise<Response> {
+  const { provider, purpose } = visit;
+  const target = returnToOf(visit.returnTo ?? undefined, parts.config);
+  const isSignIn = purpose === "sign_in";
+  const retry = isSignIn ? withReturnTo(`/sign-in/with/${provider.slug}`, target) : null;
+  const failed = { provider, retry, returnTo: target, back: isSignIn ? null : target ?? home };
+  return await withFailurePage(c, parts, failed, () => completions[purpose](c, parts, { ...visit, target }));
+}
+
+/** `target`: the next page, checked. */
+type CheckedVisit = ProviderVisit & { readonly target: string | null };
+type Completion = (c: AppContext, parts: PortalParts, visit: CheckedVisit) => Promise<Response>;
+
+const completions: Readonly<Record<VisitPurpose, Completion>> = {
+  sign_in: completeSignIn,
+  async link(c, parts, visit) {
+    await completeLink(parts.services, await actorOf(c, parts), visit);
+    return redirect(c, visit.target ?? securityLink.href);
+  },
+  async confirm(c, parts, visit) {
+    const isDone = await completeConfirmation(parts.services, await actorOf(c, parts), visit);
+    return isDone ? redirect(c, visit.target ?? home) : await completeSignIn(c, parts, visit);
+  },
+  test: (_c, _parts, { provider }) => Promise.reject(new TypeError(`${provider.slug} can't be tested yet`)),
+};
+
+async function actorOf(c: AppContext, parts: PortalParts): Promise<SessionActor | null> {
+  const session = await findSession(c, parts);
+  return session === null ? null : sessionActor(c, session);
+}
+
+async function completeSignIn(c: AppContext, parts: PortalParts, visit: CheckedVisit): Promise<Response> {
+  const { config, services } = parts;
+  const { target, provider: { slug, organizationId } } = visit;
+  const result = await beginSession(c, parts, (client) => signInWithProvider(services, client, visit));
+  // An organization's own provider has no button.
+  if (organizationId === null) setLastMethodCookie(c, config, slug);
+  if (!("secondStep" in result)) return continueTo(c, result.hasJoined ? invitationJoined : target);
+  setSecondStepCookie(c, config, result.secondStep.token, { isFromProvider: true });
+  return redirect(c, withReturnTo("/sign-in/second-step", target));
+}
+
+/** True for requests of scanners and of browsers that load a page before it is opened: nothing must begin or be used up. */
+function isOnlyLooking(c: AppContext): boolean {
+  const headers = c.get("headers");
+  return c.req.method === "HEAD" ||
+    /prefetch|prerender/i.test(headers["sec-purpose"] ?? headers["purpose"] ?? "");
+}
+
+/** Reloading the page leads people who are signed in to the portal. */
+async function expired(c: AppContext, parts: PortalParts): Promise<Response> {
+  if (await findSession(c, parts) !== null) return redirect(c, home);
+  throw new AppError(
+    "provider_rejected",
+    "This attempt to sign in has expired, was already completed, or began in another browser. Try again.",
+  );
+}
+
+function targetOf(c: AppContext, config: Config): string | null {
+  const { invitation, return_to } = c.req.query();
+  return invitation === undefined ? returnToOf(return_to, config) : invitationAddress(invitation);
+}
+
+const titles: Partial<Record<ErrorCode, (name: string) => string>> = {
+  provider_rejected: (name) => `Couldn't sign in with ${name}`,
+  provider_unavailable: (name) => `Can't reach ${name}`,
+  identity_not_linked: (name) => `Connect ${name} to your account`,
+  sign_up_closed: () => "No account found",
+  invalid_token: () => "This invitation is no longer valid",
+  wrong_account: () => "Another account",
+  identity_taken: () => "Already connected",
+  forbidden: (name) => `Can't connect ${name}`,
+  proof_required: () => "Confirm that it's you",
+  organization_suspended: () => "Organization suspended",
+  limit_reached: () => "Limit reached",
+  rate_limited: () => "Too many attempts",
+  unavailable: () => "Temporarily unavailable",
+};
+const retried: ReadonlySet<ErrorCode> = new Set(["provider_rejected", "provider_unavailable", "unavailable"]);
+
+interface FailedWay {
+  readonly provider: OfferedProvider;
+  readonly retry: string | null;
+  readonly returnTo: string | null;
+  /** Where someone who is signed in goes back to. */
+  readonly back?: string | null;
+}
+
+/** Shows an error of a visit as a page. @throws Errors that aren't about the visit. */
+async function withFailurePage(
+  c: AppContext,
+  parts: PortalParts,
+  { provider: { slug, name }, retry, returnTo, back = null }: FailedWay,
+  visit: () => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await visit();
+  } catch (error) {
+    const title = error instanceof AppError ? titles[error.code] : undefined;
+    if (!(error instanceof AppError) || title === undefined) throw error;
+    const { code, message, cause } = error;
+    if (cause instanceof Error) {
+      const requestId = c.get("requestId");
+      parts.log.warn("sign-in with a provider failed", { requestId, provider: slug, reason: cause.message });
+    }
+    setErrorHeaders(c, error);
+    const isToConnect = code === "identity_not_linked";
+    const view = failedVisitPage({
+      frame: gateFrame(parts),
+      title: title(name),
+      message,
+      retry: retried.has(code) ? retry : null,
+      back,
+      isToConnect,
+      returnTo: isToConnect ? securityLink.href : returnTo,
+    });
+    return await sendPage(c, view, error.status as ContentfulStatusCode);
+  }
+}

@@ -1,0 +1,293 @@
+// Signing in and up with what a provider says. An identity that is known signs its user in, whatever its address is now. A new one
+// is connected to an account only if the provider vouches for the address and the account has confirmed it.
+import { endUnconfirmedAccess } from "../../db/account/account_takeback.ts";
+import {
+  findUserCredentials,
+  findUserCredentialsById,
+  type UserCredentials,
+} from "../../db/account/users.ts";
+import { ifAudited, insertAuditEvent } from "../../db/audit.ts";
+import { sql, type Statement } from "../../db/engine/database.ts";
+import { deleteLinks } from "../../db/mail/link_tokens.ts";
+import {
+  deleteIdentities,
+  findIdentity,
+  hasAddress,
+  insertIdentity,
+  isFreeIdentity,
+  takeUserBack,
+  unsetPassword,
+  updateIdentityUsed,
+} from "../../db/sign_in/identities.ts";
+import {
+  isProviderBelieved,
+  listSignInProviders,
+  providerIsBelieved,
+  providerMaySignIn,
+} from "../../db/sign_in/identity_providers.ts";
+import { insertPendingProviderSignIn } from "../../db/sign_in/pending_sign_ins.ts";
+import {
+  deleteExpiredSessions,
+  endReplacedSessions,
+  insertProviderSession,
+} from "../../db/sign_in/sessions.ts";
+import type { ClientInfo } from "../../domain/actor.ts";
+import { newId } from "../../domain/id.ts";
+import { secondStepTimeoutMs, sessionsPerUserMax } from "../../domain/limits.ts";
+import { emailDomain } from "../../domain/mail/email.ts";
+import type { OfferedProvider } from "../../domain/sign_in/identity_provider.ts";
+import { identitiesPerUserMax, offeredProvidersMax } from "../../domain/sign_in/provider_limits.ts";
+import { afterNewPassword } from "../account/passwords.ts";
+import { type Entrant, signUpWithProvider } from "../account/provider_sign_up.ts";
+import type { Context } from "../context.ts";
+import { type ProviderVisit, refuseVisit } from "./provider_visit.ts";
+import { hashToken, newSession, newToken, sessionBounds } from "./session_tokens.ts";
+import {
+  accountChangedError,
+  personOf,
+  type SecondStepRequired,
+  selectSignedIn,
+  type SignedIn,
+  signedIn,
+} from "./sign_in.ts";
+
+/** `hasJoined`: the account is new, and a member of the organization that invited it. */
+export type ProviderSignIn = (SignedIn | SecondStepRequired) & { readonly hasJoined: boolean };
+
+/** Returns the providers that pages for signing in offer. */
+export function offeredProviders({ database }: Context): Promise<OfferedProvider[]> {
+  return listSignInProviders(database, { limit: offeredProvidersMax });
+}
+
+/** Attempts to decide, as each can lose a race against another sign-in or change. */
+const triesMax = 3;
+
+/**
+ * Signs in with a completed visit, or asks for the second step; signs up if the address has no account.
+ *
+ * @throws {AppError} `provider_rejected`, `identity_not_linked`, `sign_up_closed`, `invalid_token`, `organization_suspended`,
+ *   `limit_reached`, `rate_limited`, `unavailable`.
+ */
+export async function signInWithProvider(
+  context: Context,
+  client: ClientInfo,
+  visit: ProviderVisit,
+): Promise<ProviderSignIn> {
+  for (let tries = 0; tries < triesMax; tries++) {
+    const result = await decide(context, client, visit);
+    if (result !== null) return result;
+  }
+  throw accountChangedError();
+}
+
+async function decide(
+  context: Context,
+  client: ClientInfo,
+  visit: ProviderVisit,
+): Promise<ProviderSignIn | null> {
+  const { claims } = visit;
+  const identity = await findIdentity(context.database, claims);
+  if (identity !== undefined) {
+    const user = await findUserCredentialsById(context.database, identity.userId);
+    if (user === undefined) return null;
+    await requireBelieved(context, client, { visit, email: user.email, user });
+    await requireEnabled(context, client, { visit, user });
+    return joinedNot(await enter(context, client, { visit, user, before: [] }));
+  }
+  const { email } = claims;
+  if (email === null) {
+    const message = `${visit.provider.name} didn't share a verified email address. Sign in another way.`;
+    throw await refuseVisit(context, client, { visit, reason: "no email address", message });
+  }
+  await requireBelieved(context, client, { visit, email, user: null });
+  const user = await findUserCredentials(context.database, email);
+  if (user !== undefined) return joinedNot(await connect(context, client, { visit, user }));
+  return await signUpWithProvider(context, client, {
+    visit,
+    email,
+    enter: ({ user, before }) => {
+      const { insert } = addIdentity(visit, { userId: user.id, condition: sql`true`, now: context.clock() });
+      return enter(context, client, { visit, user, before: [...before, insert] });
+    },
+  });
+}
+
+function joinedNot<T>(result: T | null): (T & { hasJoined: false }) | null {
+  return result && { ...result, hasJoined: false };
+}
+
+/** An organization's own provider is believed only for addresses of the organization's verified domains. */
+async function requireBelieved(
+  context: Context,
+  client: ClientInfo,
+  { visit, email, user }: { visit: ProviderVisit; email: string; user: UserCredentials | null },
+): Promise<void> {
+  const { organizationId, name } = visit.provider;
+  if (
+    organizationId === null || await isProviderBelieved(context.database, useOf(visit), emailDomain(email))
+  ) return;
+  const message = `${name} can't be used with the address ${email}. Sign in another way.`;
+  throw await refuseVisit(context, client, { visit, user, reason: "domain not verified", message });
+}
+
+async function requireEnabled(
+  context: Context,
+  client: ClientInfo,
+  { visit, user }: { visit: ProviderVisit; user: UserCredentials },
+): Promise<void> {
+  if (user.disabledAt === null) return;
+  const message = "This account is disabled. Contact the people who run this service.";
+  throw await refuseVisit(context, client, { visit, user, reason: "account disabled", message });
+}
+
+/** Connects a new identity to the account that has its address, and signs in. */
+async function connect(
+  context: Context,
+  client: ClientInfo,
+  { visit, user }: { visit: ProviderVisit; user: UserCredentials },
+) {
+  const { name } = visit.provider;
+  if (!visit.claims.vouches) {
+    throw await refuseVisit(context, client, {
+      visit,
+      user,
+      reason: "not connected",
+      code: "identity_not_linked",
+      message:
+        `An account with the address ${user.email} already exists. Sign in with your password to connect ${name}.`,
+    });
+  }
+  await requireEnabled(context, client, { visit, user });
+  if (user.emailVerifiedAt === null) {
+    const before = await takeBack(context, client, { visit, user });
+    return await enter(context, client, { visit, user: { ...user, hasTotp: 0 }, before });
+  }
+  return await enter(context, client, { visit, user, before: link(context, client, { visit, user }) });
+}
+
+function link(
+  { clock, mail }: Context,
+  client: ClientInfo,
+  { visit, user }: { visit: ProviderVisit; user: UserCredentials },
+): Statement[] {
+  const now = clock();
+  const condition = sql`${hasAddress(user.email, { isConfirmed: true })} AND ${
+    providerMaySignIn(useOf(visit))
+  }`;
+  const { insert, entry, fields } = addIdentity(visit, { userId: user.id, condition, now });
+  const audit = insertAuditEvent(personOf(user, client), entry, { now });
+  return [
+    insert,
+    audit.statement,
+    ...mail.outgoing({ kind: "identity_linked", to: user.email, fields: { name: user.name, ...fields } }, {
+      now,
+      audited: audit.id,
+    }),
+  ];
+}
+
+/** Ends all access that someone got to the account before the owner of its address proved to be it (decision 22). */
+async function takeBack(
+  context: Context,
+  client: ClientInfo,
+  { visit, user }: { visit: ProviderVisit; user: UserCredentials },
+): Promise<Statement[]> {
+  const { id: userId, email } = user;
+  const hash = await context.credentials.hasher.hash(newToken());
+  const now = context.clock();
+  const actor = personOf(user, client);
+  const { provider: { name: provider } } = visit;
+  const entry = {
+    action: "account.taken_back",
+    target: { id: userId, name: email },
+    details: { provider },
+  } as const;
+  const audit = insertAuditEvent(actor, entry, { now });
+  const audited = { now, audited: audit.id };
+  const condition = sql`${isFreeIdentity(visit.claims)} AND ${
+    providerIsBelieved(useOf(visit), emailDomain(email))
+  }`;
+  return [
+    takeUserBack({ userId, email, now }, condition),
+    audit.statement,
+    ...afterNewPassword(context, user, { ...audited, isTakenBack: true, provider }),
+    ...deleteLinks(userId, { purposes: ["verify_email"], audited: audit.id }),
+    ...endUnconfirmedAccess(actor, { userId, ...audited }),
+    deleteIdentities(userId, audited),
+    unsetPassword(userId, { hash, ...audited }),
+    addIdentity(visit, { userId, condition: ifAudited(audit.id), now }).insert,
+  ];
+}
+
+/** Returns what adds the identity of a visit, with its audit entry and the fields of its email. */
+function addIdentity(
+  { provider, claims }: ProviderVisit,
+  { userId, condition, now }: { userId: string; condition: Statement; now: number },
+) {
+  const { issuer, subject, email } = claims;
+  const id = newId("idn");
+  return {
+    insert: insertIdentity({ id, userId, issuer, subject, email, createdAt: now }, {
+      condition,
+      max: identitiesPerUserMax,
+    }),
+    entry: {
+      action: "identity.linked",
+      target: { id, name: email },
+      details: { provider: provider.name },
+    } as const,
+    fields: { provider: provider.name, ...(email === null ? {} : { identity: email }) },
+  };
+}
+
+/** Returns null if the account or the provider has changed, and nothing was done. */
+async function enter(
+  context: Context,
+  client: ClientInfo,
+  { visit, user, before }: Entrant & { visit: ProviderVisit },
+): Promise<SignedIn | SecondStepRequired | null> {
+  const now = context.clock();
+  const { provider, claims } = visit;
+  const use = { ...claims, ...useOf(visit) };
+  const details = { provider: provider.name };
+  const { email } = claims;
+  const more = deleteExpiredSessions(user.id, sessionBounds(context.config, now));
+  if (user.hasTotp) {
+    const token = newToken();
+    const expiresAt = now + secondStepTimeoutMs;
+    const audit = insertAuditEvent({ type: "anonymous", client }, {
+      action: "session.second_step_asked",
+      organizationId: user.organizationId,
+      target: { id: user.id, name: user.email },
+      details,
+    }, { now });
+    const results = await context.database.write([
+      ...before,
+      insertPendingProviderSignIn({ tokenHash: hashToken(token), userId: user.id, expiresAt }, use),
+      audit.statement,
+      updateIdentityUsed(claims, { email, now, audited: audit.id }),
+      more,
+    ]);
+    if (results[before.length + 1]?.rows.length !== 1) return null;
+    context.mail.wake();
+    return { secondStep: { token, expiresAt } };
+  }
+  const { token, row } = newSession(user.id, { client, now });
+  const audit = insertAuditEvent(personOf(user, client), { action: "session.created", details }, { now });
+  const results = await context.database.write([
+    ...before,
+    insertProviderSession(row, use),
+    audit.statement,
+    updateIdentityUsed(claims, { email, now, audited: audit.id }),
+    more,
+    ...endReplacedSessions(row, { max: sessionsPerUserMax }),
+    selectSignedIn(context, token, now),
+  ]);
+  if (results[before.length + 1]?.rows.length !== 1) return null;
+  context.mail.wake();
+  return signedIn(results, token);
+}
+
+function useOf({ provider, claims }: ProviderVisit) {
+  return { providerId: provider.id, issuer: claims.issuer };
+}

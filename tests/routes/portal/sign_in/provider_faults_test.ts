@@ -1,0 +1,58 @@
+// Providers that are down, slow, too large or elsewhere: a page says so in time, and other ways to sign in stay usable.
+import assert from "node:assert/strict";
+import { testApp, testPassword } from "../../../support/app/app.ts";
+import { giant, type Lies, never, startIssuer } from "../../../support/identity_providers/issuer.ts";
+import { addProvider, assertRejected } from "../../../support/identity_providers/providers.ts";
+import { newVisitor } from "../../../support/identity_providers/visitor.ts";
+
+const person = { sub: "ada", email: "ada@example.com", email_verified: true };
+const html = () => new Response("<h1>Hello</h1>", { headers: { "content-type": "text/html" } });
+const redirect = (location: string) => new Response(null, { status: 302, headers: { location } });
+const endpoints = ["discovery", "token", "keys"] as const;
+
+/** Faults of an endpoint. */
+const faults: Readonly<Record<string, (target: string) => Response | Promise<Response>>> = {
+  "never ends": never,
+  "has 65 KB": () => giant(),
+  "redirects": redirect,
+  "isn't JSON": html,
+  "is broken JSON": () => new Response("{", { headers: { "content-type": "application/json" } }),
+  "is a list": () => Response.json([]),
+  "is null": () => Response.json(null),
+  "fails": () => new Response("trouble", { status: 500 }),
+  "isn't there": () => new Response(null, { status: 404 }),
+};
+
+testApp("says that a provider is down, slow or broken, while passwords work", async (test) => {
+  const { email } = await test.signUp();
+  const target = startIssuer({ person });
+  const visits = endpoints.flatMap((endpoint) =>
+    Object.entries(faults).map(async ([fault, respond], index) => {
+      const name = `${endpoint} ${fault}`;
+      const slug = `${endpoint}${index}`;
+      const issuer = startIssuer({ person });
+      issuer.lies = { respond: { [endpoint]: () => respond(target.url) } } as Lies;
+      await addProvider(test, issuer, { slug });
+      const startedAt = performance.now();
+      const visited = await newVisitor(test).signInWith(slug);
+      await issuer.stop();
+      return { name, visited, ms: performance.now() - startedAt };
+    })
+  );
+  const passwords = newVisitor(test);
+  const signedIn = await passwords.open("/sign-in", { form: { email, password: testPassword } });
+  assert.equal(signedIn.url.pathname, "/portal");
+  for (const { name, visited, ms } of await Promise.all(visits)) {
+    const { status, html } = visited;
+    assert.ok(status >= 400 && status < 600, `${name}: ${status}`);
+    assert.match(html, /href="\/sign-in[?"]|action="\/sign-in[?"]/, name);
+    assert.doesNotMatch(html, /127\.0\.0\.1|trouble|\.ts:/, name);
+    assert.ok(ms < 15_000, `${name}: ${ms} ms`);
+  }
+  assert.deepEqual(target.requests, [], "followed a redirect");
+  await target.stop();
+  // Nothing listens there anymore.
+  await addProvider(test, target, { slug: "gone" });
+  const gone = newVisitor(test);
+  await assertRejected(test, gone, () => gone.signInWith("gone"), { name: "gone" });
+});

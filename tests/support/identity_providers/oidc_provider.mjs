@@ -1,0 +1,56 @@
+// The OpenID provider `oidc-provider`, run by Node.js, with its own sign-in form: any password opens the account of that name.
+// The first argument is the JSON of its settings. It writes its port, and each line of input makes it rotate its keys.
+import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { Provider } from "oidc-provider";
+
+const { host, port, clientId, clientSecret, redirectUris, postLogoutRedirectUris } = JSON.parse(
+  process.argv[2],
+);
+const issuer = `http://${host}:${port}`;
+const cookieKeys = [randomUUID()];
+
+function newKey() {
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  return { ...privateKey.export({ format: "jwk" }), kid: randomUUID(), alg: "RS256", use: "sig" };
+}
+
+/** Sessions and grants stay in the memory of the process. @param keys The first one signs. */
+function newProvider(keys) {
+  return new Provider(issuer, {
+    clients: [{
+      client_id: clientId,
+      client_secret: clientSecret,
+      redirect_uris: redirectUris,
+      post_logout_redirect_uris: postLogoutRedirectUris,
+    }],
+    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
+    findAccount: (_context, id) => ({
+      accountId: id,
+      claims: () => ({
+        sub: id,
+        email: `${id}@example.com`,
+        email_verified: true,
+        name: `${id} of the peer`,
+      }),
+    }),
+    jwks: { keys },
+    cookies: { keys: cookieKeys },
+  });
+}
+
+let keys = [newKey()];
+let handle = newProvider(keys).callback();
+createServer((request, response) => handle(request, response))
+  .listen(port, "127.0.0.1", () => process.stdout.write("ready\n"));
+
+const lines = createInterface({ input: process.stdin });
+lines.on("line", () => {
+  // The old key stays published, as long as tokens that it signed may be around.
+  keys = [newKey(), ...keys];
+  handle = newProvider(keys).callback();
+  process.stdout.write("rotated\n");
+});
+lines.on("close", () => process.exit(0));
