@@ -87,7 +87,7 @@ const createSchema = changeSchema.required({ name: true, clientId: true, clientS
 const schema = z.object({
   id: idOut("idp", "The provider's id."),
   slug: stringSchema("Part of its redirect URI.", "okta"),
-  kind: z.enum(providerKinds),
+  kind: z.enum(providerKinds).describe("`oidc` for any OpenID provider."),
   name: stringSchema("The name on its button.", "Okta"),
   issuer: stringSchema("Who it is, as in its discovery document.", "https://example.okta.com"),
   clientId: stringSchema("The client ID from the provider.", "0oa1b2c3d4"),

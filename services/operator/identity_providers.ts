@@ -23,7 +23,7 @@ import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { findProviderFault } from "../sign_in/provider_discovery.ts";
 
-/** What is left out stays as it is. */
+/** A change; fields that are left out stay as they are. */
 export interface ProviderChange extends StoredChange {
   /** In clear. */
   readonly clientSecret?: string | undefined;
