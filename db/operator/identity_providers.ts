@@ -1,7 +1,8 @@
-// SQL of the providers of the whole service, as operators manage them. It never reads a secret.
+// SQL of the providers of the whole service, as operators manage them. Only `gatehouse check` reads secrets.
 import type { IdentityProvider } from "../../domain/sign_in/identity_provider.ts";
 import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { findProviders } from "../sign_in/identity_providers.ts";
 
 type Column =
   | "id"
@@ -27,6 +28,14 @@ const select = sql`
 
 export function findServiceProviders(database: DatabaseReader): Promise<ServiceProviderRow[]> {
   return database.read(sql`${select} ORDER BY position, id`);
+}
+
+/** Returns providers with their stored secrets, those of the whole service first. */
+export function findCheckedProviders(database: DatabaseReader, { limit }: { limit: number }) {
+  return findProviders(
+    database,
+    sql`true ORDER BY organization_id IS NOT NULL, position, id LIMIT ${limit}`,
+  );
 }
 
 export const selectServiceProvider = (id: string): Statement => sql`${select} AND id = ${id}`;
