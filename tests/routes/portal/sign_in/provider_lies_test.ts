@@ -23,7 +23,9 @@ const lies: Readonly<Record<string, Lies>> = {
   "another audience": { claims: { aud: "other" } },
   "an audience without this client": { claims: { aud: ["other", "another"] } },
   "no audience": { claims: { aud: undefined } },
-  "another authorized party among several audiences": { claims: { aud: ["gatehouse", "other"], azp: "other" } },
+  "another authorized party among several audiences": {
+    claims: { aud: ["gatehouse", "other"], azp: "other" },
+  },
   "several audiences without an authorized party": { claims: { aud: ["gatehouse", "other"] } },
   "another authorized party": { claims: { azp: "other" } },
   "another nonce": { claims: { nonce: "other" } },
