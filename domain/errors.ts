@@ -45,6 +45,7 @@ export const errorStatuses = {
   external_id_taken: 409,
   product_taken: 409,
   plan_taken: 409,
+  provider_taken: 409,
   plan_in_use: 409,
   month_not_ended: 409,
   statement_out_of_order: 409,
@@ -175,7 +176,7 @@ export function recentAuthenticationError(): AppError {
 export function lastSignInMethodError(): AppError {
   return new AppError(
     "last_sign_in_method",
-    "This is your only way to sign in. Set a password or add a passkey first.",
+    "This is your only way to sign in. Set a password or add another way first.",
   );
 }
 

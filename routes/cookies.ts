@@ -1,8 +1,10 @@
-// The session cookie `access_token`, which every product under the cookie domain shares, and the cookie of the second step.
+// The session cookie `access_token`, which every product under the cookie domain shares, and those of the second step and of visits to
+// providers.
 import { serialize } from "hono/utils/cookie";
 import { getDomain } from "tldts";
 import type { Config } from "../config.ts";
 import { clearedCookiesCharactersMax, secondStepTimeoutMs } from "../domain/limits.ts";
+import { providerVisitTimeoutMs } from "../domain/sign_in/provider_limits.ts";
 import type { AppContext } from "./env.ts";
 
 /** The name is part of the contract with products. */
@@ -136,15 +138,56 @@ export function clearConflictingCookies(c: AppContext, config: Config, { path }:
 /** The cookie between the password and the second step in the portal. No endpoint accepts it as a session. */
 const secondStepCookieName = "sign_in_step";
 
-/** Puts the token of a pending sign-in into a host-only cookie. @param token Null clears the cookie. */
-export function setSecondStepCookie(c: AppContext, { secure }: Config, token: string | null): void {
+/**
+ * Puts the token of a pending sign-in into a host-only cookie.
+ *
+ * @param token Null clears the cookie.
+ * @param options `isFromProvider`: the browser comes from another site, and would not send a strict cookie with the redirect.
+ */
+export function setSecondStepCookie(
+  c: AppContext,
+  { secure }: Config,
+  token: string | null,
+  { isFromProvider = false } = {},
+): void {
   const maxAge = token === null ? 0 : secondStepTimeoutMs / 1000;
-  const options = { httpOnly: true, sameSite: "Strict", path: "/sign-in", secure, maxAge } as const;
+  const sameSite = isFromProvider ? "Lax" : "Strict";
+  const options = { httpOnly: true, sameSite, path: "/sign-in", secure, maxAge } as const;
   c.header("Set-Cookie", serialize(secondStepCookieName, token ?? "", options), { append: true });
 }
 
 export function secondStepTokens(header: string | undefined): string[] {
   return cookieValues(header, secondStepCookieName);
+}
+
+/** The cookie of a browser that visits providers. With the prefix, no sibling host can plant one. */
+function providerVisitCookieName({ secure }: Config): string {
+  return secure ? "__Host-provider_visit" : "provider_visit";
+}
+
+/** Keeps the token of the browser until the visit must have come back. */
+export function setProviderVisitCookie(c: AppContext, config: Config, token: string): void {
+  const maxAge = providerVisitTimeoutMs / 1000;
+  const options = { httpOnly: true, sameSite: "Lax", path: "/", secure: config.secure, maxAge } as const;
+  c.header("Set-Cookie", serialize(providerVisitCookieName(config), token, options), { append: true });
+}
+
+export function providerVisitTokens(header: string | undefined, config: Config): string[] {
+  return cookieValues(header, providerVisitCookieName(config));
+}
+
+const lastMethodCookieName = "last_sign_in";
+const lastMethodSeconds = 365 * daySeconds;
+
+/** Remembers how someone signed in at this browser, for the page that signs them in next. */
+export function setLastMethodCookie(c: AppContext, { secure }: Config, method: string): void {
+  const options = { httpOnly: true, sameSite: "Lax", path: "/", secure, maxAge: lastMethodSeconds } as const;
+  c.header("Set-Cookie", serialize(lastMethodCookieName, method, options), { append: true });
+}
+
+/** Returns the slug of the provider, or another word for another way; null if none is known. */
+export function lastMethod(c: AppContext): string | null {
+  return cookieValues(c.get("headers")["cookie"], lastMethodCookieName)[0] ?? null;
 }
 
 interface CookieForm {

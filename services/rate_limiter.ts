@@ -89,7 +89,7 @@ export class RateLimiter {
   }
 }
 
-const limitersMax = 32;
+const limitersMax = 40;
 /** A limiter's windows are in buckets, by the hash of their names. */
 const bucketsPerLimiter = 1_024;
 const windowsPerBucket = 20;

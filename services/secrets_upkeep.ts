@@ -2,31 +2,36 @@
 import {
   findStoredSecrets,
   replaceStoredSecrets,
+  type SecretsTable,
   type StoredSecrets,
-} from "../db/webhooks/stored_secrets.ts";
+} from "../db/stored_secrets.ts";
 import type { Context } from "./context.ts";
 import { type Secrets, SecretsError } from "./secrets.ts";
 
-/** Webhooks that one step reads. */
+/** Rows that one step reads. */
 const stepRowsMax = 100;
 
 /**
  * Returns a step that encrypts some stored secrets with the newest key, and then returns true if there may be more. Once it has seen
- * all webhooks, it does nothing: new secrets are written with that key.
+ * all of them, it does nothing: new secrets are written with that key.
  */
 export function createResealing(): (context: Pick<Context, "database" | "secrets">) => Promise<boolean> {
-  let after = 0;
+  const tables: SecretsTable[] = ["webhooks", "identity_providers"];
+  let after = "";
   return async function resealSecrets({ database, secrets }) {
-    if (after === Infinity) return false;
-    const rows = await findStoredSecrets(database, { after, limit: stepRowsMax });
+    const [table] = tables;
+    if (table === undefined) return false;
+    const rows = await findStoredSecrets(database, table, { after, limit: stepRowsMax });
     const changes = rows.flatMap((row) => {
       const next = resealed(secrets, row);
       const isSame = next.secret === row.secret && next.oldSecret === row.oldSecret;
       return isSame ? [] : [replaceStoredSecrets(row, next)];
     });
     if (changes.length > 0) await database.write(changes);
-    after = rows.length < stepRowsMax ? Infinity : rows.at(-1)?.number ?? Infinity;
-    return after !== Infinity;
+    const isLast = rows.length < stepRowsMax;
+    if (isLast) tables.shift();
+    after = isLast ? "" : rows.at(-1)?.id ?? "";
+    return tables.length > 0;
   };
 }
 

@@ -20,7 +20,7 @@ export function secretsResults(
   if (missing > 0) {
     results.push(result.wrong(
       `${countOf(missing, "stored secret")} can't be read: encrypted with a key that isn't set.`,
-      "Add that key to SECRETS_KEY. If it is lost, rotate the secrets of the webhooks that fail.",
+      "Add that key to SECRETS_KEY. If it is lost, rotate the secrets of webhooks and enter those of providers again.",
     ));
   }
   if (older > 0) {
@@ -31,7 +31,7 @@ export function secretsResults(
   }
   if (keys.length === 0 && all > missing) {
     results.push(result.warning(
-      `Not set: ${countOf(all - missing, "webhook secret")} stored unencrypted.`,
+      `Not set: ${countOf(all - missing, "secret")} stored unencrypted.`,
       "Set SECRETS_KEY to a key from: openssl rand -base64 32",
     ));
   }

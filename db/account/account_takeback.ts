@@ -5,13 +5,15 @@ import { type Audited, ifAudited, insertAuditEvents } from "../audit.ts";
 import { sql } from "../engine/database.ts";
 import { deleteAlerts } from "../meter/alerts.ts";
 import { openInvitation, revokeInvitationsSentBy } from "../organization/invitations.ts";
+import { deleteIdentities } from "../sign_in/identities.ts";
 import { deletePasskeys } from "../sign_in/passkeys.ts";
 import { deleteRecoveryCodes } from "../sign_in/recovery_codes.ts";
+import { deleteProviderAttempts } from "../sign_in/provider_attempts.ts";
 import { markWebhooksDeleted } from "../webhooks/webhooks.ts";
 
 /**
  * Ends everything that gave access before `actor`, the owner of the address, took the account back: second steps, passkeys,
- * keys, invitations; and in the account's organizations the memberships of others, webhooks and alerts.
+ * identities, keys, invitations; and in the account's organizations the memberships of others, webhooks and alerts.
  */
 export function endUnconfirmedAccess(actor: Actor, options: Audited & { userId: string }) {
   const { userId, audited } = options;
@@ -20,6 +22,8 @@ export function endUnconfirmedAccess(actor: Actor, options: Audited & { userId: 
     sql`DELETE FROM totp WHERE user_id = ${userId} AND ${ifAudited(audited)}`,
     deleteRecoveryCodes(userId, options),
     deletePasskeys(userId, options),
+    deleteIdentities(userId, options),
+    deleteProviderAttempts(userId, options),
     ...revokeApiKeysCreatedBy(userId, options),
     revokeInvitationsSentBy(userId, options),
     ...endOthersAccess(actor, options),

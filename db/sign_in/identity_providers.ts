@@ -67,13 +67,16 @@ export interface ProviderUse {
 }
 
 /**
- * A condition: the provider still exists and may sign the user `u` in. An organization's own provider may while their confirmed address
- * is of one of its verified domains.
+ * A condition: the provider `p` may sign the user `u` in. An organization's own provider may while their confirmed address is of one
+ * of its verified domains.
  */
+export const signsIn: Statement = sql`(p.organization_id IS NULL OR (u.email_verified_at IS NOT NULL
+  AND ${isVerifiedFor(sql`substr(u.email, instr(u.email, '@') + 1)`)}))`;
+
+/** A condition: the provider still exists and may sign the user `u` in. */
 export const providerMaySignIn = ({ providerId, issuer }: ProviderUse): Statement =>
   sql`EXISTS (SELECT 1 FROM identity_providers p WHERE p.id = ${providerId} AND p.issuer = ${issuer}
-    AND (p.organization_id IS NULL OR (u.email_verified_at IS NOT NULL
-      AND ${isVerifiedFor(sql`substr(u.email, instr(u.email, '@') + 1)`)})))`;
+    AND ${signsIn})`;
 
 /** A condition: the provider still exists, and is believed for a domain. */
 export const providerIsBelieved = (

@@ -1,6 +1,7 @@
 // SQL of passkeys, of which only the public key is stored, and of their challenges, each of which is answered once.
 import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { hasOtherWayIn } from "./sign_in_methods.ts";
 import { ifSecondStepPending, type SecondStep } from "./pending_sign_ins.ts";
 
 export interface PasskeyRow {
@@ -57,8 +58,10 @@ export function updatePasskeyName({ userId, id, name }: { userId: string; id: st
   return sql`UPDATE passkeys SET name = ${name} WHERE user_id = ${userId} AND id = ${id} AND name <> ${name}`;
 }
 
+/** Deletes a passkey, unless it is its user's only way to sign in. */
 export function deletePasskey({ userId, id }: { userId: string; id: string }) {
-  return sql`DELETE FROM passkeys WHERE user_id = ${userId} AND id = ${id}`;
+  return sql`DELETE FROM passkeys WHERE user_id = ${userId} AND id = ${id}
+    AND EXISTS (SELECT 1 FROM users u WHERE u.id = ${userId} AND ${hasOtherWayIn({ passkeyId: id })})`;
 }
 
 export function deletePasskeys(userId: string, { audited }: { audited: string }) {

@@ -1,5 +1,6 @@
 // SQL of visits to a provider that have not come back. Only hashes of what the browser and the provider bring back are stored.
 import type { VisitPurpose } from "../../domain/sign_in/identity_provider.ts";
+import { ifAudited } from "../audit.ts";
 import { sql } from "../engine/database.ts";
 
 export interface ProviderAttempt {
@@ -55,4 +56,9 @@ export function takeProviderAttempt(
   }))
     RETURNING purpose, user_id AS userId, session_id AS sessionId, return_to AS returnTo,
       invitation_hash AS invitationHash, browser_hash AS browserHash`;
+}
+
+/** Deletes the visits that a user began while signed in, after an audited change of how they sign in. */
+export function deleteProviderAttempts(userId: string, { audited }: { audited: string }) {
+  return sql`DELETE FROM provider_attempts WHERE user_id = ${userId} AND ${ifAudited(audited)}`;
 }

@@ -261,6 +261,14 @@ export function updateSessionAuthenticated(sessionId: string, now: number) {
   return sql`UPDATE sessions SET proved_at = ${now} WHERE id = ${sessionId} AND NOT ${sessionHasTwoStep}`;
 }
 
+/** Records that the person has just come back from a provider with one of their identities. Does nothing if two-step sign-in is on. */
+export function updateSessionConfirmed(sessionId: string, { now, use }: { now: number; use: IdentityUse }) {
+  return sql`UPDATE sessions SET proved_at = ${now} WHERE id = ${sessionId}
+    AND EXISTS (SELECT 1 FROM users u WHERE u.id = sessions.user_id AND NOT ${hasTwoStep} AND ${
+    identityMaySignIn(use)
+  })`;
+}
+
 /** Sets `second_factor_at` too, after the audited use of a passkey, or of a code besides the password. */
 export function updateSessionAuthenticatedIfAudited(sessionId: string, { now, audited }: Audited) {
   return sql`UPDATE sessions SET proved_at = ${now}, second_factor_at = ${now}

@@ -54,6 +54,9 @@ export function portalReturnTo(text: string | undefined, base: URL): string | nu
   return path !== null && /^\/(portal|operator)(?=[/?#]|$)/.test(path) ? path : null;
 }
 
+/** The page for a link that turns off two-step sign-in. */
+export const turnOffLinkPath = "/portal/account/two-step/turn-off-link";
+
 /** True if a path of this service belongs to the operator console. */
 export function isConsolePath(path: string): boolean {
   return /^\/operator(?=[/?#]|$)/.test(path);

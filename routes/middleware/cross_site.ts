@@ -8,11 +8,14 @@ import type { Guard } from "./request_lifecycle.ts";
 
 const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);
 
+/** What signs people in is changed on our own pages only. */
+const ownOnly = "/api/auth/identities";
+
 /**
  * Accepts writes with `Sec-Fetch-Site: same-origin` and the `Origin` of `BASE_URL`, or with one of these headers if the other
- * is missing. Allowed origins may write under `/api/auth/`. A request with neither header comes from a program or through a
- * proxy that removes them: it is accepted only if no page of another site could have sent it. `/api/v1/` is exempt,
- * because it ignores cookies.
+ * is missing. Allowed origins may write under `/api/auth/`, except about identities. A request with neither header comes from
+ * a program or through a proxy that removes them: it is accepted only if no page of another site could have sent it.
+ * `/api/v1/` is exempt, because it ignores cookies.
  *
  * @param isKnown True if a route matches the request. Other requests get the usual 404 or 405.
  */
@@ -23,7 +26,7 @@ export function crossSite(config: Config, isKnown: (c: AppContext) => boolean): 
     const origin = c.req.header("Origin");
     const site = c.req.header("Sec-Fetch-Site");
     const isAllowedOrigin = origin !== undefined && c.req.path.startsWith("/api/auth/") &&
-      config.allowedOrigins.some((allowed) => allowed.matches(origin));
+      !c.req.path.startsWith(ownOnly) && config.allowedOrigins.some((allowed) => allowed.matches(origin));
     const isOwn = origin === undefined && site === undefined
       ? needsPreflight(c)
       : (origin === undefined || origin === own) && (site === undefined || site === "same-origin");

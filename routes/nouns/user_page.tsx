@@ -1,4 +1,5 @@
 // The console's page of a user.
+import type { Identity } from "../../domain/sign_in/identity.ts";
 import type { OperatorUser } from "../../domain/operator/user.ts";
 import type { PasswordLink } from "../../services/operator/passwords.ts";
 import { ActionsCard, type PageAction } from "../../views/components/actions_card.tsx";
@@ -11,6 +12,7 @@ import { ItemTable } from "../../views/components/item_table.tsx";
 import { Notice } from "../../views/components/notice.tsx";
 import { PageHead } from "../../views/components/page_head.tsx";
 import { DayTime, RelativeTime } from "../../views/components/relative_time.tsx";
+import { identityColumns } from "../../views/sign_in/identities.tsx";
 import { LinkedName } from "../../views/components/table.tsx";
 import { type Place, type PortalFrame, PortalPage } from "../../views/layout.tsx";
 import { organizationHref, userHref, usersHref } from "../../views/operator/links.ts";
@@ -20,11 +22,13 @@ import { roleWords } from "../../views/text/role.ts";
 export type UserAction = "reset-password" | "sign-out" | "disable" | "enable";
 
 /** The page of a user. @param props `link`: to choose a new password, shown once. */
-export function userPage({ frame, place, user, sessions, flash, link }: {
+export function userPage({ frame, place, user, sessions, identities, passkeys, flash, link }: {
   frame: PortalFrame;
   place: Place;
   user: OperatorUser;
   sessions: readonly { device: string; address: string; createdAt: string; lastSeenAt: string }[];
+  identities: readonly Identity[];
+  passkeys: number;
   flash: string | null;
   link: PasswordLink | null;
 }) {
@@ -42,7 +46,7 @@ export function userPage({ frame, place, user, sessions, flash, link }: {
       <Notice tone="done" text={flash} />
       {link && <LinkNotice {...link} user={user} now={now} />}
       <div class="card">
-        <Facts facts={factsOf(user, now)} />
+        <Facts facts={factsOf(user, { passkeys, now })} />
       </div>
       <Card title="Organizations" flush>
         {user.organizations.length === 0
@@ -62,6 +66,11 @@ export function userPage({ frame, place, user, sessions, flash, link }: {
             />
           )}
       </Card>
+      {identities.length > 0 && (
+        <Card title="Connected providers" flush>
+          <ItemTable label="Connected providers" items={identities} columns={identityColumns(now)} />
+        </Card>
+      )}
       <Card title="Sessions" flush>
         {sessions.length === 0
           ? <EmptyState title="Not signed in" text="This user has no sessions." />
@@ -94,7 +103,7 @@ function Device({ name }: { name: string }) {
   );
 }
 
-function factsOf(user: OperatorUser, now: number) {
+function factsOf(user: OperatorUser, { passkeys, now }: { passkeys: number; now: number }) {
   const time = (at: string | null) => at === null ? "–" : <RelativeTime at={at} now={now} />;
   return [
     { label: "ID", value: <code class="pick">{user.id}</code> },
@@ -104,6 +113,7 @@ function factsOf(user: OperatorUser, now: number) {
       value: user.emailVerifiedAt === null ? "No" : <DayTime at={user.emailVerifiedAt} now={now} />,
     },
     { label: "Password", value: user.hasPassword ? "Set" : "Not set" },
+    { label: "Passkeys", value: passkeys === 0 ? "None" : String(passkeys) },
     { label: "Two-step sign-in", value: user.twoStep ? "On" : "Off" },
     { label: "Last sign-in", value: time(user.lastSignInAt) },
     ...(user.disabledAt === null ? [] : [{ label: "Disabled", value: time(user.disabledAt) }]),

@@ -171,10 +171,10 @@ const flashes = {
   "enabled": "User enabled. They can sign in again.",
 };
 
-async function withDevices({ user, sessions }: Awaited<ReturnType<typeof getUser>>) {
+async function withDevices({ sessions, ...found }: Awaited<ReturnType<typeof getUser>>) {
   const devices = await deviceNames(sessions.map(({ userAgent }) => userAgent));
   return {
-    user,
+    ...found,
     sessions: sessions.map((session, index) => ({ ...session, device: devices[index] ?? "" })),
   };
 }
@@ -280,8 +280,7 @@ function actionsOf({ services }: PortalParts): Readonly<Record<UserAction, Actio
     "enable": {
       title: "Enable user",
       heading: "Enable {name}?",
-      text:
-        "The user can sign in again, as before. Sessions and invitations that ended stay ended.",
+      text: "The user can sign in again, as before. Sessions and invitations that ended stay ended.",
       submit: "Enable user",
       tone: "primary",
       act: async (actor, user) => {

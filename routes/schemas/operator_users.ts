@@ -12,6 +12,7 @@ import {
   stringSchema,
   timeOut,
 } from "./common.ts";
+import { identitySchema } from "./identities.ts";
 import { characters } from "./messages.ts";
 import { sessionSchema } from "./people.ts";
 
@@ -52,6 +53,10 @@ export const operatorUserDetailsSchema = z.object({
   sessions: z.array(sessionSchema.omit({ current: true, expiresAt: true })).openapi({
     description: "The user's sessions, last used first.",
   }),
+  identities: z.array(identitySchema).openapi({
+    description: "The providers that the user signs in with, oldest first.",
+  }),
+  passkeys: z.number().int().openapi({ description: "The number of the user's passkeys." }),
 });
 export const userParamsSchema = z.object({ id: idParam("usr", "The user's id.") });
 export const changeUserSchema = z.strictObject({

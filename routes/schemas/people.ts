@@ -112,11 +112,10 @@ export const resetPasswordSchema = z.strictObject({ token: tokenSchema, password
   "ResetPassword",
 );
 export const changePasswordSchema = z.strictObject({
-  currentPassword: presentPasswordSchema.optional().describe(
-    "Your current password. Leave it out if your account has none.",
-  ),
+  currentPassword: presentPasswordSchema,
   newPassword: passwordSchema,
 }).openapi("ChangePassword");
+export const firstPasswordSchema = z.strictObject({ password: passwordSchema }).openapi("FirstPassword");
 export const currentPasswordSchema = z.strictObject({ password: presentPasswordSchema }).openapi(
   "CurrentPassword",
 );

@@ -25,7 +25,7 @@ import { accountChangedError, personOf } from "../sign_in/sign_in.ts";
 
 /**
  * Changes the password. Every other session ends, and this one gets a new token. An account without a password sets its first
- * one after a recent authentication instead of the current one.
+ * one after a recent authentication, without `currentPassword`.
  *
  * @throws {AppError} `invalid_credentials`, `validation_failed`, `rate_limited`, `unavailable`; `proof_required` without a password.
  */
@@ -64,9 +64,7 @@ export async function changePassword(
 }
 
 function currentPasswordError(isFirst: boolean): AppError {
-  const message = isFirst
-    ? "Your account has no password yet. Leave this out."
-    : "Enter your current password.";
+  const message = isFirst ? "Your account has no password yet." : "Enter your current password.";
   return validationError([{ path: "currentPassword", message }]);
 }
 

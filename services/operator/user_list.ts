@@ -1,5 +1,6 @@
 // Operators' lists of users.
 import { findListedUser, findUsers } from "../../db/operator/users.ts";
+import { findPasskeysOfUser } from "../../db/sign_in/passkeys.ts";
 import { listSessionsOfUser } from "../../db/sign_in/sessions.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
@@ -10,6 +11,7 @@ import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
 import type { PageInput } from "../pages.ts";
 import { operatorReader } from "../reports/job_reader.ts";
+import { listIdentities } from "../sign_in/identities.ts";
 import { sessionBounds } from "../sign_in/session_tokens.ts";
 import { toOperatorUser, type UserFilter } from "../reports/jobs/user_list.ts";
 
@@ -33,17 +35,23 @@ export async function listUsers(
   return await reports.read("readUserPage", input, { reader: operatorReader(actor), signal });
 }
 
-/** Returns a user with their sessions, last used first. @throws {AppError} `not_found`. */
+/** Returns a user with their sessions, last used first, and what else they sign in with. @throws {AppError} `not_found`. */
 export async function getUser({ config, database, clock }: SessionContext, id: string) {
   const row = isId("usr", id) ? await findListedUser(database, id) : undefined;
   if (row === undefined) throw notFoundError();
-  const sessions = await listSessionsOfUser(database, id, {
-    bounds: sessionBounds(config, clock()),
-    always: "",
-    limit: sessionsPerUserMax,
-  });
+  const [sessions, identities, { length: passkeys }] = await Promise.all([
+    listSessionsOfUser(database, id, {
+      bounds: sessionBounds(config, clock()),
+      always: "",
+      limit: sessionsPerUserMax,
+    }),
+    listIdentities({ database }, id),
+    findPasskeysOfUser(database, id),
+  ]);
   return {
     user: toOperatorUser(row),
+    identities,
+    passkeys,
     sessions: sessions.sort((a, b) => b.lastSeenAt - a.lastSeenAt).map((session) => ({
       ...session,
       createdAt: isoTime(session.createdAt),

@@ -1,5 +1,10 @@
 // Reads a whole response of HTTP/1.1 from a connection of its own, bounded in bytes and reads.
 
+/** Reports a response that can't be read. The message contains nothing of it, and continues a sentence that begins with its address. */
+export class ResponseError extends Error {
+  override readonly name = "ResponseError";
+}
+
 const headBytesMax = 16 * 1024;
 /** For the sizes of chunks. */
 const framingBytesMax = 16 * 1024;
@@ -7,7 +12,7 @@ const framingBytesMax = 16 * 1024;
 const readsMax = 1_000;
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** @throws {Error} If there is no valid response, or its body is larger than `bodyBytesMax`. */
+/** @throws {ResponseError} If there is no valid response, or its body is larger than `bodyBytesMax`. */
 export async function readResponse(
   connection: Deno.Conn,
   { bodyBytesMax }: { bodyBytesMax: number },
@@ -117,10 +122,10 @@ class Incoming {
   }
 }
 
-function invalid(): Error {
-  return new Error("the response isn't valid");
+function invalid(): ResponseError {
+  return new ResponseError("doesn't return a valid response");
 }
 
-function tooLarge(): Error {
-  return new Error("the response is too large");
+export function tooLarge(): ResponseError {
+  return new ResponseError("returns a response that is too large");
 }

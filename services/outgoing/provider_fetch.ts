@@ -2,9 +2,9 @@
 // network. An organization chooses its own, so those requests go only to addresses that the guard allows.
 import { messageOf } from "../../domain/errors.ts";
 import { isLoopbackHost } from "../../domain/loopback.ts";
-import { type AddressGuard, BlockedAddressError } from "./address_guard.ts";
+import type { AddressGuard } from "./address_guard.ts";
 import { exchange, requestBytes } from "./guarded_connection.ts";
-import { readResponse } from "./http_response.ts";
+import { readResponse, ResponseError, tooLarge } from "./http_response.ts";
 
 /** The part of `fetch` that `openid-client` uses for `customFetch`. Both methods take bodies of text and forms only. */
 export type ProviderFetch = (url: string, options?: ProviderFetchOptions) => Promise<Response>;
@@ -16,7 +16,7 @@ export interface ProviderFetchOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-interface ProviderFetchParts {
+export interface ProviderFetchParts {
   readonly addressGuard: AddressGuard;
   /** Certificate authorities (PEM) to trust besides the usual ones, for an organization's provider. */
   readonly caCerts?: readonly string[] | undefined;
@@ -52,7 +52,8 @@ export function providerFetch(
   parts: ProviderFetchParts,
   { organizationId }: { readonly organizationId: string | null },
 ): ProviderFetch {
-  const send = organizationId === null ? sendFreely : sendGuarded;
+  const isGuarded = organizationId !== null;
+  const send = isGuarded ? sendGuarded : sendFreely;
   const { timeoutMs = defaultTimeoutMs } = parts;
   return async (url, { method = "GET", headers = {}, body, signal } = {}) => {
     const deadline = AbortSignal.timeout(timeoutMs);
@@ -66,14 +67,26 @@ export function providerFetch(
         timeoutMs,
       });
     } catch (error) {
-      const reason = deadline.aborted ? `didn't respond within ${timeoutMs / 1000} seconds` : reasonOf(error);
+      const reason = deadline.aborted
+        ? `didn't respond within ${timeoutMs / 1000} seconds`
+        : reasonOf(error, { isGuarded });
       throw new ProviderUnreachableError(reason, { cause: error });
     }
   };
 }
 
-function reasonOf(error: unknown): string {
-  if (error instanceof BlockedAddressError) return "is at an address that may not be reached";
+/**
+ * Customers don't learn why a host can't be reached: it would reveal names and addresses of this network.
+ *
+ * @param options `isGuarded`: for an organization's provider.
+ */
+function reasonOf(error: unknown, { isGuarded }: { isGuarded: boolean }): string {
+  if (error instanceof ResponseError) return error.message;
+  if (isGuarded) {
+    return error instanceof Deno.errors.InvalidData
+      ? "has no valid certificate"
+      : "can't be reached. Its host must be found in DNS and have only public addresses";
+  }
   // The caller names the address.
   const message = messageOf(error).replace(/^error sending request for url \(.*?\): /, "");
   return `can't be reached: ${message.replaceAll(/\s+/g, " ").slice(0, 300)}`;
@@ -93,7 +106,7 @@ async function sendFreely(
   let length = 0;
   for await (const chunk of response.body ?? []) {
     length += chunk.length;
-    if (length > bodyBytesMax) throw new Error("the response is too large");
+    if (length > bodyBytesMax) throw tooLarge();
     chunks.push(chunk);
   }
   return new Response(response.body === null ? null : new Blob(chunks), response);

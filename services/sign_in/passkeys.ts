@@ -10,7 +10,7 @@ import {
   updatePasskeyName,
 } from "../../db/sign_in/passkeys.ts";
 import type { SessionActor } from "../../domain/actor.ts";
-import { AppError, notFoundError } from "../../domain/errors.ts";
+import { AppError, lastSignInMethodError, notFoundError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
 import { passkeysPerUserMax } from "../../domain/limits.ts";
 import type { Passkey } from "../../domain/sign_in/passkey.ts";
@@ -116,7 +116,7 @@ export async function renamePasskey(
   return toPasskey(row());
 }
 
-/** @throws {AppError} `proof_required`, `second_factor_required`, `not_found`. */
+/** @throws {AppError} `proof_required`, `second_factor_required`, `not_found`, `last_sign_in_method`. */
 export async function removePasskey(context: SessionContext, actor: SessionActor, id: string): Promise<void> {
   await requireMayChangeFactors(context, actor);
   const { name: passkey } = await getPasskey(context, actor, id);
@@ -126,7 +126,9 @@ export async function removePasskey(context: SessionContext, actor: SessionActor
     entry: { action: "passkey.removed", target: { id, name: passkey } },
     email: { kind: "passkey_removed", to, fields: { name, passkey } },
   });
-  if (!isRemoved) throw notFoundError();
+  if (isRemoved) return;
+  await getPasskey(context, actor, id);
+  throw lastSignInMethodError();
 }
 
 function toPasskey({ id, name, createdAt, lastUsedAt }: PasskeyRow): Passkey {

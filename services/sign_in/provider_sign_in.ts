@@ -21,6 +21,7 @@ import {
 } from "../../db/sign_in/identities.ts";
 import {
   isProviderBelieved,
+  listSignInProviders,
   providerIsBelieved,
   providerMaySignIn,
 } from "../../db/sign_in/identity_providers.ts";
@@ -34,7 +35,8 @@ import type { ClientInfo } from "../../domain/actor.ts";
 import { newId } from "../../domain/id.ts";
 import { secondStepTimeoutMs, sessionsPerUserMax } from "../../domain/limits.ts";
 import { emailDomain } from "../../domain/mail/email.ts";
-import { identitiesPerUserMax } from "../../domain/sign_in/provider_limits.ts";
+import type { OfferedProvider } from "../../domain/sign_in/identity_provider.ts";
+import { identitiesPerUserMax, offeredProvidersMax } from "../../domain/sign_in/provider_limits.ts";
 import { afterNewPassword } from "../account/passwords.ts";
 import { type Entrant, signUpWithProvider } from "../account/provider_sign_up.ts";
 import type { Context } from "../context.ts";
@@ -51,6 +53,11 @@ import {
 
 /** `hasJoined`: the account is new, and a member of the organization that invited it. */
 export type ProviderSignIn = (SignedIn | SecondStepRequired) & { readonly hasJoined: boolean };
+
+/** Returns the providers that pages for signing in offer. */
+export function offeredProviders({ database }: Context): Promise<OfferedProvider[]> {
+  return listSignInProviders(database, { limit: offeredProvidersMax });
+}
 
 /** Attempts to decide, as each can lose a race against another sign-in or change. */
 const triesMax = 3;

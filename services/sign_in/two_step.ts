@@ -1,7 +1,7 @@
 // Two-step sign-in of a person's own account: setting up an authenticator app, recovery codes, and turning it off. Changes require
 // a recent authentication or, as a last resort, the password and an emailed link.
 import { insertAuditEvent } from "../../db/audit.ts";
-import { findUserCredentialsById } from "../../db/account/users.ts";
+import { findUserCredentialsById, type UserCredentials } from "../../db/account/users.ts";
 import { deleteLinks, findLinkToken, useTurnOffLink } from "../../db/mail/link_tokens.ts";
 import { deleteUnfinishedSignIns } from "../../db/sign_in/pending_sign_ins.ts";
 import {
@@ -147,6 +147,23 @@ const linkPurpose = "turn_off_two_step";
  *   `unavailable`.
  */
 export async function requestTurnOffLink(context: SessionContext, actor: SessionActor, password: string) {
+  await sendTurnOffLink(
+    context,
+    actor,
+    (user, action) => withOwnPassword(context, actor, { user, password, action }),
+  );
+}
+
+/**
+ * Does the same for someone who proves in another way that it's them.
+ *
+ * @param prove Calls `send`, or throws.
+ */
+export async function sendTurnOffLink(
+  context: SessionContext,
+  actor: SessionActor,
+  prove: (user: UserCredentials, send: () => Promise<void>) => Promise<void>,
+): Promise<void> {
   const { clock, credentials, database, mail, mailBudgets, writeAs } = context;
   mail.requireMail();
   await requireOwnSecondFactor(context, actor);
@@ -167,8 +184,7 @@ export async function requestTurnOffLink(context: SessionContext, actor: Session
       ...mail.outgoing({ kind: linkPurpose, to, subject: id, fields: { name } }, audited),
     ]);
   }
-  const action = () => mailBudgets.spend({ kind: linkPurpose, to, isConfirmed }, write);
-  await withOwnPassword(context, actor, { user, password, action });
+  await prove(user, () => mailBudgets.spend({ kind: linkPurpose, to, isConfirmed }, write));
   mail.wake();
 }
 

@@ -29,7 +29,7 @@ Deno.test("check reports secrets that are stored unencrypted, until the server h
   const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
   const stored = () => (connection.first(sql`SELECT secret FROM webhooks`) as { secret: string }).secret;
   connection.exec(webhook);
-  assert.equal(await check({}), "warning: Not set: 1 webhook secret stored unencrypted.");
+  assert.equal(await check({}), "warning: Not set: 1 secret stored unencrypted.");
   const program = startProgram({ folder, env });
   try {
     await isReady(program);

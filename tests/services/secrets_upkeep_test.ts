@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { secretsResults } from "../../commands/check/secrets.ts";
 import { type Database, sql } from "../../db/engine/database.ts";
-import { countStoredSecrets } from "../../db/webhooks/stored_secrets.ts";
+import { countStoredSecrets } from "../../db/stored_secrets.ts";
 import { Secrets } from "../../services/secrets.ts";
 import { createResealing } from "../../services/secrets_upkeep.ts";
 import { embeddedTestDatabase } from "../support/database/database.ts";
@@ -61,7 +61,7 @@ Deno.test("each stored secret is encrypted with the newest key once, unless it c
     ]);
     assert.deepEqual(await found(database, []), [
       "wrong: 238 stored secrets can't be read: encrypted with a key that isn't set.",
-      "warning: Not set: 69 webhook secrets stored unencrypted.",
+      "warning: Not set: 69 secrets stored unencrypted.",
     ]);
 
     const reseal = createResealing();
@@ -73,7 +73,8 @@ Deno.test("each stored secret is encrypted with the newest key once, unless it c
       write: (batch) => database.write(batch),
     };
     for (let n = 0; n < 5; n++) more.push(await reseal({ database: counted, secrets: current }));
-    assert.deepEqual([more, reads], [[true, true, false, false, false], 3]);
+    // The last read is of identity providers.
+    assert.deepEqual([more, reads], [[true, true, true, false, false], 4]);
     const after = await rowsOf(database);
     for (const [n, { id, secret, old: oldSecret }] of after.slice(0, ids.length).entries()) {
       assert.equal(current.open(id, secret), `whsec_${n}`);
@@ -108,9 +109,41 @@ Deno.test("a secret that is rotated meanwhile is not overwritten, and a failed w
       },
     };
     await assert.rejects(reseal({ database: racing, secrets: current }), /the disk is full/);
-    assert.equal(await reseal({ database: racing, secrets: current }), false);
+    assert.equal(await reseal({ database: racing, secrets: current }), true);
     const [a, b, c] = await rowsOf(database);
     assert.deepEqual([a?.secret, b?.secret], [rotated, rotated]);
     assert.equal(a?.old, none.seal("a", "whsec_a"));
     assert.ok(current.isCurrent(c?.secret ?? ""));
+  }));
+
+Deno.test("secrets of identity providers are counted and encrypted with the newest key", () =>
+  withDatabase(async (database) => {
+    const insertProvider = (id: string, secret: string) =>
+      sql`INSERT INTO identity_providers
+        (id, slug, kind, name, issuer, client_id, client_secret, position, created_at, updated_at)
+        VALUES (${id}, ${id}, 'oidc', 'A', 'https://a.example', 'a', ${secret}, 1, 0, 0)`;
+    const secretOf = async (id: string) =>
+      (await database.readFirst<{ secret: string }>(
+        sql`SELECT client_secret AS secret FROM identity_providers WHERE id = ${id}`,
+      ))?.secret ?? "";
+    await database.write([
+      insertProvider("idp_1", none.seal("idp_1", "first")),
+      insertProvider("idp_2", old.seal("idp_2", "second")),
+      insertProvider("idp_3", lost.seal("idp_3", "third")),
+    ]);
+    assert.deepEqual(await found(database, [2, 1]), [
+      "wrong: 1 stored secret can't be read: encrypted with a key that isn't set.",
+      "warning: 2 stored secrets not encrypted with the newest key.",
+    ]);
+    const before = await secretOf("idp_3");
+    const reseal = createResealing();
+    const steps = [];
+    for (let n = 0; n < 3; n++) steps.push(await reseal({ database, secrets: current }));
+    assert.deepEqual(steps, [true, false, false]);
+    for (const [id, secret] of [["idp_1", "first"], ["idp_2", "second"]] as const) {
+      const stored = await secretOf(id);
+      assert.ok(current.isCurrent(stored));
+      assert.equal(current.open(id, stored), secret);
+    }
+    assert.equal(await secretOf("idp_3"), before);
   }));

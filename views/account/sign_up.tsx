@@ -6,9 +6,11 @@ import { EmailField, NameField, PasswordField, TextField } from "../components/f
 import { returnField, type ShownForm, typed } from "../components/form.tsx";
 import { GateCard, GateHint } from "../components/gate_card.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
+import { ProviderButtons, type ProviderOffer } from "../sign_in/provider_buttons.tsx";
 
-export function signUpPage({ frame, returnTo, form, byInvitation = false }: {
+export function signUpPage({ frame, returnTo, providers, form, byInvitation = false }: {
   frame: GateFrame;
+  providers: ProviderOffer;
   /** The next page, checked by the caller. */
   returnTo: string | null;
   form: ShownForm;
@@ -37,6 +39,7 @@ export function signUpPage({ frame, returnTo, form, byInvitation = false }: {
       hidden={returnField(returnTo)}
       error={form.message}
     >
+      <ProviderButtons {...providers} query={returnField(returnTo)} />
       <NameField
         label="Your name"
         {...typed(form, "name")}

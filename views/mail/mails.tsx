@@ -99,7 +99,7 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
   turn_off_two_step: (_fields, { site }) => ({
     subject: "Turn off two-step sign-in",
     text:
-      `Someone who is signed in to your account at ${site} and entered its password asked to turn off two-step sign-in.`,
+      `Someone who is signed in to your account at ${site} and confirmed it with its password or provider asked to turn off two-step sign-in.`,
     action: "Turn off two-step sign-in",
   }),
   two_step_disabled: (_fields, { site, security }) => ({

@@ -29,6 +29,12 @@ const places = [
   { place: "operator/plans", href: "/operator/plans", label: "Plans", icon: "gauge", isApart: true },
   { place: "operator/products", href: "/operator/products", label: "Products", icon: "box" },
   { place: "operator/tokens", href: "/operator/tokens", label: "Operator tokens", icon: "token" },
+  {
+    place: "operator/identity-providers",
+    href: "/operator/identity-providers",
+    label: "Sign-in providers",
+    icon: "shield",
+  },
   { place: "operator/webhooks", href: "/operator/webhooks", label: "Webhooks", icon: "webhook" },
   { place: "operator/audit", href: "/operator/audit", label: "Audit log", icon: "list" },
   { place: "operator/system", href: "/operator/system", label: "System", icon: "disk" },
@@ -56,6 +62,7 @@ export const consoleLinks: SearchLinks = {
     { href: `${plansHref}/new`, label: "Create plan", icon: "plus" },
     { href: "/operator/products/new", label: "Add product", icon: "plus" },
     { href: "/operator/tokens/new", label: "Create operator token", icon: "plus" },
+    { href: "/operator/identity-providers/new", label: "Add sign-in provider", icon: "plus" },
     { href: "/operator/webhooks/new", label: "Add webhook", icon: "plus" },
   ],
 };

@@ -7,6 +7,7 @@ import { Form, type FormErrors } from "../components/form.tsx";
 import { GateCard } from "../components/gate_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
+import { ProviderButtons, type ProviderOffer } from "../sign_in/provider_buttons.tsx";
 import { asRole, roleWords, yourRoleSentences } from "../text/role.ts";
 
 interface SignUp extends Pick<FormErrors, "fields"> {
@@ -31,6 +32,7 @@ interface AcceptInvitationPageProps {
   readonly token: string;
   readonly offer: InvitationOffer;
   readonly invitee: Invitee;
+  readonly providers: ProviderOffer;
   readonly error: string | null;
 }
 
@@ -70,7 +72,8 @@ export function endedInvitationPage(
   });
 }
 
-function InviteePart({ offer, invitee, token }: AcceptInvitationPageProps) {
+function InviteePart({ offer, invitee, providers, token }: AcceptInvitationPageProps) {
+  const buttons = <ProviderButtons {...providers} query={{ invitation: token }} />;
   switch (invitee.kind) {
     case "invited":
       return (
@@ -99,11 +102,17 @@ function InviteePart({ offer, invitee, token }: AcceptInvitationPageProps) {
           <p>
             <strong>{offer.email}</strong> already has an account.
           </p>
+          {buttons}
           <ButtonLink tone="primary" href={invitee.href}>Sign in to accept</ButtonLink>
         </>
       );
     case "signUp":
-      return <SignUpForm offer={offer} token={token} {...invitee} />;
+      return (
+        <>
+          {buttons}
+          <SignUpForm offer={offer} token={token} {...invitee} />
+        </>
+      );
     case "closed":
       return (
         <p>

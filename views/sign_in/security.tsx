@@ -1,5 +1,7 @@
 // The security page of an account: the password, two-step sign-in, passkeys, and sessions.
 import { countOf } from "../../domain/number_text.ts";
+import type { Identity } from "../../domain/sign_in/identity.ts";
+import type { OfferedProvider } from "../../domain/sign_in/identity_provider.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
@@ -11,6 +13,7 @@ import { DayTime, RelativeTime } from "../components/relative_time.tsx";
 import { actionsColumn, Cell, Row, Table } from "../components/table.tsx";
 import { Unconfirmed } from "../components/unconfirmed.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { IdentitiesCard } from "./identities.tsx";
 import { passkeysPath } from "./passkeys.tsx";
 import { codesLeft, isFewCodes, securityLink, twoStepPath } from "./two_step.tsx";
 
@@ -30,11 +33,17 @@ interface SecurityPageProps {
   readonly sessions: readonly SessionRow[];
   readonly twoStep: { readonly isOn: boolean; readonly recoveryCodesLeft: number };
   readonly passkeyCount: number;
+  readonly methods: {
+    readonly hasPassword: boolean;
+    readonly identities: readonly Identity[];
+    readonly linkable: readonly OfferedProvider[];
+  };
   readonly form?: ShownForm | undefined;
   readonly flash: string | null;
 }
 
 const { href: path } = securityLink;
+export const firstPasswordPath = `${path}/first-password`;
 
 export function securityPage(props: SecurityPageProps): Page {
   const { frame, sessions, flash } = props;
@@ -45,11 +54,12 @@ export function securityPage(props: SecurityPageProps): Page {
         text="Manage how you sign in. If you don't recognize a session below, change your password: that signs out every other session."
       />
       <Notice tone="done" text={flash} />
-      <PasswordCard {...props} />
+      {props.methods.hasPassword ? <PasswordCard {...props} /> : <NoPasswordCard />}
       <div class="pair">
         <TwoStepCard {...props.twoStep} />
         <PasskeysCard count={props.passkeyCount} />
       </div>
+      <IdentitiesCard {...props.methods} now={frame.now} />
       <Card
         title="Where you're signed in"
         aside={sessions.length < 2
@@ -101,11 +111,24 @@ function PasswordCard({ frame, form }: SecurityPageProps) {
   );
 }
 
+function NoPasswordCard() {
+  return (
+    <Card title="Password" aside={<Badge tone="off">None</Badge>}>
+      <div class="between">
+        <p class="muted">
+          You sign in without a password. With one, you can also sign in with your email address.
+        </p>
+        <ButtonLink href={firstPasswordPath}>Set a password</ButtonLink>
+      </div>
+    </Card>
+  );
+}
+
 function TwoStepCard({ isOn, recoveryCodesLeft: left }: SecurityPageProps["twoStep"]) {
   return (
     <Card title="Two-step sign-in" aside={<Badge tone={isOn ? "on" : "off"}>{isOn ? "On" : "Off"}</Badge>}>
       <p class="muted">
-        After your password, enter a code from an app on your phone.
+        After your password or provider, enter a code from an app on your phone.
         {isOn && isFewCodes(left) ? ` Recovery codes: ${codesLeft(left)}. Create new ones soon.` : ""}
       </p>
       <ButtonLink href={twoStepPath}>

@@ -6,10 +6,12 @@ import { returnField, type ShownForm, typed } from "../components/form.tsx";
 import { GateCard, GateHint } from "../components/gate_card.tsx";
 import { Notice, type NoticeProps } from "../components/notice.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
+import { ProviderButtons, type ProviderOffer } from "./provider_buttons.tsx";
 import { PasskeyForm } from "./passkey_form.tsx";
 
-export function signInPage({ frame, returnTo, notice, form }: {
+export function signInPage({ frame, returnTo, providers, notice, form }: {
   frame: GateFrame;
+  providers: ProviderOffer;
   /** The next page, checked by the caller. */
   returnTo: string | null;
   notice?: NoticeProps | undefined;
@@ -36,6 +38,7 @@ export function signInPage({ frame, returnTo, notice, form }: {
       }
     >
       {notice && <Notice {...notice} />}
+      <ProviderButtons {...providers} query={returnField(returnTo)} />
       <EmailField label="Email" {...email} autocomplete="username" autofocus={email.value === ""} />
       <PasswordField
         label="Password"

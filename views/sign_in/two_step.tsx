@@ -2,6 +2,8 @@
 // alone turns nothing off: it requires a session and a click, because email scanners open links too.
 import { raw } from "hono/html";
 import { countOf } from "../../domain/number_text.ts";
+import type { OfferedProvider } from "../../domain/sign_in/identity_provider.ts";
+import { turnOffLinkPath } from "../../domain/sign_in/return_to.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
@@ -14,10 +16,10 @@ import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime } from "../components/relative_time.tsx";
 import { type GateFrame, type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { ProviderForm } from "./identities.tsx";
 import { qrCodeSvg } from "./qr_code.ts";
 
 export const twoStepPath = "/portal/account/two-step";
-export const turnOffLinkPath = `${twoStepPath}/turn-off-link`;
 const twoStepLink = { href: twoStepPath, label: "Two-step sign-in" };
 export const securityLink = { href: "/portal/account/security", label: "Security" };
 /** The length of a field for codes; recovery codes have hyphens. */
@@ -51,7 +53,7 @@ export function twoStepPage(props: {
       <PageHead
         back={securityLink}
         title="Two-step sign-in"
-        text="After your password, enter a code from an app on your phone. Your password alone is not enough to sign in."
+        text="After your password or provider, enter a code from an app on your phone. Your password alone is not enough to sign in."
       />
       <Notice tone="done" text={flash} />
       <Notice tone="error" text={error} />
@@ -122,7 +124,7 @@ function RecoveryCodesNotice({ codes, email }: { codes: readonly string[]; email
         <h2 id="codes-title">Your recovery codes</h2>
         <p class="small">
           <strong>Save them now. They are shown only once.</strong>{" "}
-          Use one after your password when you don't have your phone.
+          Use one instead of a code when you don't have your phone.
         </p>
       </div>
       <ul class="codes pick" id="recovery-codes">
@@ -199,7 +201,7 @@ interface TwoStepConfirmationProps {
 export function turnOffTwoStepPage(props: TwoStepConfirmationProps): Page {
   return confirmation(props, {
     title: "Turn off two-step sign-in",
-    text: "Your password alone will sign you in. Your recovery codes stop working; passkeys stay.",
+    text: "Signing in no longer requires a code. Your recovery codes stop working; passkeys stay.",
     action: `${twoStepPath}/turn-off`,
     submit: "Turn off",
   });
@@ -235,8 +237,15 @@ function confirmation(
   );
 }
 
-export function turnOffLinkPage({ frame, form }: { frame: PortalFrame; form: ShownForm }): Page {
+/** `providers`: those that an account without a password has connected. */
+export function turnOffLinkPage({ frame, hasPassword, providers, form }: {
+  frame: PortalFrame;
+  hasPassword: boolean;
+  providers: readonly OfferedProvider[];
+  form: ShownForm;
+}): Page {
   const { email } = frame.session.user;
+  if (!hasPassword) return <TurnOffLinkByProvider frame={frame} providers={providers} />;
   return (
     <ConfirmPage
       frame={frame}
@@ -257,6 +266,32 @@ export function turnOffLinkPage({ frame, form }: { frame: PortalFrame; form: Sho
   );
 }
 
+function TurnOffLinkByProvider(
+  { frame, providers }: { frame: PortalFrame; providers: readonly OfferedProvider[] },
+) {
+  return (
+    <PortalPage title="Turn off two-step sign-in by email" frame={frame} place="security">
+      <div class="ask">
+        <PageHead
+          back={twoStepLink}
+          title="Lost your device and your recovery codes?"
+          text={providers.length === 0
+            ? "Your account has no password or provider to confirm that it's you. Contact the people who run this service."
+            : "Sign in with your provider again, and we'll email you a link that turns off two-step sign-in. It works for an hour, in a browser where you are signed in."}
+        />
+        {providers.map((provider) => (
+          <ProviderForm
+            action="/portal/confirm-password/provider"
+            provider={provider}
+            returnTo={turnOffLinkPath}
+            verb="Confirm with"
+          />
+        ))}
+      </div>
+    </PortalPage>
+  );
+}
+
 export type TurnOffByLinkState =
   | { readonly state: "ready"; readonly token: string; readonly email: string }
   /** No one, or someone else, is signed in. */
@@ -271,8 +306,8 @@ export function turnOffByLinkPage({ frame, ...link }: { frame: GateFrame } & Tur
         title="Turn off two-step sign-in?"
         text={
           <>
-            Your password alone will sign you in to{" "}
-            <strong>{link.email}</strong>. Your recovery codes stop working; passkeys stay.
+            Signing in to <strong>{link.email}</strong>{" "}
+            will no longer require a code. Your recovery codes stop working; passkeys stay.
           </>
         }
         action="/turn-off-two-step"

@@ -7,18 +7,20 @@ import {
   getEmailChoices,
   renameUser,
 } from "../../../services/account/account.ts";
+import { changePassword } from "../../../services/account/passwords.ts";
 import { requestEmailChange } from "../../../services/account/email_addresses.ts";
 import {
   beginPasskeyProof,
   reauthenticate,
   reauthenticateWithPasskey,
 } from "../../../services/sign_in/recent_authentication.ts";
-import { clearSessionCookies } from "../../cookies.ts";
+import { clearSessionCookies, setSessionCookie } from "../../cookies.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import {
   changeEmailChoicesSchema,
   emailChoicesSchema,
   emailSchema,
+  firstPasswordSchema,
   proofSchema,
   userNameSchema,
 } from "../../schemas/people.ts";
@@ -41,6 +43,21 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, async (_c, { body }, actor) => {
     await renameUser(services, actor, body.name);
     return sessionUser({ ...actor, user: { ...actor.user, name: body.name } });
+  });
+
+  route({
+    route: `POST ${path}/password`,
+    operationId: "setFirstPassword",
+    summary: "Set your first password",
+    description:
+      "For an account without a password, such as one that a provider created. Requires authentication within the last 10 " +
+      "minutes. Ends all other sessions, and sets a new cookie.",
+    body: firstPasswordSchema,
+    responses: { 204: { description: "The password was set, and a new cookie was set." } },
+    errors: ["proof_required"],
+  }, async (c, { body }, actor) => {
+    const { token } = await changePassword(services, actor, { newPassword: body.password });
+    setSessionCookie(c, config, { token });
   });
 
   const choices = { 200: { description: "The emails that you get.", schema: emailChoicesSchema } };

@@ -18,12 +18,10 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
     route: "POST /api/auth/password/change",
     operationId: "changePassword",
     summary: "Change your password",
-    description:
-      "Ends all other sessions, and sets a new cookie. An account without a password, such as one that a provider created, sets " +
-      "its first one: without `currentPassword`, and only with authentication within the last 10 minutes.",
+    description: "Ends all other sessions, and sets a new cookie.",
     body: schemas.changePasswordSchema,
     responses: { 204: { description: "The password was changed, and a new cookie was set." } },
-    errors: ["invalid_credentials", "proof_required", "rate_limited"],
+    errors: ["invalid_credentials", "rate_limited"],
   }, async (c, { body }, actor) => {
     const { token } = await changePassword(services, actor, body);
     setSessionCookie(c, config, { token });

@@ -71,6 +71,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   idempotency_conflict:
     "The idempotency key was used for a record with different content. Nothing was recorded.",
   external_id_taken: "Another organization has the external id.",
+  provider_taken: "There is already a provider with this slug.",
   product_taken: "The catalogue already has a product with this slug.",
   plan_taken: "Another plan has this name.",
   plan_in_use: "The plan is the default one, or organizations have it.",

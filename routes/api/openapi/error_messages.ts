@@ -46,6 +46,7 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   idempotency_conflict: "This idempotency key was used before for a record with different content.",
   external_id_taken: "Another organization has this external id.",
   product_taken: "There is already a product with this slug.",
+  provider_taken: "A provider with this slug already exists.",
   plan_taken: "There is already a plan with this name.",
   plan_in_use: "12 organizations have this plan. Give them another one first.",
   month_not_ended: "2026-10 has not ended yet in UTC.",

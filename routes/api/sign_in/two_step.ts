@@ -168,6 +168,6 @@ function passkeyRoutes(route: MountRoute<SessionActor>, services: Context): void
     description: `${recent} It stops working immediately.`,
     params: schemas.passkeyParamsSchema,
     responses: { 204: { description: "Removed." } },
-    errors: ["proof_required", "second_factor_required"],
+    errors: ["proof_required", "second_factor_required", "last_sign_in_method"],
   }, (_c, { params }, actor) => removePasskey(services, actor, params.id));
 }

@@ -12,6 +12,7 @@ import { planPages } from "../../nouns/plans.tsx";
 import { productPages } from "../../nouns/products.tsx";
 import { statementPages } from "../../nouns/statements.tsx";
 import { operatorSystemPages } from "./system.tsx";
+import { identityProviderPages } from "../../nouns/identity_providers.tsx";
 import { operatorTokenPages } from "../../nouns/operator_tokens.tsx";
 import { operatorUsagePages } from "./usage.ts";
 import { userPages } from "../../nouns/users.tsx";
@@ -29,6 +30,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   statementPages(app, parts);
   operatorSystemPages(app, parts);
   operatorTokenPages(app, parts);
+  identityProviderPages(app, parts);
   operatorUsagePages(app, parts);
   userPages(app, parts);
 }

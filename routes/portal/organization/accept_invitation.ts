@@ -15,10 +15,12 @@ import { check } from "../../schemas/check.ts";
 import { signUpSchema } from "../../schemas/sign_in.ts";
 import { beginSession, endSessions, findSession, sessionActor } from "../../session.ts";
 import { type FormState, newForm, submitForm } from "../form.ts";
+import { providerOffer } from "../sign_in/provider_offer.ts";
 import { gateFrame, home, type PortalParts, redirect, sendPage } from "../page.ts";
 
 const path = "/invitations/accept";
-const joined = "/portal/members?done=joined";
+/** The page after joining. */
+export const invitationJoined = "/portal/members?done=joined";
 const explained: ReadonlySet<ErrorCode> = new Set(["invalid_token", "wrong_account", "email_unverified"]);
 
 export function portalAcceptInvitationRoutes(app: App, parts: PortalParts): void {
@@ -27,7 +29,11 @@ export function portalAcceptInvitationRoutes(app: App, parts: PortalParts): void
   async function show(c: AppContext, token: string, state: FormState & { name?: string }): Promise<Response> {
     hideAddress(c);
     const frame = gateFrame(parts);
-    const [offer, session] = await Promise.all([findInvitationOffer(services, token), findSession(c, parts)]);
+    const [offer, session, providers] = await Promise.all([
+      findInvitationOffer(services, token),
+      findSession(c, parts),
+      providerOffer(c, parts),
+    ]);
     if (offer === null) {
       const way = session === null
         ? { href: "/sign-in", label: "Go to sign-in" }
@@ -37,7 +43,11 @@ export function portalAcceptInvitationRoutes(app: App, parts: PortalParts): void
     const { name = "", fields, message: error, status } = state;
     const invitee = inviteeOf(offer, { parts, session, token });
     const shown = invitee.kind === "signUp" ? { ...invitee, name, fields } : invitee;
-    return await sendPage(c, acceptInvitationPage({ frame, token, offer, invitee: shown, error }), status);
+    return await sendPage(
+      c,
+      acceptInvitationPage({ frame, token, offer, invitee: shown, providers, error }),
+      status,
+    );
   }
 
   app.get(path, (c) => show(c, c.req.query("token") ?? "", newForm));
@@ -50,7 +60,7 @@ export function portalAcceptInvitationRoutes(app: App, parts: PortalParts): void
     return await submitForm(c, {
       async submit() {
         await acceptInvitation(services, sessionActor(c, session), token);
-        return redirect(c, joined);
+        return redirect(c, invitationJoined);
       },
       showAgain: (state) => show(c, token, state),
       explained,
@@ -64,7 +74,7 @@ export function portalAcceptInvitationRoutes(app: App, parts: PortalParts): void
       async submit() {
         const input = check(signUpSchema, { name, password, invitationToken: token }, "body");
         await beginSession(c, parts, (client) => signUp(services, client, input));
-        return redirect(c, joined);
+        return redirect(c, invitationJoined);
       },
       showAgain: (state) => show(c, token, { ...state, name }),
       explained,
@@ -75,7 +85,7 @@ export function portalAcceptInvitationRoutes(app: App, parts: PortalParts): void
     hideAddress(c);
     const { token = "" } = await readFormBody(c);
     await endSessions(c, parts);
-    return redirect(c, addressOf(token));
+    return redirect(c, invitationAddress(token));
   });
 
   // For people who reload the address of a form.
@@ -93,12 +103,12 @@ function inviteeOf(
     return emailVerified ? { kind: "invited" } : { kind: "unverified", sendsMail };
   }
   if (offer.hasAccount) {
-    return { kind: "signIn", href: `/sign-in?return_to=${encodeURIComponent(addressOf(token))}` };
+    return { kind: "signIn", href: `/sign-in?return_to=${encodeURIComponent(invitationAddress(token))}` };
   }
   return parts.config.signUp === "closed" ? { kind: "closed" } : { kind: "signUp", name: "", fields: {} };
 }
 
-function addressOf(token: string): string {
+export function invitationAddress(token: string): string {
   return `${path}?token=${encodeURIComponent(token)}`;
 }
 

@@ -1,7 +1,9 @@
-// The page that asks for the password or a passkey again, and then goes on to the page that required it.
+// The page that asks for the password, a passkey or a provider again, and then goes on to the page that required it.
 import type { SessionActor } from "../../../domain/actor.ts";
+import { usableProviders } from "../../../domain/sign_in/identity.ts";
 import { isConsolePath, portalReturnTo } from "../../../domain/sign_in/return_to.ts";
 import { hasOperatorSignIn } from "../../../services/operator/operator_access.ts";
+import { beginConfirmation, getSignInMethods } from "../../../services/sign_in/identities.ts";
 import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
 import {
   hasRecentAuthentication,
@@ -10,9 +12,11 @@ import {
 } from "../../../services/sign_in/recent_authentication.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
 import { confirmPasswordPage } from "../../../views/sign_in/confirm_password.tsx";
+import { readFormBody } from "../../body.ts";
 import type { App, AppContext } from "../../env.ts";
 import { atField, type FormState, mountForm, mountTarget } from "../form.ts";
 import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../page.ts";
+import { goToProvider } from "./identities.ts";
 import { parsePasskeyResponse } from "./second_step.ts";
 
 const path = "/portal/confirm-password";
@@ -30,9 +34,10 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
 
   async function show(c: AppContext, session: SessionActor, form: FormState): Promise<Response> {
     const target = targetOf(c, form);
-    const [{ totp }, passkeys] = await Promise.all([
+    const [{ totp }, passkeys, { hasPassword, identities }] = await Promise.all([
       getTwoStepStatus(services, session),
       listPasskeys(services, session),
+      getSignInMethods(services, session),
     ]);
     const isForConsole = isConsolePath(target);
     const hasSecondFactor = hasOperatorSignIn(session, services.clock());
@@ -42,9 +47,11 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
       returnTo: target,
       back: sectionOf(target, hasSecondFactor),
       isForConsole,
-      asksForPassword: !needsPasskey,
+      asksForPassword: !needsPasskey && hasPassword,
       asksForCode: totp.enabled,
       hasPasskeys: passkeys.length > 0,
+      hasPassword,
+      providers: needsPasskey ? [] : usableProviders(identities),
       form,
     });
     return await sendPage(c, view, form.status);
@@ -74,8 +81,19 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
       return redirect(c, returnTo(return_to));
     },
   });
+
+  routes.post(`${path}/provider`, async (c, session) => {
+    const { provider = "", return_to } = await readFormBody(c);
+    const visit = { provider, returnTo: returnTo(return_to) };
+    return await goToProvider(
+      c,
+      parts,
+      (browserTokens) => beginConfirmation(services, session, { ...visit, browserTokens }),
+    );
+  });
+
   // Reloading the page of a rejected passkey shows the form again.
-  routes.get(`${path}/passkey`, (c) => redirect(c, path));
+  for (const way of ["passkey", "provider"]) routes.get(`${path}/${way}`, (c) => redirect(c, path));
 }
 
 /** Returns the sidebar's page that a path belongs to, which never asks for the password. */

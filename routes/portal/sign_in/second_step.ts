@@ -17,6 +17,7 @@ import { jsonError, toAppError } from "../../errors.ts";
 import { beginSession } from "../../session.ts";
 import { type FormState, mountForm, mountTarget } from "../form.ts";
 import { gateFrame, openRoutes, type PortalParts, redirect, sendPage } from "../page.ts";
+import { noteOtherMethod, providerOffer } from "./provider_offer.ts";
 import { continueTo, returnToOf } from "./sign_in.ts";
 
 const path = "/sign-in/second-step";
@@ -52,7 +53,12 @@ export function portalSecondStepRoutes(app: App, parts: PortalParts): void {
     const message = form.message ?? "Too many wrong codes. Enter your password again.";
     return await sendPage(
       c,
-      signInPage({ frame, returnTo, form: { message, fields: {} } }),
+      signInPage({
+        frame,
+        returnTo,
+        providers: await providerOffer(c, parts),
+        form: { message, fields: {} },
+      }),
       form.status,
     );
   }
@@ -98,7 +104,11 @@ export function portalSecondStepRoutes(app: App, parts: PortalParts): void {
     show: startOver,
     async submit(c, _actor, { response, return_to }) {
       const input = { answer: parsePasskeyResponse(response) };
-      return await complete(c, (client) => signInWithPasskey(services, client, input), return_to);
+      return await complete(c, async (client) => {
+        const signedIn = await signInWithPasskey(services, client, input);
+        noteOtherMethod(c, config, "passkey");
+        return signedIn;
+      }, return_to);
     },
   });
 

@@ -1,19 +1,26 @@
 // The security page of the account: the password, and the list of sessions.
 import type { SessionActor } from "../../../domain/actor.ts";
 import { changePassword } from "../../../services/account/passwords.ts";
+import { getSignInMethods } from "../../../services/sign_in/identities.ts";
 import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
 import { endOtherSessions, endSession, listSessions } from "../../../services/sign_in/sessions.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
-import { securityPage } from "../../../views/sign_in/security.tsx";
+import { firstPasswordPage } from "../../../views/sign_in/identities.tsx";
+import { firstPasswordPath, securityPage } from "../../../views/sign_in/security.tsx";
+import { securityLink } from "../../../views/sign_in/two_step.tsx";
 import { setSessionCookie } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { deviceNames } from "./device_name.ts";
+import { mountFormPage, ownPages } from "../noun_pages.ts";
 import { flashOf, type FormState, mountTarget } from "../form.ts";
 import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../page.ts";
 
 const path = "/portal/account/security";
 const flashes = {
   "password": "Password changed. You're signed out everywhere else.",
+  "first-password": "Password set. You're signed out everywhere else.",
+  "connected": "Connected. You can sign in with it from now on.",
+  "disconnected": "Disconnected. It can no longer be used to sign in.",
   "ended": "Session ended.",
   "others-ended": "You're signed out everywhere else.",
 };
@@ -23,10 +30,11 @@ export function portalSecurityRoutes(app: App, parts: PortalParts): void {
   const { config, services } = parts;
 
   async function show(c: AppContext, session: SessionActor, form?: FormState): Promise<Response> {
-    const [all, { totp, recoveryCodesLeft }, { length: passkeyCount }] = await Promise.all([
+    const [all, { totp, recoveryCodesLeft }, { length: passkeyCount }, methods] = await Promise.all([
       listSessions(services, session),
       getTwoStepStatus(services, session),
       listPasskeys(services, session),
+      getSignInMethods(services, session),
     ]);
     const sessions = [...all.filter(({ current }) => current), ...all.filter(({ current }) => !current)];
     const devices = await deviceNames(sessions.map(({ userAgent }) => userAgent));
@@ -35,6 +43,7 @@ export function portalSecurityRoutes(app: App, parts: PortalParts): void {
       sessions: sessions.map((one, index) => ({ ...one, device: devices[index] ?? "" })),
       twoStep: { isOn: totp.enabled, recoveryCodesLeft },
       passkeyCount,
+      methods,
       form,
       flash: flashOf(c, flashes),
     });
@@ -53,6 +62,20 @@ export function portalSecurityRoutes(app: App, parts: PortalParts): void {
       setSessionCookie(c, config, { token });
       return redirect(c, `${path}?done=password`);
     },
+  });
+
+  mountFormPage(ownPages(app, parts, { place: "security", back: securityLink }), {
+    path: firstPasswordPath,
+    async show(c, form, session) {
+      const { hasPassword } = await getSignInMethods(services, session);
+      return hasPassword ? redirect(c, path) : firstPasswordPage(form);
+    },
+    async submit(c, session, { newPassword = "" }) {
+      const { token } = await changePassword(services, session, { newPassword });
+      setSessionCookie(c, config, { token });
+      return `${path}?done=first-password`;
+    },
+    reauthenticateFor: () => firstPasswordPath,
   });
 
   routes.post(`${path}/sessions/:id/end`, async (c, session) => {

@@ -12,6 +12,7 @@ import { setSecondStepCookie } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { beginSession, findSession, signOutOfPortal } from "../../session.ts";
 import { atField, mountForm } from "../form.ts";
+import { noteOtherMethod, providerOffer } from "./provider_offer.ts";
 import { gateFrame, home, openRoutes, type PortalParts, redirect, sendPage } from "../page.ts";
 
 /** By query parameter. */
@@ -49,12 +50,17 @@ function signInRoutes(app: App, parts: PortalParts): void {
       const returnTo = returnToOf((form.input ?? query)["return_to"], config);
       const notice = notices.find(([name]) => query[name] === "1")?.[1];
       return await redirectIfSignedIn(c, parts) ??
-        await sendPage(c, signInPage({ frame, returnTo, notice, form }), form.status);
+        await sendPage(
+          c,
+          signInPage({ frame, returnTo, providers: await providerOffer(c, parts), notice, form }),
+          form.status,
+        );
     },
     async submit(c, _actor, form) {
       const target = returnToOf(form["return_to"], config);
       const input = check(signInSchema, pick(form, ["email", "password"]), "body");
       const result = await beginSession(c, parts, (client) => signIn(services, client, input));
+      noteOtherMethod(c, config, "password");
       if (!("secondStep" in result)) return continueTo(c, target);
       setSecondStepCookie(c, config, result.secondStep.token);
       return redirect(c, withReturnTo("/sign-in/second-step", target));
@@ -82,7 +88,11 @@ function signUpRoutes(app: App, parts: PortalParts): void {
       const returnTo = returnToOf((state.input ?? c.req.query())["return_to"], config);
       const form = atField(state, "email_taken", "email");
       return await redirectIfSignedIn(c, parts) ??
-        await sendPage(c, signUpPage({ frame, byInvitation, returnTo, form }), form.status);
+        await sendPage(
+          c,
+          signUpPage({ frame, byInvitation, returnTo, providers: await providerOffer(c, parts), form }),
+          form.status,
+        );
     },
     async submit(c, _actor, form) {
       const given = pick(form, ["name", "email", "password", "organizationName"]);

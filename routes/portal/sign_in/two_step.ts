@@ -3,7 +3,9 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { isoTime } from "../../../domain/time.ts";
+import { turnOffLinkPath } from "../../../domain/sign_in/return_to.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
+import { getSignInMethods } from "../../../services/sign_in/identities.ts";
 import { hasRecentAuthentication } from "../../../services/sign_in/recent_authentication.ts";
 import {
   beginTotp,
@@ -22,12 +24,12 @@ import {
   turnOffByLinkPage,
   type TurnOffByLinkState,
   turnOffLinkPage,
-  turnOffLinkPath,
   turnOffTwoStepPage,
   twoStepPage,
   twoStepPath as path,
   twoStepSetUpPage,
 } from "../../../views/sign_in/two_step.tsx";
+import { usableProviders } from "../../../domain/sign_in/identity.ts";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext } from "../../env.ts";
 import { sessionActor } from "../../session.ts";
@@ -50,7 +52,7 @@ import { atField, flashOf, type FormState, mountForm, newForm } from "../form.ts
 const beginPath = `${path}/begin`;
 const flashes = {
   "link-sent": "Check your email: the link in it turns off two-step sign-in. Earlier links no longer work.",
-  "off": "Two-step sign-in is off. Your password alone signs you in.",
+  "off": "Two-step sign-in is off. Signing in no longer requires a code.",
 };
 
 interface PageState {
@@ -203,7 +205,10 @@ function turnOffLinkRoutes(app: App, parts: PortalParts): void {
       const { totp } = await getTwoStepStatus(services, session);
       if (!totp.enabled && state.input === undefined) return redirect(c, path);
       const form = atField(state, "invalid_credentials", "password");
-      return await sendPage(c, turnOffLinkPage({ frame: portalFrame(parts, session), form }), form.status);
+      const { hasPassword, identities } = await getSignInMethods(services, session);
+      const providers = usableProviders(identities);
+      const view = turnOffLinkPage({ frame: portalFrame(parts, session), hasPassword, providers, form });
+      return await sendPage(c, view, form.status);
     },
     async submit(c, session, { password = "" }) {
       await requestTurnOffLink(services, session, password);

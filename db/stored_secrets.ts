@@ -1,0 +1,51 @@
+// The secrets of webhooks and identity providers as they are stored: for rewriting them under another key, and for counting them by key.
+import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
+
+export interface StoredSecrets {
+  readonly table: SecretsTable;
+  readonly id: string;
+  readonly secret: string;
+  readonly oldSecret: string | null;
+}
+
+export type SecretsTable = "webhooks" | "identity_providers";
+
+/** Returns some rows of a table with their stored secrets, in order. @param options `after`: the id of the last one before them. */
+export async function findStoredSecrets(
+  database: DatabaseReader,
+  table: SecretsTable,
+  { after, limit }: { after: string; limit: number },
+): Promise<StoredSecrets[]> {
+  const select = table === "webhooks"
+    ? sql`SELECT 'webhooks' AS "table", id, secret, old_secret AS oldSecret FROM webhooks WHERE deleted_at IS NULL`
+    : sql`SELECT 'identity_providers' AS "table", id, client_secret AS secret, NULL AS oldSecret
+      FROM identity_providers WHERE true`;
+  return await database.read(sql`${select} AND id > ${after} ORDER BY id LIMIT ${limit}`);
+}
+
+/** Replaces the stored secrets of a row if they are still those that were read. */
+export function replaceStoredSecrets(
+  { table, id, secret, oldSecret }: StoredSecrets,
+  next: Pick<StoredSecrets, "secret" | "oldSecret">,
+): Statement {
+  return table === "webhooks"
+    ? sql`UPDATE webhooks SET secret = ${next.secret}, old_secret = ${next.oldSecret}
+      WHERE id = ${id} AND secret = ${secret} AND old_secret IS ${oldSecret}`
+    : sql`UPDATE identity_providers SET client_secret = ${next.secret}
+      WHERE id = ${id} AND client_secret = ${secret}`;
+}
+
+/** Counts the secrets in use by the start of their stored text, up to the colon. */
+export async function countStoredSecrets(
+  database: DatabaseReader,
+  now: number,
+): Promise<{ start: string; count: number }[]> {
+  return await database.read(
+    sql`SELECT substr(stored, 1, instr(stored, ':')) AS start, count(*) AS count FROM (
+    SELECT secret AS stored FROM webhooks WHERE deleted_at IS NULL
+    UNION ALL SELECT old_secret FROM webhooks
+      WHERE deleted_at IS NULL AND old_secret IS NOT NULL AND old_secret_until > ${now}
+    UNION ALL SELECT client_secret FROM identity_providers
+  ) GROUP BY 1 ORDER BY 1`,
+  );
+}

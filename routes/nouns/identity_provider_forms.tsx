@@ -1,0 +1,194 @@
+// The forms of a provider of the whole service, and its cells in the list.
+import type { ServiceProvider } from "../../domain/operator/service_provider.ts";
+import { providerKinds } from "../../domain/sign_in/identity_provider.ts";
+import {
+  clientIdCharactersMax,
+  clientSecretCharactersMax,
+  issuerCharactersMax,
+  ownIssuers,
+  providerSlugCharactersMax,
+} from "../../domain/sign_in/provider_metadata.ts";
+import { connectedCountMax } from "../../services/operator/identity_providers.ts";
+import { Badge } from "../../views/components/badge.tsx";
+import { Secret } from "../../views/components/code.tsx";
+import { ConfirmPage } from "../../views/components/confirm_page.tsx";
+import { CheckboxGroup, NameField, SelectField, TextField } from "../../views/components/field.tsx";
+import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
+import { Name } from "../../views/components/table.tsx";
+
+const kindNames = {
+  oidc: "OpenID Connect",
+  google: "Google",
+  microsoft: "Microsoft",
+  github: "GitHub",
+} as const;
+
+/** Returns what a form sends, as the API takes it. */
+export function typedProvider(input: FormInput) {
+  const { name = "", issuer = "", clientId = "", clientSecret = "", position } = input;
+  return {
+    name,
+    ...(issuer.trim() === "" ? {} : { issuer: issuer.trim() }),
+    clientId,
+    clientSecret,
+    trustEmail: input["trustEmail"] !== undefined,
+    signUp: input["signUp"] !== undefined,
+    ...(position === undefined ? {} : { position: Number(position) }),
+  };
+}
+
+/** Returns what the form of a provider has typed and chosen. */
+export function providerInput(
+  { name, slug, kind, issuer, clientId, position, trustEmail, signUp }: ServiceProvider,
+): FormInput {
+  return {
+    ...{ name, slug, kind, issuer, clientId, position: String(position) },
+    ...(trustEmail ? { trustEmail: "on" } : {}),
+    ...(signUp ? { signUp: "on" } : {}),
+  };
+}
+
+export function ProviderName({ name, kind, issuer }: ServiceProvider) {
+  return (
+    <>
+      <Name text={name} />
+      <div class="muted tiny">
+        {kind === "oidc" || issuer !== ownIssuers[kind] ? issuer : kindNames[kind]}
+      </div>
+    </>
+  );
+}
+
+export function Vouching({ trustEmail }: ServiceProvider) {
+  return trustEmail ? <Badge tone="soon">All trusted</Badge> : <span>Verified ones</span>;
+}
+
+/** @param options `provider`: the one that is edited, as it is stored. `positions`: among which it may stand. */
+export function providerForm(
+  form: PageForm,
+  { redirectUri, provider, positions = [] }: {
+    redirectUri: string;
+    provider?: ServiceProvider;
+    positions?: readonly string[];
+  },
+) {
+  const { field, fields, input = { signUp: "on" } } = form;
+  const isNew = provider === undefined;
+  return (
+    <FormPage
+      {...form}
+      title={isNew ? "Add provider" : "Edit provider"}
+      heading={isNew ? undefined : "Edit “{name}”"}
+      name={provider?.name}
+      text={
+        <>
+          Create a client at the provider first.{" "}
+          <a href="/docs/sign-in-with">What to fill in at Google, Microsoft, GitHub, Okta and Keycloak</a>
+        </>
+      }
+      submit={isNew ? "Add provider" : "Save"}
+      more={[
+        <CheckboxGroup
+          label="Who can sign in"
+          name="admission"
+          value={new Set(["signUp", "trustEmail"].filter((name) => input[name] !== undefined))}
+          choices={[
+            {
+              value: "signUp",
+              label: "New people may sign up",
+              hint:
+                "As far as the setting SIGN_UP allows. Otherwise only existing accounts and invited people.",
+            },
+            {
+              value: "trustEmail",
+              label: "Trust every email address",
+              hint:
+                "Only if you decide which addresses people have at this provider. It can sign in as any account " +
+                "whose address it names.",
+            },
+          ]}
+        />,
+        <>
+          <h2>Redirect URI</h2>
+          <p class="muted small">
+            Register exactly this address at the provider{isNew && ", with your slug"}.
+          </p>
+          <Secret id="redirect-uri" value={redirectUri} copy="Copy" />
+        </>,
+      ]}
+    >
+      <div class="row half">
+        <NameField label="Name" {...field("name")} hint="On its button: “Continue with …”" autofocus />
+        <TextField
+          label="Slug"
+          {...field("slug")}
+          hint={isNew ? "Part of the redirect URI. It can't be changed." : "It can't be changed."}
+          required
+          readonly={!isNew}
+          maxlength={providerSlugCharactersMax}
+        />
+      </div>
+      <div class="row half">
+        {isNew
+          ? (
+            <SelectField
+              label="Kind"
+              {...field("kind", "oidc")}
+              choices={providerKinds.map((value) => ({ value, label: kindNames[value] }))}
+            />
+          )
+          : (
+            <SelectField
+              label="Position"
+              {...field("position")}
+              choices={positions.map((value) => ({ value, label: value }))}
+            />
+          )}
+        <TextField
+          label={isNew ? "Issuer (optional for Google and GitHub)" : "Issuer"}
+          {...field("issuer")}
+          placeholder="For example: https://example.okta.com"
+          hint="Microsoft: https://login.microsoftonline.com/TENANT_ID/v2.0"
+          maxlength={issuerCharactersMax}
+        />
+      </div>
+      <div class="row half">
+        <TextField label="Client ID" {...field("clientId")} required maxlength={clientIdCharactersMax} />
+        <TextField
+          label={isNew ? "Client secret" : "Client secret (optional)"}
+          {...field("clientSecret")}
+          type="password"
+          autocomplete="new-password"
+          hint={isNew ? undefined : "If empty, the secret stays as it is."}
+          required={isNew}
+          error={fields["clientSecret"]}
+          maxlength={clientSecretCharactersMax}
+        />
+      </div>
+    </FormPage>
+  );
+}
+
+export function confirmDeletion(
+  { field: _field, ...form }: PageForm,
+  { name, issuer }: ServiceProvider,
+  { accounts, withoutPassword }: { accounts: number; withoutPassword: number },
+) {
+  const countText = (count: number) =>
+    count >= connectedCountMax ? `${connectedCountMax} or more` : `${count}`;
+  return (
+    <ConfirmPage
+      {...form}
+      title="Delete provider"
+      heading="Delete “{name}”?"
+      name={name}
+      text="No one can sign in with it anymore. Existing sessions stay. People without a password can reset it by email. If you add the provider again with the same issuer, their connections work again."
+      facts={[
+        { label: "Issuer", value: <code>{issuer}</code> },
+        { label: "Accounts that sign in with it", value: countText(accounts) },
+        { label: "Of these, without a password", value: countText(withoutPassword) },
+      ]}
+      submit="Delete provider"
+    />
+  );
+}

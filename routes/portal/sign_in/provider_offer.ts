@@ -1,0 +1,18 @@
+// The providers that pages for signing in offer, and the way that a browser used last.
+import type { Config } from "../../../config.ts";
+import { offeredProviders } from "../../../services/sign_in/provider_sign_in.ts";
+import type { ProviderOffer } from "../../../views/sign_in/provider_buttons.tsx";
+import { lastMethod, setLastMethodCookie } from "../../cookies.ts";
+import type { AppContext } from "../../env.ts";
+import type { PortalParts } from "../page.ts";
+
+/** Reads the providers that a page offers. */
+export async function providerOffer(c: AppContext, { services }: PortalParts): Promise<ProviderOffer> {
+  return { providers: await offeredProviders(services), lastUsed: lastMethod(c) };
+}
+
+/** Remembers another way than a provider, if this browser has used one before. */
+export function noteOtherMethod(c: AppContext, config: Config, method: "password" | "passkey"): void {
+  const last = lastMethod(c);
+  if (last !== null && last !== method) setLastMethodCookie(c, config, method);
+}

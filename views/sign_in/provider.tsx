@@ -1,0 +1,26 @@
+// The page of a visit to a provider that failed: what happened, and other ways to sign in.
+import { withReturnTo } from "../../domain/sign_in/return_to.ts";
+import { ButtonLink } from "../components/button.tsx";
+import { GateCard } from "../components/gate_card.tsx";
+import type { GateFrame, Page } from "../layout.tsx";
+
+export interface FailedVisit {
+  readonly title: string;
+  readonly message: string;
+  /** Where to try again; null if that would be of no use. */
+  readonly retry: string | null;
+  /** The next page, checked by the caller; null for the default one. */
+  readonly returnTo: string | null;
+}
+
+export function failedVisitPage(
+  { frame, title, message, retry, returnTo }: FailedVisit & { frame: GateFrame },
+): Page {
+  const href = withReturnTo("/sign-in", returnTo);
+  return (
+    <GateCard frame={frame} title={title} text={message}>
+      {retry !== null && <ButtonLink tone="primary" href={retry}>Try again</ButtonLink>}
+      <ButtonLink tone={retry === null ? "primary" : "plain"} href={href}>Sign in another way</ButtonLink>
+    </GateCard>
+  );
+}
