@@ -269,7 +269,11 @@ async function openIdUser(
     idToken: RawClaims;
   },
 ): Promise<ProviderClaims | null> {
-  const { sub, email, auth_time } = idToken;
+  const { sub, email, auth_time, azp } = idToken;
+  // The library checks it only among several audiences (OpenID Connect Core, section 3.1.3.7).
+  if (azp !== undefined && azp !== provider.clientId) {
+    throw new ProviderError("rejected", "the ID token was issued to another client");
+  }
   const hasUserinfo = client.serverMetadata().userinfo_endpoint !== undefined;
   if (email !== undefined || !hasUserinfo || typeof sub !== "string") return openIdClaims(provider, idToken);
   const userinfo = await library.fetchUserInfo(client, accessToken, sub);
