@@ -270,9 +270,9 @@ async function openIdUser(
   },
 ): Promise<ProviderClaims | null> {
   const { sub, email, auth_time, azp } = idToken;
-  // The library checks it only among several audiences (OpenID Connect Core, section 3.1.3.7).
+  // OpenID Connect Core, section 3.1.3.7. The library checks it only among several audiences.
   if (azp !== undefined && azp !== provider.clientId) {
-    throw new ProviderError("rejected", "the ID token was issued to another client");
+    throw new ProviderError("rejected", "the ID token is for another authorized party");
   }
   const hasUserinfo = client.serverMetadata().userinfo_endpoint !== undefined;
   if (email !== undefined || !hasUserinfo || typeof sub !== "string") return openIdClaims(provider, idToken);

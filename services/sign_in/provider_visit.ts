@@ -139,19 +139,19 @@ async function rejectVisit(
 ): Promise<never> {
   const { name } = provider;
   if (!(error instanceof ProviderError)) throw error;
-  const options = { cause: error };
-  if (error.fault === "unavailable") {
-    const message = `${name} isn't responding. Try again in a moment, or sign in another way.`;
-    throw new AppError("provider_unavailable", message, options);
-  }
+  const visit = { provider };
   if (error.fault === "canceled") {
-    throw new AppError("provider_rejected", `You canceled signing in with ${name}.`, options);
+    throw new AppError("provider_rejected", `You canceled signing in with ${name}.`);
   }
-  const message = `The response from ${name} couldn't be verified. Try again.`;
+  if (error.fault === "rejected") {
+    const message = `The response from ${name} couldn't be verified. Try again.`;
+    throw await refuseVisit(context, client, { visit, reason: "invalid response", message, error });
+  }
   throw await refuseVisit(context, client, {
-    visit: { provider },
-    reason: "invalid response",
-    message,
+    visit,
+    reason: "provider unavailable",
+    code: "provider_unavailable",
+    message: `${name} isn't responding. Try again in a moment, or sign in another way.`,
     error,
   });
 }
@@ -164,12 +164,12 @@ export async function refuseVisit(
     visit: Pick<ProviderVisit, "provider">;
     user?: Pick<UserCredentials, "id" | "email" | "organizationId"> | null;
     reason: string;
-    code?: "provider_rejected" | "identity_not_linked" | "sign_up_closed";
+    code?: "provider_rejected" | "provider_unavailable" | "identity_not_linked" | "sign_up_closed";
     message: string;
     error?: unknown;
   },
 ): Promise<AppError> {
-  credentials.countAddressFailure(client);
+  if (code !== "provider_unavailable") credentials.countAddressFailure(client);
   await writeAuditEvent(database, { type: "anonymous", client }, {
     action: "session.refused",
     organizationId: user?.organizationId ?? provider.organizationId,

@@ -9,18 +9,22 @@ export interface FailedVisit {
   readonly message: string;
   /** Where to try again; null if that would be of no use. */
   readonly retry: string | null;
+  /** Where someone who is signed in goes back to; null for someone who isn't. */
+  readonly back: string | null;
   /** The next page, checked by the caller; null for the default one. */
   readonly returnTo: string | null;
 }
 
 export function failedVisitPage(
-  { frame, title, message, retry, returnTo }: FailedVisit & { frame: GateFrame },
+  { frame, title, message, retry, back, returnTo }: FailedVisit & { frame: GateFrame },
 ): Page {
   const href = withReturnTo("/sign-in", returnTo);
   return (
     <GateCard frame={frame} title={title} text={message}>
       {retry !== null && <ButtonLink tone="primary" href={retry}>Try again</ButtonLink>}
-      <ButtonLink tone={retry === null ? "primary" : "plain"} href={href}>Sign in another way</ButtonLink>
+      <ButtonLink tone={retry === null ? "primary" : "plain"} href={back ?? href}>
+        {back === null ? "Sign in another way" : "Go back"}
+      </ButtonLink>
     </GateCard>
   );
 }

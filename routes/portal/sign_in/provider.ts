@@ -2,9 +2,11 @@
 // other ways.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Config } from "../../../config.ts";
+import type { SessionActor } from "../../../domain/actor.ts";
 import { AppError, type ErrorCode } from "../../../domain/errors.ts";
-import type { OfferedProvider } from "../../../domain/sign_in/identity_provider.ts";
+import type { OfferedProvider, VisitPurpose } from "../../../domain/sign_in/identity_provider.ts";
 import { withReturnTo } from "../../../domain/sign_in/return_to.ts";
+import { completeConfirmation, completeLink } from "../../../services/sign_in/provider_link.ts";
 import { signInWithProvider } from "../../../services/sign_in/provider_sign_in.ts";
 import {
   beginProviderVisit,
@@ -21,7 +23,7 @@ import {
 } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { setErrorHeaders } from "../../errors.ts";
-import { beginSession, findSession } from "../../session.ts";
+import { beginSession, findSession, sessionActor } from "../../session.ts";
 import { gateFrame, home, type PortalParts, redirect, sendPage, withoutReferrer } from "../page.ts";
 import { invitationAddress, invitationJoined } from "../organization/accept_invitation.ts";
 import { securityLink } from "../../../views/sign_in/two_step.tsx";
@@ -36,6 +38,7 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
   app.get(
     path,
     withoutReferrer(async (c) => {
+      if (isOnlyLooking(c)) return c.body(null, 204);
       const { invitation } = c.req.query();
       const returnTo = targetOf(c, config);
       const provider = await requireProvider(services, c.req.param("slug") ?? "");
@@ -57,6 +60,7 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
   app.get(
     `${path}/callback`,
     withoutReferrer(async (c) => {
+      if (isOnlyLooking(c)) return c.body(null, 204);
       const provider = await requireProvider(services, c.req.param("slug") ?? "");
       const retry = `/sign-in/with/${provider.slug}`;
       return await withFailurePage(c, parts, { provider, retry, returnTo: null }, async () => {
@@ -66,25 +70,60 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
           query: new URL(c.req.url).search,
           browserTokens: browserTokens(c),
         });
-        return visit === null ? await expired(c, parts) : await completeSignIn(c, parts, visit);
+        return visit === null ? await expired(c, parts) : await complete(c, parts, visit);
       });
     }),
   );
 }
 
-async function completeSignIn(c: AppContext, parts: PortalParts, visit: ProviderVisit): Promise<Response> {
+/** Completes what a visit began for. Its errors lead back to where it began. */
+async function complete(c: AppContext, parts: PortalParts, visit: ProviderVisit): Promise<Response> {
+  const { provider, purpose } = visit;
+  const target = returnToOf(visit.returnTo ?? undefined, parts.config);
+  const isSignIn = purpose === "sign_in";
+  const retry = isSignIn ? withReturnTo(`/sign-in/with/${provider.slug}`, target) : null;
+  const failed = { provider, retry, returnTo: target, back: isSignIn ? null : target ?? home };
+  return await withFailurePage(c, parts, failed, () => completions[purpose](c, parts, { ...visit, target }));
+}
+
+/** `target`: the next page, checked. */
+type CheckedVisit = ProviderVisit & { readonly target: string | null };
+type Completion = (c: AppContext, parts: PortalParts, visit: CheckedVisit) => Promise<Response>;
+
+const completions: Readonly<Record<VisitPurpose, Completion>> = {
+  sign_in: completeSignIn,
+  async link(c, parts, visit) {
+    await completeLink(parts.services, await actorOf(c, parts), visit);
+    return redirect(c, visit.target ?? securityLink.href);
+  },
+  async confirm(c, parts, visit) {
+    const isDone = await completeConfirmation(parts.services, await actorOf(c, parts), visit);
+    return isDone ? redirect(c, visit.target ?? home) : await completeSignIn(c, parts, visit);
+  },
+  test: (_c, _parts, { provider }) => Promise.reject(new TypeError(`${provider.slug} can't be tested yet`)),
+};
+
+async function actorOf(c: AppContext, parts: PortalParts): Promise<SessionActor | null> {
+  const session = await findSession(c, parts);
+  return session === null ? null : sessionActor(c, session);
+}
+
+async function completeSignIn(c: AppContext, parts: PortalParts, visit: CheckedVisit): Promise<Response> {
   const { config, services } = parts;
-  const { provider: { slug, organizationId } } = visit;
-  const target = returnToOf(visit.returnTo ?? undefined, config);
-  const retry = withReturnTo(`/sign-in/with/${slug}`, target);
-  return await withFailurePage(c, parts, { provider: visit.provider, retry, returnTo: target }, async () => {
-    const result = await beginSession(c, parts, (client) => signInWithProvider(services, client, visit));
-    // An organization's own provider has no button.
-    if (organizationId === null) setLastMethodCookie(c, config, slug);
-    if (!("secondStep" in result)) return continueTo(c, result.hasJoined ? invitationJoined : target);
-    setSecondStepCookie(c, config, result.secondStep.token, { isFromProvider: true });
-    return redirect(c, withReturnTo("/sign-in/second-step", target));
-  });
+  const { target, provider: { slug, organizationId } } = visit;
+  const result = await beginSession(c, parts, (client) => signInWithProvider(services, client, visit));
+  // An organization's own provider has no button.
+  if (organizationId === null) setLastMethodCookie(c, config, slug);
+  if (!("secondStep" in result)) return continueTo(c, result.hasJoined ? invitationJoined : target);
+  setSecondStepCookie(c, config, result.secondStep.token, { isFromProvider: true });
+  return redirect(c, withReturnTo("/sign-in/second-step", target));
+}
+
+/** True for requests of scanners and of browsers that load a page before it is opened: nothing must begin or be used up. */
+function isOnlyLooking(c: AppContext): boolean {
+  const headers = c.get("headers");
+  return c.req.method === "HEAD" ||
+    /prefetch|prerender/i.test(headers["sec-purpose"] ?? headers["purpose"] ?? "");
 }
 
 /** Reloading the page leads people who are signed in to the portal. */
@@ -107,6 +146,10 @@ const titles: Partial<Record<ErrorCode, (name: string) => string>> = {
   identity_not_linked: (name) => `Connect ${name} to your account`,
   sign_up_closed: () => "No account found",
   invalid_token: () => "This invitation is no longer valid",
+  wrong_account: () => "Another account",
+  identity_taken: () => "Already connected",
+  forbidden: (name) => `Can't connect ${name}`,
+  proof_required: () => "Confirm that it's you",
   organization_suspended: () => "Organization suspended",
   limit_reached: () => "Limit reached",
   rate_limited: () => "Too many attempts",
@@ -116,15 +159,17 @@ const retried: ReadonlySet<ErrorCode> = new Set(["provider_rejected", "provider_
 
 interface FailedWay {
   readonly provider: OfferedProvider;
-  readonly retry: string;
+  readonly retry: string | null;
   readonly returnTo: string | null;
+  /** Where someone who is signed in goes back to. */
+  readonly back?: string | null;
 }
 
 /** Shows an error of a visit as a page. @throws Errors that aren't about the visit. */
 async function withFailurePage(
   c: AppContext,
   parts: PortalParts,
-  { provider: { slug, name }, retry, returnTo }: FailedWay,
+  { provider: { slug, name }, retry, returnTo, back = null }: FailedWay,
   visit: () => Promise<Response>,
 ): Promise<Response> {
   try {
@@ -143,6 +188,7 @@ async function withFailurePage(
       title: title(name),
       message,
       retry: retried.has(code) ? retry : null,
+      back,
       // After the password, the account's page offers to connect the provider.
       returnTo: code === "identity_not_linked" ? securityLink.href : returnTo,
     });
