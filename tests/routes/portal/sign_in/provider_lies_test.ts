@@ -76,7 +76,7 @@ const lies: Readonly<Record<string, Lies>> = {
 /** Without the state, there is no visit. The others are no attack: the person canceled, or the provider has trouble. */
 const unaudited: ReadonlySet<string> = new Set([
   ...["a state of its own", "no state"],
-  ...[canceled, "an error", "an ID token that is none"],
+  ...[canceled],
 ]);
 /** Some are also tried as someone who has signed in before. */
 const knownToo =
