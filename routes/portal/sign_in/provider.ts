@@ -187,14 +187,15 @@ async function withFailurePage(
       parts.log.warn("sign-in with a provider failed", { requestId, provider: slug, reason: cause.message });
     }
     setErrorHeaders(c, error);
+    const isToConnect = code === "identity_not_linked";
     const view = failedVisitPage({
       frame: gateFrame(parts),
       title: title(name),
       message,
       retry: retried.has(code) ? retry : null,
       back,
-      // After the password, the account's page offers to connect the provider.
-      returnTo: code === "identity_not_linked" ? securityLink.href : returnTo,
+      isToConnect,
+      returnTo: isToConnect ? securityLink.href : returnTo,
     });
     return await sendPage(c, view, error.status as ContentfulStatusCode);
   }
