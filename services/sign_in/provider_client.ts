@@ -16,7 +16,7 @@ import type { Secrets } from "../secrets.ts";
 
 type Library = typeof import("openid-client");
 
-/** What ties an answer to its request. All but the state are derived from what only the browser has. */
+/** Ties an answer to its request. All but the state are derived from what only the browser has. */
 export interface VisitSecrets {
   readonly state: string;
   readonly nonce: string;
@@ -225,7 +225,7 @@ function isKept({ readAt }: { readonly readAt: number }, now: number): boolean {
   return Math.abs(now - readAt) < providerKeptMs;
 }
 
-/** How to ask providers to authenticate someone again. Google and GitHub only let them choose the account. */
+/** Parameters that ask providers to authenticate someone again. Google and GitHub only let them choose the account. */
 const askAgain = {
   oidc: { prompt: "login", max_age: "0" },
   microsoft: { prompt: "login", max_age: "0" },
