@@ -3,7 +3,7 @@ import { type DatabaseReader, sql, type Statement } from "../engine/database.ts"
 
 const dayMs = 24 * 3_600_000;
 
-/** How someone signs in. Without either, with a password. */
+/** A way to sign in. Without either, it is a password. */
 export interface SignInMethod {
   /** SQL of the provider's id, whether or not a second step follows. */
   readonly providerId?: Statement;
@@ -66,7 +66,8 @@ export function shortenSessions(organizationId: string, condition: Statement): S
 /** Returns true if a user may sign in with a passkey alone. */
 export async function isPasskeyPermitted(database: DatabaseReader, userId: string): Promise<boolean> {
   const permits = domainPermits(sql`u.email`, { isPasskey: true, userId: sql`u.id` });
-  return await database.readFirst(sql`SELECT 1 FROM users u WHERE u.id = ${userId} AND ${permits}`) !== undefined;
+  return await database.readFirst(sql`SELECT 1 FROM users u WHERE u.id = ${userId} AND ${permits}`) !==
+    undefined;
 }
 
 export interface DomainProvider {

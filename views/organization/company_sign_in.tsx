@@ -48,7 +48,10 @@ export function companySignInPage({ frame, sso, flash }: CompanySignInPageProps)
         <Facts
           facts={[
             { label: "Redirect URI", value: <Copied id="redirect-uri" text={sso.redirectUri} /> },
-            { label: "Sign-in address for your people", value: <Copied id="sign-in-url" text={sso.signInUrl} /> },
+            {
+              label: "Sign-in address for your people",
+              value: <Copied id="sign-in-url" text={sso.signInUrl} />,
+            },
           ]}
         />
       </Card>
@@ -77,7 +80,10 @@ export function SignInBadge({ enforced, testedAt }: { enforced: boolean; testedA
   return testedAt === null ? <Badge tone="soon">Not tested</Badge> : <Badge tone="off">Optional</Badge>;
 }
 
-export function providerFacts({ provider, domains }: CompanySignIn, { now }: Pick<PortalFrame, "now">): Fact[] {
+export function providerFacts(
+  { provider, domains }: CompanySignIn,
+  { now }: Pick<PortalFrame, "now">,
+): Fact[] {
   if (provider === null) return [];
   const verified = domains.filter(({ verifiedAt }) => verifiedAt !== null).map(({ domain }) => domain);
   return [
@@ -100,9 +106,18 @@ export function providerFacts({ provider, domains }: CompanySignIn, { now }: Pic
 
 function Domains({ domains }: { domains: readonly CompanyDomain[] }) {
   return (
-    <Card title="Domains" aside={<ButtonLink tone="quiet" href={`${home}/domains/new`}>Add domain</ButtonLink>} flush>
+    <Card
+      title="Domains"
+      aside={<ButtonLink tone="quiet" href={`${home}/domains/new`}>Add domain</ButtonLink>}
+      flush
+    >
       {domains.length === 0
-        ? <EmptyState title="No domains yet" text="Add the domains of your email addresses, and prove them in DNS." />
+        ? (
+          <EmptyState
+            title="No domains yet"
+            text="Add the domains of your email addresses, and prove them in DNS."
+          />
+        )
         : (
           <ItemTable
             label="Domains"

@@ -28,7 +28,9 @@ export function companyProviderForm(
       submit="Save provider"
       isNarrow
     >
-      <Facts facts={[{ label: "Redirect URI", value: <Copied id="redirect-uri" text={sso.redirectUri} /> }]} />
+      <Facts
+        facts={[{ label: "Redirect URI", value: <Copied id="redirect-uri" text={sso.redirectUri} /> }]}
+      />
       <TextField
         label="Issuer"
         {...field("issuer", provider?.issuer)}
@@ -128,7 +130,8 @@ const confirmations: Readonly<
 > = {
   test: {
     title: "Test single sign-on",
-    text: "Sign in at your provider with an address of a verified domain. We show you what it says about you. You stay signed in here as you are.",
+    text:
+      "Sign in at your provider with an address of a verified domain. We show you what it says about you. You stay signed in here as you are.",
     submit: "Continue to provider",
     tone: "primary",
   },
@@ -143,13 +146,15 @@ const confirmations: Readonly<
   },
   stop: {
     title: "Stop requiring single sign-on",
-    text: "People can sign in with passwords, passkeys and other providers again. Your provider keeps working.",
+    text:
+      "People can sign in with passwords, passkeys and other providers again. Your provider keeps working.",
     submit: "Stop requiring",
     tone: "destroy",
   },
   remove: {
     title: "Remove provider",
-    text: "People can't sign in with your provider from now on. They use passwords and passkeys, and stay members. Existing sessions stay.",
+    text:
+      "People can't sign in with your provider from now on. They use passwords and passkeys, and stay members. Existing sessions stay.",
     submit: "Remove provider",
     tone: "destroy",
   },
