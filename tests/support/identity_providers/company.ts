@@ -15,9 +15,13 @@ export interface CompanyScene {
   readonly issuer: TestIssuer;
 }
 
-/** Defines a test on each kind of database, with a DNS server and a provider. */
-export function companyTest(promise: string, run: (scene: CompanyScene) => Promise<void>): void {
-  for (const kind of databaseKinds) {
+/** Defines a test on each kind of database, with a DNS server and a provider. @param options `kinds`: only of these. */
+export function companyTest(
+  promise: string,
+  run: (scene: CompanyScene) => Promise<void>,
+  { kinds }: { kinds?: readonly string[] } = {},
+): void {
+  for (const kind of databaseKinds.filter(({ name }) => kinds?.includes(name) ?? true)) {
     Deno.test({
       name: `${kind.name} database: ${promise}`,
       ignore: kind.ignore,
