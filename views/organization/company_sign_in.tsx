@@ -5,7 +5,6 @@ import { ActionsCard, type PageAction } from "../components/actions_card.tsx";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { CopyButton } from "../components/code.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { type Fact, Facts } from "../components/facts.tsx";
 import { ItemTable } from "../components/item_table.tsx";
@@ -47,10 +46,10 @@ export function companySignInPage({ frame, sso, flash }: CompanySignInPageProps)
       <Card title="For your provider" flush>
         <Facts
           facts={[
-            { label: "Redirect URI", value: <Copied id="redirect-uri" text={sso.redirectUri} /> },
+            { label: "Redirect URI", value: <code class="pick">{sso.redirectUri}</code> },
             {
               label: "Sign-in address for your people",
-              value: <Copied id="sign-in-url" text={sso.signInUrl} />,
+              value: <code class="pick">{sso.signInUrl}</code>,
             },
           ]}
         />
@@ -63,15 +62,6 @@ export function companySignInPage({ frame, sso, flash }: CompanySignInPageProps)
       <Domains domains={domains} />
       {provider !== null && <ActionsCard title="Actions" actions={actionsOf(sso)} />}
     </PortalPage>
-  );
-}
-
-export function Copied({ id, text }: { id: string; text: string }) {
-  return (
-    <span class="origin">
-      <code id={id} class="pick">{text}</code>
-      <CopyButton target={id} tone="quiet">Copy</CopyButton>
-    </span>
   );
 }
 
