@@ -166,6 +166,15 @@ testApp(
       const done = await link(browser, "acme");
       assert.equal(done.status, 200, done.html);
       assert.equal((await listed(test, owner.cookie)).identities.length, 1);
+      // It is a way to sign in only while the domain is verified.
+      const passkey = `/api/portal/account/passkeys/${await newPasskey(test, owner.userId)}`;
+      await test.opened.database.write([
+        sql`UPDATE users SET has_password = 0`,
+        sql`UPDATE organization_domains SET verified_at = NULL`,
+      ]);
+      await assertRows(test, owner, [[`DELETE ${passkey}`, null, "409 last_sign_in_method"]]);
+      await test.opened.database.write([sql`UPDATE organization_domains SET verified_at = 1`]);
+      await assertRows(test, owner, [[`DELETE ${passkey}`, null, 204]]);
       test.advance(elevenMinutes);
       await assertRows(test, owner, [[`POST ${identitiesPath}`, { provider: "acme" }, "403 proof_required"]]);
     } finally {
