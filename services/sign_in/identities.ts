@@ -1,7 +1,5 @@
-// A person's own identities at providers: listing and disconnecting them, and what they may connect. provider_link.ts connects them.
+// A person's own identities at providers: listing, connecting and disconnecting them. provider_link.ts completes what begins here.
 import { findUserCredentialsById } from "../../db/account/users.ts";
-import { findProviderBySlug } from "../../db/sign_in/identity_providers.ts";
-import { deleteUnfinishedSignIns } from "../../db/sign_in/pending_sign_ins.ts";
 import {
   deleteIdentity,
   findLinkableProviders,
@@ -11,12 +9,14 @@ import {
 import type { SessionActor } from "../../domain/actor.ts";
 import { lastSignInMethodError, notFoundError, validationError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
-import { type Identity, identityName, usableProviders } from "../../domain/sign_in/identity.ts";
+import { type Identity, identityName } from "../../domain/sign_in/identity.ts";
 import type { OfferedProvider } from "../../domain/sign_in/identity_provider.ts";
 import { offeredProvidersMax } from "../../domain/sign_in/provider_limits.ts";
 import { isoTime } from "../../domain/time.ts";
 import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
+import { deleteUnfinishedSignIns } from "../../db/sign_in/pending_sign_ins.ts";
+import { beginProviderVisit, requireProvider } from "./provider_visit.ts";
 import { requireRecentAuthentication } from "./recent_authentication.ts";
 
 /** Lists a user's identities, oldest first. */
@@ -54,29 +54,54 @@ export async function getSignInMethods({ database }: SessionContext, { user }: S
   return { hasPassword: credentials?.hasPassword === 1, identities, linkable };
 }
 
+interface OwnVisit {
+  /** Its slug. */
+  readonly provider: string;
+  /** The page to return to, checked by the caller. */
+  readonly returnTo: string;
+  readonly browserTokens: readonly string[];
+}
+
 /**
- * Finds a provider that the person may connect now.
+ * Begins to connect a provider. Returns the address to visit, and the token for the browser's cookie.
  *
- * @throws {AppError} `proof_required`; `validation_failed` for a provider that can't sign the person in.
+ * @throws {AppError} `proof_required`, `rate_limited`, `provider_unavailable`; `validation_failed` for a provider that can't sign the
+ *   person in.
  */
-export async function requireLinkable(context: SessionContext, actor: SessionActor, slug: string) {
+export async function beginLink(context: SessionContext, actor: SessionActor, visit: OwnVisit) {
   requireRecentAuthentication(actor, context.clock());
   const { identities, linkable } = await getSignInMethods(context, actor);
   // A second identity of a connected provider is possible, too.
-  const offered = [...linkable, ...usableProviders(identities)].some((one) => one.slug === slug);
-  const provider = offered ? await findProviderBySlug(context.database, slug) : undefined;
-  if (provider !== undefined) return provider;
-  throw validationError([{ path: "provider", message: "is not a provider that you can connect." }]);
+  const offered = [...linkable, ...identities.map(({ provider }) => provider)];
+  if (!offered.some((one) => one?.slug === visit.provider)) {
+    throw validationError([{ path: "provider", message: "is not a provider that you can connect." }]);
+  }
+  return await beginOwnVisit(context, actor, { ...visit, purpose: "link" });
 }
 
-/** Finds a provider with which the person can confirm that it's them, as they have connected it. @throws {AppError} `not_found`. */
-export async function requireConnected({ database }: SessionContext, actor: SessionActor, slug: string) {
-  const connected = usableProviders(await listIdentities({ database }, actor.user.id));
-  const provider = connected.some((one) => one.slug === slug)
-    ? await findProviderBySlug(database, slug)
-    : undefined;
-  if (provider === undefined) throw notFoundError();
-  return provider;
+/**
+ * Begins to confirm that it's the person, with a provider that they have connected.
+ *
+ * @throws {AppError} `not_found`, `rate_limited`, `provider_unavailable`.
+ */
+export async function beginConfirmation(context: SessionContext, actor: SessionActor, visit: OwnVisit) {
+  const identities = await listIdentities(context, actor.user.id);
+  if (!identities.some(({ provider }) => provider?.slug === visit.provider)) throw notFoundError();
+  return await beginOwnVisit(context, actor, { ...visit, purpose: "confirm" });
+}
+
+async function beginOwnVisit(
+  context: SessionContext,
+  actor: SessionActor,
+  { provider: slug, ...visit }: OwnVisit & { purpose: "link" | "confirm" },
+) {
+  const provider = await requireProvider(context, slug);
+  return await beginProviderVisit(context, actor.client, {
+    ...visit,
+    provider,
+    session: actor,
+    write: (batch) => context.writeAs(actor, batch),
+  });
 }
 
 /**

@@ -2,9 +2,9 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { validationError } from "../../../domain/errors.ts";
 import { safeReturnTo } from "../../../domain/sign_in/return_to.ts";
-import { getSignInMethods, requireLinkable, unlinkIdentity } from "../../../services/sign_in/identities.ts";
+import { beginLink, getSignInMethods, unlinkIdentity } from "../../../services/sign_in/identities.ts";
+import { providerVisitTokens, setProviderVisitCookie } from "../../cookies.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { beginOwnVisit } from "../../provider_visit.ts";
 import * as schemas from "../../schemas/identities.ts";
 import { sessionRoutes } from "../endpoint.ts";
 
@@ -44,9 +44,13 @@ export function identityRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
       const message = "must be a path of this service or a URL of an allowed origin.";
       throw validationError([{ path: "returnTo", message }]);
     }
-    const linked = await requireLinkable(services, actor, provider);
-    const visit = { provider: linked, purpose: "link", returnTo: target, session: actor } as const;
-    return { url: (await beginOwnVisit(c, parts, visit)).href };
+    const { url, browserToken } = await beginLink(services, actor, {
+      provider,
+      returnTo: target,
+      browserTokens: providerVisitTokens(c.get("headers")["cookie"], config),
+    });
+    setProviderVisitCookie(c, config, browserToken);
+    return { url: url.href };
   });
 
   route({

@@ -3,7 +3,7 @@ import type { SessionActor } from "../../../domain/actor.ts";
 import { usableProviders } from "../../../domain/sign_in/identity.ts";
 import { isConsolePath, portalReturnTo } from "../../../domain/sign_in/return_to.ts";
 import { hasOperatorSignIn } from "../../../services/operator/operator_access.ts";
-import { getSignInMethods, requireConnected } from "../../../services/sign_in/identities.ts";
+import { beginConfirmation, getSignInMethods } from "../../../services/sign_in/identities.ts";
 import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
 import {
   hasRecentAuthentication,
@@ -15,9 +15,8 @@ import { confirmPasswordPage } from "../../../views/sign_in/confirm_password.tsx
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext } from "../../env.ts";
 import { atField, type FormState, mountForm, mountTarget } from "../form.ts";
-import { gateFrame, portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../page.ts";
-import { beginOwnVisit } from "../../provider_visit.ts";
-import { providerPage } from "../../../views/sign_in/identities.tsx";
+import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../page.ts";
+import { goToProvider } from "./identities.ts";
 import { parsePasskeyResponse } from "./second_step.ts";
 
 const path = "/portal/confirm-password";
@@ -85,13 +84,12 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
 
   routes.post(`${path}/provider`, async (c, session) => {
     const { provider = "", return_to } = await readFormBody(c);
-    const url = await beginOwnVisit(c, parts, {
-      provider: await requireConnected(services, session, provider),
-      purpose: "confirm",
-      returnTo: returnTo(return_to),
-      session,
-    });
-    return await sendPage(c, providerPage({ frame: gateFrame(parts), url }));
+    const visit = { provider, returnTo: returnTo(return_to) };
+    return await goToProvider(
+      c,
+      parts,
+      (browserTokens) => beginConfirmation(services, session, { ...visit, browserTokens }),
+    );
   });
 
   // Reloading the page of a rejected passkey shows the form again.

@@ -1,6 +1,6 @@
 // The pages of a person's own identities at providers, and the visits to providers that begin there.
 import type { SessionActor } from "../../../domain/actor.ts";
-import { getIdentity, requireLinkable, unlinkIdentity } from "../../../services/sign_in/identities.ts";
+import { beginLink, getIdentity, unlinkIdentity } from "../../../services/sign_in/identities.ts";
 import {
   identitiesPath as path,
   providerPage,
@@ -8,8 +8,8 @@ import {
 } from "../../../views/sign_in/identities.tsx";
 import { securityLink } from "../../../views/sign_in/two_step.tsx";
 import { readFormBody } from "../../body.ts";
+import { providerVisitTokens, setProviderVisitCookie } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
-import { beginOwnVisit } from "../../provider_visit.ts";
 import { mountFormPage, ownPages, paramOf } from "../noun_pages.ts";
 import {
   askToReauthenticate,
@@ -32,10 +32,11 @@ export function portalIdentityRoutes(app: App, parts: PortalParts): void {
     const { provider = "" } = await readFormBody(c);
     const returnTo = `${securityLink.href}?done=connected`;
     try {
-      const linked = await requireLinkable(services, session, provider);
-      const visit = { provider: linked, purpose: "link", returnTo, session } as const;
-      const url = await beginOwnVisit(c, parts, visit);
-      return await sendPage(c, providerPage({ frame: gateFrame(parts), url }));
+      return await goToProvider(
+        c,
+        parts,
+        (browserTokens) => beginLink(services, session, { provider, returnTo, browserTokens }),
+      );
     } catch (error) {
       if (needsReauthentication(error)) return askToReauthenticate(c, securityLink.href);
       throw error;
@@ -53,4 +54,15 @@ export function portalIdentityRoutes(app: App, parts: PortalParts): void {
     },
     reauthenticateFor: (c) => `${path}/${encodeURIComponent(paramOf(c, "id"))}/remove`,
   });
+}
+
+/** Begins a visit to a provider, and sends the browser there. */
+export async function goToProvider(
+  c: AppContext,
+  parts: PortalParts,
+  begin: (browserTokens: readonly string[]) => Promise<{ url: URL; browserToken: string }>,
+): Promise<Response> {
+  const { url, browserToken } = await begin(providerVisitTokens(c.get("headers")["cookie"], parts.config));
+  setProviderVisitCookie(c, parts.config, browserToken);
+  return await sendPage(c, providerPage({ frame: gateFrame(parts), url }));
 }
