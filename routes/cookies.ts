@@ -1,5 +1,4 @@
-// The session cookie `access_token`, which every product under the cookie domain shares, and those of the second step and of visits to
-// providers.
+// The session cookie `access_token`, which every product under the cookie domain shares, and the cookie of the second step.
 import { serialize } from "hono/utils/cookie";
 import { getDomain } from "tldts";
 import type { Config } from "../config.ts";

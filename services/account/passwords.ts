@@ -37,8 +37,8 @@ export async function changePassword(
   const { credentials } = context;
   const user = await findActingUser(context, actor);
   const isFirst = user.hasPassword === 0;
-  if (isFirst) requireRecentAuthentication(actor, context.clock());
   if (isFirst !== (currentPassword === undefined)) throw currentPasswordError(isFirst);
+  if (isFirst) requireRecentAuthentication(actor, context.clock());
   await checkNewPassword(context, newPassword, { ...user, path: "newPassword" });
   const action = async () => {
     const passwordHash = await credentials.hasher.hash(newPassword);

@@ -9,7 +9,11 @@ import { type OidcProvider, startOidcProvider } from "../support/identity_provid
 import { addProvider } from "../support/identity_providers/providers.ts";
 import { programsMissing } from "../support/runner/missing.ts";
 
-const options = { ignore: browserMissing() || programsMissing("node"), sanitizeOps: false, sanitizeResources: false };
+const options = {
+  ignore: browserMissing() || programsMissing("node"),
+  sanitizeOps: false,
+  sanitizeResources: false,
+};
 const name = "Northwind ID";
 
 const heading = (page: Page, text: string | RegExp) =>
@@ -39,10 +43,14 @@ for (const scripts of [true, false]) {
       withApp("localhost", async (test, browser) => {
         const { origin } = test.config.baseUrl;
         // Another site than ours, as providers are.
-        const provider = await startOidcProvider({ redirectUris: [`${origin}/sign-in/with/northwind/callback`] });
+        const provider = await startOidcProvider({
+          redirectUris: [`${origin}/sign-in/with/northwind/callback`],
+        });
         try {
           await addProvider(test, provider, { slug: "northwind", name });
-          const { page, errors } = await watchedPage(await browser.newContext({ javaScriptEnabled: scripts }));
+          const { page, errors } = await watchedPage(
+            await browser.newContext({ javaScriptEnabled: scripts }),
+          );
 
           // Sign up, with a cancellation first.
           await page.goto(`${origin}/sign-up`);

@@ -50,6 +50,7 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
           returnTo,
           invitationToken: invitation,
           browserTokens: browserTokens(c),
+          write: (batch) => services.database.write(batch),
         });
         setProviderVisitCookie(c, config, browserToken);
         return redirect(c, url.href, { status: 302 });
@@ -62,8 +63,12 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
     withoutReferrer(async (c) => {
       if (isOnlyLooking(c)) return c.body(null, 204);
       const provider = await requireProvider(services, c.req.param("slug") ?? "");
-      const retry = `/sign-in/with/${provider.slug}`;
-      return await withFailurePage(c, parts, { provider, retry, returnTo: null }, async () => {
+      // Someone who is signed in was about to connect it, or to confirm that it's them.
+      const isSignedIn = await findSession(c, parts) !== null;
+      const ways = isSignedIn
+        ? { retry: null, back: securityLink.href }
+        : { retry: `/sign-in/with/${provider.slug}`, back: null };
+      return await withFailurePage(c, parts, { provider, ...ways, returnTo: null }, async () => {
         const { slug } = provider;
         const visit = await completeProviderVisit(services, c.get("client"), {
           slug,
@@ -97,8 +102,8 @@ const completions: Readonly<Record<VisitPurpose, Completion>> = {
     return redirect(c, visit.target ?? securityLink.href);
   },
   async confirm(c, parts, visit) {
-    const isDone = await completeConfirmation(parts.services, await actorOf(c, parts), visit);
-    return isDone ? redirect(c, visit.target ?? home) : await completeSignIn(c, parts, visit);
+    const page = await completeConfirmation(parts.services, await actorOf(c, parts), visit);
+    return page === null ? await completeSignIn(c, parts, visit) : redirect(c, page);
   },
   test: (_c, _parts, { provider }) => Promise.reject(new TypeError(`${provider.slug} can't be tested yet`)),
 };

@@ -1,25 +1,30 @@
 // Which account a provider's claims lead to: rules 1 to 5 of signing in with a provider, and what stands in the way as for passwords.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
-import { type TestApp, testApp, testPassword, type TestPerson } from "../../../support/app/app.ts";
+import { type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
 import { type GithubEmail, startGithub } from "../../../support/identity_providers/github.ts";
 import { startIssuer, type TestIssuer } from "../../../support/identity_providers/issuer.ts";
-import { addProvider, assertRejected, type ProviderOptions } from "../../../support/identity_providers/providers.ts";
+import {
+  addProvider,
+  assertRejected,
+  type ProviderOptions,
+} from "../../../support/identity_providers/providers.ts";
 import { newVisitor, type Visited, type Visitor } from "../../../support/identity_providers/visitor.ts";
 import { lastMail, me, verifiedPerson } from "../../../support/people/people.ts";
+import { run } from "../../../support/people/scene.ts";
 import { codeOf, twoStepPerson } from "../../../support/people/second_step.ts";
 
 /** Defines a test with an issuer that is the provider `peer`. */
 function accountTest(
   name: string,
-  run: (test: TestApp, issuer: TestIssuer) => Promise<void>,
+  use: (test: TestApp, issuer: TestIssuer) => Promise<void>,
   { settings, provider }: { settings?: Parameters<typeof testApp>[2]; provider?: ProviderOptions } = {},
 ): void {
   testApp(name, async (test) => {
     const issuer = startIssuer();
     try {
       await addProvider(test, issuer, provider);
-      await run(test, issuer);
+      await use(test, issuer);
     } finally {
       await issuer.stop();
     }
@@ -29,7 +34,10 @@ function accountTest(
 let subjects = 0;
 
 /** Makes someone new sign in with a provider. */
-function personOf(email: string | undefined, claims: Readonly<Record<string, unknown>> = { email_verified: true }) {
+function personOf(
+  email: string | undefined,
+  claims: Readonly<Record<string, unknown>> = { email_verified: true },
+) {
   return { sub: `subject-${++subjects}`, ...(email === undefined ? {} : { email }), ...claims };
 }
 
@@ -54,7 +62,11 @@ accountTest("knows an identity by issuer and subject, and never by its address",
   assert.equal(ada?.email, "ada@example.com");
   // The provider now gives the same person the address of someone else, of nobody, or none.
   for (const email of [grace.email, "new@example.com", undefined]) {
-    issuer.person = { sub: issuer.person.sub, ...(email === undefined ? {} : { email }), email_verified: true };
+    issuer.person = {
+      sub: issuer.person.sub,
+      ...(email === undefined ? {} : { email }),
+      email_verified: true,
+    };
     const again = newVisitor(test);
     assert.ok(isHome(await again.signInWith("peer")));
     assert.deepEqual(await userOf(test, again), ada);
@@ -83,34 +95,55 @@ const statements: readonly (readonly [ProviderOptions, Readonly<Record<string, u
   [{ trustEmail: true }, { email_verified: false }, true],
 ];
 
-accountTest("links an account only if the provider vouches for its confirmed address", async (test, issuer) => {
-  for (const [index, [options, claims, vouches]] of statements.entries()) {
-    const name = JSON.stringify([options, claims]);
-    const slug = `p${index}`;
-    await addProvider(test, issuer, { slug, ...options });
-    const person = await verifiedPerson(test);
-    issuer.person = personOf(person.email.toUpperCase(), claims);
-    const visitor = newVisitor(test);
-    if (!vouches) {
-      const { status } = await assertRejected(test, visitor, () => visitor.signInWith(slug), { name });
-      assert.ok(status < 500, name);
-      continue;
+accountTest(
+  "links an account only if the provider vouches for its confirmed address",
+  async (test, issuer) => {
+    for (const [index, [options, claims, vouches]] of statements.entries()) {
+      const name = JSON.stringify([options, claims]);
+      const slug = `p${index}`;
+      await addProvider(test, issuer, { slug, ...options });
+      const person = await verifiedPerson(test);
+      issuer.person = personOf(person.email.toUpperCase(), claims);
+      const visitor = newVisitor(test);
+      if (!vouches) {
+        const { status } = await assertRejected(test, visitor, () => visitor.signInWith(slug), { name });
+        assert.ok(status < 500, name);
+        continue;
+      }
+      assert.ok(isHome(await visitor.signInWith(slug)), name);
+      assert.equal((await userOf(test, visitor))?.id, person.userId, name);
+      assert.equal(await identitiesOf(test, person.userId), 1, name);
+      // Nothing else about the account changes, and its owner is told.
+      assert.equal((await me(test, person.cookie)).authenticated, true, name);
+      assert.match((await lastMail(test, person.email)).subject, new RegExp(`Peer ${slug}`), name);
     }
-    assert.ok(isHome(await visitor.signInWith(slug)), name);
-    assert.equal((await userOf(test, visitor))?.id, person.userId, name);
-    assert.equal(await identitiesOf(test, person.userId), 1, name);
-    // Nothing else about the account changes, and its owner is told.
-    assert.equal((await me(test, person.cookie)).authenticated, true, name);
-    assert.match((await lastMail(test, person.email)).subject, new RegExp(`Peer ${slug}`), name);
-  }
-});
+  },
+);
 
 /** GitHub's addresses of someone, and whether one is believed. */
 const githubEmails: readonly (readonly [(email: string) => readonly GithubEmail[] | unknown, boolean])[] = [
   [(email) => [{ email, primary: true, verified: true }], true],
-  [(email) => [{ email: "other@example.com", primary: false, verified: true }, { email, primary: true, verified: true }], true],
+  [
+    (
+      email,
+    ) => [{ email: "other@example.com", primary: false, verified: true }, {
+      email,
+      primary: true,
+      verified: true,
+    }],
+    true,
+  ],
   [(email) => [{ email, primary: true, verified: false }], false],
-  [(email) => [{ email, primary: false, verified: true }, { email: "x@example.org", primary: true, verified: false }], false],
+  [
+    (
+      email,
+    ) => [{ email, primary: false, verified: true }, {
+      email: "x@example.org",
+      primary: true,
+      verified: false,
+    }],
+    false,
+  ],
   [(email) => [{ email, primary: true, verified: "true" }], false],
   [(email) => [{ email, primary: "true", verified: true }], false],
   [() => [], false],
@@ -124,7 +157,12 @@ testApp("believes GitHub's primary verified address, and no public profile", asy
     for (const [index, [emails, vouches]] of githubEmails.entries()) {
       const person = await verifiedPerson(test);
       const login = `ada${index}`;
-      github.person = { id: 1000 + index, login, email: person.email, emails: emails(person.email) as GithubEmail[] };
+      github.person = {
+        id: 1000 + index,
+        login,
+        email: person.email,
+        emails: emails(person.email) as GithubEmail[],
+      };
       const visitor = newVisitor(test);
       if (vouches) {
         assert.ok(isHome(await visitor.signInWith("github")), login);
@@ -160,6 +198,7 @@ accountTest("takes an account back whose address was never confirmed", async (te
 
 accountTest("asks for the second step that is set up here", async (test, issuer) => {
   const ada = await twoStepPerson(test);
+  await run(test, "UPDATE users SET email_verified_at = ? WHERE id = ?", test.now(), ada.userId);
   issuer.person = personOf(ada.email);
   for (const isKnown of [false, true]) {
     const visitor = newVisitor(test);
@@ -168,7 +207,9 @@ accountTest("asks for the second step that is set up here", async (test, issuer)
     assert.equal(step.status, 200);
     assert.equal(await userOf(test, visitor), null);
     test.advance(60_000);
-    const done = await visitor.open("/sign-in/second-step", { form: { code: codeOf(ada.secret, test.now()) } });
+    const done = await visitor.open("/sign-in/second-step", {
+      form: { code: codeOf(ada.secret, test.now()) },
+    });
     assert.ok(isHome(done), done.html);
     assert.equal((await userOf(test, visitor))?.id, ada.userId);
   }

@@ -40,7 +40,7 @@ async function newOwner(test: TestApp): Promise<TestPerson> {
 }
 
 /** Opens an invitation, and follows its button of a provider. */
-async function acceptWith(test: TestApp, visitor: Visitor, { slug, path }: { slug: string; path: string }) {
+async function acceptWith(visitor: Visitor, { slug, path }: { slug: string; path: string }) {
   const page = await visitor.open(path);
   const href = new RegExp(`href="(/sign-in/with/${slug}[^"]*)"`).exec(page.html)?.[1];
   assert.ok(href, page.html);
@@ -55,7 +55,9 @@ for (const SIGN_UP of ["open", "invite", "closed"] as const) {
       const uninvited = newVisitor(test);
       if (SIGN_UP === "open" && slug === "peer") {
         assert.equal((await uninvited.signInWith(slug)).url.pathname, "/portal");
-      } else await assertRejected(test, uninvited, () => uninvited.signInWith(slug), { name: `${slug}, uninvited` });
+      } else {await assertRejected(test, uninvited, () => uninvited.signInWith(slug), {
+          name: `${slug}, uninvited`,
+        });}
 
       // With an invitation, for the invited address and for another one.
       const owner = await newOwner(test);
@@ -64,13 +66,16 @@ for (const SIGN_UP of ["open", "invite", "closed"] as const) {
       const { path } = await invite(test, owner, { email, role: "ADMIN" });
       issuer.person = vouched(newEmail());
       const wrong = newVisitor(test);
-      await acceptWith(test, wrong, { slug, path });
+      await acceptWith(wrong, { slug, path });
       const { memberships } = await userOf(test, wrong);
       assert.ok(!memberships.some(({ organizationId }) => organizationId === owner.organizationId), slug);
       issuer.person = vouched(email);
       const invited = newVisitor(test);
-      const visited = await acceptWith(test, invited, { slug, path });
-      assert.ok(visited.url.pathname.startsWith("/portal"), `${slug}: ${visited.url} ${visited.html.slice(0, 500)}`);
+      const visited = await acceptWith(invited, { slug, path });
+      assert.ok(
+        visited.url.pathname.startsWith("/portal"),
+        `${slug}: ${visited.url} ${visited.html.slice(0, 500)}`,
+      );
       assert.deepEqual(
         (await userOf(test, invited)).memberships.map(({ organizationId, role }) => [organizationId, role]),
         [[owner.organizationId, "ADMIN"]],
@@ -95,16 +100,20 @@ admissionTest("rejects a disabled account, and shows a suspended organization", 
   await assertRejected(test, disabled, () => disabled.signInWith("peer"), { name: "a disabled account" });
   // Also when the identity is new.
   issuer.person = { ...vouched(ada.email), sub: "another" };
-  await assertRejected(test, disabled, () => disabled.signInWith("peer"), { name: "a disabled account, new identity" });
+  await assertRejected(test, disabled, () => disabled.signInWith("peer"), {
+    name: "a disabled account, new identity",
+  });
 });
 
 /** Lets visits come back at the same time. @returns The ids of those who are signed in then. */
 async function comeBack(test: TestApp, visits: readonly (readonly [Visitor, URL])[]): Promise<Set<string>> {
   const pages = await Promise.all(visits.map(([visitor, url]) => visitor.open(url)));
   for (const { status, html } of pages) assert.ok(status < 500, html);
-  const users = await Promise.all(visits.map(async ([visitor]) =>
-    await visitor.isSignedIn() ? (await userOf(test, visitor)).user?.id ?? "" : ""
-  ));
+  const users = await Promise.all(
+    visits.map(async ([visitor]) =>
+      await visitor.isSignedIn() ? (await userOf(test, visitor)).user?.id ?? "" : ""
+    ),
+  );
   return new Set(users.filter((id) => id !== ""));
 }
 

@@ -3,7 +3,11 @@ import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { providerVisitsMax, providerVisitTimeoutMs } from "../../../../domain/sign_in/provider_limits.ts";
 import { type TestApp, testApp } from "../../../support/app/app.ts";
-import { type IssuerPerson, startIssuer, type TestIssuer } from "../../../support/identity_providers/issuer.ts";
+import {
+  type IssuerPerson,
+  startIssuer,
+  type TestIssuer,
+} from "../../../support/identity_providers/issuer.ts";
 import { addProvider, assertRejected } from "../../../support/identity_providers/providers.ts";
 import { newVisitor, type Visitor } from "../../../support/identity_providers/visitor.ts";
 import { badReturns, goodReturns, returnToSettings } from "../../../support/people/return_to.ts";
@@ -68,7 +72,10 @@ visitTest("completes a visit within ten minutes", async (test) => {
   assert.equal((await browser.open(early)).url.pathname, "/portal");
   await browser.open("/sign-out", { form: {} });
   test.advance(1);
-  await assertRejected(test, browser, () => browser.open(late), { name: "an expired visit", isAudited: false });
+  await assertRejected(test, browser, () => browser.open(late), {
+    name: "an expired visit",
+    isAudited: false,
+  });
 });
 
 visitTest("accepts no code of another visit, and uses a visit up with the first code", async (test, peer) => {
@@ -124,9 +131,15 @@ visitTest("leads nowhere but to allowed addresses", async (test) => {
     assert.equal(visited.location, null, `${JSON.stringify(returnTo)} leads to ${visited.location}`);
     assert.equal(visited.url.pathname, "/portal", JSON.stringify(returnTo));
   }
-  for (const [returnTo, target] of Object.entries(goodReturns).filter(([text]) => /range=|app.example/.test(text))) {
+  for (
+    const [returnTo, target] of Object.entries(goodReturns).filter(([text]) =>
+      /range=|app.example/.test(text)
+    )
+  ) {
     const { url, hops } = await newVisitor(test).signInWith("peer", { returnTo });
-    const expected = target.startsWith("/") ? target : `/sign-in/continue?return_to=${encodeURIComponent(target)}`;
+    const expected = target.startsWith("/")
+      ? target
+      : `/sign-in/continue?return_to=${encodeURIComponent(target)}`;
     assert.equal(`${url.pathname}${url.search}`, expected, hops.join(" "));
   }
   // Only what the visit began with counts.
@@ -138,7 +151,9 @@ visitTest("leads nowhere but to allowed addresses", async (test) => {
 
 visitTest("does nothing for requests that only look", async (test) => {
   const count = async () =>
-    (await test.opened.database.readFirst<{ count: number }>(sql`SELECT count(*) AS count FROM provider_attempts`))
+    (await test.opened.database.readFirst<{ count: number }>(
+      sql`SELECT count(*) AS count FROM provider_attempts`,
+    ))
       ?.count;
   const browser = newVisitor(test);
   const callback = await browser.untilCallback("peer");
@@ -160,6 +175,8 @@ visitTest("limits visits by address, and keeps other ways open", async (test) =>
   }
   assert.equal(visited.status, 429);
   assert.match(visited.html, /href="\/sign-in|action="\/sign-in/);
-  const signedIn = await browser.open("/sign-in", { form: { email: person.email, password: "correct horse 9 battery" } });
+  const signedIn = await browser.open("/sign-in", {
+    form: { email: person.email, password: "correct horse 9 battery" },
+  });
   assert.equal(signedIn.url.pathname, "/portal");
 });
