@@ -77,7 +77,7 @@ export function providerForm(form: PageForm, options: ProviderFormOptions) {
       name={provider?.name}
       text={
         <>
-          Create a client at the provider first.{" "}
+          {isNew && "Create a client at the provider first. "}
           <a href="/docs/sign-in-with">What to fill in at Google, Microsoft, GitHub, Okta and Keycloak</a>
         </>
       }

@@ -33,8 +33,12 @@ const hostile = [
   "W".repeat(100),
 ];
 const [markup = ""] = hostile;
-/** For programs, files, an email without its frame, and the address from which a portal session goes to its first page. */
-const notPages = /^\/(api|static|health|metrics|docs\/examples|download\/:)|\.\w+$|\/html$|^\/embed\/:\w+$/;
+/**
+ * For programs, files, an email without its frame, the address from which a portal session goes to its first page, and the way to a
+ * provider and back.
+ */
+const notPages =
+  /^\/(api|static|health|metrics|docs\/examples|download\/:|sign-in\/with\/:)|\.\w+$|\/html$|^\/embed\/:\w+$/;
 
 Deno.test("every page", { timeout: faultsTimeoutMs }, async (t) => {
   await using discovery = startDiscovery();
