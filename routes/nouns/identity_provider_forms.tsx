@@ -6,6 +6,7 @@ import {
   clientSecretCharactersMax,
   issuerCharactersMax,
   ownIssuers,
+  providerKindNames,
   providerSlugCharactersMax,
 } from "../../domain/sign_in/provider_metadata.ts";
 import { connectedCountMax } from "../../services/operator/identity_providers.ts";
@@ -15,13 +16,6 @@ import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { CheckboxGroup, NameField, SelectField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { Name } from "../../views/components/table.tsx";
-
-const kindNames = {
-  oidc: "OpenID Connect",
-  google: "Google",
-  microsoft: "Microsoft",
-  github: "GitHub",
-} as const;
 
 /** Returns what a form sends, as the API takes it. */
 export function typedProvider(input: FormInput) {
@@ -53,7 +47,7 @@ export function ProviderName({ name, kind, issuer }: ServiceProvider) {
     <>
       <Name text={name} />
       <div class="muted tiny">
-        {kind === "oidc" || issuer !== ownIssuers[kind] ? issuer : kindNames[kind]}
+        {kind === "oidc" || issuer !== ownIssuers[kind] ? issuer : providerKindNames[kind]}
       </div>
     </>
   );
@@ -134,7 +128,7 @@ export function providerForm(
             <SelectField
               label="Kind"
               {...field("kind", "oidc")}
-              choices={providerKinds.map((value) => ({ value, label: kindNames[value] }))}
+              choices={providerKinds.map((value) => ({ value, label: providerKindNames[value] }))}
             />
           )
           : (

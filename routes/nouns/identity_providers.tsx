@@ -6,9 +6,11 @@ import {
   clientIdCharactersMax,
   clientSecretCharactersMax,
   identityProvidersMax,
+  isRegisteredText,
   issuerCharactersMax,
   providerSlugForm,
   providerSlugWords,
+  redirectUri,
 } from "../../domain/sign_in/provider_metadata.ts";
 import {
   changeServiceProvider,
@@ -39,12 +41,10 @@ import {
   Vouching,
 } from "./identity_provider_forms.tsx";
 
-/** Text as it is registered at a provider (RFC 6749, appendix A). */
 function registeredText(description: string, charactersMax: number, example: string) {
-  return z.string().trim()
-    .regex(/^[\x20-\x7e]+$/, "must have printable ASCII characters only.")
-    .max(charactersMax, `must be at most ${charactersMax} characters.`)
-    .openapi({ description, example });
+  const error = `must have 1 to ${charactersMax} printable ASCII characters.`;
+  return z.string().trim().refine((text) => isRegisteredText(text, charactersMax), { error })
+    .openapi({ minLength: 1, maxLength: charactersMax, description, example });
 }
 
 const slug = z.string().regex(providerSlugForm, `must be ${providerSlugWords}.`).openapi({
@@ -147,7 +147,7 @@ const path = "/operator/identity-providers";
 export function identityProviderPages(app: App, parts: PortalParts): void {
   const { services, config } = parts;
   const pages = consolePages(app, parts, "operator/identity-providers");
-  const redirectTemplate = new URL("/sign-in/with/SLUG/callback", config.baseUrl).href;
+  const redirectTemplate = redirectUri(config.baseUrl, "SLUG");
 
   mountPage(pages, path, async (c, page) => {
     const providers = await listServiceProviders(services);

@@ -16,7 +16,12 @@ import { AppError, notFoundError, validationError } from "../../domain/errors.ts
 import { isId, newId } from "../../domain/id.ts";
 import type { ServiceProvider } from "../../domain/operator/service_provider.ts";
 import type { ProviderKind } from "../../domain/sign_in/identity_provider.ts";
-import { identityProvidersMax, issuerFault, ownIssuers } from "../../domain/sign_in/provider_metadata.ts";
+import {
+  identityProvidersMax,
+  issuerFault,
+  ownIssuers,
+  redirectUri,
+} from "../../domain/sign_in/provider_metadata.ts";
 import { isoTime } from "../../domain/time.ts";
 import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
@@ -191,7 +196,7 @@ function toProvider({ config }: Pick<Reading, "config">, row: ServiceProviderRow
     ...row,
     trustEmail: row.trustEmail === 1,
     signUp: row.signUp === 1,
-    redirectUri: new URL(`/sign-in/with/${row.slug}/callback`, config.baseUrl).href,
+    redirectUri: redirectUri(config.baseUrl, row.slug),
     createdAt: isoTime(row.createdAt),
     updatedAt: isoTime(row.updatedAt),
   };
