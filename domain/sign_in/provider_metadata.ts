@@ -78,7 +78,7 @@ export function githubApiUrl(issuer: string): string {
 }
 
 /** Signatures of ID tokens that can be checked. They need no secret. */
-const signingAlgorithms: ReadonlySet<unknown> = new Set(
+export const signingAlgorithms: ReadonlySet<unknown> = new Set(
   ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 );
 const clientAuthentications: ReadonlySet<unknown> = new Set(["client_secret_basic", "client_secret_post"]);

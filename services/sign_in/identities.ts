@@ -14,7 +14,7 @@ import type { OfferedProvider } from "../../domain/sign_in/identity_provider.ts"
 import { offeredProvidersMax } from "../../domain/sign_in/provider_limits.ts";
 import { isoTime } from "../../domain/time.ts";
 import { writeChange } from "../change.ts";
-import type { Context, SessionContext } from "../context.ts";
+import type { SessionContext } from "../context.ts";
 import { deleteUnfinishedSignIns } from "../../db/sign_in/pending_sign_ins.ts";
 import { beginProviderVisit, requireProvider } from "./provider_visit.ts";
 import { requireRecentAuthentication } from "./recent_authentication.ts";
@@ -68,7 +68,7 @@ interface OwnVisit {
  * @throws {AppError} `proof_required`, `rate_limited`, `provider_unavailable`; `validation_failed` for a provider that can't sign the
  *   person in.
  */
-export async function beginLink(context: Context, actor: SessionActor, visit: OwnVisit) {
+export async function beginLink(context: SessionContext, actor: SessionActor, visit: OwnVisit) {
   requireRecentAuthentication(actor, context.clock());
   const { identities, linkable } = await getSignInMethods(context, actor);
   // A second identity of a connected provider is possible, too.
@@ -84,19 +84,24 @@ export async function beginLink(context: Context, actor: SessionActor, visit: Ow
  *
  * @throws {AppError} `not_found`, `rate_limited`, `provider_unavailable`.
  */
-export async function beginConfirmation(context: Context, actor: SessionActor, visit: OwnVisit) {
+export async function beginConfirmation(context: SessionContext, actor: SessionActor, visit: OwnVisit) {
   const identities = await listIdentities(context, actor.user.id);
   if (!identities.some(({ provider }) => provider?.slug === visit.provider)) throw notFoundError();
   return await beginOwnVisit(context, actor, { ...visit, purpose: "confirm" });
 }
 
 async function beginOwnVisit(
-  context: Context,
+  context: SessionContext,
   actor: SessionActor,
   { provider: slug, ...visit }: OwnVisit & { purpose: "link" | "confirm" },
 ) {
   const provider = await requireProvider(context, slug);
-  return await beginProviderVisit(context, actor.client, { ...visit, provider, session: actor });
+  return await beginProviderVisit(context, actor.client, {
+    ...visit,
+    provider,
+    session: actor,
+    write: (batch) => context.writeAs(actor, batch),
+  });
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type ProviderClaims,
   type RawClaims,
 } from "../../domain/sign_in/identity_provider.ts";
+import { githubApiUrl, metadataFault, signingAlgorithms } from "../../domain/sign_in/provider_metadata.ts";
 import { providerKeptMs, providersKeptMax, providerTimeoutMs } from "../../domain/sign_in/provider_limits.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { AddressGuard } from "../outgoing/address_guard.ts";
@@ -15,7 +16,7 @@ import type { Secrets } from "../secrets.ts";
 
 type Library = typeof import("openid-client");
 
-/** What ties an answer to its request. All but the state are derived from what only the browser has. */
+/** Ties an answer to its request. All but the state are derived from what only the browser has. */
 export interface VisitSecrets {
   readonly state: string;
   readonly nonce: string;
@@ -224,16 +225,13 @@ function isKept({ readAt }: { readonly readAt: number }, now: number): boolean {
   return Math.abs(now - readAt) < providerKeptMs;
 }
 
-/** How to ask providers to authenticate someone again. Google and GitHub only let them choose the account. */
+/** Parameters that ask providers to authenticate someone again. Google and GitHub only let them choose the account. */
 const askAgain = {
   oidc: { prompt: "login", max_age: "0" },
   microsoft: { prompt: "login", max_age: "0" },
   google: { prompt: "select_account" },
   github: { prompt: "select_account" },
 } as const;
-
-/** Signatures that anyone can check, and only the provider can make. */
-const signatures = /^(RS|PS|ES)(256|384|512)$|^(EdDSA|Ed25519)$/;
 
 async function discover(
   library: Library,
@@ -246,10 +244,11 @@ async function discover(
   });
   const { supportsPKCE: _helper, ...server } = client.serverMetadata();
   // The library accepts any tenant of Microsoft, and every document whose URL is given as the issuer.
-  if (new URL(server.issuer).href !== new URL(issuer).href) {
-    throw new ProviderError("unavailable", "the discovery document is of another issuer");
-  }
-  const algorithms = server.id_token_signing_alg_values_supported?.filter((name) => signatures.test(name));
+  const fault = metadataFault(server, { issuer, showsIssuer: true });
+  if (fault !== null) throw new ProviderError("unavailable", `the discovery document ${fault}`);
+  const algorithms = server.id_token_signing_alg_values_supported?.filter((name) =>
+    signingAlgorithms.has(name)
+  );
   return { ...server, ...(algorithms && { id_token_signing_alg_values_supported: algorithms }) };
 }
 
@@ -280,16 +279,8 @@ async function openIdUser(
   return openIdClaims(provider, { ...userinfo, sub, auth_time });
 }
 
-/** GitHub Enterprise Server has its API below its own address. */
-function githubApi(issuer: string, path: string): URL {
-  const base = issuer === "https://github.com"
-    ? "https://api.github.com"
-    : `${issuer.replace(/\/$/, "")}/api/v3`;
-  return new URL(base + path);
-}
-
 function githubMetadata(issuer: string): ServerMetadata {
-  const base = `${issuer.replace(/\/$/, "")}/login/oauth`;
+  const base = `${issuer}/login/oauth`;
   return { issuer, authorization_endpoint: `${base}/authorize`, token_endpoint: `${base}/access_token` };
 }
 
@@ -300,12 +291,12 @@ async function githubUser(
 ): Promise<ProviderClaims | null> {
   const get = async (path: string) => {
     const headers = new Headers({ accept: "application/vnd.github+json", "user-agent": "Gatehouse" });
-    const url = githubApi(issuer, path);
+    const url = new URL(path, githubApiUrl(issuer));
     const response = await library.fetchProtectedResource(client, accessToken, url, "GET", null, headers);
     if (!response.ok) throw new ProviderError("unavailable", `${path} has the status ${response.status}`);
     return await response.json();
   };
-  const [user, emails] = await Promise.all([get("/user"), get("/user/emails")]);
+  const [user, emails] = await Promise.all([get("user"), get("user/emails")]);
   return githubClaims(issuer, { user: Object(user), emails });
 }
 

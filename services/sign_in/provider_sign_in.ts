@@ -1,4 +1,4 @@
-// Signing in and up with what a provider says. An identity that is known signs its user in, whatever its address is now. A new one
+// Signing in and up with what a provider says. An identity that is known signs its user in, even if its address has changed. A new one
 // is connected to an account only if the provider vouches for the address and the account has confirmed it.
 import { endUnconfirmedAccess } from "../../db/account/account_takeback.ts";
 import {

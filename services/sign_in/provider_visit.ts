@@ -2,7 +2,8 @@
 // and of the browser's token; the other secrets of a visit are derived from both.
 import { createHmac } from "node:crypto";
 import type { UserCredentials } from "../../db/account/users.ts";
-import { writeAuditEvent } from "../../db/audit.ts";
+import { insertAuditEvent } from "../../db/audit.ts";
+import type { Database } from "../../db/engine/database.ts";
 import { findProviderBySlug, type StoredProvider } from "../../db/sign_in/identity_providers.ts";
 import {
   insertProviderAttempt,
@@ -13,7 +14,7 @@ import type { ClientInfo } from "../../domain/actor.ts";
 import { AppError, notFoundError } from "../../domain/errors.ts";
 import type { ProviderClaims, VisitPurpose } from "../../domain/sign_in/identity_provider.ts";
 import { providerVisitTimeoutMs } from "../../domain/sign_in/provider_limits.ts";
-import type { Context } from "../context.ts";
+import type { Context, SessionContext } from "../context.ts";
 import { Secrets } from "../secrets.ts";
 import { requireAllowed } from "./credentials.ts";
 import { ProviderError, type VisitSecrets } from "./provider_client.ts";
@@ -30,16 +31,21 @@ interface NewVisit {
   readonly session?: { readonly id: string; readonly user: { readonly id: string } } | undefined;
   /** The cookies that the browser has from earlier visits. */
   readonly browserTokens: readonly string[];
+  /** As the session, if there is one. */
+  readonly write: Database["write"];
 }
 
-/** Who came back from a provider, and why they went there. */
+/** A visit that was completed, with what the provider says about the person. */
 export interface ProviderVisit extends ProviderAttempt {
   readonly provider: StoredProvider;
   readonly claims: ProviderClaims;
 }
 
 /** @throws {AppError} `not_found`. */
-export async function requireProvider({ database }: Context, slug: string): Promise<StoredProvider> {
+export async function requireProvider(
+  { database }: Pick<SessionContext, "database">,
+  slug: string,
+): Promise<StoredProvider> {
   const provider = await findProviderBySlug(database, slug);
   if (provider === undefined) throw notFoundError();
   return provider;
@@ -52,9 +58,9 @@ export async function requireProvider({ database }: Context, slug: string): Prom
  * @throws {AppError} `rate_limited`, `provider_unavailable`, `not_found`.
  */
 export async function beginProviderVisit(
-  context: Context,
+  context: SessionContext,
   client: ClientInfo,
-  { provider, purpose, returnTo, invitationToken = "", session, browserTokens }: NewVisit,
+  { provider, purpose, returnTo, invitationToken = "", session, browserTokens, write }: NewVisit,
 ): Promise<{ url: URL; browserToken: string }> {
   requireAllowed(context.rateLimits.providerVisits.take(client));
   const browserToken = browserTokens.find((token) => wellFormedHash(token) !== null) ?? newToken();
@@ -62,8 +68,8 @@ export async function beginProviderVisit(
   const stateHash = hashToken(state);
   const url = await context.providerClient
     .begin(provider, visitSecrets(browserToken, state), { again: purpose === "confirm" })
-    .catch((error) => rejectVisit(context, client, { provider, error }));
-  const [inserted] = await context.database.write([insertProviderAttempt({
+    .catch((error) => rejectVisit({ ...context, database: { write } }, client, { provider, error }));
+  const [inserted] = await write([insertProviderAttempt({
     stateHash,
     browserHash: hashToken(browserToken),
     providerId: provider.id,
@@ -132,8 +138,10 @@ function returnSeal(browserToken: string, state: string): Secrets {
   return new Secrets([derived(browserToken, `return_to:${state}`).digest()]);
 }
 
+type RefusalContext = Pick<Context, "credentials" | "clock"> & { readonly database: Pick<Database, "write"> };
+
 async function rejectVisit(
-  context: Context,
+  context: RefusalContext,
   client: ClientInfo,
   { provider, error }: { provider: StoredProvider; error: unknown },
 ): Promise<never> {
@@ -158,7 +166,7 @@ async function rejectVisit(
 
 /** Counts and audits a denied sign-in, and returns its error. @throws {AppError} `rate_limited`. */
 export async function refuseVisit(
-  { credentials, database, clock }: Context,
+  { credentials, database, clock }: RefusalContext,
   client: ClientInfo,
   { visit: { provider }, user = null, reason, code = "provider_rejected", message, error }: {
     visit: Pick<ProviderVisit, "provider">;
@@ -170,11 +178,12 @@ export async function refuseVisit(
   },
 ): Promise<AppError> {
   if (code !== "provider_unavailable") credentials.countAddressFailure(client);
-  await writeAuditEvent(database, { type: "anonymous", client }, {
+  const { statement } = insertAuditEvent({ type: "anonymous", client }, {
     action: "session.refused",
     organizationId: user?.organizationId ?? provider.organizationId,
     ...(user === null ? {} : { target: { id: user.id, name: user.email } }),
     details: { provider: provider.name, reason },
-  }, clock());
+  }, { now: clock(), always: true });
+  await database.write([statement]);
   return new AppError(code, message, { cause: error });
 }

@@ -105,17 +105,19 @@ function withoutPasswordPage(props: ConfirmPasswordProps): Page {
             : `${reason(props.isForConsole)} Sign in again to continue.`}
         />
         <Notice tone="error" text={form.message ?? form.fields["password"] ?? null} />
-        <Card title={hasPassword ? "Passkey" : "Sign in again"}>
+        <Card title={hasPassword ? "Passkey" : "Sign in again"} flush>
           <Facts facts={[{ label: "Signed in as", value: frame.session.user.email }]} />
-          <OwnProviders {...props} />
-          {hasPasskeys && <OwnPasskey {...props} />}
-          {hasPasskeys && <PasskeysMissing />}
-          {!hasPasskeys && providers.length === 0 && (
-            <p class="small muted">
-              You have no password, passkey or provider to sign in with.{" "}
-              <a href="/forgot-password">Set a password by email</a>.
-            </p>
-          )}
+          <div class="body ruled">
+            <OwnProviders {...props} />
+            {hasPasskeys && <OwnPasskey {...props} />}
+            {hasPasskeys && <PasskeysMissing />}
+            {!hasPasskeys && providers.length === 0 && (
+              <p class="small muted">
+                You have no password, passkey or provider to sign in with.{" "}
+                <a href="/forgot-password">Set a password by email</a>.
+              </p>
+            )}
+          </div>
         </Card>
       </div>
     </PortalPage>

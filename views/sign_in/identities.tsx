@@ -37,7 +37,7 @@ export function IdentitiesCard({ identities, linkable, now }: {
         />
       )}
       {linkable.length > 0 && (
-        <div class="body">
+        <div class={identities.length > 0 ? "body ruled" : "body"}>
           <p class="muted">Connect an account that you have elsewhere, and sign in with it.</p>
           <div class="buttons">
             {linkable.map((provider) => (
@@ -87,8 +87,9 @@ export function ProviderForm({ action, provider, returnTo, verb }: {
     <form method="post" action={action} hx-boost="false">
       <HiddenFields values={{ provider: provider.slug, ...returnField(returnTo) }} />
       <SubmitButton tone="plain">
-        {`${verb} `}
-        <bdi>{provider.name}</bdi>
+        <span>
+          {verb} <bdi>{provider.name}</bdi>
+        </span>
       </SubmitButton>
     </form>
   );

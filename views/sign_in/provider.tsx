@@ -7,7 +7,7 @@ import type { GateFrame, Page } from "../layout.tsx";
 export interface FailedVisit {
   readonly title: string;
   readonly message: string;
-  /** Where to try again; null if that would be of no use. */
+  /** Where to try again; null if that would fail again. */
   readonly retry: string | null;
   /** Where someone who is signed in goes back to; null for someone who isn't. */
   readonly back: string | null;

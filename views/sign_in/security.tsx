@@ -51,7 +51,11 @@ export function securityPage(props: SecurityPageProps): Page {
     <PortalPage title="Security" frame={frame} place="security">
       <PageHead
         title="Security"
-        text="Manage how you sign in. If you don't recognize a session below, change your password: that signs out every other session."
+        text={`Manage how you sign in. If you don't recognize a session below, ${
+          props.methods.hasPassword
+            ? "change your password: that signs out every other session."
+            : "sign out everywhere else."
+        }`}
       />
       <Notice tone="done" text={flash} />
       {props.methods.hasPassword ? <PasswordCard {...props} /> : <NoPasswordCard />}

@@ -50,6 +50,7 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
           returnTo,
           invitationToken: invitation,
           browserTokens: browserTokens(c),
+          write: (batch) => services.database.write(batch),
         });
         setProviderVisitCookie(c, config, browserToken);
         return redirect(c, url.href, { status: 302 });

@@ -115,7 +115,7 @@ onEveryDatabase("an organization's own provider is believed for its verified dom
     const [acme, ada] = [await verifiedPerson(test, "Acme"), await verifiedPerson(test, "Ada")];
     const company = { organizationId: acme.organizationId, domains: ["acme.example"] };
     const providerId = await addProvider(test, issuer, { company });
-    // No other address, whatever the provider says about it.
+    // No other address, even if the provider vouches for it.
     const foreign = await visit(test, issuer, vouched("ada", ada.email));
     assert.deepEqual([foreign.page.status, foreign.entries[0]?.details["reason"]], [
       403,
