@@ -9,6 +9,9 @@ import { Provider } from "oidc-provider";
 const { host, port, clientId, clientSecret, redirectUris, postLogoutRedirectUris } = JSON.parse(
   process.argv[2],
 );
+// Debian 12 has Node.js 18, where only this is missing.
+URL.parse ??= (...given) => URL.canParse(...given) ? new URL(...given) : null;
+
 const issuer = `http://${host}:${port}`;
 const cookieKeys = [randomUUID()];
 
