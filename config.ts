@@ -293,7 +293,8 @@ function readSessions(reader: SettingsReader) {
 }
 
 function parseDnsServer(text: string | undefined): { ipAddr: string; port: number } | undefined {
-  const [, bracketed, plain, port = "53"] = /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::(\d{1,5}))?$/i.exec(text ?? "") ?? [];
+  const [, bracketed, plain, port = "53"] =
+    /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::(\d{1,5}))?$/i.exec(text ?? "") ?? [];
   const ipAddr = bracketed ?? plain ?? text ?? "";
   const isValid = ipaddr.isValid(ipAddr) && Number(port) > 0 && Number(port) <= 65535;
   return isValid ? { ipAddr, port: Number(port) } : undefined;

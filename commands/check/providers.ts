@@ -29,7 +29,7 @@ async function checkProvider(
 ): Promise<CheckResult> {
   const { id, slug, clientSecret, organizationId } = provider;
   const result = resultsOf(`Provider ${slug}`);
-  // Whoever runs the service can't repair a customer's provider.
+  // The people who run the service can't repair a customer's provider.
   const problem = organizationId === null ? result.wrong : result.warning;
   try {
     secrets.open(id, clientSecret);

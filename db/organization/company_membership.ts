@@ -11,7 +11,12 @@ export const isCompanyJoinable = (organizationId: string): Statement =>
 
 /** Makes a user `u` a member if the condition holds, the organization accepts members, and they aren't in too many. */
 export function insertCompanyMembership(
-  { userId, organizationId, role, now }: { userId: string; organizationId: string; role: CompanyRole; now: number },
+  { userId, organizationId, role, now }: {
+    userId: string;
+    organizationId: string;
+    role: CompanyRole;
+    now: number;
+  },
   { condition, membershipsMax }: { condition: Statement; membershipsMax: number },
 ): Statement {
   return sql`
@@ -31,7 +36,9 @@ export function findCompanyRoom(
     { isMember: 0 | 1; suspended: 0 | 1; hasRoom: 0 | 1; membersMax: number; memberships: number }
   >(sql`
     SELECT EXISTS (SELECT 1 FROM memberships m WHERE m.organization_id = o.id AND m.user_id = ${userId}) AS isMember,
-      ${isSuspended} AS suspended, ${hasRoomForMember} AS hasRoom, ${effectiveNumber("membersMax")} AS membersMax,
+      ${isSuspended} AS suspended, ${hasRoomForMember} AS hasRoom, ${
+    effectiveNumber("membersMax")
+  } AS membersMax,
       (SELECT count(*) FROM memberships n WHERE n.user_id = ${userId}) AS memberships
     FROM organizations o WHERE o.id = ${organizationId} AND o.deleted_at IS NULL`);
 }

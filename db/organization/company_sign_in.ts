@@ -24,7 +24,7 @@ export interface CompanyProviderRow {
   readonly testedAt: number | null;
 }
 
-/** What people set. */
+/** The fields that people set. */
 export type CompanyProviderFields = Omit<CompanyProviderRow, "id" | "slug" | "testedAt">;
 
 export function findCompanyProvider(database: DatabaseReader, organizationId: string) {
@@ -106,7 +106,10 @@ export function renameCompanyProvider(organizationId: string, name: string, audi
 }
 
 /** Deletes providers and frees the domains of organizations, after an audited change. @param organizations Selects their ids. */
-export function endCompanySignIn(organizations: Statement, { audited }: Pick<Audited, "audited">): Statement[] {
+export function endCompanySignIn(
+  organizations: Statement,
+  { audited }: Pick<Audited, "audited">,
+): Statement[] {
   const ofThem = sql`organization_id IN (${organizations}) AND ${ifAudited(audited)}`;
   return [
     sql`DELETE FROM identity_providers WHERE ${ofThem}`,

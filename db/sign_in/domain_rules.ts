@@ -3,7 +3,7 @@ import { type DatabaseReader, sql, type Statement } from "../engine/database.ts"
 
 const dayMs = 24 * 3_600_000;
 
-/** How someone signs in. Without either, with a password. */
+/** A way to sign in. Without either, it is a password. */
 export interface SignInMethod {
   /** SQL of the provider's id, whether or not a second step follows. */
   readonly providerId?: Statement;
@@ -53,20 +53,21 @@ export function sessionEnd(email: Statement, now: number | Statement): Statement
 /** Shortens the sessions of an organization's members with addresses of its domains, after an audited change. Never lengthens one. */
 export function shortenSessions(organizationId: string, condition: Statement): Statement {
   return sql`
-    UPDATE sessions SET expires_at = min(coalesce(expires_at, 9e15), n.expires_at) FROM (
-      SELECT s.token_hash, ${sessionEnd(sql`u.email`, sql`s.created_at`)} AS expires_at
+    UPDATE sessions SET expires_at = min(coalesce(sessions.expires_at, n.ends_at), n.ends_at) FROM (
+      SELECT s.token_hash, ${sessionEnd(sql`u.email`, sql`s.created_at`)} AS ends_at
       FROM memberships m JOIN users u ON u.id = m.user_id JOIN sessions s ON s.user_id = u.id
       WHERE m.organization_id = ${organizationId} AND EXISTS (SELECT 1 FROM organization_domains d
         WHERE d.organization_id = m.organization_id AND d.domain = ${
     domainOf(sql`u.email`)
   } AND d.verified_at IS NOT NULL)) n
-    WHERE sessions.token_hash = n.token_hash AND n.expires_at IS NOT NULL AND ${condition}`;
+    WHERE sessions.token_hash = n.token_hash AND n.ends_at IS NOT NULL AND ${condition}`;
 }
 
 /** Returns true if a user may sign in with a passkey alone. */
 export async function isPasskeyPermitted(database: DatabaseReader, userId: string): Promise<boolean> {
   const permits = domainPermits(sql`u.email`, { isPasskey: true, userId: sql`u.id` });
-  return await database.readFirst(sql`SELECT 1 FROM users u WHERE u.id = ${userId} AND ${permits}`) !== undefined;
+  return await database.readFirst(sql`SELECT 1 FROM users u WHERE u.id = ${userId} AND ${permits}`) !==
+    undefined;
 }
 
 export interface DomainProvider {

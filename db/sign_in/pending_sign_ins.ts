@@ -31,7 +31,9 @@ function insertPendingIf(
   { tokenHash, userId, expiresAt, isInSession = false }: NewPendingSignIn,
   { condition, providerId }: { condition: Statement; providerId: string | null },
 ) {
-  const isPermitted = isInSession ? sql`true` : domainPermits(sql`u.email`, { providerId: sql`${providerId}` });
+  const isPermitted = isInSession
+    ? sql`true`
+    : domainPermits(sql`u.email`, { providerId: sql`${providerId}` });
   return sql`
     INSERT INTO pending_sign_ins (token_hash, user_id, expires_at, attempts, provider_id)
     SELECT ${tokenHash}, u.id, ${expiresAt}, 0, ${providerId} FROM users u

@@ -128,9 +128,7 @@ const selectSessions = (rows: Statement, isWanted: Statement): Statement =>
   // One JSON column, which also holds the sessions of many tokens.
   sql`
     SELECT ${rows} AS rows FROM sessions s JOIN users u ON u.id = s.user_id
-    WHERE ${isWanted} AND ${
-    liveSession({ createdAfter: sql`?2`, seenAfter: sql`?3`, now: sql`?4` })
-  }`;
+    WHERE ${isWanted} AND ${liveSession({ createdAfter: sql`?2`, seenAfter: sql`?3`, now: sql`?4` })}`;
 
 // Built once, because every request with a session needs one of them. A list of one takes longer than the first does.
 const selectByHash = selectSessions(sql`json_array(${sessionRow})`, sql`s.token_hash = ?1`);

@@ -31,7 +31,13 @@ interface LimitMail {
   readonly resetsAt?: string;
 }
 
-export type SingleSignOnChange = "added" | "changed" | "enforced" | "not_enforced" | "removed" | "domain_lost";
+export type SingleSignOnChange =
+  | "added"
+  | "changed"
+  | "enforced"
+  | "not_enforced"
+  | "removed"
+  | "domain_lost";
 
 /** The time is in milliseconds since 1970, shown in the time zone of the organization. */
 interface ExpiringKey {

@@ -30,7 +30,7 @@ export interface CompanyDomain {
 
 /** Single sign-on of an organization. */
 export interface CompanySignIn {
-  /** What the provider's administrator enters. */
+  /** The provider's administrator enters it there. */
   readonly redirectUri: string;
   /** Where its people can begin. */
   readonly signInUrl: string;
@@ -49,13 +49,60 @@ export const txtTimeoutMs = 5_000;
 
 /** Anyone can get an address there, so no one can own their people. */
 const mailProviders = new Set([
-  ...["gmail.com", "googlemail.com", "outlook.com", "outlook.de", "hotmail.com", "hotmail.co.uk", "hotmail.fr"],
-  ...["live.com", "msn.com", "yahoo.com", "yahoo.co.uk", "yahoo.fr", "yahoo.co.jp", "ymail.com", "rocketmail.com"],
+  ...[
+    "gmail.com",
+    "googlemail.com",
+    "outlook.com",
+    "outlook.de",
+    "hotmail.com",
+    "hotmail.co.uk",
+    "hotmail.fr",
+  ],
+  ...[
+    "live.com",
+    "msn.com",
+    "yahoo.com",
+    "yahoo.co.uk",
+    "yahoo.fr",
+    "yahoo.co.jp",
+    "ymail.com",
+    "rocketmail.com",
+  ],
   ...["icloud.com", "me.com", "mac.com", "aol.com", "proton.me", "protonmail.com", "pm.me", "tutanota.com"],
-  ...["tuta.io", "fastmail.com", "hey.com", "zoho.com", "zohomail.com", "gmx.de", "gmx.net", "gmx.at", "gmx.ch"],
+  ...[
+    "tuta.io",
+    "fastmail.com",
+    "hey.com",
+    "zoho.com",
+    "zohomail.com",
+    "gmx.de",
+    "gmx.net",
+    "gmx.at",
+    "gmx.ch",
+  ],
   ...["gmx.com", "web.de", "t-online.de", "freenet.de", "posteo.de", "mailbox.org", "mail.com", "orange.fr"],
-  ...["free.fr", "laposte.net", "libero.it", "virgilio.it", "wp.pl", "o2.pl", "seznam.cz", "mail.ru", "yandex.ru"],
-  ...["yandex.com", "qq.com", "163.com", "126.com", "sina.com", "naver.com", "comcast.net", "att.net", "verizon.net"],
+  ...[
+    "free.fr",
+    "laposte.net",
+    "libero.it",
+    "virgilio.it",
+    "wp.pl",
+    "o2.pl",
+    "seznam.cz",
+    "mail.ru",
+    "yandex.ru",
+  ],
+  ...[
+    "yandex.com",
+    "qq.com",
+    "163.com",
+    "126.com",
+    "sina.com",
+    "naver.com",
+    "comcast.net",
+    "att.net",
+    "verizon.net",
+  ],
 ]);
 
 /**
@@ -71,7 +118,9 @@ export function parseCompanyDomain(text: string): { readonly domain: string } | 
   if (!isDomain) return { fault: "must be a domain such as example.com." };
   const { publicSuffix } = parse(domain, { allowPrivateDomains: true });
   if (publicSuffix === domain) return { fault: "is a public suffix, which no organization owns." };
-  if (mailProviders.has(domain)) return { fault: "belongs to an email provider. Use your organization's own domain." };
+  if (mailProviders.has(domain)) {
+    return { fault: "belongs to an email provider. Use your organization's own domain." };
+  }
   return { domain };
 }
 
@@ -86,7 +135,10 @@ export function txtRecordName(domain: string): string {
 }
 
 export function ssoRequiredError({ name, signInUrl }: { name: string; signInUrl: string }): AppError {
-  return new AppError("sso_required", `${name} requires single sign-on for this address. Sign in at ${signInUrl}.`);
+  return new AppError(
+    "sso_required",
+    `${name} requires single sign-on for this address. Sign in at ${signInUrl}.`,
+  );
 }
 
 export function ssoUntestedError(): AppError {
@@ -106,6 +158,8 @@ export function domainTakenError(domain: string): AppError {
 export function domainUnprovedError(domain: string): AppError {
   return new AppError(
     "domain_unproved",
-    `We didn't find the TXT record at ${txtRecordName(domain)}. DNS changes can take an hour to arrive. Try again later.`,
+    `We didn't find the TXT record at ${
+      txtRecordName(domain)
+    }. DNS changes can take an hour to arrive. Try again later.`,
   );
 }

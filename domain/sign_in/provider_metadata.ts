@@ -2,8 +2,6 @@
 import { isLoopbackHost } from "../loopback.ts";
 import type { ProviderKind } from "./identity_provider.ts";
 
-/** Of the whole service. */
-export const identityProvidersMax = 20;
 export const issuerCharactersMax = 500;
 export const clientIdCharactersMax = 500;
 export const clientSecretCharactersMax = 2_000;

@@ -21,17 +21,24 @@ import { organizationParamsSchema } from "../schemas/people.ts";
 const textIn = (charactersMax: number, description: string, example: string) =>
   z.string().trim().min(1, characters(charactersMax, 1)).max(charactersMax, characters(charactersMax, 1))
     .openapi({ description, example });
-const daysWords = "Ends sessions of people of the verified domains after so many days, at most SESSION_MAX_DAYS.";
+const daysWords =
+  "Ends sessions of people of the verified domains after so many days, at most SESSION_MAX_DAYS.";
 
 export const companyProviderSchema = z.strictObject({
-  issuer: textIn(issuerCharactersMax, "The issuer exactly as the provider's discovery document names it.", "https://acme.okta.com"),
+  issuer: textIn(
+    issuerCharactersMax,
+    "The issuer exactly as the provider's discovery document names it.",
+    "https://acme.okta.com",
+  ),
   clientId: textIn(clientIdCharactersMax, "The client ID that the provider gave you.", "0oa1b2c3d4"),
   clientSecret: textIn(
     clientSecretCharactersMax,
     "The client secret. It is never returned. Left out, the stored one stays.",
     "q3J8…",
   ).optional(),
-  role: choiceOf(companyRoles).openapi({ description: "The role of people who join by signing in with the provider." }),
+  role: choiceOf(companyRoles).openapi({
+    description: "The role of people who join by signing in with the provider.",
+  }),
   enforced: z.boolean().describe(
     "True if people with addresses of the verified domains sign in only with the provider. Needs a successful test.",
   ),
@@ -65,7 +72,8 @@ const schema = z.object({
     role: z.enum(companyRoles).describe("The role of new members."),
     enforced: z.boolean().describe("True if people of the verified domains sign in only with it."),
     sessionMaxDays: z.number().int().nullable().describe(daysWords),
-    testedAt: timeOut("When it was tested with its current issuer, client ID and secret. Null if not.").nullable(),
+    testedAt: timeOut("When it was tested with its current issuer, client ID and secret. Null if not.")
+      .nullable(),
   }).nullable().describe("Null until one is set up."),
   domains: z.array(domainSchema).describe("Sorted by name."),
 }).openapi("SingleSignOn");
@@ -101,7 +109,8 @@ function providerRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     route: `PUT ${path}`,
     operationId: "putSingleSignOn",
     summary: "Set up or change an organization's single sign-on",
-    description: `${owner} All owners get an email. Another issuer, client ID or secret must be tested before \`enforced\` can be true.`,
+    description:
+      `${owner} All owners get an email. Another issuer, client ID or secret must be tested before \`enforced\` can be true.`,
     params,
     body: companyProviderSchema,
     responses: found,
@@ -120,13 +129,16 @@ function providerRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     route: `POST ${path}/test`,
     operationId: "testSingleSignOn",
     summary: "Start a test of an organization's provider",
-    description: `${owner} Open the returned address in the same browser, within 10 minutes, and sign in with an address of a ` +
+    description:
+      `${owner} Open the returned address in the same browser, within 10 minutes, and sign in with an address of a ` +
       "verified domain. The response sets a cookie without which coming back counts for nothing.",
     params,
     responses: {
       200: {
         description: "The address to open.",
-        schema: z.object({ url: stringSchema("The address at the provider.", "https://acme.okta.com/authorize?…") }),
+        schema: z.object({
+          url: stringSchema("The address at the provider.", "https://acme.okta.com/authorize?…"),
+        }),
       },
     },
     errors: [...errors, "rate_limited", "provider_unavailable"],
@@ -164,7 +176,8 @@ function domainRoutes(route: MountRoute<ReturnType<typeof accessTo>>, { services
     route: `POST ${path}/domains/{domain}/verify`,
     operationId: "verifySingleSignOnDomain",
     summary: "Verify a domain by its TXT record",
-    description: `${owner} A domain that another organization has verified moves here if that organization's TXT record is gone.`,
+    description:
+      `${owner} A domain that another organization has verified moves here if that organization's TXT record is gone.`,
     params: domainParams,
     responses: { 200: one },
     errors: [...errors, "domain_unproved", "domain_taken", "rate_limited"],
@@ -189,9 +202,12 @@ function forOperators(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     route: `PATCH ${operatorPath}`,
     operationId: "operatorStopRequiringSingleSignOn",
     summary: "Stop requiring an organization's single sign-on",
-    description: "For an organization whose provider is broken. Its people can sign in with passwords and passkeys again.",
+    description:
+      "For an organization whose provider is broken. Its people can sign in with passwords and passkeys again.",
     params: operatorParams,
-    body: z.strictObject({ enforced: z.literal(false, "must be false.") }).openapi("StopRequiringSingleSignOn"),
+    body: z.strictObject({ enforced: z.literal(false, "must be false.") }).openapi(
+      "StopRequiringSingleSignOn",
+    ),
     responses: found,
   }, async (_c, _input, access) => ({ sso: await verbs.stopRequiringProvider(services, access) }));
 }

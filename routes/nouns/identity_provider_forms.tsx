@@ -57,16 +57,17 @@ export function Vouching({ trustEmail }: ServiceProvider) {
   return trustEmail ? <Badge tone="soon">All trusted</Badge> : <span>Verified ones</span>;
 }
 
-/** @param options `provider`: the one that is edited, as it is stored. `positions`: among which it may stand. */
-export function providerForm(
-  form: PageForm,
-  { redirectUri, provider, positions = [] }: {
-    redirectUri: string;
-    provider?: ServiceProvider;
-    positions?: readonly string[];
-  },
-) {
-  const { field, fields, input = { signUp: "on" } } = form;
+interface ProviderFormOptions {
+  readonly redirectUri: string;
+  /** The one that is edited, as it is stored. */
+  readonly provider?: ServiceProvider;
+  /** Among which it may stand. */
+  readonly positions?: readonly string[];
+}
+
+export function providerForm(form: PageForm, options: ProviderFormOptions) {
+  const { input = { signUp: "on" } } = form;
+  const { redirectUri, provider } = options;
   const isNew = provider === undefined;
   return (
     <FormPage
@@ -76,7 +77,7 @@ export function providerForm(
       name={provider?.name}
       text={
         <>
-          Create a client at the provider first.{" "}
+          {isNew && "Create a client at the provider first. "}
           <a href="/docs/sign-in-with">What to fill in at Google, Microsoft, GitHub, Okta and Keycloak</a>
         </>
       }
@@ -86,21 +87,7 @@ export function providerForm(
           label="Who can sign in"
           name="admission"
           value={new Set(["signUp", "trustEmail"].filter((name) => input[name] !== undefined))}
-          choices={[
-            {
-              value: "signUp",
-              label: "New people may sign up",
-              hint:
-                "As far as the setting SIGN_UP allows. Otherwise only existing accounts and invited people.",
-            },
-            {
-              value: "trustEmail",
-              label: "Trust every email address",
-              hint:
-                "Only if you decide which addresses people have at this provider. It can sign in as any account " +
-                "whose address it names.",
-            },
-          ]}
+          choices={admissionChoices}
         />,
         <>
           <h2>Redirect URI</h2>
@@ -111,6 +98,31 @@ export function providerForm(
         </>,
       ]}
     >
+      {providerFields(form, options)}
+    </FormPage>
+  );
+}
+
+const admissionChoices = [
+  {
+    value: "signUp",
+    label: "New people may sign up",
+    hint: "As far as the setting SIGN_UP allows. Otherwise only existing accounts and invited people.",
+  },
+  {
+    value: "trustEmail",
+    label: "Trust every email address",
+    hint:
+      "Only if you decide which addresses people have at this provider. It can sign in as any account whose " +
+      "address it names.",
+  },
+];
+
+function providerFields({ field }: PageForm, { provider, positions = [] }: ProviderFormOptions) {
+  const isNew = provider === undefined;
+  const kinds = providerKinds.map((value) => ({ value, label: providerKindNames[value] }));
+  return (
+    <>
       <div class="row half">
         <NameField label="Name" {...field("name")} hint="On its button: “Continue with …”" autofocus />
         <TextField
@@ -123,21 +135,13 @@ export function providerForm(
         />
       </div>
       <div class="row half">
-        {isNew
-          ? (
-            <SelectField
-              label="Kind"
-              {...field("kind", "oidc")}
-              choices={providerKinds.map((value) => ({ value, label: providerKindNames[value] }))}
-            />
-          )
-          : (
-            <SelectField
-              label="Position"
-              {...field("position")}
-              choices={positions.map((value) => ({ value, label: value }))}
-            />
-          )}
+        {isNew ? <SelectField label="Kind" {...field("kind", "oidc")} choices={kinds} /> : (
+          <SelectField
+            label="Position"
+            {...field("position")}
+            choices={positions.map((value) => ({ value, label: value }))}
+          />
+        )}
         <TextField
           label={isNew ? "Issuer (optional for Google and GitHub)" : "Issuer"}
           {...field("issuer")}
@@ -155,11 +159,10 @@ export function providerForm(
           autocomplete="new-password"
           hint={isNew ? undefined : "If empty, the secret stays as it is."}
           required={isNew}
-          error={fields["clientSecret"]}
           maxlength={clientSecretCharactersMax}
         />
       </div>
-    </FormPage>
+    </>
   );
 }
 

@@ -29,7 +29,7 @@ interface SignUp<T> {
 /**
  * Creates an account without a password, and signs its user in. They join the organization that invited them; otherwise they get one
  * of their own, and an email that asks them to confirm the address if the provider doesn't vouch for it. Those who come from an
- * organization's own provider join that organization, whatever SIGN_UP says; the caller has checked their domain.
+ * organization's own provider join that organization, even if sign-up is closed; the caller has checked their domain.
  *
  * @returns Null if the address or the identity was taken meanwhile.
  * @throws {AppError} `sign_up_closed`, `provider_rejected`, `invalid_token`, `organization_suspended`, `limit_reached`,
@@ -43,7 +43,8 @@ export async function signUpWithProvider<T>(
   const { credentials, mail, mailBudgets } = context;
   if (visit.provider.organizationId !== null) {
     if (!visit.claims.vouches) {
-      const message = `${visit.provider.name} says that ${email} isn't confirmed there. Ask its administrators.`;
+      const message =
+        `${visit.provider.name} says that ${email} isn't confirmed there. Ask its administrators.`;
       throw await refuseVisit(context, client, { visit, reason: "address not confirmed", message });
     }
     const options = { visit, email, invited: null, isConfirmed: true, sendsEmail: false };

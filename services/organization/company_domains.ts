@@ -115,7 +115,9 @@ export async function verifyCompanyDomain(
       { now, audited: lost.id },
     ),
   ];
-  const audit = insertAuditEvent(access.actor, { action: "sso.domain_verified", organizationId, target }, { now });
+  const audit = insertAuditEvent(access.actor, { action: "sso.domain_verified", organizationId, target }, {
+    now,
+  });
   const results = await context.writeAs(by, [
     ...moved,
     markDomainVerified(organizationId, { domain, token: own.token, now }),

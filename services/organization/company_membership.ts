@@ -1,5 +1,10 @@
 // Joining an organization by signing in with its own provider. An account that is created for this gets no organization of its own.
-import { insertUser, type NewUser, updateLastOrganization, type UserCredentials } from "../../db/account/users.ts";
+import {
+  insertUser,
+  type NewUser,
+  updateLastOrganization,
+  type UserCredentials,
+} from "../../db/account/users.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
 import { sql, type Statement } from "../../db/engine/database.ts";
 import {

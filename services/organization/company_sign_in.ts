@@ -28,7 +28,7 @@ import { issuerFault } from "../../domain/sign_in/provider_metadata.ts";
 import { isoTime } from "../../domain/time.ts";
 import { type Access, accessTo, type MemberAccess, requirePermission } from "../access.ts";
 import { type Change, writeChange } from "../change.ts";
-import type { Context, SessionContext } from "../context.ts";
+import type { SessionContext } from "../context.ts";
 import { findProviderFault } from "../sign_in/provider_discovery.ts";
 import { beginProviderVisit, type ProviderVisit, requireProvider } from "../sign_in/provider_visit.ts";
 import { requireAllowed } from "../sign_in/credentials.ts";
@@ -101,7 +101,10 @@ export async function putCompanyProvider(
   const id = before?.id ?? newId("idp");
   const fields = storedFields(context, { id, before, input });
   if (before?.issuer !== input.issuer) await checkIssuer(context, organizationId, input.issuer);
-  if (fields.enforced === 1 && (before === undefined || before.testedAt === null || hasOtherCredentials(before, fields))) {
+  if (
+    fields.enforced === 1 &&
+    (before === undefined || before.testedAt === null || hasOtherCredentials(before, fields))
+  ) {
     throw ssoUntestedError();
   }
   const slug = companySlug(organizationId);
@@ -220,7 +223,7 @@ export async function stopRequiringProvider(context: SessionContext, access: Acc
  * @throws {AppError} `forbidden`, `proof_required`, `email_unverified`, `not_found`, `rate_limited`, `provider_unavailable`.
  */
 export async function beginProviderTest(
-  context: Context,
+  context: SessionContext,
   access: MemberAccess,
   browserTokens: readonly string[],
 ): Promise<{ url: URL; browserToken: string }> {
@@ -233,10 +236,11 @@ export async function beginProviderTest(
     returnTo: null,
     session: actor,
     browserTokens,
+    write: (batch) => context.writeAs(actor, batch),
   });
 }
 
-/** What came back from a test. `isSuccess`: the address is of a verified domain, so the provider can be required. */
+/** The claims that came back from a test. `isSuccess`: the address is of a verified domain, so the provider can be required. */
 export interface ProviderTest {
   readonly isSuccess: boolean;
   readonly email: string | null;
@@ -255,7 +259,11 @@ export async function completeProviderTest(
   const by = requirePermission(access, "sso.manage");
   const { organizationId } = access;
   const isSuccess = email !== null && vouches && await writeChange(context, by, {
-    statement: markCompanyProviderTested({ provider: { ...provider, issuer }, domain: emailDomain(email), now: context.clock() }),
+    statement: markCompanyProviderTested({
+      provider: { ...provider, issuer },
+      domain: emailDomain(email),
+      now: context.clock(),
+    }),
     entry: { action: "sso.tested", organizationId, target: targetOf(provider), details: { email } },
   });
   return { isSuccess, email, name, vouches };

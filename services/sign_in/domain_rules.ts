@@ -1,6 +1,10 @@
 // Where people with addresses of an organization's verified domains sign in. Only the domain of an address is looked at, so that no
 // response shows whether there is an account.
-import { type DomainProvider, findDomainProvider, isPasskeyPermitted } from "../../db/sign_in/domain_rules.ts";
+import {
+  type DomainProvider,
+  findDomainProvider,
+  isPasskeyPermitted,
+} from "../../db/sign_in/domain_rules.ts";
 import { AppError } from "../../domain/errors.ts";
 import { canonicalEmail } from "../../domain/mail/email.ts";
 import { ssoRequiredError } from "../../domain/sign_in/company_sign_in.ts";

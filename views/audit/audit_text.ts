@@ -116,7 +116,8 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "sso.domain_added": "Added the domain {target}",
   "sso.domain_verified": "Verified the domain {target}",
   "sso.domain_removed": "Removed the domain {target}",
-  "sso.domain_moved": "Lost the domain {target}: another organization verified it, and the TXT record was gone",
+  "sso.domain_moved":
+    "Lost the domain {target}: another organization verified it, and the TXT record was gone",
   "access.denied": "Permission denied[: {request}]",
 };
 const providerAccepted = "Signed in[ to {target}] with {provider}; second step required";

@@ -5,7 +5,6 @@ import { ActionsCard, type PageAction } from "../components/actions_card.tsx";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { CopyButton } from "../components/code.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { type Fact, Facts } from "../components/facts.tsx";
 import { ItemTable } from "../components/item_table.tsx";
@@ -47,8 +46,11 @@ export function companySignInPage({ frame, sso, flash }: CompanySignInPageProps)
       <Card title="For your provider" flush>
         <Facts
           facts={[
-            { label: "Redirect URI", value: <Copied id="redirect-uri" text={sso.redirectUri} /> },
-            { label: "Sign-in address for your people", value: <Copied id="sign-in-url" text={sso.signInUrl} /> },
+            { label: "Redirect URI", value: <code class="pick">{sso.redirectUri}</code> },
+            {
+              label: "Sign-in address for your people",
+              value: <code class="pick">{sso.signInUrl}</code>,
+            },
           ]}
         />
       </Card>
@@ -63,21 +65,15 @@ export function companySignInPage({ frame, sso, flash }: CompanySignInPageProps)
   );
 }
 
-export function Copied({ id, text }: { id: string; text: string }) {
-  return (
-    <span class="origin">
-      <code id={id} class="pick">{text}</code>
-      <CopyButton target={id} tone="quiet">Copy</CopyButton>
-    </span>
-  );
-}
-
 export function SignInBadge({ enforced, testedAt }: { enforced: boolean; testedAt: string | null }) {
   if (enforced) return <Badge tone="on">Required</Badge>;
   return testedAt === null ? <Badge tone="soon">Not tested</Badge> : <Badge tone="off">Optional</Badge>;
 }
 
-export function providerFacts({ provider, domains }: CompanySignIn, { now }: Pick<PortalFrame, "now">): Fact[] {
+export function providerFacts(
+  { provider, domains }: CompanySignIn,
+  { now }: Pick<PortalFrame, "now">,
+): Fact[] {
   if (provider === null) return [];
   const verified = domains.filter(({ verifiedAt }) => verifiedAt !== null).map(({ domain }) => domain);
   return [
@@ -100,9 +96,18 @@ export function providerFacts({ provider, domains }: CompanySignIn, { now }: Pic
 
 function Domains({ domains }: { domains: readonly CompanyDomain[] }) {
   return (
-    <Card title="Domains" aside={<ButtonLink tone="quiet" href={`${home}/domains/new`}>Add domain</ButtonLink>} flush>
+    <Card
+      title="Domains"
+      aside={<ButtonLink tone="quiet" href={`${home}/domains/new`}>Add domain</ButtonLink>}
+      flush
+    >
       {domains.length === 0
-        ? <EmptyState title="No domains yet" text="Add the domains of your email addresses, and prove them in DNS." />
+        ? (
+          <EmptyState
+            title="No domains yet"
+            text="Add the domains of your email addresses, and prove them in DNS."
+          />
+        )
         : (
           <ItemTable
             label="Domains"

@@ -13,7 +13,7 @@ import { SelectField, TextField } from "../components/field.tsx";
 import { FormPage, type PageForm } from "../components/form_page.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, PortalPage } from "../layout.tsx";
-import { companySignInLink, Copied, providerFacts } from "./company_sign_in.tsx";
+import { companySignInLink, providerFacts } from "./company_sign_in.tsx";
 
 export function companyProviderForm(
   { field, ...form }: PageForm,
@@ -24,11 +24,13 @@ export function companyProviderForm(
     <FormPage
       {...form}
       title={provider === null ? "Set up provider" : "Edit provider"}
-      text="Register an application for the web at your provider, with the redirect URI below. All owners get an email about changes."
+      text="Register an application for the web at your provider, with this redirect URI. All owners get an email about changes."
       submit="Save provider"
       isNarrow
     >
-      <Facts facts={[{ label: "Redirect URI", value: <Copied id="redirect-uri" text={sso.redirectUri} /> }]} />
+      <Facts
+        facts={[{ label: "Redirect URI", value: <code class="pick">{sso.redirectUri}</code> }]}
+      />
       <TextField
         label="Issuer"
         {...field("issuer", provider?.issuer)}
@@ -97,9 +99,9 @@ export function verifyDomainPage(form: PageForm, { domain, recordName, recordVal
       name={domain}
       text="Add this TXT record in DNS, then verify it here. It can take an hour to arrive. Keep the record: without it, another organization could verify the domain."
       facts={[
-        { label: "Name", value: <Copied id="record-name" text={recordName} /> },
+        { label: "Name", value: <code class="pick">{recordName}</code> },
         { label: "Type", value: "TXT" },
-        { label: "Value", value: <Copied id="record-value" text={recordValue} /> },
+        { label: "Value", value: <code class="pick">{recordValue}</code> },
       ]}
       submit="Verify domain"
       tone="primary"
@@ -128,39 +130,58 @@ const confirmations: Readonly<
 > = {
   test: {
     title: "Test single sign-on",
-    text: "Sign in at your provider with an address of a verified domain. We show you what it says about you. You stay signed in here as you are.",
+    text:
+      "Sign in at your provider with an address of a verified domain. We show you what it says about you. You stay signed in here as you are.",
     submit: "Continue to provider",
     tone: "primary",
   },
   require: {
     title: "Require single sign-on",
-    text:
-      "For people with addresses of your verified domains, passwords, passkeys and other providers stop working for signing in. " +
-      "Owners can still use a passkey, so add one to your account first. Existing sessions stay until they end. People can't change " +
-      "their email address to another domain.",
+    text: "Changes how people with addresses of your verified domains sign in. You can undo it at any time.",
     submit: "Require single sign-on",
     tone: "destroy",
   },
   stop: {
     title: "Stop requiring single sign-on",
-    text: "People can sign in with passwords, passkeys and other providers again. Your provider keeps working.",
+    text:
+      "People can sign in with passwords, passkeys and other providers again. Your provider keeps working.",
     submit: "Stop requiring",
     tone: "destroy",
   },
   remove: {
     title: "Remove provider",
-    text: "People can't sign in with your provider from now on. They use passwords and passkeys, and stay members. Existing sessions stay.",
+    text:
+      "People can't sign in with your provider from now on. They use passwords and passkeys, and stay members. Existing sessions stay.",
     submit: "Remove provider",
     tone: "destroy",
   },
 };
+
+const requiredMeans = [
+  "Passwords, passkeys and other providers stop working for signing in. Only your provider does.",
+  "Owners can still sign in with a passkey, if your provider breaks. Add one to your account first.",
+  "Existing sessions stay until they end. To end them sooner, set the days until sessions end.",
+  "No one can sign up with a password, reset one, or change their email address to another domain.",
+];
 
 export function confirmCompanyAction(
   action: CompanyAction,
   form: PageForm,
   sso: CompanySignIn,
 ): Page {
-  return <ConfirmPage {...form} {...confirmations[action]} facts={providerFacts(sso, form.frame)} />;
+  return (
+    <ConfirmPage {...form} {...confirmations[action]} facts={providerFacts(sso, form.frame)}>
+      {action === "require" && (
+        <ul class="stacked">
+          {requiredMeans.map((text) => (
+            <li>
+              <p class="small">{text}</p>
+            </li>
+          ))}
+        </ul>
+      )}
+    </ConfirmPage>
+  );
 }
 
 /** Shows an owner what the provider said in a test. */

@@ -47,9 +47,6 @@ export function signInPage({ frame, returnTo, providers, notice, form }: {
         autofocus={email.value !== "" && email.error === undefined}
       />
       <SubmitButton>Sign in</SubmitButton>
-      {
-        /* Needs the email address alone. The address's domain leads to the provider, whether or not there is an account. */
-      }
       <button type="submit" class="button plain" name="single_sign_on" value="1" formnovalidate>
         Continue with single sign-on
       </button>

@@ -51,7 +51,10 @@ export function companySignInPages(app: App, parts: PortalParts): void {
     const sso = await getCompanySignIn(services, access);
     return await sendPage(c, companySignInPage({ frame, sso, flash: flashOf(c, flashes) }));
   });
-  const pages = nounPagesOf(ownerPages(app, parts), { place: "organization", backOf: () => companySignInLink });
+  const pages = nounPagesOf(ownerPages(app, parts), {
+    place: "organization",
+    backOf: () => companySignInLink,
+  });
   providerForms(pages, parts);
   domainForms(pages, parts);
   operatorForms(app, parts);
@@ -78,7 +81,11 @@ function providerForms(pages: Pages<MemberViewer>, parts: PortalParts): void {
       const sso = await getCompanySignIn(services, access);
       return forms.companyProviderForm(form, { sso, daysMax: config.sessionMaxDays });
     },
-    async submit(_c, { access }, { issuer = "", clientId = "", clientSecret, role = "", sessionMaxDays = "" }) {
+    async submit(
+      _c,
+      { access },
+      { issuer = "", clientId = "", clientSecret, role = "", sessionMaxDays = "" },
+    ) {
       const { provider } = await getCompanySignIn(services, access);
       const given = {
         issuer,

@@ -165,6 +165,7 @@ const titles: Partial<Record<ErrorCode, (name: string) => string>> = {
   provider_rejected: (name) => `Couldn't sign in with ${name}`,
   provider_unavailable: (name) => `Can't reach ${name}`,
   identity_not_linked: (name) => `Connect ${name} to your account`,
+  sso_required: () => "Use single sign-on",
   sign_up_closed: () => "No account found",
   invalid_token: () => "This invitation is no longer valid",
   wrong_account: () => "Another account",

@@ -66,7 +66,8 @@ function signInRoutes(app: App, parts: PortalParts): void {
         return await sendPage(c, singleSignOnPage({ frame, href, name: single.name }));
       }
       if (form["single_sign_on"] !== undefined) {
-        const message = "No single sign-on is set up for this address. Use your password, or ask your administrator.";
+        const message =
+          "No single sign-on is set up for this address. Use your password, or ask your administrator.";
         throw validationError([{ path: "email", message }]);
       }
       const input = check(signInSchema, pick(form, ["email", "password"]), "body");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { newId } from "../../../../domain/id.ts";
-import { identityProvidersMax } from "../../../../domain/sign_in/provider_metadata.ts";
+import { offeredProvidersMax } from "../../../../domain/sign_in/provider_limits.ts";
 import { Secrets } from "../../../../services/secrets.ts";
 import { assertError, type TestApp, testApp } from "../../../support/app/app.ts";
 import { startDiscovery } from "../../../support/network/discovery.ts";
@@ -292,14 +292,14 @@ testApp("only operator accounts may manage providers, and at most 20", async (te
   const send = sender(test, cookie);
   // All at the same time: the last one finds no room.
   const results = await Promise.all(
-    Array.from({ length: identityProvidersMax + 1 }, (_, n) => send("POST", { ...json, slug: `a${n}` })),
+    Array.from({ length: offeredProvidersMax + 1 }, (_, n) => send("POST", { ...json, slug: `a${n}` })),
   );
   const codes = results.map(({ status, body }) => status === 201 ? 201 : body.error.code);
   assert.deepEqual(codes.filter((code) => code !== 201), ["limit_reached"]);
   const positions = (await send("GET")).body.identityProviders.map((one: { position: number }) =>
     one.position
   );
-  assert.deepEqual(positions, Array.from({ length: identityProvidersMax }, (_, n) => n + 1));
+  assert.deepEqual(positions, Array.from({ length: offeredProvidersMax }, (_, n) => n + 1));
   const stranger = await test.signUp("Eve");
   await assertError(await test.send(path, { cookie: stranger.cookie }), 404, "not_found");
 });
