@@ -37,6 +37,7 @@ Deno.test("parseConfig() requires no settings", () => {
     billingTimezone: "UTC",
     brand: { name: "Gatehouse", logo: undefined, color: null },
     currency: null,
+    dnsServer: undefined,
     statementCloseDay: undefined,
   });
 });
@@ -213,6 +214,16 @@ Deno.test("LOG_FORMAT defaults to text on a terminal and json elsewhere", () => 
   assert.equal(accepted({}, true).logFormat, "text");
   assert.equal(accepted({}, false).logFormat, "json");
   assert.equal(accepted({ LOG_FORMAT: "json" }, true).logFormat, "json");
+});
+
+Deno.test("DNS_SERVER is an IP address, alone or with a port", () => {
+  const port53 = { ipAddr: "10.0.0.53", port: 53 };
+  assert.deepEqual(accepted({ DNS_SERVER: "10.0.0.53" }).dnsServer, port53);
+  assert.deepEqual(accepted({ DNS_SERVER: "10.0.0.53:5353" }).dnsServer, { ...port53, port: 5353 });
+  assert.deepEqual(accepted({ DNS_SERVER: "[::1]:53" }).dnsServer, { ipAddr: "::1", port: 53 });
+  for (const text of ["dns.example", "10.0.0.53:0", "10.0.0.53:99999", "[::1"]) {
+    assertInvalid("DNS_SERVER", text);
+  }
 });
 
 Deno.test("SESSION_IDLE_DAYS is at most SESSION_MAX_DAYS, and so is its default", () => {
