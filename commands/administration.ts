@@ -97,6 +97,8 @@ async function run(
 const statuses: Partial<Record<ErrorCode, number>> = {
   email_taken: exitStatus.data,
   validation_failed: exitStatus.data,
+  provider_taken: exitStatus.data,
+  limit_reached: exitStatus.data,
   unavailable: exitStatus.busy,
 };
 

@@ -5,6 +5,7 @@ import { defaultQuantityProperty } from "../domain/meter/usage_record.ts";
 import { fileSetting, secrets, settings } from "../config.ts";
 import { operatorLinkLifetimeMs } from "../domain/limits.ts";
 import { operatorScopes, scopeMeanings } from "../domain/operator/operator_scope.ts";
+import { providerKinds } from "../domain/sign_in/identity_provider.ts";
 import { exitStatus } from "./settings.ts";
 
 /** For commands that work alongside a running server. */
@@ -30,6 +31,7 @@ export function help(): string {
     "  user          manage accounts: the first one, and emergencies; see gatehouse user --help",
     "  operator      manage who may open the operator console; see gatehouse operator --help",
     "  token         manage operator tokens for programs; see gatehouse token --help",
+    "  provider      manage providers that people sign in with, such as Google; see gatehouse provider --help",
     "  usage         print usage across organizations as CSV; see gatehouse usage --help",
     "  import        import usage from OpenMeter, Lago, Stripe or Gatehouse; see gatehouse import --help",
     "  export        print usage records or statements as NDJSON; see gatehouse export --help",
@@ -136,6 +138,32 @@ export function tokenHelp(): string {
     "",
     ...exitStatusLines({
       [exitStatus.data]: "an unknown scope or id, or an invalid value",
+      ...commonMeanings,
+    }),
+  ].join("\n");
+}
+
+export function providerHelp(): string {
+  return [
+    "Manage the providers that people sign in with, such as Google, Microsoft, GitHub or any OpenID provider. The command",
+    "uses the server's settings and database, also while the server is running. Run it as the same system user.",
+    "",
+    "  gatehouse provider add SLUG --kind KIND [--issuer URL] --client-id ID --client-secret-file FILE",
+    "                              [--name NAME] [--trust-email]",
+    `      add a provider that can be reached, and print the redirect URI to register there. KIND is one of`,
+    `      ${
+      providerKinds.join(", ")
+    }. Google and GitHub need no issuer; for GitHub Enterprise Server, it is the`,
+    "      server's address. The file contains only the secret. NAME is on the button. With --trust-email, all email",
+    "      addresses of the provider are believed, verified or not: it can sign in as any account with that address",
+    "  gatehouse provider list [--json]",
+    "      print all providers in the order of their buttons, as a table, or as one JSON object per line",
+    "  gatehouse provider remove SLUG",
+    "      remove a provider. Existing sessions stay, but no one can sign in with it anymore",
+    "",
+    ...exitStatusLines({
+      [exitStatus.data]: "an unknown or taken slug, an invalid value, or a provider that can't be used",
+      [exitStatus.input]: "the file of the secret can't be read",
       ...commonMeanings,
     }),
   ].join("\n");

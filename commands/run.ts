@@ -6,7 +6,17 @@ import { writeLine } from "./terminal.ts";
 
 export const version: string = deno.version;
 
-const withOwnHelp = new Set(["user", "operator", "token", "usage", "import", "export", "move", "proxy"]);
+const withOwnHelp = new Set([
+  "user",
+  "operator",
+  "token",
+  "provider",
+  "usage",
+  "import",
+  "export",
+  "move",
+  "proxy",
+]);
 const withArguments = new Set([...withOwnHelp, "check", "backup", "restore", "--version"]);
 
 export async function runCommand(given: readonly string[]): Promise<number> {
@@ -39,6 +49,7 @@ function findCommand(name: string, line: CommandLine): (() => number | Promise<n
     user: async () => (await import("./user.ts")).userCommand(args, environment),
     operator: async () => (await import("./operator.ts")).operatorCommand(args, environment),
     token: async () => (await import("./token.ts")).tokenCommand(args, environment),
+    provider: async () => (await import("./provider.ts")).providerCommand(args, environment),
     usage: async () => (await import("./usage.ts")).usageCommand(args, environment),
     import: async () => (await import("./import/import.ts")).importCommand(args, environment),
     export: async () => (await import("./export.ts")).exportCommand(args, environment),

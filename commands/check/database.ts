@@ -16,6 +16,7 @@ import { countStoredSecrets } from "../../db/stored_secrets.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 import { shellWord } from "../../domain/shell_word.ts";
 import { checkFreeBytesMin, checkFreeBytesWarningMin } from "../../domain/check_limits.ts";
+import { type CheckedConfig, checkProviders } from "./providers.ts";
 import { secretsResults } from "./secrets.ts";
 import { checkClock, inTime, reasonOf } from "./time.ts";
 
@@ -23,14 +24,15 @@ const result = resultsOf("Database");
 
 /** @param options `isRunning`: a server with the same settings is running. */
 export async function checkDatabase(
-  { database: target, secretsKeys }: Pick<Config, "database" | "secretsKeys">,
+  config: CheckedConfig & Pick<Config, "database">,
   options: { isRunning: Promise<boolean> },
 ): Promise<CheckResult[]> {
-  if (target.kind === "remote") return await checkContent(target, secretsKeys);
+  const { database: target } = config;
+  if (target.kind === "remote") return await checkContent(target, config);
   const file = await fileInfo(target.path);
   const space = await checkSpace(target.path);
   if (typeof file === "string") return [await missingResult(target, file, options), ...space];
-  return [...await checkContent(target, secretsKeys), ...checkMode(target.path, file), ...space];
+  return [...await checkContent(target, config), ...checkMode(target.path, file), ...space];
 }
 
 /** Returns the file, or why it can't be used. */
@@ -69,7 +71,7 @@ async function missingResult(
 
 async function checkContent(
   target: DatabaseTarget,
-  secretsKeys: Config["secretsKeys"],
+  config: CheckedConfig,
 ): Promise<CheckResult[]> {
   const name = target.kind === "file" ? resolve(target.path) : new URL(target.url).host;
   let database: Database | undefined;
@@ -82,7 +84,8 @@ async function checkContent(
     const results = [
       writable,
       sqliteResult(await inTime(readSqliteVersion(database)), target),
-      ...secretsResults(secretsKeys, await inTime(countStoredSecrets(database, Date.now()))),
+      ...secretsResults(config.secretsKeys, await inTime(countStoredSecrets(database, Date.now()))),
+      ...await checkProviders(database, config),
     ];
     // A file has this machine's clock.
     return target.kind === "file" ? results : [...results, await checkDatabaseClock(database)];

@@ -1,7 +1,8 @@
-// SQL of the providers of the whole service, as operators manage them. It never reads a secret.
+// SQL of the providers of the whole service, as operators manage them. Only `gatehouse check` reads secrets.
 import type { IdentityProvider } from "../../domain/sign_in/identity_provider.ts";
 import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { findProviders } from "../sign_in/identity_providers.ts";
 
 type Column =
   | "id"
@@ -29,6 +30,14 @@ export function findServiceProviders(database: DatabaseReader): Promise<ServiceP
   return database.read(sql`${select} ORDER BY position, id`);
 }
 
+/** Returns providers with their stored secrets, those of the whole service first. */
+export function findCheckedProviders(database: DatabaseReader, { limit }: { limit: number }) {
+  return findProviders(
+    database,
+    sql`true ORDER BY organization_id IS NOT NULL, position, id LIMIT ${limit}`,
+  );
+}
+
 export const selectServiceProvider = (id: string): Statement => sql`${select} AND id = ${id}`;
 
 export interface ProviderChange {
@@ -53,8 +62,9 @@ export function insertServiceProvider(
     INSERT INTO identity_providers (id, slug, kind, name, issuer, client_id, client_secret, trust_email, sign_up, position,
       created_at, updated_at)
     SELECT ${id}, ${slug}, ${kind}, ${name}, ${issuer}, ${clientId}, ${clientSecret}, ${trustEmail ? 1 : 0},
-      ${signUp ? 1 : 0}, coalesce(max(position), 0) + 1, ${now}, ${now}
-    FROM identity_providers WHERE ${ofService} HAVING count(*) < ${max}
+      ${signUp ? 1 : 0}, others.last + 1, ${now}, ${now}
+    FROM (SELECT count(*) AS count, coalesce(max(position), 0) AS last FROM identity_providers WHERE ${ofService}) AS others
+    WHERE others.count < ${max}
     ON CONFLICT (slug) DO NOTHING`;
 }
 

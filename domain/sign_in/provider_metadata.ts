@@ -2,8 +2,6 @@
 import { isLoopbackHost } from "../loopback.ts";
 import type { ProviderKind } from "./identity_provider.ts";
 
-/** Of the whole service. */
-export const identityProvidersMax = 20;
 export const issuerCharactersMax = 500;
 export const clientIdCharactersMax = 500;
 export const clientSecretCharactersMax = 2_000;
@@ -12,6 +10,18 @@ export const providerSlugCharactersMax = 32;
 export const providerSlugForm = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 export const providerSlugWords =
   "1 to 32 lowercase letters, digits and hyphens, and begin and end without a hyphen";
+
+export const providerKindNames: Readonly<Record<ProviderKind, string>> = {
+  oidc: "OpenID Connect",
+  google: "Google",
+  microsoft: "Microsoft",
+  github: "GitHub",
+};
+
+/** True for a client's id or secret of at most `charactersMax` (RFC 6749, appendix A). */
+export function isRegisteredText(text: string, charactersMax: number): boolean {
+  return text.length <= charactersMax && /^[\x20-\x7e]+$/.test(text);
+}
 
 /** The issuers of kinds that have one of their own. */
 export const ownIssuers: Readonly<Partial<Record<ProviderKind, string>>> = {
@@ -48,6 +58,11 @@ export function issuerFault(kind: ProviderKind, issuer: string): string | null {
     return "must be the address of GitHub Enterprise Server without a path, such as https://github.example.com.";
   }
   return null;
+}
+
+/** Returns the address to register at a provider, to which it sends people back. */
+export function redirectUri(baseUrl: URL, slug: string): string {
+  return new URL(`/sign-in/with/${slug}/callback`, baseUrl).href;
 }
 
 /** Returns the address of an issuer's discovery document (OpenID Connect Discovery 1.0, section 4). */

@@ -6,6 +6,7 @@ import {
   clientSecretCharactersMax,
   issuerCharactersMax,
   ownIssuers,
+  providerKindNames,
   providerSlugCharactersMax,
 } from "../../domain/sign_in/provider_metadata.ts";
 import { connectedCountMax } from "../../services/operator/identity_providers.ts";
@@ -15,13 +16,6 @@ import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { CheckboxGroup, NameField, SelectField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { Name } from "../../views/components/table.tsx";
-
-const kindNames = {
-  oidc: "OpenID Connect",
-  google: "Google",
-  microsoft: "Microsoft",
-  github: "GitHub",
-} as const;
 
 /** Returns what a form sends, as the API takes it. */
 export function typedProvider(input: FormInput) {
@@ -53,7 +47,7 @@ export function ProviderName({ name, kind, issuer }: ServiceProvider) {
     <>
       <Name text={name} />
       <div class="muted tiny">
-        {kind === "oidc" || issuer !== ownIssuers[kind] ? issuer : kindNames[kind]}
+        {kind === "oidc" || issuer !== ownIssuers[kind] ? issuer : providerKindNames[kind]}
       </div>
     </>
   );
@@ -63,16 +57,17 @@ export function Vouching({ trustEmail }: ServiceProvider) {
   return trustEmail ? <Badge tone="soon">All trusted</Badge> : <span>Verified ones</span>;
 }
 
-/** @param options `provider`: the one that is edited, as it is stored. `positions`: among which it may stand. */
-export function providerForm(
-  form: PageForm,
-  { redirectUri, provider, positions = [] }: {
-    redirectUri: string;
-    provider?: ServiceProvider;
-    positions?: readonly string[];
-  },
-) {
-  const { field, fields, input = { signUp: "on" } } = form;
+interface ProviderFormOptions {
+  readonly redirectUri: string;
+  /** The one that is edited, as it is stored. */
+  readonly provider?: ServiceProvider;
+  /** Among which it may stand. */
+  readonly positions?: readonly string[];
+}
+
+export function providerForm(form: PageForm, options: ProviderFormOptions) {
+  const { input = { signUp: "on" } } = form;
+  const { redirectUri, provider } = options;
   const isNew = provider === undefined;
   return (
     <FormPage
@@ -82,7 +77,7 @@ export function providerForm(
       name={provider?.name}
       text={
         <>
-          Create a client at the provider first.{" "}
+          {isNew && "Create a client at the provider first. "}
           <a href="/docs/sign-in-with">What to fill in at Google, Microsoft, GitHub, Okta and Keycloak</a>
         </>
       }
@@ -92,21 +87,7 @@ export function providerForm(
           label="Who can sign in"
           name="admission"
           value={new Set(["signUp", "trustEmail"].filter((name) => input[name] !== undefined))}
-          choices={[
-            {
-              value: "signUp",
-              label: "New people may sign up",
-              hint:
-                "As far as the setting SIGN_UP allows. Otherwise only existing accounts and invited people.",
-            },
-            {
-              value: "trustEmail",
-              label: "Trust every email address",
-              hint:
-                "Only if you decide which addresses people have at this provider. It can sign in as any account " +
-                "whose address it names.",
-            },
-          ]}
+          choices={admissionChoices}
         />,
         <>
           <h2>Redirect URI</h2>
@@ -117,6 +98,31 @@ export function providerForm(
         </>,
       ]}
     >
+      {providerFields(form, options)}
+    </FormPage>
+  );
+}
+
+const admissionChoices = [
+  {
+    value: "signUp",
+    label: "New people may sign up",
+    hint: "As far as the setting SIGN_UP allows. Otherwise only existing accounts and invited people.",
+  },
+  {
+    value: "trustEmail",
+    label: "Trust every email address",
+    hint:
+      "Only if you decide which addresses people have at this provider. It can sign in as any account whose " +
+      "address it names.",
+  },
+];
+
+function providerFields({ field }: PageForm, { provider, positions = [] }: ProviderFormOptions) {
+  const isNew = provider === undefined;
+  const kinds = providerKinds.map((value) => ({ value, label: providerKindNames[value] }));
+  return (
+    <>
       <div class="row half">
         <NameField label="Name" {...field("name")} hint="On its button: “Continue with …”" autofocus />
         <TextField
@@ -129,21 +135,13 @@ export function providerForm(
         />
       </div>
       <div class="row half">
-        {isNew
-          ? (
-            <SelectField
-              label="Kind"
-              {...field("kind", "oidc")}
-              choices={providerKinds.map((value) => ({ value, label: kindNames[value] }))}
-            />
-          )
-          : (
-            <SelectField
-              label="Position"
-              {...field("position")}
-              choices={positions.map((value) => ({ value, label: value }))}
-            />
-          )}
+        {isNew ? <SelectField label="Kind" {...field("kind", "oidc")} choices={kinds} /> : (
+          <SelectField
+            label="Position"
+            {...field("position")}
+            choices={positions.map((value) => ({ value, label: value }))}
+          />
+        )}
         <TextField
           label={isNew ? "Issuer (optional for Google and GitHub)" : "Issuer"}
           {...field("issuer")}
@@ -161,11 +159,10 @@ export function providerForm(
           autocomplete="new-password"
           hint={isNew ? undefined : "If empty, the secret stays as it is."}
           required={isNew}
-          error={fields["clientSecret"]}
           maxlength={clientSecretCharactersMax}
         />
       </div>
-    </FormPage>
+    </>
   );
 }
 

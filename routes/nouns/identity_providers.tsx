@@ -2,13 +2,15 @@
 // accounts may use them: a provider can sign in as anyone whose address it vouches for.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { providerKinds } from "../../domain/sign_in/identity_provider.ts";
+import { offeredProvidersMax } from "../../domain/sign_in/provider_limits.ts";
 import {
   clientIdCharactersMax,
   clientSecretCharactersMax,
-  identityProvidersMax,
+  isRegisteredText,
   issuerCharactersMax,
   providerSlugForm,
   providerSlugWords,
+  redirectUri,
 } from "../../domain/sign_in/provider_metadata.ts";
 import {
   changeServiceProvider,
@@ -39,12 +41,10 @@ import {
   Vouching,
 } from "./identity_provider_forms.tsx";
 
-/** Text as it is registered at a provider (RFC 6749, appendix A). */
 function registeredText(description: string, charactersMax: number, example: string) {
-  return z.string().trim()
-    .regex(/^[\x20-\x7e]+$/, "must have printable ASCII characters only.")
-    .max(charactersMax, `must be at most ${charactersMax} characters.`)
-    .openapi({ description, example });
+  const error = `must have 1 to ${charactersMax} printable ASCII characters.`;
+  return z.string().trim().refine((text) => isRegisteredText(text, charactersMax), { error })
+    .openapi({ minLength: 1, maxLength: charactersMax, description, example });
 }
 
 const slug = z.string().regex(providerSlugForm, `must be ${providerSlugWords}.`).openapi({
@@ -77,8 +77,8 @@ const changeSchema = z.strictObject({
     "False to admit only existing accounts and invited people. It never admits more than the setting `SIGN_UP`.",
   ),
   position: z.number().int("must be a whole number.")
-    .min(1, `must be from 1 to ${identityProvidersMax}.`)
-    .max(identityProvidersMax, `must be from 1 to ${identityProvidersMax}.`)
+    .min(1, `must be from 1 to ${offeredProvidersMax}.`)
+    .max(offeredProvidersMax, `must be from 1 to ${offeredProvidersMax}.`)
     .optional().describe("Its place among the buttons, from 1. The others keep their order."),
 }).openapi("ChangeIdentityProvider");
 const createSchema = changeSchema.required({ name: true, clientId: true, clientSecret: true })
@@ -87,7 +87,7 @@ const createSchema = changeSchema.required({ name: true, clientId: true, clientS
 const schema = z.object({
   id: idOut("idp", "The provider's id."),
   slug: stringSchema("Part of its redirect URI.", "okta"),
-  kind: z.enum(providerKinds),
+  kind: z.enum(providerKinds).describe("`oidc` for any OpenID provider."),
   name: stringSchema("The name on its button.", "Okta"),
   issuer: stringSchema("Who it is, as in its discovery document.", "https://example.okta.com"),
   clientId: stringSchema("The client ID from the provider.", "0oa1b2c3d4"),
@@ -147,7 +147,7 @@ const path = "/operator/identity-providers";
 export function identityProviderPages(app: App, parts: PortalParts): void {
   const { services, config } = parts;
   const pages = consolePages(app, parts, "operator/identity-providers");
-  const redirectTemplate = new URL("/sign-in/with/SLUG/callback", config.baseUrl).href;
+  const redirectTemplate = redirectUri(config.baseUrl, "SLUG");
 
   mountPage(pages, path, async (c, page) => {
     const providers = await listServiceProviders(services);

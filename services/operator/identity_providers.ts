@@ -16,13 +16,14 @@ import { AppError, notFoundError, validationError } from "../../domain/errors.ts
 import { isId, newId } from "../../domain/id.ts";
 import type { ServiceProvider } from "../../domain/operator/service_provider.ts";
 import type { ProviderKind } from "../../domain/sign_in/identity_provider.ts";
-import { identityProvidersMax, issuerFault, ownIssuers } from "../../domain/sign_in/provider_metadata.ts";
+import { offeredProvidersMax } from "../../domain/sign_in/provider_limits.ts";
+import { issuerFault, ownIssuers, redirectUri } from "../../domain/sign_in/provider_metadata.ts";
 import { isoTime } from "../../domain/time.ts";
 import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { findProviderFault } from "../sign_in/provider_discovery.ts";
 
-/** What is left out stays as it is. */
+/** A change; fields that are left out stay as they are. */
 export interface ProviderChange extends StoredChange {
   /** In clear. */
   readonly clientSecret?: string | undefined;
@@ -40,7 +41,7 @@ export interface NewProvider extends Omit<ProviderChange, "position"> {
 
 type Reading = Pick<SessionContext, "database" | "config">;
 
-/** Lists all providers of the service in their order, at most {@linkcode identityProvidersMax}. */
+/** Lists all providers of the service in their order, at most {@linkcode offeredProvidersMax}. */
 export async function listServiceProviders(context: Reading): Promise<ServiceProvider[]> {
   return (await findServiceProviders(context.database)).map((row) => toProvider(context, row));
 }
@@ -76,7 +77,7 @@ export async function createServiceProvider(
   const provider = { id, slug, kind, name, issuer, clientId, trustEmail, signUp };
   const stored = { ...provider, clientSecret: context.secrets.seal(id, clientSecret) };
   const { isMade, row } = await writeAndRead<ServiceProviderRow>(context, actor, {
-    statement: insertServiceProvider(stored, { max: identityProvidersMax, now: context.clock() }),
+    statement: insertServiceProvider(stored, { max: offeredProvidersMax, now: context.clock() }),
     entry: {
       action: "identity_provider.created",
       organizationId: null,
@@ -85,10 +86,10 @@ export async function createServiceProvider(
     },
   }, selectServiceProvider(id));
   if (isMade) return toProvider(context, row());
-  throw (await findServiceProviders(context.database)).length >= identityProvidersMax
+  throw (await findServiceProviders(context.database)).length >= offeredProvidersMax
     ? new AppError(
       "limit_reached",
-      `There can be at most ${identityProvidersMax} providers. Delete one first.`,
+      `There can be at most ${offeredProvidersMax} providers. Delete one first.`,
     )
     : new AppError("provider_taken", "A provider with this slug already exists.");
 }
@@ -191,7 +192,7 @@ function toProvider({ config }: Pick<Reading, "config">, row: ServiceProviderRow
     ...row,
     trustEmail: row.trustEmail === 1,
     signUp: row.signUp === 1,
-    redirectUri: new URL(`/sign-in/with/${row.slug}/callback`, config.baseUrl).href,
+    redirectUri: redirectUri(config.baseUrl, row.slug),
     createdAt: isoTime(row.createdAt),
     updatedAt: isoTime(row.updatedAt),
   };

@@ -1,14 +1,16 @@
-// `gatehouse operator …` and `gatehouse token …` with the real program, alongside a running server.
+// `gatehouse operator …`, `gatehouse token …` and `gatehouse provider …` with the real program, alongside a running server.
 import assert from "node:assert/strict";
 import { operatorScopes } from "../../domain/operator/operator_scope.ts";
 import { cookieOf, testPassword } from "../support/app/app.ts";
 import { runCommand } from "../support/process/command.ts";
+import { startDiscovery } from "../support/network/discovery.ts";
 import { sendJson } from "../support/process/journey.ts";
 import { isReady, killProgram, startProgram } from "../support/process/program.ts";
 
 const dayMs = 24 * 3_600_000;
 
-Deno.test("operators and tokens are managed alongside a running server", async () => {
+Deno.test("operators, tokens and sign-in providers are managed alongside a running server", async () => {
+  await using discovery = startDiscovery();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-operator-" });
   const options = { folder, env: { LOG_LEVEL: "warning", HTTP_THREADS: "1" } };
   const program = startProgram(options);
@@ -59,6 +61,37 @@ Deno.test("operators and tokens are managed alongside a running server", async (
     assert.match((await gatehouse("token", "list"))[1], /^ID .*\nopt_\w+ {2}active .*127\.0\.0\.0\/8$/);
     assert.match((await gatehouse("token", "revoke", token.id))[1], /Revoked “Billing”/);
     assert.equal((await sendJson(baseUrl, "/api/operator/users", asToken)).status, 401);
+
+    await Deno.writeTextFile(`${folder}/secret`, " canary\n");
+    const add = [
+      "provider",
+      "add",
+      "local",
+      "--client-id",
+      "a",
+      "--client-secret-file",
+      "secret",
+      "--trust-email",
+    ];
+    const provider = [...add, "--kind", "oidc", "--issuer", discovery.issuer];
+    const callback = "/sign-in/with/local/callback";
+    const [status, redirectUri, text] = await gatehouse(...provider);
+    assert.deepEqual([status, new URL(redirectUri).pathname], [0, callback], text);
+    const again = await gatehouse(...provider);
+    assert.deepEqual(again, [65, "", "gatehouse provider: A provider with this slug already exists."]);
+    const [, listedProviders] = await gatehouse("provider", "list", "--json");
+    const { name, issuer, trustEmail, signUp } = JSON.parse(listedProviders);
+    assert.deepEqual([name, issuer, trustEmail, signUp], ["local", discovery.issuer, true, true]);
+    assert.ok(!listedProviders.includes("canary"));
+    assert.match((await gatehouse("provider", "list"))[1], /^SLUG .*\nlocal {2}oidc .*\/callback$/);
+    const checks = JSON.parse((await gatehouse("check", "--json"))[1]).checks as {
+      about: string;
+      verdict: string;
+    }[];
+    assert.equal(checks.find(({ about }) => about === "Provider local")?.verdict, "ok");
+    assert.match((await gatehouse("provider", "remove", "local"))[1], /^Removed “local”/);
+    assert.match((await gatehouse("provider", "remove", "local"))[2], /no provider has this slug/);
+    assert.ok(!program.output().includes("canary"));
   } finally {
     await killProgram(program);
     await Deno.remove(folder, { recursive: true });
@@ -85,6 +118,13 @@ Deno.test("says what is wrong with the arguments, and exits with the documented 
     ["token create A --scope usage:read --expires never", 65, "--expires must be in the future"],
     ["token create A --scope usage:read --address 10.1", 65, "--address 10.1 is not an IP address"],
     ["token create A --scope usage:read --scope", 64, "Option '--scope <value>' argument missing"],
+    ["provider add a --kind oidc --client-id a", 64, "--client-secret-file is required."],
+    [
+      "provider add a --kind saml --client-id a --client-secret-file f",
+      64,
+      "--kind must be one of oidc, google",
+    ],
+    ["provider add A --kind oidc --client-id a --client-secret-file f", 65, "SLUG must be 1 to 32 lowercase"],
     ["token revoke", 64, "revoke takes exactly one token id."],
     // Never creates a database.
     ["token list", 78, "doesn't exist"],
@@ -95,7 +135,7 @@ Deno.test("says what is wrong with the arguments, and exits with the documented 
       assert.deepEqual([end.status, end.stdout], [status, ""], `${args}: ${end.stderr}`);
       assert.ok(end.stderr.includes(message), `${args}: ${end.stderr}`);
     }
-    for (const command of ["operator", "token"]) {
+    for (const command of ["operator", "token", "provider"]) {
       const { status, stdout } = await runCommand({ folder }, command, "--help");
       assert.equal(status, 0);
       assert.match(stdout, new RegExp(`gatehouse ${command} list`));

@@ -20,7 +20,9 @@ Deno.test(
     const random = faultRandom("webhook_kill_test.ts");
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-webhook-kill-" });
     const bodies = new Map<string, Set<string>>();
-    const receiver = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    const stopReceiver = new AbortController();
+    const options = { port: 0, hostname: "127.0.0.1", signal: stopReceiver.signal, onListen() {} };
+    const receiver = Deno.serve(options, async (request) => {
       const id = request.headers.get("webhook-id") ?? "";
       bodies.set(id, (bodies.get(id) ?? new Set()).add(await request.text()));
       // A kill often comes between the request and its response.
@@ -71,7 +73,8 @@ Deno.test(
       await checkEvents(`${folder}/data/gatehouse.db`, { acknowledged: changes.acknowledged, bodies });
     } finally {
       await killProgram(program);
-      await receiver.shutdown();
+      stopReceiver.abort();
+      await receiver.finished;
       await Deno.remove(folder, { recursive: true });
     }
   },

@@ -5,6 +5,7 @@ import { sql } from "../../db/engine/database.ts";
 import { cookieOf, type SendOptions, startTestApp, type TestApp, testPassword } from "../support/app/app.ts";
 import { type FilledPortal, fillPortal } from "../support/filled/portal.ts";
 import { recordOne, unlimited, voidOne } from "../support/meter/usage.ts";
+import { type Discovery, startDiscovery } from "../support/network/discovery.ts";
 import { makeOperator, newOperatorToken } from "../support/operators/operators.ts";
 import { openPortalSession } from "../support/operators/portal_sessions.ts";
 import { addPasskey, turnOnTwoStep } from "../support/people/second_step.ts";
@@ -32,10 +33,15 @@ const hostile = [
   "W".repeat(100),
 ];
 const [markup = ""] = hostile;
-/** For programs, files, an email without its frame, and the address from which a portal session goes to its first page. */
-const notPages = /^\/(api|static|health|metrics|docs\/examples|download\/:)|\.\w+$|\/html$|^\/embed\/:\w+$/;
+/**
+ * For programs, files, an email without its frame, the address from which a portal session goes to its first page, and the way to a
+ * provider and back.
+ */
+const notPages =
+  /^\/(api|static|health|metrics|docs\/examples|download\/:|sign-in\/with\/:)|\.\w+$|\/html$|^\/embed\/:\w+$/;
 
 Deno.test("every page", { timeout: faultsTimeoutMs }, async (t) => {
+  await using discovery = startDiscovery();
   const test = await startTestApp({ ...unlimited, ALLOWED_ORIGINS: "https://app.example.com" });
   try {
     const names = new Map<string, string>();
@@ -47,7 +53,7 @@ Deno.test("every page", { timeout: faultsTimeoutMs }, async (t) => {
         return names.get(name) ?? "";
       },
     });
-    await fillMore(test, portal);
+    await fillMore(test, portal, discovery);
     const pages: CrawledPage[] = [];
     for (const viewer of await viewersOf(test, portal)) pages.push(...await crawl(test, viewer));
     const routeOf = routeFinder(test);
@@ -121,7 +127,11 @@ async function checkRules(t: Deno.TestContext, pages: readonly CrawledPage[]): P
 }
 
 /** Adds what the filled portal lacks: notes, statements, passkeys, links in emails, and records with properties. */
-async function fillMore(test: TestApp, { owner, member, keys, organizationId }: FilledPortal): Promise<void> {
+async function fillMore(
+  test: TestApp,
+  { owner, member, operator, keys, organizationId }: FilledPortal,
+  { issuer }: Discovery,
+): Promise<void> {
   const { fullToken: apiKey } = await newOperatorToken(test);
   const send = async (path: string, options: SendOptions) => {
     const response = await test.send(path, options);
@@ -134,6 +144,10 @@ async function fillMore(test: TestApp, { owner, member, keys, organizationId }: 
     json: { email: "x@y.example", role: "ADMIN" },
   });
   await send(`${operators}/statements`, { apiKey, json: { period: "2026-10" } });
+  await send(`${operators}/identity-providers`, {
+    cookie: operator.cookie,
+    json: { slug: "peer", kind: "oidc", name: markup, issuer, clientId: "a", clientSecret: "a" },
+  });
   await send(`${operators}/plans`, { apiKey, json: { name: markup } });
   await send("/api/auth/password/forgot", { json: { email: "jonas@northwind.example" } });
   await send("/api/portal/account/email", { cookie: member.cookie, json: { email: "jonas@y.example" } });

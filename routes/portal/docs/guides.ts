@@ -20,6 +20,7 @@ import releases from "../../../docs/releases.md" with { type: "text" };
 import reverseProxy from "../../../docs/reverse-proxy.md" with { type: "text" };
 import scaling from "../../../docs/scaling.md" with { type: "text" };
 import settings from "../../../docs/settings.md" with { type: "text" };
+import signInWith from "../../../docs/sign-in-with.md" with { type: "text" };
 import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import embeddingTs from "../../../examples/embedding/embedding.ts" with { type: "text" };
@@ -56,6 +57,7 @@ const files: Readonly<Record<string, string>> = {
   "client.md": client,
   "api-keys.md": apiKeys,
   "leaked-keys.md": leakedKeys,
+  "sign-in-with.md": signInWith,
   "single-sign-on.md": singleSignOn,
   "forward-auth.md": forwardAuth,
   "cloudevents.md": cloudEvents,
@@ -115,6 +117,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/reverse-proxy": ["Reverse proxy", "reverse-proxy.md"],
     "/docs/settings": ["Settings", "settings.md"],
     "/docs/releases": ["Releases", "releases.md"],
+    "/docs/sign-in-with": ["Sign in with a provider", "sign-in-with.md"],
     "/docs/brand": ["Name, logo and color", "brand.md"],
     "/docs/backup": ["Back up and restore", "operations.md#back-up", { keepsHeading: true }],
     "/docs/scaling": ["Move to a server", "scaling.md"],

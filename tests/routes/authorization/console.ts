@@ -5,12 +5,14 @@ import type { Scene } from "../../support/people/scene.ts";
 import { type Attempt, type Entry, onlyOperators, recordOf, withAlert } from "./entry.ts";
 import { alertForm, budgetForm, withSelectedKey, withUnusedKey } from "./portal_meter.ts";
 import {
+  newProvider,
   ofOrganization,
   onUser,
   withInvitation,
   withNote,
   withPlan,
   withProduct,
+  withProvider,
   withStatement,
 } from "./operators.ts";
 
@@ -23,10 +25,11 @@ const page = (attempt: Trying = () => ({})): Entry => ({ who: onlyOperators, att
 /** A page with a form, and its target. @param options `writes`: what no route of the API writes. */
 const form = (
   path: string,
-  { attempt = () => ({}), fields = {}, writes = false }: {
+  { attempt = () => ({}), fields = {}, writes = false, also = [] }: {
     attempt?: Trying;
     fields?: Readonly<Record<string, string>>;
     writes?: boolean;
+    also?: readonly number[];
   } = {},
 ): Record<string, Entry> => ({
   [`GET ${path}`]: {
@@ -42,6 +45,7 @@ const form = (
       return { ...attempted, form: { ...fields, ...attempted.form } };
     }),
     writes: [],
+    also,
     ...(writes ? { operators: "account" } : {}),
   },
 });
@@ -223,6 +227,13 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/tokens/:id/revoke", {
     attempt: async ({ test }) => ({ params: { id: (await newOperatorToken(test)).id } }),
   }),
+  "GET /operator/identity-providers": page(),
+  ...form("/operator/identity-providers/new", { fields: newProvider, also: [422] }),
+  ...form("/operator/identity-providers/:id/edit", {
+    attempt: withProvider(),
+    fields: { name: "B", clientId: "b", position: "1" },
+  }),
+  ...form("/operator/identity-providers/:id/delete", { attempt: withProvider() }),
   "GET /operator/usage": page(),
   "GET /operator/users": page(),
   "GET /operator/users/:id": page(onUser()),

@@ -22,6 +22,25 @@ export const withProduct = (more: Attempt = {}) => async ({ test, organizationId
   return { params: { slug }, ...more };
 };
 
+/** A provider that can't be reached, so that nothing is stored. */
+export const newProvider = {
+  slug: "okta",
+  kind: "oidc",
+  name: "Okta",
+  issuer: "http://127.0.0.1:1",
+  clientId: "a",
+  clientSecret: "a",
+};
+
+/** @returns An attempt on a provider of its own. */
+export const withProvider = (more: Attempt = {}) => async ({ test }: Scene) => {
+  const id = newId("idp");
+  const insert =
+    `INSERT INTO identity_providers (id, slug, kind, name, issuer, client_id, client_secret, position, created_at, updated_at) VALUES (?, ?, 'oidc', 'A', 'https://a.example', 'a', 'plain:a', 1, 0, 0)`;
+  await run(test, insert, id, id);
+  return { params: { id }, ...more };
+};
+
 /** @returns An attempt on a plan of its own. */
 export const withPlan = (more: Attempt = {}) => async ({ test }: Scene) => {
   const id = newId("plan");
@@ -264,6 +283,20 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     ...byOperator("account"),
     attempt: async ({ test }) => ({ params: { id: (await newOperatorToken(test)).id } }),
   },
+
+  "GET /api/operator/identity-providers": byOperator("account"),
+  "POST /api/operator/identity-providers": {
+    ...byOperator("account"),
+    attempt: () => ({ json: newProvider }),
+    also: [422],
+    writesNothing: true,
+  },
+  "GET /api/operator/identity-providers/:id": { ...byOperator("account"), attempt: withProvider() },
+  "PATCH /api/operator/identity-providers/:id": {
+    ...byOperator("account"),
+    attempt: withProvider({ json: { name: "B" } }),
+  },
+  "DELETE /api/operator/identity-providers/:id": { ...byOperator("account"), attempt: withProvider() },
 
   "POST /api/operator/api-keys/import": {
     ...byOperator("keys:write"),

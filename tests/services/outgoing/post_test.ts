@@ -167,8 +167,10 @@ Deno.test({
   async fn() {
     const authority = await testAuthority();
     const stranger = await testAuthority();
+    const stop = new AbortController();
+    const options = { hostname: "127.0.0.1", port: 0, signal: stop.signal, onListen() {} };
     const serve = (certificate: { key: string; cert: string }) =>
-      Deno.serve({ hostname: "127.0.0.1", port: 0, ...certificate, onListen() {} }, async (request) => {
+      Deno.serve({ ...options, ...certificate }, async (request) => {
         const isWhole = await request.text() === "{}" && request.headers.get("x-test") === "a";
         return new Response(null, { status: isWhole ? 202 : 400 });
       });
@@ -213,7 +215,8 @@ Deno.test({
       );
       assert.deepEqual(codes, ["tls", null]);
     } finally {
-      await Promise.all(servers.map((server) => server.shutdown()));
+      stop.abort();
+      await Promise.all(servers.map((server) => server.finished));
       await plain.stop();
       await authority.dispose();
       await stranger.dispose();
