@@ -33,7 +33,7 @@ async function identityOf(scene: Scene, { userId }: { userId: string }): Promise
   return id;
 }
 
-/** An identity of someone else, and a write about one's own. */
+/** An identity of someone else. */
 const withIdentity = (more: Attempt) => ({
   who: nobodyElses,
   attempt: async (scene: Scene) => ({
