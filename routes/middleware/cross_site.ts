@@ -8,7 +8,7 @@ import type { Guard } from "./request_lifecycle.ts";
 
 const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** What signs people in is changed on our own pages only. */
+/** Identities are changed on our own pages only. */
 const ownOnly = "/api/auth/identities";
 
 /**

@@ -66,11 +66,7 @@ export function userPage({ frame, place, user, sessions, identities, passkeys, f
             />
           )}
       </Card>
-      {identities.length > 0 && (
-        <Card title="Connected providers" flush>
-          <ItemTable label="Connected providers" items={identities} columns={identityColumns(now)} />
-        </Card>
-      )}
+      <ConnectedProviders identities={identities} now={now} />
       <Card title="Sessions" flush>
         {sessions.length === 0
           ? <EmptyState title="Not signed in" text="This user has no sessions." />
@@ -92,6 +88,15 @@ export function userPage({ frame, place, user, sessions, identities, passkeys, f
       </Card>
       <ActionsCard title="Account access" actions={actionsOf(user)} />
     </PortalPage>
+  );
+}
+
+function ConnectedProviders({ identities, now }: { identities: readonly Identity[]; now: number }) {
+  if (identities.length === 0) return null;
+  return (
+    <Card title="Connected providers" flush>
+      <ItemTable label="Connected providers" items={identities} columns={identityColumns(now)} />
+    </Card>
   );
 }
 

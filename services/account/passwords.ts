@@ -134,7 +134,7 @@ export async function findPasswordReset(context: Context, token: string): Promis
 
 /**
  * Sets a new password with a link, which is then used up. Every session ends. If the address was never confirmed, someone else
- * may have created the account: two-step sign-in, passkeys, keys and invitations end too, and all other members are removed
+ * may have created the account: two-step sign-in, passkeys, identities, keys and invitations end too, and all other members are removed
  * from its organizations.
  *
  * @throws {AppError} `invalid_token`, `validation_failed`, `rate_limited`, `unavailable`.

@@ -59,7 +59,7 @@ export function accountPage(props: AccountPageProps): Page {
       )}
       <Card title="Security">
         <div class="between">
-          <p class="muted">Your password, two-step sign-in, passkeys and sessions.</p>
+          <p class="muted">How you sign in, and your sessions.</p>
           <ButtonLink href="/portal/account/security">Manage security</ButtonLink>
         </div>
       </Card>

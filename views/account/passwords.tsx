@@ -103,7 +103,7 @@ function TakeBackWarning() {
       <ul class="list small">
         <li>revoke all API keys and invitations in its organizations,</li>
         <li>remove all other members, webhooks and alerts from them,</li>
-        <li>turn off two-step sign-in and passkeys.</li>
+        <li>turn off two-step sign-in, and remove passkeys and connected providers.</li>
       </ul>
       <p class="small muted">
         Did you create it yourself? <a href="/portal/account">Sign in and confirm your address</a>{" "}

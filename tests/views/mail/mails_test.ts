@@ -16,6 +16,8 @@ function mailOf(kind: MailKind, text: string) {
     "inviter",
     "left",
     "passkey",
+    "provider",
+    "identity",
     "wrongCodes",
     "productSlug",
     "metric",

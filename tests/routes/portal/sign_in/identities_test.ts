@@ -1,102 +1,28 @@
-// Identities of people who are signed in: connecting and disconnecting providers, confirming with one, and accounts without a password.
+// Identities of people who are signed in: connecting and disconnecting providers.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
-import { type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { testApp, testPassword } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
 import { assertRows, sendRow } from "../../../support/app/rows.ts";
-import { startIssuer, type TestIssuer } from "../../../support/identity_providers/issuer.ts";
-import { addProvider } from "../../../support/identity_providers/providers.ts";
-import { newVisitor, type Visited, type Visitor } from "../../../support/identity_providers/visitor.ts";
-import { onEveryDatabase } from "../../../support/meter/usage.ts";
-import { newOperator } from "../../../support/operators/console.ts";
-import { newPasskey } from "../../../support/operators/operators.ts";
+import { startIssuer } from "../../../support/identity_providers/issuer.ts";
 import {
-  lastMail,
-  mailedToken,
-  me,
-  reauthenticate,
-  signInAgain,
-  verifiedPerson,
-} from "../../../support/people/people.ts";
-import { codeOf, turnOnTwoStep } from "../../../support/people/second_step.ts";
-
-const security = "/portal/account/security";
-const identities = "/api/auth/identities";
-const confirm = "/portal/confirm-password";
-const elevenMinutes = 11 * 60_000;
-
-type Run = (test: TestApp, issuer: TestIssuer) => Promise<void>;
-
-/** Runs a test with an issuer that is the provider `peer`. */
-const withPeer = (run: Run) => async (test: TestApp) => {
-  const issuer = startIssuer();
-  try {
-    await addProvider(test, issuer, { name: "Peer" });
-    await run(test, issuer);
-  } finally {
-    await issuer.stop();
-  }
-};
-
-let subjects = 0;
-const stranger = (email?: string, claims = {}) => ({
-  sub: `stranger-${++subjects}`,
-  ...(email && { email }),
-  ...claims,
-});
-
-/** A browser that is signed in with a cookie. */
-async function browserOf(test: TestApp, cookie: string): Promise<Visitor> {
-  const visitor = newVisitor(test);
-  await visitor.take(`${cookie}; Path=/; SameSite=Lax`);
-  return visitor;
-}
-
-/** Sends a form that leads to a provider. @returns The address on its page. */
-async function providerUrl(browser: Visitor, path: string, form: Record<string, string>): Promise<URL> {
-  const page = await browser.open(path, { form });
-  const [, url] = /http-equiv="refresh" content="0; url=([^"]+)"/.exec(page.html) ?? [];
-  assert.ok(url, `${page.status} at ${page.url}: ${page.html.slice(0, 400)}`);
-  return new URL(url.replaceAll("&amp;", "&"));
-}
-
-async function link(browser: Visitor, provider = "peer"): Promise<Visited> {
-  return await browser.open(await providerUrl(browser, "/portal/account/identities/link", { provider }));
-}
-
-async function confirmWith(browser: Visitor, returnTo: string, provider = "peer"): Promise<Visited> {
-  return await browser.open(
-    await providerUrl(browser, `${confirm}/provider`, { provider, return_to: returnTo }),
-  );
-}
-
-/** Signs up with the provider. */
-async function providerPerson(test: TestApp, issuer: TestIssuer, email: string) {
-  issuer.person = stranger(email, { email_verified: true, name: "Ada" });
-  const browser = newVisitor(test);
-  const page = await browser.signInWith("peer");
-  assert.equal(page.status, 200, page.html);
-  const cookie = await browser.cookie();
-  const user = (await me(test, cookie)).user;
-  assert.equal(user?.email, email);
-  return { browser, cookie, userId: user?.id ?? "" };
-}
-
-async function listed(test: TestApp, cookie: string) {
-  const response = await test.send(identities, { cookie });
-  return await response.json() as {
-    identities: {
-      id: string;
-      provider: { slug: string } | null;
-      email: string | null;
-      lastUsedAt: string | null;
-    }[];
-    hasPassword: boolean;
-  };
-}
-
-const subjectsTo = async (test: TestApp, email: string) =>
-  (await test.mails()).filter(({ to }) => to === email).map(({ subject }) => subject);
+  browserOf,
+  confirmPath,
+  elevenMinutes,
+  identitiesPath,
+  link,
+  listed,
+  providerPerson,
+  providerUrl,
+  securityPath,
+  stranger,
+  withPeer,
+} from "../../../support/identity_providers/own_visits.ts";
+import { addProvider } from "../../../support/identity_providers/providers.ts";
+import { newVisitor, type Visitor } from "../../../support/identity_providers/visitor.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
+import { newPasskey } from "../../../support/operators/operators.ts";
+import { lastMail, me, reauthenticate, signInAgain, verifiedPerson } from "../../../support/people/people.ts";
 
 testApp(
   "connects a provider page by page without scripts, and disconnects it",
@@ -108,13 +34,13 @@ testApp(
     const form = { provider: "peer" };
     test.advance(elevenMinutes);
     const asked = await browser.open("/portal/account/identities/link", { form });
-    assert.equal(asked.url.pathname, confirm);
+    assert.equal(asked.url.pathname, confirmPath);
     await reauthenticate(test, ada.cookie);
-    assert.match((await browser.open(security)).html, /Connect <bdi>Peer/);
+    assert.match((await browser.open(securityPath)).html, /Connect <bdi>Peer/);
     const page = await browser.open("/portal/account/identities/link", { form });
     assert.deepEqual([page.status, page.hops.length], [200, 1], "a redirect after a form stays with us");
     const done = await link(browser);
-    assert.equal(`${done.url.pathname}${done.url.search}`, `${security}?done=connected`);
+    assert.equal(`${done.url.pathname}${done.url.search}`, `${securityPath}?done=connected`);
     assert.match(done.html, /ada@elsewhere\.example/);
     assert.doesNotMatch(done.html, /Connect <bdi>Peer/);
 
@@ -128,7 +54,7 @@ testApp(
     const remove = `/portal/account/identities/${identity?.id}/remove`;
     await assertRows(test, { cookie: ada.cookie }, [
       [`GET ${remove}`, null, 200, { shows: ["Disconnect", "ada@elsewhere.example"] }],
-      [`POST ${remove}`, {}, `303 ${security}?done=disconnected`],
+      [`POST ${remove}`, {}, `303 ${securityPath}?done=disconnected`],
       [`GET ${remove}`, null, 404],
     ]);
     assert.deepEqual((await listed(test, ada.cookie)).identities, []);
@@ -187,7 +113,7 @@ testApp(
     // Cancelling leads back to the account, not to signing in.
     issuer.lies = { callback: { code: undefined, error: "access_denied" } };
     const canceled = await link(await browserOf(test, eve.cookie));
-    assert.match(canceled.html, new RegExp(`href="${security}"`));
+    assert.match(canceled.html, new RegExp(`href="${securityPath}"`));
   }),
 );
 
@@ -205,25 +131,25 @@ testApp(
       const unconfirmed = await test.signUp();
       const origin = { origin: "https://app.example.com" };
       await assertRows(test, { cookie: owner.cookie, headers: origin }, [
-        [`GET ${identities}`, null, 200],
-        [`POST ${identities}`, { provider: "acme" }, "403 cross_site"],
-        [`DELETE ${identities}/idn_0`, null, "403 cross_site"],
+        [`GET ${identitiesPath}`, null, 200],
+        [`POST ${identitiesPath}`, { provider: "acme" }, "403 cross_site"],
+        [`DELETE ${identitiesPath}/idn_0`, null, "403 cross_site"],
       ]);
       await assertRows(test, unconfirmed, [
-        [`POST ${identities}`, { provider: "acme" }, "422 validation_failed provider"],
-        [`POST ${identities}`, { provider: "nope" }, "422 validation_failed provider"],
-        [`GET ${security}`, null, 200, { hides: ["Peer acme"], shows: ["Peer public"] }],
+        [`POST ${identitiesPath}`, { provider: "acme" }, "422 validation_failed provider"],
+        [`POST ${identitiesPath}`, { provider: "nope" }, "422 validation_failed provider"],
+        [`GET ${securityPath}`, null, 200, { hides: ["Peer acme"], shows: ["Peer public"] }],
       ]);
       await assertRows(test, owner, [
         [
-          `POST ${identities}`,
+          `POST ${identitiesPath}`,
           { provider: "acme", returnTo: "https://evil.example/" },
           "422 validation_failed returnTo",
         ],
-        [`DELETE ${identities}/idn_0`, null, "404 not_found"],
+        [`DELETE ${identitiesPath}/idn_0`, null, "404 not_found"],
       ]);
-      assert.equal((await test.send(identities)).status, 401);
-      const response = await test.send(identities, {
+      assert.equal((await test.send(identitiesPath)).status, 401);
+      const response = await test.send(identitiesPath, {
         cookie: owner.cookie,
         json: { provider: "acme", returnTo: "/portal/usage" },
       });
@@ -240,8 +166,17 @@ testApp(
       const done = await link(browser, "acme");
       assert.equal(done.status, 200, done.html);
       assert.equal((await listed(test, owner.cookie)).identities.length, 1);
+      // It is a way to sign in only while the domain is verified.
+      const passkey = `/api/portal/account/passkeys/${await newPasskey(test, owner.userId)}`;
+      await test.opened.database.write([
+        sql`UPDATE users SET has_password = 0`,
+        sql`UPDATE organization_domains SET verified_at = NULL`,
+      ]);
+      await assertRows(test, owner, [[`DELETE ${passkey}`, null, "409 last_sign_in_method"]]);
+      await test.opened.database.write([sql`UPDATE organization_domains SET verified_at = 1`]);
+      await assertRows(test, owner, [[`DELETE ${passkey}`, null, 204]]);
       test.advance(elevenMinutes);
-      await assertRows(test, owner, [[`POST ${identities}`, { provider: "acme" }, "403 proof_required"]]);
+      await assertRows(test, owner, [[`POST ${identitiesPath}`, { provider: "acme" }, "403 proof_required"]]);
     } finally {
       await issuer.stop();
     }
@@ -255,7 +190,7 @@ onEveryDatabase(
     const { browser, cookie, userId } = await providerPerson(test, issuer, "ada@example.com");
     const [first] = (await listed(test, cookie)).identities;
     const last = "409 last_sign_in_method";
-    await assertRows(test, { cookie }, [[`DELETE ${identities}/${first?.id}`, null, last]]);
+    await assertRows(test, { cookie }, [[`DELETE ${identitiesPath}/${first?.id}`, null, last]]);
     await assertRows(test, { cookie }, [
       [`POST /portal/account/identities/${first?.id}/remove`, {}, 409, { shows: ["only way to sign in"] }],
     ]);
@@ -265,7 +200,7 @@ onEveryDatabase(
     const both = (await listed(test, cookie)).identities;
     assert.equal(both.length, 2);
     const removals = await Promise.all(
-      both.map(({ id }) => sendRow(test, { cookie }, `DELETE ${identities}/${id}`)),
+      both.map(({ id }) => sendRow(test, { cookie }, `DELETE ${identitiesPath}/${id}`)),
     );
     assert.deepEqual(removals.map(({ status }) => status).sort(), [204, 409]);
 
@@ -273,7 +208,7 @@ onEveryDatabase(
     const passkey = await newPasskey(test, userId);
     const passkeyPath = `/api/portal/account/passkeys/${passkey}`;
     await assertRows(test, { cookie }, [
-      [`DELETE ${identities}/${left?.id}`, null, 204],
+      [`DELETE ${identitiesPath}/${left?.id}`, null, 204],
       [`DELETE ${passkeyPath}`, null, last],
     ]);
     // An identity counts only while a provider signs in with it.
@@ -289,126 +224,7 @@ onEveryDatabase(
     assert.deepEqual([dead?.provider, hasPassword], [null, true]);
     await assertRows(test, { cookie: signedIn }, [
       [`DELETE ${passkeyPath}`, null, 204],
-      [`DELETE ${identities}/${dead?.id}`, null, 204],
+      [`DELETE ${identitiesPath}/${dead?.id}`, null, 204],
     ]);
-  }),
-);
-
-testApp(
-  "confirms with a provider, and an account without a password does everything without one",
-  withPeer(async (test, issuer) => {
-    const { browser, cookie } = await providerPerson(test, issuer, "ada@example.com");
-    const ada = issuer.person;
-    test.advance(elevenMinutes);
-    const remove = "/portal/account/delete";
-    await assertRows(test, { cookie }, [
-      ["POST /api/portal/account/proof", { password: testPassword }, "401 invalid_credentials"],
-      ["POST /api/portal/account/password", { password: testPassword }, "403 proof_required"],
-      ["POST /api/auth/password/change", {
-        currentPassword: testPassword,
-        newPassword: testPassword,
-      }, "422 validation_failed currentPassword"],
-      [`GET ${remove}`, null, `303 ${confirm}?return_to=${encodeURIComponent(remove)}`],
-      [`GET ${confirm}?return_to=${remove}`, null, 200, {
-        shows: ["Confirm with"],
-        hides: ["current-password", "data-passkey="],
-      }],
-      [`GET ${security}`, null, 200, { shows: ["Set a password"], hides: ["currentPassword"] }],
-    ]);
-    // Another identity, or an old authentication there, confirms nothing.
-    issuer.person = stranger("ada@example.com", { email_verified: true });
-    assert.equal((await confirmWith(browser, remove)).status, 403);
-    issuer.person = ada;
-    issuer.lies = { claims: { auth_time: Math.floor((test.now() - elevenMinutes) / 1000) } };
-    assert.ok((await confirmWith(browser, remove)).status >= 400);
-    issuer.lies = {};
-    await assertRows(test, { cookie }, [["DELETE /api/portal/account", null, "403 proof_required"]]);
-
-    const confirmed = await confirmWith(browser, remove);
-    assert.equal(confirmed.url.pathname, remove);
-    assert.equal(issuer.asked.get("prompt"), "login");
-    assert.equal((await me(test, cookie)).authenticated, true, "the session stays");
-    await assertRows(test, { cookie }, [
-      ["POST /api/portal/account/email", { email: "new@example.com" }, 202],
-      [`POST ${security}/first-password`, { newPassword: "short" }, "422 newPassword"],
-    ]);
-    const set = await browser.open(`${security}/first-password`, { form: { newPassword: testPassword } });
-    assert.equal(`${set.url.pathname}${set.url.search}`, `${security}?done=first-password`);
-    assert.ok((await subjectsTo(test, "ada@example.com")).includes("A password was added"));
-    const own = { cookie: await browser.cookie() };
-    await assertRows(test, own, [
-      [`GET ${security}/first-password`, null, `303 ${security}`],
-      [`GET ${security}`, null, 200, { shows: ["currentPassword"] }],
-      [
-        "POST /api/portal/account/password",
-        { password: "another good 5 phrase" },
-        "422 validation_failed currentPassword",
-      ],
-    ]);
-    await signInAgain(test, "ada@example.com");
-    assert.match(JSON.stringify((await listAudit(test, own.cookie)).events), /"first":"yes"/);
-  }),
-);
-
-testApp(
-  "asks for the second step after confirming, and emails a link to someone who lost it",
-  withPeer(async (test, issuer) => {
-    const { browser, cookie, userId } = await providerPerson(test, issuer, "ada@example.com");
-    const { secret } = await turnOnTwoStep(test, cookie);
-    test.advance(elevenMinutes);
-    const page = "/portal/account/two-step/turn-off";
-    const step = await confirmWith(browser, page);
-    assert.equal(step.url.pathname, "/sign-in/second-step");
-    await assertRows(test, { cookie }, [[
-      "DELETE /api/portal/account/two-step/totp",
-      null,
-      "403 proof_required",
-    ]]);
-    const form = { code: codeOf(secret, test.now()), return_to: page };
-    const done = await browser.open("/sign-in/second-step", { form });
-    assert.deepEqual([done.status, done.url.pathname], [200, page], done.html);
-    assert.equal((await me(test, await browser.cookie())).user?.id, userId);
-    assert.equal((await me(test, cookie)).authenticated, false, "the new session replaces the old one");
-
-    test.advance(elevenMinutes);
-    const lost = "/portal/account/two-step/turn-off-link";
-    const own = { cookie: await browser.cookie() };
-    await assertRows(test, own, [
-      [`GET ${lost}`, null, 200, { shows: ["Confirm with"], hides: ["current-password"] }],
-      [
-        "POST /api/portal/account/two-step/turn-off-link",
-        { password: testPassword },
-        "401 invalid_credentials",
-      ],
-    ]);
-    const ada = issuer.person;
-    issuer.person = stranger();
-    assert.equal((await confirmWith(browser, lost)).status, 403);
-    issuer.person = ada;
-    const sent = await confirmWith(browser, lost);
-    assert.equal(`${sent.url.pathname}${sent.url.search}`, "/portal/account/two-step?done=link-sent");
-    const json = { token: await mailedToken(test, "ada@example.com") };
-    await assertRows(test, own, [
-      ["POST /api/portal/account/two-step/turn-off", json, 204],
-      ["DELETE /api/portal/account", null, "403 proof_required"],
-    ]);
-  }),
-);
-
-testApp(
-  "shows operators how people sign in, and deletes identities with the account",
-  withPeer(async (test, issuer) => {
-    const { cookie, userId } = await providerPerson(test, issuer, "ada@example.com");
-    const operator = await newOperator(test);
-    await assertRows(test, operator, [
-      [`GET /operator/users/${userId}`, null, 200, { shows: ["Not set", "Connected providers", "Peer"] }],
-    ]);
-    const details = JSON.parse((await sendRow(test, operator, `GET /api/operator/users/${userId}`)).html);
-    assert.deepEqual(
-      [details.user.hasPassword, details.passkeys, details.identities[0].provider.slug],
-      [false, 0, "peer"],
-    );
-    await assertRows(test, { cookie }, [["DELETE /api/portal/account", null, 204]]);
-    assert.deepEqual(await test.opened.database.read(sql`SELECT id FROM identities`), []);
   }),
 );
