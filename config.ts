@@ -36,6 +36,7 @@ export const settings = {
   MAIL_FROM: { default: "", expected: "an email address, alone or as Name <address>" },
   TRUSTED_PROXIES: { default: "", expected: "comma-separated IP addresses or CIDR blocks" },
   WEBHOOK_ALLOWED_HOSTS: { default: "", expected: "comma-separated host names, IP addresses or CIDR blocks" },
+  DNS_SERVER: { default: "", expected: "the IP address of a DNS server, alone or with a port" },
   SESSION_MAX_DAYS: { default: "30", expected: "a whole number from 1 to 365" },
   SESSION_IDLE_DAYS: { default: "7", expected: "a whole number from 1 to SESSION_MAX_DAYS" },
   USAGE_CATALOG: { default: "optional", expected: "optional or required" },
@@ -209,6 +210,8 @@ function readAddresses(reader: SettingsReader) {
     ),
     /** Private hosts and addresses that the program may reach for a customer, also by http. */
     webhookAllowedHosts: reader.list("WEBHOOK_ALLOWED_HOSTS", parseAllowedHost),
+    /** Where TXT records of domains are looked up; the system's by default. */
+    dnsServer: parseDnsServer(reader.matching("DNS_SERVER", (text) => parseDnsServer(text) !== undefined)),
   };
 }
 
@@ -287,6 +290,14 @@ function readSessions(reader: SettingsReader) {
     ? Math.min(Number(settings.SESSION_IDLE_DAYS.default), sessionMaxDays)
     : reader.integer("SESSION_IDLE_DAYS", { min: 1, max: sessionMaxDays });
   return { sessionMaxDays, sessionIdleDays };
+}
+
+function parseDnsServer(text: string | undefined): { ipAddr: string; port: number } | undefined {
+  const [, bracketed, plain, port = "53"] =
+    /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::(\d{1,5}))?$/i.exec(text ?? "") ?? [];
+  const ipAddr = bracketed ?? plain ?? text ?? "";
+  const isValid = ipaddr.isValid(ipAddr) && Number(port) > 0 && Number(port) <= 65535;
+  return isValid ? { ipAddr, port: Number(port) } : undefined;
 }
 
 function parseAllowedHost(text: string): AddressBlock | { readonly host: string } | string {

@@ -24,7 +24,13 @@ export type Permission =
   /** Create and change webhook endpoints, and send deliveries again. */
   | "webhooks.manage"
   /** Create and change alerts. */
-  | "alerts.manage";
+  | "alerts.manage"
+  /** See single sign-on and its domains. */
+  | "sso.read"
+  /** Set up, require and remove single sign-on. */
+  | "sso.manage"
+  /** Stop requiring single sign-on. */
+  | "sso.stop";
 
 const leastRole: Readonly<Record<Permission, Role>> = {
   "apiKeys.read": "MEMBER",
@@ -41,6 +47,9 @@ const leastRole: Readonly<Record<Permission, Role>> = {
   "webhooks.read": "ADMIN",
   "webhooks.manage": "ADMIN",
   "alerts.manage": "ADMIN",
+  "sso.read": "OWNER",
+  "sso.manage": "OWNER",
+  "sso.stop": "OWNER",
 };
 
 export function isRoleAtLeast(role: Role, least: Role): boolean {

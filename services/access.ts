@@ -53,6 +53,8 @@ const operatorPermissions: ReadonlySet<Permission> = new Set<Permission>([
   "webhooks.read",
   "webhooks.manage",
   "alerts.manage",
+  "sso.read",
+  "sso.stop",
 ]);
 
 /** Returns a member's access to the active organization. @throws {AppError} `forbidden` if there is none. */

@@ -21,6 +21,7 @@ import {
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
 import { portalSessionsPerMinuteMax } from "../domain/portal_session_limits.ts";
+import { domainLookupsPerMinuteMax } from "../domain/sign_in/company_sign_in.ts";
 import { providerVisitsMax } from "../domain/sign_in/provider_limits.ts";
 import {
   webhookNamesPerMinuteMax,
@@ -94,6 +95,8 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     ...webhookLimits(limit),
     /** New portal sessions. By operator token. */
     portalSessions: limit(portalSessionsPerMinuteMax, minuteMs),
+    /** Look-ups of TXT records. By organization. */
+    domainLookups: limit(domainLookupsPerMinuteMax, minuteMs),
     /** Warnings that the log contains once. By what they are about. */
     warnings: limit(1, Infinity),
     /** Warnings about different origins. */

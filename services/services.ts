@@ -41,11 +41,13 @@ interface ServicesOptions {
   readonly onBackgroundError: (error: unknown) => void;
   /** The number of threads that create services; 1 by default. */
   readonly httpThreads?: number;
+  /** See {@linkcode ProviderClient}. */
+  readonly providerTimeoutMs?: number;
 }
 
 export function createServices(
   base: BaseContext,
-  { parts, onBackgroundError, httpThreads = 1 }: ServicesOptions,
+  { parts, onBackgroundError, httpThreads = 1, ...provider }: ServicesOptions,
 ): Services {
   const { rateLimits } = parts;
   const reports = new Reports(parts.reportsThread);
@@ -63,7 +65,7 @@ export function createServices(
     sessionSearch: new SessionSearch(base, { onBackgroundError }),
     secrets,
     addressGuard,
-    providerClient: new ProviderClient({ ...base, secrets, addressGuard }),
+    providerClient: new ProviderClient({ ...base, secrets, addressGuard }, provider),
     githubKeys: new GithubKeys(base),
     mail,
     mailBudgets: new MailBudgets(base, rateLimits),

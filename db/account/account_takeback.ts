@@ -4,6 +4,7 @@ import { revokeApiKeysAfter, revokeApiKeysCreatedBy } from "../api_keys.ts";
 import { type Audited, ifAudited, insertAuditEvents } from "../audit.ts";
 import { sql } from "../engine/database.ts";
 import { deleteAlerts } from "../meter/alerts.ts";
+import { endCompanySignIn } from "../organization/company_sign_in.ts";
 import { openInvitation, revokeInvitationsSentBy } from "../organization/invitations.ts";
 import { deleteIdentities } from "../sign_in/identities.ts";
 import { deletePasskeys } from "../sign_in/passkeys.ts";
@@ -31,7 +32,7 @@ export function endUnconfirmedAccess(actor: Actor, options: Audited & { userId: 
 }
 
 /**
- * Removes webhooks, alerts and all other members: an account with an unconfirmed address can't join an organization, only create
+ * Removes webhooks, alerts, single sign-on and all other members: an account with an unconfirmed address can't join an organization, only create
  * one. So they were invited by it, or by people it invited.
  */
 function endOthersAccess(actor: Actor, options: Audited & { userId: string }) {
@@ -50,6 +51,7 @@ function endOthersAccess(actor: Actor, options: Audited & { userId: string }) {
     sql`DELETE FROM memberships WHERE user_id <> ${userId} AND ${own}`,
     markWebhooksDeleted(ownIds, options),
     deleteAlerts(ownIds, options),
+    ...endCompanySignIn(ownIds, options),
     sql`UPDATE memberships SET role = 'OWNER' WHERE user_id = ${userId} AND ${ifAudited(audited)}`,
   ];
 }

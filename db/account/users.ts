@@ -3,6 +3,7 @@ import { type DatabaseReader, sql, type Statement } from "../engine/database.ts"
 import type { EmailChoices } from "../../domain/mail/mail.ts";
 import { validLink } from "../mail/link_tokens.ts";
 import { invitationLink, joinableInvitation, pendingInvitation } from "../organization/invitations.ts";
+import { mayLeaveDomain } from "../sign_in/domain_rules.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 
 export interface UserCredentials {
@@ -124,14 +125,14 @@ export function verifyUserEmail(link: { userId: string; email: string; tokenHash
   }`;
 }
 
-/** Changes and confirms a user's email address with a valid link, if the new one is free. */
+/** Changes and confirms a user's email address with a valid link, if the new one is free and the old one's domain permits it. */
 export function updateUserEmail(
   link: { userId: string; from: string; to: string; tokenHash: string; now: number },
 ) {
   const { userId, from, to, now } = link;
   return sql`
     UPDATE users SET email = ${to}, email_verified_at = ${now} WHERE id = ${userId} AND email = ${from}
-      AND NOT EXISTS (SELECT 1 FROM users WHERE email = ${to})
+      AND NOT EXISTS (SELECT 1 FROM users WHERE email = ${to}) AND ${mayLeaveDomain({ from, to })}
       AND ${validLink({ ...link, purpose: "change_email" })}`;
 }
 

@@ -2,6 +2,7 @@
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { markWebhooksDeleted } from "../webhooks/webhooks.ts";
+import { endCompanySignIn } from "./company_sign_in.ts";
 
 /** A condition: the organization `o` is suspended, so its keys don't work. */
 export const isSuspended = sql`o.suspended_at IS NOT NULL`;
@@ -65,8 +66,8 @@ export function markOwnOrganizationDeleted({ id, now, audited }: Audited & { id:
 }
 
 /**
- * Ends everything that could still act in a deleted organization: memberships, keys, invitations and their links, and webhook
- * endpoints. Sessions in which it is active get no active organization.
+ * Ends everything that could still act in a deleted organization: memberships, keys, invitations and their links, webhook
+ * endpoints, and its provider and domains. Sessions in which it is active get no active organization.
  */
 export function endOrganizationAccess(id: string, { now, audited }: Audited): Statement[] {
   const ofOrganization = sql`organization_id = ${id} AND ${ifAudited(audited)}`;
@@ -83,5 +84,6 @@ export function endOrganizationAccess(id: string, { now, audited }: Audited): St
     sql`DELETE FROM outbox WHERE subject ${isInvitation}`,
     sql`DELETE FROM invitations WHERE ${ofOrganization}`,
     markWebhooksDeleted(sql`${id}`, { now, audited }),
+    ...endCompanySignIn(sql`${id}`, { audited }),
   ];
 }

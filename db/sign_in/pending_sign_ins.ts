@@ -2,6 +2,7 @@
 import { secondStepAttemptsMax } from "../../domain/limits.ts";
 import { ifAudited } from "../audit.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
+import { domainPermits } from "./domain_rules.ts";
 import { identityMaySignIn, type IdentityUse } from "./identities.ts";
 import { hasTwoStep } from "./two_step.ts";
 
@@ -9,9 +10,14 @@ interface NewPendingSignIn {
   readonly tokenHash: string;
   readonly userId: string;
   readonly expiresAt: number;
+  /** They only authenticate again. */
+  readonly isInSession?: boolean;
 }
 
-/** Inserts a pending sign-in, unless the user is disabled, has changed the password since, or has turned off two-step sign-in. */
+/**
+ * Inserts a pending sign-in, unless the user is disabled, has changed the password since, or has turned off two-step sign-in, or if
+ * their address's domain requires a provider.
+ */
 export function insertPendingSignIn(pending: NewPendingSignIn, passwordHash: string): Statement {
   return insertPendingIf(pending, { condition: sql`u.password_hash = ${passwordHash}`, providerId: null });
 }
@@ -22,13 +28,16 @@ export function insertPendingProviderSignIn(pending: NewPendingSignIn, use: Iden
 }
 
 function insertPendingIf(
-  { tokenHash, userId, expiresAt }: NewPendingSignIn,
+  { tokenHash, userId, expiresAt, isInSession = false }: NewPendingSignIn,
   { condition, providerId }: { condition: Statement; providerId: string | null },
 ) {
+  const isPermitted = isInSession
+    ? sql`true`
+    : domainPermits(sql`u.email`, { providerId: sql`${providerId}` });
   return sql`
     INSERT INTO pending_sign_ins (token_hash, user_id, expires_at, attempts, provider_id)
     SELECT ${tokenHash}, u.id, ${expiresAt}, 0, ${providerId} FROM users u
-    WHERE u.id = ${userId} AND u.disabled_at IS NULL AND ${condition}
+    WHERE u.id = ${userId} AND u.disabled_at IS NULL AND ${condition} AND ${isPermitted}
       AND ${hasTwoStep}`;
 }
 

@@ -10,6 +10,7 @@ import type { Theme } from "../../domain/presentation.ts";
 import { landingOrganization } from "../account/users.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { bind, type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { domainPermits, sessionEnd, type SignInMethod } from "./domain_rules.ts";
 import { identityMaySignIn, type IdentityUse } from "./identities.ts";
 import { hasTwoStep } from "./two_step.ts";
 
@@ -25,39 +26,43 @@ export interface NewSession {
   readonly replaces: readonly string[];
 }
 
-/** The times after which a live session was created and last used. */
+/** The times after which a live session was created and last used, and before which it doesn't end. */
 export interface SessionBounds {
   readonly createdAfter: number;
   readonly seenAfter: number;
+  readonly now: number;
 }
 
 /** A condition: the session `s` of the user `u` is live. */
 export const liveSession = (
-  { createdAfter, seenAfter }: Readonly<Record<keyof SessionBounds, number | Statement>>,
+  { createdAfter, seenAfter, now }: Readonly<Record<keyof SessionBounds, number | Statement>>,
 ): Statement =>
-  sql`s.created_at > ${createdAfter} AND s.last_seen_at > ${seenAfter} AND u.disabled_at IS NULL`;
+  sql`s.created_at > ${createdAfter} AND s.last_seen_at > ${seenAfter} AND u.disabled_at IS NULL
+    AND (s.expires_at IS NULL OR s.expires_at > ${now})`;
 
-/** @param options `providerId`: SQL of the provider that the sign-in began with. */
 function insertSessionIf(
   session: NewSession,
-  { condition, secondFactorAt, providerId = sql`NULL` }: {
+  { condition, secondFactorAt, ...method }: SignInMethod & {
     condition: Statement;
     secondFactorAt: number | null;
-    providerId?: Statement;
   },
 ) {
   const { tokenHash, id, userId, now, address, userAgent } = session;
   return sql`
     INSERT INTO sessions (token_hash, id, user_id, organization_id, created_at, last_seen_at, proved_at,
-      second_factor_at, address, user_agent, provider_id)
+      second_factor_at, address, user_agent, provider_id, expires_at)
     SELECT ${tokenHash}, ${id}, u.id, ${landingOrganization}, ${now}, ${now}, ${now},
-      ${secondFactorAt}, ${address}, ${userAgent}, ${providerId}
-    FROM users u WHERE u.id = ${userId} AND u.disabled_at IS NULL AND ${condition}`;
+      ${secondFactorAt}, ${address}, ${userAgent}, ${method.providerId ?? sql`NULL`}, ${
+    sessionEnd(sql`u.email`, now)
+  }
+    FROM users u WHERE u.id = ${userId} AND u.disabled_at IS NULL AND ${condition}
+      AND ${domainPermits(sql`u.email`, { ...method, userId: sql`u.id` })}`;
 }
 
 /**
  * Inserts a session in the user's last organization, or their oldest if they left it. Does nothing if the user is disabled, has
- * changed the password since `passwordHash` was checked, or has turned on two-step sign-in.
+ * changed the password since `passwordHash` was checked, or has turned on two-step sign-in, or if their address's domain requires
+ * a provider.
  */
 export function insertSession(session: NewSession, passwordHash: string): Statement {
   const condition = sql`u.password_hash = ${passwordHash} AND NOT ${hasTwoStep}`;
@@ -70,7 +75,11 @@ export function insertProviderSession(session: NewSession, use: IdentityUse): St
   return insertSessionIf(session, { condition, secondFactorAt: null, providerId: sql`${use.providerId}` });
 }
 
-/** Inserts a session after an audited second step or passkey. @param pendingHash Of the sign-in that it completes; null if alone. */
+/**
+ * Inserts a session after an audited second step or passkey, if the domain of the address permits how it began.
+ *
+ * @param options `pendingHash`: of the sign-in that it completes; null for a passkey alone.
+ */
 export function insertAuditedSession(
   session: NewSession,
   { audited, pendingHash }: { audited: string; pendingHash: string | null },
@@ -79,6 +88,7 @@ export function insertAuditedSession(
     condition: ifAudited(audited),
     secondFactorAt: session.now,
     providerId: sql`(SELECT p.provider_id FROM pending_sign_ins p WHERE p.token_hash = ${pendingHash})`,
+    isPasskey: pendingHash === null,
   });
 }
 
@@ -118,7 +128,7 @@ const selectSessions = (rows: Statement, isWanted: Statement): Statement =>
   // One JSON column, which also holds the sessions of many tokens.
   sql`
     SELECT ${rows} AS rows FROM sessions s JOIN users u ON u.id = s.user_id
-    WHERE ${isWanted} AND ${liveSession({ createdAfter: sql`?2`, seenAfter: sql`?3` })}`;
+    WHERE ${isWanted} AND ${liveSession({ createdAfter: sql`?2`, seenAfter: sql`?3`, now: sql`?4` })}`;
 
 // Built once, because every request with a session needs one of them. A list of one takes longer than the first does.
 const selectByHash = selectSessions(sql`json_array(${sessionRow})`, sql`s.token_hash = ?1`);
@@ -135,10 +145,10 @@ export async function findSessions(
 ): Promise<FoundSession[]> {
   const [first, second] = tokenHashes;
   if (first === undefined) return [];
-  const { createdAfter, seenAfter } = bounds;
+  const { createdAfter, seenAfter, now } = bounds;
   const select = second === undefined
     ? selectSession(first, bounds)
-    : bind(selectByHashes, JSON.stringify(tokenHashes), createdAfter, seenAfter);
+    : bind(selectByHashes, JSON.stringify(tokenHashes), createdAfter, seenAfter, now);
   return foundSessions(await database.readFirst<FoundSessionsRow>(select));
 }
 
@@ -148,8 +158,8 @@ export interface FoundSessionsRow {
 }
 
 /** Reads the live session of a token for {@linkcode foundSessions}; no row if there is none. */
-export function selectSession(tokenHash: string, { createdAfter, seenAfter }: SessionBounds): Statement {
-  return bind(selectByHash, tokenHash, createdAfter, seenAfter);
+export function selectSession(tokenHash: string, { createdAfter, seenAfter, now }: SessionBounds): Statement {
+  return bind(selectByHash, tokenHash, createdAfter, seenAfter, now);
 }
 
 export function foundSessions(row: FoundSessionsRow | undefined): FoundSession[] {
@@ -300,9 +310,9 @@ export function deleteSessions(tokenHashes: readonly string[]) {
   return sql`DELETE FROM sessions WHERE token_hash IN (SELECT value FROM json_each(${hashes}))`;
 }
 
-export function deleteExpiredSessions(userId: string, { createdAfter, seenAfter }: SessionBounds) {
-  return sql`DELETE FROM sessions
-    WHERE user_id = ${userId} AND (created_at <= ${createdAfter} OR last_seen_at <= ${seenAfter})`;
+export function deleteExpiredSessions(userId: string, { createdAfter, seenAfter, now }: SessionBounds) {
+  return sql`DELETE FROM sessions WHERE user_id = ${userId}
+    AND (created_at <= ${createdAfter} OR last_seen_at <= ${seenAfter} OR expires_at <= ${now})`;
 }
 
 /**

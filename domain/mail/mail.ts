@@ -31,6 +31,14 @@ interface LimitMail {
   readonly resetsAt?: string;
 }
 
+export type SingleSignOnChange =
+  | "added"
+  | "changed"
+  | "enforced"
+  | "not_enforced"
+  | "removed"
+  | "domain_lost";
+
 /** The time is in milliseconds since 1970, shown in the time zone of the organization. */
 interface ExpiringKey {
   readonly name: string;
@@ -105,6 +113,12 @@ export interface MailFields {
     /** In milliseconds since 1970, shown in the time zone. */
     readonly at: string;
     readonly timezone: string;
+  };
+  /** To the owners of an organization. `provider`: the host of its issuer, or a lost domain. */
+  readonly single_sign_on_changed: {
+    readonly organization: string;
+    readonly change: SingleSignOnChange;
+    readonly provider: string;
   };
   /** To the creator of keys that expire soon, or to owners. */
   readonly keys_expiring: {

@@ -27,7 +27,7 @@ interface EndpointResponse {
 
 export interface Endpoint<Body extends Schema, Query extends Schema, Params extends Schema> {
   /** The method and the path in OpenAPI's form, such as `GET /api/portal/api-keys/{id}`. */
-  readonly route: `${"GET" | "POST" | "PATCH" | "DELETE"} /${string}`;
+  readonly route: `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} /${string}`;
   readonly tag: Tag;
   /** The name in generated clients. */
   readonly operationId: string;

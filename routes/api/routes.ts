@@ -13,6 +13,7 @@ import { keyVerificationRoutes } from "./meter/key_verification.ts";
 import { invitationRoutes, operatorInvitationRoutes } from "./organization/invitations.ts";
 import { memberRoutes, operatorMemberRoutes } from "./organization/members.ts";
 import { openApiRoute } from "./openapi/openapi.ts";
+import { companySignInRoutes } from "../nouns/company_sign_in.ts";
 import { eventsRoutes } from "../nouns/events.ts";
 import { organizationNoteRoutes } from "../nouns/organization_notes.tsx";
 import { operatorOrganizationRoutes } from "../nouns/organizations.tsx";
@@ -47,6 +48,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   accountRoutes(app, parts);
   preferencesRoutes(app, parts);
   organizationRoutes(app, parts);
+  companySignInRoutes(app, parts);
   memberRoutes(app, parts);
   invitationRoutes(app, parts);
   auditRoutes(app, parts);

@@ -20,6 +20,7 @@ import { portalPasswordRoutes } from "./account/passwords.ts";
 import { portalSecurityRoutes } from "./sign_in/security.ts";
 import { newApiKeyPages } from "./new_api_key.ts";
 import { invitationPages } from "./organization/invitations.ts";
+import { companySignInPages } from "./organization/company_sign_in.ts";
 import { memberChangePages } from "./organization/members.ts";
 import { operatorConsoleRoutes } from "./operator/routes.ts";
 import { portalOrganizationRoutes } from "./organization/organizations.ts";
@@ -68,6 +69,7 @@ export function portalRoutes(
   invitationPages(app, parts);
   portalAcceptInvitationRoutes(app, parts);
   portalOrganizationRoutes(app, parts);
+  companySignInPages(app, parts);
   portalAuditRoutes(app, parts);
   operatorConsoleRoutes(app, parts);
   embedRoutes(app, parts);

@@ -13,6 +13,7 @@ import type { SessionContext } from "../context.ts";
 import type { RequestedMail } from "../mail/mail_budgets.ts";
 import { findActingUser } from "./account.ts";
 import { requireAllowed } from "../sign_in/credentials.ts";
+import { requireMayLeaveDomain } from "../sign_in/domain_rules.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
 
@@ -48,7 +49,7 @@ export async function requestEmailVerification(context: SessionContext, actor: S
  * Requests another email address: the new one gets a link, the current one a notice. The result is the same if the new one
  * already has an account.
  *
- * @throws {AppError} `proof_required`, `validation_failed`, `mail_unavailable`, `rate_limited`.
+ * @throws {AppError} `proof_required`, `validation_failed`, `sso_required`, `mail_unavailable`, `rate_limited`.
  */
 export async function requestEmailChange(context: SessionContext, actor: SessionActor, typedEmail: string) {
   const { mail } = context;
@@ -58,6 +59,7 @@ export async function requestEmailChange(context: SessionContext, actor: Session
   const to = requireEmail(typedEmail);
   const { id, email: from, name } = await findActingUser(context, actor);
   if (to === from) throw validationError([{ path: "email", message: "This is already your email address." }]);
+  await requireMayLeaveDomain(context, { from, to });
   const isTaken = await findUserCredentials(context.database, to) !== undefined;
   const fields = { name, from, to };
   const entry = { action: "email.change_requested", details: { from, to } } as const;
@@ -151,6 +153,7 @@ async function changeEmail(context: SessionContext, actor: SessionActor, link: E
     ...mail.outgoing({ ...notice, to }, audited),
   ]);
   if (written?.rows.length !== 1) {
+    await requireMayLeaveDomain(context, { from, to });
     if (await findUserCredentials(context.database, to) === undefined) throw invalidTokenError();
     throw new AppError("email_taken", "Another account now uses this email address.");
   }

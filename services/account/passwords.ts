@@ -17,6 +17,7 @@ import type { ClientInfo, SessionActor } from "../../domain/actor.ts";
 import { type AppError, invalidTokenError, validationError } from "../../domain/errors.ts";
 import { requireEmail } from "../../domain/mail/email.ts";
 import type { Context, SessionContext } from "../context.ts";
+import { requireDomainPermits } from "../sign_in/domain_rules.ts";
 import { sessionSubject } from "../sign_in/credentials.ts";
 import { requireRecentAuthentication, withOwnPassword } from "../sign_in/recent_authentication.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
@@ -71,13 +72,14 @@ function currentPasswordError(isFirst: boolean): AppError {
 /**
  * Sends a reset link to an address if it has an account and its email budget allows one. The result is the same if not.
  *
- * @throws {AppError} `validation_failed`, `mail_unavailable`, and `rate_limited` for a client that asks too often.
+ * @throws {AppError} `validation_failed`, `sso_required`, `mail_unavailable`, and `rate_limited` for a client that asks too often.
  */
 export async function requestPasswordReset(context: Context, client: ClientInfo, typedEmail: string) {
   const { database, mail } = context;
   mail.requireMail();
   const email = requireEmail(typedEmail);
   context.credentials.countLinkRequest(client);
+  await requireDomainPermits(context, email, null);
   const now = context.clock();
   const found = await findUserCredentials(database, email);
   const user = found?.disabledAt === null ? found : undefined;

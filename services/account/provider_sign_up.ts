@@ -1,11 +1,13 @@
 // Signing up with a provider: who is admitted, and the account that they get.
 import type { UserCredentials } from "../../db/account/users.ts";
-import type { Statement } from "../../db/engine/database.ts";
+import { sql, type Statement } from "../../db/engine/database.ts";
 import { findInvitationTo } from "../../db/organization/invitations.ts";
+import { domainPermits } from "../../db/sign_in/domain_rules.ts";
 import { isFreeIdentity } from "../../db/sign_in/identities.ts";
 import type { ClientInfo, PersonActor } from "../../domain/actor.ts";
 import { newId } from "../../domain/id.ts";
 import type { Context } from "../context.ts";
+import { companyAccount } from "../organization/company_membership.ts";
 import { type ProviderVisit, refuseVisit } from "../sign_in/provider_visit.ts";
 import { newToken } from "../sign_in/session_tokens.ts";
 import { findInvitedByHash, type Invited, invitedAccount, newAccount, signUpClosedText } from "./sign_up.ts";
@@ -26,7 +28,8 @@ interface SignUp<T> {
 
 /**
  * Creates an account without a password, and signs its user in. They join the organization that invited them; otherwise they get one
- * of their own, and an email that asks them to confirm the address if the provider doesn't vouch for it.
+ * of their own, and an email that asks them to confirm the address if the provider doesn't vouch for it. Those who come from an
+ * organization's own provider join that organization, even if sign-up is closed; the caller has checked their domain.
  *
  * @returns Null if the address or the identity was taken meanwhile.
  * @throws {AppError} `sign_up_closed`, `provider_rejected`, `invalid_token`, `organization_suspended`, `limit_reached`,
@@ -37,8 +40,18 @@ export async function signUpWithProvider<T>(
   client: ClientInfo,
   { visit, email, enter }: SignUp<T>,
 ): Promise<(T & { hasJoined: boolean }) | null> {
-  const invited = await admit(context, client, { visit, email });
   const { credentials, mail, mailBudgets } = context;
+  if (visit.provider.organizationId !== null) {
+    if (!visit.claims.vouches) {
+      const message =
+        `${visit.provider.name} says that ${email} isn't confirmed there. Ask its administrators.`;
+      throw await refuseVisit(context, client, { visit, reason: "address not confirmed", message });
+    }
+    const options = { visit, email, invited: null, isConfirmed: true, sendsEmail: false };
+    const result = await enter(await newEntrant(context, client, options));
+    return result && { ...result, hasJoined: visit.returnTo === null };
+  }
+  const invited = await admit(context, client, { visit, email });
   const isConfirmed = visit.claims.vouches || invited !== null;
   const create = async (sendsEmail: boolean) =>
     await enter(await newEntrant(context, client, { visit, email, invited, isConfirmed, sendsEmail }));
@@ -51,7 +64,7 @@ export async function signUpWithProvider<T>(
 
 /**
  * Returns the invitation that admits someone: that of the link which they followed, or else one to exactly this address if the provider
- * vouches for it. Returns null if no invitation is needed. An organization's own provider admits no one here.
+ * vouches for it. Returns null if no invitation is needed.
  */
 async function admit(
   context: Context,
@@ -68,8 +81,7 @@ async function admit(
         `This invitation is for another email address than that of your account at ${provider.name}.`;
       throw await refuseVisit(context, client, { visit, reason: "invitation for another address", message });
     }
-    const isOpen = signUp === "open" && provider.signUp && provider.organizationId === null;
-    if (isOpen) return null;
+    if (signUp === "open" && provider.signUp) return null;
     const invitation = claims.vouches ? await findInvitationTo(database, email, clock()) : undefined;
     if (invitation !== undefined) return { ...invitation, tokenHash: null };
   }
@@ -84,7 +96,7 @@ async function admit(
 async function newEntrant(
   context: Context,
   client: ClientInfo,
-  { visit: { claims }, email, invited, isConfirmed, sendsEmail }: {
+  { visit, email, invited, isConfirmed, sendsEmail }: {
     visit: ProviderVisit;
     email: string;
     invited: Invited | null;
@@ -97,13 +109,20 @@ async function newEntrant(
   const passwordHash = await credentials.hasher.hash(newToken());
   const now = context.clock();
   const id = newId("usr");
+  const { provider, claims } = visit;
   const { name } = claims;
-  const organizationId = invited?.organizationId ?? newId("org");
+  const organizationId = provider.organizationId ?? invited?.organizationId ?? newId("org");
   const emailVerifiedAt = isConfirmed ? now : null;
   const user = { id, email, emailVerifiedAt, name, passwordHash, hasPassword: false, now };
   const organization = invited && { organizationId };
   const actor: PersonActor = { type: "session", user: { id, name }, organization, client };
-  const condition = isFreeIdentity(claims);
+  if (provider.organizationId !== null) {
+    const before = companyAccount({ ...actor, organization: { organizationId } }, user, visit);
+    return { user: { id, name, email, organizationId, hasTotp: 0 }, before };
+  }
+  const condition = sql`${isFreeIdentity(claims)} AND ${
+    domainPermits(sql`${email}`, { providerId: sql`${provider.id}` })
+  }`;
   const account = invited === null
     ? newAccount(actor, user, { id: organizationId, name: undefined, condition })
     : invitedAccount(actor, user, { ...invited, condition });

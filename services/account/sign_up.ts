@@ -1,7 +1,7 @@
 // Signing up, with a new organization or by invitation.
 import { insertInvitedUser, insertUser, type NewUser } from "../../db/account/users.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
-import type { Statement } from "../../db/engine/database.ts";
+import { sql, type Statement } from "../../db/engine/database.ts";
 import { deleteLinks } from "../../db/mail/link_tokens.ts";
 import {
   findInvitationByToken,
@@ -10,6 +10,7 @@ import {
 } from "../../db/organization/invitations.ts";
 import { insertMembership } from "../../db/organization/memberships.ts";
 import { insertOrganization } from "../../db/organization/organizations.ts";
+import { domainPermits } from "../../db/sign_in/domain_rules.ts";
 import { endReplacedSessions, insertSession } from "../../db/sign_in/sessions.ts";
 import type { Actor, ClientInfo, PersonActor } from "../../domain/actor.ts";
 import { AppError, invalidTokenError, validationError } from "../../domain/errors.ts";
@@ -19,6 +20,7 @@ import { canonicalEmail, emailHint } from "../../domain/mail/email.ts";
 import { ownOrganizationName } from "../../domain/name.ts";
 import type { Context } from "../context.ts";
 import { requireJoinable } from "../organization/accept_invitation.ts";
+import { requireDomainPermits } from "../sign_in/domain_rules.ts";
 import { newSession, wellFormedHash } from "../sign_in/session_tokens.ts";
 import { selectSignedIn, type SignedIn, signedIn } from "../sign_in/sign_in.ts";
 
@@ -41,13 +43,14 @@ export type Invited = Pick<InvitationOfLink, "id" | "organizationId" | "email" |
  * Creates a user and signs them in. With an invitation they join its organization, and their email address counts as
  * confirmed. Otherwise they get an organization that they own, and an email that asks them to confirm the address.
  *
- * @throws {AppError} `sign_up_closed`, `validation_failed`, `email_taken`, `invalid_token`, `organization_suspended`,
+ * @throws {AppError} `sign_up_closed`, `sso_required`, `validation_failed`, `email_taken`, `invalid_token`, `organization_suspended`,
  *   `limit_reached`, `rate_limited`, `unavailable`.
  */
 export async function signUp(context: Context, client: ClientInfo, input: SignUpInput): Promise<SignedIn> {
   requireOpenSignUp(context, input);
   const invited = await findInvited(context, input.invitationToken);
   const email = await checkInput(context, { ...input, invited });
+  await requireDomainPermits(context, email, null);
   const create = (sendsEmail: boolean) =>
     createAccount(context, client, { ...input, email, invited, sendsEmail });
   return await context.credentials.signUpFrom(client, async () => {
@@ -116,9 +119,10 @@ async function createAccount(
   const organization = invited && { organizationId: invited.organizationId };
   const actor: PersonActor = { type: "session", user: { id, name }, organization, client };
   const { token, row } = newSession(id, { client, now });
+  const condition = domainPermits(sql`${email}`, {});
   const account = invited === null
-    ? newAccount(actor, user, { id: newId("org"), name: organizationName })
-    : invitedAccount(actor, user, invited);
+    ? newAccount(actor, user, { id: newId("org"), name: organizationName, condition })
+    : invitedAccount(actor, user, { ...invited, condition });
   const results = await database.write([
     ...account.statements,
     ...(sendsEmail
@@ -133,6 +137,7 @@ async function createAccount(
   ]);
   if (results[1]?.rows.length !== 1) {
     if (invited !== null) await findInvited(context, input.invitationToken);
+    await requireDomainPermits(context, email, null);
     throw new AppError("email_taken", "An account with this email address already exists. Sign in instead.");
   }
   mail.wake();

@@ -1,4 +1,5 @@
 // Organizations of members: list, create, rename, transfer, delete.
+import { renameCompanyProvider } from "../../db/organization/company_sign_in.ts";
 import { endInvitationsBy } from "../../db/organization/invitations.ts";
 import {
   demoteOwner,
@@ -73,6 +74,7 @@ export async function renameOrganization(
   const { isMade, row } = await writeAndRead<OrganizationRow>(context, writer, {
     statement: updateOrganizationName({ id, ...details }),
     entry: { action: "organization.renamed", organizationId: id, target: { id, name }, details },
+    after: ({ audited }) => [renameCompanyProvider(id, name, audited)],
   }, selectOrganization(actor.user.id, id));
   if (isMade || row().name === name) return toOrganization(row());
   throw unavailableError("Someone else just renamed the organization. Try again.");

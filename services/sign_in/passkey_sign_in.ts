@@ -7,6 +7,7 @@ import type { ClientInfo } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { Context } from "../context.ts";
 import { requireAllowed } from "./credentials.ts";
+import { requirePasskeyPermitted } from "./domain_rules.ts";
 import { checkPasskey, createChallenge, ownPasskeyOptions, relyingParty } from "./passkey_check.ts";
 import { createVerifiedSession, requirePending } from "./second_step.ts";
 import { signInExpiredError } from "./second_step_codes.ts";
@@ -33,7 +34,7 @@ export async function beginPasskeySignIn(context: Context, client: ClientInfo, t
   return await ownPasskeyOptions(context, challengeWriter(context), userId);
 }
 
-/** Signs in, or completes a sign-in. @throws {AppError} `invalid_credentials`, `two_step_state`, `rate_limited`. */
+/** Signs in, or completes a sign-in. @throws {AppError} `sso_required`, `invalid_credentials`, `two_step_state`, `rate_limited`. */
 export async function signInWithPasskey(
   context: Context,
   client: ClientInfo,
@@ -47,6 +48,7 @@ export async function signInWithPasskey(
   });
   if (found === null) return await rejectPasskey(context, client, pending?.user ?? null);
   const { user, id, counter } = found;
+  if (pending === null) await requirePasskeyPermitted(context, user);
   const now = context.clock();
   const use = { id, counter, userId: user.id, now };
   const signedIn = await createVerifiedSession(context, client, {

@@ -66,10 +66,10 @@ export class ProviderClient {
   readonly #timeoutMs: number;
   readonly #known = new Map<string, Known>();
 
-  /** @param options `timeoutMs`: of everything that a page waits for; for tests. */
-  constructor(parts: ProviderClientParts, { timeoutMs = providerTimeoutMs } = {}) {
+  /** @param options `providerTimeoutMs`: of everything that a page waits for; 5 seconds, except in tests. */
+  constructor(parts: ProviderClientParts, options: { readonly providerTimeoutMs?: number } = {}) {
     this.#parts = parts;
-    this.#timeoutMs = timeoutMs;
+    this.#timeoutMs = options.providerTimeoutMs ?? providerTimeoutMs;
   }
 
   /**

@@ -24,6 +24,7 @@ import {
   providerIsBelieved,
   providerMaySignIn,
 } from "../../db/sign_in/identity_providers.ts";
+import { domainPermits } from "../../db/sign_in/domain_rules.ts";
 import { insertPendingProviderSignIn } from "../../db/sign_in/pending_sign_ins.ts";
 import {
   deleteExpiredSessions,
@@ -39,6 +40,8 @@ import { identitiesPerUserMax, offeredProvidersMax } from "../../domain/sign_in/
 import { afterNewPassword } from "../account/passwords.ts";
 import { type Entrant, signUpWithProvider } from "../account/provider_sign_up.ts";
 import type { Context } from "../context.ts";
+import { requireDomainPermits } from "./domain_rules.ts";
+import { joinCompany } from "../organization/company_membership.ts";
 import { type ProviderVisit, refuseVisit } from "./provider_visit.ts";
 import { hashToken, newSession, newToken, sessionBounds } from "./session_tokens.ts";
 import {
@@ -89,6 +92,7 @@ async function decide(
   if (identity !== undefined) {
     const user = await findUserCredentialsById(context.database, identity.userId);
     if (user === undefined) return null;
+    await requireDomainPermits(context, user.email, visit.provider);
     await requireBelieved(context, client, { visit, email: user.email, user });
     await requireEnabled(context, client, { visit, user });
     return joinedNot(await enter(context, client, { visit, user, before: [] }));
@@ -98,6 +102,7 @@ async function decide(
     const message = `${visit.provider.name} didn't share a verified email address. Sign in another way.`;
     throw await refuseVisit(context, client, { visit, reason: "no email address", message });
   }
+  await requireDomainPermits(context, email, visit.provider);
   await requireBelieved(context, client, { visit, email, user: null });
   const user = await findUserCredentials(context.database, email);
   if (user !== undefined) return joinedNot(await connect(context, client, { visit, user }));
@@ -172,7 +177,7 @@ function link(
   const now = clock();
   const condition = sql`${hasAddress(user.email, { isConfirmed: true })} AND ${
     providerMaySignIn(useOf(visit))
-  }`;
+  } AND ${domainPermits(sql`u.email`, { providerId: sql`${visit.provider.id}` })}`;
   const { insert, entry, fields } = addIdentity(visit, { userId: user.id, condition, now });
   const audit = insertAuditEvent(personOf(user, client), entry, { now });
   return [
@@ -205,7 +210,7 @@ async function takeBack(
   const audited = { now, audited: audit.id };
   const condition = sql`${isFreeIdentity(visit.claims)} AND ${
     providerIsBelieved(useOf(visit), emailDomain(email))
-  }`;
+  } AND ${domainPermits(sql`u.email`, { providerId: sql`${visit.provider.id}` })}`;
   return [
     takeUserBack({ userId, email, now }, condition),
     audit.statement,
@@ -244,8 +249,10 @@ async function enter(
   client: ClientInfo,
   { visit, user, before }: Entrant & { visit: ProviderVisit },
 ): Promise<SignedIn | SecondStepRequired | null> {
+  const joining = await joinCompany(context, client, { visit, user });
   const now = context.clock();
   const { provider, claims } = visit;
+  const first = [...before, ...joining];
   const use = { ...claims, ...useOf(visit) };
   const details = { provider: provider.name };
   const { email } = claims;
@@ -260,20 +267,20 @@ async function enter(
       details,
     }, { now });
     const results = await context.database.write([
-      ...before,
+      ...first,
       insertPendingProviderSignIn({ tokenHash: hashToken(token), userId: user.id, expiresAt }, use),
       audit.statement,
       updateIdentityUsed(claims, { email, now, audited: audit.id }),
       more,
     ]);
-    if (results[before.length + 1]?.rows.length !== 1) return null;
+    if (results[first.length + 1]?.rows.length !== 1) return null;
     context.mail.wake();
     return { secondStep: { token, expiresAt } };
   }
   const { token, row } = newSession(user.id, { client, now });
   const audit = insertAuditEvent(personOf(user, client), { action: "session.created", details }, { now });
   const results = await context.database.write([
-    ...before,
+    ...first,
     insertProviderSession(row, use),
     audit.statement,
     updateIdentityUsed(claims, { email, now, audited: audit.id }),
@@ -281,7 +288,7 @@ async function enter(
     ...endReplacedSessions(row, { max: sessionsPerUserMax }),
     selectSignedIn(context, token, now),
   ]);
-  if (results[before.length + 1]?.rows.length !== 1) return null;
+  if (results[first.length + 1]?.rows.length !== 1) return null;
   context.mail.wake();
   return signedIn(results, token);
 }

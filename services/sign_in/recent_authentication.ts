@@ -129,7 +129,7 @@ async function useCode(
 ): Promise<void> {
   const now = clock();
   const step = { tokenHash: hashToken(newToken()), userId: user.id, now };
-  const pending = { ...step, expiresAt: now + secondStepTimeoutMs };
+  const pending = { ...step, expiresAt: now + secondStepTimeoutMs, isInSession: true };
   await writeAs(actor, [insertPendingSignIn(pending, user.passwordHash)]);
   const { use, method, after } = await secondStepCodes.check(step, { user, code, client: actor.client });
   const audit = insertAuditEvent(actor, { action: "session.proved", details: { method } }, { now });

@@ -38,7 +38,7 @@ export function sessionIdleMs({ sessionIdleDays }: Config): number {
 }
 
 export function sessionBounds(config: Config, now: number): SessionBounds {
-  return { createdAfter: now - sessionMaxMs(config), seenAfter: now - sessionIdleMs(config) };
+  return { createdAfter: now - sessionMaxMs(config), seenAfter: now - sessionIdleMs(config), now };
 }
 
 export function newSession(

@@ -21,6 +21,7 @@ import { endedSignInsMax, secondStepTimeoutMs, sessionsPerUserMax } from "../../
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { Context } from "../context.ts";
+import { requireDomainPermits } from "./domain_rules.ts";
 import { needsRehash } from "./password_hasher.ts";
 import { hashToken, newSession, newToken, sessionBounds, wellFormedHashes } from "./session_tokens.ts";
 
@@ -41,7 +42,7 @@ export interface SecondStepRequired {
 /**
  * Signs in with a password. The response to a wrong one doesn't reveal whether the account exists.
  *
- * @throws {AppError} `invalid_credentials`, `rate_limited`, `unavailable`.
+ * @throws {AppError} `sso_required`, `invalid_credentials`, `rate_limited`, `unavailable`.
  */
 export async function signIn(
   context: Context,
@@ -50,6 +51,7 @@ export async function signIn(
 ): Promise<SignedIn | SecondStepRequired> {
   const { credentials, database } = context;
   const email = canonicalEmail(given) ?? "";
+  await requireDomainPermits(context, email, null);
   let search: Promise<UserCredentials | undefined> | undefined;
   const find = () =>
     search ??= email === "" ? Promise.resolve(undefined) : findUserCredentials(database, email);

@@ -1,38 +1,52 @@
 // Signing in with oidc-provider in a real browser, with scripts and without: sign up, sign out, sign in after a key rotation, sign out
 // at the provider, and disconnect and connect it on the account page.
 import assert from "node:assert/strict";
-import { recentAuthenticationMs } from "../../domain/limits.ts";
-import { testPassword } from "../support/app/app.ts";
+import { recentAuthenticationMs, totpPeriodMs } from "../../domain/limits.ts";
+import { type TestApp, testPassword } from "../support/app/app.ts";
 import { browserMissing, type Page, signOut, watchedPage } from "../support/browser/browser.ts";
 import { withApp } from "../support/browser/app.ts";
 import { type OidcProvider, startOidcProvider } from "../support/identity_providers/oidc_provider.ts";
-import { addProvider } from "../support/identity_providers/providers.ts";
+import { newOperator } from "../support/operators/console.ts";
+import { codeOf } from "../support/people/second_step.ts";
+import { signInWords } from "../support/portal/words/sign_in.ts";
 import { programsMissing } from "../support/runner/missing.ts";
 
-const options = {
-  ignore: browserMissing() || programsMissing("node"),
-  sanitizeOps: false,
-  sanitizeResources: false,
-};
+const isMissing = browserMissing() || programsMissing("node");
+const options = { ignore: isMissing, sanitizeOps: false, sanitizeResources: false };
 const name = "Northwind ID";
+const security = "/portal/account/security";
 
 const heading = (page: Page, text: string | RegExp) =>
   page.getByRole("heading", { name: text, level: 1 }).first().waitFor();
 const press = (page: Page, text: string | RegExp) => page.getByRole("button", { name: text }).first().click();
 const follow = (page: Page, text: string | RegExp) => page.getByRole("link", { name: text }).first().click();
 
-/** Fills in the provider's own form, and agrees to share the address if it asks. */
-async function signInThere(page: Page, login: string, { isFirst }: { isFirst: boolean }): Promise<void> {
-  await page.locator("[name=login]").fill(login);
+/** Fills in the provider's own form, and agrees to share the address if it doesn't know that yet. */
+async function signInThere(page: Page, { isNew = false } = {}): Promise<void> {
+  await page.locator("[name=login]").fill("ada");
   await page.locator("[name=password]").fill("any password");
   await press(page, "Sign-in");
-  if (isFirst) await press(page, "Continue");
+  if (isNew) await press(page, "Continue");
 }
 
-/** Signs out at the provider, which ends its own session only. */
-async function signOutThere(page: Page, { url }: OidcProvider): Promise<void> {
-  await page.goto(`${url}/session/end`);
-  await press(page, /^Yes/);
+/** Adds the provider as an operator does. */
+async function addProvider(test: TestApp, { url, clientId, clientSecret }: OidcProvider): Promise<void> {
+  const { cookie } = await newOperator(test);
+  const json = { slug: "northwind", kind: "oidc", name, issuer: url, clientId, clientSecret };
+  const response = await test.send("/api/operator/identity-providers", { cookie, json });
+  assert.equal(response.status, 201, await response.text());
+}
+
+/** Runs a test with the provider at another site than the app, as providers are. */
+async function withProvider(test: TestApp, run: (provider: OidcProvider) => Promise<void>): Promise<void> {
+  const redirectUris = [`${test.config.baseUrl.origin}/sign-in/with/northwind/callback`];
+  const provider = await startOidcProvider({ redirectUris });
+  try {
+    await addProvider(test, provider);
+    await run(provider);
+  } finally {
+    await provider.stop();
+  }
 }
 
 for (const scripts of [true, false]) {
@@ -40,51 +54,76 @@ for (const scripts of [true, false]) {
     ...options,
     name: `people sign in with an OpenID provider ${scripts ? "with scripts" : "without scripts"}`,
     fn: () =>
-      withApp("localhost", async (test, browser) => {
-        const { origin } = test.config.baseUrl;
-        // Another site than ours, as providers are.
-        const provider = await startOidcProvider({
-          redirectUris: [`${origin}/sign-in/with/northwind/callback`],
-        });
-        try {
-          await addProvider(test, provider, { slug: "northwind", name });
+      withApp("localhost", (test, browser) =>
+        withProvider(test, async (provider) => {
+          const { origin } = test.config.baseUrl;
           const { page, errors } = await watchedPage(
             await browser.newContext({ javaScriptEnabled: scripts }),
           );
 
-          // Sign up, with a cancellation first.
+          // Sign up, after a cancellation.
           await page.goto(`${origin}/sign-up`);
           await follow(page, name);
           await follow(page, /Cancel/);
-          await heading(page, /./);
-          assert.equal(new URL(page.url()).origin, origin);
-          await follow(page, name);
-          await signInThere(page, "ada", { isFirst: true });
+          await heading(page, `Couldn't sign in with ${name}`);
+          await follow(page, "Try again");
+          await signInThere(page, { isNew: true });
           await heading(page, /^Welcome to/);
           await page.goto(`${origin}/portal/account`);
-          await page.getByText("ada@example.com").first().waitFor();
+          await page.locator("main").getByText("ada@example.com").first().waitFor();
 
-          // Sign in: the provider still knows the person, and signs with a new key.
+          // Sign in again: the provider still knows the person, and signs with a new key.
           await signOut(page);
           await provider.rotateKey();
-          await page.getByText("Last used").waitFor();
+          await page.getByText(signInWords.lastUsed).waitFor();
           await follow(page, name);
           await heading(page, /^Welcome to/);
 
           // After a sign-out there, it asks again.
           await signOut(page);
-          await signOutThere(page, provider);
+          await page.goto(`${provider.url}/session/end`);
+          await press(page, /^Yes/);
           await page.goto(`${origin}/sign-in?return_to=/portal/usage`);
           await follow(page, name);
-          await signInThere(page, "ada", { isFirst: false });
+          await signInThere(page, { isNew: true });
           await heading(page, "Usage");
 
-          // The only way to sign in stays until there is another one.
+          // The only way to sign in stays until there is a password. Both changes ask the provider again.
           test.advance(recentAuthenticationMs);
+          await page.goto(`${origin}${security}`);
+          await follow(page, "Disconnect");
+          await heading(page, signInWords.confirmIdentity);
+          await press(page, name);
+          await signInThere(page);
+          await press(page, "Disconnect");
+          await page.getByText(signInWords.onlyWay).first().waitFor();
+          await page.goto(`${origin}${security}`);
+          await follow(page, "Set a password");
+          await page.getByLabel("Password", { exact: true }).fill(testPassword);
+          await press(page, "Set password");
+          await page.locator(".note.done").first().waitFor();
+          await follow(page, "Disconnect");
+          await press(page, "Disconnect");
+          await page.locator(".note.done").first().waitFor();
+          await press(page, `Connect ${name}`);
+          await page.locator(".note.done").first().waitFor();
+
+          // Two-step sign-in: the browser comes from another site, and still has its cookie.
+          await page.goto(`${origin}/portal/account/two-step`);
+          await press(page, /Set up/);
+          const secret = (await page.locator("#totp-secret").innerText()).replaceAll(/\s/g, "");
+          await page.getByRole("textbox", { name: "Code" }).fill(codeOf(secret, test.now()));
+          await press(page, signInWords.turnOn);
+          await page.getByText(/[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}/).first().waitFor();
+          await signOut(page);
+          await follow(page, name);
+          await heading(page, signInWords.secondStep);
+          test.advance(totpPeriodMs);
+          await page.getByRole("textbox", { name: "Code" }).fill(codeOf(secret, test.now()));
+          await press(page, "Sign in");
+          await heading(page, /^Welcome to/);
+
           assert.deepEqual(errors, []);
-        } finally {
-          await provider.stop();
-        }
-      }),
+        })),
   });
 }

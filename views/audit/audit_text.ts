@@ -59,7 +59,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "organization.viewed": "Viewed the organization[ {target}] as customer",
   "organization.note_added": "Added a note[ about {target}]",
   "organization.note_deleted": "Deleted a note[ about {target}]",
-  "member.joined": "Joined the organization[ as {role}]",
+  "member.joined": "Joined the organization[ as {role}][ by signing in with {provider}]",
   "member.role_changed": "Changed {target}'s role[ from {from}][ to {to}]",
   "member.removed": "Removed {target}[ ({role})][; their keys were {keys}]",
   "member.left": "Left the organization[; their keys were {keys}]",
@@ -107,6 +107,17 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "alert.created": "Added the alert {target}[ for the key {apiKey}]",
   "alert.changed": "Changed the alert {from} to {target}[ for the key {apiKey}]",
   "alert.deleted": "Deleted the alert {target}[ for the key {apiKey}]",
+  "sso.added": "Set up single sign-on with {target}",
+  "sso.changed": "Changed single sign-on[: {change}]",
+  "sso.tested": "Tested single sign-on[ as {email}]",
+  "sso.enforced": "Required single sign-on[ for {domains}]",
+  "sso.enforcement_ended": "Stopped requiring single sign-on",
+  "sso.removed": "Removed single sign-on with {target}",
+  "sso.domain_added": "Added the domain {target}",
+  "sso.domain_verified": "Verified the domain {target}",
+  "sso.domain_removed": "Removed the domain {target}",
+  "sso.domain_moved":
+    "Lost the domain {target}: another organization verified it, and the TXT record was gone",
   "access.denied": "Permission denied[: {request}]",
 };
 const providerAccepted = "Signed in[ to {target}] with {provider}; second step required";

@@ -8,6 +8,7 @@ import type { Role } from "../../domain/sign_in/session.ts";
 import { limitName } from "../text/limit.ts";
 import { quantityWords } from "../text/quantity.ts";
 import { asRole } from "../text/role.ts";
+import { singleSignOnSubjects, singleSignOnText } from "../text/single_sign_on.ts";
 import { namedTime } from "../text/time.ts";
 import { htmlMail, type MailBrand, plainMail } from "./mail_body.tsx";
 
@@ -220,6 +221,12 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
       `See the key: ${home}/portal/api-keys/${keyId}`,
     ],
     otherwise: "If you don't know what used the key, its page shows the last request and the usage.",
+  }),
+  single_sign_on_changed: (fields, { home, security }) => ({
+    subject: `Single sign-on of ${cut(fields.organization)} ${singleSignOnSubjects[fields.change]}`,
+    text: [singleSignOnText(fields), `See single sign-on: ${home}/portal/organization/single-sign-on`],
+    otherwise:
+      `If you or another owner didn't do this, check your organization's audit log, and change your password: ${security}`,
   }),
   keys_expiring: ({ count, keys }, { home }) => ({
     subject: keys.length === 1 && count === "1"

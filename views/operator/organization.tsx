@@ -2,6 +2,7 @@
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import type { OperatedOrganization, OrganizationNote } from "../../domain/operator/organization.ts";
+import type { CompanySignIn } from "../../domain/sign_in/company_sign_in.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
@@ -13,6 +14,7 @@ import { DayTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import type { UsageReport } from "../meter/usage.tsx";
 import { Attention, type AttentionProps } from "../overview/attention.tsx";
+import { providerFacts, SignInBadge } from "../organization/company_sign_in.tsx";
 import { organizationHref } from "./links.ts";
 import type { OrganizationHead } from "./organization_head.tsx";
 import { OrganizationLimits, organizationLimitsHref } from "./organization_limits.tsx";
@@ -27,6 +29,7 @@ interface OverviewProps extends TabProps {
   readonly numbers: Pick<AttentionProps, "expiring" | "withoutTwoStep" | "catalogue"> | null;
   /** The current month; null when it is not available or nothing was used. */
   readonly usage: UsageReport | null;
+  readonly sso: CompanySignIn;
   readonly notes: readonly OrganizationNote[];
   readonly olderNotesHref: string | null;
   /** The names of products and metrics. */
@@ -59,7 +62,27 @@ export function organizationOverviewPage(props: OverviewProps): Page {
         <Notes {...props} />
         <Metadata organization={organization} />
       </div>
+      <SingleSignOn {...props} />
     </PortalPage>
+  );
+}
+
+function SingleSignOn({ frame, sso, head: { organization } }: OverviewProps) {
+  if (sso.provider === null) return null;
+  return (
+    <Card title="Single sign-on" aside={<SignInBadge {...sso.provider} />} flush>
+      <Facts
+        facts={[
+          ...providerFacts(sso, frame),
+          ...sso.provider.enforced
+            ? [{
+              label: "Provider broken?",
+              value: <a href={`${organizationHref(organization.id)}/single-sign-on`}>Stop requiring it</a>,
+            }]
+            : [],
+        ]}
+      />
+    </Card>
   );
 }
 

@@ -10,12 +10,14 @@ import { aboutOrganization, type FormErrors, RowForm } from "../components/form.
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime } from "../components/relative_time.tsx";
+import { companySignInLink } from "./company_sign_in.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { asRole, yourRoleSentences } from "../text/role.ts";
 
 interface OrganizationPageProps {
   readonly frame: PortalFrame;
   readonly organization: Organization;
+  readonly sso: { readonly isOn: boolean; readonly isRequired: boolean; readonly domains: readonly string[] };
   /** True if the viewer is the only owner, who can't leave. */
   readonly isOnlyOwner: boolean;
   /** `value`: the name as typed. */
@@ -53,6 +55,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
               label: "Members",
               value: <a href="/portal/members">{groupDigits(organization.memberCount)}</a>,
             },
+            { label: "Single sign-on", value: <SingleSignOn {...props} /> },
             { label: "ID", value: <code class="pick">{organization.id}</code> },
           ]}
         />
@@ -60,6 +63,13 @@ export function organizationPage(props: OrganizationPageProps): Page {
       <DangerZone {...props} />
     </PortalPage>
   );
+}
+
+/** Others than owners see whether it is on. */
+function SingleSignOn({ organization: { role }, sso: { isOn, isRequired, domains } }: OrganizationPageProps) {
+  const state = isRequired ? "Required" : isOn ? "On" : "Off";
+  const text = isOn && domains.length > 0 ? `${state} for ${domains.join(", ")}` : state;
+  return role === "OWNER" ? <a href={companySignInLink.href}>{isOn ? text : "Set up"}</a> : <>{text}</>;
 }
 
 function RenameForm({ frame, form: { value, fields, message } }: OrganizationPageProps) {

@@ -47,12 +47,31 @@ export function signInPage({ frame, returnTo, providers, notice, form }: {
         autofocus={email.value !== "" && email.error === undefined}
       />
       <SubmitButton>Sign in</SubmitButton>
+      <button type="submit" class="button plain" name="single_sign_on" value="1" formnovalidate>
+        Continue with single sign-on
+      </button>
       <p class="small">
         <a href="/forgot-password">Forgot your password?</a>
       </p>
       {frame.signUpOpen && (
         <GateHint text="New here?" href={withReturnTo("/sign-up", returnTo)} label="Create an account" />
       )}
+    </GateCard>
+  );
+}
+
+/** Leads on to an organization's provider. A redirect after a form would be blocked by the policy for forms. */
+export function singleSignOnPage(
+  { frame, href, name }: { frame: GateFrame; href: string; name: string },
+): Page {
+  const text = (
+    <>
+      People with this email address sign in with the single sign-on of <bdi>{name}</bdi>.
+    </>
+  );
+  return (
+    <GateCard frame={frame} title="Single sign-on" text={text} goOnTo={href}>
+      <ButtonLink tone="primary" href={href}>Continue</ButtonLink>
     </GateCard>
   );
 }

@@ -131,6 +131,6 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       "current one. Nothing changes until the link is used. The response is the same if another account uses the address.",
     body: emailSchema,
     responses: { 202: { description: "The emails will be sent." } },
-    errors: ["proof_required", "rate_limited", "mail_unavailable"],
+    errors: ["proof_required", "sso_required", "rate_limited", "mail_unavailable"],
   }, (_c, { body }, actor) => requestEmailChange(services, actor, body.email));
 }

@@ -47,7 +47,7 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
       "account's other sessions.",
     body: schemas.linkTokenSchema,
     responses: { 200: { description: "The session user.", schema: sessionUserSchema } },
-    errors: ["wrong_account", "invalid_token", "email_taken"],
+    errors: ["wrong_account", "sso_required", "invalid_token", "email_taken"],
   }, async (_c, { body }, actor) => {
     const { email } = await verifyEmail(services, actor, body.token);
     return sessionUser({ ...actor, user: { ...actor.user, email, emailVerified: true } });
@@ -65,7 +65,7 @@ function passwordResetRoutes(app: OpenAPIHono<AppEnv>, { services }: AppParts): 
       "The response is the same whether or not the address has an account. The link works once, for 1 hour.",
     body: schemas.emailSchema,
     responses: { 202: { description: "If the address has an account, an email will be sent." } },
-    errors: ["rate_limited", "mail_unavailable"],
+    errors: ["sso_required", "rate_limited", "mail_unavailable"],
   }, (c, { body }) => requestPasswordReset(services, c.get("client"), body.email));
 
   route({

@@ -23,6 +23,9 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "A page of another site sent the request, or could have. Programs must send `Content-Type: application/json`. " +
     "Below `/api/auth/`, the message names an origin that is missing from `ALLOWED_ORIGINS`.",
   sign_up_closed: "Sign-up is closed, or only open with an invitation.",
+  sso_required:
+    "The organization that has the domain of the email address requires its own provider. The message says where to sign in. It " +
+    "doesn't show whether there is an account.",
   proof_required:
     `The user last authenticated more than ${
       limits.recentAuthenticationMs / 60_000
@@ -74,6 +77,9 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   provider_taken: "There is already a provider with this slug.",
   product_taken: "The catalogue already has a product with this slug.",
   plan_taken: "Another plan has this name.",
+  sso_untested: "The provider wasn't tested since its issuer, client ID or client secret changed.",
+  domain_taken: "Another organization has verified the domain, and its TXT record is still there.",
+  domain_unproved: "There is no TXT record with the text that proves the domain.",
   plan_in_use: "The plan is the default one, or organizations have it.",
   month_not_ended: "The month has not ended yet.",
   statement_out_of_order: "Another month must be closed first. The message names it.",

@@ -1,6 +1,12 @@
 // An error message that the API sends for each code, as an example in the OpenAPI document.
 import * as errors from "../../../domain/errors.ts";
 import * as limits from "../../../domain/limits.ts";
+import {
+  domainTakenError,
+  domainUnprovedError,
+  ssoRequiredError,
+  ssoUntestedError,
+} from "../../../domain/sign_in/company_sign_in.ts";
 import { required } from "../../schemas/messages.ts";
 
 /** The detail of the example of `validation_failed`. */
@@ -16,6 +22,10 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   forbidden: errors.forbiddenError().message,
   cross_site: "This must be sent from https://auth.example.com itself. Open that address and try again.",
   sign_up_closed: "Sign-up is closed. Ask the people who run this service for an account.",
+  sso_required: ssoRequiredError({
+    name: "Acme",
+    signInUrl: "https://auth.example.com/sign-in/with/sso-5f2c8a0b9d3e7146",
+  }).message,
   proof_required: errors.recentAuthenticationError().message,
   codes_locked:
     "Too many wrong codes were entered. Use a recovery code or a passkey, or reset your password.",
@@ -48,6 +58,9 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   product_taken: "There is already a product with this slug.",
   provider_taken: "A provider with this slug already exists.",
   plan_taken: "There is already a plan with this name.",
+  sso_untested: ssoUntestedError().message,
+  domain_taken: domainTakenError("example.com").message,
+  domain_unproved: domainUnprovedError("example.com").message,
   plan_in_use: "12 organizations have this plan. Give them another one first.",
   month_not_ended: "2026-10 has not ended yet in UTC.",
   statement_out_of_order: "The next month to close is 2026-09.",

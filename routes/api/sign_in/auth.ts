@@ -49,6 +49,7 @@ function signInRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     body: schemas.signUpSchema,
     responses: { 201: { description: "Signed in. The cookie is set.", schema: schemas.sessionUserSchema } },
     errors: [
+      "sso_required",
       "sign_up_closed",
       "organization_suspended",
       "invalid_token",
@@ -74,7 +75,7 @@ function signInRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
         schema: schemas.signInResponseSchema,
       },
     },
-    errors: ["invalid_credentials", "rate_limited"],
+    errors: ["sso_required", "invalid_credentials", "rate_limited"],
   }, async (c, { body }) => {
     const result = await beginSession(c, parts, (client) => signIn(services, client, body));
     if (!("secondStep" in result)) return sessionUser(result.session);

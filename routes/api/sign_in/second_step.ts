@@ -55,7 +55,7 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     description: "The passkey signs in alone or, with a `token`, completes that sign-in.",
     body: schemas.passkeySignInSchema,
     responses: signedIn,
-    errors: ["invalid_credentials", "two_step_state", "rate_limited"],
+    errors: ["sso_required", "invalid_credentials", "two_step_state", "rate_limited"],
   }, async (c, { body: { response, token } }) => {
     const signIn = (client: ClientInfo) => signInWithPasskey(services, client, { answer: response, token });
     const { session } = await beginSession(c, parts, signIn);

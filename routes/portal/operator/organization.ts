@@ -2,6 +2,7 @@
 import { presentation } from "../../../domain/presentation.ts";
 import { readProductNames } from "../../../services/meter/usage.ts";
 import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
+import { getCompanySignIn } from "../../../services/organization/company_sign_in.ts";
 import { listNotes } from "../../../services/operator/organization_notes.ts";
 import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
 import { organizationLimitsPage, organizationOverviewPage } from "../../../views/operator/organization.tsx";
@@ -19,6 +20,7 @@ const flashes = {
   saved: "Changes saved.",
   suspended: "Organization suspended. Requests with its keys fail.",
   resumed: "Organization resumed. Its keys work again.",
+  "sso-stopped": "Single sign-on is no longer required.",
   noted: "Note added.",
   "note-deleted": "Note deleted.",
 };
@@ -31,8 +33,9 @@ export function operatorOrganizationTabs(app: App, parts: PortalParts): void {
     const viewer = await tabViewer(c, parts, { actor, tab: "overview" });
     const { frame, head, access: { organizationId } } = viewer;
     const { timezone } = presentation();
-    const [{ numbers, usage }, { notes, nextCursor }] = await Promise.all([
+    const [{ numbers, usage }, sso, { notes, nextCursor }] = await Promise.all([
       readMonth(parts, viewer, { metric: c.req.query("metric") || null, timezone }),
+      getCompanySignIn(services, viewer.access),
       listNotes(services, { organizationId, limit: notesShownMax, cursor: c.req.query("notes") }),
     ]);
     const page = organizationOverviewPage({
@@ -40,6 +43,7 @@ export function operatorOrganizationTabs(app: App, parts: PortalParts): void {
       head,
       numbers,
       usage,
+      sso,
       notes,
       olderNotesHref: nextCursor && `${organizationHref(organizationId)}?notes=${nextCursor}`,
       catalogue: numbers?.catalogue ?? await readProductNames(services),

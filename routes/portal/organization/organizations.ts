@@ -2,8 +2,8 @@
 import { validationError } from "../../../domain/errors.ts";
 import { pageItemsMax } from "../../../domain/limits.ts";
 import { hasPermission, type Permission } from "../../../domain/permissions.ts";
-import { requirePermission } from "../../../services/access.ts";
 import { countActiveApiKeys } from "../../../services/api_keys.ts";
+import { summarizeCompanySignIn } from "../../../services/organization/company_sign_in.ts";
 import { countMembers, getMember, listMembers } from "../../../services/organization/members.ts";
 import {
   createOrganization,
@@ -21,7 +21,7 @@ import {
 } from "../../../views/organization/organization_danger_zone.tsx";
 import { organizationsPage } from "../../../views/organization/organizations.tsx";
 import { readFormBody } from "../../body.ts";
-import type { App, AppContext } from "../../env.ts";
+import type { App } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { organizationNameSchema } from "../../schemas/people.ts";
 import { flashAbout, flashOf, mountForm, queryOf } from "../form.ts";
@@ -31,13 +31,12 @@ import {
   organizationsHome,
   portalFrame,
   type PortalParts,
-  type PortalRoutes,
-  reauthenticationIfNeeded,
   redirect,
   sendPage,
   signedInRoutes,
 } from "../page.ts";
 import { memberPages, type MemberViewer, nounPagesOf } from "../viewer.ts";
+import { askOwner, ownerPages } from "./owner_pages.ts";
 
 const path = "/organization";
 /** The pages that switching can return to, with the permission that each requires. */
@@ -106,13 +105,15 @@ function activePage(app: App, parts: PortalParts): void {
   mountForm(memberPages(app, parts), {
     path,
     async show(c, { access, frame }, { input, ...state }) {
-      const [organization, counts] = await Promise.all([
+      const [organization, counts, sso] = await Promise.all([
         getOrganization(services, access),
         countMembers(services, access),
+        summarizeCompanySignIn(services, access),
       ]);
       const page = organizationPage({
         frame,
         organization,
+        sso,
         isOnlyOwner: organization.role === "OWNER" && counts.OWNER === 1,
         form: { ...state, value: input === undefined ? organization.name : input["name"] ?? "" },
         flash: await flashAbout(c, {
@@ -177,19 +178,4 @@ function deletePage(pages: Pages<MemberViewer>, parts: PortalParts): void {
       return redirect(c, `${organizationsHome}?done=deleted`, { frameChanges: true });
     },
   });
-}
-
-/** Mounts pages for owners who authenticated recently. Forms are checked once it is known which organization they are about. */
-function ownerPages(app: App, parts: PortalParts): PortalRoutes<MemberViewer> {
-  const { get, post } = memberPages(app, parts);
-  return {
-    post,
-    get: (path, handler) => get(path, (c, viewer) => askOwner(c, parts, viewer) ?? handler(c, viewer)),
-  };
-}
-
-/** Redirects owners without a recent authentication. @returns Null after one. @throws {AppError} `forbidden` for others. */
-function askOwner(c: AppContext, parts: PortalParts, { access }: MemberViewer): Response | null {
-  requirePermission(access, "organization.manage");
-  return reauthenticationIfNeeded(c, parts, access.actor);
 }

@@ -7,6 +7,7 @@ import { AppError, type ErrorCode } from "../../../domain/errors.ts";
 import type { OfferedProvider, VisitPurpose } from "../../../domain/sign_in/identity_provider.ts";
 import { withReturnTo } from "../../../domain/sign_in/return_to.ts";
 import { completeConfirmation, completeLink } from "../../../services/sign_in/provider_link.ts";
+import { completeProviderTest } from "../../../services/organization/company_sign_in.ts";
 import { signInWithProvider } from "../../../services/sign_in/provider_sign_in.ts";
 import {
   beginProviderVisit,
@@ -14,6 +15,7 @@ import {
   type ProviderVisit,
   requireProvider,
 } from "../../../services/sign_in/provider_visit.ts";
+import { providerTestPage } from "../../../views/organization/company_sign_in_forms.tsx";
 import { failedVisitPage } from "../../../views/sign_in/provider.tsx";
 import {
   providerVisitTokens,
@@ -24,7 +26,16 @@ import {
 import type { App, AppContext } from "../../env.ts";
 import { setErrorHeaders } from "../../errors.ts";
 import { beginSession, findSession, sessionActor } from "../../session.ts";
-import { gateFrame, home, type PortalParts, redirect, sendPage, withoutReferrer } from "../page.ts";
+import {
+  gateFrame,
+  home,
+  portalFrame,
+  type PortalParts,
+  redirect,
+  sendPage,
+  toSignIn,
+  withoutReferrer,
+} from "../page.ts";
 import { invitationAddress, invitationJoined } from "../organization/accept_invitation.ts";
 import { securityLink } from "../../../views/sign_in/two_step.tsx";
 import { continueTo, returnToOf } from "./sign_in.ts";
@@ -105,7 +116,12 @@ const completions: Readonly<Record<VisitPurpose, Completion>> = {
     const page = await completeConfirmation(parts.services, await actorOf(c, parts), visit);
     return page === null ? await completeSignIn(c, parts, visit) : redirect(c, page);
   },
-  test: (_c, _parts, { provider }) => Promise.reject(new TypeError(`${provider.slug} can't be tested yet`)),
+  async test(c, parts, visit) {
+    const actor = await actorOf(c, parts);
+    if (actor === null) return toSignIn(c, parts);
+    const test = await completeProviderTest(parts.services, actor, visit);
+    return await sendPage(c, providerTestPage({ frame: portalFrame(parts, actor), test }));
+  },
 };
 
 async function actorOf(c: AppContext, parts: PortalParts): Promise<SessionActor | null> {
@@ -149,6 +165,7 @@ const titles: Partial<Record<ErrorCode, (name: string) => string>> = {
   provider_rejected: (name) => `Couldn't sign in with ${name}`,
   provider_unavailable: (name) => `Can't reach ${name}`,
   identity_not_linked: (name) => `Connect ${name} to your account`,
+  sso_required: () => "Use single sign-on",
   sign_up_closed: () => "No account found",
   invalid_token: () => "This invitation is no longer valid",
   wrong_account: () => "Another account",

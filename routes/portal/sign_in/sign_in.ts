@@ -2,10 +2,12 @@
 import type { Config } from "../../../config.ts";
 import { safeReturnTo, withReturnTo } from "../../../domain/sign_in/return_to.ts";
 import { signUp } from "../../../services/account/sign_up.ts";
+import { findProviderForEmail } from "../../../services/sign_in/domain_rules.ts";
 import { signIn } from "../../../services/sign_in/sign_in.ts";
 import type { NoticeProps } from "../../../views/components/notice.tsx";
-import { continuePage, signInPage } from "../../../views/sign_in/sign_in.tsx";
+import { continuePage, signInPage, singleSignOnPage } from "../../../views/sign_in/sign_in.tsx";
 import { signUpPage } from "../../../views/account/sign_up.tsx";
+import { validationError } from "../../../domain/errors.ts";
 import { signInSchema, signUpSchema } from "../../schemas/sign_in.ts";
 import { check } from "../../schemas/check.ts";
 import { setSecondStepCookie } from "../../cookies.ts";
@@ -58,6 +60,16 @@ function signInRoutes(app: App, parts: PortalParts): void {
     },
     async submit(c, _actor, form) {
       const target = returnToOf(form["return_to"], config);
+      const single = await findProviderForEmail(services, form["email"] ?? "");
+      if (single !== undefined && (single.enforced === 1 || form["single_sign_on"] !== undefined)) {
+        const href = withReturnTo(`/sign-in/with/${single.slug}`, target);
+        return await sendPage(c, singleSignOnPage({ frame, href, name: single.name }));
+      }
+      if (form["single_sign_on"] !== undefined) {
+        const message =
+          "No single sign-on is set up for this address. Use your password, or ask your administrator.";
+        throw validationError([{ path: "email", message }]);
+      }
       const input = check(signInSchema, pick(form, ["email", "password"]), "body");
       const result = await beginSession(c, parts, (client) => signIn(services, client, input));
       noteOtherMethod(c, config, "password");

@@ -95,10 +95,15 @@ export interface TestPerson {
  *
  * @param settings Overrides of the default settings.
  * @param options `open`: opens a database other than a new data file. `mailTransport`: delivers email when `SMTP_URL` is set.
+ * `providerTimeoutMs`: for identity providers; a minute by default, because the machine may be loaded.
  */
 export async function startTestApp(
   settings: Settings = {},
-  options: { open?: () => Promise<TestDatabase>; mailTransport?: MailTransport } = {},
+  options: {
+    open?: () => Promise<TestDatabase>;
+    mailTransport?: MailTransport;
+    providerTimeoutMs?: number;
+  } = {},
 ): Promise<TestApp> {
   const result = parseConfig(settings, { isTerminal: false });
   if (!("config" in result)) throw new Error(result.faults.join("\n"));
@@ -124,7 +129,8 @@ export async function startTestApp(
     passwordHasher,
     newReportsWorker: newReportsThread,
   });
-  const services = createServices(base, { parts, onBackgroundError });
+  const { providerTimeoutMs = 60_000 } = options;
+  const services = createServices(base, { parts, onBackgroundError, providerTimeoutMs });
   const metrics = createMetrics(services);
   const metricSources = [
     processMetrics({ parts, services, version: "0.0.0", clock: base.clock }),

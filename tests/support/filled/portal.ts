@@ -25,6 +25,9 @@ import { addCustomers, addMoreCustomers } from "./customers.ts";
 import { catalogue, metrics, recordsOfHour, traffic } from "./usage.ts";
 import { fillDeliveries } from "./deliveries.ts";
 import { addWebhooks } from "./webhooks.ts";
+import { sql } from "../../../db/engine/database.ts";
+import { companySlug } from "../../../domain/sign_in/company_sign_in.ts";
+import { addProvider } from "../identity_providers/providers.ts";
 import { newOperatorToken } from "../operators/operators.ts";
 import { type Random, seededRandom } from "../runner/random.ts";
 import { turnOnTwoStep } from "../people/second_step.ts";
@@ -90,6 +93,7 @@ export async function fillPortal(
   await fillDeliveries(scene);
   moveTo(test, now - 60_000);
   await addCustomers(scene);
+  await addSingleSignOn(scene);
   if (customers > 0) await addMoreCustomers(scene, customers);
   moveTo(test, now);
   return {
@@ -100,6 +104,17 @@ export async function fillPortal(
     operator: await operator(scene),
     newcomer: await signUp(scene, "Emmy Noether", { email: "emmy@example.com" }),
   };
+}
+
+/** The company's own provider, with a domain that is verified and one that isn't. */
+async function addSingleSignOn({ test, organizationId }: Scene): Promise<void> {
+  const okta = { url: "https://northwind.okta.com", clientId: "0oa1b2c3d4", clientSecret: "secret" };
+  const company = { organizationId, domains: ["northwind.example"] };
+  await addProvider(test, okta, { slug: companySlug(organizationId), name: "Northwind Maps", company });
+  await test.opened.database.write([
+    sql`INSERT INTO organization_domains (organization_id, domain, token, created_at)
+      VALUES (${organizationId}, 'karten.northwind.example', 'gatehouse-domain=4Xw', ${test.now()})`,
+  ]);
 }
 
 /** What happened before now, in order. */

@@ -9,6 +9,9 @@ import { Provider } from "oidc-provider";
 const { host, port, clientId, clientSecret, redirectUris, postLogoutRedirectUris } = JSON.parse(
   process.argv[2],
 );
+// Debian 12 has Node.js 18, where only this is missing.
+URL.parse ??= (...given) => URL.canParse(...given) ? new URL(...given) : null;
+
 const issuer = `http://${host}:${port}`;
 const cookieKeys = [randomUUID()];
 
@@ -17,9 +20,34 @@ function newKey() {
   return { ...privateKey.export({ format: "jwk" }), kid: randomUUID(), alg: "RS256", use: "sig" };
 }
 
-/** Sessions and grants stay in the memory of the process. @param keys The first one signs. */
+/** Keeps sessions, codes and grants for all providers of the process. Its own would forget them when the keys change. */
+class Adapter {
+  static #models = new Map();
+  #items;
+
+  constructor(name) {
+    this.#items = Adapter.#models.get(name) ?? new Map();
+    Adapter.#models.set(name, this.#items);
+  }
+
+  upsert = async (id, payload) => await this.#items.set(id, payload);
+  find = async (id) => await this.#items.get(id);
+  findByUid = async (uid) => await [...this.#items.values()].find((payload) => payload.uid === uid);
+  destroy = async (id) => await this.#items.delete(id);
+
+  async consume(id) {
+    await this.upsert(id, { ...this.#items.get(id), consumed: Math.floor(Date.now() / 1000) });
+  }
+
+  async revokeByGrantId(grantId) {
+    for (const [id, payload] of this.#items) if (payload.grantId === grantId) await this.destroy(id);
+  }
+}
+
+/** @param keys The first one signs. */
 function newProvider(keys) {
   return new Provider(issuer, {
+    adapter: Adapter,
     clients: [{
       client_id: clientId,
       client_secret: clientSecret,

@@ -43,9 +43,15 @@ export async function startOidcProvider(
     stderr: "null",
   }).spawn();
   const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  // It also writes a line about each default that it uses.
   const line = async (expected: string) => {
-    const { value } = await output.read();
-    if (value !== `${expected}\n`) throw new Error(`${name} wrote ${value}`);
+    for (let at = -1; at === -1; at = text.indexOf(`${expected}\n`)) {
+      const { value } = await output.read();
+      if (value === undefined) throw new Error(`${name} ended: ${text}`);
+      text += value;
+    }
+    text = "";
   };
   await line("ready");
   const input = child.stdin.getWriter();

@@ -30,6 +30,8 @@ export const signInWords = {
   othersEnded: "You're signed out everywhere else.",
   signedOut: "You're signed out.",
   accountDeleted: "Your account has been deleted.",
+  lastUsed: "Last used",
+  onlyWay: "This is your only way to sign in.",
   conflict: "You were signed in to two accounts. Sign in again.",
 };
 

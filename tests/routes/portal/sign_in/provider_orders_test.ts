@@ -1,0 +1,125 @@
+// Pre-hijacking: whatever someone prepares with another person's address, and in whatever order, the owner of the address who comes with
+// a provider that vouches for it, or with a link by email, shares no account with them. Visits in progress: provider_takeback_test.ts.
+import assert from "node:assert/strict";
+import { sql } from "../../../../db/engine/database.ts";
+import { type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { startIssuer, type TestIssuer } from "../../../support/identity_providers/issuer.ts";
+import { addProvider } from "../../../support/identity_providers/providers.ts";
+import { newVisitor, type Visitor } from "../../../support/identity_providers/visitor.ts";
+import { mailedToken, me } from "../../../support/people/people.ts";
+
+/** One history: an address, Eve with all her browsers and identities, and the owner of the address. */
+interface Story {
+  readonly test: TestApp;
+  readonly email: string;
+  /** The provider `evil`, which vouches for nothing; the provider `peer`, which vouches. */
+  readonly evil: TestIssuer;
+  readonly peer: TestIssuer;
+  readonly eves: Visitor[];
+  readonly subjects: string[];
+}
+
+const ownPassword = "an entirely different 7 phrase";
+
+async function userOf(test: TestApp, visitor: Visitor) {
+  const cookie = await visitor.cookie();
+  return cookie === "" ? null : (await me(test, cookie)).user;
+}
+
+/** Signs in at `evil` as one of Eve's identities. */
+async function visitEvil({ test, email, evil }: Story, sub: string): Promise<Visitor> {
+  evil.person = { sub, email };
+  const visitor = newVisitor(test);
+  await visitor.signInWith("evil");
+  return visitor;
+}
+
+const steps = {
+  async signsUpWithPassword({ test, email, eves }: Story) {
+    const eve = newVisitor(test);
+    await eve.open("/sign-up", {
+      form: { name: "Eve", email, password: testPassword, organizationName: "" },
+    });
+    eves.push(eve);
+  },
+  async signsUpWithProvider(story: Story) {
+    const sub = `${story.email} signed up`;
+    story.subjects.push(sub);
+    story.eves.push(await visitEvil(story, sub));
+  },
+  /** In every browser in which she is signed in. */
+  async connectsProvider(story: Story) {
+    for (const [index, eve] of story.eves.entries()) {
+      const page = await eve.open("/portal/account/identities/link", { form: { provider: "evil" } });
+      const [, url] = /http-equiv="refresh" content="0; url=([^"]+)"/.exec(page.html) ?? [];
+      if (url === undefined) continue;
+      const sub = `${story.email} connected ${index}`;
+      story.subjects.push(sub);
+      story.evil.person = { sub };
+      await eve.open(url.replaceAll("&amp;", "&"));
+    }
+  },
+  async ownerComes({ test, email, peer }: Story) {
+    peer.person = { sub: email, email, email_verified: true };
+    const owner = newVisitor(test);
+    await owner.signInWith("peer");
+    assert.equal((await userOf(test, owner))?.email, email);
+  },
+} as const;
+
+type Step = (story: Story) => Promise<void>;
+
+async function ownerResets({ test, email }: Story): Promise<void> {
+  const forgot = await test.send("/api/auth/password/forgot", { json: { email } });
+  assert.equal(forgot.status, 202);
+  const json = { token: await mailedToken(test, email), password: ownPassword };
+  assert.equal((await test.send("/api/auth/password/reset", { json })).status, 204);
+}
+
+function permutations<T>(items: readonly T[]): T[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item) =>
+    permutations(items.filter((other) => other !== item)).map((rest) => [item, ...rest])
+  );
+}
+
+/** Asserts that Eve gets to the owner's account in no way that she has. */
+async function assertOwnersAlone(story: Story, name: string): Promise<void> {
+  const { test, email, eves, subjects } = story;
+  const owner = await test.opened.database.readFirst<{ id: string; verifiedAt: number | null }>(
+    sql`SELECT id, email_verified_at AS verifiedAt FROM users WHERE email = ${email}`,
+  );
+  assert.ok(owner?.verifiedAt, name);
+  for (const sub of subjects) eves.push(await visitEvil(story, sub));
+  const eve = newVisitor(test);
+  await eve.open("/sign-in", { form: { email, password: testPassword } });
+  for (const visitor of [...eves, eve]) assert.notEqual((await userOf(test, visitor))?.id, owner.id, name);
+  const identities = await test.opened.database.read<{ issuer: string }>(
+    sql`SELECT issuer FROM identities WHERE user_id = ${owner.id}`,
+  );
+  assert.ok(identities.every(({ issuer }) => issuer === story.peer.url), name);
+}
+
+testApp("an account that was prepared in any order is its owner's alone", async (test) => {
+  const [evil, peer] = [startIssuer(), startIssuer()];
+  try {
+    await addProvider(test, evil, { slug: "evil" });
+    await addProvider(test, peer, { slug: "peer" });
+    const others = Object.entries(steps).filter(([name]) => name !== "ownerComes");
+    const orders: (readonly [string, Step])[][] = [
+      ...permutations(Object.entries(steps)),
+      ...permutations(others).map((order) => [...order, ["ownerResets", ownerResets] as const]),
+    ];
+    assert.equal(orders.length, 30);
+    let taken = 0;
+    for (const [index, order] of orders.entries()) {
+      const story = { test, email: `victim${index}@example.com`, evil, peer, eves: [], subjects: [] };
+      for (const [, step] of order) await step(story);
+      await assertOwnersAlone(story, order.map(([name]) => name).join(", "));
+      taken += story.subjects.length;
+    }
+    assert.ok(taken > 30, "Eve connected nothing");
+  } finally {
+    await Promise.all([evil.stop(), peer.stop()]);
+  }
+});
