@@ -75,7 +75,7 @@ for (const scripts of [true, false]) {
           // Sign in again: the provider still knows the person, and signs with a new key.
           await signOut(page);
           await provider.rotateKey();
-          await page.getByText("Last used").waitFor();
+          await page.getByText(signInWords.lastUsed).waitFor();
           await follow(page, name);
           await heading(page, /^Welcome to/);
 
@@ -96,7 +96,7 @@ for (const scripts of [true, false]) {
           await press(page, name);
           await signInThere(page);
           await press(page, "Disconnect");
-          await page.getByText("only way to sign in").first().waitFor();
+          await page.getByText(signInWords.onlyWay).first().waitFor();
           await page.goto(`${origin}${security}`);
           await follow(page, "Set a password");
           await page.getByLabel("Password", { exact: true }).fill(testPassword);

@@ -81,6 +81,28 @@ Deno.test("check reaches each provider, and says what is wrong in a sentence", (
     );
   }));
 
+Deno.test("nothing of a response of an organization's provider is shown", () =>
+  withProvider(async (database, { issuer, metadata }) => {
+    await database.write([
+      sql`INSERT INTO organizations (id, number, name, created_at) VALUES ('org_1', 1, 'A', 0)`,
+      insert("own", { issuer, organization: "org_1" }),
+    ]);
+    const sawOf = async () => {
+      const allowing = { ...config, webhookAllowedHosts: [{ host: "127.0.0.1" }] };
+      return (await checkProviders(database, allowing)).map(({ verdict, saw }) => `${verdict}: ${saw}`)
+        .join();
+    };
+    assert.match(await sawOf(), /^ok: /);
+    const url = `${issuer}/.well-known/openid-configuration`;
+    Object.assign(metadata, { jwks_uri: `${issuer}/canary` });
+    assert.equal(await sawOf(), `warning: the keys that ${url} names can't be read.`);
+    Object.assign(metadata, { issuer: "https://canary.example" });
+    assert.equal(
+      await sawOf(),
+      `warning: ${url} names another issuer. The issuer must be exactly the same.`,
+    );
+  }));
+
 Deno.test("check names what a provider doesn't support", () =>
   withProvider(async (database, discovery) => {
     await database.write([insert("a", { issuer: discovery.issuer })]);

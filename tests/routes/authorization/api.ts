@@ -22,6 +22,7 @@ import {
 } from "./entry.ts";
 import { grantVoids } from "../../support/operators/operators.ts";
 import type { Scene } from "../../support/people/scene.ts";
+import { identityApiEntries } from "./identities.ts";
 import { webhookApiEntries } from "./webhooks.ts";
 import {
   belowOwner,
@@ -332,6 +333,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     writes: onOwnPasskey({}),
   },
 
+  ...identityApiEntries,
   "GET /api/portal/audit": { who: inActiveFromAdmin },
   "GET /api/portal/events": { who: inActiveFromAdmin },
   "GET /api/portal/audit.csv": { who: inActiveFromAdmin },

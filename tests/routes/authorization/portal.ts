@@ -15,6 +15,7 @@ import {
   sessionOf,
   signedIn,
 } from "./entry.ts";
+import { identityPortalEntries } from "./identities.ts";
 import { portalMeterEntries } from "./portal_meter.ts";
 import { webhookPortalEntries } from "./webhooks.ts";
 import type { Scene } from "../../support/people/scene.ts";
@@ -241,6 +242,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     ...withPasskey({ form: {} }),
     writes: onOwnPasskey({ form: {} }),
   },
+  ...identityPortalEntries,
   "GET /sign-in/second-step": { who: open },
   "POST /sign-in/second-step": {
     who: open,

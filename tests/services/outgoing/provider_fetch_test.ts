@@ -119,10 +119,17 @@ Deno.test("reads bodies of a length, in chunks and up to the end of the connecti
 Deno.test("rejects bodies of more than 64 KB and what isn't a response", async () => {
   const ok = "HTTP/1.1 200 OK\r\n";
   const larger = "a".repeat(bodyBytesMax + 1);
-  const both = [
+  const tooLarge = [
     `${ok}Content-Length: ${larger.length}\r\n\r\n${larger}`,
     `${ok}Transfer-Encoding: chunked\r\n\r\n10000\r\n${larger.slice(1)}\r\n1\r\na\r\n0\r\n\r\n`,
     `${ok}\r\n${larger}`,
+  ];
+  for (const text of tooLarge) {
+    for (const send of [ofService, ofCompany]) {
+      await assert.rejects(responseOf(send, text), unreachable(/^returns a response that is too large$/));
+    }
+  }
+  const both = [
     `${ok}Content-Length: 5\r\n\r\nabc`,
     `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\nabc`,
     `${ok}Transfer-Encoding: chunked\r\n\r\nxyz\r\n`,

@@ -212,11 +212,9 @@ export function never(): Promise<Response> {
   return new Promise(() => {});
 }
 
-/** Returns a response of an endpoint with this many bytes of JSON. */
-export function giant(bytes = 65 * 1024): Response {
-  return new Response(JSON.stringify({ padding: "x".repeat(bytes - '{"padding":""}'.length) }), {
-    headers: { "content-type": "application/json" },
-  });
+/** Pads an honest response to more than 64 KB. */
+export async function giant(honest: () => Promise<Response>): Promise<Response> {
+  return Response.json({ ...await (await honest()).json(), padding: "x".repeat(64 * 1024) });
 }
 
 function endpointOf(path: string): IssuerEndpoint | null {

@@ -71,9 +71,11 @@ companyTest(
     // It says itself that the address isn't proved.
     const colleague = await newPerson(test, null);
     await run(test, "UPDATE users SET email = 'bob@corp.example' WHERE id = ?", colleague.userId);
-    issuer.person = { sub: "bob", email: "bob@corp.example", email_verified: false };
-    const bob = newVisitor(test);
-    await assertRejected(test, bob, () => bob.signInWith("corp"), { name: "not verified" });
+    for (const sub of ["bob", "carol"]) {
+      issuer.person = { sub, email: `${sub}@corp.example`, email_verified: false };
+      const visitor = newVisitor(test);
+      await assertRejected(test, visitor, () => visitor.signInWith("corp"), { name: `not verified, ${sub}` });
+    }
 
     // Someone who is known, whose address is no longer of a verified domain, or whose domain isn't verified anymore.
     issuer.person = { sub: "ada", email: "ada@corp.example" };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { providerTimeoutMs } from "../../../../domain/sign_in/provider_limits.ts";
 import { startTestApp, testPassword } from "../../../support/app/app.ts";
-import { giant, type Lies, never, startIssuer } from "../../../support/identity_providers/issuer.ts";
+import { giant, never, startIssuer } from "../../../support/identity_providers/issuer.ts";
 import { addProvider, assertRejected } from "../../../support/identity_providers/providers.ts";
 import { newOrganization } from "../../../support/people/scene.ts";
 import { webhookSettings } from "../../../support/webhooks/endpoints.ts";
@@ -13,11 +13,13 @@ const html = () => new Response("<h1>Hello</h1>", { headers: { "content-type": "
 const redirect = (location: string) => new Response(null, { status: 302, headers: { location } });
 const endpoints = ["discovery", "token", "keys"] as const;
 
+type Fault = (honest: () => Promise<Response>, target: string) => Response | Promise<Response>;
+
 /** Faults of an endpoint. */
-const faults: Readonly<Record<string, (target: string) => Response | Promise<Response>>> = {
+const faults: Readonly<Record<string, Fault>> = {
   "never ends": never,
-  "has 65 KB": () => giant(),
-  "redirects": redirect,
+  "has 65 KB": giant,
+  "redirects": (_honest, target) => redirect(target),
   "isn't JSON": html,
   "is broken JSON": () => new Response("{", { headers: { "content-type": "application/json" } }),
   "is a list": () => Response.json([]),
@@ -44,7 +46,8 @@ Deno.test("says that a provider is down, slow or broken, while passwords work", 
     const name = `${endpoint} ${fault}, ${isCompany ? "of a company" : "of the service"}`;
     const slug = `p${index}`;
     const issuer = startIssuer({ person });
-    issuer.lies = { respond: { [endpoint]: () => respond(target.url) } } as Lies;
+    const faulty = (honest: () => Promise<Response>) => respond(honest, target.url);
+    issuer.lies = { respond: { [endpoint]: faulty } };
     const organizationId = await newOrganization(test, name);
     await addProvider(test, issuer, {
       slug,

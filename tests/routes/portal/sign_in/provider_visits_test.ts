@@ -110,6 +110,29 @@ visitTest("gives no provider the code of another one", async (test, peer, other)
   assert.deepEqual(other.requests.filter((request) => request.startsWith("POST")), []);
 });
 
+visitTest(
+  "ties a visit to a cookie that no sibling of the host can plant, and stores neither half",
+  async (test) => {
+    const [attacker, browser] = [newVisitor(test), newVisitor(test)];
+    const { headers } = await attacker.open("/sign-in/with/peer", { stopAt: () => true });
+    const [cookie = ""] = headers.getSetCookie();
+    assert.match(
+      cookie,
+      /^__Host-provider_visit=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    );
+    const callback = await attacker.untilCallback("peer");
+    const token = /=([\w-]{43})/.exec(cookie)?.[1] ?? "";
+    await browser.take(`provider_visit=${token}; Domain=example.com; Path=/; Secure`);
+    const visit = () => browser.open(callback);
+    await assertRejected(test, browser, visit, { name: "a planted cookie", isAudited: false });
+    const stored = JSON.stringify(await test.opened.database.read(sql`SELECT * FROM provider_attempts`));
+    for (const half of [token, callback.searchParams.get("state") ?? ""]) {
+      assert.ok(half.length === 43 && !stored.includes(half));
+    }
+  },
+  returnToSettings,
+);
+
 visitTest("takes two providers that use one subject for two people", async (test, _peer, other) => {
   other.person = { ...eve, sub: ada.sub };
   const [one, two] = [newVisitor(test), newVisitor(test)];
