@@ -10,7 +10,6 @@ import { ifAudited, insertAuditEvent } from "../../db/audit.ts";
 import { sql, type Statement } from "../../db/engine/database.ts";
 import { deleteLinks } from "../../db/mail/link_tokens.ts";
 import {
-  deleteIdentities,
   findIdentity,
   hasAddress,
   insertIdentity,
@@ -213,7 +212,6 @@ async function takeBack(
     ...afterNewPassword(context, user, { ...audited, isTakenBack: true, provider }),
     ...deleteLinks(userId, { purposes: ["verify_email"], audited: audit.id }),
     ...endUnconfirmedAccess(actor, { userId, ...audited }),
-    deleteIdentities(userId, audited),
     unsetPassword(userId, { hash, ...audited }),
     addIdentity(visit, { userId, condition: ifAudited(audit.id), now }).insert,
   ];

@@ -151,7 +151,7 @@ export function codeGuessSubject(userId: string): string {
 }
 
 export function signInExpiredError(): AppError {
-  return new AppError("two_step_state", "This sign-in has expired. Enter your password again.");
+  return new AppError("two_step_state", "This sign-in has expired. Sign in again.");
 }
 
 function codeError(kind: SecondStepCode["kind"]): AppError {

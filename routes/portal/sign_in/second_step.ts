@@ -50,7 +50,7 @@ export function portalSecondStepRoutes(app: App, parts: PortalParts): void {
 
   async function startOver(c: AppContext, _actor: null, { input, ...form }: FormState): Promise<Response> {
     const returnTo = returnToOf(input?.["return_to"], config);
-    const message = form.message ?? "Too many wrong codes. Enter your password again.";
+    const message = form.message ?? "Too many wrong codes. Sign in again.";
     return await sendPage(
       c,
       signInPage({

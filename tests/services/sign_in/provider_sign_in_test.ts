@@ -137,23 +137,26 @@ onEveryDatabase("an organization's own provider is believed for its verified dom
     // The statements that write a session hold the condition too.
     const use = { providerId, issuer: issuer.url, subject: "ada" };
     const attempts = async () => {
-      const { row } = newSession(ada.userId, {
-        client: { address: "", userAgent: "", requestId: null },
-        now: test.now(),
-      });
+      const client = { address: "", userAgent: "", requestId: null };
+      const [first, second] = [1, 2].map(() => newSession(ada.userId, { client, now: test.now() }).row);
       const pending = { tokenHash: newToken(), userId: ada.userId, expiresAt: test.now() + 1 };
+      const setTwoStep = (at: number | null) =>
+        sql`UPDATE totp SET confirmed_at = ${at} WHERE user_id = ${ada.userId}`;
+      assert.ok(first && second);
       const results = await database.write([
-        insertProviderSession(row, use),
-        sql`UPDATE totp SET confirmed_at = ${test.now()} WHERE user_id = ${ada.userId}`,
+        insertProviderSession(first, use),
         insertPendingProviderSignIn(pending, use),
-        sql`UPDATE totp SET confirmed_at = NULL WHERE user_id = ${ada.userId}`,
+        setTwoStep(1),
+        insertProviderSession(second, use),
+        insertPendingProviderSignIn(pending, use),
+        setTwoStep(null),
       ]);
-      return [results[0]?.changes, results[2]?.changes];
+      return [0, 1, 3, 4].map((index) => results[index]?.changes);
     };
     await database.write([
       sql`INSERT INTO totp (user_id, secret, created_at, last_step) VALUES (${ada.userId}, 'x', 0, 0)`,
     ]);
-    assert.deepEqual(await attempts(), [1, 1]);
+    assert.deepEqual(await attempts(), [1, 0, 0, 1]);
     const changes = [
       sql`UPDATE users SET email_verified_at = NULL WHERE id = ${ada.userId}`,
       sql`UPDATE users SET email = 'ada@acme.example.org' WHERE id = ${ada.userId}`,
@@ -165,7 +168,7 @@ onEveryDatabase("an organization's own provider is believed for its verified dom
     ];
     for (const change of changes) {
       await database.write([change]);
-      assert.deepEqual(await attempts(), [0, 0], change.sql);
+      assert.deepEqual(await attempts(), [0, 0, 0, 0], change.sql);
       await database.write([
         sql`UPDATE users SET email = 'ada@acme.example', email_verified_at = 1, disabled_at = NULL WHERE id = ${ada.userId}`,
         sql`UPDATE organization_domains SET verified_at = 1, organization_id = ${acme.organizationId}`,
@@ -173,7 +176,7 @@ onEveryDatabase("an organization's own provider is believed for its verified dom
         sql`UPDATE identities SET user_id = ${ada.userId}`,
       ]);
     }
-    assert.deepEqual(await attempts(), [1, 1]);
+    assert.deepEqual(await attempts(), [1, 0, 0, 1]);
   });
 }, { WEBHOOK_ALLOWED_HOSTS: "127.0.0.0/8" });
 

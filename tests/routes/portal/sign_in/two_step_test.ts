@@ -47,7 +47,7 @@ testApp("the second step has a cookie of its own, which ends with it", async (te
 testApp("without a pending sign-in, the second step asks for the password", async (test) => {
   for (const cookie of ["", "sign_in_step=x", `sign_in_step=${"A".repeat(43)}`]) {
     await assertRows(test, { cookie }, [
-      [`POST ${step}`, { code: "123456" }, 409, { shows: ["Enter your password again"] }],
+      [`POST ${step}`, { code: "123456" }, 409, { shows: ["Sign in again"] }],
       [`POST ${step}/passkey/options`, null, "409 two_step_state"],
     ]);
   }

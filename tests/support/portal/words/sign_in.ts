@@ -4,7 +4,7 @@ export const signInWords = {
   wrongCode: "This code is incorrect or was already used.",
   newCodeSoon: "Your app shows a new one every 30 seconds.",
   codesLocked: "Too many wrong codes were entered. Use a recovery code or a passkey, or reset your password.",
-  startOver: "Too many wrong codes. Enter your password again.",
+  startOver: "Too many wrong codes. Sign in again.",
   secondStep: "Two-step sign-in",
   continue: "Continue",
   confirmIdentity: "Confirm it's you",
