@@ -1,5 +1,6 @@
 // An organization's own provider: set it up, test it, require it, remove it. Its secret never leaves this file in clear.
 import {
+  type CompanyDomainRow,
   type CompanyProviderFields,
   type CompanyProviderRow,
   deleteCompanyProvider,
@@ -52,7 +53,18 @@ export async function getCompanySignIn(context: SessionContext, access: Access):
     findCompanyProvider(context.database, organizationId),
     findCompanyDomains(context.database, organizationId),
   ]);
-  const signInUrl = new URL(`/sign-in/with/${companySlug(organizationId)}`, context.config.baseUrl).href;
+  return toCompanySignIn(context, organizationId, { row, domains });
+}
+
+function toCompanySignIn(
+  { config }: SessionContext,
+  organizationId: string,
+  { row, domains }: {
+    row: Omit<CompanyProviderRow, "id" | "slug"> | undefined;
+    domains: readonly CompanyDomainRow[];
+  },
+): CompanySignIn {
+  const signInUrl = new URL(`/sign-in/with/${companySlug(organizationId)}`, config.baseUrl).href;
   return {
     redirectUri: `${signInUrl}/callback`,
     signInUrl,
@@ -97,7 +109,10 @@ export async function putCompanyProvider(
   const by = requireCompanyManager(context, access);
   const { organizationId } = access;
   const now = context.clock();
-  const before = await findCompanyProvider(context.database, organizationId);
+  const [before, domains] = await Promise.all([
+    findCompanyProvider(context.database, organizationId),
+    findCompanyDomains(context.database, organizationId),
+  ]);
   const id = before?.id ?? newId("idp");
   const fields = storedFields(context, { id, before, input });
   if (before?.issuer !== input.issuer) await checkIssuer(context, organizationId, input.issuer);
@@ -118,7 +133,10 @@ export async function putCompanyProvider(
   if (change !== null && !await write(context, by, { access, provider: fields, ...change })) {
     throw unavailableError("Someone else just changed single sign-on. Try again.");
   }
-  return await getCompanySignIn(context, access);
+  // Reading it again could fail after the change was made.
+  const isTested = before !== undefined && !hasOtherCredentials(before, fields);
+  const row = { ...fields, testedAt: isTested ? before.testedAt : null };
+  return toCompanySignIn(context, organizationId, { row, domains });
 }
 
 function storedFields(
@@ -207,6 +225,7 @@ export async function stopRequiringProvider(context: SessionContext, access: Acc
   const by = requirePermission(access, "sso.stop");
   const { organizationId } = access;
   const provider = await requireCompanyProvider(context, organizationId);
+  const domains = await findCompanyDomains(context.database, organizationId);
   await write(context, by, {
     access,
     provider,
@@ -214,7 +233,7 @@ export async function stopRequiringProvider(context: SessionContext, access: Acc
     entry: { action: "sso.enforcement_ended", organizationId, target: targetOf(provider) },
     mail: "not_enforced",
   });
-  return await getCompanySignIn(context, access);
+  return toCompanySignIn(context, organizationId, { row: { ...provider, enforced: 0 }, domains });
 }
 
 /**
