@@ -21,21 +21,20 @@ export interface OidcProvider {
 
 /** Starts a provider. @param options `host`: the host name that browsers use. */
 export async function startOidcProvider(
-  { host = "127.0.0.1", redirectUris, postLogoutRedirectUris = [] }: {
+  { host = "127.0.0.1", redirectUris }: {
     host?: string;
     redirectUris: readonly string[];
-    postLogoutRedirectUris?: readonly string[];
   },
 ): Promise<OidcProvider> {
   const folder = await installed();
   const settings = {
-    ...{ host, redirectUris, postLogoutRedirectUris },
+    ...{ host, redirectUris },
     port: freePort(),
     clientId: "gatehouse",
     clientSecret: randomUUID(),
   };
   const child = new Deno.Command("node", {
-    args: ["provider.mjs", JSON.stringify(settings)],
+    args: ["provider.mjs", name, JSON.stringify(settings)],
     cwd: folder,
     stdin: "piped",
     stdout: "piped",
