@@ -1,6 +1,6 @@
 // The OpenID provider `oidc-provider`, run by Node.js, with its own sign-in form: any password opens the account of that name.
 // The arguments are the package's name and the JSON of its settings. It writes “ready”. Each line of input makes it rotate its keys.
-import { generateKeyPairSync, randomUUID, webcrypto } from "node:crypto";
+import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -8,10 +8,6 @@ import { createInterface } from "node:readline";
 const [, , packageName, settings] = process.argv;
 const { Provider } = await import(packageName);
 const { host, port, clientId, clientSecret, redirectUris } = JSON.parse(settings);
-// Debian 12 has Node.js 18, which lacks both.
-globalThis.crypto ??= webcrypto;
-URL.parse ??= (...given) => URL.canParse(...given) ? new URL(...given) : null;
-
 const issuer = `http://${host}:${port}`;
 const cookieKeys = [randomUUID()];
 
