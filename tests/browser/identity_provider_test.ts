@@ -5,13 +5,16 @@ import { recentAuthenticationMs, totpPeriodMs } from "../../domain/limits.ts";
 import { type TestApp, testPassword } from "../support/app/app.ts";
 import { browserMissing, type Page, signOut, watchedPage } from "../support/browser/browser.ts";
 import { withApp } from "../support/browser/app.ts";
-import { type OidcProvider, startOidcProvider } from "../support/identity_providers/oidc_provider.ts";
+import {
+  type OidcProvider,
+  oidcProviderMissing,
+  startOidcProvider,
+} from "../support/identity_providers/oidc_provider.ts";
 import { newOperator } from "../support/operators/console.ts";
 import { codeOf } from "../support/people/second_step.ts";
 import { signInWords } from "../support/portal/words/sign_in.ts";
-import { programsMissing } from "../support/runner/missing.ts";
 
-const isMissing = browserMissing() || programsMissing("node");
+const isMissing = browserMissing() || oidcProviderMissing();
 const options = { ignore: isMissing, sanitizeOps: false, sanitizeResources: false };
 const name = "Northwind ID";
 const security = "/portal/account/security";

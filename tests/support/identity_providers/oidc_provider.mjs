@@ -1,17 +1,13 @@
 // The OpenID provider `oidc-provider`, run by Node.js, with its own sign-in form: any password opens the account of that name.
-// The first argument is the JSON of its settings. It writes its port, and each line of input makes it rotate its keys.
+// The arguments are the package's name and the JSON of its settings. It writes “ready”. Each line of input makes it rotate its keys.
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import process from "node:process";
 import { createInterface } from "node:readline";
-import { Provider } from "oidc-provider";
 
-const { host, port, clientId, clientSecret, redirectUris, postLogoutRedirectUris } = JSON.parse(
-  process.argv[2],
-);
-// Debian 12 has Node.js 18, where only this is missing.
-URL.parse ??= (...given) => URL.canParse(...given) ? new URL(...given) : null;
-
+const [, , packageName, settings] = process.argv;
+const { Provider } = await import(packageName);
+const { host, port, clientId, clientSecret, redirectUris } = JSON.parse(settings);
 const issuer = `http://${host}:${port}`;
 const cookieKeys = [randomUUID()];
 
@@ -52,7 +48,6 @@ function newProvider(keys) {
       client_id: clientId,
       client_secret: clientSecret,
       redirect_uris: redirectUris,
-      post_logout_redirect_uris: postLogoutRedirectUris,
     }],
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
     findAccount: (_context, id) => ({

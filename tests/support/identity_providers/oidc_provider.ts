@@ -4,9 +4,17 @@ import type {} from "npm:oidc-provider@9.13.3";
 import { randomUUID } from "node:crypto";
 import { productionLock } from "../build/production_lock.ts";
 import { freePort } from "../database/sqld.ts";
+import { programsMissing } from "../runner/missing.ts";
 
 const [name, version] = ["oidc-provider", "9.13.3"];
 const root = new URL("../../../", import.meta.url);
+
+/** @returns Whether Node.js is missing, or older than the package works with. @throws When it is missing and `CI=true`. */
+export function oidcProviderMissing(): boolean {
+  if (programsMissing("node")) return true;
+  const { stdout } = new Deno.Command("node", { args: ["-p", "process.versions.node"] }).outputSync();
+  return Number.parseInt(new TextDecoder().decode(stdout)) < 20;
+}
 
 /** A running provider. */
 export interface OidcProvider {
@@ -21,21 +29,20 @@ export interface OidcProvider {
 
 /** Starts a provider. @param options `host`: the host name that browsers use. */
 export async function startOidcProvider(
-  { host = "127.0.0.1", redirectUris, postLogoutRedirectUris = [] }: {
+  { host = "127.0.0.1", redirectUris }: {
     host?: string;
     redirectUris: readonly string[];
-    postLogoutRedirectUris?: readonly string[];
   },
 ): Promise<OidcProvider> {
   const folder = await installed();
   const settings = {
-    ...{ host, redirectUris, postLogoutRedirectUris },
+    ...{ host, redirectUris },
     port: freePort(),
     clientId: "gatehouse",
     clientSecret: randomUUID(),
   };
   const child = new Deno.Command("node", {
-    args: ["provider.mjs", JSON.stringify(settings)],
+    args: ["provider.mjs", name, JSON.stringify(settings)],
     cwd: folder,
     stdin: "piped",
     stdout: "piped",

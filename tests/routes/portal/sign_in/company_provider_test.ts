@@ -103,7 +103,7 @@ companyTest(
   },
 );
 
-companyTest("reaches no private address, whatever the provider's documents say", async (test, issuer) => {
+companyTest("reaches no private address", async (test, issuer) => {
   const visitor = newVisitor(test);
   await assertRejected(test, visitor, () => visitor.signInWith("corp"), { name: "a private address" });
   assert.deepEqual(issuer.requests, []);

@@ -89,7 +89,7 @@ async function assertLie(test: TestApp, name: string, slug: string): Promise<voi
   assert.ok(!html.includes("evil.example"), `${name}: repeats the provider`);
 }
 
-testApp("signs nobody in, whatever a provider lies about", async (test) => {
+testApp("signs nobody in when a provider lies", async (test) => {
   for (const [index, [name, lie]] of Object.entries(lies).entries()) {
     await withIssuer({ person: ada, path: "/tenant" }, async (issuer) => {
       await addProvider(test, issuer, { slug: `p${index}` });

@@ -1,5 +1,6 @@
-// Pre-hijacking: whatever someone prepares with another person's address, and in whatever order, the owner of the address who comes with
-// a provider that vouches for it, or with a link by email, shares no account with them. Visits in progress: provider_takeback_test.ts.
+// Pre-hijacking: someone prepares accounts and identities with another person's address, in every order. The owner of the address, who
+// comes with a provider that vouches for it or resets the password, shares no account with them. provider_takeback_test.ts tests visits
+// in progress.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
