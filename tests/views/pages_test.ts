@@ -163,6 +163,12 @@ async function fillMore(
   });
   await send("/api/portal/account/two-step/totp", { method: "POST", cookie: member.cookie });
   await addPasskey(test, owner.cookie, markup);
+  const identity = ["idn_0199d3c1000070008000000000000001", owner.userId, issuer, "1", markup, test.now()];
+  await run(
+    test,
+    "INSERT INTO identities (id, user_id, issuer, subject, email, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+    ...identity,
+  );
   const key = keys.get("Import job (nightly)")?.fullKey ?? "";
   const more = { idempotencyKey: markup, properties: { [markup]: markup } };
   const record = await recordOne(test, key, more);
