@@ -6,9 +6,13 @@ import { lastMethod, setLastMethodCookie } from "../../cookies.ts";
 import type { AppContext } from "../../env.ts";
 import type { PortalParts } from "../page.ts";
 
-/** Reads the providers that a page offers. */
+/** Reads the providers that a page offers. If that fails, the page offers only its other ways. */
 export async function providerOffer(c: AppContext, { services }: PortalParts): Promise<ProviderOffer> {
-  return { providers: await offeredProviders(services), lastUsed: lastMethod(c) };
+  const providers = await offeredProviders(services).catch((error) => {
+    services.onBackgroundError(error);
+    return [];
+  });
+  return { providers, lastUsed: lastMethod(c) };
 }
 
 /** Remembers another way than a provider, if this browser has used one before. */

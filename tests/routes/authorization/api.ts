@@ -22,6 +22,7 @@ import {
 } from "./entry.ts";
 import { grantVoids } from "../../support/operators/operators.ts";
 import type { Scene } from "../../support/people/scene.ts";
+import { companyApiEntries, companyOperatorEntries } from "./company_sign_in.ts";
 import { identityApiEntries } from "./identities.ts";
 import { webhookApiEntries } from "./webhooks.ts";
 import {
@@ -334,6 +335,8 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   },
 
   ...identityApiEntries,
+  ...companyApiEntries,
+  ...companyOperatorEntries,
   "GET /api/portal/audit": { who: inActiveFromAdmin },
   "GET /api/portal/events": { who: inActiveFromAdmin },
   "GET /api/portal/audit.csv": { who: inActiveFromAdmin },

@@ -2,6 +2,7 @@
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { newId } from "../../../domain/id.ts";
 import type { Scene } from "../../support/people/scene.ts";
+import { withSingleSignOn } from "./company_sign_in.ts";
 import { type Attempt, type Entry, onlyOperators, recordOf, withAlert } from "./entry.ts";
 import { alertForm, budgetForm, withSelectedKey, withUnusedKey } from "./portal_meter.ts";
 import {
@@ -123,6 +124,7 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   "GET /operator/organizations/:id/view/webhooks/:webhookId/deliveries/:deliveryId": page(
     withCustomerDelivery,
   ),
+  ...form("/operator/organizations/:id/single-sign-on", { attempt: withSingleSignOn() }),
   ...form("/operator/organizations/:id/suspend", { attempt: ofOrganization() }),
   ...form("/operator/organizations/:id/resume", { attempt: ofOrganization() }),
   ...form("/operator/organizations/:id/delete", { attempt: ofOrganization() }),

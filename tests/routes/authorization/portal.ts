@@ -15,6 +15,7 @@ import {
   sessionOf,
   signedIn,
 } from "./entry.ts";
+import { companyPortalEntries } from "./company_sign_in.ts";
 import { identityPortalEntries } from "./identities.ts";
 import { portalMeterEntries } from "./portal_meter.ts";
 import { webhookPortalEntries } from "./webhooks.ts";
@@ -243,6 +244,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     writes: onOwnPasskey({ form: {} }),
   },
   ...identityPortalEntries,
+  ...companyPortalEntries,
   "GET /sign-in/second-step": { who: open },
   "POST /sign-in/second-step": {
     who: open,
