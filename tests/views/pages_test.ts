@@ -41,7 +41,7 @@ const [markup = ""] = hostile;
 const notPages =
   /^\/(api|static|health|metrics|docs\/examples|download\/:|sign-in\/with\/:)|\.\w+$|\/html$|^\/embed\/:\w+$/;
 
-Deno.test("every page", { timeout: faultsTimeoutMs }, async (t) => {
+Deno.test("every page", { timeout: 2 * faultsTimeoutMs }, async (t) => {
   await using discovery = startDiscovery();
   const test = await startTestApp({ ...unlimited, ALLOWED_ORIGINS: "https://app.example.com" });
   try {
