@@ -21,14 +21,19 @@ export const limitStandingSchema = z.object({
   resetsAt: timeOut("When the window ends. Null for `total`.").nullable(),
 }).openapi("LimitStanding");
 
-export const limitStandingsSchema = z.object({ limits: z.array(limitStandingSchema) }).openapi(
+const features = z.array(z.string()).openapi({
+  description: "The features of the organization's plan, sorted.",
+  example: ["maps:satellite", "sso"],
+});
+
+export const limitStandingsSchema = z.object({ limits: z.array(limitStandingSchema), features }).openapi(
   "LimitStandings",
 );
 
 export const organizationPlanSchema = z.object({
   plan: z.object({
     name: stringSchema("The plan's name.", "Growth"),
-    features: z.array(z.string()).openapi({ description: "The features that it includes.", example: [] }),
+    features,
   }),
   limits: limitStandingsSchema.shape.limits,
   timezone: stringSchema("The organization's time zone, in which calendar windows begin and end.", "UTC"),

@@ -9,6 +9,7 @@ import { Amount } from "../components/amount.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
+import { PlanIncludes } from "../components/feature_list.tsx";
 import { type ItemColumn, ItemTable } from "../components/item_table.tsx";
 import { LimitMeters, nearShare, usedShare } from "../components/limit_meters.tsx";
 import { PageHead } from "../components/page_head.tsx";
@@ -61,6 +62,7 @@ export function billingPage(props: BillingPageProps): Page {
         )}
       </PageHead>
       <StatementFigures label="Summary" figures={figuresOf(props)} />
+      <PlanIncludes features={props.plan.features} />
       <div class="columns">
         <OpenMonth {...props} />
         <div class="stacked">

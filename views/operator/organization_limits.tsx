@@ -10,6 +10,7 @@ import {
   type PlanOverrides,
 } from "../../domain/operator/plan.ts";
 import { Badge } from "../components/badge.tsx";
+import { FeatureList } from "../components/feature_list.tsx";
 import { ListCard } from "../components/list_card.tsx";
 import { ResetTime } from "../components/relative_time.tsx";
 import { Share } from "../components/share.tsx";
@@ -72,6 +73,13 @@ export function OrganizationLimits(
           <NumberRow name={name} plan={plan} overrides={overrides} used={usedOf(organization, name)} />
         ))}
       </Table>
+      {plan.features.length > 0 && (
+        <div class="body ruled">
+          <p class="muted small">
+            The plan includes <FeatureList features={plan.features} />.
+          </p>
+        </div>
+      )}
       {missed && (
         <div class="body ruled">
           <p class="muted small">{missed}</p>

@@ -1681,7 +1681,11 @@ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CAS
   SELECT p.id
   FROM plans p
   WHERE p.number = o.plan
-), o.suspended_at), NULL)))) AS list
+), o.suspended_at, json((
+  SELECT pl.features
+  FROM plans pl
+  WHERE pl.number = o.plan
+))), NULL)))) AS list
 FROM json_each(?1) e
 JOIN api_keys k ON k.key_hash = substr(e.value, 1, 64)
   AND k.revoked_at IS NULL
