@@ -15,6 +15,7 @@ import { memberRoutes, operatorMemberRoutes } from "./organization/members.ts";
 import { openApiRoute } from "./openapi/openapi.ts";
 import { eventsRoutes } from "../nouns/events.ts";
 import { organizationNoteRoutes } from "../nouns/organization_notes.tsx";
+import { usageGrantRoutes } from "../nouns/usage_grants.tsx";
 import { operatorOrganizationRoutes } from "../nouns/organizations.tsx";
 import { portalSessionRoutes } from "./operator/portal_sessions.ts";
 import { operatorAuditRoutes } from "./operator/audit.ts";
@@ -62,6 +63,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorMemberRoutes(app, parts);
   operatorInvitationRoutes(app, parts);
   organizationNoteRoutes(app, parts);
+  usageGrantRoutes(app, parts);
   operatorApiKeyRoutes(app, parts);
   planRoutes(app, parts);
   productRoutes(app, parts);

@@ -19,6 +19,16 @@ export const limitStandingSchema = z.object({
   used: z.number().openapi({ description: "How much of it is used.", example: 8_250 }),
   remaining: z.number().openapi({ description: "How much is left, at least 0.", example: 1_750 }),
   resetsAt: timeOut("When the window ends. Null for `total`.").nullable(),
+  grants: z.object({
+    quantity: z.number().openapi({ description: "What they had when they were given.", example: 5_000 }),
+    used: z.number().openapi({ description: "What is used of them.", example: 1_200 }),
+    remaining: z.number().openapi({ description: "What is left of them.", example: 3_800 }),
+    nextExpiresAt: timeOut("When the next of them expires. Null if none does.").nullable(),
+  }).optional().openapi({
+    description:
+      "The grants of this limit that can be used: not those that are used up, expired or voided. Only in lists of limits, and only if " +
+      "there ever was a grant. `quantity` and `remaining` of the limit have grants in them.",
+  }),
 }).openapi("LimitStanding");
 
 const features = z.array(z.string()).openapi({

@@ -57,6 +57,9 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "organization.viewed": "Viewed the organization[ {target}] as customer",
   "organization.note_added": "Added a note[ about {target}]",
   "organization.note_deleted": "Deleted a note[ about {target}]",
+  "organization.grant_added":
+    "Granted {quantity} of {target} in advance[ until {expiresAt}][; reason: {reason}]",
+  "organization.grant_voided": "Voided a grant of {target}[; reason: {reason}]",
   "member.joined": "Joined the organization[ as {role}]",
   "member.role_changed": "Changed {target}'s role[ from {from}][ to {to}]",
   "member.removed": "Removed {target}[ ({role})][; their keys were {keys}]",
