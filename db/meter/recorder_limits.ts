@@ -120,7 +120,7 @@ const added = ([high, low, micro]: PairOfParts): [Statement, Statement, Statemen
 const isOver = (...parts: PairOfParts) =>
   sql`${comparable(...added(parts))}
     > ${limitQuantity}`;
-/** What a counter has, and what the group adds. */
+/** Sums of a counter, and of the group. */
 const groupSum: PairOfParts = [
   [sql`n.sum_high`, sql`a.sum_high`],
   [sql`n.sum_low`, sql`a.sum_low`],
@@ -210,7 +210,7 @@ export const isUsed = (percent: Statement) =>
       sql`l.quantity_micro`,
     ])
   }`;
-/** The same of what was left of a limit with the account `t` of grants. */
+/** True if so many percent or more are used: with the account `t` of grants, of what was left when the last one was given. */
 export const isUsedOfRaised = (percent: Statement, now: Statement): Statement =>
   sql`iif(t.organization IS NULL, ${isUsed(percent)}, ${isUsedSinceGrant(percent, now)})`;
 /**

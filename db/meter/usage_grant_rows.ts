@@ -42,7 +42,7 @@ export const selectGrant = (
     }`,
   );
 
-/** The same, with nulls if there is none. */
+/** Selects one grant by its idempotency key, or a row of nulls. */
 export const selectGrantOrNulls = (organizationId: string, idempotencyKey: string): Statement =>
   sql`SELECT f.* FROM (SELECT 1) LEFT JOIN (${selectGrant(organizationId, { idempotencyKey })}) f`;
 

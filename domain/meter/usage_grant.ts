@@ -17,7 +17,7 @@ export interface UsageGrant {
   readonly metric: string | null;
   readonly quantity: number;
   readonly used: number;
-  /** What can still be used: 0 once it has expired or was voided. */
+  /** The rest that can be used: 0 once it has expired or was voided. */
   readonly remaining: number;
   readonly status: UsageGrantStatus;
   /** Times are in ISO 8601 UTC. */

@@ -18,7 +18,7 @@ export interface Plan extends PlanNumbers {
   /** New organizations get it. */
   readonly isDefault: boolean;
   readonly limits: readonly UsageLimit[];
-  /** What it includes, sorted. */
+  /** Names of what it includes, sorted. */
   readonly features: readonly string[];
   readonly organizationCount: number;
   /** ISO 8601 UTC. */

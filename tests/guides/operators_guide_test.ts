@@ -41,15 +41,15 @@ Deno.test("the guide names operators, creates tokens and an organization, verifi
     assert.equal(plans[0].plan.limits[0].quantity, 100_000);
     assert.equal(plans[1].organization.overrides.limits[0].quantity, null);
     const prepaid = await readGuide("prepaid.md");
-    const token = (await run("gatehouse token create Prepaid --scope organizations:write")).trim();
-    const { plan } = JSON.parse(await run(`TOKEN=${token}\n${prepaid("plan")}`));
+    const prepaidToken = (await run("gatehouse token create Prepaid --scope organizations:write")).trim();
+    const { plan } = JSON.parse(await run(`TOKEN=${prepaidToken}\n${prepaid("plan")}`));
     await sendJson(program.baseUrl, "/api/operator/organizations/external:cus_8841", {
       method: "PATCH",
-      apiKey: token,
+      apiKey: prepaidToken,
       json: { planId: plan.id },
     });
     const { grant } = JSON.parse(
-      await run(`TOKEN=${token} LIMIT=${plan.limits[0].id}\n${prepaid("grant")}`),
+      await run(`TOKEN=${prepaidToken} LIMIT=${plan.limits[0].id}\n${prepaid("grant")}`),
     );
     assert.deepEqual([grant.remaining, grant.status], [5_000, "active"]);
     const products = (await run(
