@@ -66,7 +66,7 @@ const schema = z.object({
   ),
   productSlug: stringSchema("The product. Null for all products together.", "tiles").nullable(),
   metric: stringSchema("The metric. Null for all metrics together.", "requests").nullable(),
-  quantity: z.number().openapi({ example: 5_000 }),
+  quantity: z.number().openapi({ description: "How much it added to the limit.", example: 5_000 }),
   used: z.number().openapi({
     description: "What is used of it. That stays used when it ends.",
     example: 1_200,
