@@ -189,20 +189,23 @@ export function selectBalance(organization: Statement, now: Statement): Statemen
   const sum = (micros: Statement) =>
     sql`CAST(coalesce(sum(${micros} / ${million}), 0) AS TEXT), CAST(coalesce(sum(${micros} % ${million}), 0) AS TEXT)`;
   return sql`(SELECT (SELECT json_array(${sum(sql`g.quantity_micros`)}, ${sum(sql`g.used_micros`)},
-      min(nullif(g.ends_at, ${integer(neverEnds)}))) FROM usage_grants g WHERE ${isOpen(now)})
+      min(nullif(g.ends_at, ${
+    integer(neverEnds)
+  })), CAST(l.quantity_whole AS TEXT), CAST(l.quantity_micro AS TEXT)) FROM usage_grants g WHERE ${
+    isOpen(now)
+  })
     FROM usage_grant_accounts t WHERE ${isAccount(organization)})`;
 }
 
 export function parseBalance(text: string): GrantBalance {
-  const [whole, micro, usedWhole, usedMicro, next]: [string, string, string, string, number | null] = JSON
-    .parse(
-      text,
-    );
+  type Parts = [string, string, string, string, number | null, string, string];
+  const [whole, micro, usedWhole, usedMicro, next, ownWhole, ownMicro]: Parts = JSON.parse(text);
   const [quantity, used] = [
     sumMicros({ high: "0", low: whole, micro }),
     sumMicros({ high: "0", low: usedWhole, micro: usedMicro }),
   ];
   return {
+    limitQuantity: microsToNumber(sumMicros({ high: "0", low: ownWhole, micro: ownMicro })),
     quantity: microsToNumber(quantity),
     used: microsToNumber(used),
     remaining: microsToNumber(quantity - used),

@@ -31,9 +31,25 @@ export interface UsageGrant {
 
 /** The grants of a limit that can be used. */
 export interface GrantBalance {
+  /** The limit's own quantity, without any grants. */
+  readonly limitQuantity: number;
   readonly quantity: number;
   readonly used: number;
   readonly remaining: number;
   /** When the next of them expires, in ISO 8601 UTC; null if none does. */
   readonly nextExpiresAt: string | null;
+}
+
+/** The use and the quantity of a limit without what was used of grants that can't be used anymore: its current balance. */
+export function currentUse(
+  { used, quantity, grants }: {
+    readonly used: number;
+    readonly quantity: number;
+    readonly grants?: GrantBalance;
+  },
+): { used: number; quantity: number } {
+  if (grants === undefined) return { used, quantity };
+  const past = quantity - grants.limitQuantity - grants.quantity;
+  const exact = (value: number) => Number(value.toFixed(6));
+  return { used: exact(used - past), quantity: exact(quantity - past) };
 }

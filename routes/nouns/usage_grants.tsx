@@ -15,6 +15,7 @@ import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { SelectField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { organizationHref, organizationsHref } from "../../views/operator/links.ts";
+import { grantQuantity } from "../../views/meter/grants.tsx";
 import { limitName } from "../../views/text/limit.ts";
 import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
@@ -193,6 +194,7 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
     async show(c, form, actor) {
       const access = await accessOf(c, actor);
       const grant = await getGrant(services, access, paramOf(c, "grantId"));
+      const catalogue = await readProductNames(services);
       return (
         <ConfirmPage
           {...form}
@@ -201,17 +203,19 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
           name={access.organizationName}
           text="What is left of it can't be used anymore. What is used of it stays. This can't be undone."
           facts={[
-            {
-              label: "Limit",
-              value: limitName({ ...grant, per: "total" }, await readProductNames(services)),
-            },
-            { label: "Left", value: String(grant.remaining) },
-            { label: "Reason", value: grant.reason },
+            { label: "Limit", value: limitName({ ...grant, per: "total" }, catalogue) },
+            { label: "Left", value: grantQuantity(grant.remaining, grant.metric, catalogue) },
+            { label: "Given for", value: grant.reason },
           ]}
           submit="Void grant"
           back={{ href: `${organizationHref(idOf(c))}/limits`, label: "Limits" }}
         >
-          <TextField label="Reason" {...form.field("reason")} required maxlength={grantReasonCharactersMax} />
+          <TextField
+            label="Reason for voiding it"
+            {...form.field("reason")}
+            required
+            maxlength={grantReasonCharactersMax}
+          />
         </ConfirmPage>
       );
     },
@@ -261,6 +265,7 @@ function grantForm(
       <TextField
         label="Quantity"
         {...field("quantity")}
+        hint="In the unit of the limit's metric, such as bytes or seconds."
         inputmode="decimal"
         required
         maxlength={20}

@@ -20,6 +20,10 @@ export const limitStandingSchema = z.object({
   remaining: z.number().openapi({ description: "How much is left, at least 0.", example: 1_750 }),
   resetsAt: timeOut("When the window ends. Null for `total`.").nullable(),
   grants: z.object({
+    limitQuantity: z.number().openapi({
+      description: "The limit's own quantity, without grants.",
+      example: 0,
+    }),
     quantity: z.number().openapi({ description: "What they had when they were given.", example: 5_000 }),
     used: z.number().openapi({ description: "What is used of them.", example: 1_200 }),
     remaining: z.number().openapi({ description: "What is left of them.", example: 3_800 }),

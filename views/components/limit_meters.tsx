@@ -1,6 +1,7 @@
 // Usage of limits: bars, with the same in words.
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import { limitReachedAt } from "../../domain/meter/limit_pace.ts";
+import { currentUse } from "../../domain/meter/usage_grant.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { groupDigits, usedPercentText } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
@@ -12,9 +13,9 @@ import { DayTime, ResetTime } from "./relative_time.tsx";
 /** From this share on, a meter stands out and says how much is left. */
 export const nearShare = 0.8;
 
-/** With grants, the used share of those that can be used: what earlier ones had says nothing about what is left. */
-export function usedShare({ used, quantity, remaining, grants }: LimitStanding): number {
-  if (grants !== undefined) return remaining === 0 ? 1 : grants.used / (grants.used + remaining);
+/** Of the current balance: what earlier grants had says nothing about what is left. */
+export function usedShare(limit: LimitStanding): number {
+  const { used, quantity } = currentUse(limit);
   return quantity === 0 ? 1 : used / quantity;
 }
 
@@ -37,7 +38,8 @@ export function LimitMeters({ limits, ...context }: { limits: readonly LimitStan
 }
 
 function LimitMeter({ limit, now, catalogue }: { limit: LimitStanding } & Context) {
-  const { used, quantity, metric, resetsAt, grants } = limit;
+  const { metric, resetsAt, grants } = limit;
+  const { used, quantity } = currentUse(limit);
   const measure = catalogue && metric !== null ? metricOf(catalogue, metric) : undefined;
   const share = usedShare(limit);
   const level = share >= 1 ? " full" : share >= nearShare ? " near" : "";

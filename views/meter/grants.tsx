@@ -20,6 +20,16 @@ const words: Readonly<Record<UsageGrantStatus, string>> = {
   voided: "Voided",
 };
 
+export function grantQuantity(
+  value: number,
+  metric: string | null,
+  catalogue: Catalogue | undefined,
+): string {
+  return catalogue && metric !== null
+    ? quantityWords(value, metricOf(catalogue, metric))
+    : groupDigits(value);
+}
+
 /** A card with the latest grants; nothing if there are none. `voidHref`: the page that voids one, for operators. */
 export function GrantsCard({ grants, catalogue, now, voidHref }: {
   grants: readonly UsageGrant[];
@@ -28,8 +38,7 @@ export function GrantsCard({ grants, catalogue, now, voidHref }: {
   voidHref?: (id: string) => string;
 }) {
   if (grants.length === 0) return null;
-  const amount = (value: number, { metric }: UsageGrant) =>
-    catalogue && metric !== null ? quantityWords(value, metricOf(catalogue, metric)) : groupDigits(value);
+  const amount = (value: number, { metric }: UsageGrant) => grantQuantity(value, metric, catalogue);
   return (
     <Card title="Grants" aside={<span class="muted small">Newest first</span>} flush>
       <ItemTable
@@ -67,7 +76,6 @@ export function GrantsCard({ grants, catalogue, now, voidHref }: {
           actions: ({ id, reason, status }: UsageGrant) =>
             status === "active" ? [{ href: voidHref(id), label: "Void", about: reason }] : [],
         }}
-        isSmall
       />
     </Card>
   );

@@ -119,7 +119,7 @@ export function organizationLimitsPage(
   const grantsHref = `${organizationHref(head.organization.id)}/grants`;
   return (
     <PortalPage title="Limits" frame={frame} place={place}>
-      <PageHead title="Limits" text="The plan's values, and what this organization has instead." keepsActions>
+      <PageHead title="Limits" text="The plan's values, and what this organization has instead.">
         <ButtonLink href={`${frame.base}/alerts`}>Alerts</ButtonLink>
         <ButtonLink href={`${grantsHref}/new`}>Add grant</ButtonLink>
         <ButtonLink href={organizationLimitsHref(head.organization.id)}>Edit overrides</ButtonLink>

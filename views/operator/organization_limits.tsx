@@ -1,6 +1,7 @@
 // What an organization may use, on its page: its plan's values, what it has instead, and what is used.
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
+import { currentUse } from "../../domain/meter/usage_grant.ts";
 import type { LimitScope, LimitStanding, NewLimit } from "../../domain/meter/usage_limit.ts";
 import type { OperatedOrganization } from "../../domain/operator/organization.ts";
 import {
@@ -153,8 +154,8 @@ function LimitRow(
       <Cell label="Used">
         {standing === undefined ? "–" : (
           <Used
-            used={standing.used}
-            allowed={standing.quantity}
+            used={currentUse(standing).used}
+            allowed={currentUse(standing).quantity}
             measure={scope.metric === null ? undefined : metricOf(catalogue, scope.metric)}
           />
         )}

@@ -324,30 +324,33 @@ async function reachLimits(scene: Scene): Promise<void> {
     test.advance(15_000);
     await useOnce(scene, name);
   }
+  await recordAll(test, { apiKey: fullKey, records: [{ ...prepaid, quantity: 1_800 }] });
 }
 
 const prepaid = { productSlug: "elevation", metric: "compute_time" };
 
-/** Gives the company a grant of each status, and uses them. */
+/** Gives the company a grant of each status, once one is used up. */
 async function addGrants(scene: Scene): Promise<void> {
   const { test, operatorToken: apiKey, organizationId, named } = scene;
   const path = `/api/operator/organizations/${organizationId}`;
   const { limits } = await ok(test, `${path}/limits`, { apiKey });
   const { limitId } = limits.find(({ per }: { per: string }) => per === "total");
   const give = async (quantity: number, reason: string, expiresAt?: string) => {
-    const json = { limitId, quantity, reason: named(reason), idempotencyKey: reason, ...expiresAt && { expiresAt } };
+    const json = {
+      limitId,
+      quantity,
+      reason: named(reason),
+      idempotencyKey: reason,
+      ...expiresAt && { expiresAt },
+    };
     return (await ok(test, `${path}/grants`, { apiKey, json })).grant.id;
   };
-  await give(600, "Trial", new Date(now - 60_000).toISOString());
+  await give(600, "Trial", new Date(now - 70_000).toISOString());
   const mistaken = await give(5_000, "Invoice 2026-117");
   await ok(test, `${path}/grants/${mistaken}/void`, { apiKey, json: { reason: named("Given twice") } });
   await give(3_600, "Invoice 2026-118", "2026-12-31");
   await give(10_000.5, "Compensation for the outage of November 3");
   await give(500, "Referral", "2026-11-28");
-  await recordAll(test, {
-    apiKey: keyOf(scene, "Production EU").fullKey,
-    records: [{ ...prepaid, quantity: 1_800 }],
-  });
 }
 
 if (import.meta.main) {

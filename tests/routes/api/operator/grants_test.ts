@@ -1,6 +1,6 @@
 // Grants over the operators' API: what they add to a limit, in which order they are used, and what is rejected.
 import assert from "node:assert/strict";
-import { activeGrantsMax, grantQuantityMax } from "../../../../domain/meter/usage_grant.ts";
+import { activeGrantsMax, currentUse, grantQuantityMax } from "../../../../domain/meter/usage_grant.ts";
 import { recheckSomeLimits } from "../../../../services/meter/limit_rechecks.ts";
 import { createTestKey, type TestApp } from "../../../support/app/app.ts";
 import { addLimit, limitEvents } from "../../../support/meter/limits.ts";
@@ -87,7 +87,15 @@ onEveryDatabase("grants raise a limit, and are used by expiry", async (test) => 
   assert.deepEqual(await grants(), [[0, 5, "active"], [0.5, 3.5, "active"], [3.5, 0, "used"]]);
   const { quantity, used, remaining, grants: balance } = await standing();
   assert.deepEqual([quantity, used, remaining], [22.5, 4, 18.5]);
-  assert.deepEqual(balance, { quantity: 9, used: 0.5, remaining: 8.5, nextExpiresAt: day(5) });
+  assert.deepEqual(balance, {
+    limitQuantity: 10,
+    quantity: 9,
+    used: 0.5,
+    remaining: 8.5,
+    nextExpiresAt: day(5),
+  });
+  // Without the grant that is used up.
+  assert.deepEqual(currentUse({ quantity, used, grants: balance }), { quantity: 19, used: 0.5 });
   // Expiry takes the unused rest, and nothing else.
   test.advance(5 * dayMs);
   assert.deepEqual((await standing()).remaining, 15);
