@@ -4,6 +4,7 @@
 // grants without an expiry, the oldest first.
 import { lowBits, microsToNumber, sumMicros } from "../../domain/meter/quantity.ts";
 import type { GrantBalance } from "../../domain/meter/usage_grant.ts";
+import type { LimitScope } from "../../domain/meter/usage_limit.ts";
 import { isoTime } from "../../domain/time.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
 import { countedSeq, isApplied } from "./usage_limits.ts";
@@ -33,6 +34,17 @@ const added = (now: Statement) => {
     micro: sql`t.taken_micro + ${left(sql`(g.quantity_micros - g.used_micros) % ${million}`)}`,
   };
 };
+
+/** Selects what grants add to limits in total of one scope, in millionths, for organizations by number. Those without grants are left out. */
+export function selectAdded(
+  { productSlug, metric }: LimitScope,
+  { organizations, now }: { organizations: readonly number[]; now: number },
+): Statement {
+  const { whole, micro } = added(sql`CAST(${now} AS INTEGER)`);
+  return sql`SELECT t.organization, CAST(${whole} AS TEXT) AS low, CAST(${micro} AS TEXT) AS micro, '0' AS high
+    FROM usage_grant_accounts t WHERE t.product_slug = ${productSlug ?? ""} AND t.metric = ${metric ?? ""}
+      AND t.organization IN (SELECT value FROM json_each(${JSON.stringify(organizations)}))`;
+}
 
 /** The quantity of the limit `l` of an organization with what grants add to it, in whole units and less than a million millionths. */
 export function raisedQuantity(

@@ -52,7 +52,15 @@ export function GrantsCard({ grants, catalogue, now, voidHref }: {
               (
                 <div>
                   <Name text={limitName({ ...grant, per: "total" }, catalogue)} />
-                  <div class="muted tiny">{grant.reason}</div>
+                  <div class="muted tiny">
+                    <bdi>{grant.reason}</bdi>
+                    {grant.voidReason !== null && (
+                      <>
+                        {" · Voided: "}
+                        <bdi>{grant.voidReason}</bdi>
+                      </>
+                    )}
+                  </div>
                 </div>
               )
             ),
