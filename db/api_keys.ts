@@ -5,7 +5,7 @@ import { type Audited, ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 import { type LimitOwner, limitsJson } from "./meter/limit_rows.ts";
 import { isSuspended } from "./organization/organizations.ts";
-import { effectiveNumber } from "./organization/plan_numbers.ts";
+import { effectiveNumber, planFeatures } from "./organization/plan_numbers.ts";
 import { insertEvents } from "./webhooks/events.ts";
 
 interface NewApiKey {
@@ -220,6 +220,8 @@ export interface ActiveApiKeyRow {
   readonly permissions: string;
   readonly environment: Environment;
   readonly suspended: 0 | 1;
+  /** Those of the organization's plan, a JSON list. */
+  readonly features: string;
   /** Null for those of the setting. */
   readonly requestsPerSecond: number | null;
 }
@@ -227,7 +229,7 @@ export interface ActiveApiKeyRow {
 export function findActiveApiKey(database: DatabaseReader, keyHash: string, now: number) {
   return database.readFirst<ActiveApiKeyRow>(sql`
     SELECT k.id, k.name, k.organization_id AS organizationId, k.permissions, k.environment, ${isSuspended} AS suspended,
-      ${effectiveNumber("requestsPerSecond")} AS requestsPerSecond
+      ${planFeatures} AS features, ${effectiveNumber("requestsPerSecond")} AS requestsPerSecond
     FROM api_keys k JOIN organizations o ON o.id = k.organization_id
     WHERE k.key_hash = ${keyHash} AND ${activeApiKey(now)}`);
 }

@@ -51,6 +51,8 @@ export const auditActions = {
   "organization.viewed": "Viewed as customer",
   "organization.note_added": "Note added",
   "organization.note_deleted": "Note deleted",
+  "organization.grant_added": "Grant added",
+  "organization.grant_voided": "Grant voided",
   "member.joined": "Member joined",
   "member.role_changed": "Role changed",
   "member.removed": "Member removed",

@@ -59,6 +59,7 @@ export const errorStatuses = {
   unsupported_media_type: 415,
   validation_failed: 422,
   range_too_long: 422,
+  limit_not_total: 422,
   series_limit_reached: 422,
   webhook_address_blocked: 422,
   rate_limited: 429,

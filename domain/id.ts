@@ -18,6 +18,7 @@ export type IdPrefix =
   | "not"
   | "plan"
   | "lim"
+  | "gra"
   | "evt"
   | "whk"
   | "dlv"

@@ -28,9 +28,9 @@ export const selectAlerts = (
     columns: sql`l.notify_at AS notifyAt, l.created_at AS createdAt,
       (SELECT json_object('id', k.id, 'name', k.name) FROM api_keys k
         WHERE k.number = ${currentKeyNumber(sql`l.alert_lineage`, now)}) AS apiKey,`,
-    from: sql`organizations o CROSS JOIN (SELECT CAST(${now} AS INTEGER) AS now) t`,
+    from: sql`organizations o CROSS JOIN (SELECT CAST(${now} AS INTEGER) AS now) w`,
     applied: id === undefined ? sql`l.alert_of = o.number` : sql`l.alert_of = o.number AND l.id = ${id}`,
-    now: sql`t.now`,
+    now: sql`w.now`,
     condition: sql`o.id = ${organizationId}`,
   });
 

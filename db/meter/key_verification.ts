@@ -9,7 +9,7 @@ import {
 } from "./limit_standings.ts";
 import { isApplied } from "./usage_limits.ts";
 import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { effectiveNumber } from "../organization/plan_numbers.ts";
+import { effectiveNumber, planFeatures } from "../organization/plan_numbers.ts";
 import { activeOperatorToken } from "../operator/operator_guard.ts";
 import type { ActiveOperatorToken } from "../operator/operator_tokens.ts";
 
@@ -44,7 +44,7 @@ export interface FoundCredentials {
 export const verifiableKey = sql`json_array(k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at,
     k.last_used_at, k.environment, ${effectiveNumber("requestsPerSecond")},
     iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id,
-      (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at), NULL))`;
+      (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at, json(${planFeatures})), NULL))`;
 
 export type VerifiableKeyRow = [
   id: string,
@@ -56,7 +56,14 @@ export type VerifiableKeyRow = [
   environment: Environment,
   requestsPerSecond: number | null,
   organization:
-    | [id: string, name: string, externalId: string | null, planId: string, suspendedAt: number | null]
+    | [
+      id: string,
+      name: string,
+      externalId: string | null,
+      planId: string,
+      suspendedAt: number | null,
+      features: readonly string[],
+    ]
     | null,
 ];
 
@@ -157,6 +164,8 @@ export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
   };
 }
 
-function toOrganization([id, name, externalId, planId, suspendedAt]: NonNullable<VerifiableKeyRow[8]>) {
-  return { id, name, externalId, planId, isSuspended: suspendedAt !== null };
+function toOrganization(
+  [id, name, externalId, planId, suspendedAt, features]: NonNullable<VerifiableKeyRow[8]>,
+) {
+  return { id, name, externalId, planId, features, isSuspended: suspendedAt !== null };
 }

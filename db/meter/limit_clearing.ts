@@ -2,25 +2,27 @@
 // were changed. Their notices are deleted, so that they are noted again when they are reached again.
 import { type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { insertEvents } from "../webhooks/events.ts";
-import { isUsed, type LimitCell, openCounters } from "./recorder_limits.ts";
+import { isUsedOfRaised, type LimitCell, openCounters } from "./recorder_limits.ts";
+import { isAccount, raisedQuantity } from "./usage_grants.ts";
 import { ahead, comparable, countedSeq, isApplied, isNoticeAround, windowNumber } from "./usage_limits.ts";
 
 const of = (row: Statement) => sql`usage_limit = ${row}.usage_limit`;
 const isApplying = isApplied({ lineage: sql`coalesce(l.lineage, l.alert_lineage)`, withAlerts: true });
+const raised = raisedQuantity(sql`o.number`, sql`w.now`);
 const per = sql`iif(l.number IS NULL, g.facts ->> 'per', l.per)`;
 /** The facts of a limit, as the trigger `limit_notices_told` writes them. One that was removed or doesn't apply has no quantity. */
 const limitFacts = sql`json_remove(json_set(iif(l.number IS NULL, g.facts, json_object('id', l.id,
       'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''), 'per', l.per, 'mode', l.mode,
-      'isAlert', l.alert_of IS NOT NULL, 'whole', l.quantity_whole, 'micro', l.quantity_micro)),
+      'isAlert', l.alert_of IS NOT NULL, 'whole', ${raised.whole}, 'micro', ${raised.micro})),
     '$.apiKey', (SELECT json_object('id', k.id, 'name', k.name) FROM api_keys k WHERE k.number =
       (SELECT max(q.number) FROM api_keys q
         WHERE q.lineage = coalesce(l.lineage, l.alert_lineage, g.facts ->> 'lineage'))),
-    '$.whole', iif(${isApplying}, l.quantity_whole, NULL)), '$.lineage')`;
+    '$.whole', iif(${isApplying}, ${raised.whole}, NULL)), '$.lineage')`;
 
 /** The limit `l` rejected a request in the window of the notice `x` and its counter `n`, and has no more room than it had then. */
 const isStillRejected = sql`EXISTS (SELECT 1 FROM limit_notices r WHERE r.${of(sql`x`)}
     AND r.organization = x.organization AND r.window_number = x.window_number AND r.is_refusal = 1
-    AND (l.quantity_whole, l.quantity_micro) <= (r.quantity_whole, r.quantity_micro)
+    AND (${raised.whole}, ${raised.micro}) <= (r.quantity_whole, r.quantity_micro)
     AND ${comparable(sql`n.sum_high`, sql`n.sum_low`, sql`n.sum_micro`)}
       >= ${comparable(sql`(r.used ->> 0)`, sql`(r.used ->> 1)`, sql`(r.used ->> 2)`)})`;
 
@@ -31,14 +33,14 @@ const isStillRejected = sql`EXISTS (SELECT 1 FROM limit_notices r WHERE r.${of(s
  * @param cells Selects `usage_limit`, `organization` and `window_number`.
  */
 const untrueNotices = (cells: Statement, { now, after }: Clearing) => {
-  const window = windowNumber(per, sql`t.now`, ahead(sql`o.timezone`, sql`t.now`));
+  const window = windowNumber(per, sql`w.now`, ahead(sql`o.timezone`, sql`w.now`));
   return sql`SELECT x.usage_limit, x.organization, x.window_number, x.percent,
       max(x.percent) OVER (PARTITION BY x.usage_limit, x.organization, x.window_number) AS highest,
       json_object('limit', ${limitFacts},
         'used', json(iif(n.usage_limit IS NULL, x.used, json_array(n.sum_high, n.sum_low, n.sum_micro))),
-        'percent', x.percent, 'isRefusal', 0, 'usedAt', iif(x.window_number = ${window}, t.now, x.at),
+        'percent', x.percent, 'isRefusal', 0, 'usedAt', iif(x.window_number = ${window}, w.now, x.at),
         'timezone', o.timezone) AS facts
-    FROM (${cells}) c CROSS JOIN (SELECT CAST(${now} AS INTEGER) AS now) t
+    FROM (${cells}) c CROSS JOIN (SELECT CAST(${now} AS INTEGER) AS now) w
     CROSS JOIN limit_notices x ON x.${of(sql`c`)} AND x.organization = c.organization
       AND x.window_number = c.window_number
     CROSS JOIN organizations o ON o.number = x.organization AND o.deleted_at IS NULL
@@ -46,9 +48,10 @@ const untrueNotices = (cells: Statement, { now, after }: Clearing) => {
     LEFT JOIN usage_limits_removed g ON g.number = x.usage_limit
     LEFT JOIN usage_limit_counters n ON n.${of(sql`x`)} AND n.organization = x.organization
       AND n.window_number = x.window_number AND n.is_known = 1 AND n.opened_seq >= ${countedSeq}
+    LEFT JOIN usage_grant_accounts t ON ${isAccount(sql`x.organization`)}
     WHERE ${per} NOT IN ('minute', 'hour') AND x.window_number >= ${window}
       AND (l.number IS NULL OR ${isApplying} IS NOT TRUE
-        OR (n.usage_limit IS NOT NULL AND NOT ${isUsed(sql`min(x.percent, 100)`)}
+        OR (n.usage_limit IS NOT NULL AND NOT ${isUsedOfRaised(sql`min(x.percent, 100)`, sql`w.now`)}
           ${after === "void" ? sql`` : sql`AND NOT ${isStillRejected}`}))`;
 };
 

@@ -17,6 +17,7 @@ import {
   type Statement,
 } from "../engine/database.ts";
 import { insertNotices, type LimitCell } from "./recorder_limits.ts";
+import { takeFromGrants } from "./usage_grants.ts";
 import type { LimitScopeRow } from "./usage_limits.ts";
 import { allMonths } from "./usage_sums.ts";
 import { windowSums } from "./window_totals.ts";
@@ -109,6 +110,9 @@ export async function addMissingSums(
       sum_low = c.sum_low + ${part("low")}, sum_micro = c.sum_micro + ${part("micro")}, is_known = 1
     FROM ${from} WHERE ${isUnknown}`,
     bind(insertNotices, null, null, now),
+    // Grants have covered what was recorded since, and now cover what the limit has no room for.
+    sql`UPDATE usage_limit_added SET sum_high = 0, sum_low = 0, sum_micro = 0`,
+    bind(takeFromGrants, null, null, now),
     sql`DELETE FROM usage_limit_added`,
   ], { bypassesQueueLimit: true });
 }

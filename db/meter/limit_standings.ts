@@ -1,7 +1,9 @@
 // The SQL of where limits stand.
 import type { SumParts } from "../../domain/meter/quantity.ts";
+import type { GrantBalance } from "../../domain/meter/usage_grant.ts";
 import type { LimitMode } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { parseBalance, raisedQuantity, selectBalance } from "./usage_grants.ts";
 import {
   ahead,
   countedSeq,
@@ -28,12 +30,16 @@ export interface LimitStandingRow extends LimitScopeRow {
   readonly timezone: string;
   /** Null if a counter lacks usage of the window, or is missing although there may be usage. */
   readonly used: SumParts | null;
+  /** Of a limit with grants, if asked for. */
+  readonly grants?: GrantBalance;
 }
 
 export interface StandingColumns
   extends LimitScopeRow, SumParts, Pick<LimitStandingRow, "limitId" | "mode" | "timezone"> {
   readonly quantityLow: string;
   readonly quantityMicro: string;
+  /** For {@linkcode parseBalance}; only if asked for. */
+  readonly grants?: string | null;
   /** 1: the sums have all usage of the window. */
   readonly isKnown: 0 | 1;
 }
@@ -52,11 +58,12 @@ export const selectStandings = (
   },
 ): Statement => {
   const window = windowNumber(sql`l.per`, now, ahead(sql`o.timezone`, now));
+  const raised = raisedQuantity(sql`o.number`, now);
   const sum = (column: Statement) => sql`CAST(coalesce(c.${column}, 0) AS TEXT)`;
   return sql`
     SELECT ${columns} l.id AS limitId, o.number AS organization, l.product_slug AS productSlug, l.metric, l.per,
-      coalesce(l.lineage, l.alert_lineage) AS lineage, l.mode, CAST(l.quantity_whole AS TEXT) AS quantityLow,
-      CAST(l.quantity_micro AS TEXT) AS quantityMicro, o.timezone,
+      coalesce(l.lineage, l.alert_lineage) AS lineage, l.mode, CAST(${raised.whole} AS TEXT) AS quantityLow,
+      CAST(${raised.micro} AS TEXT) AS quantityMicro, o.timezone,
       coalesce(c.is_known, ${isComplete(window)}) AS isKnown,
       ${sum(sql`sum_high`)} AS high, ${sum(sql`sum_low`)} AS low, ${sum(sql`sum_micro`)} AS micro
     FROM ${from} JOIN usage_limits l ON ${applied}
@@ -67,12 +74,13 @@ export const selectStandings = (
 };
 
 export function toStandingRow(
-  { quantityLow, quantityMicro, isKnown, high, low, micro, ...row }: StandingColumns,
+  { quantityLow, quantityMicro, isKnown, high, low, micro, grants, ...row }: StandingColumns,
 ): LimitStandingRow {
   return {
     ...row,
     quantity: { high: "0", low: quantityLow, micro: quantityMicro },
     used: isKnown === 1 ? { high, low, micro } : null,
+    ...grants && { grants: parseBalance(grants) },
   };
 }
 
@@ -88,9 +96,10 @@ export async function findLimitStandings(
     ...(series && { series: { productSlug: sql`${series.productSlug}`, metric: sql`${series.metric}` } }),
   });
   const rows = await database.read<StandingColumns>(selectStandings({
-    from: sql`organizations o CROSS JOIN (SELECT CAST(${now} AS INTEGER) AS now) t`,
+    columns: sql`${selectBalance(sql`o.number`, sql`w.now`)} AS grants,`,
+    from: sql`organizations o CROSS JOIN (SELECT CAST(${now} AS INTEGER) AS now) w`,
     applied,
-    now: sql`t.now`,
+    now: sql`w.now`,
     condition: sql`o.id = ${organizationId} AND NOT EXISTS (
       SELECT 1 FROM api_keys k WHERE k.id = ${apiKeyId ?? null} AND k.environment = 'test')`,
   }));

@@ -6,9 +6,11 @@ import { defaultNotifyAt, type LimitMode } from "../../domain/meter/usage_limit.
 import { bind, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 import { field } from "./record_group.ts";
 import { addGroup } from "./rollups.ts";
+import { isAccount, isUsedSinceGrant, raisedQuantity, takeFromGrants } from "./usage_grants.ts";
 import {
   ahead,
   comparable,
+  comparableQuantity,
   countedSeq,
   isApplied,
   isComplete,
@@ -34,8 +36,9 @@ export interface LimitCell extends LimitScopeRow {
 export interface LimitState extends LimitCell {
   readonly limitId: string;
   readonly mode: LimitMode;
-  readonly whole: number;
-  readonly micro: number;
+  /** With grants. */
+  readonly whole: string;
+  readonly micro: string;
   /** See `SumParts`. */
   readonly used: readonly [high: string, low: string, micro: string];
   /** Set for what a request of the group doesn't fit into. */
@@ -106,11 +109,25 @@ export const openCounters = sql`
   LEFT JOIN usage_limit_counters n ON ${isCounter}
   WHERE n.opened_seq IS NULL OR n.opened_seq < ${countedSeq}`;
 
-/** True if the sum of two columns for each part is more than the limit `l`. */
-const isOver = (...[[high, moreHigh], [low, moreLow], [micro, moreMicro]]: readonly [Pair, Pair, Pair]) =>
-  sql`${comparable(sql`(${high} + ${moreHigh})`, sql`(${low} + ${moreLow})`, sql`(${micro} + ${moreMicro})`)}
-    > ${limitQuantity}`;
 type Pair = readonly [Statement, Statement];
+type PairOfParts = readonly [high: Pair, low: Pair, micro: Pair];
+const added = ([high, low, micro]: PairOfParts): [Statement, Statement, Statement] => [
+  sql`(${high[0]} + ${high[1]})`,
+  sql`(${low[0]} + ${low[1]})`,
+  sql`(${micro[0]} + ${micro[1]})`,
+];
+/** True if the sum of two columns for each part is more than the limit `l`. */
+const isOver = (...parts: PairOfParts) =>
+  sql`${comparable(...added(parts))}
+    > ${limitQuantity}`;
+/** Sums of a counter, and of the group. */
+const groupSum: PairOfParts = [
+  [sql`n.sum_high`, sql`a.sum_high`],
+  [sql`n.sum_low`, sql`a.sum_low`],
+  [sql`n.sum_micro`, sql`a.sum_micro`],
+];
+/** The quantity of the limit `l` of the cell `a` with grants. It is never less than without. */
+const raised = raisedQuantity(sql`a.organization`, now);
 const runningSum = (part: Statement) =>
   sql`sum(${part}) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS ${part}`;
 
@@ -128,15 +145,11 @@ const overDemand = isOver(
 const rejectRequests = (select: SelectSeries) =>
   sql`WITH full AS MATERIALIZED (
     SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high, n.sum_low, n.sum_micro,
-      l.quantity_whole, l.quantity_micro
+      ${raised.whole} AS quantity_whole, ${raised.micro} AS quantity_micro
     FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter}
     CROSS JOIN usage_limits l ON l.number = a.usage_limit
-    WHERE l.mode = 'hard' AND (n.is_known = 0 OR ${
-    isOver([sql`n.sum_high`, sql`a.sum_high`], [sql`n.sum_low`, sql`a.sum_low`], [
-      sql`n.sum_micro`,
-      sql`a.sum_micro`,
-    ])
-  })
+    WHERE l.mode = 'hard' AND (n.is_known = 0 OR (${isOver(...groupSum)}
+      AND ${comparable(...added(groupSum))} > ${comparableQuantity(raised.whole, raised.micro)}))
   ), ${applied(select, sql`EXISTS (SELECT 1 FROM full)`)},
   wanted AS MATERIALIZED (
     SELECT ${field.request} AS request, e.key AS position, a.usage_limit, a.organization,
@@ -197,9 +210,15 @@ export const isUsed = (percent: Statement) =>
       sql`l.quantity_micro`,
     ])
   }`;
-/** The first percentage is used. Those of most limits are the default, which needs no parsing. */
+/** True if so many percent or more are used: with the account `t` of grants, of what was left when the last one was given. */
+export const isUsedOfRaised = (percent: Statement, now: Statement): Statement =>
+  sql`iif(t.organization IS NULL, ${isUsed(percent)}, ${isUsedSinceGrant(percent, now)})`;
+/**
+ * The first percentage is used, if there are no grants: with grants, at most that is used. Those of most limits are the default,
+ * which needs no parsing.
+ */
 const isAnyUsed = sql`iif(l.notify_at IS NULL, ${isUsed(integer(defaultNotifyAt[0] ?? 0))},
-    ${isUsed(sql`(l.notify_at ->> 0)`)})`;
+    ${isUsed(sql`min(l.notify_at ->> 0, 100)`)})`;
 /** The highest percentage `p.value` of the limit `l` that meets a condition. */
 const highest = (condition: Statement) =>
   sql`(SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(${
@@ -219,9 +238,9 @@ export const insertNotices = sql`
   SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL, used, at,
     CAST(?3 AS INTEGER), iif(lineage IS NULL, NULL, CAST(?3 AS INTEGER)), quantity_whole, quantity_micro
   FROM (
-    SELECT a.usage_limit, a.organization, ${noticeWindow} AS window_number, a.at, a.reason, l.lineage, l.quantity_whole,
-      l.quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE
-        WHEN a.reason IS NULL THEN ${highest(isUsed(sql`p.value`))}
+    SELECT a.usage_limit, a.organization, ${noticeWindow} AS window_number, a.at, a.reason, l.lineage,
+      ${raised.whole} AS quantity_whole, ${raised.micro} AS quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE
+        WHEN a.reason IS NULL THEN ${highest(isUsedOfRaised(sql`p.value`, now))}
         WHEN ${highest(sql`true`)} >= 100 THEN 100 END AS percent
     FROM (SELECT usage_limit, organization, window_number, at, NULL AS reason FROM usage_limit_added
         WHERE sum_high + sum_low + sum_micro > 0
@@ -231,6 +250,7 @@ export const insertNotices = sql`
     CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
       AND n.window_number = a.window_number AND (a.reason IS NOT NULL OR (n.is_known AND ${isAnyUsed}))
     CROSS JOIN organizations o ON o.number = a.organization
+    LEFT JOIN usage_grant_accounts t ON ${isAccount(sql`a.organization`)}
   ) a WHERE percent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM limit_notices x WHERE x.usage_limit = a.usage_limit
       AND x.organization = a.organization AND x.window_number = a.window_number AND x.percent >= a.percent)
   GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0`;
@@ -245,7 +265,7 @@ const selectStates = sql`
   SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit,
     'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id,
     'lineage', coalesce(l.lineage, l.alert_lineage), 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode,
-    'whole', l.quantity_whole, 'micro', l.quantity_micro, 'timezone', o.timezone, 'openedSeq', n.opened_seq,
+    'whole', CAST(${raised.whole} AS TEXT), 'micro', CAST(${raised.micro} AS TEXT), 'timezone', o.timezone, 'openedSeq', n.opened_seq,
     'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
   FROM (SELECT NULL AS request, NULL AS reason, usage_limit, organization, window_number, at
       FROM usage_limit_added a WHERE at = ${now}
@@ -287,6 +307,7 @@ export function countAgainstLimits(
   add(sql`DELETE FROM usage_limit_added WHERE ${isAnyRejected}`);
   add(bind(statements.addAgain, null, series, time));
   add(addToCounters);
+  add(bind(takeFromGrants, null, null, time));
   add(bind(insertNotices, null, null, time));
   const statesAt = add(bind(selectStates, null, null, time));
   add(sql`DELETE FROM usage_limit_added`);

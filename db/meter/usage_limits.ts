@@ -100,12 +100,16 @@ export const comparable = (high: Statement, low: Statement, micro: Statement): S
   return sql`(${high} + (${whole} >> ${bits}), ${whole} & ${integer(2 ** lowBits - 1)}, ${micro} % 1000000)`;
 };
 
-/** The quantity of the limit `l`, to compare with {@linkcode comparable} sums. */
-export const limitQuantity = comparable(
-  sql`(l.quantity_whole >> ${integer(lowBits)})`,
-  sql`(l.quantity_whole & ${integer(2 ** lowBits - 1)})`,
-  sql`l.quantity_micro`,
-);
+/** A quantity, to compare with {@linkcode comparable} sums. */
+export const comparableQuantity = (whole: Statement, micro: Statement): Statement =>
+  comparable(
+    sql`(${whole} >> ${integer(lowBits)})`,
+    sql`(${whole} & ${integer(2 ** lowBits - 1)})`,
+    micro,
+  );
+
+/** The quantity of the limit `l`. */
+export const limitQuantity = comparableQuantity(sql`l.quantity_whole`, sql`l.quantity_micro`);
 
 /** The milliseconds by which the clocks of a time zone are ahead of UTC at a time. */
 export const ahead = (timezone: Statement, time: Statement): Statement =>

@@ -6,6 +6,7 @@ import type { Environment } from "../../domain/environment.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
 import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
 import { activeApiKey, keyMay } from "../api_keys.ts";
+import { ifAudited, type insertAuditEvent } from "../audit.ts";
 import {
   type Database,
   type DatabaseReader,
@@ -18,6 +19,7 @@ import { isSuspended } from "../organization/organizations.ts";
 import { noteVoidedRecord } from "../operator/statement_changes.ts";
 import { environmentOf, organizationOf, totalOf } from "./environments.ts";
 import { clearNotices } from "./limit_clearing.ts";
+import { giveBackToGrants } from "./usage_grants.ts";
 import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
 import { millionths, monthOf, monthStart } from "./rollups.ts";
 import { positionsIn, recordColumns, recordJoins, type UsageRecordScan } from "./usage_records.ts";
@@ -55,6 +57,9 @@ interface UsageVoid extends RecordReference {
   /** Null before they were looked for. */
   readonly remaining: RemainingExtremes | null;
 }
+
+/** The id of the entry in the audit log, and what writes it. */
+type VoidAudit = ReturnType<typeof insertAuditEvent>;
 
 const isVoided = (seq: Statement | number) => sql`EXISTS (SELECT 1 FROM usage_voids w WHERE w.seq = ${seq})`;
 const quarterMs = integer(rollupQuarterMs);
@@ -195,7 +200,7 @@ const subtractFromCounters = (seq: number) =>
  * @returns The record, voided now or before. Not voided if it may be the minimum or maximum and the remaining extremes are
  *   missing or no longer true. Undefined if the key's organization has no such record.
  */
-export async function voidRecord(database: Pick<Database, "write">, which: UsageVoid, audit: Statement) {
+export async function voidRecord(database: Pick<Database, "write">, which: UsageVoid, audit: VoidAudit) {
   const results = await database.write([
     subtractFromQuarter(which),
     subtractFromTotal(which),
@@ -206,8 +211,9 @@ export async function voidRecord(database: Pick<Database, "write">, which: Usage
       SELECT r.seq, r.organization, r.timestamp, r.series, ${which.now}, ${which.voidedBy}, ${which.reason}
       FROM ${recordOf(which)} AND changes() > 0
       ON CONFLICT DO NOTHING`,
-    audit,
+    audit.statement,
     subtractFromCounters(which.seq),
+    giveBackToGrants(which.seq, ifAudited(audit.id)),
     noteVoidedRecord(which.seq),
     ...clearNotices(windowsOf(which.seq), { now: which.now, after: "void" }),
     sql`SELECT ${recordColumns} FROM (SELECT r.* FROM ${recordOf(which)}) AS r ${recordJoins}`,

@@ -4,7 +4,8 @@ import { lowBits, type SumParts } from "../../domain/meter/quantity.ts";
 import { rollupNumber, rollupPieces } from "../../domain/meter/rollup_unit.ts";
 import type { RunningOutLimit } from "../../domain/operator/organization_list.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
-import { isUsed } from "../meter/recorder_limits.ts";
+import { isUsedOfRaised } from "../meter/recorder_limits.ts";
+import { isAccount } from "../meter/usage_grants.ts";
 import { ahead, countedSeq, isApplied, windowNumber, windowsAround } from "../meter/usage_limits.ts";
 import type { SignedWindow } from "./overview.ts";
 
@@ -130,7 +131,7 @@ export async function findPressed(
 ): Promise<{ organization: number; isReached: 0 | 1 }[]> {
   const time = sql`CAST(${now} AS INTEGER)`;
   return await database.read(sql`
-    SELECT o.number AS organization, max(${isUsed(integer(100))}) AS isReached
+    SELECT o.number AS organization, max(${isUsedOfRaised(integer(100), time)}) AS isReached
     FROM (SELECT DISTINCT usage_limit, organization FROM limit_notices
       WHERE window_number IN (${windowsAround(time)})
         AND organization >= ${from} AND organization < ${to}) x
@@ -138,7 +139,10 @@ export async function findPressed(
     CROSS JOIN organizations o ON o.number = x.organization AND o.deleted_at IS NULL AND ${isApplied()}
     CROSS JOIN usage_limit_counters n ON n.usage_limit = l.number AND n.organization = o.number
       AND n.window_number = ${windowNumber(sql`l.per`, time, ahead(sql`o.timezone`, time))}
-    WHERE n.is_known = 1 AND n.opened_seq >= ${countedSeq} AND ${isUsed(integer(80))} GROUP BY 1`);
+    LEFT JOIN usage_grant_accounts t ON ${isAccount(sql`o.number`)}
+    WHERE n.is_known = 1 AND n.opened_seq >= ${countedSeq} AND ${
+    isUsedOfRaised(integer(80), time)
+  } GROUP BY 1`);
 }
 
 /** A counter of a month. */

@@ -4,7 +4,8 @@ import { rollupNumber, rollupPieces, rollupUnits } from "../../domain/meter/roll
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 import type { LimitScope } from "../../domain/meter/usage_limit.ts";
-import { ahead, comparable, isApplied, limitQuantity, windowNumber } from "../meter/usage_limits.ts";
+import { raisedQuantity } from "../meter/usage_grants.ts";
+import { ahead, comparable, comparableQuantity, isApplied, windowNumber } from "../meter/usage_limits.ts";
 
 export interface OverviewSeries {
   readonly series: number;
@@ -211,6 +212,7 @@ export async function findReachedLimits(
 ): Promise<ReachedLimit[]> {
   const time = sql`CAST(${now} AS INTEGER)`;
   const per = sql`iif(l.per IN ('minute', 'hour'), 'day', l.per)`;
+  const raised = raisedQuantity(sql`o.number`, time);
   return await database.read<ReachedLimit>(sql`
     SELECT o.id, o.name, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric, l.per
     FROM (SELECT * FROM limit_notices ORDER BY noted_at DESC LIMIT ${noticesMax}) n
@@ -220,6 +222,8 @@ export async function findReachedLimits(
       AND c.window_number = n.window_number
     WHERE n.percent >= 100 AND n.window_number = ${windowNumber(per, time, ahead(sql`o.timezone`, time))}
       AND (((n.is_refusal OR l.per IN ('minute', 'hour')) AND n.noted_at >= ${since})
-        OR ${comparable(sql`c.sum_high`, sql`c.sum_low`, sql`c.sum_micro`)} >= ${limitQuantity})
+        OR ${comparable(sql`c.sum_high`, sql`c.sum_low`, sql`c.sum_micro`)} >= ${
+    comparableQuantity(raised.whole, raised.micro)
+  })
     GROUP BY o.number ORDER BY max(n.noted_at) DESC LIMIT ${limit}`);
 }

@@ -20,6 +20,8 @@ export interface PlanRow extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly createdAt: number;
   /** For `parseLimits`. */
   readonly limits: string;
+  /** A JSON list. */
+  readonly features: string;
 }
 
 type CountedPlanRow = PlanRow & { readonly organizations: number };
@@ -35,7 +37,7 @@ export function assignNumbers(numbers: NumberOverridesChange): Statement[] {
 const columns =
   sql`p.number, p.id, p.name, p.is_default AS isDefault, p.api_keys_max AS apiKeysMax, p.members_max AS membersMax,
     p.requests_per_second AS requestsPerSecond, p.usage_series_max AS usageSeriesMax, p.created_at AS createdAt,
-    ${limitsJson({ column: "plan", number: sql`p.number` })} AS limits`;
+    p.features, ${limitsJson({ column: "plan", number: sql`p.number` })} AS limits`;
 
 const selectCounted = sql`SELECT ${columns},
   (SELECT count(*) FROM organizations o WHERE o.plan = p.number) AS organizations FROM plans p`;
@@ -66,9 +68,9 @@ export function findPlanReference(
 export function findOrganizationPlan(
   database: DatabaseReader,
   organizationId: string,
-): Promise<{ readonly name: string; readonly timezone: string } | undefined> {
+): Promise<{ readonly name: string; readonly features: string; readonly timezone: string } | undefined> {
   return database.readFirst(
-    sql`SELECT p.name, o.timezone FROM organizations o JOIN plans p ON p.number = o.plan
+    sql`SELECT p.name, p.features, o.timezone FROM organizations o JOIN plans p ON p.number = o.plan
     WHERE o.id = ${organizationId}`,
   );
 }
@@ -85,19 +87,35 @@ export const planNumber = (id: string): Statement => sql`(SELECT number FROM pla
 
 /** Inserts a plan, unless its name is taken or there are `plansMax` plans. */
 export function insertPlan(
-  { id, name, now, ...numbers }: PlanNumbers & { id: string; name: string; now: number },
+  { id, name, features, now, ...numbers }: PlanNumbers & {
+    id: string;
+    name: string;
+    features: readonly string[];
+    now: number;
+  },
   { plansMax }: { plansMax: number },
 ) {
   return sql`
-    INSERT INTO plans (id, name, is_default, api_keys_max, members_max, requests_per_second, usage_series_max, created_at)
+    INSERT INTO plans (id, name, is_default, api_keys_max, members_max, requests_per_second, usage_series_max, features,
+      created_at)
     SELECT ${id}, ${name}, 0, ${numbers.apiKeysMax}, ${numbers.membersMax}, ${numbers.requestsPerSecond},
-      ${numbers.usageSeriesMax}, ${now}
+      ${numbers.usageSeriesMax}, ${JSON.stringify(features)}, ${now}
     WHERE (SELECT count(*) FROM plans) < ${plansMax} ON CONFLICT DO NOTHING`;
 }
 
 /** Changes a plan, also to what it is, unless its name is taken. */
-export function updatePlan(id: string, { name, ...numbers }: PlanNumbersChange & { name: string }) {
-  return sql`UPDATE plans SET ${joinSql([sql`name = ${name}`, ...assignNumbers(numbers)], ", ")}
+export function updatePlan(
+  id: string,
+  { name, features, ...numbers }: PlanNumbersChange & {
+    name: string;
+    features: readonly string[] | undefined;
+  },
+) {
+  const texts = [
+    sql`name = ${name}`,
+    ...(features === undefined ? [] : [sql`features = ${JSON.stringify(features)}`]),
+  ];
+  return sql`UPDATE plans SET ${joinSql([...texts, ...assignNumbers(numbers)], ", ")}
     WHERE id = ${id} AND NOT EXISTS (SELECT 1 FROM plans o WHERE o.name = ${name} AND o.id <> ${id})`;
 }
 

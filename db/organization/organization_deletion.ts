@@ -127,6 +127,9 @@ function deleteRest(id: string): Statement[] {
       WHERE organization_id = ${id} AND ${number} IS NOT NULL AND ${noSeries}
         AND NOT EXISTS (SELECT 1 FROM ${budgets}) LIMIT ${organizationEndApiKeysMax})`,
     ...deleteCounts({ organization: number, rows: organizationEndRollupsMax }),
+    sql`DELETE FROM usage_grants WHERE number IN (
+      SELECT number FROM usage_grants WHERE organization = ${number} LIMIT ${organizationEndRollupsMax})`,
+    sql`DELETE FROM usage_grant_accounts WHERE organization = ${number}`,
     sql`DELETE FROM statement_changes WHERE organization = ${number} AND ${noSeries}`,
     // Operators still get what they haven't got, and see that it was deleted. The number may become another organization's.
     sql`UPDATE events SET organization = NULL WHERE seq IN ${firstEvents} AND ${isAwaited}`,
@@ -134,6 +137,7 @@ function deleteRest(id: string): Statement[] {
     sql`DELETE FROM organizations WHERE id = ${id} AND sums_deleted_at IS NOT NULL AND ${noSeries}
       AND NOT EXISTS (SELECT 1 FROM usage_records WHERE ${isIts})
       AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE organization = ${number})
+      AND NOT EXISTS (SELECT 1 FROM usage_grants WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM events WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM limit_notices WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM api_keys WHERE organization_id = ${id})`,

@@ -17,6 +17,9 @@ export function effectiveNumber(number: PlanNumber): Statement {
   return sql`coalesce(o.${column}, (SELECT pl.${column} FROM plans pl WHERE pl.number = o.plan))`;
 }
 
+/** Selects the features of the plan of the organization `o`, a JSON list; null once it is deleted. */
+export const planFeatures = sql`(SELECT pl.features FROM plans pl WHERE pl.number = o.plan)`;
+
 /** A condition: the organization `o` has room for one more member. */
 export const hasRoomForMember = sql`(SELECT count(*) FROM memberships me WHERE me.organization_id = o.id)
   < ${effectiveNumber("membersMax")}`;

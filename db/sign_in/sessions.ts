@@ -12,6 +12,7 @@ import { type Audited, ifAudited } from "../audit.ts";
 import { bind, type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { domainPermits, sessionEnd, type SignInMethod } from "./domain_rules.ts";
 import { identityMaySignIn, type IdentityUse } from "./identities.ts";
+import { planFeatures } from "../organization/plan_numbers.ts";
 import { hasTwoStep } from "./two_step.ts";
 
 export interface NewSession {
@@ -119,7 +120,7 @@ export interface FoundSession {
 const sessionRow = sql`
   json_array(s.id, s.last_seen_at, s.organization_id, u.id, u.name, u.email, u.email_verified_at, (
       SELECT json_group_array(json_array(m.organization_id, o.name, m.role, o.suspended_at,
-        o.timezone))
+        o.timezone, nullif(${planFeatures}, '[]')))
       FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = u.id
     ), s.proved_at, s.created_at, s.token_hash,
     s.second_factor_at, u.operator_since, u.usage_timezone, u.locale, u.theme)`;
@@ -180,6 +181,7 @@ type SessionRow = [
     role: Role,
     suspendedAt: number | null,
     timezone: string,
+    features: string | null,
   ][],
   authenticatedAt: number,
   createdAt: number,
@@ -206,13 +208,14 @@ function toFoundSession(row: SessionRow): FoundSession {
   ] = row;
   const [createdAt, tokenHash, secondFactorAt, operatorSince, ...preferred] = rest;
   const memberships: Membership[] = membershipRows.map((
-    [organizationId, name, role, suspendedAt, timezone],
+    [organizationId, name, role, suspendedAt, timezone, features],
   ) => ({
     organizationId,
     name,
     role,
     suspended: suspendedAt !== null,
     timezone,
+    features: features === null ? [] : JSON.parse(features),
   }));
   // Sorted here: the remote server's parser rejects ORDER BY within an aggregate.
   if (memberships.length > 1) memberships.sort(byOrganizationName);

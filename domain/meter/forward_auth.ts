@@ -51,6 +51,8 @@ export interface ForwardIdentity {
   readonly apiKeyId?: string;
   readonly environment?: Environment;
   readonly permissions?: readonly string[];
+  /** Those of the organization's plan. */
+  readonly features?: readonly string[];
 }
 
 /**
@@ -75,6 +77,7 @@ export function identityHeaders(
     "Remote-Api-Key": identity.apiKeyId ?? "",
     "Remote-Key-Environment": identity.environment ?? "",
     "Remote-Permissions": identity.permissions?.join(",") ?? "",
+    "Remote-Features": identity.features?.join(",") ?? "",
   };
 }
 

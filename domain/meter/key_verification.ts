@@ -20,6 +20,8 @@ export interface VerifiedOrganization {
   readonly name: string;
   readonly externalId: string | null;
   readonly planId: string;
+  /** Those of the plan, sorted. */
+  readonly features: readonly string[];
 }
 
 export interface KeyVerification {

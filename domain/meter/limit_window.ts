@@ -1,6 +1,7 @@
 // The windows of limits, and where a limit stands in one.
 import { isoTime, zonedTime } from "../time.ts";
 import { microsToNumber } from "./quantity.ts";
+import type { GrantBalance } from "./usage_grant.ts";
 import type { LimitMode, LimitPeriod, LimitScope, LimitStanding } from "./usage_limit.ts";
 import { startOf, type UsageWindow } from "./usage_window.ts";
 
@@ -13,6 +14,8 @@ export interface LimitUsage extends LimitScope {
   readonly at: number;
   /** That of the organization. */
   readonly timezone: string;
+  /** Of a limit with grants; `micros` has them. */
+  readonly grants?: GrantBalance;
 }
 
 export function limitStanding(usage: LimitUsage): LimitStanding {
@@ -28,6 +31,7 @@ export function limitStanding(usage: LimitUsage): LimitStanding {
     used: microsToNumber(usedMicros),
     remaining: microsToNumber(usedMicros < micros ? micros - usedMicros : 0n),
     resetsAt: end === undefined ? null : isoTime(end),
+    ...usage.grants && { grants: usage.grants },
   };
 }
 

@@ -1,4 +1,6 @@
 // Limits of usage: how much of a product and metric may be recorded in a calendar window.
+import type { GrantBalance } from "./usage_grant.ts";
+
 /** The windows of limits, shortest first. `total` never ends. */
 export const limitPeriods = ["minute", "hour", "day", "month", "total"] as const;
 export type LimitPeriod = (typeof limitPeriods)[number];
@@ -40,6 +42,8 @@ export interface LimitStanding extends LimitScope {
   readonly remaining: number;
   /** The end of the window in ISO 8601 UTC; null for `total`. */
   readonly resetsAt: string | null;
+  /** In lists of limits: the grants that raise it, which are in `quantity` and `remaining`. */
+  readonly grants?: GrantBalance;
 }
 
 /** A limit that an organization sets for itself: it notifies, and never rejects. */

@@ -46,6 +46,7 @@ export function loweredLimits(before: EffectiveLimits, after: EffectiveLimits): 
 export interface LimitBelowUse {
   readonly organization: { readonly id: string; readonly name: string };
   readonly what: CountedNumber | LimitScope;
+  /** With grants. */
   readonly allowed: number;
   /** In the current window. */
   readonly used: number;

@@ -18,6 +18,8 @@ export interface Plan extends PlanNumbers {
   /** New organizations get it. */
   readonly isDefault: boolean;
   readonly limits: readonly UsageLimit[];
+  /** Names of what it includes, sorted. */
+  readonly features: readonly string[];
   readonly organizationCount: number;
   /** ISO 8601 UTC. */
   readonly createdAt: string;
@@ -27,7 +29,6 @@ export interface Plan extends PlanNumbers {
 export interface OrganizationPlan {
   readonly plan: {
     readonly name: string;
-    /** Empty until plans have features. */
     readonly features: readonly string[];
   };
   /** The zone in which the windows of limits begin and end. */

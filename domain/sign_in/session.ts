@@ -12,6 +12,8 @@ export interface Membership {
   readonly suspended: boolean;
   /** The organization's time zone, an IANA name. */
   readonly timezone: string;
+  /** Those of the organization's plan, sorted. */
+  readonly features: readonly string[];
 }
 
 export interface User {
@@ -45,7 +47,9 @@ interface SessionUser {
   readonly user: User | null;
   readonly organizationId: string | null;
   readonly role: Role | null;
-  readonly memberships: readonly Omit<Membership, "suspended" | "timezone">[];
+  readonly memberships: readonly Omit<Membership, "suspended" | "timezone" | "features">[];
+  /** Those of the active organization's plan. Only with a session. */
+  readonly features?: readonly string[];
 }
 
 export function sessionUser(session: Session | null): SessionUser {
@@ -62,5 +66,6 @@ export function sessionUser(session: Session | null): SessionUser {
       name,
       role,
     })),
+    features: session.organization?.features ?? [],
   };
 }

@@ -16,6 +16,7 @@ import { openApiRoute } from "./openapi/openapi.ts";
 import { companySignInRoutes } from "../nouns/company_sign_in.ts";
 import { eventsRoutes } from "../nouns/events.ts";
 import { organizationNoteRoutes } from "../nouns/organization_notes.tsx";
+import { usageGrantRoutes } from "../nouns/usage_grants.tsx";
 import { operatorOrganizationRoutes } from "../nouns/organizations.tsx";
 import { portalSessionRoutes } from "./operator/portal_sessions.ts";
 import { operatorAuditRoutes } from "./operator/audit.ts";
@@ -67,6 +68,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorMemberRoutes(app, parts);
   operatorInvitationRoutes(app, parts);
   organizationNoteRoutes(app, parts);
+  usageGrantRoutes(app, parts);
   operatorApiKeyRoutes(app, parts);
   planRoutes(app, parts);
   productRoutes(app, parts);

@@ -1,4 +1,5 @@
 // The form that creates or edits a plan.
+import { featureCharactersMax, planFeaturesMax, typedFeatures } from "../../domain/feature.ts";
 import { planLimitsMax, plansMax } from "../../domain/limits.ts";
 import { countOf, typedDigits } from "../../domain/number_text.ts";
 import { notSearched } from "../../domain/operator/lowered_limits.ts";
@@ -88,13 +89,20 @@ async function defaultPlan({ services }: PortalParts): Promise<Plan> {
 
 function typed(plan: Plan): FormInput {
   const limits = rowFields("limits", typedLimits(plan.limits));
-  return { name: plan.name, ...eachNumber((number) => typedDigits(plan[number])), ...limits };
+  const features = plan.features.join(" ");
+  return { name: plan.name, ...eachNumber((number) => typedDigits(plan[number])), features, ...limits };
 }
 
 /** Returns a typed plan as the API takes it. */
 function valuesOf(input: FormInput) {
   const limits = limitsOf(limitInput(input, planLimitsMax));
-  return { name: input["name"] ?? "", ...eachNumber((number) => numberOf(input[number] ?? "")), limits };
+  const features = typedFeatures(input["features"] ?? "");
+  return {
+    name: input["name"] ?? "",
+    ...eachNumber((number) => numberOf(input[number] ?? "")),
+    features,
+    limits,
+  };
 }
 
 /** A number of up to a million. */
@@ -147,6 +155,14 @@ function planForm(
           />
         ))}
       </div>
+      <TextField
+        label="Features (optional)"
+        {...field("features")}
+        placeholder="For example: sso maps:satellite"
+        hint={`What the plan includes: up to ${planFeaturesMax} names, separated by spaces. Reported to your applications.`}
+        autocomplete="off"
+        maxlength={planFeaturesMax * (featureCharactersMax + 2)}
+      />
     </FormPage>
   );
 }

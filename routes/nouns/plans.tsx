@@ -34,6 +34,7 @@ import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { idParam } from "../schemas/common.ts";
 import { changePlanSchema, createPlanSchema, planSchema } from "../schemas/plans.ts";
+import { FeatureList } from "../../views/components/feature_list.tsx";
 import { planFormPages } from "./plan_form.tsx";
 
 export function planRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -238,6 +239,7 @@ function planPage({ frame, place, plan, catalogue, flash }: {
                 <a href={listHref(organizationsHref, { plan: id })}>{groupDigits(plan.organizationCount)}</a>
               ),
             },
+            { label: "Features", value: <FeatureList features={plan.features} /> },
             { label: "Created", value: <DayTime at={plan.createdAt} now={frame.now} /> },
             { label: "ID", value: <code class="pick">{id}</code> },
           ]}

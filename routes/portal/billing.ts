@@ -2,6 +2,7 @@
 import { openStatement } from "../../domain/operator/statement.ts";
 import type { Access } from "../../services/access.ts";
 import { readLimits } from "../../services/meter/limits.ts";
+import { listGrants } from "../../services/meter/usage_grants.ts";
 import { readCatalogue } from "../../services/meter/usage.ts";
 import {
   getStatement,
@@ -11,6 +12,7 @@ import {
 import { readPlan } from "../../services/organization/plan.ts";
 import { billingPage } from "../../views/billing/billing.tsx";
 import { organizationStatementPage } from "../../views/billing/statement.tsx";
+import { grantsShownMax } from "../../views/meter/grants.tsx";
 import { listHref } from "../../views/operator/list_filters.tsx";
 import { billingCsvHref, billingHref } from "../../views/operator/statement_text.ts";
 import type { App } from "../env.ts";
@@ -33,12 +35,13 @@ export function billingPages(app: App, parts: PortalParts): void {
       services,
       { limit: 1 },
     );
-    const [plan, limits, catalogue, lines, list] = await Promise.all([
+    const [plan, limits, catalogue, lines, list, { grants }] = await Promise.all([
       readPlan(services, access),
       inTime((signal) => readLimits(services, access, { signal })),
       inTime((signal) => readCatalogue(services, access, signal)),
       readShownLines(parts, access, { statement: open, limit: openLinesShownMax }),
       readStatements(parts, access, cursorOf(c)),
+      listGrants(services, access, { limit: grantsShownMax }),
     ]);
     return await sendPage(
       c,
@@ -46,6 +49,7 @@ export function billingPages(app: App, parts: PortalParts): void {
         frame,
         ...plan,
         limits: limits && nearestFirst(limits),
+        grants,
         catalogue: catalogue ?? undefined,
         open,
         ended: c.req.query("cursor") ? [] : ended,

@@ -170,7 +170,7 @@ function customerViews(app: App, parts: PortalParts): Pick<PortalRoutes<Viewer>,
         const suspended = organization.suspendedAt !== null;
         const frame = portalFrame(parts, {
           ...actor.credential.session,
-          organization: { organizationId, name, role: "OWNER", suspended, timezone },
+          organization: { organizationId, name, role: "OWNER", suspended, timezone, features: [] },
           memberships: [],
         });
         const base = customerViewHref(organizationId);

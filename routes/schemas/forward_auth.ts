@@ -130,4 +130,8 @@ export const identityHeaders = {
     description: "The API key's permissions, separated by commas. Empty for a user.",
     example: "maps:render,usage:read,usage:write",
   },
+  "Remote-Features": {
+    description: "The features of that organization's plan, separated by commas.",
+    example: "maps:satellite,sso",
+  },
 } as const;

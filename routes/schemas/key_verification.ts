@@ -64,6 +64,10 @@ export const keyVerificationSchema = z.object({
     name: stringSchema("Its name.", "Northwind Maps"),
     externalId: stringSchema("Its id in your own systems, if set.", "customer-4711").nullable(),
     planId: idOut("plan", "The id of its plan."),
+    features: z.array(z.string()).openapi({
+      description: "The features of its plan, sorted.",
+      example: ["maps:satellite", "sso"],
+    }),
   }).nullable().describe(
     "The key's organization. Null if the key wasn't found, or the organization was deleted.",
   ),

@@ -19,16 +19,35 @@ export const limitStandingSchema = z.object({
   used: z.number().openapi({ description: "How much of it is used.", example: 8_250 }),
   remaining: z.number().openapi({ description: "How much is left, at least 0.", example: 1_750 }),
   resetsAt: timeOut("When the window ends. Null for `total`.").nullable(),
+  grants: z.object({
+    limitQuantity: z.number().openapi({
+      description: "The limit's own quantity, without grants.",
+      example: 0,
+    }),
+    quantity: z.number().openapi({ description: "What they had when they were given.", example: 5_000 }),
+    used: z.number().openapi({ description: "What is used of them.", example: 1_200 }),
+    remaining: z.number().openapi({ description: "What is left of them.", example: 3_800 }),
+    nextExpiresAt: timeOut("When the next of them expires. Null if none does.").nullable(),
+  }).optional().openapi({
+    description:
+      "The grants of this limit that can be used: not those that are used up, expired or voided. Only in lists of limits, and only if " +
+      "there ever was a grant. `quantity` and `remaining` of the limit have grants in them.",
+  }),
 }).openapi("LimitStanding");
 
-export const limitStandingsSchema = z.object({ limits: z.array(limitStandingSchema) }).openapi(
+const features = z.array(z.string()).openapi({
+  description: "The features of the organization's plan, sorted.",
+  example: ["maps:satellite", "sso"],
+});
+
+export const limitStandingsSchema = z.object({ limits: z.array(limitStandingSchema), features }).openapi(
   "LimitStandings",
 );
 
 export const organizationPlanSchema = z.object({
   plan: z.object({
     name: stringSchema("The plan's name.", "Growth"),
-    features: z.array(z.string()).openapi({ description: "The features that it includes.", example: [] }),
+    features,
   }),
   limits: limitStandingsSchema.shape.limits,
   timezone: stringSchema("The organization's time zone, in which calendar windows begin and end.", "UTC"),

@@ -1,8 +1,10 @@
 // The shapes of plans.
 import { z } from "@hono/zod-openapi";
+import { featureFault, featureForm, planFeaturesMax } from "../../domain/feature.ts";
 import * as limits from "../../domain/limits.ts";
 import { eachNumber, type PlanNumbers } from "../../domain/operator/plan.ts";
 import { idOut, nameSchema, stringSchema, timeOut } from "./common.ts";
+import { atMost } from "./messages.ts";
 import { limitSchema, limitsInSchema } from "./plan_limits.ts";
 
 const name = nameSchema("The plan's name, unique regardless of case", { example: "Pro" });
@@ -32,6 +34,15 @@ export function planNumberSchema(number: keyof PlanNumbers) {
 
 const limitsIn = limitsInSchema(limits.planLimitsMax);
 
+const featuresIn = z.array(z.string().regex(featureForm, featureFault))
+  .refine((names) => new Set(names).size <= planFeaturesMax, atMost(planFeaturesMax, "features"))
+  .openapi({
+    description:
+      `What the plan includes: up to ${planFeaturesMax} names. Gatehouse stores and reports them; your products decide ` +
+      "what they mean.",
+    example: ["maps:satellite", "sso"],
+  });
+
 export const createPlanSchema = z.strictObject({
   name,
   isDefault: isDefault.optional(),
@@ -43,6 +54,7 @@ export const createPlanSchema = z.strictObject({
   }),
   usageSeriesMax: planNumberSchema("usageSeriesMax").default(limits.usageSeriesMax),
   limits: limitsIn.optional().transform((given) => given ?? []),
+  features: featuresIn.optional().transform((given) => given ?? []),
 }).openapi("CreatePlan");
 export const changePlanSchema = z.strictObject({
   name: name.optional(),
@@ -51,6 +63,7 @@ export const changePlanSchema = z.strictObject({
   }),
   ...eachNumber((number) => planNumberSchema(number).optional()),
   limits: limitsIn.optional(),
+  features: featuresIn.optional(),
 }).openapi("ChangePlan");
 
 export const planSchema = z.object({
@@ -59,6 +72,10 @@ export const planSchema = z.object({
   isDefault,
   ...eachNumber((number) => z.number().int().openapi({ description: planNumberRanges[number].description })),
   limits: z.array(limitSchema).openapi({ description: "In the order in which they were added." }),
+  features: z.array(z.string()).openapi({
+    description: "What the plan includes, sorted.",
+    example: ["maps:satellite", "sso"],
+  }),
   organizationCount: z.number().int().openapi({
     description: "The number of organizations that have the plan.",
   }),

@@ -83,6 +83,10 @@ export const sessionUserSchema = z.object({
   organizationId: idOut("org", "The id of the active organization. Null if the user has none.").nullable(),
   role: roleSchema.nullable().describe("The user's role in the active organization."),
   memberships: z.array(membershipSchema).describe("All organizations the user belongs to."),
+  features: z.array(z.string()).optional().openapi({
+    description: "The features of the active organization's plan, sorted. Absent without a session.",
+    example: ["maps:satellite", "sso"],
+  }),
 }).openapi("SessionUser");
 
 export const signInResponseSchema = sessionUserSchema.extend({

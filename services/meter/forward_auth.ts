@@ -39,6 +39,7 @@ export function admitSession(session: Session, conditions: ForwardConditions): F
     emailVerified,
     organizationId: membership?.organizationId,
     role: membership?.role,
+    features: membership?.features ?? [],
   };
 }
 
@@ -73,8 +74,8 @@ export async function admitApiKey(
     const bytes = meter.productSlug.length + meter.metric.length;
     await context.recorder.record({ keyHash, inputs: [input], bytes });
   }
-  const { organizationId, id, environment, permissions } = key;
-  return { organizationId, apiKeyId: id, environment, permissions };
+  const { organizationId, id, environment, permissions, features } = key;
+  return { organizationId, apiKeyId: id, environment, permissions, features };
 }
 
 function denialError(denial: ForwardDenial): AppError {

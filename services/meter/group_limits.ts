@@ -4,7 +4,7 @@ import { seriesOf } from "../../db/meter/record_group.ts";
 import type { GroupTarget, RecordOutcome } from "../../db/meter/recorder.ts";
 import { type AppError, limitExceededError } from "../../domain/errors.ts";
 import { limitStanding } from "../../domain/meter/limit_window.ts";
-import { quantityMicros, sumMicros } from "../../domain/meter/quantity.ts";
+import { sumMicros } from "../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { CommitGroup } from "./commit_group.ts";
 
@@ -90,7 +90,7 @@ export class GroupLimits {
       metric: state.metric || null,
       per,
       mode,
-      micros: quantityMicros(state),
+      micros: sumMicros({ high: "0", low: state.whole, micro: state.micro }),
       usedMicros: sumMicros({ high, low, micro }),
       at,
       timezone,

@@ -234,6 +234,6 @@ function verification(
   };
 }
 
-function nameOf({ id, name, externalId, planId }: VerifiedOrganization): VerifiedOrganization {
-  return { id, name, externalId, planId };
+function nameOf({ id, name, externalId, planId, features }: VerifiedOrganization): VerifiedOrganization {
+  return { id, name, externalId, planId, features };
 }

@@ -21,6 +21,8 @@ export interface KeyAccess {
   readonly permissions: readonly string[];
   readonly organizationId: string;
   readonly environment: Environment;
+  /** Those of the organization's plan. */
+  readonly features: readonly string[];
   readonly reader: JobReader;
 }
 
@@ -28,9 +30,18 @@ export type UsageAccess = Access | KeyAccess;
 
 /** Returns the access of a key. @throws {AppError} `invalid_api_key`, `organization_suspended`. */
 export async function keyAccess(context: Context, keyHash: string, client: ClientInfo): Promise<KeyAccess> {
-  const { id, name, organizationId, environment, permissions } = await requireApiKey(context, keyHash, null);
+  const { id, name, ...key } = await requireApiKey(context, keyHash, null);
+  const { organizationId, environment, permissions, features } = key;
   const actor = { type: "apiKey", id, name, client } as const;
-  return { actor, keyHash, permissions, organizationId, environment, reader: keysOf(organizationId) };
+  return {
+    actor,
+    keyHash,
+    permissions,
+    organizationId,
+    environment,
+    features,
+    reader: keysOf(organizationId),
+  };
 }
 
 /** Returns the scope of jobs about usage. @throws {AppError} `permission_missing`, `forbidden`. */
@@ -69,7 +80,7 @@ export async function requireApiKey(
   if (error !== null || key === undefined) throw error;
   const permissions: readonly string[] = JSON.parse(key.permissions);
   if (permission !== null) requireKeyPermission({ permissions }, permission);
-  return { ...key, permissions };
+  return { ...key, permissions, features: JSON.parse(key.features) as readonly string[] };
 }
 
 /** @throws {AppError} `permission_missing`. */

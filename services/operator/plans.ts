@@ -15,6 +15,7 @@ import {
 import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
+import { sortedPermissions } from "../../domain/key_permissions.ts";
 import { plansMax } from "../../domain/limits.ts";
 import { hasQuantity, type NewLimit } from "../../domain/meter/usage_limit.ts";
 import {
@@ -56,18 +57,22 @@ interface NewPlanInput extends Omit<PlanNumbers, "requestsPerSecond"> {
   /** The setting's value by default. */
   readonly requestsPerSecond?: number | undefined;
   readonly limits: readonly NewLimit[];
+  readonly features?: readonly string[] | undefined;
 }
 
 /** Creates a plan. @throws {AppError} `plan_taken`, `limit_reached`. */
 export async function createPlan(
   context: SessionContext,
   actor: OperatorActor,
-  { limits, isDefault, ...input }: NewPlanInput,
+  { limits, isDefault, features = [], ...input }: NewPlanInput,
 ): Promise<Plan> {
   const { name, requestsPerSecond = context.config.apiKeyRequestsPerSecond } = input;
   const id = newId("plan");
   const { isMade, row } = await writeAndRead<PlanRow>(context, actor, {
-    statement: insertPlan({ ...input, id, requestsPerSecond, now: context.clock() }, { plansMax }),
+    statement: insertPlan(
+      { ...input, id, features: sortedPermissions(features), requestsPerSecond, now: context.clock() },
+      { plansMax },
+    ),
     entry: { action: "plan.created", organizationId: null, target: { id, name } },
     after: (audited) => [
       ...replaceLimits({ column: "plan", number: planNumber(id) }, limits, audited),
@@ -87,6 +92,8 @@ export interface PlanChange extends PlanNumbersChange {
   readonly isDefault?: boolean | undefined;
   /** Replaces the whole list. Limits with the scope of an existing one keep what counts against them. */
   readonly limits?: readonly NewLimit[] | undefined;
+  /** Replaces the whole list. */
+  readonly features?: readonly string[] | undefined;
 }
 
 /** Changes a plan, effective on the next request. @throws {AppError} `not_found`, `plan_taken`, `validation_failed`. */
@@ -99,12 +106,13 @@ export async function changePlan(
   const details = changesOf(before, change);
   if (Object.keys(details).length === 0) return before;
   const { name = before.name, isDefault, limits } = change;
+  const features = change.features && sortedPermissions(change.features);
   // A number that stays the setting's is not written.
   const numbers = Object.fromEntries(
     planNumberNames.flatMap((number) => details[number] === undefined ? [] : [[number, change[number]]]),
   );
   const { isMade, row } = await writeAndRead<PlanRow>(context, actor, {
-    statement: updatePlan(id, { ...numbers, name }),
+    statement: updatePlan(id, { ...numbers, name, features }),
     entry: { action: "plan.changed", organizationId: null, target: { id, name }, details },
     after: (audited) => [
       ...(limits === undefined
@@ -139,7 +147,7 @@ function inUseText(isDefault: boolean, organizations: number): string {
 /** Returns what differs, for the audit log. @throws {AppError} `validation_failed` if there would be no default plan. */
 function changesOf(
   before: Plan,
-  { name, isDefault, ...change }: PlanChange,
+  { name, isDefault, features, ...change }: PlanChange,
 ): Record<string, string> {
   if (before.isDefault && isDefault === false) {
     const message = "can't be turned off. Make another plan the default instead.";
@@ -147,6 +155,8 @@ function changesOf(
   }
   const changes = planDifferences(before, change);
   if (name !== undefined && name !== before.name) Object.assign(changes, { from: before.name, to: name });
+  const after = sortedPermissions(features ?? before.features).join(", ");
+  if (after !== before.features.join(", ")) changes["features"] = after || "none";
   if (isDefault === true && !before.isDefault) changes["isDefault"] = "true";
   return changes;
 }
@@ -165,6 +175,7 @@ function toPlan({ config }: SessionContext, row: PlanRow, organizationCount: num
     requestsPerSecond: row.requestsPerSecond ?? config.apiKeyRequestsPerSecond,
     usageSeriesMax: row.usageSeriesMax,
     limits: parseLimits(row.limits).filter(hasQuantity),
+    features: JSON.parse(row.features),
     organizationCount,
     createdAt: isoTime(row.createdAt),
   };

@@ -79,6 +79,7 @@ export async function acceptInvitation(
       suspended: false,
       // The next request reads the organization's.
       timezone: "UTC",
+      features: [],
     };
     return {
       ...actor,

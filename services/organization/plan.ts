@@ -13,5 +13,5 @@ export async function readPlan(
   requirePermission(access, "usage.read");
   const row = await findOrganizationPlan(database, access.organizationId);
   if (row === undefined) throw notFoundError();
-  return { plan: { name: row.name, features: [] }, timezone: row.timezone };
+  return { plan: { name: row.name, features: JSON.parse(row.features) }, timezone: row.timezone };
 }

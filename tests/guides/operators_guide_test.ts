@@ -40,6 +40,18 @@ Deno.test("the guide names operators, creates tokens and an organization, verifi
     )).split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
     assert.equal(plans[0].plan.limits[0].quantity, 100_000);
     assert.equal(plans[1].organization.overrides.limits[0].quantity, null);
+    const prepaid = await readGuide("prepaid.md");
+    const prepaidToken = (await run("gatehouse token create Prepaid --scope organizations:write")).trim();
+    const { plan } = JSON.parse(await run(`TOKEN=${prepaidToken}\n${prepaid("plan")}`));
+    await sendJson(program.baseUrl, "/api/operator/organizations/external:cus_8841", {
+      method: "PATCH",
+      apiKey: prepaidToken,
+      json: { planId: plan.id },
+    });
+    const { grant } = JSON.parse(
+      await run(`TOKEN=${prepaidToken} LIMIT=${plan.limits[0].id}\n${prepaid("grant")}`),
+    );
+    assert.deepEqual([grant.remaining, grant.status], [5_000, "active"]);
     const products = (await run(
       `TOKEN=$(gatehouse token create Catalogue --scope statements:write)\n${block("products")}`,
     )).replaceAll("}{", "}\n{").split("\n").map((line) => JSON.parse(line).product);

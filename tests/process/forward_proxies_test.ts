@@ -27,6 +27,7 @@ const claims = [
   "Remote-Api_Key",
   "Remote-Key-Environment",
   "Remote-Permissions",
+  "Remote-Features",
   "Remote-Groups",
   // Some servers treat other punctuation as underscores.
   "Remote.User",

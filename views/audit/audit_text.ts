@@ -60,6 +60,9 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "organization.note_added": "Added a note[ about {target}]",
   "organization.note_deleted": "Deleted a note[ about {target}]",
   "member.joined": "Joined the organization[ as {role}][ by signing in with {provider}]",
+  "organization.grant_added":
+    "Granted {quantity} of {target} in advance[ until {expiresAt}][; reason: {reason}]",
+  "organization.grant_voided": "Voided a grant of {target}[; reason: {reason}]",
   "member.role_changed": "Changed {target}'s role[ from {from}][ to {to}]",
   "member.removed": "Removed {target}[ ({role})][; their keys were {keys}]",
   "member.left": "Left the organization[; their keys were {keys}]",

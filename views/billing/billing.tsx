@@ -1,5 +1,6 @@
 // What an organization is billed by: its plan and limits, the open month so far, and closed months.
 import { billedMetric, type Catalogue } from "../../domain/meter/catalogue.ts";
+import type { UsageGrant } from "../../domain/meter/usage_grant.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
@@ -9,6 +10,7 @@ import { Amount } from "../components/amount.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
+import { PlanIncludes } from "../components/feature_list.tsx";
 import { type ItemColumn, ItemTable } from "../components/item_table.tsx";
 import { LimitMeters, nearShare, usedShare } from "../components/limit_meters.tsx";
 import { PageHead } from "../components/page_head.tsx";
@@ -16,6 +18,7 @@ import { PageLinks } from "../components/page_links.tsx";
 import { PlanName } from "../components/plan_link.tsx";
 import { LinkedName } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { GrantsCard } from "../meter/grants.tsx";
 import { billingCsvHref, billingHref, periodWords, statementTitle } from "../operator/statement_text.ts";
 import { shortDate } from "../text/time.ts";
 import { onClock, zoneWords } from "../text/zone.ts";
@@ -27,6 +30,8 @@ interface BillingPageProps extends OrganizationPlan {
   readonly frame: PortalFrame;
   /** Those with the largest part used first; null when they are not available. */
   readonly limits: readonly LimitStanding[] | null;
+  /** The latest. */
+  readonly grants: readonly UsageGrant[];
   readonly catalogue: Catalogue | undefined;
   /** The running month. */
   readonly open: Statement;
@@ -61,6 +66,7 @@ export function billingPage(props: BillingPageProps): Page {
         )}
       </PageHead>
       <StatementFigures label="Summary" figures={figuresOf(props)} />
+      <PlanIncludes features={props.plan.features} />
       <div class="columns">
         <OpenMonth {...props} />
         <div class="stacked">
@@ -68,6 +74,7 @@ export function billingPage(props: BillingPageProps): Page {
           <Statements {...props} />
         </div>
       </div>
+      <GrantsCard grants={props.grants} catalogue={props.catalogue} now={frame.now} />
       {hasAmounts && <EstimateNote />}
     </PortalPage>
   );

@@ -1,18 +1,21 @@
 // Usage of limits: bars, with the same in words.
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import { limitReachedAt } from "../../domain/meter/limit_pace.ts";
+import { currentUse } from "../../domain/meter/usage_grant.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { groupDigits, usedPercentText } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
 import { limitName, usedWords } from "../text/limit.ts";
 import { type Measure, quantityWords } from "../text/quantity.ts";
 import { shortDate, zoneWords } from "../text/time.ts";
-import { ResetTime } from "./relative_time.tsx";
+import { DayTime, ResetTime } from "./relative_time.tsx";
 
 /** From this share on, a meter stands out and says how much is left. */
 export const nearShare = 0.8;
 
-export function usedShare({ used, quantity }: LimitStanding): number {
+/** Of the current balance: what earlier grants had says nothing about what is left. */
+export function usedShare(limit: LimitStanding): number {
+  const { used, quantity } = currentUse(limit);
   return quantity === 0 ? 1 : used / quantity;
 }
 
@@ -35,7 +38,8 @@ export function LimitMeters({ limits, ...context }: { limits: readonly LimitStan
 }
 
 function LimitMeter({ limit, now, catalogue }: { limit: LimitStanding } & Context) {
-  const { used, quantity, metric, resetsAt } = limit;
+  const { metric, resetsAt, grants } = limit;
+  const { used, quantity } = currentUse(limit);
   const measure = catalogue && metric !== null ? metricOf(catalogue, metric) : undefined;
   const share = usedShare(limit);
   const level = share >= 1 ? " full" : share >= nearShare ? " near" : "";
@@ -51,10 +55,29 @@ function LimitMeter({ limit, now, catalogue }: { limit: LimitStanding } & Contex
       <p class="meter-line muted tiny">
         <span>{meterText(limit, { measure, now })}</span>
         <span>
-          {resetsAt === null ? "Never resets" : <>Resets {<ResetTime at={resetsAt} now={now} />}</>}
+          {grants !== undefined
+            ? <GrantText grants={grants} measure={measure} now={now} />
+            : resetsAt === null
+            ? "Never resets"
+            : <>Resets {<ResetTime at={resetsAt} now={now} />}</>}
         </span>
       </p>
     </li>
+  );
+}
+
+function GrantText(
+  { grants: { remaining, nextExpiresAt }, measure, now }: {
+    grants: NonNullable<LimitStanding["grants"]>;
+    measure: Measure | undefined;
+    now: number;
+  },
+) {
+  return (
+    <>
+      {`${amount(remaining, measure)} of grants left`}
+      {nextExpiresAt !== null && <>, some expire {<DayTime at={nextExpiresAt} now={now} />}</>}
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
 // The console's pages of one organization that customers have not: its overview and its limits.
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
+import type { UsageGrant } from "../../domain/meter/usage_grant.ts";
 import type { OperatedOrganization, OrganizationNote } from "../../domain/operator/organization.ts";
 import type { CompanySignIn } from "../../domain/sign_in/company_sign_in.ts";
 import { ButtonLink } from "../components/button.tsx";
@@ -12,6 +13,7 @@ import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { GrantsCard } from "../meter/grants.tsx";
 import type { UsageReport } from "../meter/usage.tsx";
 import { Attention, type AttentionProps } from "../overview/attention.tsx";
 import { providerFacts, SignInBadge } from "../organization/company_sign_in.tsx";
@@ -127,7 +129,9 @@ function Metadata({ organization: { id, metadata } }: { organization: OperatedOr
 }
 
 export function organizationLimitsPage(
-  { frame, head, mailReach, catalogue, flash }: TabProps & {
+  { frame, head, mailReach, grants, catalogue, flash }: TabProps & {
+    /** The latest. */
+    grants: readonly UsageGrant[];
     /** The names of products and metrics. */
     catalogue: Catalogue;
     /** The people who get emails about limits; null where none are sent. */
@@ -135,10 +139,12 @@ export function organizationLimitsPage(
     flash: string | null;
   },
 ): Page {
+  const grantsHref = `${organizationHref(head.organization.id)}/grants`;
   return (
     <PortalPage title="Limits" frame={frame} place={place}>
-      <PageHead title="Limits" text="The plan's values, and what this organization has instead." keepsActions>
+      <PageHead title="Limits" text="The plan's values, and what this organization has instead.">
         <ButtonLink href={`${frame.base}/alerts`}>Alerts</ButtonLink>
+        <ButtonLink href={`${grantsHref}/new`}>Add grant</ButtonLink>
         <ButtonLink href={organizationLimitsHref(head.organization.id)}>Edit overrides</ButtonLink>
       </PageHead>
       <Notice tone="done" text={flash} />
@@ -148,6 +154,12 @@ export function organizationLimitsPage(
         mailReach={mailReach}
         catalogue={catalogue}
         now={frame.now}
+      />
+      <GrantsCard
+        grants={grants}
+        catalogue={catalogue}
+        now={frame.now}
+        voidHref={(id) => `${grantsHref}/${id}/void`}
       />
     </PortalPage>
   );

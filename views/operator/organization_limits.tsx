@@ -1,6 +1,7 @@
 // What an organization may use, on its page: its plan's values, what it has instead, and what is used.
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
+import { currentUse } from "../../domain/meter/usage_grant.ts";
 import type { LimitScope, LimitStanding, NewLimit } from "../../domain/meter/usage_limit.ts";
 import type { OperatedOrganization } from "../../domain/operator/organization.ts";
 import {
@@ -10,6 +11,7 @@ import {
   type PlanOverrides,
 } from "../../domain/operator/plan.ts";
 import { Badge } from "../components/badge.tsx";
+import { FeatureList } from "../components/feature_list.tsx";
 import { ListCard } from "../components/list_card.tsx";
 import { ResetTime } from "../components/relative_time.tsx";
 import { Share } from "../components/share.tsx";
@@ -72,6 +74,13 @@ export function OrganizationLimits(
           <NumberRow name={name} plan={plan} overrides={overrides} used={usedOf(organization, name)} />
         ))}
       </Table>
+      {plan.features.length > 0 && (
+        <div class="body ruled">
+          <p class="muted small">
+            The plan includes <FeatureList features={plan.features} />.
+          </p>
+        </div>
+      )}
       {missed && (
         <div class="body ruled">
           <p class="muted small">{missed}</p>
@@ -145,8 +154,8 @@ function LimitRow(
       <Cell label="Used">
         {standing === undefined ? "–" : (
           <Used
-            used={standing.used}
-            allowed={standing.quantity}
+            used={currentUse(standing).used}
+            allowed={currentUse(standing).quantity}
             measure={scope.metric === null ? undefined : metricOf(catalogue, scope.metric)}
           />
         )}

@@ -46,6 +46,8 @@ export interface KeyVerification {
     readonly externalId: string | null;
     /** The id of its plan. */
     readonly planId: string;
+    /** The features of its plan, sorted. */
+    readonly features: readonly string[];
   } | null;
   /** Every limit that applies to `usage`, in the current window. Empty if nothing was asked about, or another code applies first. When usage is recorded, a soft limit is missing until its earlier usage is added up. */
   readonly limits: readonly LimitStanding[];

@@ -26,6 +26,8 @@ export interface SignedIn {
   /** The role in that organization. */
   readonly role: Role | null;
   readonly memberships: readonly Membership[];
+  /** The features of the active organization's plan, sorted. */
+  readonly features: readonly string[];
 }
 
 /** No user is signed in. */

@@ -17,6 +17,8 @@ export interface KeyOptions<R, S> {
   readonly gatehouse: Gatehouse;
   /** Permissions that the key must have, all of them. */
   readonly permission?: string | readonly string[];
+  /** Features that the plan of the key's organization must include, all of them. */
+  readonly feature?: string | readonly string[];
   /** Usage to record for each response with a status below 400. Requests that don't fit into a hard limit are rejected; see `limit`. */
   readonly meter?: MeteredUsage<R, S>;
   /**
@@ -50,9 +52,10 @@ export type VerifiedApiKey = ValidKey["apiKey"] & {
 /** Decides about API keys, and records the usage of requests that passed. @throws {TypeError} */
 export function keyRule<R, S>(options: KeyOptions<R, S>) {
   requireValues(options, ["limit"]);
-  const { gatehouse, permission = [], meter, limit, keyFrom } = options;
+  const { gatehouse, permission = [], feature = [], meter, limit, keyFrom } = options;
   if (limit === true && meter === undefined) throw new TypeError("limit: true requires meter");
-  const permissions = typeof permission === "string" ? [permission] : permission;
+  const permissions = listOf(permission);
+  const features = listOf(feature);
   const asked = limit === undefined || limit === true ? meter : limit || undefined;
   const quantityBefore = limit === undefined ? expectedQuantity : quantityOf;
   // Made here, so that a wrong setting fails at the start.
@@ -66,11 +69,18 @@ export function keyRule<R, S>(options: KeyOptions<R, S>) {
         // Functions without types may return anything, such as an array of Express.
         if (typeof key !== "string" || key === "") return invalidKey();
         const quantity = asked === undefined ? 0 : rounded(quantityBefore(asked, request));
+        const usage = asked && { ...asked, quantity, record: limit === true };
+        // Without the feature, nothing is recorded.
+        if (features.length > 0 && usage?.record) {
+          const verification = await gatehouse.verify(key, { permissions });
+          const { denial } = judge(verification, { permissions, features, quantity: 0 });
+          if (denial !== undefined) return { denial };
+        }
         const verification = await gatehouse.verify(key, {
           permissions,
-          ...asked === undefined ? {} : { usage: { ...asked, quantity, record: limit === true } },
+          ...usage === undefined ? {} : { usage },
         });
-        return judge(verification, { permissions, quantity });
+        return judge(verification, { permissions, features, quantity });
       }),
     /** Records the usage of a request once its response has begun, if it wasn't recorded before. Never throws. */
     settle(
@@ -93,12 +103,20 @@ export function keyRule<R, S>(options: KeyOptions<R, S>) {
 
 function judge(
   verification: KeyVerification,
-  { permissions, quantity }: { permissions: readonly string[]; quantity: number },
+  { permissions, features, quantity }: {
+    permissions: readonly string[];
+    features: readonly string[];
+    quantity: number;
+  },
 ): Decision<VerifiedApiKey> {
   const { apiKey, limits } = verification;
   const headers = limitHeaders(limits);
   if (verification.valid) {
     const { organization } = verification;
+    const missing = features.filter((one) => !organization.features.includes(one)).join(", ");
+    if (missing !== "") {
+      return denied(403, "feature_missing", `The plan of this organization doesn't include ${missing}.`);
+    }
     return { passed: { ...verification.apiKey, organization, limits }, headers };
   }
   switch (verification.code) {
@@ -124,6 +142,10 @@ function judge(
       // Callers can't tell an unknown key from a revoked or expired one.
       return invalidKey();
   }
+}
+
+function listOf(names: string | readonly string[]): readonly string[] {
+  return typeof names === "string" ? [names] : names;
 }
 
 /** Returns the key, if there is exactly one. */

@@ -14,14 +14,18 @@ import { keyRoutes } from "./api_key_auth.ts";
 export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const common = {
-    description: "What is used of each limit, and when it resets.",
+    description: "What is used of each limit and when it resets, and what the plan includes.",
     responses: {
       200: { description: "Every limit that applies, in its current window.", schema: limitStandingsSchema },
     },
   } as const;
-  const read = async (c: AppContext, _input: unknown, access: UsageAccess) => ({
-    limits: await readLimits(services, access, { signal: c.req.raw.signal }),
-  });
+  const limitsOf = (c: AppContext, access: UsageAccess) =>
+    readLimits(services, access, { signal: c.req.raw.signal });
+  const read = async (c: AppContext, _input: unknown, access: UsageAccess) => {
+    if ("keyHash" in access) return { limits: await limitsOf(c, access), features: access.features };
+    const [limits, { plan }] = await Promise.all([limitsOf(c, access), readPlan(services, access)]);
+    return { limits, features: plan.features };
+  };
 
   keyRoutes(app, parts)({
     ...common,
@@ -46,9 +50,9 @@ export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Get the plan of the active organization",
     description: "Its name, and every limit that applies to the organization with what is used of it.",
     responses: { 200: { description: "The plan.", schema: organizationPlanSchema } },
-  }, async (c, input, access) => {
-    const [plan, limits] = await Promise.all([readPlan(services, access), read(c, input, access)]);
-    return { ...plan, ...limits };
+  }, async (c, _input, access) => {
+    const [plan, limits] = await Promise.all([readPlan(services, access), limitsOf(c, access)]);
+    return { ...plan, limits };
   });
 
   const route = operatorRoutes(app, parts, { read: "organizations:read" });

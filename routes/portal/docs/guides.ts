@@ -15,6 +15,7 @@ import moveFromUnkey from "../../../docs/move-from-unkey.md" with { type: "text"
 import moveUsage from "../../../docs/move-usage.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
 import operators from "../../../docs/operators.md" with { type: "text" };
+import prepaid from "../../../docs/prepaid.md" with { type: "text" };
 import quickStart from "../../../docs/quick-start.md" with { type: "text" };
 import releases from "../../../docs/releases.md" with { type: "text" };
 import reverseProxy from "../../../docs/reverse-proxy.md" with { type: "text" };
@@ -73,6 +74,7 @@ const files: Readonly<Record<string, string>> = {
   "scaling.md": scaling,
   "settings.md": settings,
   "billing.md": billing,
+  "prepaid.md": prepaid,
   "guarantees.md": guarantees,
 };
 
@@ -130,6 +132,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/move-from-unkey": ["Move from Unkey", "move-from-unkey.md"],
     "/docs/move-usage": ["Move usage", "move-usage.md"],
     "/docs/billing": ["Bill by statements", "billing.md"],
+    "/docs/prepaid": ["Sell usage in advance", "prepaid.md"],
     "/docs/guarantees": ["Guarantees and limits", "guarantees.md"],
   },
 };

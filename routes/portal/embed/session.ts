@@ -64,7 +64,7 @@ export function shownSession(session: PortalSession): Session {
   return {
     id,
     user: { id, name: session.userName ?? "", email: "", emailVerified: true },
-    organization: { organizationId, name, role: "ADMIN", suspended, timezone },
+    organization: { organizationId, name, role: "ADMIN", suspended, timezone, features: [] },
     memberships: [],
     authenticatedAt: 0,
     secondFactorAt: null,

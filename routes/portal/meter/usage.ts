@@ -3,6 +3,7 @@
 import { environments } from "../../../domain/environment.ts";
 import { isId } from "../../../domain/id.ts";
 import { productOf } from "../../../domain/meter/catalogue.ts";
+import { currentUse } from "../../../domain/meter/usage_grant.ts";
 import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
 import { presentation } from "../../../domain/presentation.ts";
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
@@ -221,7 +222,8 @@ export function nearestFirst(limits: readonly LimitStanding[]): LimitStanding[] 
   return limits.toSorted((a, b) => usedPart(b) - usedPart(a));
 }
 
-function usedPart({ used, quantity }: LimitStanding): number {
+function usedPart(limit: LimitStanding): number {
+  const { used, quantity } = currentUse(limit);
   return quantity === 0 ? Infinity : used / quantity;
 }
 

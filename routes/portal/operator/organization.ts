@@ -3,7 +3,9 @@ import { presentation } from "../../../domain/presentation.ts";
 import { readProductNames } from "../../../services/meter/usage.ts";
 import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
 import { getCompanySignIn } from "../../../services/organization/company_sign_in.ts";
+import { listGrants } from "../../../services/meter/usage_grants.ts";
 import { listNotes } from "../../../services/operator/organization_notes.ts";
+import { grantsShownMax } from "../../../views/meter/grants.tsx";
 import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
 import { organizationLimitsPage, organizationOverviewPage } from "../../../views/operator/organization.tsx";
 import type { App, AppContext } from "../../env.ts";
@@ -21,6 +23,8 @@ const flashes = {
   suspended: "Organization suspended. Requests with its keys fail.",
   resumed: "Organization resumed. Its keys work again.",
   "sso-stopped": "Single sign-on is no longer required.",
+  granted: "Grant added. It raises the limit immediately.",
+  "grant-voided": "Grant voided.",
   noted: "Note added.",
   "note-deleted": "Note deleted.",
 };
@@ -56,7 +60,15 @@ export function operatorOrganizationTabs(app: App, parts: PortalParts): void {
     const { frame, head, access } = await tabViewer(c, parts, { actor, tab: "limits" });
     const mailReach = await readLimitMailReach(services, access);
     const catalogue = await readProductNames(services);
-    const page = organizationLimitsPage({ frame, head, mailReach, catalogue, flash: flashOf(c, flashes) });
+    const { grants } = await listGrants(services, access, { limit: grantsShownMax });
+    const page = organizationLimitsPage({
+      frame,
+      head,
+      mailReach,
+      grants,
+      catalogue,
+      flash: flashOf(c, flashes),
+    });
     return await sendPage(c, page);
   });
 }

@@ -5,6 +5,7 @@ import { operatorOrganizationForms } from "../../nouns/organization_forms.tsx";
 import { operatorOrganizationLimitForms } from "../../nouns/organization_limit_forms.tsx";
 import { operatorOrganizationTabs } from "./organization.ts";
 import { organizationNotePages } from "../../nouns/organization_notes.tsx";
+import { usageGrantPages } from "../../nouns/usage_grants.tsx";
 import { operatorAuditPages } from "./audit.ts";
 import { operatorOrganizationPages } from "../../nouns/organizations.tsx";
 import { operatorOverviewRoutes } from "./overview.ts";
@@ -24,6 +25,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationTabs(app, parts);
   operatorOrganizationForms(app, parts);
   organizationNotePages(app, parts);
+  usageGrantPages(app, parts);
   operatorOrganizationLimitForms(app, parts);
   planPages(app, parts);
   productPages(app, parts);

@@ -78,7 +78,7 @@ function listRoutes(app: App, parts: PortalParts): void {
     async submit(c, session, input) {
       const { name } = check(organizationNameSchema, { name: input["name"] ?? "" }, "body");
       const { id: organizationId, role } = await createOrganization(services, session, name);
-      const membership = { organizationId, name, role, suspended: false, timezone: "UTC" };
+      const membership = { organizationId, name, role, suspended: false, timezone: "UTC", features: [] };
       const memberships = [...session.memberships, membership];
       await switchOrganization(services, { ...session, memberships }, organizationId);
       return redirect(c, "/portal/members?done=created", { frameChanges: true });

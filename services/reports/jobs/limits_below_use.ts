@@ -1,6 +1,7 @@
 // Searches for organizations that already use more than new limits allow, on the reports thread.
 import type { Database } from "../../../db/engine/database.ts";
 import { parseLimits } from "../../../db/meter/limit_rows.ts";
+import { selectAdded } from "../../../db/meter/usage_grants.ts";
 import {
   findLimitedOrganizations,
   type LimitedOrganizationRow,
@@ -14,7 +15,7 @@ import {
   usageStepSeriesMax,
 } from "../../../domain/limits.ts";
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
-import { microsToNumber, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";
+import { microsToNumber, splitQuantity, type SumParts, sumMicros } from "../../../domain/meter/quantity.ts";
 import { hasScopeOf } from "../../../domain/meter/usage_limit.ts";
 import type {
   CountedNumber,
@@ -92,11 +93,20 @@ async function usageBelowUse(
     for (const [timezone, ofZone] of Map.groupBy(limited, ({ timezone }) => timezone)) {
       const organizations = new Map(ofZone.map((row) => [row.number, row]));
       const window = limitWindow(what.per, timezone, now);
+      const granted = new Map<number, bigint>();
+      if (what.per === "total") {
+        const added = selectAdded(what, { organizations: [...organizations.keys()], now });
+        for (const row of await database.read<SumParts & { organization: number }>(added)) {
+          granted.set(row.organization, sumMicros(row));
+        }
+      }
       for (const sums of await sumUse(database, what, [...organizations.keys()], window)) {
         const { id = "", name = "" } = organizations.get(sums.organization) ?? {};
         const used = sumMicros(sums);
-        if (used > allowed) {
-          found.push({ organization: { id, name }, what, allowed: quantity, used: microsToNumber(used) });
+        const raised = allowed + (granted.get(sums.organization) ?? 0n);
+        if (used > raised) {
+          const numbers = { allowed: microsToNumber(raised), used: microsToNumber(used) };
+          found.push({ organization: { id, name }, what, ...numbers });
         }
       }
       await pause();

@@ -646,7 +646,7 @@ WHERE (
   WHERE differs
 );
 
--- With limits, of organizations and of lineages of API keys: 24, 25, 26, 27, 5, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 6, 7, 8, 9, 10, 11, 41, 13, 14
+-- With limits, of organizations and of lineages of API keys: 24, 25, 26, 27, 5, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 6, 7, 8, 9, 10, 11, 42, 13, 14
 
 -- 24
 SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'environment', k.environment, 'seq', (
@@ -932,14 +932,230 @@ WHERE n.opened_seq IS NULL OR n.opened_seq < max(l.created_seq, o.limits_seq);
 
 -- 30
 WITH full AS MATERIALIZED (
-  SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high, n.sum_low, n.sum_micro, l.quantity_whole, l.quantity_micro
+  SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high, n.sum_low, n.sum_micro, (l.quantity_whole + iif(l.per = 'total', coalesce((
+    SELECT t.taken_whole + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) / 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0)
+    FROM usage_grant_accounts t
+    WHERE t.organization = a.organization
+      AND t.product_slug = l.product_slug
+      AND t.metric = l.metric
+      AND l.per = 'total'
+      AND l.lineage IS NULL
+      AND l.alert_of IS NULL
+  ), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((
+    SELECT t.taken_micro + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) % 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0)
+    FROM usage_grant_accounts t
+    WHERE t.organization = a.organization
+      AND t.product_slug = l.product_slug
+      AND t.metric = l.metric
+      AND l.per = 'total'
+      AND l.lineage IS NULL
+      AND l.alert_of IS NULL
+  ), 0), 0)) / 1000000) AS quantity_whole, ((l.quantity_micro + iif(l.per = 'total', coalesce((
+    SELECT t.taken_micro + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) % 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0)
+    FROM usage_grant_accounts t
+    WHERE t.organization = a.organization
+      AND t.product_slug = l.product_slug
+      AND t.metric = l.metric
+      AND l.per = 'total'
+      AND l.lineage IS NULL
+      AND l.alert_of IS NULL
+  ), 0), 0)) % 1000000) AS quantity_micro
   FROM usage_limit_added a
   CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
     AND n.organization = a.organization
     AND n.window_number = a.window_number
   CROSS JOIN usage_limits l ON l.number = a.usage_limit
   WHERE l.mode = 'hard'
-    AND (n.is_known = 0 OR ((n.sum_high + a.sum_high) + (((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) >> 26), ((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) & 67108863, (n.sum_micro + a.sum_micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000))
+    AND (n.is_known = 0 OR (((n.sum_high + a.sum_high) + (((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) >> 26), ((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) & 67108863, (n.sum_micro + a.sum_micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000) AND ((n.sum_high + a.sum_high) + (((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) >> 26), ((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) & 67108863, (n.sum_micro + a.sum_micro) % 1000000) > (((l.quantity_whole + iif(l.per = 'total', coalesce((
+    SELECT t.taken_whole + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) / 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0)
+    FROM usage_grant_accounts t
+    WHERE t.organization = a.organization
+      AND t.product_slug = l.product_slug
+      AND t.metric = l.metric
+      AND l.per = 'total'
+      AND l.lineage IS NULL
+      AND l.alert_of IS NULL
+  ), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((
+    SELECT t.taken_micro + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) % 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0)
+    FROM usage_grant_accounts t
+    WHERE t.organization = a.organization
+      AND t.product_slug = l.product_slug
+      AND t.metric = l.metric
+      AND l.per = 'total'
+      AND l.lineage IS NULL
+      AND l.alert_of IS NULL
+  ), 0), 0)) / 1000000) >> 26) + ((((l.quantity_whole + iif(l.per = 'total', coalesce((
+    SELECT t.taken_whole + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) / 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0)
+    FROM usage_grant_accounts t
+    WHERE t.organization = a.organization
+      AND t.product_slug = l.product_slug
+      AND t.metric = l.metric
+      AND l.per = 'total'
+      AND l.lineage IS NULL
+      AND l.alert_of IS NULL
+  ), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((
+    SELECT t.taken_micro + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) % 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0)
+    FROM usage_grant_accounts t
+    WHERE t.organization = a.organization
+      AND t.product_slug = l.product_slug
+      AND t.metric = l.metric
+      AND l.per = 'total'
+      AND l.lineage IS NULL
+      AND l.alert_of IS NULL
+  ), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((
+    SELECT t.taken_micro + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) % 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0)
+    FROM usage_grant_accounts t
+    WHERE t.organization = a.organization
+      AND t.product_slug = l.product_slug
+      AND t.metric = l.metric
+      AND l.per = 'total'
+      AND l.lineage IS NULL
+      AND l.alert_of IS NULL
+  ), 0), 0)) % 1000000) / 1000000) >> 26), (((l.quantity_whole + iif(l.per = 'total', coalesce((
+    SELECT t.taken_whole + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) / 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0)
+    FROM usage_grant_accounts t
+    WHERE t.organization = a.organization
+      AND t.product_slug = l.product_slug
+      AND t.metric = l.metric
+      AND l.per = 'total'
+      AND l.lineage IS NULL
+      AND l.alert_of IS NULL
+  ), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((
+    SELECT t.taken_micro + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) % 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0)
+    FROM usage_grant_accounts t
+    WHERE t.organization = a.organization
+      AND t.product_slug = l.product_slug
+      AND t.metric = l.metric
+      AND l.per = 'total'
+      AND l.lineage IS NULL
+      AND l.alert_of IS NULL
+  ), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((
+    SELECT t.taken_micro + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) % 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0)
+    FROM usage_grant_accounts t
+    WHERE t.organization = a.organization
+      AND t.product_slug = l.product_slug
+      AND t.metric = l.metric
+      AND l.per = 'total'
+      AND l.lineage IS NULL
+      AND l.alert_of IS NULL
+  ), 0), 0)) % 1000000) / 1000000) & 67108863, ((l.quantity_micro + iif(l.per = 'total', coalesce((
+    SELECT t.taken_micro + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) % 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0)
+    FROM usage_grant_accounts t
+    WHERE t.organization = a.organization
+      AND t.product_slug = l.product_slug
+      AND t.metric = l.metric
+      AND l.per = 'total'
+      AND l.lineage IS NULL
+      AND l.alert_of IS NULL
+  ), 0), 0)) % 1000000) % 1000000)))
 ), applied AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id AS series, us.organization, l.number AS usage_limit, l.per, o.timezone
   FROM json_each(?2) e
@@ -1286,6 +1502,52 @@ ON CONFLICT DO UPDATE
 SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro;
 
 -- 37
+UPDATE usage_grants AS u
+SET used_micros = u.used_micros + d.taken, first_seq = coalesce(u.first_seq, d.start_seq), first_end = iif(u.first_seq IS NULL, d.end_seq, u.first_end), first_micros = iif(u.first_seq IS NULL, d.taken, u.first_micros), last_start = coalesce(d.start_seq, u.last_start), last_seq = coalesce(d.end_seq, u.last_seq), last_micros = iif(d.start_seq IS NULL, u.last_micros, d.taken)
+FROM (
+  SELECT s.number, max(0, min(s.rest, min(s.all_rest, max(min(s.added, s.expiring), s.over)) - (s.upto - s.rest))) AS taken, iif(s.added > 0, c.seq + 1, NULL) AS start_seq, iif(s.added > 0, (
+    SELECT max(r.seq)
+    FROM usage_records r
+  ), NULL) AS end_seq
+  FROM (
+    SELECT f.number, f.added, f.over, f.rest, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization) AS all_rest, sum(iif(f.ends_at < 9007199254740991, f.rest, 0)) OVER (PARTITION BY f.usage_limit, f.organization) AS expiring, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization ORDER BY f.ends_at, f.number) AS upto
+    FROM (
+      SELECT f.usage_limit, f.organization, f.number, f.ends_at, f.added, f.over, iif(f.sum < 9e18, f.rest, min(f.rest, 9000000000000000000 / f.count)) AS rest
+      FROM (
+        SELECT a.usage_limit, a.organization, g.number, g.ends_at, g.quantity_micros - g.used_micros AS rest, CAST(max(0, min(((a.sum_high * 67108864 + a.sum_low) * 1000000 + a.sum_micro), 9000000000000000000)) AS INTEGER) AS added, iif(n.is_known, CAST(max(0, min(((n.sum_high * 67108864 + (n.sum_low - l.quantity_whole - t.taken_whole)) * 1000000 + n.sum_micro - l.quantity_micro - t.taken_micro), 9000000000000000000)) AS INTEGER), 0) AS over, total(g.quantity_micros - g.used_micros) OVER (PARTITION BY a.usage_limit, a.organization) AS sum, count(*) OVER (PARTITION BY a.usage_limit, a.organization) AS count
+        FROM (
+          SELECT 1
+          WHERE EXISTS (
+            SELECT 1
+            FROM usage_grant_accounts
+          )
+        )
+        CROSS JOIN usage_limit_added a
+        CROSS JOIN usage_limits l ON l.number = a.usage_limit
+        CROSS JOIN usage_grant_accounts t ON t.organization = a.organization
+          AND t.product_slug = l.product_slug
+          AND t.metric = l.metric
+          AND l.per = 'total'
+          AND l.lineage IS NULL
+          AND l.alert_of IS NULL
+        CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
+          AND n.organization = a.organization
+          AND n.window_number = a.window_number
+        CROSS JOIN usage_grants g ON g.organization = t.organization
+          AND g.product_slug = t.product_slug
+          AND g.metric = t.metric
+          AND g.ends_at > CAST(?3 AS INTEGER)
+          AND g.voided_at IS NULL
+          AND g.used_micros < g.quantity_micros
+      ) f
+    ) f
+  ) s
+  CROSS JOIN usage_cursor c
+) d
+WHERE u.number = d.number
+  AND d.taken > 0;
+
+-- 38
 INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole, quantity_micro)
 SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL, used, at, CAST(?3 AS INTEGER), iif(lineage IS NULL, NULL, CAST(?3 AS INTEGER)), quantity_whole, quantity_micro
 FROM (
@@ -1324,10 +1586,82 @@ FROM (
       AND z.since <= a.at
     ORDER BY z.since DESC
     LIMIT 1
-  ), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, a.window_number) AS window_number, a.at, a.reason, l.lineage, l.quantity_whole, l.quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE WHEN a.reason IS NULL THEN (
+  ), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, a.window_number) AS window_number, a.at, a.reason, l.lineage, (l.quantity_whole + iif(l.per = 'total', coalesce((
+    SELECT t.taken_whole + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) / 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0)
+    FROM usage_grant_accounts t
+    WHERE t.organization = a.organization
+      AND t.product_slug = l.product_slug
+      AND t.metric = l.metric
+      AND l.per = 'total'
+      AND l.lineage IS NULL
+      AND l.alert_of IS NULL
+  ), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((
+    SELECT t.taken_micro + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) % 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0)
+    FROM usage_grant_accounts t
+    WHERE t.organization = a.organization
+      AND t.product_slug = l.product_slug
+      AND t.metric = l.metric
+      AND l.per = 'total'
+      AND l.lineage IS NULL
+      AND l.alert_of IS NULL
+  ), 0), 0)) / 1000000) AS quantity_whole, ((l.quantity_micro + iif(l.per = 'total', coalesce((
+    SELECT t.taken_micro + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) % 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0)
+    FROM usage_grant_accounts t
+    WHERE t.organization = a.organization
+      AND t.product_slug = l.product_slug
+      AND t.metric = l.metric
+      AND l.per = 'total'
+      AND l.lineage IS NULL
+      AND l.alert_of IS NULL
+  ), 0), 0)) % 1000000) AS quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE WHEN a.reason IS NULL THEN (
     SELECT max(p.value)
     FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p
-    WHERE ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * p.value) + ((((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) >> 26), (((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) & 67108863, (l.quantity_micro * p.value) % 1000000)
+    WHERE iif(t.organization IS NULL, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * p.value) + ((((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) >> 26), (((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) & 67108863, (l.quantity_micro * p.value) % 1000000), 100 * ((n.sum_high * 67108864 + (n.sum_low - t.mark_whole)) * 1000000 + n.sum_micro - t.mark_micro) >= p.value * ((0 * 67108864 + (l.quantity_whole + t.taken_whole + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) / 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0) - t.mark_whole)) * 1000000 + l.quantity_micro + t.taken_micro + coalesce((
+      SELECT sum((g.quantity_micros - g.used_micros) % 1000000)
+      FROM usage_grants g
+      WHERE g.organization = t.organization
+        AND g.product_slug = t.product_slug
+        AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER)
+        AND g.voided_at IS NULL
+        AND g.used_micros < g.quantity_micros
+    ), 0) - t.mark_micro))
   ) WHEN (
     SELECT max(p.value)
     FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p
@@ -1346,8 +1680,14 @@ FROM (
   CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
     AND n.organization = a.organization
     AND n.window_number = a.window_number
-    AND (a.reason IS NOT NULL OR (n.is_known AND iif(l.notify_at IS NULL, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * 80) + ((((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) >> 26), (((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) & 67108863, (l.quantity_micro * 80) % 1000000), ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * (l.notify_at ->> 0)) + ((((l.quantity_whole & 67108863) * (l.notify_at ->> 0)) + (l.quantity_micro * (l.notify_at ->> 0)) / 1000000) >> 26), (((l.quantity_whole & 67108863) * (l.notify_at ->> 0)) + (l.quantity_micro * (l.notify_at ->> 0)) / 1000000) & 67108863, (l.quantity_micro * (l.notify_at ->> 0)) % 1000000))))
+    AND (a.reason IS NOT NULL OR (n.is_known AND iif(l.notify_at IS NULL, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * 80) + ((((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) >> 26), (((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) & 67108863, (l.quantity_micro * 80) % 1000000), ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * min(l.notify_at ->> 0, 100)) + ((((l.quantity_whole & 67108863) * min(l.notify_at ->> 0, 100)) + (l.quantity_micro * min(l.notify_at ->> 0, 100)) / 1000000) >> 26), (((l.quantity_whole & 67108863) * min(l.notify_at ->> 0, 100)) + (l.quantity_micro * min(l.notify_at ->> 0, 100)) / 1000000) & 67108863, (l.quantity_micro * min(l.notify_at ->> 0, 100)) % 1000000))))
   CROSS JOIN organizations o ON o.number = a.organization
+  LEFT JOIN usage_grant_accounts t ON t.organization = a.organization
+    AND t.product_slug = l.product_slug
+    AND t.metric = l.metric
+    AND l.per = 'total'
+    AND l.lineage IS NULL
+    AND l.alert_of IS NULL
 ) a
 WHERE percent IS NOT NULL
   AND NOT EXISTS (
@@ -1360,8 +1700,62 @@ WHERE percent IS NOT NULL
 )
 GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0;
 
--- 38
-SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit, 'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id, 'lineage', coalesce(l.lineage, l.alert_lineage), 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode, 'whole', l.quantity_whole, 'micro', l.quantity_micro, 'timezone', o.timezone, 'openedSeq', n.opened_seq, 'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
+-- 39
+SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit, 'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id, 'lineage', coalesce(l.lineage, l.alert_lineage), 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode, 'whole', CAST((l.quantity_whole + iif(l.per = 'total', coalesce((
+  SELECT t.taken_whole + coalesce((
+    SELECT sum((g.quantity_micros - g.used_micros) / 1000000)
+    FROM usage_grants g
+    WHERE g.organization = t.organization
+      AND g.product_slug = t.product_slug
+      AND g.metric = t.metric
+      AND g.ends_at > CAST(?3 AS INTEGER)
+      AND g.voided_at IS NULL
+      AND g.used_micros < g.quantity_micros
+  ), 0)
+  FROM usage_grant_accounts t
+  WHERE t.organization = a.organization
+    AND t.product_slug = l.product_slug
+    AND t.metric = l.metric
+    AND l.per = 'total'
+    AND l.lineage IS NULL
+    AND l.alert_of IS NULL
+), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((
+  SELECT t.taken_micro + coalesce((
+    SELECT sum((g.quantity_micros - g.used_micros) % 1000000)
+    FROM usage_grants g
+    WHERE g.organization = t.organization
+      AND g.product_slug = t.product_slug
+      AND g.metric = t.metric
+      AND g.ends_at > CAST(?3 AS INTEGER)
+      AND g.voided_at IS NULL
+      AND g.used_micros < g.quantity_micros
+  ), 0)
+  FROM usage_grant_accounts t
+  WHERE t.organization = a.organization
+    AND t.product_slug = l.product_slug
+    AND t.metric = l.metric
+    AND l.per = 'total'
+    AND l.lineage IS NULL
+    AND l.alert_of IS NULL
+), 0), 0)) / 1000000) AS TEXT), 'micro', CAST(((l.quantity_micro + iif(l.per = 'total', coalesce((
+  SELECT t.taken_micro + coalesce((
+    SELECT sum((g.quantity_micros - g.used_micros) % 1000000)
+    FROM usage_grants g
+    WHERE g.organization = t.organization
+      AND g.product_slug = t.product_slug
+      AND g.metric = t.metric
+      AND g.ends_at > CAST(?3 AS INTEGER)
+      AND g.voided_at IS NULL
+      AND g.used_micros < g.quantity_micros
+  ), 0)
+  FROM usage_grant_accounts t
+  WHERE t.organization = a.organization
+    AND t.product_slug = l.product_slug
+    AND t.metric = l.metric
+    AND l.per = 'total'
+    AND l.lineage IS NULL
+    AND l.alert_of IS NULL
+), 0), 0)) % 1000000) AS TEXT), 'timezone', o.timezone, 'openedSeq', n.opened_seq, 'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
 FROM (
   SELECT NULL AS request, NULL AS reason, usage_limit, organization, window_number, at
   FROM usage_limit_added a
@@ -1403,13 +1797,13 @@ CROSS JOIN usage_limits l ON l.number = a.usage_limit
   AND (l.alert_of IS NULL OR a.reason IS NOT NULL)
 CROSS JOIN organizations o ON o.number = a.organization;
 
--- 39
+-- 40
 DELETE FROM usage_limit_added;
 
--- 40
+-- 41
 DELETE FROM usage_limit_refused;
 
--- 41
+-- 42
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1445,9 +1839,9 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- With a catalogue of all products: 1, 42, 43, 44, 45, 5, 6, 7, 8, 9, 10, 11, 46, 13, 14
+-- With a catalogue of all products: 1, 43, 44, 45, 46, 5, 6, 7, 8, 9, 10, 11, 47, 13, 14
 
--- 42
+-- 43
 SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER), 'isProduct', NOT EXISTS (
   SELECT 1
   FROM products p
@@ -1461,7 +1855,7 @@ WHERE NOT EXISTS (
     AND pm.slug = e.value ->> 2
 );
 
--- 43
+-- 44
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -1508,7 +1902,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 44
+-- 45
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT usage_number, product_slug, metric, api_key
 FROM (
@@ -1553,7 +1947,7 @@ FROM (
 WHERE rank <= room
 ORDER BY position;
 
--- 45
+-- 46
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1602,7 +1996,7 @@ WHERE ((
   FROM blocked
 ));
 
--- 46
+-- 47
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1646,9 +2040,9 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- With API keys that an operator verifies: 47, 48, 49, 50, 5, 6, 7, 8, 9, 10, 11, 51, 13, 52
+-- With API keys that an operator verifies: 48, 49, 50, 51, 5, 6, 7, 8, 9, 10, 11, 52, 13, 53
 
--- 47
+-- 48
 SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN (length(e.value) > 64 AND NOT EXISTS (
   SELECT 1
   FROM operator_tokens t
@@ -1681,14 +2075,18 @@ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CAS
   SELECT p.id
   FROM plans p
   WHERE p.number = o.plan
-), o.suspended_at), NULL)))) AS list
+), o.suspended_at, json((
+  SELECT pl.features
+  FROM plans pl
+  WHERE pl.number = o.plan
+))), NULL)))) AS list
 FROM json_each(?1) e
 JOIN api_keys k ON k.key_hash = substr(e.value, 1, 64)
   AND k.revoked_at IS NULL
   AND (k.expires_at IS NULL OR k.expires_at > ?3)
 JOIN organizations o ON o.id = k.organization_id;
 
--- 48
+-- 49
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -1744,7 +2142,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 49
+-- 50
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT usage_number, product_slug, metric, api_key
 FROM (
@@ -1797,64 +2195,6 @@ FROM (
 )
 WHERE rank <= room
 ORDER BY position;
-
--- 50
-WITH series AS MATERIALIZED (
-  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
-  FROM json_each(?2) e
-  JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64)
-    AND k.revoked_at IS NULL
-    AND (k.expires_at IS NULL OR k.expires_at > ?3)
-  JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
-    AND us.product_slug = e.value ->> 1
-    AND us.metric = e.value ->> 2
-    AND us.api_key = k.number
-  WHERE CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (
-    SELECT 1
-    FROM operator_tokens t
-    WHERE t.token_hash = substr(e.value ->> 0, 66, 64)
-      AND t.revoked_at IS NULL
-      AND (t.expires_at IS NULL OR t.expires_at > ?3)
-      AND instr(t.scopes, '"keys:verify"') > 0
-  )) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (
-    SELECT 1
-    FROM json_each(substr(e.value ->> 0, 131)) p
-    WHERE p.value NOT IN (
-      SELECT value
-      FROM json_each(k.permissions)
-    )
-  ) END THEN 'permission' END IS NULL
-    AND true
-    AND NOT EXISTS (
-    SELECT 1
-    FROM usage_limits
-  )
-    AND true
-), blocked AS MATERIALIZED (
-  SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
-  FROM json_each(?1) e
-  WHERE NOT (
-    SELECT count(*)
-    FROM series
-  ) = json_array_length(?2)
-    AND CAST(substr(e.value, 1, 5) AS INTEGER) NOT IN (
-    SELECT position
-    FROM series
-  )
-)
-INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
-SELECT c.seq + e.key + 1, s.organization, s.id, CAST(substr(e.value, 12, 14) AS INTEGER), ?3, CAST(substr(e.value, 26, 16) AS INTEGER), CAST(substr(e.value, 42, 6) AS INTEGER), NULL, nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '')
-FROM json_each(?1) e
-CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
-CROSS JOIN usage_cursor c ON c.only_row = 1
-WHERE ((
-  SELECT count(*)
-  FROM series
-) = json_array_length(?2) OR CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (
-  SELECT request
-  FROM blocked
-));
 
 -- 51
 WITH series AS MATERIALIZED (
@@ -1889,6 +2229,64 @@ WITH series AS MATERIALIZED (
     FROM usage_limits
   )
     AND true
+), blocked AS MATERIALIZED (
+  SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
+  FROM json_each(?1) e
+  WHERE NOT (
+    SELECT count(*)
+    FROM series
+  ) = json_array_length(?2)
+    AND CAST(substr(e.value, 1, 5) AS INTEGER) NOT IN (
+    SELECT position
+    FROM series
+  )
+)
+INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
+SELECT c.seq + e.key + 1, s.organization, s.id, CAST(substr(e.value, 12, 14) AS INTEGER), ?3, CAST(substr(e.value, 26, 16) AS INTEGER), CAST(substr(e.value, 42, 6) AS INTEGER), NULL, nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '')
+FROM json_each(?1) e
+CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+CROSS JOIN usage_cursor c ON c.only_row = 1
+WHERE ((
+  SELECT count(*)
+  FROM series
+) = json_array_length(?2) OR CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (
+  SELECT request
+  FROM blocked
+));
+
+-- 52
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64)
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (
+    SELECT 1
+    FROM operator_tokens t
+    WHERE t.token_hash = substr(e.value ->> 0, 66, 64)
+      AND t.revoked_at IS NULL
+      AND (t.expires_at IS NULL OR t.expires_at > ?3)
+      AND instr(t.scopes, '"keys:verify"') > 0
+  )) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (
+    SELECT 1
+    FROM json_each(substr(e.value ->> 0, 131)) p
+    WHERE p.value NOT IN (
+      SELECT value
+      FROM json_each(k.permissions)
+    )
+  ) END THEN 'permission' END IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
 )
 DELETE FROM usage_series
 WHERE (
@@ -1909,7 +2307,7 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- 52
+-- 53
 UPDATE api_keys AS k
 SET last_used_at = ?3
 WHERE k.key_hash IN (
@@ -1928,9 +2326,9 @@ WHERE k.key_hash IN (
   AND (k.expires_at IS NULL OR k.expires_at > ?3)
   AND (k.last_used_at IS NULL OR k.last_used_at <= ?2);
 
--- Recorded by an operator: 53, 54, 55, 56, 5, 6, 7, 8, 9, 10, 11, 57, 13
+-- Recorded by an operator: 54, 55, 56, 57, 5, 6, 7, 8, 9, 10, 11, 58, 13
 
--- 53
+-- 54
 SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'environment', k.environment, 'seq', (
   SELECT seq
   FROM usage_cursor
@@ -1947,7 +2345,7 @@ LEFT JOIN api_keys k ON k.id = e.value
 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value)
   AND o.deleted_at IS NULL;
 
--- 54
+-- 55
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -1988,7 +2386,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 55
+-- 56
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT usage_number, product_slug, metric, api_key
 FROM (
@@ -2027,7 +2425,7 @@ FROM (
 WHERE rank <= room
 ORDER BY position;
 
--- 56
+-- 57
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -2070,7 +2468,7 @@ WHERE ((
   FROM blocked
 ));
 
--- 57
+-- 58
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e

@@ -56,6 +56,68 @@ async function storm(
   assert.deepEqual(events.map((row) => Object.values(row as object)), [[100]]);
 }
 
+/** Grants of which some expire during the storm: they are used first, and each only as long as it lasts. */
+async function stormWithGrants(
+  targets: readonly string[],
+  run: (statement: Statement) => Promise<readonly unknown[]> | readonly unknown[],
+) {
+  const target = (n: number) => targets[n % targets.length] ?? "";
+  const { apiKeys } = await signUpForLoad(target(0));
+  const own = Math.floor(unitsMax / 10);
+  await run(
+    sql`INSERT INTO usage_limits (id, plan, product_slug, metric, per, quantity_whole, quantity_micro,
+      mode, created_seq, created_at)
+    SELECT 'lim_storm', plan, 'tiles', '', 'total', CAST(${own} AS INTEGER), 0, 'hard', c.seq, 1000 * unixepoch()
+    FROM organizations CROSS JOIN usage_cursor c LIMIT 1`,
+  );
+  const startedAt = Date.now();
+  const grants = Array.from({ length: 20 }, (_, n) => ({
+    // A third never expires; of the others some expire before they are used up.
+    endsAt: n % 3 === 0 ? Number.MAX_SAFE_INTEGER : startedAt + 400 + 150 * n,
+    quantity: Math.floor(unitsMax / 10),
+  }));
+  await run(
+    sql`INSERT INTO usage_grants (id, organization, limit_id, product_slug, metric, quantity_micros, created_at,
+      ends_at, reason, idempotency_key)
+    SELECT 'gra_' || e.key, o.number, 'lim_storm', 'tiles', '', (e.value ->> 'quantity') * 1000000, ${startedAt},
+      e.value ->> 'endsAt', 'Paid.', e.key
+    FROM organizations o CROSS JOIN json_each(${
+      JSON.stringify(grants)
+    }) e WHERE o.id = (SELECT id FROM organizations LIMIT 1)`,
+  );
+  const accepted = await Promise.all(
+    Array.from({ length: connections }, (_, n) => spend(target(n), apiKeys[n % 2] ?? "", 1 + n % 13)),
+  );
+  const total = accepted.reduce((sum, units) => sum + units, 0);
+  type Used = {
+    number: number;
+    used: number;
+    quantity: number;
+    endsAt: number;
+    from: number | null;
+    to: number | null;
+  };
+  const used = await run(sql`
+    SELECT g.number, g.used_micros / 1000000 AS used, g.quantity_micros / 1000000 AS quantity, g.ends_at AS endsAt,
+      (SELECT recorded_at FROM usage_records WHERE seq >= g.first_seq ORDER BY seq LIMIT 1) AS "from",
+      (SELECT recorded_at FROM usage_records WHERE seq <= g.last_seq ORDER BY seq DESC LIMIT 1) AS "to"
+    FROM usage_grants g ORDER BY g.ends_at, g.number`) as Used[];
+  const taken = used.reduce((sum, one) => sum + one.used, 0);
+  // Everything that was accepted was taken from a grant or from the limit's own quantity, which is used up.
+  assert.equal(total, own + taken);
+  for (const { used: units, quantity, endsAt, to } of used) {
+    assert(units <= quantity);
+    assert(to === null || to < endsAt, "used after it expired");
+    // At the end nothing fits: those that last are used up.
+    if (endsAt > Date.now()) assert.equal(units, quantity);
+  }
+  assert(used.some(({ used, quantity }) => used < quantity), "no grant expired with a rest");
+  const read = async (path: string) =>
+    await (await sendJson(target(1), path, { apiKey: apiKeys[0] ?? "" })).json();
+  const [{ used: sum, quantity, remaining }] = (await read("/api/v1/limits")).limits;
+  assert.deepEqual([sum, quantity, remaining], [total, total, 0]);
+}
+
 async function withPrograms(
   count: number,
   env: Readonly<Record<string, string>>,
@@ -80,25 +142,32 @@ Deno.test("200 connections to four threads use up a limit exactly", () =>
     ([program], folder) => storm([program?.baseUrl ?? ""], (statement) => changeDataFile(folder, statement)),
   ));
 
-Deno.test({
-  name: "200 connections to two instances with four threads each use up a limit exactly",
-  ignore: sqldMissing() !== null,
-  async fn() {
-    const server = await startSqld();
-    try {
-      await withPrograms(
-        2,
-        { DATABASE_URL: server.url },
-        (programs) =>
-          storm(programs.map(({ baseUrl }) => baseUrl), async (statement) => {
-            const database = openRemote({ url: server.url, authToken: undefined });
-            const [result] = await database.write([statement]);
-            await database.close();
-            return result?.rows ?? [];
-          }),
-      );
-    } finally {
-      await server.stop();
-    }
-  },
-});
+for (
+  const [name, run] of Object.entries({
+    "use up a limit exactly": storm,
+    "use up grants exactly while some of them expire": stormWithGrants,
+  })
+) {
+  Deno.test({
+    name: `200 connections to two instances with four threads each ${name}`,
+    ignore: sqldMissing() !== null,
+    async fn() {
+      const server = await startSqld();
+      try {
+        await withPrograms(
+          2,
+          { DATABASE_URL: server.url },
+          (programs) =>
+            run(programs.map(({ baseUrl }) => baseUrl), async (statement) => {
+              const database = openRemote({ url: server.url, authToken: undefined });
+              const [result] = await database.write([statement]);
+              await database.close();
+              return result?.rows ?? [];
+            }),
+        );
+      } finally {
+        await server.stop();
+      }
+    },
+  });
+}

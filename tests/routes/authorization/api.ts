@@ -344,6 +344,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "GET /api/portal/usage.csv": { who: inActive },
   "GET /api/portal/limits": { who: inActive },
   "GET /api/portal/plan": { who: inActive },
+  "GET /api/portal/grants": { who: inActive },
   "GET /api/portal/alerts": { who: inActive },
   "POST /api/portal/alerts": {
     who: inActiveFromAdmin,

@@ -8,7 +8,9 @@ import { alertForm, budgetForm, withSelectedKey, withUnusedKey } from "./portal_
 import {
   newProvider,
   ofOrganization,
+  onLimitInTotal,
   onUser,
+  withGrant,
   withInvitation,
   withNote,
   withPlan,
@@ -130,6 +132,11 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/organizations/:id/delete", { attempt: ofOrganization() }),
   ...form("/operator/organizations/:id/notes/new", { attempt: ofOrganization(), fields: { text: "Note" } }),
   ...form("/operator/organizations/:id/notes/:noteId/delete", { attempt: withNote }),
+  ...form("/operator/organizations/:id/grants/new", { attempt: onLimitInTotal("form") }),
+  ...form("/operator/organizations/:id/grants/:grantId/void", {
+    attempt: withGrant(),
+    fields: { reason: "Refunded." },
+  }),
   "GET /operator/organizations/:id/members": page(ofOrganization()),
   "POST /operator/organizations/:id/members": {
     ...page(ofOrganization({ form: { email: "guest@example.com", role: "OWNER" } })),

@@ -4,6 +4,7 @@ import { newId } from "../../../domain/id.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { createPortalSession } from "../../support/operators/portal_sessions.ts";
 import { exampleId } from "../../../routes/schemas/common.ts";
+import { addLimit } from "../../support/meter/limits.ts";
 import { newPerson, run, type Scene } from "../../support/people/scene.ts";
 import { webhookOperatorEntries } from "./webhooks.ts";
 import {
@@ -70,6 +71,32 @@ export const withNote = async ({ test, organizationId }: Scene) => {
     "INSERT INTO organization_notes (id, organization_id, text, created_at) VALUES (?, ?, 'Note', 0)";
   await run(test, insert, noteId, organizationId);
   return { params: { id: organizationId, noteId } };
+};
+
+/** @returns An attempt to give the organization a grant for a limit of its plan. */
+export const onLimitInTotal = (as: "json" | "form") => async ({ test, organizationId: id }: Scene) => {
+  const { id: limitId } = await addLimit(test, { organizationId: id }, {
+    per: "total",
+    productSlug: `p${crypto.randomUUID().slice(0, 8)}`,
+  });
+  const grant = { limitId, reason: "Paid." };
+  return as === "json"
+    ? { params: { id }, json: { ...grant, quantity: 1, idempotencyKey: limitId } }
+    : { params: { id }, form: { ...grant, quantity: "1", formToken: limitId } };
+};
+/** @returns An attempt on a grant of the organization. */
+export const withGrant = (more: Attempt = {}) => async ({ test, organizationId: id }: Scene) => {
+  const grantId = newId("gra");
+  await run(
+    test,
+    `INSERT INTO usage_grants (id, organization, limit_id, product_slug, metric, quantity_micros, created_at, ends_at, reason,
+       idempotency_key) SELECT ?, number, ?, '', '', 1, 0, 9007199254740991, 'Paid.', ? FROM organizations WHERE id = ?`,
+    grantId,
+    newId("lim"),
+    grantId,
+    id,
+  );
+  return { params: { id, grantId }, ...more };
 };
 
 /** @returns An attempt on a closed statement. */
@@ -221,6 +248,21 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     ...byOperator("organizations:write"),
     attempt: withNote,
     object: ["noteId", "not"],
+  },
+  "GET /api/operator/organizations/:id/grants": {
+    ...byOperator("organizations:read"),
+    attempt: ofOrganization(),
+    object: ["id", "org"],
+  },
+  "POST /api/operator/organizations/:id/grants": {
+    ...byOperator("organizations:write"),
+    attempt: onLimitInTotal("json"),
+    object: ["id", "org"],
+  },
+  "POST /api/operator/organizations/:id/grants/:grantId/void": {
+    ...byOperator("organizations:write"),
+    attempt: withGrant({ json: { reason: "Refunded." } }),
+    object: ["grantId", "gra"],
   },
   "POST /api/v1/keys/verify": {
     ...byOperatorToken("keys:verify"),

@@ -223,7 +223,7 @@ async function foundCompany(scene: Scene): Promise<void> {
   });
   const { plan } = await ok(test, "/api/operator/plans", {
     apiKey: operatorToken,
-    json: { name: scene.named("Growth"), limits },
+    json: { name: scene.named("Growth"), limits, features: ["offline_maps", "support:priority"] },
   });
   await ok(test, `/api/operator/organizations/${ada.organizationId}`, {
     method: "PATCH",
@@ -315,7 +315,7 @@ function isUsed(name: string, time: number): boolean {
   return last === undefined || time < at(last);
 }
 
-/** Adds a hard limit of geocoding that is used up today, and uses keys in the last two minutes. */
+/** Adds a hard limit of geocoding that is used up today, and one with grants, and uses keys in the last two minutes. */
 async function reachLimits(scene: Scene): Promise<void> {
   const { test, operatorToken } = scene;
   const { fullKey } = keyOf(scene, "Production EU");
@@ -330,14 +330,42 @@ async function reachLimits(scene: Scene): Promise<void> {
   await ok(test, `/api/operator/organizations/${scene.organizationId}`, {
     method: "PATCH",
     apiKey: operatorToken,
-    json: { overrides: { limits: [limit] } },
+    json: { overrides: { limits: [limit, { ...prepaid, per: "total", quantity: 0, mode: "hard" }] } },
   });
+  await addGrants(scene);
   const last = { productSlug: "geocoding", metric: "requests", quantity: quantity - used };
   await recordAll(test, { apiKey: fullKey, records: [last] });
   for (const name of ["Production US", "Mobile app – iOS", "Mobile app – Android", "Production APAC"]) {
     test.advance(15_000);
     await useOnce(scene, name);
   }
+  await recordAll(test, { apiKey: fullKey, records: [{ ...prepaid, quantity: 1_800 }] });
+}
+
+const prepaid = { productSlug: "elevation", metric: "compute_time" };
+
+/** Gives the company a grant of each status, once one is used up. */
+async function addGrants(scene: Scene): Promise<void> {
+  const { test, operatorToken: apiKey, organizationId, named } = scene;
+  const path = `/api/operator/organizations/${organizationId}`;
+  const { limits } = await ok(test, `${path}/limits`, { apiKey });
+  const { limitId } = limits.find(({ per }: { per: string }) => per === "total");
+  const give = async (quantity: number, reason: string, expiresAt?: string) => {
+    const json = {
+      limitId,
+      quantity,
+      reason: named(reason),
+      idempotencyKey: reason,
+      ...expiresAt && { expiresAt },
+    };
+    return (await ok(test, `${path}/grants`, { apiKey, json })).grant.id;
+  };
+  await give(600, "Trial", new Date(now - 70_000).toISOString());
+  const mistaken = await give(5_000, "Invoice 2026-117");
+  await ok(test, `${path}/grants/${mistaken}/void`, { apiKey, json: { reason: named("Given twice") } });
+  await give(3_600, "Invoice 2026-118", "2026-12-31");
+  await give(10_000.5, "Compensation for the outage of November 3");
+  await give(500, "Referral", "2026-11-28");
 }
 
 if (import.meta.main) {

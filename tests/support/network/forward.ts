@@ -14,6 +14,7 @@ export const identityNames = [
   "Remote-Api-Key",
   "Remote-Key-Environment",
   "Remote-Permissions",
+  "Remote-Features",
 ] as const;
 
 /** Sends a forward auth request. @param query Such as `?role=ADMIN`. */

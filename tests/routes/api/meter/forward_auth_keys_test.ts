@@ -44,7 +44,7 @@ for (const kind of databaseKinds) {
         const ada = await test.signUp();
         const { id, fullKey } = await createTestKey(test, ada);
         const plain = await ask(test, "?accept=session,key", { apiKey: fullKey });
-        const identity = ["", "", "", ada.organizationId, "", id, "live", "usage:read,usage:write"];
+        const identity = ["", "", "", ada.organizationId, "", id, "live", "usage:read,usage:write", ""];
         assert.deepEqual(statusAndIdentity(plain), { status: 200, identity });
         assert.deepEqual(await counted(test, fullKey), [0, 0]);
         for (const query of [metered, "?accept=key,session&meter=tiles/requests"]) {

@@ -25,7 +25,7 @@ testApp("a signed-in user is admitted and identified in every header", async (te
   const response = await ask(test, "", { cookie: ada.cookie });
   assert.deepEqual(statusAndIdentity(response), {
     status: 200,
-    identity: [ada.userId, ada.email, "Ada Lovelace", ada.organizationId, "OWNER", "", "", ""],
+    identity: [ada.userId, ada.email, "Ada Lovelace", ada.organizationId, "OWNER", "", "", "", ""],
   });
   assert.equal(await response.text(), "");
   assert.match(response.headers.get("cache-control") ?? "", /no-store/);
@@ -56,7 +56,7 @@ testApp("empty identity headers are present, so that they replace those of the c
   assert.equal(status, 200);
   assert.deepEqual([user, email], [alone.userId, alone.email]);
   assert.match(name ?? "", /^Person /);
-  assert.deepEqual(rest, ["", "", "", "", ""]);
+  assert.deepEqual(rest, ["", "", "", "", "", ""]);
 });
 
 testApp(
@@ -179,10 +179,10 @@ testApp("organization requires membership in it, and uses the role there", async
   const inOwners = `?organization=${owner.organizationId}`;
   const identity = async (query: string, { cookie }: { cookie: string }) =>
     statusAndIdentity(await ask(test, query, { cookie })).identity.slice(3);
-  assert.deepEqual(await identity("", member), [owner.organizationId, "MEMBER", "", "", ""]);
-  assert.deepEqual(await identity(`?organization=${own}`, member), [own, "OWNER", "", "", ""]);
-  assert.deepEqual(await identity(`?organization=${own}&role=OWNER`, member), [own, "OWNER", "", "", ""]);
-  assert.deepEqual(await identity(inOwners, member), [owner.organizationId, "MEMBER", "", "", ""]);
+  assert.deepEqual(await identity("", member), [owner.organizationId, "MEMBER", "", "", "", ""]);
+  assert.deepEqual(await identity(`?organization=${own}`, member), [own, "OWNER", "", "", "", ""]);
+  assert.deepEqual(await identity(`?organization=${own}&role=OWNER`, member), [own, "OWNER", "", "", "", ""]);
+  assert.deepEqual(await identity(inOwners, member), [owner.organizationId, "MEMBER", "", "", "", ""]);
   // A role in one organization does not count in another.
   await assertError(await ask(test, `${inOwners}&role=ADMIN`, { cookie: member.cookie }), 403, "forbidden");
   const denials = [

@@ -47,6 +47,7 @@ onEveryDatabase("a verification describes the key and its organization", async (
       name: 'Maps "é"',
       externalId: "c-1",
       planId: plan?.id,
+      features: [],
     },
     limits: [],
   });

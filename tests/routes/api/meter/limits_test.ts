@@ -112,6 +112,7 @@ onEveryDatabase(
     const operator = asOperator(test, fullToken);
     assert.deepEqual((await operator(`GET /organizations/${ada.organizationId}/limits`)).body, {
       limits: expected,
+      features: [],
     });
     assert.equal((await operator("GET /organizations/org_x/limits")).status, 404);
 

@@ -55,7 +55,7 @@ onEveryDatabase(
       permissions: ["maps:render"],
       expiresAt: null,
     });
-    assert.deepEqual(Object.keys(answer.organization), ["id", "name", "externalId", "planId"]);
+    assert.deepEqual(Object.keys(answer.organization), ["id", "name", "externalId", "planId", "features"]);
     // The same from the transaction alone as after reading.
     assert.deepEqual(await record({ quantity: 2.5 }, { permissions: ["maps:render"] }), answer);
     assert.deepEqual(await record(), await record({ record: false }));

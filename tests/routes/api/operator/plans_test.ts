@@ -39,6 +39,7 @@ onEveryDatabase("adds, lists, changes and deletes plans, and audits each change"
     isDefault: false,
     ...numbers,
     limits: [{ id: plan.limits[0].id, ...limit, notifyAt: [80, 100] }, { id: plan.limits[1].id, ...all }],
+    features: [],
     organizationCount: 0,
     createdAt: new Date(test.now()).toISOString(),
   });

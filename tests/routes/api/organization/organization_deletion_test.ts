@@ -35,6 +35,8 @@ const usageTables = {
     JOIN organizations o ON o.id = k.organization_id WHERE k.number = usage_limits.lineage)) = ?`,
   usage_limit_counters: "organization = ?",
   limit_notices: "organization = ?",
+  usage_grants: "organization = ?",
+  usage_grant_accounts: "organization = ?",
 } as const;
 
 /** An organization with records of every kind. */
@@ -71,7 +73,7 @@ async function record(test: TestApp, { apiKey }: Recorded, count: number): Promi
   await voidOne(test, { apiKey, id: newest.id });
 }
 
-/** Adds a limit and a budget, each with a counter and a notice. */
+/** Adds a limit, a budget and an alert, each with a counter and a notice, and a grant. */
 async function addLimits(
   test: TestApp,
   { person: { organizationId }, keyId, number }: Recorded,
@@ -82,6 +84,8 @@ async function addLimits(
       sql`INSERT INTO usage_limit_counters VALUES (${limit.number}, ${number}, 682, 0, 0, 0, 1, 0)`,
       sql`INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at)
         VALUES (${limit.number}, ${number}, 682, 80, 0, '[0,0,0]', ${test.now()}, ${test.now()})`,
+      sql`INSERT INTO usage_grants (id, organization, limit_id, product_slug, metric, quantity_micros, created_at, ends_at, reason,
+        idempotency_key) VALUES ('gra_' || ${limit.number}, ${number}, ${limit.id}, '', 'unused', 1, 0, 1, '', ${limit.number})`,
     ]);
   }
 }

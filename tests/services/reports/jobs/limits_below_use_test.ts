@@ -163,6 +163,17 @@ onEveryDatabase(
     ]]);
     assert.deepEqual(await below({ overrides: { limits: [limit(9)] } }), [["month", 9, 10]]);
 
+    // A grant raises a limit in total.
+    const total = (quantity: number) => limit(quantity, { per: "total" });
+    await send(`PATCH /organizations/${id}`, { overrides: { limits: [total(20)] } });
+    const [{ limitId }] = (await send(`GET /organizations/${id}/limits`)).body.limits
+      .filter(({ per }: { per: string }) => per === "total");
+    const grant = { limitId, quantity: 3.5, reason: "Paid.", idempotencyKey: "1" };
+    assert.equal((await send(`POST /organizations/${id}/grants`, grant)).status, 201);
+    assert.deepEqual(await below({ overrides: { limits: [total(6.5)] } }), []);
+    assert.deepEqual(await below({ overrides: { limits: [total(6)] } }), [["total", 9.5, 10]]);
+    assert.deepEqual(await below({ overrides: { limits: [{ ...total(6), metric: null }] } }), [["total", 6, 10]]);
+
     await send(`PATCH /organizations/${id}`, { overrides: { usageSeriesMax: 8, limits: [limit(30)] } });
     await send(`PATCH /plans/${plan.id}`, { limits: [limit(6)] });
     assert.deepEqual(await below({ planId: small.id }), []);

@@ -1,0 +1,144 @@
+// SQL that reads and writes grants as they are given. What is used of them is noted in usage_grants.ts.
+import type { Quantity } from "../../domain/meter/quantity.ts";
+import { type Audited, ifAudited } from "../audit.ts";
+import { bind, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
+import { lowBits } from "../../domain/meter/quantity.ts";
+import { recheckLimits } from "./limit_rows.ts";
+import { openCounters } from "./recorder_limits.ts";
+import { isAccount, isOpen, neverEnds, takeFromGrants } from "./usage_grants.ts";
+import { isApplied } from "./usage_limits.ts";
+
+export interface UsageGrantRow {
+  readonly id: string;
+  readonly limitId: string;
+  readonly productSlug: string | null;
+  readonly metric: string | null;
+  /** In millionths, as texts. */
+  readonly quantity: string;
+  readonly used: string;
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly voidedAt: number | null;
+  readonly reason: string;
+  readonly voidReason: string | null;
+  readonly idempotencyKey: string;
+}
+
+const selectFrom = (condition: Statement) =>
+  sql`SELECT g.id, g.limit_id AS limitId, nullif(g.product_slug, '') AS productSlug, nullif(g.metric, '') AS metric,
+    CAST(g.quantity_micros AS TEXT) AS quantity, CAST(g.used_micros AS TEXT) AS used, g.created_at AS createdAt,
+    nullif(g.ends_at, ${integer(neverEnds)}) AS expiresAt, g.voided_at AS voidedAt, g.reason,
+    g.void_reason AS voidReason, g.idempotency_key AS idempotencyKey
+  FROM usage_grants g JOIN organizations o ON o.number = g.organization WHERE ${condition}`;
+
+/** Selects one grant of an organization, by its id or its idempotency key. */
+export const selectGrant = (
+  organizationId: string,
+  by: { readonly id: string } | { readonly idempotencyKey: string },
+): Statement =>
+  selectFrom(
+    sql`o.id = ${organizationId} AND ${
+      "id" in by ? sql`g.id = ${by.id}` : sql`g.idempotency_key = ${by.idempotencyKey}`
+    }`,
+  );
+
+/** Selects one grant by its idempotency key, or a row of nulls. */
+export const selectGrantOrNulls = (organizationId: string, idempotencyKey: string): Statement =>
+  sql`SELECT f.* FROM (SELECT 1) LEFT JOIN (${selectGrant(organizationId, { idempotencyKey })}) f`;
+
+/** Finds grants of an organization, the newest first, from after the id `before`. */
+export function findGrants(
+  database: DatabaseReader,
+  organizationId: string,
+  { limit, before = null }: { limit: number; before?: string | null | undefined },
+): Promise<UsageGrantRow[]> {
+  return database.read(
+    sql`${
+      selectFrom(sql`o.id = ${organizationId} AND (${before} IS NULL OR g.id < ${before})`)
+    } ORDER BY g.id DESC LIMIT ${limit}`,
+  );
+}
+
+export interface GrantedLimit {
+  readonly per: string;
+  readonly productSlug: string | null;
+  readonly metric: string | null;
+}
+
+/** Finds a limit that applies to an organization as a whole. */
+export function findGrantedLimit(
+  database: DatabaseReader,
+  organizationId: string,
+  limitId: string,
+): Promise<GrantedLimit | undefined> {
+  return database.readFirst(sql`
+    SELECT l.per, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric
+    FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId} AND ${isApplied()}
+    WHERE o.id = ${organizationId} AND o.deleted_at IS NULL`);
+}
+
+export interface NewGrant {
+  readonly id: string;
+  readonly limitId: string;
+  readonly quantity: Quantity;
+  readonly expiresAt: number | null;
+  readonly reason: string;
+  readonly idempotencyKey: string;
+}
+
+/** Inserts a grant for a limit that applies in total, unless its idempotency key is taken or `activeMax` can be used. */
+export function insertGrant(
+  organizationId: string,
+  { id, limitId, quantity, expiresAt, reason, idempotencyKey }: NewGrant,
+  { now, activeMax }: { now: number; activeMax: number },
+): Statement {
+  const whole = sql`CAST(${quantity.whole} AS INTEGER)`;
+  return sql`
+    INSERT INTO usage_grants (id, organization, limit_id, product_slug, metric, quantity_micros, created_at, ends_at,
+      reason, idempotency_key)
+    SELECT ${id}, o.number, l.id, l.product_slug, l.metric,
+      ${whole} * 1000000 + CAST(${quantity.micro} AS INTEGER), ${now}, ${expiresAt ?? neverEnds}, ${reason},
+      ${idempotencyKey}
+    FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId} AND l.per = 'total' AND ${isApplied()}
+    WHERE o.id = ${organizationId} AND o.deleted_at IS NULL AND (SELECT count(*) FROM usage_grants g
+      CROSS JOIN (SELECT o.number AS organization, l.product_slug, l.metric) t WHERE ${
+    isOpen(sql`${now}`)
+  }) < ${activeMax}
+    ON CONFLICT (organization, idempotency_key) DO NOTHING`;
+}
+
+/**
+ * After an audited grant: it covers what is used beyond the limit already, percentages for notices count from here, and limits that
+ * have room again are looked for.
+ */
+export function applyGrant(
+  { limitId, organization }: { limitId: string; organization: Statement },
+  { now, audited }: Audited,
+): Statement[] {
+  return [
+    sql`INSERT OR IGNORE INTO usage_limit_added
+      (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro)
+    SELECT l.number, o.number, 0, CAST(${now} AS INTEGER), 0, 0, 0
+    FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId}
+    WHERE o.number = ${organization} AND ${ifAudited(audited)}`,
+    openCounters,
+    bind(takeFromGrants, null, null, now),
+    sql`UPDATE usage_grant_accounts AS t
+      SET mark_whole = n.sum_high * ${integer(2 ** lowBits)} + n.sum_low, mark_micro = n.sum_micro
+      FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit
+      CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
+        AND n.window_number = a.window_number AND n.is_known
+      WHERE ${isAccount(sql`a.organization`)}`,
+    sql`DELETE FROM usage_limit_added`,
+    recheckLimits({ column: "organization", number: organization }, ifAudited(audited), now),
+  ];
+}
+
+/** Voids a grant that wasn't voided before: what is used of it stays, and the rest can't be used anymore. */
+export const voidGrantRow = (
+  organizationId: string,
+  { id, reason, now }: { id: string; reason: string; now: number },
+): Statement =>
+  sql`UPDATE usage_grants SET voided_at = ${now}, void_reason = ${reason}
+    WHERE id = ${id} AND voided_at IS NULL
+      AND organization = (SELECT o.number FROM organizations o WHERE o.id = ${organizationId})`;

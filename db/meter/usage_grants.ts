@@ -1,0 +1,226 @@
+// The SQL of grants: quantities that raise an organization's limit in total. In the transaction that records, what is used of each is
+// noted, so that the decision what fits needs no history: a grant that has ended counts with what was used of it. `t` is the account of
+// an organization's grants of one scope. The order of use: grants that expire, the first to expire first; the limit's own quantity;
+// grants without an expiry, the oldest first.
+import { lowBits, microsToNumber, sumMicros } from "../../domain/meter/quantity.ts";
+import type { GrantBalance } from "../../domain/meter/usage_grant.ts";
+import type { LimitScope } from "../../domain/meter/usage_limit.ts";
+import { isoTime } from "../../domain/time.ts";
+import { integer, sql, type Statement } from "../engine/database.ts";
+import { countedSeq, isApplied } from "./usage_limits.ts";
+
+/** `ends_at` of a grant that doesn't expire. */
+export const neverEnds = Number.MAX_SAFE_INTEGER;
+/** Sums of millionths up to here can't overflow. */
+const microsMax = sql`9000000000000000000`;
+const million = integer(1_000_000);
+
+/** The account `t` of grants that raise the limit `l` of an organization. */
+export const isAccount = (organization: Statement): Statement =>
+  sql`t.organization = ${organization} AND t.product_slug = l.product_slug AND t.metric = l.metric
+    AND l.per = 'total' AND l.lineage IS NULL AND l.alert_of IS NULL`;
+
+/** Grants `g` of the account `t` that can be used at a time. */
+export const isOpen = (now: Statement): Statement =>
+  sql`g.organization = t.organization AND g.product_slug = t.product_slug AND g.metric = t.metric
+    AND g.ends_at > ${now} AND g.voided_at IS NULL AND g.used_micros < g.quantity_micros`;
+
+/** Adds up what grants of the account `t` add to its limit: all that was used of them, and what is left of those that can be used. */
+const added = (now: Statement) => {
+  const left = (unit: Statement) =>
+    sql`coalesce((SELECT sum(${unit}) FROM usage_grants g WHERE ${isOpen(now)}), 0)`;
+  return {
+    whole: sql`t.taken_whole + ${left(sql`(g.quantity_micros - g.used_micros) / ${million}`)}`,
+    micro: sql`t.taken_micro + ${left(sql`(g.quantity_micros - g.used_micros) % ${million}`)}`,
+  };
+};
+
+/** Selects what grants add to limits in total of one scope, in millionths, for organizations by number. Those without grants are left out. */
+export function selectAdded(
+  { productSlug, metric }: LimitScope,
+  { organizations, now }: { organizations: readonly number[]; now: number },
+): Statement {
+  const { whole, micro } = added(sql`CAST(${now} AS INTEGER)`);
+  return sql`SELECT t.organization, CAST(${whole} AS TEXT) AS low, CAST(${micro} AS TEXT) AS micro, '0' AS high
+    FROM usage_grant_accounts t WHERE t.product_slug = ${productSlug ?? ""} AND t.metric = ${metric ?? ""}
+      AND t.organization IN (SELECT value FROM json_each(${JSON.stringify(organizations)}))`;
+}
+
+/** The quantity of the limit `l` of an organization with what grants add to it, in whole units and less than a million millionths. */
+export function raisedQuantity(
+  organization: Statement,
+  now: Statement,
+): Record<"whole" | "micro", Statement> {
+  const part = (name: "whole" | "micro") =>
+    sql`iif(l.per = 'total', coalesce((SELECT ${added(now)[name]} FROM usage_grant_accounts t
+      WHERE ${isAccount(organization)}), 0), 0)`;
+  const micro = sql`(l.quantity_micro + ${part("micro")})`;
+  return {
+    whole: sql`(l.quantity_whole + ${part("whole")} + ${micro} / ${million})`,
+    micro: sql`(${micro} % ${million})`,
+  };
+}
+
+/** A sum in millionths. What overflows continues as a floating-point number. */
+const inMicros = (high: Statement, low: Statement, micro: Statement) =>
+  sql`((${high} * ${integer(2 ** lowBits)} + ${low}) * ${million} + ${micro})`;
+const clamped = (micros: Statement) => sql`CAST(max(0, min(${micros}, ${microsMax})) AS INTEGER)`;
+
+/**
+ * True if so many percent or more are used of what was left of the limit `l` when its organization last got a grant: the alert for a low
+ * balance. For a limit with the account `t`.
+ */
+export const isUsedSinceGrant = (percent: Statement, now: Statement): Statement => {
+  const { whole, micro } = added(now);
+  const used = inMicros(sql`n.sum_high`, sql`(n.sum_low - t.mark_whole)`, sql`n.sum_micro - t.mark_micro`);
+  const all = inMicros(
+    sql`0`,
+    sql`(l.quantity_whole + ${whole} - t.mark_whole)`,
+    sql`l.quantity_micro + ${micro} - t.mark_micro`,
+  );
+  return sql`100 * ${used} >= ${percent} * ${all}`;
+};
+
+/** Amounts as small as is needed for their sum not to overflow: `sum` is theirs as a floating-point number, `count` how many there are. */
+const summable = (amount: Statement) =>
+  sql`iif(f.sum < 9e18, ${amount}, min(${amount}, ${microsMax} / f.count))`;
+
+/**
+ * Takes what the limits of `usage_limit_added` count from grants, once their counters have it. What the limit's own quantity has no room
+ * for is taken too, also if it was recorded before: when the limit was higher, or it is soft. `?3` is the time.
+ */
+export const takeFromGrants: Statement = sql`
+  UPDATE usage_grants AS u SET used_micros = u.used_micros + d.taken,
+    first_seq = coalesce(u.first_seq, d.start_seq), first_end = iif(u.first_seq IS NULL, d.end_seq, u.first_end),
+    first_micros = iif(u.first_seq IS NULL, d.taken, u.first_micros),
+    last_start = coalesce(d.start_seq, u.last_start), last_seq = coalesce(d.end_seq, u.last_seq),
+    last_micros = iif(d.start_seq IS NULL, u.last_micros, d.taken)
+  FROM (
+    SELECT s.number, max(0, min(s.rest, min(s.all_rest, max(min(s.added, s.expiring), s.over)) - (s.upto - s.rest)))
+        AS taken, iif(s.added > 0, c.seq + 1, NULL) AS start_seq,
+      iif(s.added > 0, (SELECT max(r.seq) FROM usage_records r), NULL) AS end_seq
+    FROM (
+      SELECT f.number, f.added, f.over, f.rest, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization) AS all_rest,
+        sum(iif(f.ends_at < ${
+  integer(neverEnds)
+}, f.rest, 0)) OVER (PARTITION BY f.usage_limit, f.organization)
+          AS expiring,
+        sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization ORDER BY f.ends_at, f.number) AS upto
+      FROM (
+        SELECT f.usage_limit, f.organization, f.number, f.ends_at, f.added, f.over, ${
+  summable(sql`f.rest`)
+} AS rest
+        FROM (
+          SELECT a.usage_limit, a.organization, g.number, g.ends_at, g.quantity_micros - g.used_micros AS rest,
+            ${clamped(inMicros(sql`a.sum_high`, sql`a.sum_low`, sql`a.sum_micro`))} AS added,
+            iif(n.is_known, ${
+  clamped(inMicros(
+    sql`n.sum_high`,
+    sql`(n.sum_low - l.quantity_whole - t.taken_whole)`,
+    sql`n.sum_micro - l.quantity_micro - t.taken_micro`,
+  ))
+}, 0) AS over,
+            total(g.quantity_micros - g.used_micros) OVER (PARTITION BY a.usage_limit, a.organization) AS sum,
+            count(*) OVER (PARTITION BY a.usage_limit, a.organization) AS count
+          FROM (SELECT 1 WHERE EXISTS (SELECT 1 FROM usage_grant_accounts))
+          CROSS JOIN usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit
+          CROSS JOIN usage_grant_accounts t ON ${isAccount(sql`a.organization`)}
+          CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
+            AND n.window_number = a.window_number
+          CROSS JOIN usage_grants g ON ${isOpen(sql`CAST(?3 AS INTEGER)`)}
+        ) f
+      ) f
+    ) s CROSS JOIN usage_cursor c
+  ) d WHERE u.number = d.number AND d.taken > 0`;
+
+/**
+ * Gives the quantity of a voided record back to the grants that it was taken from, once the counters lack it: those that were used when
+ * it was recorded, in the order of use, each at most what the record's group took from it. The rest returns to the limit's own quantity,
+ * and what that never had to other grants. What returns to a grant that has ended is lost with it.
+ *
+ * @param condition The record was voided in this batch.
+ */
+export function giveBackToGrants(seq: number, condition: Statement): Statement {
+  const short = sql`(SELECT ${
+    clamped(sql`((t.taken_whole - n.sum_low - n.sum_high * ${integer(2 ** lowBits)}) * ${million}
+      + t.taken_micro - n.sum_micro)`)
+  } FROM organizations o CROSS JOIN usage_limits l ON ${isApplied()}
+      CROSS JOIN usage_limit_counters n ON n.usage_limit = l.number AND n.organization = o.number
+        AND n.window_number = 0 AND n.is_known = 1 AND n.opened_seq >= ${countedSeq}
+      WHERE o.number = t.organization AND ${isAccount(sql`o.number`)})`;
+  return sql`
+    UPDATE usage_grants AS u SET used_micros = u.used_micros - d.back,
+      first_micros = max(0, u.first_micros - iif(${seq} BETWEEN u.first_seq AND u.first_end, d.back, 0)),
+      last_micros = max(0, u.last_micros - iif(${seq} BETWEEN u.last_start AND u.last_seq, d.back, 0))
+    FROM (
+      SELECT s.number, sum(max(0, min(s.amount, max(min(s.quantity, s.own), s.short) - (s.upto - s.amount)))) AS back
+      FROM (
+        SELECT f.number, f.quantity, f.short, f.amount,
+          sum(iif(f.rank = 0, f.amount, 0)) OVER (PARTITION BY f.account) AS own,
+          sum(f.amount) OVER (PARTITION BY f.account ORDER BY f.rank, f.place, f.number) AS upto
+        FROM (
+          SELECT f.account, f.number, f.quantity, f.short, f.rank, f.place, ${
+    summable(sql`f.amount`)
+  } AS amount
+          FROM (
+            SELECT p.*, total(p.amount) OVER (PARTITION BY p.account) AS sum,
+              count(*) OVER (PARTITION BY p.account) AS count
+            FROM (
+              SELECT e.*, 0 AS rank, e.ends_at AS place, e.cap AS amount FROM (${ownParts(seq, short)}) e
+              UNION ALL
+              SELECT e.*, 1, -e.number, e.used - e.cap FROM (${allParts(seq, short)}) e
+            ) p
+          ) f
+        ) f
+      ) s GROUP BY s.number
+    ) d WHERE u.number = d.number AND d.back > 0 AND ${condition}`;
+}
+
+/** Grants that were used when the record was recorded. `cap`: how much of it they can have been. */
+const ownParts = (seq: number, short: Statement) =>
+  grantsOf(seq, { short, condition: sql`g.first_seq <= ${seq} AND g.last_seq >= ${seq}` });
+/** All grants with something used, if the limit's own quantity has less than the record. */
+const allParts = (seq: number, short: Statement) =>
+  sql`SELECT * FROM (${grantsOf(seq, { short, condition: sql`g.used_micros > 0` })}) WHERE short > 0`;
+
+const grantsOf = (seq: number, { short, condition }: { short: Statement; condition: Statement }) =>
+  sql`SELECT t.product_slug || ' ' || t.metric AS account, g.number, g.ends_at, g.used_micros AS used,
+      ${clamped(sql`(r.quantity_whole * ${million} + r.quantity_micro)`)} AS quantity, ${short} AS short,
+      iif(g.first_seq <= r.seq AND g.last_seq >= r.seq, min(g.used_micros,
+        iif(r.seq <= g.first_end, g.first_micros, ${microsMax}),
+        iif(r.seq >= g.last_start, g.last_micros, ${microsMax})), 0) AS cap
+    FROM usage_records r CROSS JOIN usage_series s ON s.id = r.series
+    CROSS JOIN usage_grant_accounts t ON t.organization = r.organization
+      AND t.product_slug IN ('', s.product_slug) AND t.metric IN ('', s.metric)
+    CROSS JOIN usage_grants g ON g.organization = t.organization AND g.product_slug = t.product_slug
+      AND g.metric = t.metric AND g.used_micros > 0 AND ${condition}
+    WHERE r.seq = ${seq}`;
+
+/** Selects the grants that raise the limit `l` of an organization and can be used, for {@linkcode parseBalance}; null without any ever. */
+export function selectBalance(organization: Statement, now: Statement): Statement {
+  const sum = (micros: Statement) =>
+    sql`CAST(coalesce(sum(${micros} / ${million}), 0) AS TEXT), CAST(coalesce(sum(${micros} % ${million}), 0) AS TEXT)`;
+  return sql`(SELECT (SELECT json_array(${sum(sql`g.quantity_micros`)}, ${sum(sql`g.used_micros`)},
+      min(nullif(g.ends_at, ${
+    integer(neverEnds)
+  })), CAST(l.quantity_whole AS TEXT), CAST(l.quantity_micro AS TEXT)) FROM usage_grants g WHERE ${
+    isOpen(now)
+  })
+    FROM usage_grant_accounts t WHERE ${isAccount(organization)})`;
+}
+
+export function parseBalance(text: string): GrantBalance {
+  type Parts = [string, string, string, string, number | null, string, string];
+  const [whole, micro, usedWhole, usedMicro, next, ownWhole, ownMicro]: Parts = JSON.parse(text);
+  const [quantity, used] = [
+    sumMicros({ high: "0", low: whole, micro }),
+    sumMicros({ high: "0", low: usedWhole, micro: usedMicro }),
+  ];
+  return {
+    limitQuantity: microsToNumber(sumMicros({ high: "0", low: ownWhole, micro: ownMicro })),
+    quantity: microsToNumber(quantity),
+    used: microsToNumber(used),
+    remaining: microsToNumber(quantity - used),
+    nextExpiresAt: isoTime(next),
+  };
+}

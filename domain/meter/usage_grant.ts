@@ -1,0 +1,55 @@
+// Grants: quantities that raise an organization's limit in total, such as those that it bought in advance.
+import { millionthsWholeMax } from "./quantity.ts";
+
+export const usageGrantStatuses = ["active", "used", "expired", "voided"] as const;
+export type UsageGrantStatus = (typeof usageGrantStatuses)[number];
+
+export const grantQuantityMax = millionthsWholeMax;
+/** Grants of an organization for one limit that can be used. The transaction that records reads all of them. */
+export const activeGrantsMax = 100;
+export const grantReasonCharactersMax = 200;
+
+export interface UsageGrant {
+  readonly id: string;
+  /** The limit that it was given for. It raises whichever limit in total has the same product and metric. */
+  readonly limitId: string;
+  readonly productSlug: string | null;
+  readonly metric: string | null;
+  readonly quantity: number;
+  readonly used: number;
+  /** The rest that can be used: 0 once it has expired or was voided. */
+  readonly remaining: number;
+  readonly status: UsageGrantStatus;
+  /** Times are in ISO 8601 UTC. */
+  readonly expiresAt: string | null;
+  readonly reason: string;
+  readonly idempotencyKey: string;
+  readonly createdAt: string;
+  readonly voidedAt: string | null;
+  readonly voidReason: string | null;
+}
+
+/** The grants of a limit that can be used. */
+export interface GrantBalance {
+  /** The limit's own quantity, without any grants. */
+  readonly limitQuantity: number;
+  readonly quantity: number;
+  readonly used: number;
+  readonly remaining: number;
+  /** When the next of them expires, in ISO 8601 UTC; null if none does. */
+  readonly nextExpiresAt: string | null;
+}
+
+/** The use and the quantity of a limit without what was used of grants that can't be used anymore: its current balance. */
+export function currentUse(
+  { used, quantity, grants }: {
+    readonly used: number;
+    readonly quantity: number;
+    readonly grants?: GrantBalance;
+  },
+): { used: number; quantity: number } {
+  if (grants === undefined) return { used, quantity };
+  const past = quantity - grants.limitQuantity - grants.quantity;
+  const exact = (value: number) => Number(value.toFixed(6));
+  return { used: exact(used - past), quantity: exact(quantity - past) };
+}

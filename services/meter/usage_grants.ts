@@ -1,0 +1,178 @@
+// Grants: operators give them to organizations, whose members see them.
+import {
+  applyGrant,
+  findGrantedLimit,
+  findGrants,
+  insertGrant,
+  selectGrant,
+  selectGrantOrNulls,
+  type UsageGrantRow,
+  voidGrantRow,
+} from "../../db/meter/usage_grant_rows.ts";
+import { organizationNumber } from "../../db/operator/organizations.ts";
+import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
+import { isId, newId } from "../../domain/id.ts";
+import {
+  microsToDecimal,
+  microsToNumber,
+  type Quantity,
+  quantityMicros,
+} from "../../domain/meter/quantity.ts";
+import { activeGrantsMax, type UsageGrant, type UsageGrantStatus } from "../../domain/meter/usage_grant.ts";
+import { isoTime } from "../../domain/time.ts";
+import { type Access, type OperatorAccess, requirePermission } from "../access.ts";
+import { writeAndRead } from "../change.ts";
+import type { SessionContext } from "../context.ts";
+import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
+
+/** Lists grants, the newest first. @throws {AppError} `forbidden`; `validation_failed` for an invalid cursor. */
+export async function listGrants(
+  { database, clock }: SessionContext,
+  access: Access,
+  { limit, cursor }: PageInput,
+): Promise<{ grants: UsageGrant[]; nextCursor: string | null }> {
+  requirePermission(access, "usage.read");
+  requireIdCursor(cursor, "gra");
+  const { rows, nextCursor } = await readPage(
+    (limit) => findGrants(database, access.organizationId, { limit, before: cursor }),
+    { limit, cursorOf: ({ id }) => id },
+  );
+  const now = clock();
+  return { grants: rows.map((row) => toGrant(row, now)), nextCursor };
+}
+
+/** @throws {AppError} `forbidden`, `not_found`. */
+export async function getGrant(context: SessionContext, access: Access, id: string): Promise<UsageGrant> {
+  requirePermission(access, "usage.read");
+  const row = isId("gra", id)
+    ? await context.database.readFirst<UsageGrantRow>(selectGrant(access.organizationId, { id }))
+    : undefined;
+  if (row === undefined) throw notFoundError();
+  return toGrant(row, context.clock());
+}
+
+interface NewGrantInput {
+  readonly limitId: string;
+  readonly quantity: Quantity;
+  readonly expiresAt: number | null;
+  readonly reason: string;
+  readonly idempotencyKey: string;
+}
+
+/**
+ * Gives an organization a grant, once for each idempotency key.
+ *
+ * @returns `isRepeat`: the grant was given before.
+ * @throws {AppError} `validation_failed`, `limit_not_total`, `idempotency_conflict`, `limit_reached`.
+ */
+export async function createGrant(
+  context: SessionContext,
+  { actor, organizationId }: OperatorAccess,
+  input: NewGrantInput,
+): Promise<{ grant: UsageGrant; isRepeat: boolean }> {
+  const now = context.clock();
+  const { limitId, idempotencyKey, quantity, expiresAt, reason } = input;
+  const select = selectGrant(organizationId, { idempotencyKey });
+  const existing = await context.database.readFirst<UsageGrantRow>(select);
+  if (existing !== undefined) return { grant: repeated(existing, input, now), isRepeat: true };
+  if (expiresAt !== null && expiresAt <= now) {
+    throw validationError([{ path: "expiresAt", message: "must be in the future." }]);
+  }
+  const limit = await findGrantedLimit(context.database, organizationId, limitId);
+  if (limit === undefined) {
+    const message = "must be the id of a limit of the organization or of its plan that applies to it.";
+    throw validationError([{ path: "limitId", message }]);
+  }
+  if (limit.per !== "total") {
+    throw new AppError(
+      "limit_not_total",
+      `This limit is per ${limit.per}. Grants raise limits in total only.`,
+      {
+        details: [{ path: "limitId", message: 'must be the id of a limit with `per: "total"`.' }],
+      },
+    );
+  }
+  const id = newId("gra");
+  const amount = microsToDecimal(quantityMicros(quantity));
+  const { isMade, row } = await writeAndRead<UsageGrantRow | { id: null }>(context, actor, {
+    statement: insertGrant(organizationId, { id, ...input }, { now, activeMax: activeGrantsMax }),
+    entry: {
+      action: "organization.grant_added",
+      organizationId,
+      target: { id, name: scopeText(limit) },
+      details: { quantity: amount, ...expiresAt !== null && { expiresAt: isoTime(expiresAt) }, reason },
+    },
+    after: (audited) => applyGrant({ limitId, organization: organizationNumber(organizationId) }, audited),
+  }, selectGrantOrNulls(organizationId, idempotencyKey));
+  const written = row();
+  if (written.id !== null) {
+    return isMade
+      ? { grant: toGrant(written, now), isRepeat: false }
+      : { grant: repeated(written, input, now), isRepeat: true };
+  }
+  throw new AppError(
+    "limit_reached",
+    `An organization can have at most ${activeGrantsMax} active grants for a limit. Void one first, or wait until one is used up.`,
+  );
+}
+
+/** Voids a grant: its unused rest can't be used anymore. Again: nothing changes. @throws {AppError} `not_found`. */
+export async function voidGrant(
+  context: SessionContext,
+  access: OperatorAccess,
+  { id, reason }: { id: string; reason: string },
+): Promise<UsageGrant> {
+  const { actor, organizationId } = access;
+  const grant = await getGrant(context, access, id);
+  if (grant.voidedAt !== null) return grant;
+  const now = context.clock();
+  const { row } = await writeAndRead<UsageGrantRow>(context, actor, {
+    statement: voidGrantRow(organizationId, { id, reason, now }),
+    entry: {
+      action: "organization.grant_voided",
+      organizationId,
+      target: { id, name: scopeText(grant) },
+      details: { reason },
+    },
+  }, selectGrant(organizationId, { id }));
+  return toGrant(row(), now);
+}
+
+/** Returns the grant that a request repeats. @throws {AppError} `idempotency_conflict` if it has other content. */
+function repeated(row: UsageGrantRow, input: NewGrantInput, now: number): UsageGrant {
+  const isSame = row.limitId === input.limitId && BigInt(row.quantity) === quantityMicros(input.quantity) &&
+    row.expiresAt === input.expiresAt && row.reason === input.reason;
+  if (isSame) return toGrant(row, now);
+  const message = "was used before for a grant with different content.";
+  throw new AppError("idempotency_conflict", `This idempotency key ${message}`, {
+    details: [{ path: "idempotencyKey", message }],
+  });
+}
+
+function scopeText({ productSlug, metric }: Pick<UsageGrant, "productSlug" | "metric">): string {
+  return `${productSlug ?? "all products"}/${metric ?? "all metrics"}`;
+}
+
+function toGrant(
+  { quantity, used, createdAt, expiresAt, voidedAt, ...row }: UsageGrantRow,
+  now: number,
+): UsageGrant {
+  const [all, taken] = [BigInt(quantity), BigInt(used)];
+  const status: UsageGrantStatus = voidedAt !== null
+    ? "voided"
+    : taken === all
+    ? "used"
+    : expiresAt !== null && expiresAt <= now
+    ? "expired"
+    : "active";
+  return {
+    ...row,
+    quantity: microsToNumber(all),
+    used: microsToNumber(taken),
+    remaining: status === "active" ? microsToNumber(all - taken) : 0,
+    status,
+    createdAt: isoTime(createdAt),
+    expiresAt: isoTime(expiresAt),
+    voidedAt: isoTime(voidedAt),
+  };
+}

@@ -1,0 +1,299 @@
+// Grants over the operators' API: what they add to a limit, in which order they are used, and what is rejected.
+import assert from "node:assert/strict";
+import { activeGrantsMax, currentUse, grantQuantityMax } from "../../../../domain/meter/usage_grant.ts";
+import { recheckSomeLimits } from "../../../../services/meter/limit_rechecks.ts";
+import { createTestKey, type TestApp } from "../../../support/app/app.ts";
+import { addLimit, limitEvents } from "../../../support/meter/limits.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { grantVoids, newOperatorToken } from "../../../support/operators/operators.ts";
+import { run } from "../../../support/people/scene.ts";
+
+const dayMs = 24 * 3_600_000;
+
+async function newScene(test: TestApp, quantity = 0) {
+  const person = await test.signUp();
+  const { fullKey: apiKey } = await createTestKey(test, person);
+  await test.opened.database.write([grantVoids]);
+  const limit = await addLimit(test, {}, { per: "total", metric: "requests", quantity, mode: "hard" });
+  const { fullToken } = await newOperatorToken(test, ["organizations:read", "organizations:write"]);
+  const send = asOperator(test, fullToken);
+  const path = `/organizations/${person.organizationId}/grants`;
+  let count = 0;
+  return {
+    person,
+    apiKey,
+    limit,
+    send,
+    path,
+    grant: async (quantity: number, more: Record<string, unknown> = {}) => {
+      const idempotencyKey = `invoice-${++count}`;
+      return await send(`POST ${path}`, {
+        limitId: limit.id,
+        quantity,
+        reason: "Paid.",
+        idempotencyKey,
+        ...more,
+      });
+    },
+    record: async (quantity: number) => {
+      const response = await test.send("/api/v1/usage", {
+        apiKey,
+        json: { productSlug: "tiles", metric: "requests", quantity },
+      });
+      return { status: response.status, body: await response.json() };
+    },
+    voidRecord: async (id: string) =>
+      (await test.send(`/api/v1/usage/records/${id}/void`, { apiKey, json: { reason: "Wrong." } })).status,
+    standing: async () => (await (await test.send("/api/v1/limits", { apiKey })).json()).limits[0],
+    grants: async (): Promise<[used: number, remaining: number, status: string][]> =>
+      (await send(`GET ${path}`)).body.grants.reverse().map((
+        { used, remaining, status }: { used: number; remaining: number; status: string },
+      ) => [used, remaining, status]),
+    day: (days: number) => new Date(test.now() + days * dayMs).toISOString(),
+  };
+}
+
+onEveryDatabase("grants raise a limit, and are used by expiry", async (test) => {
+  const { person, grant, record, standing, grants, day, limit } = await newScene(test, 10);
+  const forever = await grant(5);
+  assert.equal(forever.status, 201, JSON.stringify(forever.body));
+  const { id, createdAt } = forever.body.grant;
+  assert.deepEqual(forever.body.grant, {
+    id,
+    limitId: limit.id,
+    productSlug: null,
+    metric: "requests",
+    quantity: 5,
+    used: 0,
+    remaining: 5,
+    status: "active",
+    expiresAt: null,
+    reason: "Paid.",
+    idempotencyKey: "invoice-1",
+    createdAt,
+    voidedAt: null,
+    voidReason: null,
+  });
+  await grant(4, { expiresAt: day(5) });
+  await grant(3.5, { expiresAt: day(2) });
+  assert.equal((await record(22.6)).status, 429);
+  // 3.5 of the first to expire, 0.5 of the next.
+  const recorded = await record(4);
+  assert.deepEqual(
+    [recorded.body.limits[0].quantity, recorded.body.limits[0].remaining],
+    [22.5, 18.5],
+  );
+  assert.deepEqual(await grants(), [[0, 5, "active"], [0.5, 3.5, "active"], [3.5, 0, "used"]]);
+  const { quantity, used, remaining, grants: balance } = await standing();
+  assert.deepEqual([quantity, used, remaining], [22.5, 4, 18.5]);
+  assert.deepEqual(balance, {
+    limitQuantity: 10,
+    quantity: 9,
+    used: 0.5,
+    remaining: 8.5,
+    nextExpiresAt: day(5),
+  });
+  // Without the grant that is used up.
+  assert.deepEqual(currentUse({ quantity, used, grants: balance }), { quantity: 19, used: 0.5 });
+  // Expiry takes the unused rest, and nothing else.
+  test.advance(5 * dayMs);
+  assert.deepEqual((await standing()).remaining, 15);
+  assert.deepEqual(await grants(), [[0, 5, "active"], [0.5, 0, "expired"], [3.5, 0, "used"]]);
+  // Then the limit's own quantity, then grants without an expiry.
+  assert.equal((await record(10)).status, 201);
+  assert.deepEqual((await grants())[0], [0, 5, "active"]);
+  assert.equal((await record(5.000001)).status, 429);
+  assert.equal((await record(5)).status, 201);
+  assert.deepEqual((await grants())[0], [5, 0, "used"]);
+  assert.equal((await record(0.000001)).status, 429);
+  const mine = await (await test.send("/api/portal/grants", { cookie: person.cookie })).json();
+  assert.deepEqual(mine.grants.map(({ used }: { used: number }) => used), [3.5, 0.5, 5]);
+  const page = await (await test.send("/api/portal/grants?limit=2", { cookie: person.cookie })).json();
+  const next = await test.send(`/api/portal/grants?limit=2&cursor=${page.nextCursor}`, {
+    cookie: person.cookie,
+  });
+  assert.deepEqual((await next.json()).grants, [mine.grants[2]]);
+});
+
+onEveryDatabase("a voided record returns to the grant that it was taken from", async (test) => {
+  const { grant, record, voidRecord, standing, grants, day } = await newScene(test, 10);
+  await grant(5, { expiresAt: day(1) });
+  const [first, second] = [await record(3), await record(4)];
+  assert.deepEqual(await grants(), [[5, 0, "used"]]);
+  test.advance(2 * dayMs);
+  await grant(6);
+  const third = await record(9);
+  assert.deepEqual(await grants(), [[5, 0, "used"], [1, 5, "active"]]);
+  assert.equal((await standing()).remaining, 5);
+  // Three of the first grant, which has expired: nothing can be used again.
+  assert.equal(await voidRecord(first.body.usageRecord.id), 200);
+  assert.deepEqual([await grants(), (await standing()).remaining], [
+    [[2, 0, "expired"], [1, 5, "active"]],
+    5,
+  ]);
+  // Two of it, and two of the limit's own quantity.
+  assert.equal(await voidRecord(second.body.usageRecord.id), 200);
+  assert.equal(await voidRecord(second.body.usageRecord.id), 200);
+  assert.deepEqual([await grants(), (await standing()).remaining], [
+    [[0, 0, "expired"], [1, 5, "active"]],
+    7,
+  ]);
+  assert.equal(await voidRecord(third.body.usageRecord.id), 200);
+  assert.deepEqual([await grants(), (await standing()).remaining], [
+    [[0, 0, "expired"], [0, 6, "active"]],
+    16,
+  ]);
+});
+
+onEveryDatabase("voiding a grant takes back its unused rest, and is audited", async (test) => {
+  const { person, send, path, grant, record, standing, grants } = await newScene(test);
+  const { id } = (await grant(5)).body.grant;
+  assert.equal((await record(2)).status, 201);
+  const voided = await send(`POST ${path}/${id}/void`, { reason: "Refunded." });
+  assert.equal(voided.status, 200, JSON.stringify(voided.body));
+  assert.deepEqual([voided.body.grant.status, voided.body.grant.voidReason], ["voided", "Refunded."]);
+  assert.deepEqual((await send(`POST ${path}/${id}/void`, { reason: "Again." })).body, voided.body);
+  assert.deepEqual(await grants(), [[2, 0, "voided"]]);
+  const { quantity, used, remaining } = await standing();
+  assert.deepEqual([quantity, used, remaining], [2, 2, 0]);
+  assert.equal((await record(1)).status, 429);
+  const audit = await (await test.send("/api/portal/audit", { cookie: person.cookie })).json();
+  const entries = audit.events.filter(({ action }: { action: string }) => action.includes("grant_"));
+  assert.deepEqual(
+    entries.map(({ action, details }: { action: string; details: object }) => [action, details]),
+    [
+      ["organization.grant_voided", { reason: "Refunded." }],
+      ["organization.grant_added", { quantity: "5", reason: "Paid." }],
+    ],
+  );
+  assert.equal((await send(`POST ${path}/gra_x/void`, { reason: "x" })).status, 404);
+  const other = await test.signUp();
+  const ofOther = `POST /organizations/${other.organizationId}/grants/${id}/void`;
+  assert.equal((await send(ofOther, { reason: "x" })).body.error.code, "not_found");
+});
+
+onEveryDatabase(
+  "a low balance is an event, once for each grant, and a grant clears a reached limit",
+  async (test) => {
+    const { grant, record } = await newScene(test);
+    const recheck = async () => {
+      while (
+        await recheckSomeLimits(test.services, { complete: () => Promise.reject(new Error("unknown")) })
+      );
+    };
+    await grant(100);
+    await recheck();
+    assert.equal((await record(79)).status, 201);
+    assert.deepEqual(await limitEvents(test), []);
+    assert.equal((await record(1)).status, 201);
+    assert.deepEqual(await limitEvents(test), ["limit.approaching 80"]);
+    await grant(80);
+    await recheck();
+    // 100 are left, 79 of them used: the event comes again.
+    assert.equal((await record(79)).status, 201);
+    assert.equal((await record(1)).status, 201);
+    assert.equal((await record(21)).status, 429);
+    assert.equal((await record(20)).status, 201);
+    await grant(1);
+    await recheck();
+    const events = await limitEvents(test);
+    assert.deepEqual(events.slice(0, 3), [
+      "limit.approaching 80",
+      "limit.approaching 80",
+      "limit.reached 100 rejected",
+    ]);
+    assert.match(events[3] ?? "", /^limit.cleared/);
+    assert.equal(events.length, 4);
+    const [reached] = await test.opened.database.read<{ facts: string }>({
+      sql: "SELECT facts FROM events WHERE type = 'limit.reached'",
+      args: [],
+    });
+    const { limit, used } = JSON.parse(reached?.facts ?? "{}");
+    assert.deepEqual([limit.whole, limit.micro, used], [180, 0, [0, 160, 0]]);
+  },
+);
+
+onEveryDatabase("a grant covers usage beyond the limit, and outlives a change of limits", async (test) => {
+  const { grant, record, standing, grants, send, person } = await newScene(test, 10);
+  assert.equal((await record(8)).status, 201);
+  const override = async (quantity: number) => {
+    const limits = [{ metric: "requests", per: "total", quantity, productSlug: null }];
+    const { status } = await send(`PATCH /organizations/${person.organizationId}`, { overrides: { limits } });
+    assert.equal(status, 200);
+  };
+  await run(test, "UPDATE usage_limits SET quantity_whole = 5");
+  await grant(4);
+  assert.deepEqual([await grants(), (await standing()).remaining], [[[3, 1, "active"]], 1]);
+  // An override has no counter yet: with the next record.
+  await override(4);
+  const { limitId } = await standing();
+  assert.equal((await grant(2)).status, 422, "the plan's limit doesn't apply");
+  await grant(2, { limitId });
+  assert.deepEqual([await grants(), (await standing()).remaining], [[[3, 1, "active"], [0, 2, "active"]], 2]);
+  assert.equal((await record(1)).status, 201);
+  assert.deepEqual([await grants(), (await standing()).remaining], [[[4, 0, "used"], [1, 1, "active"]], 1]);
+  await override(6);
+  assert.equal((await standing()).remaining, 3);
+  await run(test, "UPDATE usage_limits SET quantity_whole = 10 WHERE plan IS NOT NULL");
+  await send(`PATCH /organizations/${person.organizationId}`, { overrides: { limits: [] } });
+  const { quantity, remaining } = await standing();
+  assert.deepEqual([quantity, remaining], [16, 7]);
+});
+
+onEveryDatabase("rejects grants that can't be given, each with its code", async (test) => {
+  const { grant, send, path, limit, person, record, standing } = await newScene(test);
+  const { id: monthly } = await addLimit(test, {}, { per: "month", quantity: 9 });
+  const code = async (quantity: unknown, more: Record<string, unknown>) => {
+    const { status, body } = await grant(quantity as number, more);
+    return [status, body.error?.code, body.error?.details?.[0]?.path];
+  };
+  assert.deepEqual(await code(1, { limitId: monthly }), [422, "limit_not_total", "limitId"]);
+  const invalid: [unknown, Record<string, unknown>, string][] = [
+    [1, { limitId: "lim_x" }, "limitId"],
+    [1, { limitId: `lim_${"0".repeat(32)}` }, "limitId"],
+    [0, {}, "quantity"],
+    [-1, {}, "quantity"],
+    ["1", {}, "quantity"],
+    [0.0000001, {}, "quantity"],
+    [grantQuantityMax + 1, {}, "quantity"],
+    [1, { expiresAt: new Date(test.now()).toISOString() }, "expiresAt"],
+    [1, { expiresAt: "tomorrow" }, "expiresAt"],
+    [1, { reason: "" }, "reason"],
+    [1, { reason: "x".repeat(201) }, "reason"],
+    [1, { idempotencyKey: "" }, "idempotencyKey"],
+    [1, { idempotencyKey: null }, "idempotencyKey"],
+    [1, { more: 1 }, "more"],
+  ];
+  for (const [quantity, more, field] of invalid) {
+    assert.deepEqual(
+      await code(quantity, more),
+      [422, "validation_failed", field],
+      JSON.stringify([quantity, more]),
+    );
+  }
+  assert.equal((await send("POST /organizations/org_x/grants", { limitId: limit.id })).status, 422);
+  const member = await test.send(`/api/operator${path}`, { cookie: person.cookie });
+  assert.equal(member.status, 404);
+
+  // Once for each idempotency key.
+  const once = { idempotencyKey: "once", expiresAt: "2030-01-01T00:00:00.000Z" };
+  const answers = await Promise.all(Array.from({ length: 5 }, () => grant(7, once)));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 200, 200, 201]);
+  assert.equal(new Set(answers.map(({ body }) => body.grant.id)).size, 1);
+  assert.equal((await record(1)).status, 201);
+  assert.equal((await grant(7, once)).body.grant.used, 1);
+  for (const [quantity, more] of [[8, {}], [7, { reason: "Other." }], [7, { expiresAt: null }]] as const) {
+    const { status, body } = await grant(quantity, { ...once, ...more });
+    assert.deepEqual([status, body.error.code], [409, "idempotency_conflict"]);
+  }
+  const largest = await grant(grantQuantityMax);
+  assert.equal(largest.status, 201);
+  assert.equal((await record(grantQuantityMax)).status, 201, "the largest one can be used at once");
+  for (let at = 1; at < activeGrantsMax; at++) assert.equal((await grant(grantQuantityMax)).status, 201);
+  const { status, body } = await grant(1);
+  assert.deepEqual([status, body.error.code], [409, "limit_reached"]);
+  assert.equal((await record(2 ** 52)).status, 429);
+  assert.equal((await record(grantQuantityMax - 1)).status, 201);
+  assert.equal((await standing()).used, 2 * grantQuantityMax);
+});
