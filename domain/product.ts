@@ -1,5 +1,7 @@
 // The optional catalogue of products: names and units for what is recorded.
 
+import type { DimensionNames } from "./meter/dimension.ts";
+
 export interface ProductMetric {
   readonly slug: string;
   readonly name: string;
@@ -7,6 +9,8 @@ export interface ProductMetric {
   readonly unit: string | null;
   /** The price of one unit of the quantity, a decimal of up to 12 places in `CURRENCY`; null if not set. */
   readonly unitPrice: string | null;
+  /** What its usage is also summed by. */
+  readonly dimensions: readonly DimensionNames[];
 }
 
 export interface Product {

@@ -25,6 +25,7 @@ import keyReminders from "./migrations/0021_key_reminders.sql" with { type: "tex
 import portalSessions from "./migrations/0022_portal_sessions.sql" with { type: "text" };
 import refusedQuantities from "./migrations/0023_refused_quantities.sql" with { type: "text" };
 import identityProviders from "./migrations/0024_identity_providers.sql" with { type: "text" };
+import dimensions from "./migrations/0025_dimensions.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -57,6 +58,7 @@ export const migrations: readonly Migration[] = [
   { number: 22, name: "portal_sessions", text: portalSessions },
   { number: 23, name: "refused_quantities", text: refusedQuantities },
   { number: 24, name: "identity_providers", text: identityProviders },
+  { number: 25, name: "dimensions", text: dimensions },
 ];
 
 /** Thrown for a database with another schema than this program's. */

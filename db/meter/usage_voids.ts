@@ -16,10 +16,11 @@ import {
 } from "../engine/database.ts";
 import { isSuspended } from "../organization/organizations.ts";
 import { noteVoidedRecord } from "../operator/statement_changes.ts";
+import { dimensionSumsNumber, seriesOfValue, valuesOfRecord } from "./dimensions.ts";
 import { environmentOf, organizationOf, totalOf } from "./environments.ts";
 import { clearNotices } from "./limit_clearing.ts";
 import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
-import { millionths, monthOf, monthStart } from "./rollups.ts";
+import { millionths, monthOf, monthStart } from "./rollup_columns.ts";
 import { positionsIn, recordColumns, recordJoins, type UsageRecordScan } from "./usage_records.ts";
 
 /** A smallest or largest value and the record that has it. */
@@ -32,6 +33,8 @@ export interface Extreme {
 
 /** The extremes of a rollup's other records, up to one of them. */
 export interface RemainingExtremes {
+  /** The series of the rollup. */
+  readonly rollup: number;
   readonly cursor: number;
   /** Null when it was not needed. */
   readonly smallest: Extreme | null;
@@ -52,8 +55,8 @@ interface UsageVoid extends RecordReference {
   readonly voidedBy: string;
   readonly reason: string;
   readonly now: number;
-  /** Null before they were looked for. */
-  readonly remaining: RemainingExtremes | null;
+  /** Of its series and values, where it may be an extreme. Null before they were looked for. */
+  readonly remaining: readonly RemainingExtremes[] | null;
 }
 
 const isVoided = (seq: Statement | number) => sql`EXISTS (SELECT 1 FROM usage_voids w WHERE w.seq = ${seq})`;
@@ -78,41 +81,68 @@ const withoutSums = sql`count = u.count - 1, sum_high = u.sum_high - (v.quantity
   sum_low = u.sum_low - (v.quantity_whole & ${integer(2 ** lowBits - 1)}),
   sum_micro = u.sum_micro - v.quantity_micro`;
 
-/** A rollup `u` of the series or of its total, and the record `v` to be voided. */
-const fromRecord = (which: UsageVoid, of: "series" | "total" = "series") =>
-  sql`FROM (SELECT r.*, ${millionths} AS millionths,
-      (SELECT s.total FROM usage_series s WHERE s.id = r.series) AS total
-      FROM ${recordOf(which)} AND NOT ${isVoided(sql`r.seq`)}) AS v
-    WHERE u.series = ${of === "series" ? sql`v.series` : sql`v.total`}`;
+/**
+ * The record to be voided, once for each of the rollups `u` that count it: that of its series, those of its values and, with the
+ * total, that of its total. None if it may not be voided, or was.
+ */
+const counted = (which: UsageVoid, { withTotal }: { withTotal: boolean }) => {
+  const record = sql`SELECT r.*, ${millionths} AS millionths FROM ${recordOf(which)} AND NOT ${
+    isVoided(sql`r.seq`)
+  }`;
+  const total = sql`UNION ALL SELECT r.*, s.total, ${totalOf(sql`r.organization`)}, NULL
+      FROM record r JOIN usage_series s ON s.id = r.series`;
+  return sql`WITH record AS MATERIALIZED (${record}), v AS MATERIALIZED (
+      SELECT r.*, r.series AS rollup, r.organization AS owner, NULL AS dimension FROM record r
+      ${withTotal ? total : sql``}
+      UNION ALL SELECT r.*, -ds.id, ${integer(dimensionSumsNumber)}, d.number ${valuesOfRecord(sql`record r`)})`;
+};
 
-/** Does nothing if the record may be an extreme and the given ones are missing or no longer true. */
+/**
+ * Updates the quarters of the series and of the values. Does nothing if the record may be an extreme of one of them and the given
+ * ones are missing or no longer true.
+ */
 function subtractFromQuarter(which: UsageVoid): Statement {
-  const { cursor = 0, smallest = null, largest = null } = which.remaining ?? {};
+  const known = sql`LEFT JOIN json_each(${
+    JSON.stringify(
+      (which.remaining ?? []).map(({ rollup, cursor, smallest, largest }) => [
+        rollup,
+        cursor,
+        smallest?.value ?? null,
+        smallest?.seq ?? 0,
+        largest?.value ?? null,
+        largest?.seq ?? 0,
+      ]),
+    )
+  }) k ON k.value ->> 0 = v.rollup`;
+  const cursor = sql`(k.value ->> 1)`;
+  const isValue = sql`(v.dimension IS NULL OR v.rollup = (SELECT -ds.id FROM usage_dimensions d
+      CROSS JOIN ${seriesOfValue} WHERE d.number = v.dimension))`;
   const recent = sql`usage_records r WHERE r.seq > ${cursor} AND r.seq <= ${cursor} + ${recentRecordsMax}
-    AND r.series = u.series AND r.timestamp >= u.quarter * ${quarterMs}
-    AND r.timestamp < (u.quarter + 1) * ${quarterMs} AND NOT ${isVoided(sql`r.seq`)}`;
+    AND r.series = v.series AND r.timestamp >= u.quarter * ${quarterMs}
+    AND r.timestamp < (u.quarter + 1) * ${quarterMs} AND NOT ${isVoided(sql`r.seq`)} AND ${isValue}`;
   const hasFewRecent = sql`
     (SELECT seq FROM usage_cursor WHERE only_row = 1) <= ${cursor} + ${recentRecordsMax}`;
   const extremes = [
-    { column: sql`smallest`, best: sql`min`, remaining: smallest },
-    { column: sql`largest`, best: sql`max`, remaining: largest },
-  ].map(({ column, best, remaining }) => {
-    const value = remaining?.value ?? null;
-    // As a text, because bound numbers are floating-point and would not be exact.
+    { column: sql`smallest`, best: sql`min`, value: sql`(k.value ->> 2)`, seq: sql`(k.value ->> 3)` },
+    { column: sql`largest`, best: sql`max`, value: sql`(k.value ->> 4)`, seq: sql`(k.value ->> 5)` },
+  ].map(({ column, best, value, seq }) => {
+    // Texts, because bound numbers are floating-point and would not be exact.
     const known = sql`iif(length(${value}) = 22, ${value}, CAST(nullif(${value}, '') AS INTEGER))`;
     const latest = sql`(SELECT ${best}(${millionths}) FROM ${recent})`;
     return {
       assignment: sql`${column} = iif(u.${column} <> v.millionths, u.${column},
         coalesce(${best}(${known}, ${latest}), ${known}, ${latest}, u.${column}))`,
       isKnown: sql`(u.count = 1 OR u.${column} <> v.millionths OR (${value} IS NOT NULL
-        AND NOT ${isVoided(remaining?.seq ?? 0)} AND ${hasFewRecent}))`,
+        AND NOT ${isVoided(seq)} AND ${hasFewRecent}))`,
     };
   });
-  return sql`
+  const isQuarter = sql`u.series = v.rollup AND u.quarter = v.timestamp / ${quarterMs}`;
+  return sql`${counted(which, { withTotal: false })}
     UPDATE usage_rollups AS u
     SET ${withoutSums}, ${joinSql(extremes.map(({ assignment }) => assignment), ", ")}
-    ${fromRecord(which)} AND u.quarter = v.timestamp / ${quarterMs}
-      AND ${joinSql(extremes.map(({ isKnown }) => isKnown), " AND ")}`;
+    FROM v ${known} WHERE ${isQuarter} AND NOT EXISTS (
+      SELECT 1 FROM v ${known} CROSS JOIN usage_rollups u ON ${isQuarter}
+      WHERE NOT (${joinSql(extremes.map(({ isKnown }) => isKnown), " AND ")}))`;
 }
 
 /**
@@ -128,7 +158,10 @@ function subtractFromTotal(which: UsageVoid): Statement {
     UPDATE usage_rollups AS u
     SET ${withoutSums}, ${extreme(sql`smallest`, integer(Number(unknownMinimum)))},
       ${extreme(sql`largest`, sql`${String(unknownMaximum)}`)}
-    ${fromRecord(which, "total")} AND u.quarter = v.timestamp / ${quarterMs} AND changes() > 0`;
+    FROM (SELECT r.*, ${millionths} AS millionths,
+      (SELECT s.total FROM usage_series s WHERE s.id = r.series) AS total
+      FROM ${recordOf(which)} AND NOT ${isVoided(sql`r.seq`)}) AS v
+    WHERE u.series = v.total AND u.quarter = v.timestamp / ${quarterMs} AND changes() > 0`;
 }
 
 /** Sets the extremes of a rollup to those of its parts `q` in a range. */
@@ -141,26 +174,23 @@ const extremesOfParts = (parts: Statement) =>
     ", ",
   );
 
-/** Runs after the quarter was updated: the hour's extremes are those of its quarters. */
-function subtractFromHour(which: UsageVoid, of: "series" | "total"): Statement {
+/** Runs after the quarters were updated: the hours' extremes are those of their quarters. */
+function subtractFromHours(which: UsageVoid): Statement {
   const parts = sql`usage_rollups q WHERE q.series = u.series AND q.count > 0
     AND q.quarter >= u.hour * ${quartersPerHour} AND q.quarter < (u.hour + 1) * ${quartersPerHour}`;
-  return sql`
-    UPDATE usage_rollups_hourly AS u SET ${withoutSums}, ${extremesOfParts(parts)}
-    ${fromRecord(which, of)} AND u.hour = v.timestamp / ${integer(rollupHourMs)} AND changes() > 0`;
+  return sql`${counted(which, { withTotal: true })}
+    UPDATE usage_rollups_hourly AS u SET ${withoutSums}, ${extremesOfParts(parts)} FROM v
+    WHERE u.series = v.rollup AND u.hour = v.timestamp / ${integer(rollupHourMs)} AND changes() > 0`;
 }
 
-/** Runs after the hour was updated: the month's extremes are those of its hours. */
-function subtractFromMonth(which: UsageVoid, of: "series" | "total"): Statement {
+/** Runs after the hours were updated: the months' extremes are those of their hours. */
+function subtractFromMonths(which: UsageVoid): Statement {
   const parts = sql`usage_rollups_hourly q WHERE q.series = u.series AND q.count > 0
     AND q.hour >= ${monthStart(sql`u.month`)} / ${integer(rollupHourMs)}
     AND q.hour < ${monthStart(sql`(u.month + 1)`)} / ${integer(rollupHourMs)}`;
-  return sql`
-    UPDATE usage_rollups_monthly AS u SET ${withoutSums}, ${extremesOfParts(parts)}
-    ${fromRecord(which, of)} AND u.month = ${monthOf(sql`v.timestamp`)}
-      AND u.organization = ${
-    of === "series" ? sql`v.organization` : totalOf(sql`v.organization`)
-  } AND changes() > 0`;
+  return sql`${counted(which, { withTotal: true })}
+    UPDATE usage_rollups_monthly AS u SET ${withoutSums}, ${extremesOfParts(parts)} FROM v
+    WHERE u.month = ${monthOf(sql`v.timestamp`)} AND u.organization = v.owner AND u.series = v.rollup AND changes() > 0`;
 }
 
 /** The windows of limits that count a record. */
@@ -199,9 +229,8 @@ export async function voidRecord(database: Pick<Database, "write">, which: Usage
   const results = await database.write([
     subtractFromQuarter(which),
     subtractFromTotal(which),
-    ...(["series", "total"] as const).flatMap((
-      of,
-    ) => [subtractFromHour(which, of), subtractFromMonth(which, of)]),
+    subtractFromHours(which),
+    subtractFromMonths(which),
     sql`INSERT INTO usage_voids (seq, organization, timestamp, series, voided_at, voided_by, reason)
       SELECT r.seq, r.organization, r.timestamp, r.series, ${which.now}, ${which.voidedBy}, ${which.reason}
       FROM ${recordOf(which)} AND changes() > 0
@@ -215,9 +244,14 @@ export async function voidRecord(database: Pick<Database, "write">, which: Usage
   return results.at(-1)?.rows[0] as unknown as StoredUsageRecord | undefined;
 }
 
+/** A record, and a rollup of its series or of one of its values that counts it. */
 export interface RecordInRollup {
   readonly cursor: number;
   readonly series: number;
+  /** The series of the rollup. */
+  readonly rollup: number;
+  /** The number of the dimension; null for the rollup of its series. */
+  readonly dimension: number | null;
   readonly environment: Environment;
   readonly start: number;
   readonly count: number;
@@ -227,22 +261,27 @@ export interface RecordInRollup {
   readonly isLargest: 0 | 1;
 }
 
-export function findRecordInRollup(
+/** Returns the rollups that count a record: that of its series first. */
+export function findRecordInRollups(
   database: DatabaseReader,
   { organizationId, seq }: { organizationId: string; seq: number },
-): Promise<RecordInRollup | undefined> {
-  return database.readFirst(sql`
-    SELECT c.seq AS cursor, r.series, ${
+): Promise<RecordInRollup[]> {
+  return database.read(sql`
+    WITH record AS MATERIALIZED (
+      SELECT r.* FROM usage_records r JOIN organizations o ON o.number = ${
+    organizationOf(sql`r.organization`)
+  } AND o.id = ${organizationId} WHERE r.seq = ${seq}
+    ), v AS MATERIALIZED (
+      SELECT r.*, r.series AS rollup, NULL AS dimension FROM record r
+      UNION ALL SELECT r.*, -ds.id, d.number ${valuesOfRecord(sql`record r`)}
+    )
+    SELECT c.seq AS cursor, r.series, r.rollup, r.dimension, ${
     environmentOf(sql`r.organization`)
   } AS environment, u.quarter * ${quarterMs} AS start, u.count,
       CAST(${millionths} AS TEXT) AS value, u.smallest = ${millionths} AS isSmallest,
       u.largest = ${millionths} AS isLargest
-    FROM usage_records r JOIN organizations o ON o.number = ${
-    organizationOf(sql`r.organization`)
-  } AND o.id = ${organizationId}
-    JOIN usage_rollups u ON u.series = r.series AND u.quarter = r.timestamp / ${quarterMs}
-    JOIN usage_cursor c ON c.only_row = 1
-    WHERE r.seq = ${seq}`);
+    FROM v r JOIN usage_rollups u ON u.series = r.rollup AND u.quarter = r.timestamp / ${quarterMs}
+    JOIN usage_cursor c ON c.only_row = 1 ORDER BY r.dimension`);
 }
 
 export interface CountedExtremes {
@@ -251,28 +290,35 @@ export interface CountedExtremes {
   readonly largest: Extreme;
 }
 
-/** Finds the extremes of a series in a scan, without one record (`seq`) and without those after `last`. */
+type RollupOfRecords = Pick<RecordInRollup, "series" | "rollup" | "dimension">;
+
+/** The condition that a rollup counts the record `r` of its series. */
+const isCountedIn = ({ rollup, dimension }: RollupOfRecords) =>
+  dimension === null ? sql`` : sql`AND (SELECT -ds.id FROM usage_dimensions d CROSS JOIN ${seriesOfValue}
+    WHERE d.number = ${dimension}) = ${rollup}`;
+
+/** Finds the extremes of a series or value in a scan, without one record (`seq`) and without those after `last`. */
 export function extremesOfScan(
   database: DatabaseReader,
-  { scan, series, seq, last }: { scan: UsageRecordScan; series: number; seq: number; last: number },
+  { scan, of, seq, last }: { scan: UsageRecordScan; of: RollupOfRecords; seq: number; last: number },
 ): Promise<CountedExtremes> {
   // The plus sign makes SQLite use the index for the order of the positions.
-  const isOther = sql`AND +n.series = ${series} AND n.seq <> ${seq} AND n.seq <= ${last}`;
+  const isOther = sql`AND +n.series = ${of.series} AND n.seq <> ${seq} AND n.seq <= ${last}`;
   return readExtremes(
     database,
-    sql`(${positionsIn(scan, isOther)}) p CROSS JOIN usage_records r ON r.seq = p.seq WHERE true`,
+    sql`(${positionsIn(scan, isOther)}) p CROSS JOIN usage_records r ON r.seq = p.seq WHERE true ${isCountedIn(of)}`,
   );
 }
 
 /** Finds the extremes of a rollup's records that were recorded after one record and up to another. */
 export function extremesOfRecent(
   database: DatabaseReader,
-  { series, start, after, last }: { series: number; start: number; after: number; last: number },
+  { of, start, after, last }: { of: RollupOfRecords; start: number; after: number; last: number },
 ): Promise<CountedExtremes> {
   return readExtremes(
     database,
-    sql`usage_records r WHERE r.seq > ${after} AND r.seq <= ${last} AND r.series = ${series}
-      AND r.timestamp >= ${start} AND r.timestamp < ${start} + ${quarterMs}`,
+    sql`usage_records r WHERE r.seq > ${after} AND r.seq <= ${last} AND r.series = ${of.series}
+      AND r.timestamp >= ${start} AND r.timestamp < ${start} + ${quarterMs} ${isCountedIn(of)}`,
   );
 }
 

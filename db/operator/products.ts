@@ -1,13 +1,15 @@
 // All SQL of the catalogue of products.
 import type { ProductMetric } from "../../domain/product.ts";
+import type { DimensionNames } from "../../domain/meter/dimension.ts";
 import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { replaceDimensions } from "../meter/dimension_list.ts";
 
 export interface ProductRow {
   readonly slug: string;
   readonly name: string;
   readonly createdAt: number;
-  /** JSON: a list of `[slug, name, unit, unitPrice]`. */
+  /** JSON: a list of `[slug, name, unit, unitPrice, dimensions]`. */
   readonly metrics: string;
 }
 
@@ -17,13 +19,16 @@ export function productMetrics(json: string): ProductMetric[] {
     name: string,
     unit: string | null,
     unitPrice: string | null,
+    dimensions: DimensionNames[],
   ][];
-  return list.map(([slug, name, unit, unitPrice]) => ({ slug, name, unit, unitPrice }));
+  return list.map(([slug, name, unit, unitPrice, dimensions]) => ({ slug, name, unit, unitPrice, dimensions }));
 }
 
 export const selectProducts = sql`
   SELECT p.slug, p.name, p.created_at AS createdAt,
-    (SELECT json_group_array(json_array(m.slug, m.name, m.unit, m.unit_price))
+    (SELECT json_group_array(json_array(m.slug, m.name, m.unit, m.unit_price, (
+        SELECT json_group_array(json(d.names)) FROM (SELECT d.names FROM usage_dimensions d
+          WHERE d.product = p.slug AND d.metric = m.slug AND d.removed_at IS NULL ORDER BY d.number) d)))
       FROM (SELECT slug, name, unit, unit_price FROM product_metrics WHERE product = p.slug ORDER BY position) m) AS metrics
   FROM products p`;
 
@@ -55,11 +60,11 @@ export function updateProductName(slug: string, name: string) {
   return sql`UPDATE products SET name = ${name} WHERE slug = ${slug}`;
 }
 
-/** Replaces the metrics of a product after its audited change. */
+/** Replaces the metrics of a product and their dimensions after its audited change. */
 export function replaceProductMetrics(
   slug: string,
   metrics: readonly ProductMetric[],
-  audited: string,
+  { audited, now }: { audited: string; now: number },
 ): Statement[] {
   const list = JSON.stringify(
     metrics.map(({ slug, name, unit, unitPrice }) => [slug, name, unit, unitPrice]),
@@ -70,6 +75,7 @@ export function replaceProductMetrics(
       INSERT INTO product_metrics (product, slug, name, unit, unit_price, position)
       SELECT ${slug}, m.value ->> 0, m.value ->> 1, m.value ->> 2, m.value ->> 3, m.key
       FROM json_each(${list}) m WHERE ${ifAudited(audited)}`,
+    ...replaceDimensions(slug, metrics, { now, if: ifAudited(audited) }),
   ];
 }
 

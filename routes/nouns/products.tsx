@@ -3,7 +3,12 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { pageItemsDefault, productMetricsMax, productUnitCharactersMax } from "../../domain/limits.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { parsePrice } from "../../domain/price.ts";
-import type { Product, ProductMetric } from "../../domain/product.ts";
+import type { Product } from "../../domain/product.ts";
+import {
+  dimensionPropertiesMax,
+  dimensionPropertyForm,
+  dimensionsMax,
+} from "../../domain/meter/dimension.ts";
 import {
   changeProduct,
   createProduct,
@@ -48,6 +53,19 @@ const unitPrice = parsed(
       `The price of one unit of its quantities in the setting \`CURRENCY\`: ${priceWords}. Statements multiply it, without rounding.`,
     example: "0.0004",
   });
+const namesWords = "1 to 64 letters, digits, underscores, dots or hyphens, starting with a letter or underscore";
+const dimensionSchema = z.array(z.string().regex(dimensionPropertyForm, `must be ${namesWords}.`))
+  .min(1, "must have at least one property.").max(dimensionPropertiesMax, atMost(dimensionPropertiesMax, "properties"))
+  .superRefine((names, context) => requireDistinct(names, context))
+  .transform((names) => names.toSorted());
+const dimensions = z.array(dimensionSchema).max(dimensionsMax, atMost(dimensionsMax, "dimensions"))
+  .superRefine((list, context) => requireDistinct(list.map((names) => names.join(" ")), context))
+  .default([]).openapi({
+    description:
+      `What its usage is also summed by: up to ${dimensionsMax} lists of the names of 1 to ${dimensionPropertiesMax} properties. The order ` +
+      "of names doesn't matter.",
+    example: [["region"]],
+  });
 const metrics = z.array(
   z.strictObject({
     slug: slugSchema.openapi({
@@ -57,8 +75,10 @@ const metrics = z.array(
     name: nameSchema("The metric's name", { example: "Requests" }),
     unit,
     unitPrice,
+    dimensions,
   }).openapi("ProductMetricInput"),
-).max(productMetricsMax, atMost(productMetricsMax, "metrics")).superRefine(requireDistinct).openapi({
+).max(productMetricsMax, atMost(productMetricsMax, "metrics"))
+  .superRefine((list, context) => requireDistinct(list.map(({ slug }) => slug), context, ["slug"])).openapi({
   description: `Up to ${productMetricsMax} metrics, in the order in which they are shown.`,
 });
 const name = nameSchema("The product's name", { example: "Map tiles" });
@@ -82,15 +102,19 @@ const schema = z.object({
       name: stringSchema("The metric's name.", "Requests"),
       unit: stringSchema("What its quantities count.", "GB").nullable(),
       unitPrice: stringSchema("The price of one unit, a decimal.", "0.0004").nullable(),
+      dimensions: z.array(z.array(z.string())).openapi({
+        description: "The properties that its usage is also summed by.",
+        example: [["region"]],
+      }),
     }).openapi("ProductMetric"),
   ).openapi({ description: "In the order in which they are shown." }),
   createdAt: timeOut("When the product was added."),
 }).openapi("Product");
 
-function requireDistinct(metrics: readonly ProductMetric[], context: z.RefinementCtx): void {
-  for (const [index, { slug }] of metrics.entries()) {
-    if (metrics.findIndex((metric) => metric.slug === slug) < index) {
-      context.addIssue({ code: "custom", path: [index, "slug"], message: "is already in the list." });
+function requireDistinct(names: readonly string[], context: z.RefinementCtx, path: string[] = []): void {
+  for (const [index, name] of names.entries()) {
+    if (names.indexOf(name) < index) {
+      context.addIssue({ code: "custom", path: [index, ...path], message: "is already in the list." });
     }
   }
 }
@@ -252,14 +276,20 @@ function metricsText(metrics: Product["metrics"]): string {
 
 /** Returns a product as the API takes it, without empty rows. */
 function productInput(input: FormInput) {
-  const parts = ["slug", "name", "unit", "unitPrice"] as const;
+  const parts = ["slug", "name", "unit", "unitPrice", "dimensions"] as const;
   const rows = rowsOf(input, { name: "metrics", parts, rowsMax: productMetricsMax });
   const metrics = rows.map((metric) => ({
     ...metric,
     unit: metric.unit.trim() || null,
     unitPrice: metric.unitPrice.trim() || null,
+    dimensions: separated(metric.dimensions, ",").map((names) => separated(names, "+")),
   }));
   return { slug: input["slug"] ?? "", name: input["name"] ?? "", metrics };
+}
+
+/** Returns the parts of a text; none of an empty one. */
+function separated(text: string, separator: string): string[] {
+  return text.trim() === "" ? [] : text.split(separator).map((part) => part.trim());
 }
 
 /** As in usage records. */
@@ -273,7 +303,13 @@ function productForm(
   options: { isNew: boolean; name?: string },
 ) {
   const { isNew } = options;
-  const { field } = withInput(form, { slug, name, ...rowFields("metrics", metrics) });
+  const texts = metrics.map((metric) => ({
+    ...metric,
+    dimensions: metric.dimensions.map((names) => names.join(" + ")).join(", "),
+  }));
+  const { field } = withInput(form, { slug, name, ...rowFields("metrics", texts) });
+  /** The fault of a name in a list is shown at the list. */
+  const faultIn = (list: string) => Object.entries(form.fields).find(([path]) => path.startsWith(list))?.[1];
   const rows = Math.min(metrics.length + emptyRows, productMetricsMax);
   return (
     <FormPage
@@ -287,11 +323,15 @@ function productForm(
       more={[
         <>
           <h2>Metrics</h2>
-          <p class="muted small">In the order in which they are shown. Empty rows are left out.</p>
+          <p class="muted small">
+            In the order in which they are shown. Empty rows are left out. Dimensions are properties of usage records that customers can
+            see their usage by: separate them with commas, and properties to combine with plus signs.
+          </p>
           {Array.from({ length: rows }, (_, index) => (
             <MetricRow
               index={index}
               field={(part) => field(`metrics[${index}].${part}`)}
+              dimensionsFault={faultIn(`metrics[${index}].dimensions`)}
               hasExamples={metrics.length === 0 && index === 0}
             />
           ))}
@@ -314,7 +354,12 @@ function productForm(
 }
 
 function MetricRow(
-  { index, field, hasExamples }: { index: number; field: PageForm["field"]; hasExamples: boolean },
+  { index, field, dimensionsFault, hasExamples }: {
+    index: number;
+    field: PageForm["field"];
+    dimensionsFault: string | undefined;
+    hasExamples: boolean;
+  },
 ) {
   const example = (text: string) => ({ placeholder: hasExamples ? `For example: ${text}` : "" });
   return (
@@ -333,6 +378,13 @@ function MetricRow(
         {...example("0.0004")}
         inputmode="decimal"
         maxlength={25}
+      />
+      <TextField
+        label="Dimensions (optional)"
+        {...field("dimensions")}
+        {...(dimensionsFault === undefined ? {} : { error: dimensionsFault })}
+        {...example("region, model + type")}
+        maxlength={600}
       />
     </fieldset>
   );

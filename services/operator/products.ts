@@ -1,4 +1,6 @@
 // The catalogue of products: names and units for pages and statements.
+import { ifAudited } from "../../db/audit.ts";
+import { replaceDimensions } from "../../db/meter/dimension_list.ts";
 import {
   deleteProductRow,
   findProduct,
@@ -54,7 +56,7 @@ export async function createProduct(
       target: { id: slug, name },
       details: priceChanges([], metrics),
     },
-    after: ({ audited }) => replaceProductMetrics(slug, metrics, audited),
+    after: ({ audited }) => replaceProductMetrics(slug, metrics, { audited, now }),
   });
   if (isCreated) return { slug, name, metrics, createdAt: isoTime(now) };
   throw await findProduct(context.database, slug) === undefined
@@ -84,7 +86,8 @@ export async function changeProduct(
       target: { id: slug, name },
       details: priceChanges(before.metrics, metrics),
     },
-    after: ({ audited }) => hasNewMetrics ? replaceProductMetrics(slug, metrics, audited) : [],
+    after: ({ audited }) =>
+      hasNewMetrics ? replaceProductMetrics(slug, metrics, { audited, now: context.clock() }) : [],
   });
   if (!isChanged) throw notFoundError();
   return { ...before, name, metrics };
@@ -96,12 +99,15 @@ export async function deleteProduct(context: SessionContext, actor: OperatorActo
   const isDeleted = await writeChange(context, actor, {
     statement: deleteProductRow(slug),
     entry: { action: "product.deleted", organizationId: null, target: { id: slug, name } },
+    after: ({ audited }) => replaceDimensions(slug, [], { now: context.clock(), if: ifAudited(audited) }),
   });
   if (!isDeleted) throw notFoundError();
 }
 
 function metricsText(metrics: readonly ProductMetric[]): string {
-  return JSON.stringify(metrics.map(({ slug, name, unit, unitPrice }) => [slug, name, unit, unitPrice]));
+  return JSON.stringify(
+    metrics.map(({ slug, name, unit, unitPrice, dimensions }) => [slug, name, unit, unitPrice, dimensions]),
+  );
 }
 
 /** Returns new prices for the audit log, such as `requests: none → 0.5`. */

@@ -10,6 +10,10 @@ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CAS
 ), 'hasLimits', EXISTS (
   SELECT 1
   FROM usage_limits
+), 'hasDimensions', EXISTS (
+  SELECT 1
+  FROM usage_dimensions
+  WHERE removed_at IS NULL
 ), 'requestsPerSecond', coalesce(o.requests_per_second, (
   SELECT pl.requests_per_second
   FROM plans pl
@@ -53,6 +57,11 @@ FROM (
     )
       AND NOT EXISTS (
       SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    )
+      AND NOT EXISTS (
+      SELECT 1
       FROM usage_series us
       WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
@@ -92,6 +101,11 @@ FROM (
     )
       AND NOT EXISTS (
       SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    )
+      AND NOT EXISTS (
+      SELECT 1
       FROM usage_series us
       WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
@@ -121,6 +135,11 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  )
     AND true
 ), blocked AS MATERIALIZED (
   SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
@@ -149,7 +168,7 @@ WHERE ((
 
 -- 5
 INSERT INTO usage_added (organization, series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
-SELECT r.organization, r.series, r.timestamp / 900000, count(*), sum(r.quantity_whole >> 26), sum(r.quantity_whole & 67108863), sum(r.quantity_micro), min(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))), max(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro)))
+SELECT r.organization, r.series, r.timestamp / 900000, count(*) AS count, sum(r.quantity_whole >> 26) AS sum_high, sum(r.quantity_whole & 67108863) AS sum_low, sum(r.quantity_micro) AS sum_micro, min(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS smallest, max(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS largest
 FROM usage_records r
 WHERE r.seq > (
   SELECT seq
@@ -231,6 +250,11 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  )
     AND true
 )
 DELETE FROM usage_series
@@ -293,6 +317,11 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  )
     AND true
 )
 INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
@@ -324,6 +353,11 @@ WITH series AS MATERIALIZED (
     AND NOT EXISTS (
     SELECT 1
     FROM usage_limits
+  )
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
   )
     AND true
 ), blocked AS MATERIALIZED (
@@ -410,6 +444,11 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  )
     AND true
 ), hashed AS MATERIALIZED (
   SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655) AS hash, e.key AS position
@@ -473,6 +512,11 @@ WITH series AS MATERIALIZED (
     AND NOT EXISTS (
     SELECT 1
     FROM usage_limits
+  )
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
   )
     AND true
 )
@@ -593,6 +637,11 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  )
     AND true
 ), hashed AS MATERIALIZED (
   SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655) AS hash, e.key AS position
@@ -655,6 +704,10 @@ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CAS
 ), 'hasLimits', EXISTS (
   SELECT 1
   FROM usage_limits
+), 'hasDimensions', EXISTS (
+  SELECT 1
+  FROM usage_dimensions
+  WHERE removed_at IS NULL
 ), 'requestsPerSecond', coalesce(o.requests_per_second, (
   SELECT pl.requests_per_second
   FROM plans pl
@@ -695,6 +748,11 @@ FROM (
       AND true
       AND NOT EXISTS (
       SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    )
+      AND NOT EXISTS (
+      SELECT 1
       FROM usage_series us
       WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
@@ -731,6 +789,11 @@ FROM (
       AND true
       AND NOT EXISTS (
       SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    )
+      AND NOT EXISTS (
+      SELECT 1
       FROM usage_series us
       WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
@@ -757,6 +820,11 @@ WITH series AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  )
     AND true
 ), blocked AS MATERIALIZED (
   SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
@@ -806,6 +874,11 @@ WITH applied AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  )
     AND us.organization > 0
     AND true
 )
@@ -962,6 +1035,11 @@ WITH full AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  )
     AND us.organization > 0
     AND EXISTS (
     SELECT 1
@@ -1123,7 +1201,7 @@ WHERE EXISTS (
 
 -- 33
 INSERT INTO usage_added (organization, series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
-SELECT r.organization, r.series, r.timestamp / 900000, count(*), sum(r.quantity_whole >> 26), sum(r.quantity_whole & 67108863), sum(r.quantity_micro), min(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))), max(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro)))
+SELECT r.organization, r.series, r.timestamp / 900000, count(*) AS count, sum(r.quantity_whole >> 26) AS sum_high, sum(r.quantity_whole & 67108863) AS sum_low, sum(r.quantity_micro) AS sum_micro, min(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS smallest, max(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS largest
 FROM usage_records r
 WHERE r.seq > (
   SELECT seq
@@ -1165,6 +1243,11 @@ WITH applied AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  )
     AND us.organization > 0
     AND EXISTS (
     SELECT 1
@@ -1424,6 +1507,11 @@ WITH series AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  )
     AND true
 )
 DELETE FROM usage_series
@@ -1445,9 +1533,291 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- With a catalogue of all products: 1, 42, 43, 44, 45, 5, 6, 7, 8, 9, 10, 11, 46, 13, 14
+-- With dimensions: 1, 42, 43, 44, 5, 6, 7, 45, 46, 47, 48, 49, 50, 8, 9, 10, 11, 51, 13, 14
 
 -- 42
+SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
+FROM (
+  SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
+  FROM (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) AS series_max, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) - o.series AS room
+    FROM json_each(?2) e
+    JOIN api_keys k ON k.key_hash = e.value ->> 0
+      AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > ?3)
+    JOIN organizations o ON o.id = k.organization_id
+    WHERE o.series + json_array_length(?2) > coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    ))
+      AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_limits
+    )
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_series us
+      WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
+        AND us.product_slug = e.value ->> 1
+        AND us.metric = e.value ->> 2
+        AND us.api_key = k.number
+    )
+  ) n
+)
+WHERE requested > room;
+
+-- 43
+INSERT INTO usage_series (organization, product_slug, metric, api_key)
+SELECT usage_number, product_slug, metric, api_key
+FROM (
+  SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
+  FROM (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) AS series_max, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) - o.series AS room
+    FROM json_each(?2) e
+    JOIN api_keys k ON k.key_hash = e.value ->> 0
+      AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > ?3)
+    JOIN organizations o ON o.id = k.organization_id
+    WHERE true
+      AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_limits
+    )
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_series us
+      WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
+        AND us.product_slug = e.value ->> 1
+        AND us.metric = e.value ->> 2
+        AND us.api_key = k.number
+    )
+  ) n
+)
+WHERE rank <= room
+ORDER BY position;
+
+-- 44
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+    AND true
+), blocked AS MATERIALIZED (
+  SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
+  FROM json_each(?1) e
+  WHERE NOT (
+    SELECT count(*)
+    FROM series
+  ) = json_array_length(?2)
+    AND CAST(substr(e.value, 1, 5) AS INTEGER) NOT IN (
+    SELECT position
+    FROM series
+  )
+)
+INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
+SELECT c.seq + e.key + 1, s.organization, s.id, CAST(substr(e.value, 12, 14) AS INTEGER), ?3, CAST(substr(e.value, 26, 16) AS INTEGER), CAST(substr(e.value, 42, 6) AS INTEGER), NULL, nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '')
+FROM json_each(?1) e
+CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+CROSS JOIN usage_cursor c ON c.only_row = 1
+WHERE ((
+  SELECT count(*)
+  FROM series
+) = json_array_length(?2) OR CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (
+  SELECT request
+  FROM blocked
+));
+
+-- 45
+WITH w AS MATERIALIZED (
+  SELECT s.id AS series, s.organization, d.number, d.name_1, d.name_2, d.name_3
+  FROM (
+    SELECT DISTINCT series
+    FROM usage_added
+  ) a
+  CROSS JOIN usage_series s ON s.id = a.series
+  CROSS JOIN usage_dimensions d ON d.product = s.product_slug
+    AND d.metric = s.metric
+    AND d.removed_at IS NULL
+    AND true
+  WHERE s.organization NOT IN (0, -2147483648)
+), texts AS MATERIALIZED (
+  SELECT r.series, r.timestamp / 900000 AS quarter, r.properties, min(r.seq) AS first_seq, count(*) AS count, sum(r.quantity_whole >> 26) AS sum_high, sum(r.quantity_whole & 67108863) AS sum_low, sum(r.quantity_micro) AS sum_micro, min(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS smallest, max(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS largest
+  FROM usage_records r
+  WHERE r.seq > (
+    SELECT seq
+    FROM usage_cursor
+  )
+    AND r.series IN (
+    SELECT series
+    FROM w
+  )
+  GROUP BY 1, 2, 3
+)
+INSERT INTO usage_dimension_added (dimension, organization, series, month, quarter, value, first_seq, count, sum_high, sum_low, sum_micro, smallest, largest)
+SELECT d.number, d.organization, t.series, ((strftime('%Y', t.quarter * 900000 / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', t.quarter * 900000 / 1000, 'unixepoch') - 1), t.quarter, CASE WHEN d.name_2 IS NULL THEN json_array(coalesce(t.properties ->> d.name_1, '(none)')) WHEN d.name_3 IS NULL THEN json_array(coalesce(t.properties ->> d.name_1, '(none)'), coalesce(t.properties ->> d.name_2, '(none)')) ELSE json_array(coalesce(t.properties ->> d.name_1, '(none)'), coalesce(t.properties ->> d.name_2, '(none)'), coalesce(t.properties ->> d.name_3, '(none)')) END AS value, min(t.first_seq), sum(t.count), sum(t.sum_high), sum(t.sum_low), sum(t.sum_micro), min(t.smallest), max(t.largest)
+FROM texts t
+CROSS JOIN w d ON d.series = t.series
+GROUP BY d.number, t.series, t.quarter, value;
+
+-- 46
+WITH new AS MATERIALIZED (
+  SELECT a.organization, a.dimension, a.month, a.value, min(a.first_seq) AS first_seq
+  FROM usage_dimension_added a
+  WHERE NOT EXISTS (
+    SELECT 1
+    FROM usage_dimension_values v
+    WHERE v.organization = a.organization
+      AND v.dimension = a.dimension
+      AND v.month = a.month
+      AND v.value = a.value
+  )
+  GROUP BY 1, 2, 3, 4
+), months AS MATERIALIZED (
+  SELECT n.organization, n.dimension, n.month, (
+    SELECT count(*)
+    FROM usage_dimension_values v
+    WHERE v.organization = n.organization
+      AND v.dimension = n.dimension
+      AND v.month = n.month
+      AND v.value <> ''
+  ) AS used
+  FROM (
+    SELECT DISTINCT organization, dimension, month
+    FROM new
+  ) n
+)
+INSERT INTO usage_dimension_values (organization, dimension, month, value)
+SELECT DISTINCT organization, dimension, month, iif(used + rank <= 1000, value, '')
+FROM (
+  SELECT n.*, m.used, row_number() OVER ( PARTITION BY n.organization, n.dimension, n.month ORDER BY n.first_seq, n.value) AS rank
+  FROM new n
+  JOIN months m ON m.organization = n.organization
+    AND m.dimension = n.dimension
+    AND m.month = n.month
+)
+WHERE true
+ON CONFLICT DO NOTHING;
+
+-- 47
+UPDATE usage_dimension_added AS a
+SET value_number = coalesce((
+  SELECT x.number
+  FROM usage_dimension_values x
+  WHERE x.organization = a.organization
+    AND x.dimension = a.dimension
+    AND x.month = a.month
+    AND x.value = a.value
+), (
+  SELECT x.number
+  FROM usage_dimension_values x
+  WHERE x.organization = a.organization
+    AND x.dimension = a.dimension
+    AND x.month = a.month
+    AND x.value = ''
+));
+
+-- 48
+INSERT INTO usage_dimension_series (value, series)
+SELECT DISTINCT a.value_number, a.series
+FROM usage_dimension_added a
+WHERE NOT EXISTS (
+  SELECT 1
+  FROM usage_dimension_series ds
+  WHERE ds.value = a.value_number
+    AND ds.series = a.series
+);
+
+-- 49
+INSERT INTO usage_added (organization, series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
+SELECT -4294967296, -ds.id, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)
+FROM usage_dimension_added a
+CROSS JOIN usage_dimension_series ds ON ds.value = a.value_number
+  AND ds.series = a.series
+GROUP BY ds.id, a.quarter;
+
+-- 50
+DELETE FROM usage_dimension_added;
+
+-- 51
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+    AND true
+)
+DELETE FROM usage_series
+WHERE (
+  SELECT count(*)
+  FROM usage_records n
+  WHERE n.seq > (
+    SELECT seq
+    FROM usage_cursor
+  )
+) < ?4
+  AND id IN (
+  SELECT id
+  FROM series
+)
+  AND NOT EXISTS (
+  SELECT 1
+  FROM usage_rollups r
+  WHERE r.series = usage_series.id
+);
+
+-- With a catalogue of all products: 1, 52, 53, 54, 55, 5, 6, 7, 8, 9, 10, 11, 56, 13, 14
+
+-- 52
 SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER), 'isProduct', NOT EXISTS (
   SELECT 1
   FROM products p
@@ -1461,7 +1831,7 @@ WHERE NOT EXISTS (
     AND pm.slug = e.value ->> 2
 );
 
--- 43
+-- 53
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -1498,6 +1868,11 @@ FROM (
     )
       AND NOT EXISTS (
       SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    )
+      AND NOT EXISTS (
+      SELECT 1
       FROM usage_series us
       WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
@@ -1508,7 +1883,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 44
+-- 54
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT usage_number, product_slug, metric, api_key
 FROM (
@@ -1542,6 +1917,11 @@ FROM (
     )
       AND NOT EXISTS (
       SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    )
+      AND NOT EXISTS (
+      SELECT 1
       FROM usage_series us
       WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
@@ -1553,7 +1933,7 @@ FROM (
 WHERE rank <= room
 ORDER BY position;
 
--- 45
+-- 55
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1575,6 +1955,11 @@ WITH series AS MATERIALIZED (
     AND NOT EXISTS (
     SELECT 1
     FROM usage_limits
+  )
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
   )
     AND true
 ), blocked AS MATERIALIZED (
@@ -1602,7 +1987,7 @@ WHERE ((
   FROM blocked
 ));
 
--- 46
+-- 56
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1625,6 +2010,11 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  )
     AND true
 )
 DELETE FROM usage_series
@@ -1646,9 +2036,9 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- With API keys that an operator verifies: 47, 48, 49, 50, 5, 6, 7, 8, 9, 10, 11, 51, 13, 52
+-- With API keys that an operator verifies: 57, 58, 59, 60, 5, 6, 7, 8, 9, 10, 11, 61, 13, 62
 
--- 47
+-- 57
 SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN (length(e.value) > 64 AND NOT EXISTS (
   SELECT 1
   FROM operator_tokens t
@@ -1669,6 +2059,10 @@ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CAS
 ), 'hasLimits', EXISTS (
   SELECT 1
   FROM usage_limits
+), 'hasDimensions', EXISTS (
+  SELECT 1
+  FROM usage_dimensions
+  WHERE removed_at IS NULL
 ), 'requestsPerSecond', coalesce(o.requests_per_second, (
   SELECT pl.requests_per_second
   FROM plans pl
@@ -1688,7 +2082,7 @@ JOIN api_keys k ON k.key_hash = substr(e.value, 1, 64)
   AND (k.expires_at IS NULL OR k.expires_at > ?3)
 JOIN organizations o ON o.id = k.organization_id;
 
--- 48
+-- 58
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -1734,6 +2128,11 @@ FROM (
     )
       AND NOT EXISTS (
       SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    )
+      AND NOT EXISTS (
+      SELECT 1
       FROM usage_series us
       WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
@@ -1744,7 +2143,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 49
+-- 59
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT usage_number, product_slug, metric, api_key
 FROM (
@@ -1787,6 +2186,11 @@ FROM (
     )
       AND NOT EXISTS (
       SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    )
+      AND NOT EXISTS (
+      SELECT 1
       FROM usage_series us
       WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
@@ -1798,7 +2202,7 @@ FROM (
 WHERE rank <= room
 ORDER BY position;
 
--- 50
+-- 60
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1829,6 +2233,11 @@ WITH series AS MATERIALIZED (
     AND NOT EXISTS (
     SELECT 1
     FROM usage_limits
+  )
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
   )
     AND true
 ), blocked AS MATERIALIZED (
@@ -1856,7 +2265,7 @@ WHERE ((
   FROM blocked
 ));
 
--- 51
+-- 61
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1887,6 +2296,11 @@ WITH series AS MATERIALIZED (
     AND NOT EXISTS (
     SELECT 1
     FROM usage_limits
+  )
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
   )
     AND true
 )
@@ -1909,7 +2323,7 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- 52
+-- 62
 UPDATE api_keys AS k
 SET last_used_at = ?3
 WHERE k.key_hash IN (
@@ -1928,15 +2342,19 @@ WHERE k.key_hash IN (
   AND (k.expires_at IS NULL OR k.expires_at > ?3)
   AND (k.last_used_at IS NULL OR k.last_used_at <= ?2);
 
--- Recorded by an operator: 53, 54, 55, 56, 5, 6, 7, 8, 9, 10, 11, 57, 13
+-- Recorded by an operator: 63, 64, 65, 66, 5, 6, 7, 8, 9, 10, 11, 67, 13
 
--- 53
+-- 63
 SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'environment', k.environment, 'seq', (
   SELECT seq
   FROM usage_cursor
 ), 'hasLimits', EXISTS (
   SELECT 1
   FROM usage_limits
+), 'hasDimensions', EXISTS (
+  SELECT 1
+  FROM usage_dimensions
+  WHERE removed_at IS NULL
 ), 'requestsPerSecond', coalesce(o.requests_per_second, (
   SELECT pl.requests_per_second
   FROM plans pl
@@ -1947,7 +2365,7 @@ LEFT JOIN api_keys k ON k.id = e.value
 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value)
   AND o.deleted_at IS NULL;
 
--- 54
+-- 64
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -1978,6 +2396,11 @@ FROM (
     )
       AND NOT EXISTS (
       SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    )
+      AND NOT EXISTS (
+      SELECT 1
       FROM usage_series us
       WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
@@ -1988,7 +2411,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 55
+-- 65
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT usage_number, product_slug, metric, api_key
 FROM (
@@ -2016,6 +2439,11 @@ FROM (
     )
       AND NOT EXISTS (
       SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    )
+      AND NOT EXISTS (
+      SELECT 1
       FROM usage_series us
       WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
         AND us.product_slug = e.value ->> 1
@@ -2027,7 +2455,7 @@ FROM (
 WHERE rank <= room
 ORDER BY position;
 
--- 56
+-- 66
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -2043,6 +2471,11 @@ WITH series AS MATERIALIZED (
     AND NOT EXISTS (
     SELECT 1
     FROM usage_limits
+  )
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
   )
     AND true
 ), blocked AS MATERIALIZED (
@@ -2070,7 +2503,7 @@ WHERE ((
   FROM blocked
 ));
 
--- 57
+-- 67
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -2086,6 +2519,11 @@ WITH series AS MATERIALIZED (
     AND NOT EXISTS (
     SELECT 1
     FROM usage_limits
+  )
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
   )
     AND true
 )
