@@ -37,21 +37,21 @@ const valueNumber = (
   return sql`coalesce(${numberOf(value)}, ${numberOf(sql`''`)})`;
 };
 
-/** Joins the sums `ds` that count the record `r` by the dimension `d`; none while it isn't counted yet. */
-export const seriesOfValue = sql`usage_dimension_series ds ON ds.series = r.series AND r.seq > d.unfilled_seq
-  AND ds.value = ${
-  valueNumber({
-    organization: sql`r.organization`,
-    dimension: sql`d.number`,
-    month: monthOf(sql`r.timestamp`),
-    value: valueOf(sql`r.properties`),
-  })
-}`;
+/** Joins the sums `ds` that count a record by the dimension `d`; none while it isn't counted yet. @param record Its alias. */
+export const seriesOfValue = (record: Statement): Statement =>
+  sql`usage_dimension_series ds ON ds.series = ${record}.series AND ${record}.seq > d.unfilled_seq
+    AND ds.value = ${
+    valueNumber({
+      organization: sql`${record}.organization`,
+      dimension: sql`d.number`,
+      month: monthOf(sql`${record}.timestamp`),
+      value: valueOf(sql`${record}.properties`),
+    })
+  }`;
 
-/** Joins the dimensions `d` of the record `r` and the sums `ds` that count it. */
-export const valuesOfRecord = (record: Statement): Statement =>
-  sql`FROM ${record} CROSS JOIN usage_series s ON s.id = r.series
-    CROSS JOIN usage_dimensions d ON ${isDimensionOf} CROSS JOIN ${seriesOfValue}`;
+/** Joins the dimensions `d` of the row of the table `record` and the sums `ds` that count it. */
+export const valuesOfRecord = sql`FROM record CROSS JOIN usage_series s ON s.id = record.series
+    CROSS JOIN usage_dimensions d ON ${isDimensionOf} CROSS JOIN ${seriesOfValue(sql`record`)}`;
 
 /** Adds up records `r` by value, for {@linkcode moveValues}. @param options `series`: a query for their series. `dimension`: which dimensions `d`. */
 export const addByValue = ({ series, records, dimension }: Record<"series" | "records" | "dimension", Statement>) =>

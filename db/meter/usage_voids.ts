@@ -74,12 +74,11 @@ function recordOf({ seq, recordedAt, keyHash, now }: UsageVoid): Statement {
     WHERE r.seq = ${seq} AND r.recorded_at = ${recordedAt}`;
 }
 
-/** The sums of a rollup `u` without the record `v`. */
-const withoutSums = sql`count = u.count - 1, sum_high = u.sum_high - (v.quantity_whole >> ${
-  integer(lowBits)
-}),
-  sum_low = u.sum_low - (v.quantity_whole & ${integer(2 ** lowBits - 1)}),
-  sum_micro = u.sum_micro - v.quantity_micro`;
+/** The sums of a rollup `u` without a record. */
+const withoutSums = (record = sql`v`) =>
+  sql`count = u.count - 1, sum_high = u.sum_high - (${record}.quantity_whole >> ${integer(lowBits)}),
+  sum_low = u.sum_low - (${record}.quantity_whole & ${integer(2 ** lowBits - 1)}),
+  sum_micro = u.sum_micro - ${record}.quantity_micro`;
 
 /**
  * The record to be voided, once for each of the rollups `u` that count it: that of its series, those of its values and, with the
@@ -89,59 +88,62 @@ const counted = (which: UsageVoid, { withTotal }: { withTotal: boolean }) => {
   const record = sql`SELECT r.*, ${millionths} AS millionths FROM ${recordOf(which)} AND NOT ${
     isVoided(sql`r.seq`)
   }`;
-  const total = sql`UNION ALL SELECT r.*, s.total, ${totalOf(sql`r.organization`)}, NULL
-      FROM record r JOIN usage_series s ON s.id = r.series`;
+  const total = sql`UNION ALL SELECT record.*, s.total, ${totalOf(sql`record.organization`)}, NULL
+      FROM record CROSS JOIN usage_series s ON s.id = record.series`;
   return sql`WITH record AS MATERIALIZED (${record}), v AS MATERIALIZED (
-      SELECT r.*, r.series AS rollup, r.organization AS owner, NULL AS dimension FROM record r
+      SELECT record.*, series AS rollup, organization AS owner, NULL AS dimension FROM record
       ${withTotal ? total : sql``}
-      UNION ALL SELECT r.*, -ds.id, ${integer(dimensionSumsNumber)}, d.number ${valuesOfRecord(sql`record r`)})`;
+      UNION ALL SELECT record.*, -ds.id, ${integer(dimensionSumsNumber)}, d.number ${valuesOfRecord})`;
 };
+
+/** Finds the rollups `u` by their own index, whatever the planner expects of the table `v`. */
+const isRollup = (number: Statement, lengthMs: Statement) =>
+  sql`u.series IN (SELECT rollup FROM v) AND ${number} = (SELECT timestamp / ${lengthMs} FROM record)`;
 
 /**
  * Updates the quarters of the series and of the values. Does nothing if the record may be an extreme of one of them and the given
  * ones are missing or no longer true.
  */
 function subtractFromQuarter(which: UsageVoid): Statement {
-  const known = sql`LEFT JOIN json_each(${
-    JSON.stringify(
-      (which.remaining ?? []).map(({ rollup, cursor, smallest, largest }) => [
-        rollup,
-        cursor,
-        smallest?.value ?? null,
-        smallest?.seq ?? 0,
-        largest?.value ?? null,
-        largest?.seq ?? 0,
-      ]),
-    )
-  }) k ON k.value ->> 0 = v.rollup`;
-  const cursor = sql`(k.value ->> 1)`;
-  const isValue = sql`(v.dimension IS NULL OR v.rollup = (SELECT -ds.id FROM usage_dimensions d
-      CROSS JOIN ${seriesOfValue} WHERE d.number = v.dimension))`;
+  const remaining = JSON.stringify(
+    (which.remaining ?? []).map(({ rollup, cursor, smallest, largest }) => [
+      rollup,
+      cursor,
+      smallest?.value ?? null,
+      smallest?.seq ?? 0,
+      largest?.value ?? null,
+      largest?.seq ?? 0,
+    ]),
+  );
+  const known = sql`k AS MATERIALIZED (SELECT v.*, j.value AS known
+      FROM v LEFT JOIN json_each(${remaining}) j ON j.value ->> 0 = v.rollup)`;
+  const cursor = sql`(k.known ->> 1)`;
+  const isValue = sql`(k.dimension IS NULL OR k.rollup = (SELECT -ds.id FROM usage_dimensions d
+      CROSS JOIN ${seriesOfValue(sql`r`)} WHERE d.number = k.dimension))`;
   const recent = sql`usage_records r WHERE r.seq > ${cursor} AND r.seq <= ${cursor} + ${recentRecordsMax}
-    AND r.series = v.series AND r.timestamp >= u.quarter * ${quarterMs}
+    AND r.series = k.series AND r.timestamp >= u.quarter * ${quarterMs}
     AND r.timestamp < (u.quarter + 1) * ${quarterMs} AND NOT ${isVoided(sql`r.seq`)} AND ${isValue}`;
   const hasFewRecent = sql`
     (SELECT seq FROM usage_cursor WHERE only_row = 1) <= ${cursor} + ${recentRecordsMax}`;
   const extremes = [
-    { column: sql`smallest`, best: sql`min`, value: sql`(k.value ->> 2)`, seq: sql`(k.value ->> 3)` },
-    { column: sql`largest`, best: sql`max`, value: sql`(k.value ->> 4)`, seq: sql`(k.value ->> 5)` },
+    { column: sql`smallest`, best: sql`min`, value: sql`(k.known ->> 2)`, seq: sql`(k.known ->> 3)` },
+    { column: sql`largest`, best: sql`max`, value: sql`(k.known ->> 4)`, seq: sql`(k.known ->> 5)` },
   ].map(({ column, best, value, seq }) => {
     // Texts, because bound numbers are floating-point and would not be exact.
     const known = sql`iif(length(${value}) = 22, ${value}, CAST(nullif(${value}, '') AS INTEGER))`;
     const latest = sql`(SELECT ${best}(${millionths}) FROM ${recent})`;
     return {
-      assignment: sql`${column} = iif(u.${column} <> v.millionths, u.${column},
+      assignment: sql`${column} = iif(u.${column} <> k.millionths, u.${column},
         coalesce(${best}(${known}, ${latest}), ${known}, ${latest}, u.${column}))`,
-      isKnown: sql`(u.count = 1 OR u.${column} <> v.millionths OR (${value} IS NOT NULL
+      isKnown: sql`(u.count = 1 OR u.${column} <> k.millionths OR (${value} IS NOT NULL
         AND NOT ${isVoided(seq)} AND ${hasFewRecent}))`,
     };
   });
-  const isQuarter = sql`u.series = v.rollup AND u.quarter = v.timestamp / ${quarterMs}`;
-  return sql`${counted(which, { withTotal: false })}
+  return sql`${counted(which, { withTotal: false })}, ${known}
     UPDATE usage_rollups AS u
-    SET ${withoutSums}, ${joinSql(extremes.map(({ assignment }) => assignment), ", ")}
-    FROM v ${known} WHERE ${isQuarter} AND NOT EXISTS (
-      SELECT 1 FROM v ${known} CROSS JOIN usage_rollups u ON ${isQuarter}
+    SET ${withoutSums(sql`k`)}, ${joinSql(extremes.map(({ assignment }) => assignment), ", ")}
+    FROM k WHERE ${isRollup(sql`u.quarter`, quarterMs)} AND u.series = +k.rollup AND NOT EXISTS (
+      SELECT 1 FROM k CROSS JOIN usage_rollups u ON u.series = k.rollup AND u.quarter = k.timestamp / ${quarterMs}
       WHERE NOT (${joinSql(extremes.map(({ isKnown }) => isKnown), " AND ")}))`;
 }
 
@@ -156,7 +158,7 @@ function subtractFromTotal(which: UsageVoid): Statement {
       u.${column}, ${unknown})`;
   return sql`
     UPDATE usage_rollups AS u
-    SET ${withoutSums}, ${extreme(sql`smallest`, integer(Number(unknownMinimum)))},
+    SET ${withoutSums()}, ${extreme(sql`smallest`, integer(Number(unknownMinimum)))},
       ${extreme(sql`largest`, sql`${String(unknownMaximum)}`)}
     FROM (SELECT r.*, ${millionths} AS millionths,
       (SELECT s.total FROM usage_series s WHERE s.id = r.series) AS total
@@ -179,8 +181,8 @@ function subtractFromHours(which: UsageVoid): Statement {
   const parts = sql`usage_rollups q WHERE q.series = u.series AND q.count > 0
     AND q.quarter >= u.hour * ${quartersPerHour} AND q.quarter < (u.hour + 1) * ${quartersPerHour}`;
   return sql`${counted(which, { withTotal: true })}
-    UPDATE usage_rollups_hourly AS u SET ${withoutSums}, ${extremesOfParts(parts)} FROM v
-    WHERE u.series = v.rollup AND u.hour = v.timestamp / ${integer(rollupHourMs)} AND changes() > 0`;
+    UPDATE usage_rollups_hourly AS u SET ${withoutSums()}, ${extremesOfParts(parts)} FROM v
+    WHERE ${isRollup(sql`u.hour`, integer(rollupHourMs))} AND u.series = +v.rollup AND changes() > 0`;
 }
 
 /** Runs after the hours were updated: the months' extremes are those of their hours. */
@@ -189,8 +191,9 @@ function subtractFromMonths(which: UsageVoid): Statement {
     AND q.hour >= ${monthStart(sql`u.month`)} / ${integer(rollupHourMs)}
     AND q.hour < ${monthStart(sql`(u.month + 1)`)} / ${integer(rollupHourMs)}`;
   return sql`${counted(which, { withTotal: true })}
-    UPDATE usage_rollups_monthly AS u SET ${withoutSums}, ${extremesOfParts(parts)} FROM v
-    WHERE u.month = ${monthOf(sql`v.timestamp`)} AND u.organization = v.owner AND u.series = v.rollup AND changes() > 0`;
+    UPDATE usage_rollups_monthly AS u SET ${withoutSums()}, ${extremesOfParts(parts)} FROM v
+    WHERE u.month = (SELECT ${monthOf(sql`timestamp`)} FROM record) AND u.organization IN (SELECT owner FROM v)
+      AND u.series IN (SELECT rollup FROM v) AND u.series = +v.rollup AND changes() > 0`;
 }
 
 /** The windows of limits that count a record. */
@@ -272,16 +275,16 @@ export function findRecordInRollups(
     organizationOf(sql`r.organization`)
   } AND o.id = ${organizationId} WHERE r.seq = ${seq}
     ), v AS MATERIALIZED (
-      SELECT r.*, r.series AS rollup, NULL AS dimension FROM record r
-      UNION ALL SELECT r.*, -ds.id, d.number ${valuesOfRecord(sql`record r`)}
+      SELECT record.*, series AS rollup, NULL AS dimension FROM record
+      UNION ALL SELECT record.*, -ds.id, d.number ${valuesOfRecord}
     )
     SELECT c.seq AS cursor, r.series, r.rollup, r.dimension, ${
     environmentOf(sql`r.organization`)
   } AS environment, u.quarter * ${quarterMs} AS start, u.count,
       CAST(${millionths} AS TEXT) AS value, u.smallest = ${millionths} AS isSmallest,
       u.largest = ${millionths} AS isLargest
-    FROM v r JOIN usage_rollups u ON u.series = r.rollup AND u.quarter = r.timestamp / ${quarterMs}
-    JOIN usage_cursor c ON c.only_row = 1 ORDER BY r.dimension`);
+    FROM v r CROSS JOIN usage_rollups u ON u.series = r.rollup AND u.quarter = r.timestamp / ${quarterMs}
+    CROSS JOIN usage_cursor c ON c.only_row = 1 ORDER BY r.dimension`);
 }
 
 export interface CountedExtremes {
@@ -294,7 +297,7 @@ type RollupOfRecords = Pick<RecordInRollup, "series" | "rollup" | "dimension">;
 
 /** The condition that a rollup counts the record `r` of its series. */
 const isCountedIn = ({ rollup, dimension }: RollupOfRecords) =>
-  dimension === null ? sql`` : sql`AND (SELECT -ds.id FROM usage_dimensions d CROSS JOIN ${seriesOfValue}
+  dimension === null ? sql`` : sql`AND (SELECT -ds.id FROM usage_dimensions d CROSS JOIN ${seriesOfValue(sql`r`)}
     WHERE d.number = ${dimension}) = ${rollup}`;
 
 /** Finds the extremes of a series or value in a scan, without one record (`seq`) and without those after `last`. */
