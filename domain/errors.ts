@@ -50,6 +50,7 @@ export const errorStatuses = {
   unsupported_media_type: 415,
   validation_failed: 422,
   range_too_long: 422,
+  dimension_unknown: 422,
   series_limit_reached: 422,
   webhook_address_blocked: 422,
   rate_limited: 429,

@@ -17,3 +17,6 @@ export const dimensionPropertyForm = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;
 
 /** The names of its properties, in order. */
 export type DimensionNames = readonly string[];
+
+/** Dimensions that an error lists. */
+export const dimensionsNamedMax = 20;

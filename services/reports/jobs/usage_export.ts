@@ -3,7 +3,7 @@ import type { UsageGroup } from "../../../db/meter/usage_sums.ts";
 import { csvLine } from "../../../domain/csv.ts";
 import { usageSumRowsMax } from "../../../domain/limits.ts";
 import { microsToDecimal, microsToNumber } from "../../../domain/meter/quantity.ts";
-import { isoTimeIn } from "../../../domain/time.ts";
+import { isoTime, isoTimeIn } from "../../../domain/time.ts";
 import { type JobContext, JobText } from "../job_context.ts";
 import {
   streamUsageSums,
@@ -15,12 +15,15 @@ import {
 
 /** Writes `{from, to, window, data}`. @throws {AppError} As `usageRange`; `range_too_long` for over 100,000 sums. */
 export async function usageJson(context: JobContext, input: UsageScope & UsageQuery) {
-  const { range, sumsMax, batches } = await streamUsageSums(context, input);
+  const { range, split, sumsMax, batches } = await streamUsageSums(context, input);
   // The status is sent with the first bytes, so the sums are counted before any of them is written.
   if (sumsMax > usageSumRowsMax && !await areAtMost(usageSumRowsMax, batches())) throw tooManySumsError();
   const text = new JobText(context);
   const [from, to] = [range.from, range.to].map((ms) => isoTimeIn(ms, range.timezone));
-  const head = JSON.stringify({ from, to, window: range.unit });
+  const head = JSON.stringify({
+    ...{ from, to, window: range.unit },
+    ...(split && { overflow: split.overflow, completeSince: isoTime(split.completeSince) }),
+  });
   text.add(`${head.slice(0, -1)},"data":[`);
   let separator = "";
   for await (const batch of batches()) {
@@ -45,7 +48,7 @@ async function areAtMost(max: number, batches: AsyncGenerator<Iterable<unknown>>
 
 /** Returns a sum with the nearest numbers: exact for integers up to 2^53−1. */
 function toJson({ start, end, productSlug, metric, apiKey, count, ...sum }: UsageSum): string {
-  const { organizationId, organizationName, externalId } = sum;
+  const { organizationId, organizationName, externalId, properties } = sum;
   return JSON.stringify({
     start,
     end,
@@ -55,6 +58,7 @@ function toJson({ start, end, productSlug, metric, apiKey, count, ...sum }: Usag
     productSlug,
     metric,
     apiKey,
+    properties,
     count,
     sum: microsToNumber(sum.micros),
     min: sum.minMicros === null ? null : microsToNumber(sum.minMicros),
@@ -73,14 +77,17 @@ const groupColumns = {
 export async function usageCsv(context: JobContext, input: UsageScope & UsageQuery) {
   const { batches } = await streamUsageSums(context, input);
   const columns = (input.groupBy ?? []).flatMap((group) => groupColumns[group]);
+  const properties = [...new Set(input.groupByProperties ?? [])];
   const text = new JobText(context);
-  text.add(csvLine(["start", "end", ...columns, "sum", "count", "min", "max"]));
+  const names = properties.map((name) => `properties.${name}`);
+  text.add(csvLine(["start", "end", ...columns, ...names, "sum", "count", "min", "max"]));
   for await (const batch of batches()) {
     for (const sum of batch) {
       text.add(csvLine([
         sum.start,
         sum.end,
         ...columns.map((column) => sum[column] ?? ""),
+        ...properties.map((name) => sum.properties?.[name] ?? ""),
         microsToDecimal(sum.micros),
         String(sum.count),
         sum.minMicros === null ? "" : microsToDecimal(sum.minMicros),

@@ -13,6 +13,7 @@ import {
   type UsageFilter,
   type UsageGroup,
 } from "../../../db/meter/usage_sums.ts";
+import type { UsageSplit } from "../../../db/meter/dimension_sums.ts";
 import { unknownMaximum, unknownMinimum } from "../../../db/meter/usage_voids.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { usageOrganizationsPerReadMax, usageSumRowsMax } from "../../../domain/limits.ts";
@@ -20,6 +21,7 @@ import { rollupUnits } from "../../../domain/meter/rollup_unit.ts";
 import { type UsageRange, usageRange, type UsageRangeInput } from "../../../domain/meter/usage_window.ts";
 import { isoTimeIn } from "../../../domain/time.ts";
 import type { JobContext, JobScope, JobTime } from "../job_context.ts";
+import { findSplit, propertiesOf, readValueSeries } from "./usage_split.ts";
 import { type UsageStep, usageSteps } from "./usage_steps.ts";
 
 /** Lineages of keys whose current key one step looks up. */
@@ -40,6 +42,8 @@ export function isOfAll(scope: UsageScope): boolean {
 
 export interface UsageQuery extends UsageRangeInput, UsageFilter {
   readonly groupBy?: readonly UsageGroup[] | undefined;
+  /** The names of properties to group by. */
+  readonly groupByProperties?: readonly string[] | undefined;
 }
 
 /** Exact usage of one window and group: integers in millionths. */
@@ -58,6 +62,8 @@ export interface UsageSum {
   /** The key's id, or that of the current key of its lineage if rotations are merged. Null for usage without a key. */
   readonly apiKey?: string | null | undefined;
   readonly apiKeyName?: string | null | undefined;
+  /** The values of the properties, if grouped by any. */
+  readonly properties?: Readonly<Record<string, string>> | undefined;
   readonly micros: bigint;
   readonly count: number;
   /** Null when unknown: a record was voided after retention had deleted others of its 15 minutes. */
@@ -70,30 +76,35 @@ export async function streamUsageSums(context: JobContext, input: UsageScope & U
   const range = usageRange(input, input.now);
   const { productSlug, metric, apiKey, environment, mergeRotations, groupBy = [] } = input;
   const filter = { productSlug, metric, apiKey, environment, mergeRotations };
-  const organizations = await findOrganizations(context, input);
+  const declared = await findSplit(context.database, input);
+  const found = await findOrganizations(context, { ...input, isSplit: declared !== null });
+  const values = declared && await readValueSeries(context, { declared, organizations: found, range, filter });
+  const organizations = values?.organizations ?? found;
   const series = organizations.reduce((sum, { series }) => sum + series, 0);
   return {
     range,
+    /** Of sums by properties: true if some values count as `(other)`, and the time from which all usage is in them. */
+    split: values && { overflow: values.hasOverflow, completeSince: declared?.completeSince ?? null },
     /** An upper bound of the number of sums. */
-    sumsMax: range.windows.length * (groupBy.length === 0 ? 1 : series),
+    sumsMax: range.windows.length * (groupBy.length === 0 && declared === null ? 1 : series),
     /** Adds up some windows at a time, from the first on with each call. */
-    batches: () => addUp(context, { organizations, filter, groupBy, range, now: input.now }),
+    batches: () => addUp(context, { organizations, filter, groupBy, split: declared?.split, range, now: input.now }),
   };
 }
 
 /** Finds the organizations whose series to read. Sums of all organizations that don't tell them apart come from the totals. */
 async function findOrganizations(
   context: JobContext,
-  input: UsageScope & UsageQuery,
+  input: UsageScope & UsageQuery & { readonly isSplit: boolean },
 ): Promise<MeteredOrganization[]> {
   const { database } = context;
-  const { groupBy = [], apiKey } = input;
+  const { groupBy = [], apiKey, isSplit } = input;
   const { ids, planId } = "organizationId" in input
     ? { ids: [input.organizationId], planId: undefined }
     : { ids: input.organizationIds ?? null, planId: input.planId };
   const isByCustomer = groupBy.includes("organization") || groupBy.includes("apiKey");
   const found: MeteredOrganization[] = [];
-  if (isOfAll(input) && apiKey === undefined && !isByCustomer) found.push({ number: 0, series: 0 });
+  if (isOfAll(input) && apiKey === undefined && !isByCustomer && !isSplit) found.push({ number: 0, series: 0 });
   else {
     const limit = usageOrganizationsPerReadMax;
     for (let after = 0, length = limit; length === limit; after = found.at(-1)?.number ?? 0) {
@@ -134,6 +145,7 @@ interface Adding {
   readonly organizations: readonly MeteredOrganization[];
   readonly filter: UsageFilter;
   readonly groupBy: readonly UsageGroup[];
+  readonly split: UsageSplit | undefined;
   readonly range: UsageRange;
   readonly now: number;
 }
@@ -145,7 +157,7 @@ interface Adding {
  *   read, so that not all are in memory together.
  */
 async function* addUp(context: JobContext, adding: Adding): AsyncGenerator<Iterable<UsageSum>> {
-  const { organizations, groupBy, range } = adding;
+  const { organizations, groupBy, range, split } = adding;
   const numbers = organizations.map(({ number }) => number);
   const extent = await findUsageExtent(context.database, numbers, adding.filter);
   const windows = range.windows.map(({ start, end }, position) => ({
@@ -157,7 +169,7 @@ async function* addUp(context: JobContext, adding: Adding): AsyncGenerator<Itera
   const toKeys = adding.filter.mergeRotations ? mergedKeys(context, adding) : null;
   let merged = new Map<string, RollupSumRow>();
   let isFirst = true;
-  for (const step of usageSteps(windows, { organizations, groupBy })) {
+  for (const step of usageSteps(windows, { organizations, groupBy, isSplit: split !== undefined })) {
     if (!isFirst) await context.pause();
     isFirst = false;
     await addStep(context, { adding, step, merged });
@@ -166,7 +178,7 @@ async function* addUp(context: JobContext, adding: Adding): AsyncGenerator<Itera
       ? await findOrganizationNames(context.database, step.organizations)
       : new Map<number, OrganizationNames>();
     const sums = toKeys === null ? [...merged.values()] : await toKeys([...merged.values()]);
-    yield toUsageSums(sums.sort(inOrder(groupBy)), { range, groupBy, names });
+    yield toUsageSums(sums.sort(inOrder(groupBy)), { range, groupBy, split, names });
     merged = new Map();
   }
 }
@@ -193,7 +205,7 @@ function mergedKeys(context: JobContext, { now }: Adding) {
 
 async function addStep(
   { database }: JobContext,
-  { adding: { filter, groupBy }, step, merged }: {
+  { adding: { filter, groupBy, split }, step, merged }: {
     adding: Adding;
     step: UsageStep;
     merged: Map<string, RollupSumRow>;
@@ -202,15 +214,15 @@ async function addStep(
   for (const unit of rollupUnits) {
     const pieces: PositionedPiece[] = step.pieces.filter((piece) => piece.unit === unit);
     if (pieces.length === 0) continue;
-    const query = { ...filter, groupBy, pieces, organizations: step.organizations };
+    const query = { ...filter, groupBy, split, pieces, organizations: step.organizations };
     for (const row of await sumRollups(database, query)) merge(merged, row);
   }
 }
 
 function merge(merged: Map<string, RollupSumRow>, row: RollupSumRow): void {
-  const { position, organization, productSlug, metric, apiKey } = row;
-  // No part of the name has a space in it.
-  const name = `${position} ${organization} ${productSlug} ${metric} ${apiKey}`;
+  const { position, organization, productSlug, metric, apiKey, values } = row;
+  // No part of the name but the last has a space in it.
+  const name = `${position} ${organization} ${productSlug} ${metric} ${apiKey} ${values}`;
   const sum = merged.get(name);
   merged.set(
     name,
@@ -235,19 +247,20 @@ function inOrder(groupBy: readonly UsageGroup[]) {
       const [name, other] = [a[group] ?? "", b[group] ?? ""];
       if (name !== other) return name < other ? -1 : 1;
     }
-    return 0;
+    const [values, others] = [a.values ?? "", b.values ?? ""];
+    return values === others ? 0 : values < others ? -1 : 1;
   };
 }
 
 function* toUsageSums(
   sums: readonly RollupSumRow[],
-  { range, groupBy, names }: Pick<Adding, "range" | "groupBy"> & {
+  { range, groupBy, split, names }: Pick<Adding, "range" | "groupBy" | "split"> & {
     names: ReadonlyMap<number, OrganizationNames>;
   },
 ): Generator<UsageSum> {
   const isByKey = groupBy.includes("apiKey");
   let window = { position: -1, start: "", end: "" };
-  for (const { position, organization, productSlug, metric, apiKey, apiKeyName, ...sum } of sums) {
+  for (const { position, organization, productSlug, metric, apiKey, apiKeyName, values, ...sum } of sums) {
     if (position !== window.position) {
       const { start, end } = range.windows[position] ?? { start: range.from, end: range.to };
       const [first, after] = [start, end].map((ms) => isoTimeIn(ms, range.timezone));
@@ -260,6 +273,7 @@ function* toUsageSums(
       metric: metric ?? undefined,
       apiKey: isByKey ? apiKey : undefined,
       apiKeyName: isByKey ? apiKeyName : undefined,
+      properties: split === undefined ? undefined : propertiesOf(split, values),
       micros: sum.micros,
       count: sum.count,
       minMicros: sum.min === unknownMinimum ? null : sum.min,

@@ -59,7 +59,7 @@ onEveryDatabase("fills a dimension that is declared later, beside new records an
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const read = rowsOf(test.opened.database);
   const record = (quantity: number, region: string) =>
-    recordOne(test, apiKey, { quantity, properties: { region } } as never);
+    recordOne(test, apiKey, { quantity, properties: { region } });
   const old = [await record(1, "eu"), await record(2, "us"), await record(3, "eu"), await record(4, "ap")];
   await voidOne(test, { apiKey, id: old[3]?.id ?? "" });
   assert.equal((await send("PATCH /products/tiles", product(["region"]))).status, 422);
@@ -72,8 +72,8 @@ onEveryDatabase("fills a dimension that is declared later, beside new records an
   assert.equal(await fillDimensions(test.services, { recordsMax: 2, restMs: 0 }), true);
   await checkRollups(read);
   // One is counted already, one isn't, one was recorded after the declaration.
-  for (const { id } of [old[2], old[0], recent]) {
-    await voidOne(test, { apiKey, id: id ?? "" });
+  for (const record of [old[2], old[0], recent]) {
+    await voidOne(test, { apiKey, id: record?.id ?? "" });
     await checkRollups(read);
   }
   while (await fillDimensions(test.services, { recordsMax: 2, restMs: 0 })) await checkRollups(read);
