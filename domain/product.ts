@@ -1,8 +1,9 @@
 // The optional catalogue of products: names and units for what is recorded.
 
+import type { Counting } from "./meter/aggregation.ts";
 import type { DimensionNames } from "./meter/dimension.ts";
 
-export interface ProductMetric {
+export interface ProductMetric extends Counting {
   readonly slug: string;
   readonly name: string;
   /** The unit of its quantities, such as `GB`; null if not set. */

@@ -26,6 +26,7 @@ import portalSessions from "./migrations/0022_portal_sessions.sql" with { type: 
 import refusedQuantities from "./migrations/0023_refused_quantities.sql" with { type: "text" };
 import identityProviders from "./migrations/0024_identity_providers.sql" with { type: "text" };
 import dimensions from "./migrations/0025_dimensions.sql" with { type: "text" };
+import counting from "./migrations/0027_counting.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -59,6 +60,7 @@ export const migrations: readonly Migration[] = [
   { number: 23, name: "refused_quantities", text: refusedQuantities },
   { number: 24, name: "identity_providers", text: identityProviders },
   { number: 25, name: "dimensions", text: dimensions },
+  { number: 27, name: "counting", text: counting },
 ];
 
 /** Thrown for a database with another schema than this program's. */

@@ -70,7 +70,28 @@ export async function findUnfilledDimension(database: DatabaseReader): Promise<n
  * meanwhile is counted by those who do it, depending on which side of `unfilled_seq` the record is.
  */
 export function fillDimension(number: number, recordsMax: number): Statement[] {
-  const [d, q] = [sql`(SELECT unfilled_seq FROM usage_dimensions WHERE number = ${number})`, integer(recordsMax)];
+  return fillSteps({
+    table: sql`usage_dimensions`,
+    number,
+    recordsMax,
+    add: ({ series, records }) => [
+      addByValue({ series, records, dimension: sql`d.number = ${number}` }),
+      ...moveValues,
+      ...addToAll,
+    ],
+  });
+}
+
+/** As {@linkcode fillDimension}, for a row of a table with its columns. @param options `add`: adds records `r`, by a query for their series. */
+export function fillSteps(
+  { table, number, recordsMax, add }: {
+    table: Statement;
+    number: number;
+    recordsMax: number;
+    add: (added: { series: Statement; records: Statement }) => readonly Statement[];
+  },
+): Statement[] {
+  const [d, q] = [sql`(SELECT unfilled_seq FROM ${table} WHERE number = ${number})`, integer(recordsMax)];
   const oldest = sql`(SELECT min(o.seq) FROM (SELECT r.seq FROM usage_records r WHERE r.seq <= ${d}
     ORDER BY r.seq DESC LIMIT ${q}) o)`;
   const records = sql`r.seq <= ${d} AND r.seq >= ${oldest}
@@ -79,18 +100,13 @@ export function fillDimension(number: number, recordsMax: number): Statement[] {
   const recordedAt = sql`(SELECT r.recorded_at FROM usage_records r WHERE r.seq = ${oldest})`;
   const firstUsage = sql`(SELECT min(m.first_quarter) FROM usage_series s CROSS JOIN ${allMonths} a
     CROSS JOIN usage_rollups_monthly m ON m.month = a.month AND m.organization = s.organization AND m.series = s.id
-    WHERE s.organization IN (0, ${integer(testTotalsNumber)}) AND s.product_slug = usage_dimensions.product
-      AND s.metric = usage_dimensions.metric)`;
+    WHERE s.organization IN (0, ${
+    integer(testTotalsNumber)
+  }) AND s.product_slug = u.product AND s.metric = u.metric)`;
   return [
-    addByValue({
-      series: sql`SELECT DISTINCT r.series FROM usage_records r WHERE ${records}`,
-      records,
-      dimension: sql`d.number = ${number}`,
-    }),
-    ...moveValues,
-    ...addToAll,
+    ...add({ series: sql`SELECT DISTINCT r.series FROM usage_records r WHERE ${records}`, records }),
     // Records that retention had deleted are missing, unless the oldest one is older than all usage of the metric.
-    sql`UPDATE usage_dimensions SET
+    sql`UPDATE ${table} AS u SET
       complete_since = iif(NOT ${hasOlder} AND (${oldest} IS NULL OR ${oldest} = 1
           OR ${recordedAt} <= ${firstUsage} * ${quarterMs}),
         iif(${oldest} IS NULL, complete_since, NULL), ${recordedAt} + ${integer(usageTimestampFutureMaxMs)}),
@@ -128,8 +144,10 @@ export async function deleteRemovedDimension(
     sql`SELECT number FROM usage_dimensions WHERE removed_at IS NOT NULL LIMIT 1`,
   );
   if (removed === undefined) return false;
-  const number = sql`(SELECT number FROM usage_dimensions WHERE number = ${removed.number} AND removed_at IS NOT NULL)`;
-  const values = sql`SELECT number FROM usage_dimension_values WHERE dimension = ${number} LIMIT ${seriesMax}`;
+  const number =
+    sql`(SELECT number FROM usage_dimensions WHERE number = ${removed.number} AND removed_at IS NOT NULL)`;
+  const values =
+    sql`SELECT number FROM usage_dimension_values WHERE dimension = ${number} LIMIT ${seriesMax}`;
   const series = sql`SELECT id FROM usage_dimension_series WHERE value IN (${values}) LIMIT ${seriesMax}`;
   await database.write([
     ...deleteValueSeries(series, rollupsMax),

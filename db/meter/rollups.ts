@@ -1,6 +1,7 @@
 // The SQL that adds the records of one group to the rollups.
 import { rollupHourMs, rollupQuarterMs } from "../../domain/limits.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
+import { addGroupCounted } from "./counting.ts";
 import { addGroupByValue } from "./dimensions.ts";
 import { totalOf } from "./environments.ts";
 import { monthOf, sums, sumsOfRecords } from "./rollup_columns.ts";
@@ -47,10 +48,10 @@ export const addToAll: readonly Statement[] = [
   addToMonths,
   sql`DELETE FROM usage_added`,
 ];
-/** Adds the group's own rollups to all others. @param hasDimensions True if any metric has dimensions. */
+/** Adds the group's own rollups to all others. @param hasDimensions True if any metric has dimensions, or is counted by more than rollups. */
 export const addUp = (hasDimensions: boolean): readonly Statement[] => [
   noteAddedUsage,
   addTotals,
-  ...(hasDimensions ? addGroupByValue : []),
+  ...(hasDimensions ? [...addGroupCounted, ...addGroupByValue] : []),
   ...addToAll,
 ];

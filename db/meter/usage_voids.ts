@@ -6,6 +6,7 @@ import type { Environment } from "../../domain/environment.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
 import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
 import { activeApiKey, keyMay } from "../api_keys.ts";
+import { ifAudited } from "../audit.ts";
 import {
   type Database,
   type DatabaseReader,
@@ -17,6 +18,8 @@ import {
 import { isSuspended } from "../organization/organizations.ts";
 import { noteVoidedRecord } from "../operator/statement_changes.ts";
 import { dimensionSumsNumber, seriesOfValue, valuesOfRecord } from "./dimensions.ts";
+import { subtractUnique } from "./counting.ts";
+import { isLatest, latestOrder, replaceLatest } from "./latest_voids.ts";
 import { environmentOf, organizationOf, totalOf } from "./environments.ts";
 import { clearNotices } from "./limit_clearing.ts";
 import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
@@ -39,6 +42,8 @@ export interface RemainingExtremes {
   /** Null when it was not needed. */
   readonly smallest: Extreme | null;
   readonly largest: Extreme | null;
+  /** The latest record, by `latestOrder`. */
+  readonly latest: Extreme | null;
 }
 
 /**
@@ -106,13 +111,15 @@ const isRollup = (number: Statement, lengthMs: Statement) =>
  */
 function subtractFromQuarter(which: UsageVoid): Statement {
   const remaining = JSON.stringify(
-    (which.remaining ?? []).map(({ rollup, cursor, smallest, largest }) => [
+    (which.remaining ?? []).map(({ rollup, cursor, smallest, largest, latest }) => [
       rollup,
       cursor,
       smallest?.value ?? null,
       smallest?.seq ?? 0,
       largest?.value ?? null,
       largest?.seq ?? 0,
+      latest?.value ?? null,
+      latest?.seq ?? 0,
     ]),
   );
   const known = sql`k AS MATERIALIZED (SELECT v.*, j.value AS known
@@ -139,12 +146,16 @@ function subtractFromQuarter(which: UsageVoid): Statement {
         AND NOT ${isVoided(seq)} AND ${hasFewRecent}))`,
     };
   });
+  const latestSeq = sql`(k.known ->> 7)`;
+  const isLatestKnown = sql`(u.count = 1 OR k.dimension IS NOT NULL OR NOT ${isLatest(sql`k`)}
+    OR (k.known ->> 6 IS NOT NULL AND ${hasFewRecent} AND (${latestSeq} = 0 OR (NOT ${isVoided(latestSeq)}
+      AND EXISTS (SELECT 1 FROM usage_records r WHERE r.seq = ${latestSeq})))))`;
   return sql`${counted(which, { withTotal: false })}, ${known}
     UPDATE usage_rollups AS u
     SET ${withoutSums(sql`k`)}, ${joinSql(extremes.map(({ assignment }) => assignment), ", ")}
     FROM k WHERE ${isRollup(sql`u.quarter`, quarterMs)} AND u.series = +k.rollup AND NOT EXISTS (
       SELECT 1 FROM k CROSS JOIN usage_rollups u ON u.series = k.rollup AND u.quarter = k.timestamp / ${quarterMs}
-      WHERE NOT (${joinSql(extremes.map(({ isKnown }) => isKnown), " AND ")}))`;
+      WHERE NOT (${joinSql([...extremes.map(({ isKnown }) => isKnown), isLatestKnown], " AND ")}))`;
 }
 
 /**
@@ -192,7 +203,9 @@ function subtractFromMonths(which: UsageVoid): Statement {
     AND q.hour < ${monthStart(sql`(u.month + 1)`)} / ${integer(rollupHourMs)}`;
   return sql`${counted(which, { withTotal: true })}
     UPDATE usage_rollups_monthly AS u SET ${withoutSums()}, ${extremesOfParts(parts)} FROM v
-    WHERE u.month = (SELECT ${monthOf(sql`timestamp`)} FROM record) AND u.organization IN (SELECT owner FROM v)
+    WHERE u.month = (SELECT ${
+    monthOf(sql`timestamp`)
+  } FROM record) AND u.organization IN (SELECT owner FROM v)
       AND u.series IN (SELECT rollup FROM v) AND u.series = +v.rollup AND changes() > 0`;
 }
 
@@ -221,6 +234,17 @@ const subtractFromCounters = (seq: number) =>
     WHERE n.usage_limit = v.usage_limit AND n.organization = v.organization
       AND n.window_number = v.window_number`;
 
+/** Runs after the entry in the audit log. @param isMade A condition: this batch voided the record. */
+function subtractFromCounts({ seq, remaining }: UsageVoid, isMade: Statement): Statement[] {
+  // The series' own rollup is the first.
+  const { cursor = 0, latest = null } = remaining?.find((one) => one.latest !== null) ?? {};
+  const recent = sql`r.seq > ${cursor} AND r.seq <= ${cursor} + ${recentRecordsMax} AND ${cursor} > 0`;
+  return [
+    ...replaceLatest({ seq, remaining: latest, recent, condition: isMade }),
+    ...subtractUnique(seq, isMade),
+  ];
+}
+
 /**
  * Subtracts a record from its rollups and from the counters of limits, once.
  *
@@ -228,7 +252,11 @@ const subtractFromCounters = (seq: number) =>
  * @returns The record, voided now or before. Not voided if it may be the minimum or maximum and the remaining extremes are
  *   missing or no longer true. Undefined if the key's organization has no such record.
  */
-export async function voidRecord(database: Pick<Database, "write">, which: UsageVoid, audit: Statement) {
+export async function voidRecord(
+  database: Pick<Database, "write">,
+  which: UsageVoid,
+  audit: { readonly id: string; readonly statement: Statement },
+) {
   const results = await database.write([
     subtractFromQuarter(which),
     subtractFromTotal(which),
@@ -238,10 +266,11 @@ export async function voidRecord(database: Pick<Database, "write">, which: Usage
       SELECT r.seq, r.organization, r.timestamp, r.series, ${which.now}, ${which.voidedBy}, ${which.reason}
       FROM ${recordOf(which)} AND changes() > 0
       ON CONFLICT DO NOTHING`,
-    audit,
+    audit.statement,
     subtractFromCounters(which.seq),
     noteVoidedRecord(which.seq),
     ...clearNotices(windowsOf(which.seq), { now: which.now, after: "void" }),
+    ...subtractFromCounts(which, ifAudited(audit.id)),
     sql`SELECT ${recordColumns} FROM (SELECT r.* FROM ${recordOf(which)}) AS r ${recordJoins}`,
   ]);
   return results.at(-1)?.rows[0] as unknown as StoredUsageRecord | undefined;
@@ -262,6 +291,7 @@ export interface RecordInRollup {
   readonly value: string;
   readonly isSmallest: 0 | 1;
   readonly isLargest: 0 | 1;
+  readonly isLatest: 0 | 1;
 }
 
 /** Returns the rollups that count a record: that of its series first. */
@@ -282,7 +312,7 @@ export function findRecordInRollups(
     environmentOf(sql`r.organization`)
   } AS environment, u.quarter * ${quarterMs} AS start, u.count,
       CAST(${millionths} AS TEXT) AS value, u.smallest = ${millionths} AS isSmallest,
-      u.largest = ${millionths} AS isLargest
+      u.largest = ${millionths} AS isLargest, r.dimension IS NULL AND ${isLatest(sql`r`)} AS isLatest
     FROM v r CROSS JOIN usage_rollups u ON u.series = r.rollup AND u.quarter = r.timestamp / ${quarterMs}
     CROSS JOIN usage_cursor c ON c.only_row = 1 ORDER BY r.dimension`);
 }
@@ -291,13 +321,16 @@ export interface CountedExtremes {
   readonly count: number;
   readonly smallest: Extreme;
   readonly largest: Extreme;
+  readonly latest: Extreme;
 }
 
 type RollupOfRecords = Pick<RecordInRollup, "series" | "rollup" | "dimension">;
 
 /** The condition that a rollup counts the record `r` of its series. */
 const isCountedIn = ({ rollup, dimension }: RollupOfRecords) =>
-  dimension === null ? sql`` : sql`AND (SELECT -ds.id FROM usage_dimensions d CROSS JOIN ${seriesOfValue(sql`r`)}
+  dimension === null
+    ? sql``
+    : sql`AND (SELECT -ds.id FROM usage_dimensions d CROSS JOIN ${seriesOfValue(sql`r`)}
     WHERE d.number = ${dimension}) = ${rollup}`;
 
 /** Finds the extremes of a series or value in a scan, without one record (`seq`) and without those after `last`. */
@@ -309,7 +342,9 @@ export function extremesOfScan(
   const isOther = sql`AND +n.series = ${of.series} AND n.seq <> ${seq} AND n.seq <= ${last}`;
   return readExtremes(
     database,
-    sql`(${positionsIn(scan, isOther)}) p CROSS JOIN usage_records r ON r.seq = p.seq WHERE true ${isCountedIn(of)}`,
+    sql`(${positionsIn(scan, isOther)}) p CROSS JOIN usage_records r ON r.seq = p.seq WHERE true ${
+      isCountedIn(of)
+    }`,
   );
 }
 
@@ -326,17 +361,19 @@ export function extremesOfRecent(
 }
 
 async function readExtremes(database: DatabaseReader, records: Statement): Promise<CountedExtremes> {
-  const [smallest, largest] = await database.read<
+  const [smallest, largest, latest] = await database.read<
     { count: number; value: string | null; seq: number | null }
   >(sql`
-    WITH e AS MATERIALIZED (SELECT r.seq, ${millionths} AS value FROM ${records} AND NOT ${
+    WITH e AS MATERIALIZED (SELECT r.seq, ${millionths} AS value, ${latestOrder} AS latest FROM ${records} AND NOT ${
     isVoided(sql`r.seq`)
   })
     SELECT (SELECT count(*) FROM e) AS count, CAST(min(value) AS TEXT) AS value, seq FROM e
-    UNION ALL SELECT 0, CAST(max(value) AS TEXT), seq FROM e`);
+    UNION ALL SELECT 0, CAST(max(value) AS TEXT), seq FROM e
+    UNION ALL SELECT 0, max(latest), seq FROM e`);
   return {
     count: smallest?.count ?? 0,
     smallest: { value: smallest?.value ?? "", seq: smallest?.seq ?? 0 },
     largest: { value: largest?.value ?? "", seq: largest?.seq ?? 0 },
+    latest: { value: latest?.value ?? "", seq: latest?.seq ?? 0 },
   };
 }

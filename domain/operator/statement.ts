@@ -2,6 +2,7 @@
 // change of the time zone leaves no gap and counts nothing twice.
 import { hash } from "node:crypto";
 import { AppError } from "../errors.ts";
+import type { Aggregation } from "../meter/aggregation.ts";
 import { zonedTime } from "../time.ts";
 
 /** The month of a statement. Times in milliseconds since 1970: `start` is included, `end` is not. */
@@ -127,6 +128,8 @@ export interface StatementLine extends StatementUsage {
   readonly organizationId: string;
   readonly organizationName: string;
   readonly externalId: string | null;
+  /** What the quantity is. */
+  readonly aggregation: Aggregation;
   /** The earlier month that is corrected, or null for the month of the statement. */
   readonly adjustmentOf: string | null;
   /** The price of one unit, a decimal; null if it has none. */
@@ -146,6 +149,8 @@ export function statementLineId(
 
 /** The sum of a product and metric in a whole statement, or in one organization's part of it. */
 export interface StatementTotal extends StatementUsage {
+  /** What the quantities are that it adds up. */
+  readonly aggregation: Aggregation;
   readonly lines: number;
   /** The exact sum of the lines' amounts; null if no line has a price. */
   readonly amount: string | null;

@@ -1,4 +1,5 @@
 // The shapes of statements.
+import { aggregations } from "../../domain/meter/aggregation.ts";
 import { z } from "@hono/zod-openapi";
 import { statementTotalsMax } from "../../domain/limits.ts";
 import { statementOrganizationSorts } from "../../domain/operator/statement.ts";
@@ -42,12 +43,22 @@ const productNames = {
   unit: stringSchema("Its unit in the catalogue on the day of closing.", "GB").nullable(),
 };
 const sums = {
-  quantity: stringSchema("The exact sum as a decimal. An adjustment can be negative.", "1204.25"),
+  quantity: stringSchema(
+    "What the metric counts for, as an exact decimal: see `aggregation`. An adjustment can be negative.",
+    "1204.25",
+  ),
   records: z.int().openapi({
     description: "How many records were added. An adjustment can be negative.",
     example: 1200,
   }),
 };
+
+const aggregation = z.enum(aggregations).openapi({
+  description:
+    "What the quantity is: the sum, the number of records (`count`), the largest (`max`) or latest (`last`) quantity of each API key, " +
+    "added up, or the number of distinct values (`unique`). An adjustment is the difference to what was charged.",
+  example: "sum",
+});
 
 const lineSchema = z.object({
   id: stringSchema(
@@ -58,6 +69,7 @@ const lineSchema = z.object({
   organizationName: stringSchema("Its name on the day of closing.", "Northwind Maps"),
   externalId: stringSchema("Its external id on the day of closing.", "crm-1042").nullable(),
   ...productNames,
+  aggregation,
   ...sums,
   adjustmentOf: stringSchema(
     "The earlier month in which usage was recorded or voided after it was closed; null for usage of the statement's own month.",
@@ -72,12 +84,17 @@ const lineSchema = z.object({
 
 const totalSchema = z.object({
   ...productNames,
+  aggregation,
   ...sums,
   lines: z.int().openapi({ description: "The number of lines.", example: 31 }),
   amount: amountOfLines,
 }).openapi("StatementTotal");
 
-const voidSchema = z.object({ ...productNames, ...sums }).openapi("StatementVoid");
+const voidSchema = z.object({
+  ...productNames,
+  ...sums,
+  quantity: stringSchema("The exact sum of their quantities as a decimal.", "3"),
+}).openapi("StatementVoid");
 
 const openMonths = z.array(statementSchema).openapi({
   description: "The months that are not closed: the running one, and the next to close if it has ended.",

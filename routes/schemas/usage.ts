@@ -2,6 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import { usageGroups } from "../../db/meter/usage_sums.ts";
 import * as limits from "../../domain/limits.ts";
+import { aggregations, mixed, uniqueValuesMax } from "../../domain/meter/aggregation.ts";
 import { splitQuantity } from "../../domain/meter/quantity.ts";
 import { idempotencyKeyForm, slugForm } from "../../domain/meter/usage_record.ts";
 import { queryWindows } from "../../domain/meter/usage_window.ts";
@@ -321,7 +322,21 @@ export const usageSumSchema = z.object({
     description: "The values of the properties, if grouped by any.",
     example: { region: "eu-central" },
   }),
-  sum: z.number().describe("The sum. Exact up to 2^53−1, rounded beyond."),
+  sum: z.number().describe("The sum of the quantities. Exact up to 2^53−1, rounded beyond."),
+  aggregation: z.enum([...aggregations, mixed]).optional().openapi({
+    description:
+      "What `value` is, of metrics whose aggregation in the catalogue isn't `sum`; `mixed` if the row adds up products whose metrics " +
+      "are counted differently.",
+    example: "max",
+  }),
+  value: z.number().nullable().optional().describe(
+    "What the usage counts for, if that isn't `sum`. Values of API keys and organizations are added up; distinct values count once in an " +
+      "organization. Null for `mixed` rows, for `last` and `unique` by properties, and if it is unknown: before usage of a new aggregation " +
+      "is counted, or if it depends on records that were deleted.",
+  ),
+  capped: z.literal(true).optional().describe(
+    `\`true\` if there are more distinct values: ${uniqueValuesMax} of an organization and calendar month are counted.`,
+  ),
   count: z.number().int().describe("The number of records."),
   min: z.number().nullable().describe(`The smallest quantity. ${unknownExtreme}`),
   max: z.number().nullable().describe(`The largest quantity. ${unknownExtreme}`),

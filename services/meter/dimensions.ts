@@ -1,9 +1,12 @@
-// The background work of dimensions: adding usage from before they were declared, and deleting the sums of those that were removed.
+// The background work of dimensions and of how metrics are counted: adding usage from before they were declared, and deleting what was
+// stored for those that were removed.
 import {
   deleteRemovedDimension,
   fillDimension,
   findUnfilledDimension,
 } from "../../db/meter/dimension_list.ts";
+import { fillAggregation, findUnfilledAggregation } from "../../db/meter/aggregation_list.ts";
+import { deleteRemovedAggregation } from "../../db/meter/counting.ts";
 import { organizationEndRollupsMax, organizationEndSeriesMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
 import { sleep } from "../sleep.ts";
@@ -14,7 +17,7 @@ export const dimensionsIntervalMs = 2_000;
 const fillRecordsMax = 1_000;
 const fillRestMs = 20;
 
-/** Adds some of the records from before a dimension was declared. Returns true if there may be more. */
+/** Adds some of the records from before a dimension or a way of counting was declared. Returns true if there may be more. */
 export async function fillDimensions(
   { database }: Pick<BaseContext, "database">,
   { recordsMax = fillRecordsMax, restMs = fillRestMs, signal }: {
@@ -23,17 +26,23 @@ export async function fillDimensions(
     signal?: AbortSignal;
   } = {},
 ): Promise<boolean> {
-  const number = await findUnfilledDimension(database);
-  if (number === undefined) return false;
-  await database.write(fillDimension(number, recordsMax));
+  // Months can't be closed until all metrics are counted.
+  const [aggregation, dimension] = [
+    await findUnfilledAggregation(database),
+    await findUnfilledDimension(database),
+  ];
+  if (aggregation !== undefined) await database.write(fillAggregation(aggregation, recordsMax));
+  else if (dimension !== undefined) await database.write(fillDimension(dimension, recordsMax));
+  else return false;
   if (restMs > 0) await sleep(restMs, signal ?? new AbortController().signal);
   return true;
 }
 
-/** Deletes some sums of dimensions that are no longer in the catalogue. Returns true if there may be more. */
-export function deleteRemovedDimensions({ database }: Pick<BaseContext, "database">): Promise<boolean> {
-  return deleteRemovedDimension(database, {
-    seriesMax: organizationEndSeriesMax,
-    rollupsMax: organizationEndRollupsMax,
-  });
+/** Deletes some sums of dimensions and counts that are no longer in the catalogue. Returns true if there may be more. */
+export async function deleteRemovedDimensions({ database }: Pick<BaseContext, "database">): Promise<boolean> {
+  return await deleteRemovedAggregation(database, organizationEndRollupsMax) ||
+    await deleteRemovedDimension(database, {
+      seriesMax: organizationEndSeriesMax,
+      rollupsMax: organizationEndRollupsMax,
+    });
 }

@@ -56,7 +56,7 @@ export async function voidUsageRecord(
       details: detailsOf(record, reason),
     }, { now });
     const input = { ...reference, keyHash: by.keyHash, voidedBy: by.id, reason, now, remaining };
-    const voided = await voidRecord(by, input, audit.statement);
+    const voided = await voidRecord(by, input, audit);
     if (voided !== undefined && voided.voidedAt !== null) {
       return toUsageRecord(voided, ids, { isForOperators });
     }

@@ -1,6 +1,7 @@
 // Closing a month: by an operator, or by the schedule.
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement as SqlStatement, WriteResult } from "../../db/engine/database.ts";
+import { findUnfilledAggregation } from "../../db/meter/aggregation_list.ts";
 import {
   findNewestStatement,
   findStatement,
@@ -12,7 +13,7 @@ import {
   type StatementRow,
 } from "../../db/operator/statements.ts";
 import type { Actor, OperatorActor } from "../../domain/actor.ts";
-import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
+import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import {
   type BillingMonth,
@@ -33,7 +34,7 @@ import { toStatement } from "./statements.ts";
  *
  * @param input `waitMs`: how long to wait for the end, in milliseconds.
  * @returns The statement, which may still be `closing`. `isNew`: false if it existed before.
- * @throws {AppError} `validation_failed`, `month_not_ended`, `statement_out_of_order`. As `writeAs`.
+ * @throws {AppError} `validation_failed`, `month_not_ended`, `statement_out_of_order`, `unavailable`. As `writeAs`.
  */
 export async function closeStatement(
   context: SessionContext,
@@ -120,6 +121,9 @@ async function beginStatement(
     const [inserted] = await write([insertStatement(statement), audit.statement]);
     if (inserted?.changes === 1) {
       return { row: { ...statement, status: "closing", progress: 0, closedAt: null }, isNew: true };
+    }
+    if (await findUnfilledAggregation(database) !== undefined) {
+      throw unavailableError("Usage of a metric is being counted anew. Try again in a few minutes.");
     }
     // Another server has begun one at the same time.
   }

@@ -12,6 +12,7 @@ import {
   unknownMaximum,
   unknownMinimum,
 } from "../../../db/meter/usage_voids.ts";
+import { unknownLatest } from "../../../db/meter/latest_voids.ts";
 import { rollupQuarterMs, usageRecordScanMax } from "../../../domain/limits.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
 
@@ -28,7 +29,11 @@ export async function findRemainingExtremes(
   const found: RemainingExtremes[] = [];
   let rollups = await findRecordInRollups(context.database, record);
   if (rollups.length === 0) return null;
-  for (const { rollup } of rollups.filter(({ isSmallest, isLargest }) => isSmallest + isLargest > 0)) {
+  for (
+    const { rollup } of rollups.filter(({ isSmallest, isLargest, isLatest }) =>
+      isSmallest + isLargest + isLatest > 0
+    )
+  ) {
     for (;;) {
       const current = rollups.find((one) => one.rollup === rollup);
       if (current === undefined) return null;
@@ -53,10 +58,10 @@ async function scanRollup(
   of: RecordInRollup,
 ): Promise<RemainingExtremes | CountedExtremes> {
   const { database } = context;
-  const { rollup, environment, start, cursor, value, isSmallest, isLargest } = of;
+  const { rollup, environment, start, cursor, value, isSmallest, isLargest, isLatest } = of;
   const oldest: UsageRecordPosition = { timestamp: start, series: 0, seq: 0 };
   let before: UsageRecordPosition | undefined = { timestamp: start + rollupQuarterMs, series: 0, seq: 0 };
-  let all: CountedExtremes = { count: 0, smallest: none, largest: none };
+  let all: CountedExtremes = { count: 0, smallest: none, largest: none, latest: none };
   while (before !== undefined) {
     const step = { organizationId, filter: { environment }, from: oldest, before };
     const last = await endOfScan(database, { ...step, recordsMax: usageRecordScanMax });
@@ -65,13 +70,15 @@ async function scanRollup(
     // A record with the same value replaces it, regardless of the others.
     const { smallest, largest } = all;
     if (
-      (isSmallest === 0 || smallest.value === value) && (isLargest === 0 || largest.value === value)
+      isLatest === 0 && (isSmallest === 0 || smallest.value === value) &&
+      (isLargest === 0 || largest.value === value)
     ) {
       return {
         rollup,
         cursor,
         smallest: isSmallest === 0 ? null : smallest,
         largest: isLargest === 0 ? null : largest,
+        latest: null,
       };
     }
     before = last;
@@ -102,13 +109,19 @@ async function addRecent(
       await context.pause();
       continue;
     }
-    if (!isPartial) return { rollup: rollup.rollup, cursor, smallest: all.smallest, largest: all.largest };
+    const latest = rollup.isLatest === 0 ? null : all.latest;
+    if (!isPartial) {
+      return { rollup: rollup.rollup, cursor, smallest: all.smallest, largest: all.largest, latest };
+    }
     if (now.count - rollup.count !== all.count - scanned.count) return null;
     return {
       rollup: rollup.rollup,
       cursor,
-      smallest: { value: String(unknownMinimum), seq: 0 },
-      largest: { value: String(unknownMaximum), seq: 0 },
+      smallest: all.smallest.value === rollup.value
+        ? all.smallest
+        : { value: String(unknownMinimum), seq: 0 },
+      largest: all.largest.value === rollup.value ? all.largest : { value: String(unknownMaximum), seq: 0 },
+      latest: latest && { value: unknownLatest(start), seq: 0 },
     };
   }
 }
@@ -120,6 +133,7 @@ function combine(a: CountedExtremes, b: CountedExtremes): CountedExtremes {
     count: a.count + b.count,
     smallest: better(a.smallest, b.smallest, (x, y) => x < y),
     largest: better(a.largest, b.largest, (x, y) => x > y),
+    latest: better(a.latest, b.latest, (x, y) => x > y),
   };
 }
 

@@ -1,4 +1,5 @@
 // Finding out what to charge organizations for a month, by the reports thread: to close it, or to show it before.
+import type { AggregationRow } from "../../../db/meter/aggregation_list.ts";
 import { sumWindow } from "../../../db/meter/window_totals.ts";
 import {
   encodeStatementLines,
@@ -22,11 +23,13 @@ import {
   statementStepLinesMax,
   statementStepSeriesMax,
 } from "../../../domain/limits.ts";
+import type { Aggregation } from "../../../domain/meter/aggregation.ts";
 import { sumMicros, sumParts } from "../../../domain/meter/quantity.ts";
 import { notClosedError, shiftPeriod } from "../../../domain/operator/statement.ts";
 import { compareSlugs } from "../../../domain/product.ts";
 import { invalidCursorError } from "../../pages.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
+import { findCounting, nameOfSum, noValue, readValues, type UsageValue } from "./usage_values.ts";
 
 /** A month that is not closed yet. */
 export interface OpenMonth extends Omit<StatementRow, "status" | "progress" | "createdAt" | "closedAt"> {
@@ -127,24 +130,32 @@ export async function readCharges(
   const { number, currency } = month;
   const query = { after, limit: statementStepSeriesMax, organizationId };
   let series = 0;
-  const organizations = (await findBilledOrganizations(database, query)).filter((one, index) =>
+  const found = (await findBilledOrganizations(database, query)).filter((one, index) =>
     (series += one.series) <= statementStepSeriesMax || index === 0
-  ).map((one) => one.number);
+  );
+  const organizations = found.map((one) => one.number);
   const through = organizations.at(-1);
   if (through === undefined) return null;
   const range = { after: organizationId === undefined ? after : through - 1, through };
   const hasAdjustments = month.status !== "open" || month.isNext;
   const changed = hasAdjustments ? await findChangedMonths(database, { statement: number, ...range }) : [];
   const isBilled = new Set(organizations);
-  const charges = new Charges();
+  const aggregations = await findCounting(context, {});
+  const charges = new Charges(aggregations);
   for (const window of [month, ...await findStatements(database, { limit: number, before: number })]) {
     const affected = window.number === number
       ? isBilled
       : new Set(changed.filter((one) => one.month === window.number).map(({ organization }) => organization));
     if (affected.size === 0) continue;
+    const values = aggregations.length === 0 ? null : await readValues(context, {
+      ...{ aggregations, filter: {}, groupBy: ["organization", "productSlug", "metric"] },
+      windows: [{ position: 0, start: window.start, end: window.end }],
+      organizations: found.filter((one) => affected.has(one.number)),
+    });
     for (const row of await sumWindow(database, { window, ...range })) {
       if (isBilled.has(row.organization) && affected.has(row.organization)) {
-        charges.add({ ...row, month: window.number }, 1n);
+        const name = nameOfSum({ ...row, position: 0, apiKey: null, values: null });
+        charges.add({ ...row, month: window.number }, 1n, { value: values?.get(name) ?? noValue(aggregations, row) });
       }
     }
     await context.pause();
@@ -152,24 +163,46 @@ export async function readCharges(
   const months = changed.filter(({ organization }) => isBilled.has(organization));
   for (const row of await findBilledSums(database, { statement: number, months })) {
     const isSameCurrency = row.currency === null || row.currency === currency;
-    charges.add(row, -1n, isSameCurrency ? { unitPrice: row.unitPrice } : undefined);
+    charges.add(row, -1n, { charged: isSameCurrency ? { unitPrice: row.unitPrice } : undefined });
   }
   return { through, lines: charges.lines(number) };
 }
 
-class Charges {
-  readonly #rows = new Map<
-    string,
-    { row: UsageOfMonth; count: number; micros: bigint; charged: NewStatementLine["charged"] }
-  >();
+interface Charge {
+  readonly row: UsageOfMonth;
+  count: number;
+  micros: bigint;
+  /** False if what the month counts for is unknown, because retention has deleted records: what was charged for it stays. */
+  isKnown: boolean;
+  charged: NewStatementLine["charged"];
+}
 
-  /** @param sign −1 to subtract what was charged before. */
-  add(row: UsageOfMonth, sign: 1n | -1n, charged?: NewStatementLine["charged"]): void {
+class Charges {
+  readonly #rows = new Map<string, Charge>();
+  readonly #aggregations: ReadonlyMap<string, Aggregation>;
+
+  constructor(aggregations: readonly AggregationRow[]) {
+    this.#aggregations = new Map(
+      aggregations.map(({ productSlug, metric, aggregation }) => [`${productSlug} ${metric}`, aggregation]),
+    );
+  }
+
+  /**
+   * @param sign −1 to subtract what was charged before.
+   * @param options `value`: what the usage counts for, if it isn't its sum.
+   */
+  add(
+    row: UsageOfMonth,
+    sign: 1n | -1n,
+    { value, charged }: { value?: UsageValue | undefined; charged?: NewStatementLine["charged"] },
+  ): void {
     // No part of the name has a space in it.
     const name = `${row.organization} ${row.month} ${row.productSlug} ${row.metric}`;
-    const charge = this.#rows.get(name) ?? { row, count: 0, micros: 0n, charged };
+    const charge = this.#rows.get(name) ?? { row, count: 0, micros: 0n, isKnown: true, charged };
     charge.count += Number(sign) * row.count;
-    charge.micros += sign * sumMicros(row);
+    charge.isKnown &&= value?.isKnown ?? true;
+    if (sign === -1n && !charge.isKnown) charge.micros = 0n;
+    else charge.micros += sign * (value?.micros ?? sumMicros(row));
     charge.charged = charged;
     this.#rows.set(name, charge);
   }
@@ -182,6 +215,7 @@ class Charges {
         monthsBack: number - row.month,
         productSlug: row.productSlug,
         metric: row.metric,
+        aggregation: this.#aggregations.get(`${row.productSlug} ${row.metric}`) ?? "sum",
         count,
         ...sumParts(micros),
         charged,

@@ -84,7 +84,7 @@ export function toLine(
   month: StatementMonth,
 ): StatementLine {
   const { organizationId, organizationName, externalId } = line;
-  const { productSlug, productName, metric, metricName, unit } = line;
+  const { productSlug, productName, metric, metricName, unit, aggregation } = line;
   const micros = sumMicros(line);
   const adjustmentOf = monthsBack === 0 ? null : period;
   return {
@@ -97,6 +97,7 @@ export function toLine(
     metric,
     metricName,
     unit,
+    aggregation,
     quantity: microsToDecimal(micros),
     records: count,
     adjustmentOf,
@@ -141,6 +142,7 @@ const columns = [
   "unitPrice",
   "amount",
   "currency",
+  "aggregation",
 ];
 
 /** Writes a header line, then the lines of a statement or an open month. @returns CSV. */
@@ -169,6 +171,7 @@ export async function statementCsv(
         { decimal: line.unitPrice ?? "" },
         { decimal: line.amount ?? "" },
         line.amount === null ? "" : currency ?? "",
+        line.aggregation,
       ]));
     }
     await text.flush();

@@ -2,6 +2,7 @@
 import type { UsageGroup } from "../../../db/meter/usage_sums.ts";
 import { csvLine } from "../../../domain/csv.ts";
 import { usageSumRowsMax } from "../../../domain/limits.ts";
+import { mixed } from "../../../domain/meter/aggregation.ts";
 import { microsToDecimal, microsToNumber } from "../../../domain/meter/quantity.ts";
 import { isoTime, isoTimeIn } from "../../../domain/time.ts";
 import { type JobContext, JobText } from "../job_context.ts";
@@ -59,11 +60,19 @@ function toJson({ start, end, productSlug, metric, apiKey, count, ...sum }: Usag
     metric,
     apiKey,
     properties,
+    ...valueOf(sum),
     count,
-    sum: microsToNumber(sum.micros),
+    sum: microsToNumber(sum.sumMicros),
     min: sum.minMicros === null ? null : microsToNumber(sum.minMicros),
     max: sum.maxMicros === null ? null : microsToNumber(sum.maxMicros),
   });
+}
+
+/** Returns what a sum counts for, if it isn't the sum of the quantities. */
+function valueOf({ aggregation, micros, isKnown, isCapped }: Omit<UsageSum, "count" | "start" | "end">) {
+  if (aggregation === "sum") return undefined;
+  const value = isKnown && aggregation !== mixed ? microsToNumber(micros) : null;
+  return { aggregation, value, ...(isCapped && { capped: true }) };
 }
 
 const groupColumns = {
@@ -73,14 +82,34 @@ const groupColumns = {
   apiKey: ["apiKey", "apiKeyName"],
 } as const satisfies Record<UsageGroup, readonly (keyof UsageSum)[]>;
 
+/** Of queries with a metric that isn't a sum. */
+const valueColumns = ["aggregation", "value", "capped"] as const;
+
+function valuesOf({ aggregation, micros, isKnown, isCapped }: UsageSum): string[] {
+  const value = isKnown && aggregation !== mixed ? microsToDecimal(micros) : "";
+  return [aggregation, value, aggregation === "unique" ? String(isCapped) : ""];
+}
+
 /** Writes a header line, then one line per window and group. @throws {AppError} As `usageRange`. */
 export async function usageCsv(context: JobContext, input: UsageScope & UsageQuery) {
-  const { batches } = await streamUsageSums(context, input);
+  const { hasValues, batches } = await streamUsageSums(context, input);
   const columns = (input.groupBy ?? []).flatMap((group) => groupColumns[group]);
   const properties = [...new Set(input.groupByProperties ?? [])];
   const text = new JobText(context);
   const names = properties.map((name) => `properties.${name}`);
-  text.add(csvLine(["start", "end", ...columns, ...names, "sum", "count", "min", "max"]));
+  text.add(
+    csvLine([
+      "start",
+      "end",
+      ...columns,
+      ...names,
+      "sum",
+      "count",
+      "min",
+      "max",
+      ...(hasValues ? valueColumns : []),
+    ]),
+  );
   for await (const batch of batches()) {
     for (const sum of batch) {
       text.add(csvLine([
@@ -88,10 +117,11 @@ export async function usageCsv(context: JobContext, input: UsageScope & UsageQue
         sum.end,
         ...columns.map((column) => sum[column] ?? ""),
         ...properties.map((name) => sum.properties?.[name] ?? ""),
-        microsToDecimal(sum.micros),
+        microsToDecimal(sum.sumMicros),
         String(sum.count),
         sum.minMicros === null ? "" : microsToDecimal(sum.minMicros),
         sum.maxMicros === null ? "" : microsToDecimal(sum.maxMicros),
+        ...(hasValues ? valuesOf(sum) : []),
       ]));
     }
     await text.flush();

@@ -117,7 +117,10 @@ interface BothSums {
 /** Adds sums without an id for organizations that have been deleted since, which only the total of all organizations includes. */
 function withDeleted(input: Input, total: MetricTotal, { now, before }: BothSums): BothSums {
   if (input.group !== "organization" || !isOfAll(input)) return { now, before };
-  const none = { position: 0, start: "", end: "", minMicros: null, maxMicros: null };
+  const none = {
+    ...{ position: 0, start: "", end: "", minMicros: null, maxMicros: null, sumMicros: 0n },
+    ...{ aggregation: "sum", isKnown: true, isCapped: false } as const,
+  };
   const rest = (sums: readonly UsageSum[], { micros, count }: { micros: bigint; count: number }) => ({
     ...none,
     micros: sums.reduce((left, sum) => left - sum.micros, micros),

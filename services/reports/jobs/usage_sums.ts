@@ -13,6 +13,8 @@ import {
   type UsageFilter,
   type UsageGroup,
 } from "../../../db/meter/usage_sums.ts";
+import type { AggregationRow } from "../../../db/meter/aggregation_list.ts";
+import type { PositionedWindow } from "../../../db/meter/counting_values.ts";
 import type { UsageSplit } from "../../../db/meter/dimension_sums.ts";
 import { unknownMaximum, unknownMinimum } from "../../../db/meter/usage_voids.ts";
 import { AppError } from "../../../domain/errors.ts";
@@ -23,6 +25,7 @@ import { isoTimeIn } from "../../../domain/time.ts";
 import type { JobContext, JobScope, JobTime } from "../job_context.ts";
 import { findSplit, propertiesOf, readValueSeries } from "./usage_split.ts";
 import { type UsageStep, usageSteps } from "./usage_steps.ts";
+import { findCounting, nameOfSum, noValue, readValues, type UsageValue } from "./usage_values.ts";
 
 /** Lineages of keys whose current key one step looks up. */
 const lineagesPerReadMax = 500;
@@ -64,7 +67,15 @@ export interface UsageSum {
   readonly apiKeyName?: string | null | undefined;
   /** The values of the properties, if grouped by any. */
   readonly properties?: Readonly<Record<string, string>> | undefined;
+  /** What it counts for: see `aggregation`. */
   readonly micros: bigint;
+  readonly aggregation: UsageValue["aggregation"];
+  /** False if a part of `micros` is unknown. */
+  readonly isKnown: boolean;
+  /** True if `micros` lacks distinct values beyond the maximum. */
+  readonly isCapped: boolean;
+  /** The sum of the quantities. */
+  readonly sumMicros: bigint;
   readonly count: number;
   /** Null when unknown: a record was voided after retention had deleted others of its 15 minutes. */
   readonly minMicros: bigint | null;
@@ -78,17 +89,29 @@ export async function streamUsageSums(context: JobContext, input: UsageScope & U
   const filter = { productSlug, metric, apiKey, environment, mergeRotations };
   const declared = await findSplit(context.database, input);
   const found = await findOrganizations(context, { ...input, isSplit: declared !== null });
-  const values = declared && await readValueSeries(context, { declared, organizations: found, range, filter });
+  const values = declared &&
+    await readValueSeries(context, { declared, organizations: found, range, filter });
   const organizations = values?.organizations ?? found;
   const series = organizations.reduce((sum, { series }) => sum + series, 0);
+  const aggregations = await findCounting(context, filter);
+  // Only organizations have values of their own: the totals of all have sums.
+  const counted = aggregations.length > 0 && organizations.some(({ number }) => number === 0)
+    ? await findEach(context, { ids: null, planId: undefined })
+    : organizations;
   return {
     range,
     /** Of sums by properties: true if some values count as `(other)`, and the time from which all usage is in them. */
     split: values && { overflow: values.hasOverflow, completeSince: declared?.completeSince ?? null },
+    /** True if a metric of the query is counted otherwise than by its sum. */
+    hasValues: aggregations.length > 0,
     /** An upper bound of the number of sums. */
     sumsMax: range.windows.length * (groupBy.length === 0 && declared === null ? 1 : series),
     /** Adds up some windows at a time, from the first on with each call. */
-    batches: () => addUp(context, { organizations, filter, groupBy, split: declared?.split, range, now: input.now }),
+    batches: () =>
+      addUp(context, {
+        ...{ organizations, filter, groupBy, split: declared?.split, range, now: input.now },
+        ...{ aggregations, counted },
+      }),
   };
 }
 
@@ -97,26 +120,35 @@ async function findOrganizations(
   context: JobContext,
   input: UsageScope & UsageQuery & { readonly isSplit: boolean },
 ): Promise<MeteredOrganization[]> {
-  const { database } = context;
   const { groupBy = [], apiKey, isSplit } = input;
   const { ids, planId } = "organizationId" in input
     ? { ids: [input.organizationId], planId: undefined }
     : { ids: input.organizationIds ?? null, planId: input.planId };
   const isByCustomer = groupBy.includes("organization") || groupBy.includes("apiKey");
-  const found: MeteredOrganization[] = [];
-  if (isOfAll(input) && apiKey === undefined && !isByCustomer && !isSplit) found.push({ number: 0, series: 0 });
-  else {
-    const limit = usageOrganizationsPerReadMax;
-    for (let after = 0, length = limit; length === limit; after = found.at(-1)?.number ?? 0) {
-      if (after > 0) await context.pause();
-      const page = await findMeteredOrganizations(database, { ids, planId, after, limit });
-      found.push(...page);
-      length = page.length;
-    }
-  }
+  const isTotal = isOfAll(input) && apiKey === undefined && !isByCustomer && !isSplit;
+  const found = isTotal ? [{ number: 0, series: 0 }] : await findEach(context, { ids, planId });
   const [only] = found;
   if (found.length !== 1 || only === undefined) return found;
-  return [{ ...only, series: await countSeries(database, { ...input, organizations: [only.number] }) }];
+  return [{
+    ...only,
+    series: await countSeries(context.database, { ...input, organizations: [only.number] }),
+  }];
+}
+
+/** Finds organizations with usage. @param which As `findMeteredOrganizations`. */
+async function findEach(
+  context: JobContext,
+  which: { readonly ids: readonly string[] | null; readonly planId: string | undefined },
+): Promise<MeteredOrganization[]> {
+  const found: MeteredOrganization[] = [];
+  const limit = usageOrganizationsPerReadMax;
+  for (let after = 0, length = limit; length === limit; after = found.at(-1)?.number ?? 0) {
+    if (after > 0) await context.pause();
+    const page = await findMeteredOrganizations(context.database, { ...which, after, limit });
+    found.push(...page);
+    length = page.length;
+  }
+  return found;
 }
 
 /** Returns all sums, by window, then group. @throws {AppError} As {@linkcode usageRange}; `range_too_long` above 100,000. */
@@ -148,6 +180,10 @@ interface Adding {
   readonly split: UsageSplit | undefined;
   readonly range: UsageRange;
   readonly now: number;
+  /** How metrics are counted, other than by sums. */
+  readonly aggregations: readonly AggregationRow[];
+  /** The organizations whose values are read for these. */
+  readonly counted: readonly MeteredOrganization[];
 }
 
 /**
@@ -177,16 +213,50 @@ async function* addUp(context: JobContext, adding: Adding): AsyncGenerator<Itera
     const names = isByOrganization
       ? await findOrganizationNames(context.database, step.organizations)
       : new Map<number, OrganizationNames>();
-    const sums = toKeys === null ? [...merged.values()] : await toKeys([...merged.values()]);
+    const inStep = isByOrganization
+      ? adding.counted.filter(({ number }) => step.organizations.includes(number))
+      : adding.counted;
+    const valued = await withValues(context, { adding, windows, organizations: inStep }, [
+      ...merged.values(),
+    ]);
+    const sums = toKeys === null ? valued : await toKeys(valued);
     yield toUsageSums(sums.sort(inOrder(groupBy)), { range, groupBy, split, names });
     merged = new Map();
   }
 }
 
+type ValuedRow = RollupSumRow & {
+  /** If its metric isn't a sum. */
+  readonly value?: UsageValue | undefined;
+};
+
+async function withValues(
+  context: JobContext,
+  { adding, windows, organizations }: {
+    adding: Adding;
+    windows: readonly PositionedWindow[];
+    organizations: readonly MeteredOrganization[];
+  },
+  rows: ValuedRow[],
+): Promise<ValuedRow[]> {
+  const { aggregations, filter, groupBy, split } = adding;
+  if (aggregations.length === 0) return rows;
+  const positions = new Set(rows.map(({ position }) => position));
+  const values = await readValues(context, {
+    ...{ aggregations, organizations, filter, groupBy, split },
+    windows: windows.filter(({ position }) => positions.has(position)),
+  });
+  const [metric = null] = filter.metric ?? [];
+  return rows.map((row) => ({
+    ...row,
+    value: values.get(nameOfSum(row)) ?? noValue(aggregations, { ...row, metric: row.metric ?? metric }),
+  }));
+}
+
 /** Returns a function that names the current keys of sums by lineage. */
 function mergedKeys(context: JobContext, { now }: Adding) {
   const known = new Map<string, { id: string; name: string }>();
-  return async (sums: readonly RollupSumRow[]): Promise<RollupSumRow[]> => {
+  return async (sums: readonly ValuedRow[]): Promise<ValuedRow[]> => {
     const lineages = new Set(sums.map(({ apiKey }) => apiKey).filter((lineage) => lineage !== null));
     const unknown = [...lineages].filter((lineage) => !known.has(lineage));
     for (let at = 0; at < unknown.length; at += lineagesPerReadMax) {
@@ -220,9 +290,7 @@ async function addStep(
 }
 
 function merge(merged: Map<string, RollupSumRow>, row: RollupSumRow): void {
-  const { position, organization, productSlug, metric, apiKey, values } = row;
-  // No part of the name but the last has a space in it.
-  const name = `${position} ${organization} ${productSlug} ${metric} ${apiKey} ${values}`;
+  const name = nameOfSum(row);
   const sum = merged.get(name);
   merged.set(
     name,
@@ -253,14 +321,16 @@ function inOrder(groupBy: readonly UsageGroup[]) {
 }
 
 function* toUsageSums(
-  sums: readonly RollupSumRow[],
+  sums: readonly ValuedRow[],
   { range, groupBy, split, names }: Pick<Adding, "range" | "groupBy" | "split"> & {
     names: ReadonlyMap<number, OrganizationNames>;
   },
 ): Generator<UsageSum> {
   const isByKey = groupBy.includes("apiKey");
   let window = { position: -1, start: "", end: "" };
-  for (const { position, organization, productSlug, metric, apiKey, apiKeyName, values, ...sum } of sums) {
+  for (
+    const { position, organization, productSlug, metric, apiKey, apiKeyName, values, value, ...sum } of sums
+  ) {
     if (position !== window.position) {
       const { start, end } = range.windows[position] ?? { start: range.from, end: range.to };
       const [first, after] = [start, end].map((ms) => isoTimeIn(ms, range.timezone));
@@ -274,7 +344,11 @@ function* toUsageSums(
       apiKey: isByKey ? apiKey : undefined,
       apiKeyName: isByKey ? apiKeyName : undefined,
       properties: split === undefined ? undefined : propertiesOf(split, values),
-      micros: sum.micros,
+      micros: value?.micros ?? sum.micros,
+      aggregation: value?.aggregation ?? "sum",
+      isKnown: value?.isKnown ?? true,
+      isCapped: value?.isCapped ?? false,
+      sumMicros: sum.micros,
       count: sum.count,
       minMicros: sum.min === unknownMinimum ? null : sum.min,
       maxMicros: sum.max === unknownMaximum ? null : sum.max,
