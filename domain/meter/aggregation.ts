@@ -17,10 +17,11 @@ export interface Counting {
 export const mixed = "mixed";
 
 /** What is counted, for pages and forms. */
-export const aggregationLabels: Readonly<Record<Aggregation, string>> = {
+export const aggregationLabels: Readonly<Record<Aggregation | typeof mixed, string>> = {
   sum: "Sum of quantities",
   count: "Number of records",
   max: "Largest quantity of each API key, added up",
   last: "Latest quantity of each API key, added up",
   unique: "Distinct values of a property",
+  mixed: "Counted differently by product, added up",
 };

@@ -38,13 +38,13 @@ Deno.test("amounts are exact, and their sum is the amount of the total at one pr
     const total = lines.reduce((sum, line) => sum + line);
     assert.equal(amountToDecimal(sum), amountOf(total, unitPrice));
     // Without a price of its own, a line changes nothing; the price of one is the quantity.
-    assert.equal(addAmount(sum, { micros: 5n, unitPrice: null, dimensions: [] }), sum);
+    assert.equal(addAmount(sum, { micros: 5n, unitPrice: null }), sum);
     assert.equal(amountOf(total, "1"), microsToDecimal(total));
   });
 });
 
 Deno.test("usage is in the order of the catalogue, and by slug where it has none", () => {
-  const metric = (slug: string) => ({ slug, name: slug, unit: null, unitPrice: null, dimensions: [] });
+  const metric = (slug: string) => ({ slug, name: slug, unit: null, unitPrice: null, dimensions: [], aggregation: "sum" as const, uniqueProperty: null });
   const compare = catalogueOrder([
     { slug: "tiles", metrics: [metric("requests"), metric("bytes")] },
     { slug: "maps", metrics: [] },

@@ -1,4 +1,5 @@
 // Tables of what a statement charges: by product, and the adjustments and voided records of one organization.
+import { aggregationLabels } from "../../domain/meter/aggregation.ts";
 import { billedMetric } from "../../domain/meter/catalogue.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import type {
@@ -13,7 +14,7 @@ import { type ItemColumn, ItemTable } from "../components/item_table.tsx";
 import { Quantity } from "../components/quantity.tsx";
 import { periodWords, versus } from "../operator/statement_text.ts";
 
-type Usage = StatementVoid;
+type Usage = StatementVoid & Partial<Pick<StatementLine, "aggregation">>;
 
 /** @param props `isSigned`: with a plus if it isn't negative. */
 export function LineQuantity({ line, isSigned = false }: { line: Usage; isSigned?: boolean }) {
@@ -49,6 +50,7 @@ const product: ItemColumn<Usage> = {
       </div>
       <div class="muted tiny">
         <bdi>{billedMetric(line).name}</bdi>
+        {line.aggregation && line.aggregation !== "sum" && ` · ${aggregationLabels[line.aggregation]}`}
       </div>
     </>
   ),

@@ -20,7 +20,7 @@ import {
 } from "../../support/meter/usage.ts";
 
 const month = "?window=month";
-const noAudit = sql`SELECT 1`;
+const noAudit = { id: "", statement: sql`SELECT 1` };
 
 async function recordsOf(test: TestApp, quantities: readonly number[]) {
   const person = await test.signUp();
@@ -111,7 +111,7 @@ testApp("a void finds every row by an index", async (test) => {
   };
   assert.notEqual(await usage.void(2, await usage.scan(2), watched), null);
   assert.equal(batches.length, 1);
-  for (const statement of batches.flat().filter((statement) => statement !== noAudit)) {
+  for (const statement of batches.flat().filter((statement) => statement !== noAudit.statement)) {
     const { sql: text } = statement;
     const plan = await database.read<{ detail: string }>(sql`EXPLAIN QUERY PLAN ${statement}`);
     const details = plan.map(({ detail }) => detail);

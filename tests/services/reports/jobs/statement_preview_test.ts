@@ -159,6 +159,7 @@ Deno.test("totals include the catalogue's metrics and the sum of all amounts, ho
     metricName: null,
     unit: null,
     unitPrice: null,
+    aggregation: "sum" as const,
     count: 1,
     high: "0",
     low: "2",
@@ -167,10 +168,10 @@ Deno.test("totals include the catalogue's metrics and the sum of all amounts, ho
   for (let n = 0; n < statementTotalsReadMax; n++) totals.add({ ...row, metric: `m${n}` });
   for (let n = 0; n < 3; n++) {
     totals.add({ ...row, metric: "other" });
-    totals.add({ ...row, metric: "m0", unitPrice: "2", dimensions: [] });
-    totals.add({ ...row, metric: "requests", metricName: "Requests", unitPrice: "0.5", dimensions: [] });
+    totals.add({ ...row, metric: "m0", unitPrice: "2" });
+    totals.add({ ...row, metric: "requests", metricName: "Requests", unitPrice: "0.5" });
   }
-  const metrics = [{ slug: "requests", name: "Requests", unit: null, unitPrice: null, dimensions: [] }];
+  const metrics = [{ slug: "requests", name: "Requests", unit: null, unitPrice: null, dimensions: [], aggregation: "sum" as const, uniqueProperty: null }];
   const listed = totals.list([{ slug: "tiles", metrics }]);
   assert.deepEqual(listed.totals.slice(0, 2).map(({ metric, lines, amount }) => [metric, lines, amount]), [
     ["requests", 3, "3"],
