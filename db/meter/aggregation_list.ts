@@ -9,7 +9,7 @@ import { allMonths } from "./usage_sums.ts";
 
 const quarterMs = integer(rollupQuarterMs);
 
-/** How a metric is counted, other than by the sum. */
+/** A metric that isn't counted by its sum. */
 export interface AggregationRow {
   readonly number: number;
   readonly productSlug: string;

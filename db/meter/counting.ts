@@ -109,28 +109,25 @@ export function subtractUnique(seq: number, condition: Statement): Statement[] {
     WHERE r.seq = ${seq} AND r.properties ->> g.property IS NOT NULL AND ${condition})`;
   const counted = sql`(SELECT a.*, ${valueNumber} AS value_number FROM ${record} a)`;
   return [
-    sql`UPDATE usage_unique_quarters AS u SET count = u.count - 1 FROM ${counted} a
-      WHERE u.aggregation = a.aggregation AND u.series = a.series AND u.quarter = a.quarter
-        AND u.value = a.value_number`,
-    sql`UPDATE usage_unique_months AS u SET count = u.count - 1 FROM ${counted} a
-      WHERE u.aggregation = a.aggregation AND u.series = a.series AND u.month = a.month
-        AND u.value = a.value_number`,
-    sql`UPDATE usage_unique_limits AS u SET others = u.others - 1 FROM ${counted} a
-      WHERE a.value_number IS NULL AND u.aggregation = a.aggregation AND u.organization = a.organization
-        AND u.month = a.month`,
+    sql`UPDATE usage_unique_quarters SET count = count - 1 WHERE (aggregation, series, quarter, value) IN
+      (SELECT a.aggregation, a.series, a.quarter, a.value_number FROM ${counted} a)`,
+    sql`UPDATE usage_unique_months SET count = count - 1 WHERE (aggregation, series, month, value) IN
+      (SELECT a.aggregation, a.series, a.month, a.value_number FROM ${counted} a)`,
+    sql`UPDATE usage_unique_limits SET others = others - 1 WHERE (aggregation, organization, month) IN
+      (SELECT a.aggregation, a.organization, a.month FROM ${counted} a WHERE a.value_number IS NULL)`,
   ];
 }
 
 const tables = [
-  { name: sql`usage_latest`, key: sql`aggregation, series, quarter` },
-  { name: sql`usage_unique_quarters`, key: sql`aggregation, series, quarter, value` },
-  { name: sql`usage_unique_months`, key: sql`aggregation, series, month, value` },
+  { name: sql`usage_latest`, key: sql`t.aggregation, t.series, t.quarter` },
+  { name: sql`usage_unique_quarters`, key: sql`t.aggregation, t.series, t.quarter, t.value` },
+  { name: sql`usage_unique_months`, key: sql`t.aggregation, t.series, t.month, t.value` },
 ];
 
 /** Returns statements that delete some rows of series. @param series Selects their ids, in parentheses. */
 export function deleteCountedSeries(series: Statement, rowsMax: number): Statement[] {
   return tables.map(({ name, key }) =>
-    sql`DELETE FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM usage_aggregations g
+    sql`DELETE FROM ${name} AS t WHERE (${key}) IN (SELECT ${key} FROM usage_aggregations g
       CROSS JOIN ${name} t ON t.aggregation = g.number AND t.series IN ${series} LIMIT ${integer(rowsMax)})`
   );
 }
@@ -164,12 +161,12 @@ export async function deleteRemovedAggregation(database: Database, rowsMax: numb
     sql`(SELECT number FROM usage_aggregations WHERE number = ${removed.number} AND removed_at IS NOT NULL)`;
   const all = [
     ...tables,
-    { name: sql`usage_unique_values`, key: sql`aggregation, organization, month, value` },
-    { name: sql`usage_unique_limits`, key: sql`aggregation, organization, month` },
+    { name: sql`usage_unique_values`, key: sql`t.aggregation, t.organization, t.month, t.value` },
+    { name: sql`usage_unique_limits`, key: sql`t.aggregation, t.organization, t.month` },
   ];
   await database.write([
     ...all.map(({ name, key }) =>
-      sql`DELETE FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM ${name} WHERE aggregation = ${number}
+      sql`DELETE FROM ${name} AS t WHERE (${key}) IN (SELECT ${key} FROM ${name} t WHERE t.aggregation = ${number}
         LIMIT ${integer(rowsMax)})`
     ),
     sql`DELETE FROM usage_aggregations WHERE number = ${number} AND ${

@@ -15,11 +15,11 @@ export interface CountedQuery {
   /** Numbers of organizations. */
   readonly organizations: readonly number[];
   readonly filter: UsageFilter;
-  /** How to tell keys apart; `none`: all together. */
+  /** Tells keys apart, or not. */
   readonly keys: "each" | "lineages" | "none";
 }
 
-/** What a row is about, as in `RollupSumRow`. */
+/** The names of a row, as in `RollupSumRow`. */
 interface CountedRow {
   readonly position: number;
   readonly organization: number;

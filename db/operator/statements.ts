@@ -54,7 +54,7 @@ export function findNewestStatement(database: DatabaseReader): Promise<Statement
   return database.readFirst(sql`${select} ORDER BY t.number DESC LIMIT 1`);
 }
 
-/** Begins a statement, unless there is another one of this number, the one before is not closed yet, or usage is being counted anew. */
+/** Begins a statement, unless there is another one of this number, the one before is not closed yet, or earlier usage isn't counted yet. */
 export function insertStatement(statement: Omit<StatementRow, "status" | "progress" | "closedAt">) {
   const { number, id, period, timezone, start, end, currency, createdAt } = statement;
   return sql`INSERT INTO statements
@@ -70,7 +70,7 @@ export interface NewStatementLine extends SumParts {
   readonly monthsBack: number;
   readonly productSlug: string;
   readonly metric: string;
-  /** How the metric is counted: its quantity is the value. */
+  /** Says what the quantity is. */
   readonly aggregation: Aggregation;
   readonly count: number;
   /** Has the price at which the month was charged before; undefined for the price of now. */

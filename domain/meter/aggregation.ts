@@ -6,7 +6,7 @@ export type Aggregation = (typeof aggregations)[number];
 /** Distinct values that an organization has in a calendar month. Further ones aren't counted. */
 export const uniqueValuesMax = 100_000;
 
-/** How a metric is counted. */
+/** The aggregation of a metric, which makes one value of its usage. */
 export interface Counting {
   readonly aggregation: Aggregation;
   /** The property whose distinct values `unique` counts; null for all others. */
@@ -16,7 +16,7 @@ export interface Counting {
 /** A condition of rows over several products whose metrics are counted differently. */
 export const mixed = "mixed";
 
-/** What is counted, for pages and forms. */
+/** Descriptions for pages and forms. */
 export const aggregationLabels: Readonly<Record<Aggregation | typeof mixed, string>> = {
   sum: "Sum of quantities",
   count: "Number of records",

@@ -20,7 +20,7 @@ export interface CatalogueMetric {
   readonly name: string;
   /** Such as `bytes`; null if the name says it already, or nothing is known. */
   readonly unit: string | null;
-  /** What it counts, if that isn't the sum; `mixed` if its products differ. */
+  /** Undefined if it is a sum; `mixed` if its products differ. */
   readonly aggregation?: Exclude<Aggregation, "sum"> | typeof mixed;
 }
 

@@ -128,7 +128,7 @@ export interface StatementLine extends StatementUsage {
   readonly organizationId: string;
   readonly organizationName: string;
   readonly externalId: string | null;
-  /** What the quantity is. */
+  /** Says what the quantity is. */
   readonly aggregation: Aggregation;
   /** The earlier month that is corrected, or null for the month of the statement. */
   readonly adjustmentOf: string | null;
@@ -149,7 +149,7 @@ export function statementLineId(
 
 /** The sum of a product and metric in a whole statement, or in one organization's part of it. */
 export interface StatementTotal extends StatementUsage {
-  /** What the quantities are that it adds up. */
+  /** Says what the quantities are. */
   readonly aggregation: Aggregation;
   readonly lines: number;
   /** The exact sum of the lines' amounts; null if no line has a price. */

@@ -123,7 +123,9 @@ async function beginStatement(
       return { row: { ...statement, status: "closing", progress: 0, closedAt: null }, isNew: true };
     }
     if (await findUnfilledAggregation(database) !== undefined) {
-      throw unavailableError("Usage of a metric is being counted anew. Try again in a few minutes.");
+      throw unavailableError(
+        "The aggregation of a metric was changed, and earlier usage isn't counted yet. Try again in a few minutes.",
+      );
     }
     // Another server has begun one at the same time.
   }

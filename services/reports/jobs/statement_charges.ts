@@ -155,7 +155,9 @@ export async function readCharges(
     for (const row of await sumWindow(database, { window, ...range })) {
       if (isBilled.has(row.organization) && affected.has(row.organization)) {
         const name = nameOfSum({ ...row, position: 0, apiKey: null, values: null });
-        charges.add({ ...row, month: window.number }, 1n, { value: values?.get(name) ?? noValue(aggregations, row) });
+        charges.add({ ...row, month: window.number }, 1n, {
+          value: values?.get(name) ?? noValue(aggregations, row),
+        });
       }
     }
     await context.pause();

@@ -67,7 +67,7 @@ export interface UsageSum {
   readonly apiKeyName?: string | null | undefined;
   /** The values of the properties, if grouped by any. */
   readonly properties?: Readonly<Record<string, string>> | undefined;
-  /** What it counts for: see `aggregation`. */
+  /** The value by `aggregation`. */
   readonly micros: bigint;
   readonly aggregation: UsageValue["aggregation"];
   /** False if a part of `micros` is unknown. */
@@ -180,7 +180,7 @@ interface Adding {
   readonly split: UsageSplit | undefined;
   readonly range: UsageRange;
   readonly now: number;
-  /** How metrics are counted, other than by sums. */
+  /** Those of metrics that aren't sums. */
   readonly aggregations: readonly AggregationRow[];
   /** The organizations whose values are read for these. */
   readonly counted: readonly MeteredOrganization[];

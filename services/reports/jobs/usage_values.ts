@@ -22,7 +22,7 @@ import { rollupNumber, rollupUnits } from "../../../domain/meter/rollup_unit.ts"
 import type { JobContext } from "../job_context.ts";
 import { usageSteps } from "./usage_steps.ts";
 
-/** What the usage of one window and group counts for. */
+/** The value of the usage of one window and group. */
 export interface UsageValue {
   /** `mixed` if products are counted differently. */
   readonly aggregation: Aggregation | typeof mixed;

@@ -10,11 +10,16 @@ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CAS
 ), 'hasLimits', EXISTS (
   SELECT 1
   FROM usage_limits
-), 'hasDimensions', EXISTS (
+), 'hasDimensions', (EXISTS (
   SELECT 1
   FROM usage_dimensions
   WHERE removed_at IS NULL
-), 'requestsPerSecond', coalesce(o.requests_per_second, (
+) OR EXISTS (
+  SELECT 1
+  FROM usage_aggregations
+  WHERE removed_at IS NULL
+    AND aggregation IN ('last', 'unique')
+)), 'requestsPerSecond', coalesce(o.requests_per_second, (
   SELECT pl.requests_per_second
   FROM plans pl
   WHERE pl.number = o.plan
@@ -55,11 +60,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
-      AND NOT EXISTS (
+      AND NOT (EXISTS (
       SELECT 1
       FROM usage_dimensions
       WHERE removed_at IS NULL
-    )
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -99,11 +109,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
-      AND NOT EXISTS (
+      AND NOT (EXISTS (
       SELECT 1
       FROM usage_dimensions
       WHERE removed_at IS NULL
-    )
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -135,11 +150,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), blocked AS MATERIALIZED (
   SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
@@ -250,11 +270,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 )
 DELETE FROM usage_series
@@ -317,11 +342,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 )
 INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
@@ -354,11 +384,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), blocked AS MATERIALIZED (
   SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
@@ -444,11 +479,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), hashed AS MATERIALIZED (
   SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655) AS hash, e.key AS position
@@ -513,11 +553,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 )
 INSERT INTO usage_keys_recent (hash, seq)
@@ -637,11 +682,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), hashed AS MATERIALIZED (
   SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655) AS hash, e.key AS position
@@ -704,11 +754,16 @@ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CAS
 ), 'hasLimits', EXISTS (
   SELECT 1
   FROM usage_limits
-), 'hasDimensions', EXISTS (
+), 'hasDimensions', (EXISTS (
   SELECT 1
   FROM usage_dimensions
   WHERE removed_at IS NULL
-), 'requestsPerSecond', coalesce(o.requests_per_second, (
+) OR EXISTS (
+  SELECT 1
+  FROM usage_aggregations
+  WHERE removed_at IS NULL
+    AND aggregation IN ('last', 'unique')
+)), 'requestsPerSecond', coalesce(o.requests_per_second, (
   SELECT pl.requests_per_second
   FROM plans pl
   WHERE pl.number = o.plan
@@ -746,11 +801,16 @@ FROM (
       AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
       AND true
       AND true
-      AND NOT EXISTS (
+      AND NOT (EXISTS (
       SELECT 1
       FROM usage_dimensions
       WHERE removed_at IS NULL
-    )
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -787,11 +847,16 @@ FROM (
       AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
       AND true
       AND true
-      AND NOT EXISTS (
+      AND NOT (EXISTS (
       SELECT 1
       FROM usage_dimensions
       WHERE removed_at IS NULL
-    )
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -820,11 +885,16 @@ WITH series AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), blocked AS MATERIALIZED (
   SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
@@ -874,11 +944,16 @@ WITH applied AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND us.organization > 0
     AND true
 )
@@ -1035,11 +1110,16 @@ WITH full AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND us.organization > 0
     AND EXISTS (
     SELECT 1
@@ -1243,11 +1323,16 @@ WITH applied AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND us.organization > 0
     AND EXISTS (
     SELECT 1
@@ -1507,11 +1592,16 @@ WITH series AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 )
 DELETE FROM usage_series
@@ -1533,7 +1623,7 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- With dimensions: 1, 42, 43, 44, 5, 6, 7, 45, 46, 47, 48, 49, 50, 8, 9, 10, 11, 51, 13, 14
+-- With dimensions: 1, 42, 43, 44, 5, 6, 7, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 8, 9, 10, 11, 60, 13, 14
 
 -- 42
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
@@ -1666,6 +1756,145 @@ WHERE ((
 
 -- 45
 WITH w AS MATERIALIZED (
+  SELECT s.id AS series, s.organization, g.number, g.property
+  FROM (
+    SELECT DISTINCT series
+    FROM usage_added
+  ) a
+  CROSS JOIN usage_series s ON s.id = a.series
+  CROSS JOIN usage_aggregations g ON g.product = s.product_slug
+    AND g.metric = s.metric
+    AND g.removed_at IS NULL
+    AND g.aggregation = 'last'
+    AND true
+  WHERE s.organization NOT IN (0, -2147483648)
+), ranked AS (
+  SELECT w.number, r.*, row_number() OVER (PARTITION BY r.series, r.timestamp / 900000 ORDER BY r.timestamp DESC, r.seq DESC) AS rank
+  FROM usage_records r
+  CROSS JOIN w ON w.series = r.series
+  WHERE r.seq > (
+    SELECT seq
+    FROM usage_cursor
+  )
+    AND EXISTS (
+    SELECT 1
+    FROM w
+  )
+)
+INSERT INTO usage_latest (aggregation, series, quarter, timestamp, seq, quantity_whole, quantity_micro)
+SELECT number, series, timestamp / 900000, timestamp, seq, quantity_whole, quantity_micro
+FROM ranked
+WHERE rank = 1
+ON CONFLICT (aggregation, series, quarter) DO UPDATE
+SET timestamp = excluded.timestamp, seq = excluded.seq, quantity_whole = excluded.quantity_whole, quantity_micro = excluded.quantity_micro
+WHERE (excluded.timestamp, excluded.seq) > (usage_latest.timestamp, usage_latest.seq);
+
+-- 46
+WITH w AS MATERIALIZED (
+  SELECT s.id AS series, s.organization, g.number, g.property
+  FROM (
+    SELECT DISTINCT series
+    FROM usage_added
+  ) a
+  CROSS JOIN usage_series s ON s.id = a.series
+  CROSS JOIN usage_aggregations g ON g.product = s.product_slug
+    AND g.metric = s.metric
+    AND g.removed_at IS NULL
+    AND g.aggregation = 'unique'
+    AND true
+  WHERE s.organization NOT IN (0, -2147483648)
+)
+INSERT INTO usage_unique_added (aggregation, organization, series, month, quarter, value, first_seq, count)
+SELECT number, organization, series, ((strftime('%Y', quarter * 900000 / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', quarter * 900000 / 1000, 'unixepoch') - 1), quarter, value, min(seq), count(*)
+FROM (
+  SELECT w.number, w.organization, w.series, r.timestamp / 900000 AS quarter, r.seq, r.properties ->> w.property AS value
+  FROM usage_records r
+  CROSS JOIN w ON w.series = r.series
+  WHERE r.seq > (
+    SELECT seq
+    FROM usage_cursor
+  )
+    AND EXISTS (
+    SELECT 1
+    FROM w
+  )
+)
+WHERE value IS NOT NULL
+GROUP BY series, quarter, value;
+
+-- 47
+UPDATE usage_unique_added AS a
+SET value_number = (
+  SELECT v.number
+  FROM usage_unique_values v
+  WHERE v.aggregation = a.aggregation
+    AND v.organization = a.organization
+    AND v.month = a.month
+    AND v.value = a.value
+);
+
+-- 48
+INSERT INTO usage_unique_values (aggregation, organization, month, value)
+SELECT aggregation, organization, month, value
+FROM (
+  SELECT n.*, row_number() OVER (PARTITION BY aggregation, organization, month ORDER BY first_seq, value) AS rank
+  FROM (
+    SELECT aggregation, organization, month, value, min(first_seq) AS first_seq
+    FROM usage_unique_added
+    WHERE value_number IS NULL
+    GROUP BY 1, 2, 3, 4
+  ) n
+) n
+WHERE rank <= 100000 - coalesce((
+  SELECT l.known
+  FROM usage_unique_limits l
+  WHERE l.aggregation = n.aggregation
+    AND l.organization = n.organization
+    AND l.month = n.month
+), 0);
+
+-- 49
+UPDATE usage_unique_added AS a
+SET value_number = (
+  SELECT v.number
+  FROM usage_unique_values v
+  WHERE v.aggregation = a.aggregation
+    AND v.organization = a.organization
+    AND v.month = a.month
+    AND v.value = a.value
+), is_new = 1
+WHERE value_number IS NULL;
+
+-- 50
+INSERT INTO usage_unique_limits (aggregation, organization, month, known, others)
+SELECT aggregation, organization, month, count(DISTINCT iif(is_new, value_number, NULL)), sum(iif(value_number IS NULL, count, 0))
+FROM usage_unique_added
+GROUP BY 1, 2, 3
+ON CONFLICT DO UPDATE
+SET known = known + excluded.known, others = others + excluded.others;
+
+-- 51
+INSERT INTO usage_unique_quarters (aggregation, series, quarter, value, count)
+SELECT aggregation, series, quarter, value_number, count
+FROM usage_unique_added
+WHERE value_number IS NOT NULL
+ON CONFLICT DO UPDATE
+SET count = count + excluded.count;
+
+-- 52
+INSERT INTO usage_unique_months (aggregation, series, month, value, count)
+SELECT aggregation, series, month, value_number, sum(count)
+FROM usage_unique_added
+WHERE value_number IS NOT NULL
+GROUP BY 1, 2, 3, 4
+ON CONFLICT DO UPDATE
+SET count = count + excluded.count;
+
+-- 53
+DELETE FROM usage_unique_added;
+
+-- 54
+WITH w AS MATERIALIZED (
   SELECT s.id AS series, s.organization, d.number, d.name_1, d.name_2, d.name_3
   FROM (
     SELECT DISTINCT series
@@ -1696,7 +1925,7 @@ FROM texts t
 CROSS JOIN w d ON d.series = t.series
 GROUP BY d.number, t.series, t.quarter, value;
 
--- 46
+-- 55
 WITH new AS MATERIALIZED (
   SELECT a.organization, a.dimension, a.month, a.value, min(a.first_seq) AS first_seq
   FROM usage_dimension_added a
@@ -1735,7 +1964,7 @@ FROM (
 WHERE true
 ON CONFLICT DO NOTHING;
 
--- 47
+-- 56
 UPDATE usage_dimension_added AS a
 SET value_number = coalesce((
   SELECT x.number
@@ -1753,7 +1982,7 @@ SET value_number = coalesce((
     AND x.value = ''
 ));
 
--- 48
+-- 57
 INSERT INTO usage_dimension_series (value, series)
 SELECT DISTINCT a.value_number, a.series
 FROM usage_dimension_added a
@@ -1764,7 +1993,7 @@ WHERE NOT EXISTS (
     AND ds.series = a.series
 );
 
--- 49
+-- 58
 INSERT INTO usage_added (organization, series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
 SELECT -4294967296, -ds.id, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)
 FROM usage_dimension_added a
@@ -1772,10 +2001,10 @@ CROSS JOIN usage_dimension_series ds ON ds.value = a.value_number
   AND ds.series = a.series
 GROUP BY ds.id, a.quarter;
 
--- 50
+-- 59
 DELETE FROM usage_dimension_added;
 
--- 51
+-- 60
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1815,9 +2044,9 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- With a catalogue of all products: 1, 52, 53, 54, 55, 5, 6, 7, 8, 9, 10, 11, 56, 13, 14
+-- With a catalogue of all products: 1, 61, 62, 63, 64, 5, 6, 7, 8, 9, 10, 11, 65, 13, 14
 
--- 52
+-- 61
 SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER), 'isProduct', NOT EXISTS (
   SELECT 1
   FROM products p
@@ -1831,7 +2060,7 @@ WHERE NOT EXISTS (
     AND pm.slug = e.value ->> 2
 );
 
--- 53
+-- 62
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -1866,11 +2095,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
-      AND NOT EXISTS (
+      AND NOT (EXISTS (
       SELECT 1
       FROM usage_dimensions
       WHERE removed_at IS NULL
-    )
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -1883,7 +2117,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 54
+-- 63
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT usage_number, product_slug, metric, api_key
 FROM (
@@ -1915,11 +2149,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
-      AND NOT EXISTS (
+      AND NOT (EXISTS (
       SELECT 1
       FROM usage_dimensions
       WHERE removed_at IS NULL
-    )
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -1933,7 +2172,7 @@ FROM (
 WHERE rank <= room
 ORDER BY position;
 
--- 55
+-- 64
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1956,11 +2195,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), blocked AS MATERIALIZED (
   SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
@@ -1987,7 +2231,7 @@ WHERE ((
   FROM blocked
 ));
 
--- 56
+-- 65
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -2010,11 +2254,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 )
 DELETE FROM usage_series
@@ -2036,9 +2285,9 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- With API keys that an operator verifies: 57, 58, 59, 60, 5, 6, 7, 8, 9, 10, 11, 61, 13, 62
+-- With API keys that an operator verifies: 66, 67, 68, 69, 5, 6, 7, 8, 9, 10, 11, 70, 13, 71
 
--- 57
+-- 66
 SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN (length(e.value) > 64 AND NOT EXISTS (
   SELECT 1
   FROM operator_tokens t
@@ -2059,11 +2308,16 @@ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CAS
 ), 'hasLimits', EXISTS (
   SELECT 1
   FROM usage_limits
-), 'hasDimensions', EXISTS (
+), 'hasDimensions', (EXISTS (
   SELECT 1
   FROM usage_dimensions
   WHERE removed_at IS NULL
-), 'requestsPerSecond', coalesce(o.requests_per_second, (
+) OR EXISTS (
+  SELECT 1
+  FROM usage_aggregations
+  WHERE removed_at IS NULL
+    AND aggregation IN ('last', 'unique')
+)), 'requestsPerSecond', coalesce(o.requests_per_second, (
   SELECT pl.requests_per_second
   FROM plans pl
   WHERE pl.number = o.plan
@@ -2082,7 +2336,7 @@ JOIN api_keys k ON k.key_hash = substr(e.value, 1, 64)
   AND (k.expires_at IS NULL OR k.expires_at > ?3)
 JOIN organizations o ON o.id = k.organization_id;
 
--- 58
+-- 67
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -2126,11 +2380,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
-      AND NOT EXISTS (
+      AND NOT (EXISTS (
       SELECT 1
       FROM usage_dimensions
       WHERE removed_at IS NULL
-    )
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -2143,7 +2402,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 59
+-- 68
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT usage_number, product_slug, metric, api_key
 FROM (
@@ -2184,11 +2443,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
-      AND NOT EXISTS (
+      AND NOT (EXISTS (
       SELECT 1
       FROM usage_dimensions
       WHERE removed_at IS NULL
-    )
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -2202,7 +2466,7 @@ FROM (
 WHERE rank <= room
 ORDER BY position;
 
--- 60
+-- 69
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -2234,11 +2498,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), blocked AS MATERIALIZED (
   SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
@@ -2265,7 +2534,7 @@ WHERE ((
   FROM blocked
 ));
 
--- 61
+-- 70
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -2297,11 +2566,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 )
 DELETE FROM usage_series
@@ -2323,7 +2597,7 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- 62
+-- 71
 UPDATE api_keys AS k
 SET last_used_at = ?3
 WHERE k.key_hash IN (
@@ -2342,20 +2616,25 @@ WHERE k.key_hash IN (
   AND (k.expires_at IS NULL OR k.expires_at > ?3)
   AND (k.last_used_at IS NULL OR k.last_used_at <= ?2);
 
--- Recorded by an operator: 63, 64, 65, 66, 5, 6, 7, 8, 9, 10, 11, 67, 13
+-- Recorded by an operator: 72, 73, 74, 75, 5, 6, 7, 8, 9, 10, 11, 76, 13
 
--- 63
+-- 72
 SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'environment', k.environment, 'seq', (
   SELECT seq
   FROM usage_cursor
 ), 'hasLimits', EXISTS (
   SELECT 1
   FROM usage_limits
-), 'hasDimensions', EXISTS (
+), 'hasDimensions', (EXISTS (
   SELECT 1
   FROM usage_dimensions
   WHERE removed_at IS NULL
-), 'requestsPerSecond', coalesce(o.requests_per_second, (
+) OR EXISTS (
+  SELECT 1
+  FROM usage_aggregations
+  WHERE removed_at IS NULL
+    AND aggregation IN ('last', 'unique')
+)), 'requestsPerSecond', coalesce(o.requests_per_second, (
   SELECT pl.requests_per_second
   FROM plans pl
   WHERE pl.number = o.plan
@@ -2365,7 +2644,7 @@ LEFT JOIN api_keys k ON k.id = e.value
 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value)
   AND o.deleted_at IS NULL;
 
--- 64
+-- 73
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -2394,11 +2673,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
-      AND NOT EXISTS (
+      AND NOT (EXISTS (
       SELECT 1
       FROM usage_dimensions
       WHERE removed_at IS NULL
-    )
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -2411,7 +2695,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 65
+-- 74
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT usage_number, product_slug, metric, api_key
 FROM (
@@ -2437,11 +2721,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
-      AND NOT EXISTS (
+      AND NOT (EXISTS (
       SELECT 1
       FROM usage_dimensions
       WHERE removed_at IS NULL
-    )
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -2455,7 +2744,7 @@ FROM (
 WHERE rank <= room
 ORDER BY position;
 
--- 66
+-- 75
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -2472,11 +2761,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), blocked AS MATERIALIZED (
   SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
@@ -2503,7 +2797,7 @@ WHERE ((
   FROM blocked
 ));
 
--- 67
+-- 76
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -2520,11 +2814,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
-    AND NOT EXISTS (
+    AND NOT (EXISTS (
     SELECT 1
     FROM usage_dimensions
     WHERE removed_at IS NULL
-  )
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 )
 DELETE FROM usage_series

@@ -169,7 +169,9 @@ class Stage {
   }
 
   async #stored(): Promise<number> {
-    const [row] = await this.test.opened.database.read<{ n: number }>(sql`SELECT count(*) AS n FROM usage_records`);
+    const [row] = await this.test.opened.database.read<{ n: number }>(
+      sql`SELECT count(*) AS n FROM usage_records`,
+    );
     return row?.n ?? 0;
   }
 
@@ -183,7 +185,13 @@ class Stage {
     const key = this.keys[index]!;
     const timestamp = new Date(test.now() - minutesBack * 60_000).toISOString();
     const properties = user === null ? {} : { properties: { user } };
-    const { id } = await recordOne(test, key.fullKey, { productSlug: "p", metric, quantity, timestamp, ...properties });
+    const { id } = await recordOne(test, key.fullKey, {
+      productSlug: "p",
+      metric,
+      quantity,
+      timestamp,
+      ...properties,
+    });
     this.records.push({
       id,
       order: this.#order++,
@@ -215,10 +223,14 @@ class Stage {
   }
 
   /** Checks a query with a key. */
-  async checkKey(key: Key, { window, timezone, groupBy, merge }: Record<"window" | "timezone" | "groupBy" | "merge", string>) {
+  async checkKey(
+    key: Key,
+    { window, timezone, groupBy, merge }: Record<"window" | "timezone" | "groupBy" | "merge", string>,
+  ) {
     const from = this.test.now() - 40 * 24 * hourMs;
     const own = this.records.filter((one) =>
-      one.organization === key.organization && one.isTest === key.isTest && one.time >= Math.floor(from / 900_000) * 900_000
+      one.organization === key.organization && one.isTest === key.isTest &&
+      one.time >= Math.floor(from / 900_000) * 900_000
     );
     const query = new URLSearchParams({
       window,
@@ -256,11 +268,15 @@ class Stage {
   /** Checks what all organizations have, added up. */
   async checkAll(timezone: string) {
     const to = new Date(this.test.now() + hourMs).toISOString();
-    const { status, body } = await this.read(`GET /usage?window=total&timezone=${timezone}&from=2026-01-01&to=${to}&groupBy=metric`);
+    const { status, body } = await this.read(
+      `GET /usage?window=total&timezone=${timezone}&from=2026-01-01&to=${to}&groupBy=metric`,
+    );
     assert.equal(status, 200, JSON.stringify(body));
     for (const { metric, value, aggregation = "sum" } of body.data) {
       if (aggregation === "sum" || value === null) continue;
-      const parts = [0, 1].map((n) => this.records.filter((one) => one.organization === n && !one.isTest && one.metric === metric));
+      const parts = [0, 1].map((n) =>
+        this.records.filter((one) => one.organization === n && !one.isTest && one.metric === metric)
+      );
       assert.equal(value, Number(valueOf(parts[0]!) + valueOf(parts[1]!)) / 1e6, metric);
     }
   }
@@ -304,13 +320,20 @@ for (const kind of databaseKinds) {
     ignore: kind.ignore,
     fn: async () => {
       await runHistories(aHistory, async ({ acts, isDeclaredLater, timezone }) => {
-        const settings = { ...unlimited, BILLING_TIMEZONE: timezone, SESSION_MAX_DAYS: "365", USAGE_RETENTION_DAYS: "36" };
+        const settings = {
+          ...unlimited,
+          BILLING_TIMEZONE: timezone,
+          SESSION_MAX_DAYS: "365",
+          USAGE_RETENTION_DAYS: "36",
+        };
         const test = await startTestApp(settings, { open: kind.open });
         try {
           const stage = new Stage(test);
           await stage.open(isDeclaredLater);
           for (const [index, act] of acts.entries()) {
-            if (isDeclaredLater && index === Math.floor(acts.length / 2) && stage.closed === 0) await stage.declare();
+            if (isDeclaredLater && index === Math.floor(acts.length / 2) && stage.closed === 0) {
+              await stage.declare();
+            }
             // What isn't declared is a sum, and a closed month of it stays one.
             if (isDeclaredLater && index < acts.length / 2 && act.kind === "close") continue;
             await stage.act(act);
@@ -318,7 +341,9 @@ for (const kind of databaseKinds) {
           await stage.fill();
           for (const key of [stage.keys[0]!, stage.keys[2]!, stage.keys[3]!]) {
             for (const window of ["total", "month", "day"]) {
-              for (const [groupBy, merge] of [["", "false"], ["apiKey", "true"], ["apiKey", "false"]] as const) {
+              for (
+                const [groupBy, merge] of [["", "false"], ["apiKey", "true"], ["apiKey", "false"]] as const
+              ) {
                 await stage.checkKey(key, { window, timezone, groupBy, merge });
               }
             }
