@@ -157,8 +157,8 @@ onEveryDatabase(
     const [head = "", row = ""] = (await csv.text()).replace("\uFEFF", "").split("\r\n");
     assert.match(head, /,metric,sum,count,min,max,aggregation,value,capped$/);
     assert.match(row, /,seats,6,6,1,1,unique,3,false$/);
-    const page = await (await test.send("/usage", { cookie: person.cookie })).text();
-    assert.match(page, /Counted differently by product, added up/);
+    const { html } = await usagePage(test, person, { metric: "seats" });
+    assert.match(html, /Counted differently by product, added up/);
 
     await recordOne(test, one.fullKey, { productSlug: "maps", metric: "seats", quantity: 9 });
     assert.deepEqual(await read(""), [["mixed", null, undefined]]);
