@@ -1,6 +1,9 @@
 // Measures what dimensions cost: the processor time of recording without HTTP, the disk and memory for many distinct values, and the time to
 // read a month by day and value. Usage: ./denow run -A bench/dimensions.ts [cpu|values|month] [ROUNDS]
 import { cpuUsage } from "node:process";
+import { printLine } from "./settings.ts";
+import type { JobContext } from "../services/reports/job_context.ts";
+import { readUsageSums } from "../services/reports/jobs/usage_sums.ts";
 import { createTestKey, startTestApp, type TestApp } from "../tests/support/app/app.ts";
 import { asOperator } from "../tests/support/operators/operator_api.ts";
 import { newOperatorToken } from "../tests/support/operators/operators.ts";
@@ -14,6 +17,7 @@ interface Site {
   readonly apiKey: string;
   readonly valueOf: (n: number) => string;
   readonly cpuUs: number[];
+  readonly organizationId: string;
 }
 
 async function openSite(
@@ -27,8 +31,9 @@ async function openSite(
   if (declared) {
     await asOperator(test, fullToken)("POST /products", { slug: "tiles", name: "Tiles", metrics });
   }
-  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  return { test, apiKey, valueOf, cpuUs: [] };
+  const person = await test.signUp();
+  const { fullKey: apiKey } = await createTestKey(test, person);
+  return { test, apiKey, valueOf, cpuUs: [], organizationId: person.organizationId };
 }
 
 async function round({ test, apiKey, valueOf, cpuUs }: Site, offset: number): Promise<void> {
@@ -76,7 +81,7 @@ async function measureCpu(): Promise<void> {
   for (const [name, { cpuUs }] of Object.entries(sites)) {
     const ratios = cpuUs.map((us, at) => us / (base[at] ?? 1));
     const all = ratios.map((ratio) => ratio.toFixed(2)).join(" ");
-    console.log(
+    printLine(
       `${name}: ${median(cpuUs).toFixed(1)} µs a record, ${median(ratios).toFixed(3)} of none (${all})`,
     );
   }
@@ -108,7 +113,7 @@ async function measureValues(): Promise<void> {
       "SELECT page_count * page_size / 1e6 AS n FROM pragma_page_count, pragma_page_size",
     );
     const { rss } = Deno.memoryUsage();
-    console.log(
+    printLine(
       `${distinct} values: ${rows} rows, ${rollups} rollups, file ${megabytes} MB, memory ${rss / 1e6} MB`,
     );
   }
@@ -128,18 +133,24 @@ async function measureMonth(): Promise<void> {
     }
   }
   for (let at = 0; at < records.length; at += 1_000) await sendBatch(site, records.slice(at, at + 1_000));
-  const query = new URLSearchParams({ metric: "requests", groupBy: "properties.region", window: "day" });
-  query.set("from", new Date(end - 30 * 24 * 3_600_000).toISOString());
-  query.set("to", new Date(end).toISOString());
+  const context = {
+    database: site.test.opened.database,
+    pause: () => Promise.resolve(),
+  } as unknown as JobContext;
+  const input = {
+    ...{ metric: ["requests"], groupByProperties: ["region"], window: "day" as const, now: site.test.now() },
+    from: new Date(end - 30 * 24 * 3_600_000).toISOString(),
+    to: new Date(end).toISOString(),
+    organizationId: site.organizationId,
+  };
   const times: number[] = [];
   for (let at = 0; at < 50; at++) {
     const startedAt = performance.now();
-    const response = await site.test.send(`/api/v1/usage?${query}`, { apiKey: site.apiKey });
-    const { data } = await response.json();
+    const { data } = await readUsageSums(context, input);
     times.push(performance.now() - startedAt);
     if (data.length < 300) throw new Error(`${data.length} rows`);
   }
-  console.log(
+  printLine(
     `a month by day and region: ${median(times).toFixed(1)} ms, least ${Math.min(...times).toFixed(1)} ms`,
   );
 }

@@ -70,7 +70,10 @@ export async function findUnfilledDimension(database: DatabaseReader): Promise<n
  * meanwhile is counted by those who do it, depending on which side of `unfilled_seq` the record is.
  */
 export function fillDimension(number: number, recordsMax: number): Statement[] {
-  const [d, q] = [sql`(SELECT unfilled_seq FROM usage_dimensions WHERE number = ${number})`, integer(recordsMax)];
+  const [d, q] = [
+    sql`(SELECT unfilled_seq FROM usage_dimensions WHERE number = ${number})`,
+    integer(recordsMax),
+  ];
   const oldest = sql`(SELECT min(o.seq) FROM (SELECT r.seq FROM usage_records r WHERE r.seq <= ${d}
     ORDER BY r.seq DESC LIMIT ${q}) o)`;
   const records = sql`r.seq <= ${d} AND r.seq >= ${oldest}
@@ -128,8 +131,10 @@ export async function deleteRemovedDimension(
     sql`SELECT number FROM usage_dimensions WHERE removed_at IS NOT NULL LIMIT 1`,
   );
   if (removed === undefined) return false;
-  const number = sql`(SELECT number FROM usage_dimensions WHERE number = ${removed.number} AND removed_at IS NOT NULL)`;
-  const values = sql`SELECT number FROM usage_dimension_values WHERE dimension = ${number} LIMIT ${seriesMax}`;
+  const number =
+    sql`(SELECT number FROM usage_dimensions WHERE number = ${removed.number} AND removed_at IS NOT NULL)`;
+  const values =
+    sql`SELECT number FROM usage_dimension_values WHERE dimension = ${number} LIMIT ${seriesMax}`;
   const series = sql`SELECT id FROM usage_dimension_series WHERE value IN (${values}) LIMIT ${seriesMax}`;
   await database.write([
     ...deleteValueSeries(series, rollupsMax),

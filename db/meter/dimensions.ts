@@ -16,7 +16,8 @@ export const hasDimensions = sql`EXISTS (SELECT 1 FROM usage_dimensions WHERE re
 /** The dimensions `d` of a series `s`. */
 export const isDimensionOf = sql`d.product = s.product_slug AND d.metric = s.metric AND d.removed_at IS NULL`;
 
-const property = (properties: Statement, name: Statement) => sql`coalesce(${properties} ->> ${name}, '(none)')`;
+const property = (properties: Statement, name: Statement) =>
+  sql`coalesce(${properties} ->> ${name}, '(none)')`;
 
 /** The value of some properties, in JSON, for the dimension `d`. */
 const valueOf = (properties: Statement): Statement => {
@@ -24,12 +25,17 @@ const valueOf = (properties: Statement): Statement => {
     property(properties, [sql`d.name_1`, sql`d.name_2`, sql`d.name_3`][n] ?? sql``)
   );
   const list = (length: number) => sql`json_array(${joinSql(values.slice(0, length), ", ")})`;
-  return sql`CASE WHEN d.name_2 IS NULL THEN ${list(1)} WHEN d.name_3 IS NULL THEN ${list(2)} ELSE ${list(3)} END`;
+  return sql`CASE WHEN d.name_2 IS NULL THEN ${list(1)} WHEN d.name_3 IS NULL THEN ${list(2)} ELSE ${
+    list(3)
+  } END`;
 };
 
 /** The number of the row that counts a value: its own, or that of all others. */
 const valueNumber = (
-  { organization, dimension, month, value }: Record<"organization" | "dimension" | "month" | "value", Statement>,
+  { organization, dimension, month, value }: Record<
+    "organization" | "dimension" | "month" | "value",
+    Statement
+  >,
 ): Statement => {
   const numberOf = (text: Statement) =>
     sql`(SELECT x.number FROM usage_dimension_values x WHERE x.organization = ${organization}
@@ -54,7 +60,9 @@ export const valuesOfRecord = sql`FROM record CROSS JOIN usage_series s ON s.id 
     CROSS JOIN usage_dimensions d ON ${isDimensionOf} CROSS JOIN ${seriesOfValue(sql`record`)}`;
 
 /** Adds up records `r` by value, for {@linkcode moveValues}. @param options `series`: a query for their series. `dimension`: which dimensions `d`. */
-export const addByValue = ({ series, records, dimension }: Record<"series" | "records" | "dimension", Statement>) =>
+export const addByValue = (
+  { series, records, dimension }: Record<"series" | "records" | "dimension", Statement>,
+) =>
   sql`WITH w AS MATERIALIZED (
     SELECT s.id AS series, s.organization, d.number, d.name_1, d.name_2, d.name_3
     FROM (${series}) a CROSS JOIN usage_series s ON s.id = a.series
@@ -83,7 +91,9 @@ const insertValues = sql`WITH new AS MATERIALIZED (
     FROM (SELECT DISTINCT organization, dimension, month FROM new) n
   )
   INSERT INTO usage_dimension_values (organization, dimension, month, value)
-  SELECT DISTINCT organization, dimension, month, iif(used + rank <= ${integer(dimensionValuesMax)}, value, '')
+  SELECT DISTINCT organization, dimension, month, iif(used + rank <= ${
+  integer(dimensionValuesMax)
+}, value, '')
   FROM (SELECT n.*, m.used, row_number() OVER (
       PARTITION BY n.organization, n.dimension, n.month ORDER BY n.first_seq, n.value) AS rank
     FROM new n JOIN months m ON m.organization = n.organization AND m.dimension = n.dimension AND m.month = n.month)

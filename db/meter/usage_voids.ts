@@ -192,7 +192,9 @@ function subtractFromMonths(which: UsageVoid): Statement {
     AND q.hour < ${monthStart(sql`(u.month + 1)`)} / ${integer(rollupHourMs)}`;
   return sql`${counted(which, { withTotal: true })}
     UPDATE usage_rollups_monthly AS u SET ${withoutSums()}, ${extremesOfParts(parts)} FROM v
-    WHERE u.month = (SELECT ${monthOf(sql`timestamp`)} FROM record) AND u.organization IN (SELECT owner FROM v)
+    WHERE u.month = (SELECT ${
+    monthOf(sql`timestamp`)
+  } FROM record) AND u.organization IN (SELECT owner FROM v)
       AND u.series IN (SELECT rollup FROM v) AND u.series = +v.rollup AND changes() > 0`;
 }
 
@@ -297,7 +299,9 @@ type RollupOfRecords = Pick<RecordInRollup, "series" | "rollup" | "dimension">;
 
 /** The condition that a rollup counts the record `r` of its series. */
 const isCountedIn = ({ rollup, dimension }: RollupOfRecords) =>
-  dimension === null ? sql`` : sql`AND (SELECT -ds.id FROM usage_dimensions d CROSS JOIN ${seriesOfValue(sql`r`)}
+  dimension === null
+    ? sql``
+    : sql`AND (SELECT -ds.id FROM usage_dimensions d CROSS JOIN ${seriesOfValue(sql`r`)}
     WHERE d.number = ${dimension}) = ${rollup}`;
 
 /** Finds the extremes of a series or value in a scan, without one record (`seq`) and without those after `last`. */
@@ -309,7 +313,9 @@ export function extremesOfScan(
   const isOther = sql`AND +n.series = ${of.series} AND n.seq <> ${seq} AND n.seq <= ${last}`;
   return readExtremes(
     database,
-    sql`(${positionsIn(scan, isOther)}) p CROSS JOIN usage_records r ON r.seq = p.seq WHERE true ${isCountedIn(of)}`,
+    sql`(${positionsIn(scan, isOther)}) p CROSS JOIN usage_records r ON r.seq = p.seq WHERE true ${
+      isCountedIn(of)
+    }`,
   );
 }
 

@@ -21,7 +21,13 @@ export function productMetrics(json: string): ProductMetric[] {
     unitPrice: string | null,
     dimensions: DimensionNames[],
   ][];
-  return list.map(([slug, name, unit, unitPrice, dimensions]) => ({ slug, name, unit, unitPrice, dimensions }));
+  return list.map(([slug, name, unit, unitPrice, dimensions]) => ({
+    slug,
+    name,
+    unit,
+    unitPrice,
+    dimensions,
+  }));
 }
 
 export const selectProducts = sql`

@@ -108,7 +108,8 @@ function deleteRest(id: string): Statement[] {
       WHERE w.organization = 0 AND w.deleted_at IS NULL AND d.status IN ('waiting', 'held'))))`;
   const valueSeries = sql`SELECT id FROM usage_dimension_series WHERE series IN ${firstSeries}
     LIMIT ${organizationEndSeriesMax}`;
-  const isUnsplit = sql`NOT EXISTS (SELECT 1 FROM usage_dimension_series ds WHERE ds.series = usage_series.id)`;
+  const isUnsplit =
+    sql`NOT EXISTS (SELECT 1 FROM usage_dimension_series ds WHERE ds.series = usage_series.id)`;
   return [
     ...deleteValueSeries(valueSeries, organizationEndRollupsMax),
     sql`DELETE FROM usage_rollups WHERE (series, quarter) IN

@@ -53,9 +53,13 @@ const unitPrice = parsed(
       `The price of one unit of its quantities in the setting \`CURRENCY\`: ${priceWords}. Statements multiply it, without rounding.`,
     example: "0.0004",
   });
-const namesWords = "1 to 64 letters, digits, underscores, dots or hyphens, starting with a letter or underscore";
+const namesWords =
+  "1 to 64 letters, digits, underscores, dots or hyphens, starting with a letter or underscore";
 const dimensionSchema = z.array(z.string().regex(dimensionPropertyForm, `must be ${namesWords}.`))
-  .min(1, "must have at least one property.").max(dimensionPropertiesMax, atMost(dimensionPropertiesMax, "properties"))
+  .min(1, "must have at least one property.").max(
+    dimensionPropertiesMax,
+    atMost(dimensionPropertiesMax, "properties"),
+  )
   .superRefine((names, context) => requireDistinct(names, context))
   .transform((names) => names.toSorted());
 const dimensions = z.array(dimensionSchema).max(dimensionsMax, atMost(dimensionsMax, "dimensions"))
@@ -79,8 +83,8 @@ const metrics = z.array(
   }).openapi("ProductMetricInput"),
 ).max(productMetricsMax, atMost(productMetricsMax, "metrics"))
   .superRefine((list, context) => requireDistinct(list.map(({ slug }) => slug), context, ["slug"])).openapi({
-  description: `Up to ${productMetricsMax} metrics, in the order in which they are shown.`,
-});
+    description: `Up to ${productMetricsMax} metrics, in the order in which they are shown.`,
+  });
 const name = nameSchema("The product's name", { example: "Map tiles" });
 const createSchema = z.strictObject({
   slug: slugSchema.openapi({
@@ -324,8 +328,9 @@ function productForm(
         <>
           <h2>Metrics</h2>
           <p class="muted small">
-            In the order in which they are shown. Empty rows are left out. Dimensions are properties of usage records that customers can
-            see their usage by: separate them with commas, and properties to combine with plus signs.
+            In the order in which they are shown. Empty rows are left out. Dimensions are properties of usage
+            records that customers can see their usage by: separate them with commas, and properties to
+            combine with plus signs.
           </p>
           {Array.from({ length: rows }, (_, index) => (
             <MetricRow

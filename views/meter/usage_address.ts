@@ -74,6 +74,9 @@ export function environmentHref(address: UsageAddress) {
 }
 
 /** Returns the page with other filters, from the first line of its tables on. */
-export function filteredHref(address: UsageAddress, filters: { readonly [Name in keyof UsageFilters]?: UsageFilters[Name] }): string {
+export function filteredHref(
+  address: UsageAddress,
+  filters: { readonly [Name in keyof UsageFilters]?: UsageFilters[Name] },
+): string {
   return usageHref({ ...address, filters: { ...address.filters, ...filters }, pages: firstPages });
 }

@@ -253,7 +253,11 @@ function selectsOf(
         ? []
         : [select("Key", "apiKey", { value: apiKey, all: "All keys", choices: choices.apiKeys })]),
       ...(choices.properties ?? []).map(({ name, values }) =>
-        select(propertyTitle(name), name, { value: filters[name] ?? null, all: "All values", choices: values })
+        select(propertyTitle(name), name, {
+          value: filters[name] ?? null,
+          all: "All values",
+          choices: values,
+        })
       ),
     ],
   };

@@ -75,8 +75,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     `The URL has more than ${limits.urlCharactersMax} characters or ${limits.queryParametersMax} parameters.`,
   unsupported_media_type: "The body has an unsupported `Content-Type`, is not UTF-8, or is compressed.",
   validation_failed: "A field or parameter is missing, unknown or invalid. `details` has an entry for each.",
-  dimension_unknown:
-    "Usage isn't summed by these properties. The message names the dimensions that exist.",
+  dimension_unknown: "Usage isn't summed by these properties. The message names the dimensions that exist.",
   range_too_long:
     `The range has more than ${limits.usageWindowsMax} windows, or the response would have too many rows.`,
   series_limit_reached:

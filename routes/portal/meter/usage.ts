@@ -197,7 +197,9 @@ function filterFaults(
       ? {}
       : { stack: "Unknown chart. Showing the default chart." }),
     ...Object.fromEntries(
-      Object.keys(given).filter((name) => isPropertyGroup(name) && filters.properties?.[name.slice(11)] === undefined)
+      Object.keys(given).filter((name) =>
+        isPropertyGroup(name) && filters.properties?.[name.slice(11)] === undefined
+      )
         .map((name) => [name, `Usage isn't summed by ${name.slice(11)}. Showing all values.`]),
     ),
     ...("plan" in filters && planId !== "" && filters.plan === null

@@ -96,7 +96,10 @@ export async function knownProperties(
   { properties = {}, productSlug }: UsagePageFilters,
 ): Promise<Readonly<Record<string, string>>> {
   try {
-    await findSplit(database, { properties: valuesOf(properties), productSlug: productSlug === null ? undefined : [productSlug] });
+    await findSplit(database, {
+      properties: valuesOf(properties),
+      productSlug: productSlug === null ? undefined : [productSlug],
+    });
     return properties;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

@@ -85,7 +85,10 @@ export async function readUsageReport(context: JobContext, input: Input) {
       values.push({ property, lines: linesOf(property, await bothPeriods(context, inPeriod, query)) });
     }
     const stacked = values.find(({ property }) => property === stack)?.lines;
-    const chart = await readChart(context, { ...inPeriod, stack: isProperty(stack) && !stacked ? "productSlug" : stack }, {
+    const chart = await readChart(context, {
+      ...inPeriod,
+      stack: isProperty(stack) && !stacked ? "productSlug" : stack,
+    }, {
       filter: { ...filter, ...ofMetric },
       lines: stacked ?? (stack === group ? groups : products),
       catalogue,

@@ -78,7 +78,8 @@ export async function streamUsageSums(context: JobContext, input: UsageScope & U
   const filter = { productSlug, metric, apiKey, environment, mergeRotations };
   const declared = await findSplit(context.database, input);
   const found = await findOrganizations(context, { ...input, isSplit: declared !== null });
-  const values = declared && await readValueSeries(context, { declared, organizations: found, range, filter });
+  const values = declared &&
+    await readValueSeries(context, { declared, organizations: found, range, filter });
   const organizations = values?.organizations ?? found;
   const series = organizations.reduce((sum, { series }) => sum + series, 0);
   return {
@@ -88,7 +89,8 @@ export async function streamUsageSums(context: JobContext, input: UsageScope & U
     /** An upper bound of the number of sums. */
     sumsMax: range.windows.length * (groupBy.length === 0 && declared === null ? 1 : series),
     /** Adds up some windows at a time, from the first on with each call. */
-    batches: () => addUp(context, { organizations, filter, groupBy, split: declared?.split, range, now: input.now }),
+    batches: () =>
+      addUp(context, { organizations, filter, groupBy, split: declared?.split, range, now: input.now }),
   };
 }
 
@@ -104,8 +106,9 @@ async function findOrganizations(
     : { ids: input.organizationIds ?? null, planId: input.planId };
   const isByCustomer = groupBy.includes("organization") || groupBy.includes("apiKey");
   const found: MeteredOrganization[] = [];
-  if (isOfAll(input) && apiKey === undefined && !isByCustomer && !isSplit) found.push({ number: 0, series: 0 });
-  else {
+  if (isOfAll(input) && apiKey === undefined && !isByCustomer && !isSplit) {
+    found.push({ number: 0, series: 0 });
+  } else {
     const limit = usageOrganizationsPerReadMax;
     for (let after = 0, length = limit; length === limit; after = found.at(-1)?.number ?? 0) {
       if (after > 0) await context.pause();

@@ -33,7 +33,10 @@ onEveryDatabase("adds, lists, changes and deletes products, and audits each chan
   assert.deepEqual((await send("GET /products/tiles")).body.product.metrics, reversed);
 
   const [bytes, requests] = reversed;
-  const priced = [{ ...bytes, unitPrice: "012.50", dimensions: [] }, { ...requests, unitPrice: "0.000000000002" }];
+  const priced = [{ ...bytes, unitPrice: "012.50", dimensions: [] }, {
+    ...requests,
+    unitPrice: "0.000000000002",
+  }];
   const { product } = (await send("PATCH /products/tiles", { metrics: priced })).body;
   assert.deepEqual(product.metrics.map(({ unitPrice }: { unitPrice: string }) => unitPrice), [
     "12.5",

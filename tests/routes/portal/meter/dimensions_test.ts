@@ -44,15 +44,24 @@ testApp("shows usage by each property, filters by a value, and stacks the chart 
   assert.match(stacked, /href="[^"]*properties\.region=us/);
   const { faults } = await usagePage(test, person, { "properties.city": "x" });
   assert.deepEqual(faults, ["properties.city: Usage isn&#39;t summed by city. Showing all values."]);
-  assert.equal((await usagePage(test, person, { stack: "properties.city" })).html.includes(">By city<"), false);
+  assert.equal(
+    (await usagePage(test, person, { stack: "properties.city" })).html.includes(">By city<"),
+    false,
+  );
 
   const mara = await newOperator(test);
-  const inConsole = await openPage(test, `/operator/usage?organizationId=${person.organizationId}`, { person: mara });
+  const inConsole = await openPage(test, `/operator/usage?organizationId=${person.organizationId}`, {
+    person: mara,
+  });
   assert.match(linesOf(inConsole.html, "By region").join("\n"), /^eu 7 /);
   const edit = "/operator/products/tiles/edit";
   assert.match((await openPage(test, edit, { person: mara })).html, /value="region, model \+ type"/);
   const metric = { "metrics[0].slug": "requests", "metrics[0].name": "Requests" };
-  const form = (dimensions: string) => ({ name: "Map tiles", ...metric, "metrics[0].dimensions": dimensions });
+  const form = (dimensions: string) => ({
+    name: "Map tiles",
+    ...metric,
+    "metrics[0].dimensions": dimensions,
+  });
   const rejected = await openPage(test, edit, { person: mara, form: form("region, a b + c") });
   assert.match(rejected.html, /id="metrics\[0\]\.dimensions-error".*must be 1 to 64 letters/s);
   await openPage(test, edit, { person: mara, form: form(" type+model , region") });
