@@ -42,7 +42,10 @@ export async function usageCommand(args: readonly string[], environment: Setting
   if (parsed === "help") return writeLine(usageHelp());
   const { texts, lists } = parsed.given;
   const given = Object.entries(optionNames).map(([name, option]) =>
-    [name, name === "properties" ? propertiesOf(lists.get(option)) : texts.get(option) ?? lists.get(option)] as const
+    [
+      name,
+      name === "properties" ? propertiesOf(lists.get(option)) : texts.get(option) ?? lists.get(option),
+    ] as const
   );
   const { data: query, error } = operatorUsageQuerySchema.safeParse(
     Object.fromEntries(given.filter(([, value]) => value !== undefined)),
@@ -76,7 +79,9 @@ function propertiesOf(given: readonly string[] | undefined): Record<string, stri
   if (given === undefined) return undefined;
   const pairs = given.map((text) => {
     const at = text.indexOf("=");
-    if (at < 1) throw new CommandError("--property must be a name and a value, such as region=eu.", exitStatus.data);
+    if (at < 1) {
+      throw new CommandError("--property must be a name and a value, such as region=eu.", exitStatus.data);
+    }
     return [text.slice(0, at), text.slice(at + 1)] as const;
   });
   const names = [...new Set(pairs.map(([name]) => name))];

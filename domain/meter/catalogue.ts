@@ -40,7 +40,8 @@ export interface CatalogueInput {
   readonly products: readonly {
     readonly slug: string;
     readonly name: string;
-    readonly metrics: readonly (Omit<CatalogueMetric, "aggregation"> & { readonly aggregation?: Aggregation })[];
+    readonly metrics:
+      readonly (Omit<CatalogueMetric, "aggregation"> & { readonly aggregation?: Aggregation })[];
   }[];
   /** Slugs of products that the organization uses, in the order of their first use. */
   readonly used: readonly string[];

@@ -20,3 +20,6 @@ export type DimensionNames = readonly string[];
 
 /** Dimensions that an error lists. */
 export const dimensionsNamedMax = 20;
+
+/** Properties that the usage page has tables of. */
+export const propertiesShownMax = 3;

@@ -243,7 +243,9 @@ export function groupBySchema<const T extends string>(groups: readonly T[]) {
       maxItems: groups.length + dimensionPropertiesMax,
       description:
         "Returns a sum for each combination of these. Different metrics are never added up: each row names its metric " +
-        `unless you filter by exactly one. Any of ${groups.join(", ")}, and properties of a dimension, such as ` +
+        `unless you filter by exactly one. Any of ${
+          groups.join(", ")
+        }, and properties of a dimension, such as ` +
         `\`properties.region\`: its rows add up to the sum of its metric. ${severalWords}`,
       example: ["productSlug", "metric"],
     });

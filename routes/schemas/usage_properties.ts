@@ -16,7 +16,10 @@ export function foldProperties(
   if (properties.length === 0) return { ...query };
   return Object.fromEntries([
     ...entries.filter(([name]) => !name.startsWith(prefix)),
-    ["properties", Object.fromEntries(properties.map(([name, values]) => [name.slice(prefix.length), values]))],
+    [
+      "properties",
+      Object.fromEntries(properties.map(([name, values]) => [name.slice(prefix.length), values])),
+    ],
   ]);
 }
 

@@ -16,9 +16,11 @@ import type { JobBytes } from "../reports/reports.ts";
 import { inEnvironment, type UsageAccess, usageScope } from "./usage_access.ts";
 
 /** Sums of usage as callers request them. */
-export type GivenUsageQuery<G extends UsageGroup = UsageGroup> = Omit<UsageQuery, "groupBy" | "groupByProperties"> & {
-  readonly groupBy?: readonly (G | `properties.${string}`)[] | undefined;
-};
+export type GivenUsageQuery<G extends UsageGroup = UsageGroup> =
+  & Omit<UsageQuery, "groupBy" | "groupByProperties">
+  & {
+    readonly groupBy?: readonly (G | `properties.${string}`)[] | undefined;
+  };
 
 /** Returns what to group a query's sums by, so that different metrics are never added up. */
 export function groupsOf<G extends UsageGroup>({ groupBy = [], metric = [] }: GivenUsageQuery<G>) {

@@ -25,7 +25,9 @@ export function MetricChart({ strip, chart, aside, children }: {
               <h2>{perWindow(chart.measure, chart.by)}</h2>
               {aside ?? null}
             </div>
-            {chart.measure.aggregation && <p class="muted small">{aggregationLabels[chart.measure.aggregation]}</p>}
+            {chart.measure.aggregation && (
+              <p class="muted small">{aggregationLabels[chart.measure.aggregation]}</p>
+            )}
             <Chart {...chart} />
           </>
         )}

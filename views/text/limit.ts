@@ -33,7 +33,9 @@ export function limitName({ productSlug, metric, per }: LimitScope, catalogue?: 
   if (productSlug === null && metric === null) return `All usage ${perWords[per]}`;
   const name = catalogue && productSlug !== null ? productOf(catalogue, productSlug).name : productSlug;
   const product = name === null ? "" : `${name} · `;
-  const what = catalogue && metric !== null ? summedMetricOf(catalogue, metric).name : metric ?? "all metrics";
+  const what = catalogue && metric !== null
+    ? summedMetricOf(catalogue, metric).name
+    : metric ?? "all metrics";
   return `${product}${what} ${perWords[per]}`;
 }
 

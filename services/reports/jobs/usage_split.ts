@@ -64,9 +64,10 @@ function unknownDimension(names: readonly string[], rows: readonly DimensionRow[
   );
   return new AppError(
     "dimension_unknown",
-    `Usage isn't summed by ${names.join(" and ")}. ` + (existing.length === 0
-      ? "No metric of this query has dimensions."
-      : `Dimensions: ${existing.join(", ")}${rows.length > existing.length ? ", and more" : ""}.`),
+    `Usage isn't summed by ${names.join(" and ")}. ` +
+      (existing.length === 0
+        ? "No metric of this query has dimensions."
+        : `Dimensions: ${existing.join(", ")}${rows.length > existing.length ? ", and more" : ""}.`),
   );
 }
 

@@ -17,40 +17,46 @@ const product = (...dimensions: string[][]) => ({
   metrics: [{ ...metric, dimensions }],
 });
 
-onEveryDatabase("counts values in the recording transaction, beyond the maximum as others, and voids them", async (test) => {
-  const { fullToken } = await newOperatorToken(test, ["statements:read", "statements:write"]);
-  const send = asOperator(test, fullToken);
-  assert.equal((await send("POST /products", product(["region"], ["model", "region"]))).status, 201);
-  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  const read = rowsOf(test.opened.database);
-  const sent = (quantity: number, properties?: Record<string, string>) => ({
-    productSlug: "tiles",
-    metric: "requests",
-    quantity,
-    ...(properties && { properties }),
-  });
-  await recordAll(test, {
-    apiKey,
-    records: [
-      sent(1, { region: "eu", model: "m" }),
-      sent(5, { region: "eu", model: "n" }),
-      sent(0.5, { region: "(other)" }),
-      sent(2),
-      { ...sent(9, { region: "us" }), metric: "bytes" },
-    ],
-  });
-  const ids = [await recordOne(test, apiKey, sent(7, { region: "eu" })), await recordOne(test, apiKey, sent(7))];
-  await checkRollups(read);
-  await recordAll(test, {
-    apiKey,
-    records: Array.from({ length: dimensionValuesMax }, (_, n) => sent(n, { region: `r${n}` })),
-  });
-  await recordOne(test, apiKey, sent(100_000, { region: "late" }));
-  await checkRollups(read);
-  const other = await recordOne(test, apiKey, sent(200_000, { region: "later" }));
-  for (const { id } of [...ids, other]) await voidOne(test, { apiKey, id });
-  await checkRollups(read);
-});
+onEveryDatabase(
+  "counts values in the recording transaction, beyond the maximum as others, and voids them",
+  async (test) => {
+    const { fullToken } = await newOperatorToken(test, ["statements:read", "statements:write"]);
+    const send = asOperator(test, fullToken);
+    assert.equal((await send("POST /products", product(["region"], ["model", "region"]))).status, 201);
+    const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+    const read = rowsOf(test.opened.database);
+    const sent = (quantity: number, properties?: Record<string, string>) => ({
+      productSlug: "tiles",
+      metric: "requests",
+      quantity,
+      ...(properties && { properties }),
+    });
+    await recordAll(test, {
+      apiKey,
+      records: [
+        sent(1, { region: "eu", model: "m" }),
+        sent(5, { region: "eu", model: "n" }),
+        sent(0.5, { region: "(other)" }),
+        sent(2),
+        { ...sent(9, { region: "us" }), metric: "bytes" },
+      ],
+    });
+    const ids = [
+      await recordOne(test, apiKey, sent(7, { region: "eu" })),
+      await recordOne(test, apiKey, sent(7)),
+    ];
+    await checkRollups(read);
+    await recordAll(test, {
+      apiKey,
+      records: Array.from({ length: dimensionValuesMax }, (_, n) => sent(n, { region: `r${n}` })),
+    });
+    await recordOne(test, apiKey, sent(100_000, { region: "late" }));
+    await checkRollups(read);
+    const other = await recordOne(test, apiKey, sent(200_000, { region: "later" }));
+    for (const { id } of [...ids, other]) await voidOne(test, { apiKey, id });
+    await checkRollups(read);
+  },
+);
 
 onEveryDatabase("fills a dimension that is declared later, beside new records and voids", async (test) => {
   const { fullToken } = await newOperatorToken(test, ["statements:read", "statements:write"]);
@@ -83,26 +89,33 @@ onEveryDatabase("fills a dimension that is declared later, beside new records an
   ]);
 });
 
-onEveryDatabase("deletes the sums of a removed dimension, and those of a deleted organization", async (test) => {
-  const { fullToken } = await newOperatorToken(test, ["statements:read", "statements:write", "organizations:write"]);
-  const send = asOperator(test, fullToken);
-  await send("POST /products", product(["region"], ["model"]));
-  const person = await test.signUp();
-  const { fullKey: apiKey } = await createTestKey(test, person);
-  const read = rowsOf(test.opened.database);
-  for (const region of ["eu", "us"]) await recordOne(test, apiKey, { properties: { region } });
-  const before = Number((await read("SELECT count(*) AS rows FROM usage_rollups"))[0]?.["rows"]);
-  await send("PATCH /products/tiles", { metrics: product(["model"]).metrics });
-  await recordOne(test, apiKey, { properties: { region: "ap" } });
-  while (await deleteRemovedDimensions(test.services)) await checkRollups(read);
-  await checkRollups(read);
-  assert.deepEqual(await read("SELECT count(*) AS rows FROM usage_rollups"), [{ rows: before - 2 }]);
-  assert.deepEqual(await read("SELECT names FROM usage_dimensions"), [{ names: '["model"]' }]);
-  await send(`DELETE /organizations/${person.organizationId}`);
-  test.advance(deletedUsageKeptMs + 1);
-  while (await deleteSomeOfDeletedOrganizations(test.services));
-  for (const table of ["values", "series", "added"]) {
-    assert.deepEqual(await read(`SELECT * FROM usage_dimension_${table}`), []);
-  }
-  assert.deepEqual(await read("SELECT * FROM usage_rollups r WHERE r.series < 0"), []);
-});
+onEveryDatabase(
+  "deletes the sums of a removed dimension, and those of a deleted organization",
+  async (test) => {
+    const { fullToken } = await newOperatorToken(test, [
+      "statements:read",
+      "statements:write",
+      "organizations:write",
+    ]);
+    const send = asOperator(test, fullToken);
+    await send("POST /products", product(["region"], ["model"]));
+    const person = await test.signUp();
+    const { fullKey: apiKey } = await createTestKey(test, person);
+    const read = rowsOf(test.opened.database);
+    for (const region of ["eu", "us"]) await recordOne(test, apiKey, { properties: { region } });
+    const before = Number((await read("SELECT count(*) AS rows FROM usage_rollups"))[0]?.["rows"]);
+    await send("PATCH /products/tiles", { metrics: product(["model"]).metrics });
+    await recordOne(test, apiKey, { properties: { region: "ap" } });
+    while (await deleteRemovedDimensions(test.services)) await checkRollups(read);
+    await checkRollups(read);
+    assert.deepEqual(await read("SELECT count(*) AS rows FROM usage_rollups"), [{ rows: before - 2 }]);
+    assert.deepEqual(await read("SELECT names FROM usage_dimensions"), [{ names: '["model"]' }]);
+    await send(`DELETE /organizations/${person.organizationId}`);
+    test.advance(deletedUsageKeptMs + 1);
+    while (await deleteSomeOfDeletedOrganizations(test.services));
+    for (const table of ["values", "series", "added"]) {
+      assert.deepEqual(await read(`SELECT * FROM usage_dimension_${table}`), []);
+    }
+    assert.deepEqual(await read("SELECT * FROM usage_rollups r WHERE r.series < 0"), []);
+  },
+);

@@ -2,11 +2,17 @@
 // than are told apart, declarations, fillings, voids and retention, live and with test keys.
 import assert from "node:assert/strict";
 import { dimensionValuesMax } from "../../../domain/meter/dimension.ts";
-import { fillDimensions, deleteRemovedDimensions } from "../../../services/meter/dimensions.ts";
+import { deleteRemovedDimensions, fillDimensions } from "../../../services/meter/dimensions.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
 import { createTestKey, type TestApp } from "../../support/app/app.ts";
 import { runHistories } from "../../support/meter/histories.ts";
-import { fromMillionths, millionths, onEveryDatabase, recordAll, voidOne } from "../../support/meter/usage.ts";
+import {
+  fromMillionths,
+  millionths,
+  onEveryDatabase,
+  recordAll,
+  voidOne,
+} from "../../support/meter/usage.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import fc from "../../support/runner/fast_check.ts";
@@ -19,14 +25,30 @@ const recordArbitrary = fc.record({
   ago: fc.oneof(fc.integer({ min: 0, max: 1_200_000 }), fc.integer({ min: 0, max: 34 * day })),
   properties: fc.dictionary(
     fc.constantFrom("region", "model", "a", "b", "other"),
-    fc.constantFrom("", "x", "y", "Zürich, \"1\"", "(none)"),
+    fc.constantFrom("", "x", "y", 'Zürich, "1"', "(none)"),
   ),
 });
 const stepArbitrary = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ do: fc.constant("record" as const), isTest: fc.boolean(), records: fc.array(recordArbitrary, { minLength: 1, maxLength: 12 }) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant("record" as const),
+      isTest: fc.boolean(),
+      records: fc.array(recordArbitrary, { minLength: 1, maxLength: 12 }),
+    }),
+  },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("void" as const), at: fc.nat() }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("declare" as const), which: fc.shuffledSubarray(dimensions, { maxLength: 3 }) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("fill" as const), recordsMax: fc.integer({ min: 1, max: 30 }) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("declare" as const),
+      which: fc.shuffledSubarray(dimensions, { maxLength: 3 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant("fill" as const), recordsMax: fc.integer({ min: 1, max: 30 }) }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("flood" as const, "retain" as const) }) },
 );
 type Step = typeof stepArbitrary extends fc.Arbitrary<infer T> ? T : never;
@@ -77,13 +99,22 @@ class Model {
     for (const [record, value] of this.#rows) {
       if (record.isVoid || record.isTest !== isTest) continue;
       const sum = sums.get(value) ?? { micros: 0n, count: 0, all: [] };
-      sums.set(value, { micros: sum.micros + record.micros, count: sum.count + 1, all: [...sum.all, record.micros] });
+      sums.set(value, {
+        micros: sum.micros + record.micros,
+        count: sum.count + 1,
+        all: [...sum.all, record.micros],
+      });
     }
     return [...sums].sort(([a], [b]) => a < b ? -1 : 1);
   }
 }
 
-async function runHistory(test: TestApp, send: ReturnType<typeof asOperator>, steps: readonly Step[], name: string) {
+async function runHistory(
+  test: TestApp,
+  send: ReturnType<typeof asOperator>,
+  steps: readonly Step[],
+  name: string,
+) {
   const person = await test.signUp();
   const keys = {
     live: (await createTestKey(test, person)).fullKey,
@@ -99,7 +130,10 @@ async function runHistory(test: TestApp, send: ReturnType<typeof asOperator>, st
   const number = async (query: string) =>
     Number((await database.readFirst<{ n: number }>({ sql: query, args: [] }))?.n ?? 0);
 
-  async function record(isTest: boolean, records: readonly { micros: number; ago: number; properties: Record<string, string> }[]) {
+  async function record(
+    isTest: boolean,
+    records: readonly { micros: number; ago: number; properties: Record<string, string> }[],
+  ) {
     const apiKey = isTest ? keys.test : keys.live;
     const before = await number("SELECT seq AS n FROM usage_cursor");
     const sent = records.map(({ micros, ago, properties }) => ({
@@ -123,7 +157,13 @@ async function runHistory(test: TestApp, send: ReturnType<typeof asOperator>, st
     if (step.do === "record") await record(step.isTest, step.records);
     if (step.do === "flood") {
       const properties = (n: number) => ({ region: `r${n}`, a: n % 2 === 0 ? "x" : `a${n}` });
-      await record(false, Array.from({ length: 600 }, (_, n) => ({ micros: n, ago: 0, properties: properties(all.length + n) })));
+      await record(
+        false,
+        Array.from(
+          { length: 600 },
+          (_, n) => ({ micros: n, ago: 0, properties: properties(all.length + n) }),
+        ),
+      );
     }
     if (step.do === "void") {
       const some = all.filter(({ isVoid, isDeleted }) => !isVoid && !isDeleted);
@@ -156,16 +196,35 @@ async function runHistory(test: TestApp, send: ReturnType<typeof asOperator>, st
   }
 
   async function check(): Promise<void> {
-    for (const { names, ...model } of models.map((model) => ({ names: model.names, sums: model.sums.bind(model) }))) {
+    for (
+      const { names, ...model } of models.map((model) => ({
+        names: model.names,
+        sums: model.sums.bind(model),
+      }))
+    ) {
       for (const environment of ["live", "test"] as const) {
-        const query = new URLSearchParams({ productSlug: name, metric: name, environment, window: "total", from: "2020-01-01" });
+        const query = new URLSearchParams({
+          productSlug: name,
+          metric: name,
+          environment,
+          window: "total",
+          from: "2020-01-01",
+        });
         query.set("to", "2200-01-01");
         query.set("groupBy", names.map((one) => `properties.${one}`).join());
         const response = await test.send(`/api/v1/usage?${query}`, { apiKey: keys.live });
         const { data } = await response.json();
         const expected = model.sums(environment === "test");
-        type Row = { properties: Record<string, string>; sum: number; count: number; min: number | null; max: number | null };
-        const found = (data as Row[]).map((row) => [JSON.stringify(names.map((one) => row.properties[one])), row] as const)
+        type Row = {
+          properties: Record<string, string>;
+          sum: number;
+          count: number;
+          min: number | null;
+          max: number | null;
+        };
+        const found = (data as Row[]).map((row) =>
+          [JSON.stringify(names.map((one) => row.properties[one])), row] as const
+        )
           .sort(([a], [b]) => a < b ? -1 : 1);
         assert.deepEqual(
           found.map(([value, { sum, count }]) => [value, sum, count]),
@@ -174,7 +233,10 @@ async function runHistory(test: TestApp, send: ReturnType<typeof asOperator>, st
         for (const [index, [, { min, max }]] of found.entries()) {
           const sorted = expected[index]?.[1].all.toSorted((a, b) => a < b ? -1 : a > b ? 1 : 0) ?? [];
           const [smallest, largest] = [fromMillionths(sorted[0] ?? 0n), fromMillionths(sorted.at(-1) ?? 0n)];
-          assert.deepEqual([min ?? (hasDeleted ? smallest : null), max ?? (hasDeleted ? largest : null)], [smallest, largest]);
+          assert.deepEqual([min ?? (hasDeleted ? smallest : null), max ?? (hasDeleted ? largest : null)], [
+            smallest,
+            largest,
+          ]);
         }
       }
     }
@@ -191,7 +253,8 @@ async function runHistory(test: TestApp, send: ReturnType<typeof asOperator>, st
     while (await deleteRemovedDimensions(test.services));
     await run({ do: "retain" });
   }
-  const left = `SELECT count(*) AS n FROM usage_dimension_values v JOIN organizations o ON o.number = abs(v.organization)
+  const left =
+    `SELECT count(*) AS n FROM usage_dimension_values v JOIN organizations o ON o.number = abs(v.organization)
     WHERE o.id = '${person.organizationId}'`;
   assert.equal(await number(left), 0);
   for (const length of ["", "_hourly", "_monthly"]) {

@@ -45,12 +45,17 @@ export async function checkDimensions(read: ReadRows): Promise<void> {
     const properties = JSON.parse(String(record["properties"] ?? "{}"));
     for (const { number, names, unfilled_seq, series } of dimensions) {
       if (series !== record["series"] || Number(record["seq"]) <= Number(unfilled_seq)) continue;
-      const own = JSON.stringify(JSON.parse(String(names)).map((name: string) => properties[name] ?? "(none)"));
+      const own = JSON.stringify(
+        JSON.parse(String(names)).map((name: string) => properties[name] ?? "(none)"),
+      );
       const quarter = Number(record["quarter"]);
       const month = `${number} ${record["organization"]} ${monthOf(quarter)}`;
       const value = known.has(`${month} ${own}`) ? own : "";
       assert.ok(known.has(`${month} ${value}`), `${month} has no row for ${own}`);
-      assert.ok(value !== "" || months.get(month)?.length === dimensionValuesMax, `${month} had room for ${own}`);
+      assert.ok(
+        value !== "" || months.get(month)?.length === dimensionValuesMax,
+        `${month} had room for ${own}`,
+      );
       for (const stretch of [`quarter ${quarter}`, `hour ${hourOf(quarter)}`, `month ${monthOf(quarter)}`]) {
         const total = { count: 1, micros, smallest: micros, largest: micros };
         addTo(expected, `${number} ${series} ${monthOf(quarter)} ${stretch} ${value}`, total);
@@ -100,7 +105,8 @@ const levels = {
     "u.quarter AS stretch, u.* FROM usage_rollups u JOIN s ON s.id = u.series AND s.organization <> 0",
   "hours of series":
     "u.hour AS stretch, u.* FROM usage_rollups_hourly u JOIN s ON s.id = u.series AND s.organization <> 0",
-  "months of series": "u.month AS stretch, u.* FROM usage_rollups_monthly u WHERE u.organization <> 0 AND u.series > 0",
+  "months of series":
+    "u.month AS stretch, u.* FROM usage_rollups_monthly u WHERE u.organization <> 0 AND u.series > 0",
   "quarters of totals":
     "u.quarter AS stretch, u.* FROM usage_rollups u JOIN s ON s.id = u.series AND s.organization = 0",
   "hours of totals":
@@ -196,7 +202,8 @@ async function readLevel(
 function totalOf(row: Row): Total {
   return {
     count: Number(row["count"]),
-    micros: ((BigInt(row["high"] ?? 0) << 26n) + BigInt(row["low"] ?? 0)) * 1_000_000n + BigInt(row["micro"] ?? 0),
+    micros: ((BigInt(row["high"] ?? 0) << 26n) + BigInt(row["low"] ?? 0)) * 1_000_000n +
+      BigInt(row["micro"] ?? 0),
     // Integers, or texts with 16 digits before the decimal point and 6 after. Both are millionths.
     smallest: BigInt(row["smallest"] ?? 0),
     largest: BigInt(row["largest"] ?? 0),

@@ -37,73 +37,83 @@ const sent = (quantity: number, properties?: Record<string, string>, more: { tim
   ...more,
 });
 
-onEveryDatabase("groups and filters sums by properties, as JSON and CSV, for keys, sessions and operators", async (test) => {
-  const { send, apiKey, apiKeyId, cookie } = await scene(test);
-  await recordAll(test, {
-    apiKey,
-    records: [
-      sent(1, { region: "eu", model: "m", type: "in" }),
-      sent(2.5, { region: "eu", model: "m", type: "out" }),
-      sent(4, { region: "=us", model: "n", type: "in" }),
-      sent(8, {}),
-      sent(16, { region: "eu" }, { timestamp: new Date(test.now() - 24 * 3_600_000).toISOString() }),
-      { ...sent(32, { region: "eu" }), metric: "bytes" },
-    ],
-  });
-  const sums = async (query: string) =>
-    (await readSums(test, apiKey, `?window=total&${query}`)).map(({ properties, sum, count }) => [
-      ...Object.values(properties ?? {}),
-      sum,
-      count,
+onEveryDatabase(
+  "groups and filters sums by properties, as JSON and CSV, for keys, sessions and operators",
+  async (test) => {
+    const { send, apiKey, apiKeyId, cookie } = await scene(test);
+    await recordAll(test, {
+      apiKey,
+      records: [
+        sent(1, { region: "eu", model: "m", type: "in" }),
+        sent(2.5, { region: "eu", model: "m", type: "out" }),
+        sent(4, { region: "=us", model: "n", type: "in" }),
+        sent(8, {}),
+        sent(16, { region: "eu" }, { timestamp: new Date(test.now() - 24 * 3_600_000).toISOString() }),
+        { ...sent(32, { region: "eu" }), metric: "bytes" },
+      ],
+    });
+    const sums = async (query: string) =>
+      (await readSums(test, apiKey, `?window=total&${query}`)).map(({ properties, sum, count }) => [
+        ...Object.values(properties ?? {}),
+        sum,
+        count,
+      ]);
+    assert.deepEqual(await sums("metric=requests&groupBy=properties.region"), [
+      ["(none)", 8, 1],
+      ["=us", 4, 1],
+      ["eu", 19.5, 3],
     ]);
-  assert.deepEqual(await sums("metric=requests&groupBy=properties.region"), [
-    ["(none)", 8, 1],
-    ["=us", 4, 1],
-    ["eu", 19.5, 3],
-  ]);
-  // The smallest dimension that has the property.
-  assert.deepEqual(await sums("metric=requests&groupBy=properties.model"), [
-    ["(none)", 24, 2],
-    ["m", 3.5, 2],
-    ["n", 4, 1],
-  ]);
-  assert.deepEqual(await sums("groupBy=properties.type,properties.model&metric=requests"), [
-    ["(none)", "(none)", 24, 2],
-    ["in", "m", 1, 1],
-    ["in", "n", 4, 1],
-    ["out", "m", 2.5, 1],
-  ]);
-  assert.deepEqual(await sums("properties.type=in&groupBy=properties.model"), [["m", 1, 1], ["n", 4, 1]]);
-  assert.deepEqual(await sums("properties.region=eu&properties.region=(none)"), [[27.5, 4]]);
-  assert.deepEqual(await sums(`properties.region=eu&apiKey=${apiKeyId}`), [[19.5, 3]]);
-  assert.deepEqual(await sums("properties.region=nowhere"), []);
-  const byDay = await readSums(test, apiKey, "?groupBy=metric,productSlug,properties.region&properties.region=eu");
-  assert.deepEqual(byDay.map(({ start, metric, properties, sum, min, max }) => [
-    start.slice(0, 10),
-    metric,
-    properties,
-    ...[sum, min, max],
-  ]), [
-    ["2026-11-20", "requests", { region: "eu" }, 16, 16, 16],
-    ["2026-11-21", "requests", { region: "eu" }, 3.5, 1, 2.5],
-  ]);
-  const query = "?window=total&metric=requests&groupBy=properties.region";
-  const csv = await test.send(`/api/portal/usage.csv${query}&properties.region=%3Dus`, { cookie });
-  const [head, row] = (await csv.text()).replace("\uFEFF", "").split("\r\n");
-  assert.equal(head, "start,end,properties.region,sum,count,min,max");
-  assert.match(row ?? "", /,'=us,4,1,4,4$/);
+    // The smallest dimension that has the property.
+    assert.deepEqual(await sums("metric=requests&groupBy=properties.model"), [
+      ["(none)", 24, 2],
+      ["m", 3.5, 2],
+      ["n", 4, 1],
+    ]);
+    assert.deepEqual(await sums("groupBy=properties.type,properties.model&metric=requests"), [
+      ["(none)", "(none)", 24, 2],
+      ["in", "m", 1, 1],
+      ["in", "n", 4, 1],
+      ["out", "m", 2.5, 1],
+    ]);
+    assert.deepEqual(await sums("properties.type=in&groupBy=properties.model"), [["m", 1, 1], ["n", 4, 1]]);
+    assert.deepEqual(await sums("properties.region=eu&properties.region=(none)"), [[27.5, 4]]);
+    assert.deepEqual(await sums(`properties.region=eu&apiKey=${apiKeyId}`), [[19.5, 3]]);
+    assert.deepEqual(await sums("properties.region=nowhere"), []);
+    const byDay = await readSums(
+      test,
+      apiKey,
+      "?groupBy=metric,productSlug,properties.region&properties.region=eu",
+    );
+    assert.deepEqual(
+      byDay.map(({ start, metric, properties, sum, min, max }) => [
+        start.slice(0, 10),
+        metric,
+        properties,
+        ...[sum, min, max],
+      ]),
+      [
+        ["2026-11-20", "requests", { region: "eu" }, 16, 16, 16],
+        ["2026-11-21", "requests", { region: "eu" }, 3.5, 1, 2.5],
+      ],
+    );
+    const query = "?window=total&metric=requests&groupBy=properties.region";
+    const csv = await test.send(`/api/portal/usage.csv${query}&properties.region=%3Dus`, { cookie });
+    const [head, row] = (await csv.text()).replace("\uFEFF", "").split("\r\n");
+    assert.equal(head, "start,end,properties.region,sum,count,min,max");
+    assert.match(row ?? "", /,'=us,4,1,4,4$/);
 
-  const other = await createTestKey(test, await test.signUp());
-  await recordOne(test, other.fullKey, sent(64, { region: "eu" }));
-  const all = (await send(`GET /usage${query}`)).body;
-  assert.deepEqual(
-    all.data.map(({ properties, sum }: { properties: unknown; sum: number }) => [properties, sum]),
-    [[{ region: "(none)" }, 8], [{ region: "=us" }, 4], [{ region: "eu" }, 83.5]],
-  );
-  assert.deepEqual([all.overflow, all.completeSince], [false, null]);
-  const each = (await send(`GET /usage${query},organization&properties.region=eu`)).body.data;
-  assert.deepEqual(each.map(({ sum }: { sum: number }) => sum), [19.5, 64]);
-});
+    const other = await createTestKey(test, await test.signUp());
+    await recordOne(test, other.fullKey, sent(64, { region: "eu" }));
+    const all = (await send(`GET /usage${query}`)).body;
+    assert.deepEqual(
+      all.data.map(({ properties, sum }: { properties: unknown; sum: number }) => [properties, sum]),
+      [[{ region: "(none)" }, 8], [{ region: "=us" }, 4], [{ region: "eu" }, 83.5]],
+    );
+    assert.deepEqual([all.overflow, all.completeSince], [false, null]);
+    const each = (await send(`GET /usage${query},organization&properties.region=eu`)).body.data;
+    assert.deepEqual(each.map(({ sum }: { sum: number }) => sum), [19.5, 64]);
+  },
+);
 
 onEveryDatabase("rejects properties without a dimension, and says which exist", async (test) => {
   const { send, apiKey } = await scene(test);
@@ -134,7 +144,9 @@ onEveryDatabase("rejects properties without a dimension, and says which exist", 
     "properties",
   ]);
   const faultOf = async (...dimensions: unknown[]) => {
-    const { body } = await send("PATCH /products/tiles", { metrics: [metric("requests", dimensions as never)] });
+    const { body } = await send("PATCH /products/tiles", {
+      metrics: [metric("requests", dimensions as never)],
+    });
     return body.error.details.map(({ path, message }: Record<string, string>) => `${path} ${message}`).join();
   };
   const at = "metrics[0].dimensions";
@@ -151,27 +163,33 @@ onEveryDatabase("rejects properties without a dimension, and says which exist", 
   }
 });
 
-onEveryDatabase("says when values are counted as others, and since when a dimension is complete", async (test) => {
-  const { send, apiKey } = await scene(test);
-  const read = async (query: string) => {
-    const path = `/api/v1/usage?window=total&metric=requests&${query}`;
-    return await (await test.send(path, { apiKey })).json();
-  };
-  await recordAll(test, {
-    apiKey,
-    records: Array.from({ length: dimensionValuesMax + 2 }, (_, n) => sent(1, { region: `r${n}`, city: "x" })),
-  });
-  const { overflow, completeSince, data } = await read("groupBy=properties.region");
-  assert.deepEqual([overflow, completeSince, data.length], [true, null, dimensionValuesMax + 1]);
-  const others = await read("properties.region=(other)");
-  assert.deepEqual([others.overflow, others.data[0].sum], [true, 2]);
-  const old = await read("groupBy=properties.region&from=2026-10-01&to=2026-11-01");
-  assert.deepEqual([old.overflow, old.data], [false, []]);
-  const changed = { metrics: [metric("requests", [["city"]])] };
-  assert.equal((await send("PATCH /products/tiles", changed)).status, 200);
-  const before = await read("groupBy=properties.city");
-  assert.equal(before.completeSince, new Date(test.now() + 5 * 60_000).toISOString());
-  while (await fillDimensions(test.services, { restMs: 0 }));
-  const after = await read("groupBy=properties.city");
-  assert.deepEqual([after.completeSince, after.data[0].sum], [null, dimensionValuesMax + 2]);
-});
+onEveryDatabase(
+  "says when values are counted as others, and since when a dimension is complete",
+  async (test) => {
+    const { send, apiKey } = await scene(test);
+    const read = async (query: string) => {
+      const path = `/api/v1/usage?window=total&metric=requests&${query}`;
+      return await (await test.send(path, { apiKey })).json();
+    };
+    await recordAll(test, {
+      apiKey,
+      records: Array.from(
+        { length: dimensionValuesMax + 2 },
+        (_, n) => sent(1, { region: `r${n}`, city: "x" }),
+      ),
+    });
+    const { overflow, completeSince, data } = await read("groupBy=properties.region");
+    assert.deepEqual([overflow, completeSince, data.length], [true, null, dimensionValuesMax + 1]);
+    const others = await read("properties.region=(other)");
+    assert.deepEqual([others.overflow, others.data[0].sum], [true, 2]);
+    const old = await read("groupBy=properties.region&from=2026-10-01&to=2026-11-01");
+    assert.deepEqual([old.overflow, old.data], [false, []]);
+    const changed = { metrics: [metric("requests", [["city"]])] };
+    assert.equal((await send("PATCH /products/tiles", changed)).status, 200);
+    const before = await read("groupBy=properties.city");
+    assert.equal(before.completeSince, new Date(test.now() + 5 * 60_000).toISOString());
+    while (await fillDimensions(test.services, { restMs: 0 }));
+    const after = await read("groupBy=properties.city");
+    assert.deepEqual([after.completeSince, after.data[0].sum], [null, dimensionValuesMax + 2]);
+  },
+);

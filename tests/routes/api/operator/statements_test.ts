@@ -221,7 +221,15 @@ testApp("totals of a statement and pages of one organization", async (test) => {
   const names = { productSlug: "tiles", productName: null, metricName: null, unit: null };
   assert.deepEqual(first.totals, [
     { ...names, metric: "a", aggregation: "sum", quantity: "1", records: 1, lines: 1, amount: null },
-    { ...names, metric: "b", aggregation: "sum", quantity: "9007199254740992.5", records: 3, lines: 2, amount: null },
+    {
+      ...names,
+      metric: "b",
+      aggregation: "sum",
+      quantity: "9007199254740992.5",
+      records: 3,
+      lines: 2,
+      amount: null,
+    },
   ]);
   const second = (await send(`GET /statements/${id}?limit=2&cursor=${first.nextCursor}`)).body;
   assert.deepEqual([second.totals, second.lines.length, second.nextCursor], [null, 1, null]);
