@@ -28,11 +28,7 @@ interface CountedRow {
   readonly apiKey: string | null;
 }
 
-const keyColumns = {
-  each: sql`k.id`,
-  lineages: sql`CAST(k.lineage AS TEXT)`,
-  none: sql`NULL`,
-};
+const keyColumns = { each: sql`k.id`, lineages: sql`CAST(k.lineage AS TEXT)`, none: sql`NULL` };
 
 /** The series `s` of the aggregations `g`, with their keys `k`. */
 function seriesOf({ aggregations, organizations, filter }: CountedQuery): Statement {
@@ -104,12 +100,13 @@ export interface UniqueRow extends CountedRow {
  * Counts the distinct values of each organization, or of each key, in each window. A month of any time zone is read as one of UTC, with
  * the quarters of an hour by which it differs.
  */
-export function countUnique(database: DatabaseReader, query: CountedQuery): Promise<UniqueRow[]> {
+export async function countUnique(database: DatabaseReader, query: CountedQuery): Promise<UniqueRow[]> {
   const parts = query.windows.map(partsOf);
   const isOneMonth = query.windows.every(({ start, end }) =>
     rollupNumber("month", start) === rollupNumber("month", end - 1)
   );
   const series = seriesOf(query);
+  const key = { each: sql`s.api_key`, lineages: sql`k.lineage`, none: sql`NULL` }[query.keys];
   const tables = [
     { list: parts.flatMap(({ months }) => months), table: sql`usage_unique_months`, column: sql`month` },
     {
@@ -119,23 +116,32 @@ export function countUnique(database: DatabaseReader, query: CountedQuery): Prom
     },
   ];
   const pieces = tables.filter(({ list }) => list.length > 0).map(({ list, table, column }) =>
-    sql`SELECT w.value ->> 0 AS position, ${
-      names(keyColumns[query.keys])
-    }, u.value, (w.value ->> 1) * u.count AS count
+    sql`SELECT w.value ->> 0 AS position, s.organization, u.aggregation, ${key} AS "key", u.value,
+        (w.value ->> 1) * u.count AS count
       FROM ${series} CROSS JOIN json_each(${JSON.stringify(list)}) w
       CROSS JOIN ${table} u ON u.aggregation = g.value ->> 0 AND u.series = s.id
         AND u.${column} >= w.value ->> 2 AND u.${column} < w.value ->> 3`
   );
-  // The numbers of values differ between months.
+  // The numbers of values differ between months. Grouping numbers is several times as fast as grouping names.
   const all = isOneMonth
     ? sql`SELECT * FROM (${joinSql(pieces, " UNION ALL ")})`
-    : sql`SELECT p.position, p.organization, p.productSlug, p.metric, p.apiKey, v.value, p.count
+    : sql`SELECT p.position, p.organization, p.aggregation, p."key", v.value, p.count
       FROM (${joinSql(pieces, " UNION ALL ")}) p CROSS JOIN usage_unique_values v ON v.number = p.value`;
-  return database.read(sql`
-    SELECT position, organization, productSlug, metric, apiKey, count(*) AS "values" FROM (
-      SELECT position, organization, productSlug, metric, apiKey, value FROM (${all})
-      GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(count) > 0)
-    GROUP BY 1, 2, 3, 4, 5`);
+  const rows = await database.read<Omit<UniqueRow, "productSlug" | "metric"> & { aggregation: number }>(sql`
+    SELECT n.position, ${organizationOf(sql`n.organization`)} AS organization, n.aggregation, ${
+    query.keys === "each"
+      ? sql`(SELECT k.id FROM api_keys k WHERE k.number = n."key")`
+      : sql`CAST(n."key" AS TEXT)`
+  } AS apiKey, n."values"
+    FROM (SELECT position, organization, aggregation, "key", count(*) AS "values" FROM (
+        SELECT position, organization, aggregation, "key", value FROM (${all})
+        GROUP BY 1, 2, 3, 4, 5 HAVING sum(count) > 0)
+      GROUP BY 1, 2, 3, 4) n`);
+  const named = new Map(query.aggregations.map((one) => [one.number, one]));
+  return rows.map(({ aggregation, ...row }) => {
+    const { productSlug = "", metric = "" } = named.get(aggregation) ?? {};
+    return { ...row, productSlug, metric };
+  });
 }
 
 /** Returns the months of organizations that have more distinct values than are counted. */
