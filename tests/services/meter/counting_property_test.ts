@@ -353,7 +353,7 @@ for (const kind of databaseKinds) {
         } finally {
           await test.dispose();
         }
-      }, { rounds: kind.name === "embedded" ? 12 : 3 });
+      }, { rounds: kind.name === "embedded" ? 6 : 2 });
     },
   });
 }

@@ -179,3 +179,59 @@ onEveryDatabase(
     }
   },
 );
+
+onEveryDatabase(
+  "voids the largest, the latest and the only record of a value exactly, also of test keys",
+  async (test) => {
+    const { send } = await asBilling(test);
+    const metrics = [metric("peak", { aggregation: "max" }), metric("level", { aggregation: "last" }), seats];
+    await send("POST /products", { slug: "tiles", name: "Map tiles", metrics });
+    const { fullKey: apiKey, id } = await createTestKey(test, await test.signUp());
+    for (const environment of ["live", "test"]) {
+      await test.opened.database.write([
+        sql`UPDATE api_keys SET environment = ${environment} WHERE id = ${id}`,
+      ]);
+      const record = (metric: string, quantity: number, user: string, minutesBack: number) => {
+        const timestamp = new Date(test.now() - minutesBack * 60_000).toISOString();
+        return recordOne(test, apiKey, { metric, quantity, timestamp, properties: { user } });
+      };
+      const read = async (window = "total") => {
+        const response = await test.send(`/api/v1/usage?window=${window}&timezone=Asia/Kathmandu`, {
+          apiKey,
+        });
+        const { data } = await response.json();
+        return data.map(({ metric, value }: Record<string, unknown>) => `${metric} ${value}`).sort();
+      };
+      const all = [];
+      // In the same quarter of an hour, out of order, and the same moment twice.
+      for (const [n, minutesBack] of [2, 1, 3, 1, 20].entries()) {
+        for (const metric of ["peak", "level", "seats"]) {
+          all.push({ metric, n, ...await record(metric, n + 1, `user ${n % 4}`, minutesBack) });
+        }
+      }
+      const voidAll = async (metric: string, ...positions: number[]) => {
+        for (const n of positions) {
+          const { id = "" } = all.find((one) => one.metric === metric && one.n === n) ?? {};
+          await voidOne(test, { apiKey, id });
+        }
+      };
+      assert.deepEqual(await read(), ["level 4", "peak 5", "seats 4"]);
+      await voidAll("level", 3);
+      await voidAll("peak", 4);
+      await voidAll("seats", 0, 1);
+      // User 0 has another record.
+      assert.deepEqual(await read(), ["level 2", "peak 4", "seats 3"]);
+      assert.deepEqual(await read("day"), await read());
+      await voidAll("level", 1, 0);
+      await voidAll("peak", 3);
+      await voidAll("seats", 4, 2);
+      assert.deepEqual(await read(), ["level 3", "peak 3", "seats 1"]);
+      await record("level", 7, "user 9", 30);
+      await voidAll("level", 2, 4);
+      assert.deepEqual(await read(), ["level 7", "peak 3", "seats 1"]);
+      await voidAll("peak", 0, 1, 2);
+      await voidAll("seats", 3);
+      assert.deepEqual(await read(), ["level 7"]);
+    }
+  },
+);
