@@ -38,7 +38,7 @@ Deno.test("amounts are exact, and their sum is the amount of the total at one pr
     const total = lines.reduce((sum, line) => sum + line);
     assert.equal(amountToDecimal(sum), amountOf(total, unitPrice));
     // Without a price of its own, a line changes nothing; the price of one is the quantity.
-    assert.equal(addAmount(sum, { micros: 5n, unitPrice: null, dimensions: [] }), sum);
+    assert.equal(addAmount(sum, { micros: 5n, unitPrice: null }), sum);
     assert.equal(amountOf(total, "1"), microsToDecimal(total));
   });
 });
