@@ -123,11 +123,15 @@ export function scanUsageRecords(
     SELECT s.id FROM usage_series s
     WHERE ${isUsageOf(sql`s.organization`, numberOf(scan.organizationId), scan.filter)} ${filter})`;
   const values = Object.entries(scan.filter.properties ?? {}).map(([name, list]) =>
-    sql`coalesce(p.properties ->> ${name}, ${noneValue}) IN (SELECT value FROM json_each(${JSON.stringify(list)}))`
+    sql`coalesce(p.properties ->> ${name}, ${noneValue}) IN (SELECT value FROM json_each(${
+      JSON.stringify(list)
+    }))`
   );
   const matches = values.length === 0
     ? ofSeries
-    : sql`${ofSeries} AND EXISTS (SELECT 1 FROM usage_records p WHERE p.seq = n.seq AND ${joinSql(values, " AND ")})`;
+    : sql`${ofSeries} AND EXISTS (SELECT 1 FROM usage_records p WHERE p.seq = n.seq AND ${
+      joinSql(values, " AND ")
+    })`;
   const order = orderOf(scan);
   return database.read(sql`
     SELECT ${listedColumns}

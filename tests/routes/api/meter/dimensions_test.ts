@@ -103,12 +103,12 @@ onEveryDatabase(
     assert.match(row ?? "", /,'=us,4,1,4,4$/);
 
     const listed = async (query: string) =>
-    (await listAll(test, apiKey, query)).map(({ quantity }) => quantity).sort((a, b) => a - b);
-  assert.deepEqual(await listed("properties.region=eu"), [1, 2.5, 16, 32]);
-  assert.deepEqual(await listed("properties.region=eu&properties.model=(none)&metric=requests"), [16]);
-  assert.deepEqual(await listed("properties.region=(none)&properties.region=%3Dus"), [4, 8]);
+      (await listAll(test, apiKey, query)).map(({ quantity }) => quantity).sort((a, b) => a - b);
+    assert.deepEqual(await listed("properties.region=eu"), [1, 2.5, 16, 32]);
+    assert.deepEqual(await listed("properties.region=eu&properties.model=(none)&metric=requests"), [16]);
+    assert.deepEqual(await listed("properties.region=(none)&properties.region=%3Dus"), [4, 8]);
 
-  const other = await createTestKey(test, await test.signUp());
+    const other = await createTestKey(test, await test.signUp());
     await recordOne(test, other.fullKey, sent(64, { region: "eu" }));
     const all = (await send(`GET /usage${query}`)).body;
     assert.deepEqual(
