@@ -27,6 +27,7 @@ import refusedQuantities from "./migrations/0023_refused_quantities.sql" with { 
 import identityProviders from "./migrations/0024_identity_providers.sql" with { type: "text" };
 import dimensions from "./migrations/0025_dimensions.sql" with { type: "text" };
 import counting from "./migrations/0027_counting.sql" with { type: "text" };
+import statementValues from "./migrations/0028_statement_values.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -61,6 +62,7 @@ export const migrations: readonly Migration[] = [
   { number: 24, name: "identity_providers", text: identityProviders },
   { number: 25, name: "dimensions", text: dimensions },
   { number: 27, name: "counting", text: counting },
+  { number: 28, name: "statement_values", text: statementValues },
 ];
 
 /** Thrown for a database with another schema than this program's. */

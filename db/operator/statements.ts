@@ -80,7 +80,8 @@ export interface NewStatementLine extends SumParts {
 /** The progress of a statement. Nothing is written unless it is still the same. */
 export type StatementProgress = Pick<StatementRow, "number" | "progress">;
 
-const isAt = ({ number, progress }: StatementProgress): Statement =>
+/** The condition that a statement still has this progress. */
+export const isAt = ({ number, progress }: StatementProgress): Statement =>
   sql`EXISTS (SELECT 1 FROM statements
     WHERE number = ${number} AND status = 'closing' AND progress = ${progress})`;
 
@@ -122,13 +123,13 @@ export function insertStatementLines(at: StatementProgress, lines: string): Stat
     FROM (${namedLines(lines)}) n WHERE ${isAt(at)} ON CONFLICT DO NOTHING`;
 }
 
-/** Returns encoded lines as they would be stored now. */
+/** Returns encoded lines as they would be stored now. `position`: that of the encoded line. */
 export function findNamedLines(
   database: DatabaseReader,
   lines: string,
-): Promise<Omit<StatementLineRow, "period">[]> {
+): Promise<(Omit<StatementLineRow, "period"> & { position: number })[]> {
   return database.read(sql`
-    SELECT n.organizationId, n.organizationName, n.externalId, n.monthsBack, n.productSlug, n.productName, n.metric,
+    SELECT n.key AS position, n.organizationId, n.organizationName, n.externalId, n.monthsBack, n.productSlug, n.productName, n.metric,
       n.metricName, n.unit, n.unitPrice, n.aggregation, n.count, CAST(n.high AS TEXT) AS high, CAST(n.low AS TEXT) AS low,
       CAST(n.micro AS TEXT) AS micro
     FROM (${namedLines(lines)}) n ORDER BY n.key`);
@@ -265,7 +266,7 @@ export async function findNumberBefore(
   return row?.number;
 }
 
-interface OrganizationMonth {
+export interface OrganizationMonth {
   readonly organization: number;
   /** The number of the month's statement. */
   readonly month: number;

@@ -23,3 +23,12 @@ export const dimensionsNamedMax = 20;
 
 /** Properties that the usage page has tables of. */
 export const propertiesShownMax = 3;
+
+/** Values of a dimension that a statement's line shows apart. All further ones are shown as one sum. */
+export const lineValuesShownMax = 20;
+/** Lines of a statement whose dimensions are read at once, and organizations whose values are counted at once. */
+export const statementPageLinesPerRead = 20;
+/** The sums of values that closing a month reads at once, except those of a single organization. */
+export const statementStepValuesMax = 20_000;
+/** Characters of values that closing a month writes at once, except those of a single line. */
+export const statementBatchValuesSizeMax = 500_000;

@@ -121,6 +121,20 @@ interface StatementUsage {
   readonly records: number;
 }
 
+/** The usage of a line by the values of a dimension of its metric. All values and `others` add up to the line. */
+export interface LineDimension {
+  /** The names of its properties. */
+  readonly properties: readonly string[];
+  /** The largest first. */
+  readonly values: readonly {
+    readonly properties: Readonly<Record<string, string>>;
+    readonly quantity: string;
+    readonly records: number;
+  }[];
+  /** The sum of all further values; null if there are none. */
+  readonly others: { readonly values: number; readonly quantity: string; readonly records: number } | null;
+}
+
 /** The public form of a line. */
 export interface StatementLine extends StatementUsage {
   /** `stl_…`, see {@linkcode statementLineId}. */
@@ -136,6 +150,8 @@ export interface StatementLine extends StatementUsage {
   readonly unitPrice: string | null;
   /** Quantity × price, an exact decimal; null without a price. */
   readonly amount: string | null;
+  /** Those that add up to the line. */
+  readonly dimensions: readonly LineDimension[];
 }
 
 /** Returns the id of a line: the same for the same statement, organization, product, metric and corrected month. */

@@ -1,5 +1,6 @@
 // The shapes of statements.
 import { aggregations } from "../../domain/meter/aggregation.ts";
+import { lineValuesShownMax } from "../../domain/meter/dimension.ts";
 import { z } from "@hono/zod-openapi";
 import { statementTotalsMax } from "../../domain/limits.ts";
 import { statementOrganizationSorts } from "../../domain/operator/statement.ts";
@@ -60,6 +61,22 @@ const aggregation = z.enum(aggregations).openapi({
   example: "sum",
 });
 
+const dimensionSchema = z.object({
+  properties: z.array(stringSchema("The name of a property.", "region")),
+  values: z.array(z.object({
+    properties: z.record(z.string(), z.string()).openapi({
+      description:
+        "The values by the names of the properties. `(none)` stands for records without the property, `(other)` for further values of a month.",
+      example: { region: "eu" },
+    }),
+    ...sums,
+  })).openapi({ description: `The largest ${lineValuesShownMax}, the largest first.` }),
+  others: z.object({
+    values: z.int().openapi({ description: "How many values.", example: 12 }),
+    ...sums,
+  }).nullable().openapi({ description: "All further values together; null if there are none." }),
+}).openapi("StatementLineDimension");
+
 const lineSchema = z.object({
   id: stringSchema(
     "Always the same for this line: send it as the idempotency key to a billing system.",
@@ -80,6 +97,11 @@ const lineSchema = z.object({
     "0.01",
   ).nullable(),
   amount: amountSchema("Quantity × unit price, exact; null without a price."),
+  dimensions: z.array(dimensionSchema).openapi({
+    description:
+      "The line by the values of each dimension of its metric. They add up to the line exactly and don't change once the month is closed. Without " +
+      "dimensions that had all usage of the line, and those of metrics that are the largest or latest quantities or distinct values.",
+  }),
 }).openapi("StatementLine");
 
 const totalSchema = z.object({

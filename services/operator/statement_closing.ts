@@ -12,6 +12,7 @@ import {
   moveStatementOn,
   type StatementRow,
 } from "../../db/operator/statements.ts";
+import { insertLineValues } from "../../db/operator/statement_values.ts";
 import type { Actor, OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
@@ -163,7 +164,10 @@ async function completeStatement(
       await write([finishStatement(at, clock())]);
       continue;
     }
-    const inserts = step.lines.map((lines) => insertStatementLines(at, lines));
+    const inserts = [
+      ...step.lines.map((lines) => insertStatementLines(at, lines)),
+      ...step.values.map((values) => insertLineValues(at, values)),
+    ];
     for (const insert of inserts.slice(0, -1)) await write([insert]);
     await write([...inserts.slice(-1), ...moveStatementOn(at, step.through)]);
   }

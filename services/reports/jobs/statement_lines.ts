@@ -1,7 +1,8 @@
 // Pages of lines, totals and the CSV of statements and open months, read by the reports thread.
 import { findProductsByAge } from "../../../db/meter/catalogue.ts";
-import type { StatementLinePosition, StatementLineRow } from "../../../db/operator/statements.ts";
+import type { StatementLinePosition } from "../../../db/operator/statements.ts";
 import { csvLine } from "../../../domain/csv.ts";
+import { lineValuesShownMax } from "../../../domain/meter/dimension.ts";
 import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
 import {
   type StatementLine,
@@ -15,6 +16,7 @@ import { invalidCursorError, readPage } from "../../pages.ts";
 import { type JobContext, JobText, type JobTime } from "../job_context.ts";
 import { readLines, type StatementMonth, type StatementPart } from "./statement_charges.ts";
 import { readSummary, StatementTotals } from "./statement_summary.ts";
+import { type SplitLineRow, withDimensions } from "./statement_values.ts";
 import { readVoided } from "./statement_voids.ts";
 
 type PageOfLines = JobTime & StatementPart & { after: StatementLinePosition | undefined; limit: number };
@@ -38,15 +40,23 @@ export async function readStatementLines(
     limit: page.limit,
     cursorOf: (line) => lineCursor(line, page.month),
   });
-  return { ...sums, lines: rows.map((row) => toLine(row, page.month)), nextCursor };
+  const { status, number: statement } = page.month;
+  const { database, pause } = context;
+  // Lines of an open month have them already.
+  const split = status === "open"
+    ? rows
+    : await withDimensions(database, rows, { statement, valuesMax: lineValuesShownMax, pause });
+  return { ...sums, lines: split.map((row) => toLine(row, page.month)), nextCursor };
 }
 
 const noSums = { totals: null, amount: null, voided: null };
 
+const ofOpen = ({ month }: PageOfLines) => month.status === "open" ? { valuesMax: lineValuesShownMax } : {};
+
 async function readAll(context: JobContext, page: PageOfLines) {
-  const lines: StatementLineRow[] = [];
+  const lines: SplitLineRow[] = [];
   const wanted = page.limit + 1;
-  for await (const part of readLines(context, { ...page, linesMax: wanted })) {
+  for await (const part of readLines(context, { ...page, ...ofOpen(page), linesMax: wanted })) {
     lines.push(...part);
     if (lines.length >= wanted) break;
   }
@@ -59,8 +69,8 @@ async function readOne(context: JobContext, page: PageOfLines & { organizationId
   const products = await findProductsByAge(context.database);
   const order = lineOrder(products);
   const totals = new StatementTotals();
-  const lines: StatementLineRow[] = [];
-  for await (const part of readLines(context, { ...page, after: undefined })) {
+  const lines: SplitLineRow[] = [];
+  for await (const part of readLines(context, { ...page, ...ofOpen(page), after: undefined })) {
     for (const line of part) {
       totals.add(line);
       lines.push(line);
@@ -80,7 +90,7 @@ function lineOrder(products: readonly Pick<Product, "slug" | "metrics">[]) {
 }
 
 export function toLine(
-  { monthsBack, period, unitPrice, count, ...line }: StatementLineRow,
+  { monthsBack, period, unitPrice, count, dimensions = [], ...line }: SplitLineRow,
   month: StatementMonth,
 ): StatementLine {
   const { organizationId, organizationName, externalId } = line;
@@ -103,6 +113,7 @@ export function toLine(
     adjustmentOf,
     unitPrice,
     amount: amountToDecimal(addAmount(null, { micros, unitPrice })),
+    dimensions,
   };
 }
 
