@@ -2,7 +2,7 @@
 import { findProductsByAge } from "../../../db/meter/catalogue.ts";
 import type { StatementLinePosition } from "../../../db/operator/statements.ts";
 import { csvLine } from "../../../domain/csv.ts";
-import { lineValuesShownMax } from "../../../domain/meter/dimension.ts";
+import { lineValuesShownMax, statementPageLinesPerRead } from "../../../domain/meter/dimension.ts";
 import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
 import {
   type StatementLine,
@@ -156,36 +156,66 @@ const columns = [
   "aggregation",
 ];
 
-/** Writes a header line, then the lines of a statement or an open month. @returns CSV. */
+const valueColumns = [...columns.slice(0, columns.indexOf("quantity")), "properties", "quantity", "records"];
+
+/**
+ * Writes a header line, then the lines of a statement or an open month. @returns CSV.
+ *
+ * @param part `isByValue`: all values of all dimensions of each line instead.
+ */
 export async function statementCsv(
   context: JobContext,
-  part: JobTime & StatementPart,
+  { isByValue = false, ...part }: JobTime & StatementPart & { isByValue?: boolean },
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const { period, currency } = part.month;
+  const { month } = part;
   const text = new JobText(context);
-  text.add(csvLine(columns));
-  for await (const lines of readLines(context, part)) {
-    for (const line of lines.map((row) => toLine(row, part.month))) {
-      text.add(csvLine([
-        period,
-        line.organizationId,
-        line.externalId ?? "",
-        line.organizationName,
-        line.productSlug,
-        line.productName ?? "",
-        line.metric,
-        line.metricName ?? "",
-        line.unit ?? "",
-        { decimal: line.quantity },
-        { decimal: String(line.records) },
-        line.adjustmentOf ?? "",
-        { decimal: line.unitPrice ?? "" },
-        { decimal: line.amount ?? "" },
-        line.amount === null ? "" : currency ?? "",
-        line.aggregation,
-      ]));
+  text.add(csvLine(isByValue ? [...valueColumns, "adjustmentOf", "aggregation"] : columns));
+  const split = { valuesMax: Infinity, linesMax: statementPageLinesPerRead };
+  for await (const lines of readLines(context, { ...part, ...isByValue && split })) {
+    for (const line of lines.map((row) => toLine(row, month))) {
+      for (const cells of isByValue ? valueCells(line, month) : [lineCells(line, month)]) {
+        text.add(csvLine(cells));
+      }
     }
     await text.flush();
   }
   return text.takeBytes();
+}
+
+type Cells = Parameters<typeof csvLine>[0][number][];
+
+const nameCells = (line: StatementLine, { period }: StatementMonth): Cells => [
+  period,
+  line.organizationId,
+  line.externalId ?? "",
+  line.organizationName,
+  line.productSlug,
+  line.productName ?? "",
+  line.metric,
+  line.metricName ?? "",
+  line.unit ?? "",
+];
+
+const lineCells = (line: StatementLine, month: StatementMonth): Cells => [
+  ...nameCells(line, month),
+  { decimal: line.quantity },
+  { decimal: String(line.records) },
+  line.adjustmentOf ?? "",
+  { decimal: line.unitPrice ?? "" },
+  { decimal: line.amount ?? "" },
+  line.amount === null ? "" : month.currency ?? "",
+  line.aggregation,
+];
+
+function valueCells(line: StatementLine, month: StatementMonth): Cells[] {
+  return line.dimensions.flatMap(({ values }) =>
+    values.map(({ properties, quantity, records }) => [
+      ...nameCells(line, month),
+      JSON.stringify(properties),
+      { decimal: quantity },
+      { decimal: String(records) },
+      line.adjustmentOf ?? "",
+      line.aggregation,
+    ])
+  );
 }

@@ -59,6 +59,32 @@ async function send(test: TestApp, apiKey: string, records: [string, string, num
   });
 }
 
+/** Checks the CSV files and the pages of a closed month. */
+async function showsFiles(
+  test: TestApp,
+  { cookie, billing, organizationId }: { cookie: string; billing: Billing; organizationId: string },
+) {
+  const { body } = await billing.send(`GET /statements/2026-10-values.csv?organizationId=${organizationId}`);
+  const own = await (await test.send("/api/portal/statements/2026-10-values.csv", { cookie })).text();
+  assert.equal(own, body);
+  const rows = body.split("\r\n").slice(0, -1).map((row: string) => row.split(",").slice(8).join(","));
+  assert.deepEqual(rows, [
+    "unit,properties,quantity,records,adjustmentOf,aggregation",
+    ',"{""region"":""eu""}",2,2,,count',
+    ',"{""model"":""m"",""type"":""in""}",6,2,,sum',
+    ',"{""model"":""(none)"",""type"":""(none)""}",1.75,2,,sum',
+    ',"{""region"":""us""}",4,1,,sum',
+    ',"{""region"":""eu""}",3.5,2,,sum',
+    ',"{""region"":""(none)""}",0.25,1,,sum',
+  ]);
+  const all = (await billing.send("GET /statements/2026-10-values.csv")).body.split("\r\n");
+  assert.equal(all.length, 1 + rows.length + 1 + lineValuesShownMax + 2);
+  const page = await (await test.send("/portal/billing/2026-10", { cookie })).text();
+  const text = page.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
+  assert.ok(text.includes("By region us 4 eu 3.5 (none) 0.25"), text);
+  assert.ok(text.includes("By model + type m · in 6 (none) · (none) 1.75"), text);
+}
+
 onEveryDatabase(
   "lines have the usage by each dimension, which adds up to them and never changes, and corrections the difference",
   async (test) => {
@@ -121,6 +147,8 @@ onEveryDatabase(
     assert.deepEqual(await own("2026-10"), october);
     assert.deepEqual(await ofMember("2026-10"), october);
     assert.deepEqual(await of("2026-10", bob.organizationId), ofBob);
+
+    await showsFiles(test, { cookie: ada.cookie, billing, organizationId: ada.organizationId });
 
     await voidOne(test, { apiKey: ada.apiKey, id: mistake.id });
     await send(test, ada.apiKey, [["2026-10-27T10:00:00.000Z", "requests", 4, { region: "asia" }]]);
