@@ -10,7 +10,7 @@ export interface ProductMetric extends Counting {
   readonly unit: string | null;
   /** The price of one unit of the quantity, a decimal of up to 12 places in `CURRENCY`; null if not set. */
   readonly unitPrice: string | null;
-  /** Properties that its usage is also summed by. */
+  /** The properties that its usage is also summed by. */
   readonly dimensions: readonly DimensionNames[];
 }
 

@@ -101,7 +101,7 @@ const counted = (which: UsageVoid, { withTotal }: { withTotal: boolean }) => {
       UNION ALL SELECT record.*, -ds.id, ${integer(dimensionSumsNumber)}, d.number ${valuesOfRecord})`;
 };
 
-/** Finds the rollups `u` by their own index, whatever the planner expects of the table `v`. */
+/** Makes SQLite find the rollups `u` by their index: it would scan them for each row of `v`. */
 const isRollup = (number: Statement, lengthMs: Statement) =>
   sql`u.series IN (SELECT rollup FROM v) AND ${number} = (SELECT timestamp / ${lengthMs} FROM record)`;
 

@@ -193,6 +193,11 @@ export const usageRecordsQuerySchema = pageQuerySchema.extend({
   from: rangeEnd("The start of the range, inclusive. Defaults to the oldest record."),
   to: rangeEnd("The end of the range, exclusive."),
   ...filters,
+  properties: propertyFilters.openapi({
+    description:
+      "Only records with these values of properties: the parameter `properties.region=eu` for the property `region`. Repeat it for several " +
+      "values. `(none)` stands for records without the property. Without `from`, rare values may take long to find.",
+  }),
   idempotencyKey: idempotencyKeySchema.optional().describe("Only the record with this idempotency key."),
 }).refine(cursorOrKey.isMet, cursorOrKey);
 

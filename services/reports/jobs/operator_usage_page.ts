@@ -60,11 +60,8 @@ export async function readOperatorUsagePage(
   const isByProduct = stack === "product" || (stack !== "key" && organization !== null);
   // Values of all organizations together have no totals, and would be slow to add up for a page.
   const properties = organization === null ? {} : await knownProperties(database, requested);
-  const scope = {
-    now,
-    organizationIds: organization === null ? undefined : [organization.id],
-    planId: plan?.id,
-  };
+  const organizationIds = organization === null ? undefined : [organization.id];
+  const scope = { now, organizationIds, planId: plan?.id };
   const filter = toUsageFilter({ productSlug, apiKey, environment, properties });
   const { metric, ...read } = await readUsageReport(context, {
     ...input,

@@ -5,7 +5,7 @@ import { fillDimensions } from "../../../../services/meter/dimensions.ts";
 import { createTestKey, type TestApp } from "../../../support/app/app.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
-import { onEveryDatabase, readSums, recordAll, recordOne } from "../../../support/meter/usage.ts";
+import { listAll, onEveryDatabase, readSums, recordAll, recordOne } from "../../../support/meter/usage.ts";
 
 const metric = (slug: string, dimensions: string[][]) => ({
   slug,
@@ -101,6 +101,12 @@ onEveryDatabase(
     const [head, row] = (await csv.text()).replace("\uFEFF", "").split("\r\n");
     assert.equal(head, "start,end,properties.region,sum,count,min,max");
     assert.match(row ?? "", /,'=us,4,1,4,4$/);
+
+    const listed = async (query: string) =>
+      (await listAll(test, apiKey, query)).map(({ quantity }) => quantity).sort((a, b) => a - b);
+    assert.deepEqual(await listed("properties.region=eu"), [1, 2.5, 16, 32]);
+    assert.deepEqual(await listed("properties.region=eu&properties.model=(none)&metric=requests"), [16]);
+    assert.deepEqual(await listed("properties.region=(none)&properties.region=%3Dus"), [4, 8]);
 
     const other = await createTestKey(test, await test.signUp());
     await recordOne(test, other.fullKey, sent(64, { region: "eu" }));
