@@ -128,7 +128,7 @@ export async function readStatement(
 export async function readStatementCsv(
   context: SessionContext,
   { reader, organizationId }: StatementScope,
-  { id, isByValue, signal }: { id: string; isByValue: boolean; signal: AbortSignal },
+  { id, isByValue = false, signal }: { id: string; isByValue?: boolean; signal: AbortSignal },
 ): Promise<Pick<Statement, "period" | "status"> & { report: JobBytes }> {
   const month = await requireMonth(context, id);
   const { period, status } = month;

@@ -109,7 +109,7 @@ const splitProduct = (isSigned = false): ItemColumn<StatementLine> => ({
   ),
 });
 
-/** What a line has by the values of a dimension. */
+/** Shows a line by the values of a dimension. */
 function LineSplit(
   { line, dimension: { properties, values, others }, isSigned }: {
     line: StatementLine;

@@ -123,7 +123,7 @@ interface StatementStep {
   readonly through: number;
   /** Encoded lines, a limited number in each. */
   readonly lines: readonly string[];
-  /** What they have by the values of dimensions, encoded. */
+  /** The usage of the lines by the values of dimensions, encoded. */
   readonly values: readonly string[];
 }
 
