@@ -23,6 +23,7 @@ const optionNames = {
   metric: "metric",
   apiKey: "key",
   environment: "environment",
+  properties: "property",
 } as const;
 
 const text = "text" as const;
@@ -31,7 +32,7 @@ const forms = {
   usage: {
     options: {
       ...{ from: text, to: text, window: text, timezone: text, environment: text },
-      ...{ "group-by": list, organization: list, product: list, metric: list, key: list },
+      ...{ "group-by": list, organization: list, product: list, metric: list, key: list, property: list },
     },
   },
 };
@@ -41,7 +42,10 @@ export async function usageCommand(args: readonly string[], environment: Setting
   if (parsed === "help") return writeLine(usageHelp());
   const { texts, lists } = parsed.given;
   const given = Object.entries(optionNames).map(([name, option]) =>
-    [name, texts.get(option) ?? lists.get(option)] as const
+    [
+      name,
+      name === "properties" ? propertiesOf(lists.get(option)) : texts.get(option) ?? lists.get(option),
+    ] as const
   );
   const { data: query, error } = operatorUsageQuerySchema.safeParse(
     Object.fromEntries(given.filter(([, value]) => value !== undefined)),
@@ -62,9 +66,27 @@ export async function usageCommand(args: readonly string[], environment: Setting
       try {
         writeBytes(await withProgress("Adding up usage", () => usageCsv(context, input)));
       } catch (error) {
-        throw error instanceof AppError && error.details !== undefined ? optionError(error.details) : error;
+        if (!(error instanceof AppError)) throw error;
+        if (error.code === "dimension_unknown") throw new CommandError(error.message, exitStatus.data);
+        throw error.details === undefined ? error : optionError(error.details);
       }
     },
+  );
+}
+
+/** Returns the values of each property of texts such as `region=eu`. */
+function propertiesOf(given: readonly string[] | undefined): Record<string, string[]> | undefined {
+  if (given === undefined) return undefined;
+  const pairs = given.map((text) => {
+    const at = text.indexOf("=");
+    if (at < 1) {
+      throw new CommandError("--property must be a name and a value, such as region=eu.", exitStatus.data);
+    }
+    return [text.slice(0, at), text.slice(at + 1)] as const;
+  });
+  const names = [...new Set(pairs.map(([name]) => name))];
+  return Object.fromEntries(
+    names.map((name) => [name, pairs.flatMap(([of, value]) => of === name ? [value] : [])]),
   );
 }
 

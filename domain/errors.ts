@@ -60,6 +60,8 @@ export const errorStatuses = {
   validation_failed: 422,
   range_too_long: 422,
   limit_not_total: 422,
+  dimension_unknown: 422,
+  aggregation_fixed: 409,
   series_limit_reached: 422,
   webhook_address_blocked: 422,
   rate_limited: 429,

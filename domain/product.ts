@@ -1,12 +1,17 @@
 // The optional catalogue of products: names and units for what is recorded.
 
-export interface ProductMetric {
+import type { Counting } from "./meter/aggregation.ts";
+import type { DimensionNames } from "./meter/dimension.ts";
+
+export interface ProductMetric extends Counting {
   readonly slug: string;
   readonly name: string;
   /** The unit of its quantities, such as `GB`; null if not set. */
   readonly unit: string | null;
   /** The price of one unit of the quantity, a decimal of up to 12 places in `CURRENCY`; null if not set. */
   readonly unitPrice: string | null;
+  /** The properties that its usage is also summed by. */
+  readonly dimensions: readonly DimensionNames[];
 }
 
 export interface Product {

@@ -22,6 +22,11 @@ import { checkSettingNames } from "../check/setting_names.ts";
 import { mailMode } from "../../services/mail/mail.ts";
 import { mailLimitNotices } from "../../services/mail/limit_mails.ts";
 import { deleteOldUsageRecords } from "../../services/meter/usage_records.ts";
+import {
+  deleteRemovedDimensions,
+  dimensionsIntervalMs,
+  fillDimensions,
+} from "../../services/meter/dimensions.ts";
 import { LimitCounters } from "../../services/meter/limit_counters.ts";
 import { limitRecheckIntervalMs, recheckSomeLimits } from "../../services/meter/limit_rechecks.ts";
 import {
@@ -236,6 +241,11 @@ function repeatedWork(
       step: () => noteExpiringKeys(services),
     },
     {
+      what: "sums of new dimensions",
+      pauseMs: dimensionsIntervalMs,
+      step: () => fillDimensions(services),
+    },
+    {
       what: "emails about unused keys",
       pauseMs: unusedKeysIntervalMs,
       step: () => remindOfUnusedKeys(services),
@@ -259,6 +269,7 @@ const deletions: Readonly<Record<string, (services: Services) => Promise<boolean
   "counters of removed limits": deleteCountersOfRemovedLimits,
   "sign-ins that were not finished": cleanUpSignIns,
   "old portal sessions": deleteOldPortalSessions,
+  "sums of removed dimensions": deleteRemovedDimensions,
   "old events and webhook deliveries": deleteOldEvents,
   "secrets under an older key": createResealing(),
 };

@@ -25,7 +25,10 @@ import keyReminders from "./migrations/0021_key_reminders.sql" with { type: "tex
 import portalSessions from "./migrations/0022_portal_sessions.sql" with { type: "text" };
 import refusedQuantities from "./migrations/0023_refused_quantities.sql" with { type: "text" };
 import identityProviders from "./migrations/0024_identity_providers.sql" with { type: "text" };
+import dimensions from "./migrations/0025_dimensions.sql" with { type: "text" };
 import featuresAndGrants from "./migrations/0026_features_and_grants.sql" with { type: "text" };
+import counting from "./migrations/0027_counting.sql" with { type: "text" };
+import statementValues from "./migrations/0028_statement_values.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -58,7 +61,10 @@ export const migrations: readonly Migration[] = [
   { number: 22, name: "portal_sessions", text: portalSessions },
   { number: 23, name: "refused_quantities", text: refusedQuantities },
   { number: 24, name: "identity_providers", text: identityProviders },
+  { number: 25, name: "dimensions", text: dimensions },
   { number: 26, name: "features_and_grants", text: featuresAndGrants },
+  { number: 27, name: "counting", text: counting },
+  { number: 28, name: "statement_values", text: statementValues },
 ];
 
 /** Thrown for a database with another schema than this program's. */

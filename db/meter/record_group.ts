@@ -25,6 +25,8 @@ export interface RecordGroup {
   readonly isCatalogueRequired: boolean;
   /** True if there are limits of usage. If the database has any and this is false, nothing is recorded. */
   readonly hasLimits: boolean;
+  /** True if any metric has dimensions. If one has and this is false, nothing is recorded. */
+  readonly hasDimensions: boolean;
   /**
    * True if all series existed recently, and their keys were noted as used. Then nothing is looked for that may be missing, and if
    * a series doesn't exist or may not be recorded, nothing is.

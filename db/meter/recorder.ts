@@ -30,6 +30,7 @@ import {
   type SelectSeries,
 } from "./recorder_limits.ts";
 import { environmentOf, isLive, numberOfKeysUsage } from "./environments.ts";
+import { hasDimensions } from "./dimensions.ts";
 import { addGroup, addUp } from "./rollups.ts";
 
 /** An earlier record with the idempotency key of one of the group. */
@@ -90,6 +91,8 @@ export interface RecordOutcome {
   readonly inserted: number;
   /** True if the database has any limits of usage; null if no target exists. */
   readonly hasLimits: boolean | null;
+  /** True if any metric has dimensions; null if no target exists. */
+  readonly hasDimensions: boolean | null;
   /** The windows of now of all limits of the group, and those that its requests don't fit into. */
   readonly limits: readonly LimitState[];
   /** The `seq` of a record is this plus its index in the group. */
@@ -241,7 +244,7 @@ const selectTargets = ({ join, denial, fields }: Target) =>
   SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', ${
     denial(sql`e.value`)
   }, 'environment', k.environment,
-    'seq', (SELECT seq FROM usage_cursor), 'hasLimits', ${hasLimits},
+    'seq', (SELECT seq FROM usage_cursor), 'hasLimits', ${hasLimits}, 'hasDimensions', ${hasDimensions},
     'requestsPerSecond', ${effectiveNumber("requestsPerSecond")}${fields})) AS list
   FROM json_each(?1) e ${join(sql`e.value`)}`;
 
@@ -270,15 +273,16 @@ function statementsOf(target: Target, isSeriesKnown: boolean) {
 const addRecords = addGroup(sql`true`);
 
 /** Returns the statements for a kind of groups, which are built when they are needed first. */
-function statementsFor({ by, isCatalogueRequired, hasLimits: isLimited, isSeriesKnown }: RecordGroup) {
-  const name = `${by} ${isCatalogueRequired} ${isLimited} ${isSeriesKnown}`;
+function statementsFor(group: RecordGroup) {
+  const { by, isCatalogueRequired, hasLimits: isLimited, hasDimensions: isSplit, isSeriesKnown } = group;
+  const name = `${by} ${isCatalogueRequired} ${isLimited} ${isSplit} ${isSeriesKnown}`;
   let statements = statementsByName.get(name);
   if (statements === undefined) {
     statements = statementsOf({
       ...targetsBy[by],
       condition: sql`${isCatalogueRequired ? isListed : sql`true`} AND ${
         isLimited ? sql`true` : sql`NOT ${hasLimits}`
-      }`,
+      } AND ${isSplit ? sql`true` : sql`NOT ${hasDimensions}`}`,
       fields: joinSql([
         isLimited ? sql`, 'organization', ${numberOfKeysUsage}, 'lineage', k.lineage` : sql``,
         by === "verifiedKeys" ? sql`, 'key', ${verifiableKey}` : sql``,
@@ -326,7 +330,7 @@ export async function insertUsageRecords(
     if (idempotencyKeys > 0) {
       batch.push(bind(statements.insertIdempotencyKeys, ...values), ...moveIdempotencyKeys(idempotencyKeys));
     }
-    batch.push(...addUp, ...(note === undefined ? [] : [note]));
+    batch.push(...addUp(group.hasDimensions), ...(note === undefined ? [] : [note]));
     if (!group.isSeriesKnown) {
       unusedAt = add(bind(statements.deleteUnusedSeries, null, ...seriesAndTime, count));
     }
@@ -337,23 +341,35 @@ export async function insertUsageRecords(
   }
   // The recorder sends few batches at a time, on behalf of many requests: a flood of other writes must not keep them out.
   const results = await database.write(batch, { bypassesQueueLimit: true });
-  const found = rowsOf<GroupTarget & { seq: number; hasLimits: 0 | 1 }>(results, 0);
+  const found = rowsOf<GroupTarget & { seq: number; hasLimits: 0 | 1; hasDimensions: 0 | 1 }>(results, 0);
   const existing = rowsOf<ExistingRecord>(results, existingAt);
   const inserted = results[insertedAt]?.changes ?? 0;
-  const hasLimits = found[0] === undefined ? null : found[0].hasLimits === 1;
+  const [first] = found;
+  const facts = {
+    hasLimits: first === undefined ? null : first.hasLimits === 1,
+    hasDimensions: first === undefined ? null : first.hasDimensions === 1,
+  };
   return {
     isComplete: !group.isSeriesKnown || inserted > 0 || existing.length === count ||
-      (hasLimits === true && !group.hasLimits),
+      isOutdated(group, facts),
     hasDeletedSeries: (results[unusedAt]?.changes ?? 0) > 0,
     targets: found,
     existing,
     limited: rowsOf<LimitedSeries>(results, limitedAt).sort((a, b) => a.position - b.position),
     unlisted: rowsOf<UnlistedSeries>(results, unlistedAt),
     inserted: inserted - (results[deletedAt]?.changes ?? 0),
-    hasLimits,
+    ...facts,
     limits: rowsOf<LimitState>(results, limitsAt),
-    firstSeq: (found[0]?.seq ?? 0) + 1,
+    firstSeq: (first?.seq ?? 0) + 1,
   };
+}
+
+/** True if nothing was recorded because the database has limits or dimensions that the group doesn't count. */
+export function isOutdated(
+  group: Pick<RecordGroup, "hasLimits" | "hasDimensions">,
+  now: Pick<RecordOutcome, "hasLimits" | "hasDimensions">,
+): boolean {
+  return (now.hasLimits === true && !group.hasLimits) || (now.hasDimensions === true && !group.hasDimensions);
 }
 
 /** Returns the rows that a statement returned as a list in JSON, which costs less than rows in messages of the writer. */

@@ -10,7 +10,7 @@ import { joinQuantity, lowBits } from "../../domain/meter/quantity.ts";
 import { timezoneOffsets } from "../../domain/time.ts";
 import type { LimitPeriod, UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
-import { monthOf, monthStart } from "./rollups.ts";
+import { monthOf, monthStart } from "./rollup_columns.ts";
 
 /** The usage of an organization that a limit counts. */
 export interface LimitScopeRow {

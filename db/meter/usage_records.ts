@@ -1,5 +1,6 @@
 // The SQL of single usage records: finding and listing them, and deleting the oldest.
 import { rollupQuarterMs } from "../../domain/limits.ts";
+import { noneValue } from "../../domain/meter/dimension.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
 import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
 import { type Database, type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
@@ -118,9 +119,19 @@ export function scanUsageRecords(
 ): Promise<ListedUsageRecordRow[]> {
   const filter = seriesFilter(scan.filter);
   // The plus sign makes SQLite use the index for the order of the list.
-  const matches = filter.sql === "" ? sql`` : sql`AND +n.series IN (
+  const ofSeries = filter.sql === "" ? sql`` : sql`AND +n.series IN (
     SELECT s.id FROM usage_series s
     WHERE ${isUsageOf(sql`s.organization`, numberOf(scan.organizationId), scan.filter)} ${filter})`;
+  const values = Object.entries(scan.filter.properties ?? {}).map(([name, list]) =>
+    sql`coalesce(p.properties ->> ${name}, ${noneValue}) IN (SELECT value FROM json_each(${
+      JSON.stringify(list)
+    }))`
+  );
+  const matches = values.length === 0
+    ? ofSeries
+    : sql`${ofSeries} AND EXISTS (SELECT 1 FROM usage_records p WHERE p.seq = n.seq AND ${
+      joinSql(values, " AND ")
+    })`;
   const order = orderOf(scan);
   return database.read(sql`
     SELECT ${listedColumns}

@@ -9,6 +9,7 @@ import {
 import type { Environment } from "../../domain/environment.ts";
 import { currentKeyNumber } from "../api_keys.ts";
 import { isUsageOf, organizationOf, usageNumbersOf } from "./environments.ts";
+import { splitColumns, splitSource, splitValues, type UsageSplit } from "./dimension_sums.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 
 export const usageGroups = ["productSlug", "metric", "apiKey"] as const;
@@ -19,6 +20,8 @@ export type UsageGroup = (typeof operatorUsageGroups)[number];
 
 /** Usage with any of the values of each; undefined matches everything. */
 export interface UsageFilter {
+  /** By the name of the property; `(none)` for records without it. */
+  readonly properties?: Readonly<Record<string, readonly string[]>> | undefined;
   readonly productSlug?: readonly string[] | undefined;
   readonly metric?: readonly string[] | undefined;
   /** Without one: live, or with `apiKey`, that of these keys. */
@@ -40,6 +43,8 @@ interface RollupQuery extends UsageFilter {
   /** All of the same unit. */
   readonly pieces: readonly PositionedPiece[];
   readonly groupBy: readonly UsageGroup[];
+  /** Sums the rollups of values instead of those of series. */
+  readonly split?: UsageSplit | undefined;
 }
 
 /** Sums of one window and group, in millionths. */
@@ -52,6 +57,8 @@ export interface RollupSumRow {
   /** Also null for usage without a key. The number of the lineage, without a name, if rotations are merged. */
   readonly apiKey: string | null;
   readonly apiKeyName: string | null;
+  /** JSON: the values of the properties that the sums are grouped by. Null without any. */
+  readonly values: string | null;
   readonly count: number;
   readonly micros: bigint;
   readonly min: bigint;
@@ -94,7 +101,7 @@ const extreme = (value: Statement) =>
 
 /** Returns one row for each window and group that has records, in no particular order. */
 export async function sumRollups(database: DatabaseReader, query: RollupQuery): Promise<RollupSumRow[]> {
-  const { pieces, organizations } = query;
+  const { pieces, organizations, split } = query;
   const [{ unit } = { unit: "quarter" as const }] = pieces;
   const windows = pieces.flatMap(({ position, start, end }) => {
     const [first, after] = [rollupNumber(unit, start), rollupNumber(unit, end)];
@@ -104,7 +111,8 @@ export async function sumRollups(database: DatabaseReader, query: RollupQuery): 
   // In the order of the index of series, so that the rollups of one window need not be sorted.
   const groups = operatorUsageGroups.filter((group) => query.groupBy.includes(group));
   const groupBy = groups.map((group) => groupColumns[group].groupBy);
-  if (windows.length > 1 || groups.length === 0) groupBy.push(sql`w.position`);
+  if (split !== undefined) groupBy.push(...splitColumns(split));
+  if (windows.length > 1 || groupBy.length === 0) groupBy.push(sql`w.position`);
   const names = operatorUsageGroups.flatMap((group) => {
     const isMerged = group === "apiKey" && query.mergeRotations;
     return (isMerged ? lineageColumns : groupColumns[group].select).map(([column, name]) =>
@@ -112,24 +120,33 @@ export async function sumRollups(database: DatabaseReader, query: RollupQuery): 
     );
   });
   const joinKeys = groups.includes("apiKey") ? sql`LEFT JOIN api_keys k ON k.number = s.api_key` : sql``;
+  const range = {
+    start: Math.min(...pieces.map(({ start }) => start)),
+    end: Math.max(...pieces.map(({ end }) => end)),
+  };
+  const numbers = organizations.flatMap((number) => usageNumbersOf(number, query));
+  const source = split && splitSource(split, { numbers, range, unit, joinKeys });
+  const from = source?.from ?? sql`usage_series s ${joinKeys} CROSS JOIN w CROSS JOIN ${rollups[unit]}`;
   const row = await database.readFirst<{ json: string }>(sql`
     WITH w AS MATERIALIZED (
       SELECT value ->> 0 AS position, value ->> 1 AS first, value ->> 2 AS after
       FROM json_each(${JSON.stringify(windows)})
-    )
+    ) ${source === undefined ? sql`` : sql`, ${source.table}`}
     SELECT json_group_array(json_array(position, organization, productSlug, metric, apiKey, apiKeyName, count,
-      micros, smallest, largest)) AS json
+      micros, smallest, largest, split)) AS json
     FROM (
       SELECT w.position AS position, ${
     joinSql(names, ", ")
   }, sum(r.count) AS count, ${sumOfRollups} AS micros,
-        ${extreme(sql`min(r.smallest)`)} AS smallest, ${extreme(sql`max(r.largest)`)} AS largest
-      FROM usage_series s ${joinKeys} CROSS JOIN w CROSS JOIN ${rollups[unit]} AND r.count > 0
+        ${extreme(sql`min(r.smallest)`)} AS smallest, ${extreme(sql`max(r.largest)`)} AS largest, ${
+    split === undefined ? sql`NULL` : splitValues(split)
+  } AS split
+      FROM ${from} AND r.count > 0
       WHERE ${isOf(organizations, query)} ${seriesFilter(query)}
       GROUP BY ${joinSql(groupBy, ", ")})`);
   const rows = JSON.parse(row?.json ?? "[]") as SumValues[];
   return rows.map((
-    [position, organization, productSlug, metric, apiKey, apiKeyName, count, sum, min, max],
+    [position, organization, productSlug, metric, apiKey, apiKeyName, count, sum, min, max, values],
   ) => ({
     position,
     organization,
@@ -137,6 +154,7 @@ export async function sumRollups(database: DatabaseReader, query: RollupQuery): 
     metric,
     apiKey,
     apiKeyName,
+    values,
     count,
     micros: typeof sum === "number" ? BigInt(sum) : microsOfParts(sum),
     min: BigInt(min),
@@ -156,6 +174,7 @@ type SumValues = [
   sum: number | string,
   min: number | string,
   max: number | string,
+  values: Name,
 ];
 
 function microsOfParts(parts: string): bigint {

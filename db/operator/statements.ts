@@ -1,7 +1,9 @@
 // All SQL of statements and their lines.
+import type { Aggregation } from "../../domain/meter/aggregation.ts";
 import type { SumParts } from "../../domain/meter/quantity.ts";
 import type { BillingMonth } from "../../domain/operator/statement.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { areAllFilled } from "../meter/aggregation_list.ts";
 
 export interface StatementRow extends BillingMonth {
   /** Counts up in the order of the months, without gaps. */
@@ -52,13 +54,13 @@ export function findNewestStatement(database: DatabaseReader): Promise<Statement
   return database.readFirst(sql`${select} ORDER BY t.number DESC LIMIT 1`);
 }
 
-/** Begins a statement, unless there is another one of this number, or the one before is not closed yet. */
+/** Begins a statement, unless there is another one of this number, the one before is not closed yet, or earlier usage isn't counted yet. */
 export function insertStatement(statement: Omit<StatementRow, "status" | "progress" | "closedAt">) {
   const { number, id, period, timezone, start, end, currency, createdAt } = statement;
   return sql`INSERT INTO statements
       (number, id, period, timezone, start_at, end_at, status, currency, progress, created_at)
     SELECT ${number}, ${id}, ${period}, ${timezone}, ${start}, ${end}, 'closing', ${currency}, 0, ${createdAt}
-    WHERE ${number} = (SELECT coalesce(max(number), 0) + 1 FROM statements)
+    WHERE ${number} = (SELECT coalesce(max(number), 0) + 1 FROM statements) AND ${areAllFilled}
       AND NOT EXISTS (SELECT 1 FROM statements WHERE status = 'closing')`;
 }
 
@@ -68,6 +70,8 @@ export interface NewStatementLine extends SumParts {
   readonly monthsBack: number;
   readonly productSlug: string;
   readonly metric: string;
+  /** Says what the quantity is. */
+  readonly aggregation: Aggregation;
   readonly count: number;
   /** Has the price at which the month was charged before; undefined for the price of now. */
   readonly charged?: { readonly unitPrice: string | null } | undefined;
@@ -76,7 +80,8 @@ export interface NewStatementLine extends SumParts {
 /** The progress of a statement. Nothing is written unless it is still the same. */
 export type StatementProgress = Pick<StatementRow, "number" | "progress">;
 
-const isAt = ({ number, progress }: StatementProgress): Statement =>
+/** The condition that a statement still has this progress. */
+export const isAt = ({ number, progress }: StatementProgress): Statement =>
   sql`EXISTS (SELECT 1 FROM statements
     WHERE number = ${number} AND status = 'closing' AND progress = ${progress})`;
 
@@ -92,6 +97,7 @@ export function encodeStatementLines(lines: readonly NewStatementLine[]): string
     line.micro,
     line.charged === undefined ? 0 : 1,
     line.charged?.unitPrice ?? null,
+    line.aggregation,
   ]));
 }
 
@@ -102,7 +108,7 @@ const namedLines = (lines: string): Statement =>
     e.value ->> 3 AS metric, e.value ->> 4 AS count, CAST(e.value ->> 5 AS INTEGER) AS high,
     CAST(e.value ->> 6 AS INTEGER) AS low, CAST(e.value ->> 7 AS INTEGER) AS micro, o.name AS organizationName,
     o.external_id AS externalId, p.name AS productName, m.name AS metricName, m.unit,
-    iif(e.value ->> 8, e.value ->> 9, m.unit_price) AS unitPrice
+    iif(e.value ->> 8, e.value ->> 9, m.unit_price) AS unitPrice, e.value ->> 10 AS aggregation
   FROM json_each(${lines}) e CROSS JOIN organizations o ON o.number = e.value ->> 0
   LEFT JOIN products p ON p.slug = e.value ->> 2
   LEFT JOIN product_metrics m ON m.product = e.value ->> 2 AND m.slug = e.value ->> 3`;
@@ -110,20 +116,21 @@ const namedLines = (lines: string): Statement =>
 /** Inserts encoded lines with the names and prices of now. Those that another server has already written stay as they are. */
 export function insertStatementLines(at: StatementProgress, lines: string): Statement {
   return sql`INSERT INTO statement_lines (statement, organization_id, months_back, product_slug, metric, count,
-      sum_high, sum_low, sum_micro, organization_name, external_id, product_name, metric_name, unit, unit_price)
+      sum_high, sum_low, sum_micro, organization_name, external_id, product_name, metric_name, unit, unit_price,
+      aggregation)
     SELECT ${at.number}, n.organizationId, n.monthsBack, n.productSlug, n.metric, n.count, n.high, n.low, n.micro,
-      n.organizationName, n.externalId, n.productName, n.metricName, n.unit, n.unitPrice
+      n.organizationName, n.externalId, n.productName, n.metricName, n.unit, n.unitPrice, n.aggregation
     FROM (${namedLines(lines)}) n WHERE ${isAt(at)} ON CONFLICT DO NOTHING`;
 }
 
-/** Returns encoded lines as they would be stored now. */
+/** Returns encoded lines as they would be stored now. `position`: that of the encoded line. */
 export function findNamedLines(
   database: DatabaseReader,
   lines: string,
-): Promise<Omit<StatementLineRow, "period">[]> {
+): Promise<(Omit<StatementLineRow, "period"> & { position: number })[]> {
   return database.read(sql`
-    SELECT n.organizationId, n.organizationName, n.externalId, n.monthsBack, n.productSlug, n.productName, n.metric,
-      n.metricName, n.unit, n.unitPrice, n.count, CAST(n.high AS TEXT) AS high, CAST(n.low AS TEXT) AS low,
+    SELECT n.key AS position, n.organizationId, n.organizationName, n.externalId, n.monthsBack, n.productSlug, n.productName, n.metric,
+      n.metricName, n.unit, n.unitPrice, n.aggregation, n.count, CAST(n.high AS TEXT) AS high, CAST(n.low AS TEXT) AS low,
       CAST(n.micro AS TEXT) AS micro
     FROM (${namedLines(lines)}) n ORDER BY n.key`);
 }
@@ -185,7 +192,7 @@ export function findStatementLines(
     SELECT m.period, l.organization_id AS organizationId, l.organization_name AS organizationName,
       l.external_id AS externalId, l.months_back AS monthsBack, l.product_slug AS productSlug,
       l.product_name AS productName, l.metric, l.metric_name AS metricName, l.unit,
-      l.unit_price AS unitPrice, l.count,
+      l.unit_price AS unitPrice, l.aggregation, l.count,
       CAST(l.sum_high AS TEXT) AS high, CAST(l.sum_low AS TEXT) AS low, CAST(l.sum_micro AS TEXT) AS micro
     FROM statement_lines l JOIN statements m ON m.number = l.statement - l.months_back
     WHERE ${isOf(query)} AND ${isAfter}
@@ -259,7 +266,7 @@ export async function findNumberBefore(
   return row?.number;
 }
 
-interface OrganizationMonth {
+export interface OrganizationMonth {
   readonly organization: number;
   /** The number of the month's statement. */
   readonly month: number;

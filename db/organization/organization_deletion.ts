@@ -14,6 +14,8 @@ import { type Database, type DatabaseReader, integer, sql, type Statement } from
 import { environmentOf, isUsageOf, ofAnyKey, usageNumbers } from "../meter/environments.ts";
 import { deleteIdempotencyKeys } from "../meter/idempotency_keys.ts";
 import { deleteCounts } from "../meter/limit_sweep.ts";
+import { deleteCountedSeries, deleteCountedValues, isUncounted } from "../meter/counting.ts";
+import { deleteValueSeries } from "../meter/dimension_list.ts";
 import { allMonths } from "../meter/usage_sums.ts";
 
 /** In milliseconds since 1970. Sums of organizations that were deleted before `keptSince` are deleted in any case. */
@@ -105,7 +107,13 @@ function deleteRest(id: string): Statement[] {
     OR seq > (SELECT delivered_seq FROM event_cursor)
     OR EXISTS (SELECT 1 FROM webhooks w CROSS JOIN webhook_deliveries d ON d.webhook = w.number AND d.event = events.seq
       WHERE w.organization = 0 AND w.deleted_at IS NULL AND d.status IN ('waiting', 'held'))))`;
+  const valueSeries = sql`SELECT id FROM usage_dimension_series WHERE series IN ${firstSeries}
+    LIMIT ${organizationEndSeriesMax}`;
+  const isUnsplit =
+    sql`NOT EXISTS (SELECT 1 FROM usage_dimension_series ds WHERE ds.series = usage_series.id)`;
   return [
+    ...deleteValueSeries(valueSeries, organizationEndRollupsMax),
+    ...deleteCountedSeries(firstSeries, organizationEndRollupsMax),
     sql`DELETE FROM usage_rollups WHERE (series, quarter) IN
       (SELECT r.series, r.quarter FROM usage_rollups r WHERE r.series IN ${firstSeries} LIMIT ${organizationEndRollupsMax})`,
     sql`DELETE FROM usage_rollups_hourly WHERE (series, hour) IN
@@ -116,11 +124,14 @@ function deleteRest(id: string): Statement[] {
       isUsageOf(sql`r.organization`, number, ofAnyKey)
     }
         LIMIT ${organizationEndRollupsMax})`,
-    sql`DELETE FROM usage_series WHERE id IN ${firstSeries}
+    sql`DELETE FROM usage_series WHERE id IN ${firstSeries} AND ${isUnsplit} AND ${isUncounted}
       AND NOT EXISTS (SELECT 1 FROM usage_rollups r WHERE r.series = usage_series.id)
       AND NOT EXISTS (SELECT 1 FROM usage_rollups_hourly r WHERE r.series = usage_series.id)
       AND NOT EXISTS (SELECT 1 FROM ${allMonths} m CROSS JOIN usage_rollups_monthly r
         ON r.month = m.month AND r.organization = usage_series.organization AND r.series = usage_series.id)`,
+    ...deleteCountedValues(sql`${isIts} AND ${noSeries}`, organizationEndRollupsMax),
+    sql`DELETE FROM usage_dimension_values WHERE number IN (SELECT number FROM usage_dimension_values
+      WHERE ${isIts} AND ${noSeries} LIMIT ${organizationEndRollupsMax})`,
     sql`DELETE FROM usage_limits WHERE organization = ${number} OR alert_of = ${number}`,
     sql`DELETE FROM usage_limits WHERE number IN (SELECT number FROM ${budgets} LIMIT ${organizationEndApiKeysMax})`,
     sql`DELETE FROM api_keys WHERE number IN (SELECT number FROM api_keys
@@ -136,6 +147,9 @@ function deleteRest(id: string): Statement[] {
     sql`DELETE FROM events WHERE seq IN ${firstEvents} AND NOT ${isAwaited}`,
     sql`DELETE FROM organizations WHERE id = ${id} AND sums_deleted_at IS NOT NULL AND ${noSeries}
       AND NOT EXISTS (SELECT 1 FROM usage_records WHERE ${isIts})
+      AND NOT EXISTS (SELECT 1 FROM usage_dimension_values WHERE ${isIts})
+      AND NOT EXISTS (SELECT 1 FROM usage_aggregations g CROSS JOIN usage_unique_values v ON v.aggregation = g.number
+        WHERE ${isIts})
       AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM usage_grants WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM events WHERE organization = ${number})

@@ -1,5 +1,7 @@
 // The names, units and colors of an organization's products and metrics, for every page.
 
+import { type Aggregation, mixed } from "./aggregation.ts";
+
 /** The number of products with a color of their own. */
 export const seriesColors = 5;
 
@@ -18,6 +20,8 @@ export interface CatalogueMetric {
   readonly name: string;
   /** Such as `bytes`; null if the name says it already, or nothing is known. */
   readonly unit: string | null;
+  /** Undefined if it is a sum; `mixed` if its products differ. */
+  readonly aggregation?: Exclude<Aggregation, "sum"> | typeof mixed;
 }
 
 export interface ExampleUsage {
@@ -36,7 +40,8 @@ export interface CatalogueInput {
   readonly products: readonly {
     readonly slug: string;
     readonly name: string;
-    readonly metrics: readonly CatalogueMetric[];
+    readonly metrics:
+      readonly (Omit<CatalogueMetric, "aggregation"> & { readonly aggregation?: Aggregation })[];
   }[];
   /** Slugs of products that the organization uses, in the order of their first use. */
   readonly used: readonly string[];
@@ -77,11 +82,16 @@ export function catalogueOf({ products, used }: CatalogueInput): Catalogue {
 /** A metric of several products has its first name, and a unit only if they agree. */
 function metricsOf(products: CatalogueInput["products"]): Map<string, CatalogueMetric> {
   const metrics = new Map<string, CatalogueMetric>();
-  for (const { slug, name, unit } of products.flatMap(({ metrics }) => metrics)) {
+  for (const { slug, name, unit, aggregation = "sum" } of products.flatMap(({ metrics }) => metrics)) {
     const known = metrics.get(slug);
+    const counted = aggregation === "sum" ? {} : { aggregation };
     metrics.set(
       slug,
-      known === undefined ? { slug, name, unit } : known.unit === unit ? known : { ...known, unit: null },
+      known === undefined ? { slug, name, unit, ...counted } : {
+        ...known,
+        ...(known.unit !== unit && { unit: null }),
+        ...((known.aggregation ?? "sum") !== aggregation && { aggregation: mixed }),
+      },
     );
   }
   for (const [slug, metric] of metrics) {
@@ -100,6 +110,12 @@ export function productOf({ products }: Catalogue, slug: string): CatalogueProdu
 /** Returns a metric's slug in words as its name if it isn't known. */
 export function metricOf({ metrics }: Catalogue, slug: string): CatalogueMetric {
   return metrics.get(slug) ?? { slug, name: slugWords(slug), unit: null };
+}
+
+/** Returns a metric for pages that show sums of its quantities, also if it counts something else. */
+export function summedMetricOf(catalogue: Catalogue, slug: string): CatalogueMetric {
+  const { aggregation, ...metric } = metricOf(catalogue, slug);
+  return aggregation === undefined ? metric : { ...metric, name: `${metric.name} (sum)` };
 }
 
 /** Returns the metric of a statement's line, which has the names of its month. */

@@ -2,6 +2,7 @@
 // change of the time zone leaves no gap and counts nothing twice.
 import { hash } from "node:crypto";
 import { AppError } from "../errors.ts";
+import type { Aggregation } from "../meter/aggregation.ts";
 import { zonedTime } from "../time.ts";
 
 /** The month of a statement. Times in milliseconds since 1970: `start` is included, `end` is not. */
@@ -120,6 +121,20 @@ interface StatementUsage {
   readonly records: number;
 }
 
+/** The usage of a line by the values of a dimension of its metric. All values and `others` add up to the line. */
+export interface LineDimension {
+  /** The names of its properties. */
+  readonly properties: readonly string[];
+  /** The largest first. */
+  readonly values: readonly {
+    readonly properties: Readonly<Record<string, string>>;
+    readonly quantity: string;
+    readonly records: number;
+  }[];
+  /** The sum of all further values; null if there are none. */
+  readonly others: { readonly values: number; readonly quantity: string; readonly records: number } | null;
+}
+
 /** The public form of a line. */
 export interface StatementLine extends StatementUsage {
   /** `stl_…`, see {@linkcode statementLineId}. */
@@ -127,12 +142,16 @@ export interface StatementLine extends StatementUsage {
   readonly organizationId: string;
   readonly organizationName: string;
   readonly externalId: string | null;
+  /** Says what the quantity is. */
+  readonly aggregation: Aggregation;
   /** The earlier month that is corrected, or null for the month of the statement. */
   readonly adjustmentOf: string | null;
   /** The price of one unit, a decimal; null if it has none. */
   readonly unitPrice: string | null;
   /** Quantity × price, an exact decimal; null without a price. */
   readonly amount: string | null;
+  /** Those that add up to the line. */
+  readonly dimensions: readonly LineDimension[];
 }
 
 /** Returns the id of a line: the same for the same statement, organization, product, metric and corrected month. */
@@ -146,6 +165,8 @@ export function statementLineId(
 
 /** The sum of a product and metric in a whole statement, or in one organization's part of it. */
 export interface StatementTotal extends StatementUsage {
+  /** Says what the quantities are. */
+  readonly aggregation: Aggregation;
   readonly lines: number;
   /** The exact sum of the lines' amounts; null if no line has a price. */
   readonly amount: string | null;

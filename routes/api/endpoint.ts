@@ -4,6 +4,7 @@ import type { SessionActor } from "../../domain/actor.ts";
 import { type ErrorCode, validationError } from "../../domain/errors.ts";
 import { type JsonBody, readJsonBody, textFault } from "../body.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
+import { foldProperties } from "../schemas/usage_properties.ts";
 import { check, type Output, type Schema } from "../schemas/check.ts";
 import { requireSession } from "../session.ts";
 import {
@@ -178,7 +179,7 @@ export function mount<
 const noBody = { value: {}, bytes: 0 };
 
 /** Returns the value of each parameter, or a list if it is repeated. */
-function queryOf(c: AppContext): Record<string, string | string[]> {
+export function queryOf(c: AppContext): ReturnType<typeof foldProperties> {
   const query: Record<string, string | string[]> = {};
   if (!c.req.url.includes("?")) return query;
   for (const [name, values] of Object.entries(c.req.queries())) {
@@ -186,7 +187,7 @@ function queryOf(c: AppContext): Record<string, string | string[]> {
     if (fault !== null) throw validationError([{ path: name, message: fault }]);
     query[name] = values.length > 1 ? values : values[0] ?? "";
   }
-  return query;
+  return foldProperties(query);
 }
 
 /** Adds a route to the OpenAPI document. `errors`: by default, its own and those that follow from its input. */

@@ -22,7 +22,7 @@ import { forOperators, operatorRoutes } from "./operator/operator_routes.ts";
 
 const operatorPath = "/api/operator/statements";
 const memberPath = "/api/portal/statements";
-const csvEnding = /\.csv$/;
+const csvEnding = /(-values)?\.csv$/;
 const closed = { description: "The statement.", schema: schemas.statementResponseSchema };
 /** While closing an open month begins. */
 const errors = ["statement_not_closed"] as const;
@@ -30,6 +30,10 @@ const csv = { responses: { 200: csvResponse }, errors };
 const onlyItsCursors = "A cursor is invalid after its open month was closed.";
 const csvDescription = "`adjustmentOf` is the earlier month that a line corrects, or empty. " +
   "`amount` is the exact product of `quantity` and `unitPrice`; without a price, both and `currency` are empty.";
+
+const valuesDescription =
+  "A row for each value of each dimension of each line, however many there are: `properties` has the values " +
+  "as JSON. The rows of a dimension add up to the line.";
 
 export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
@@ -74,6 +78,18 @@ export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppPart
       operationId: "downloadStatement",
       summary: "Download a statement as CSV",
       description: `All lines, or those of one organization. ${csvDescription}`,
+      params: schemas.statementParamsSchema,
+      query: schemas.statementCsvQuerySchema,
+    }, "statements:read"),
+  );
+  documentRoute(
+    app,
+    forOperators({
+      ...csv,
+      route: `GET ${operatorPath}/{id}-values.csv`,
+      operationId: "downloadStatementValues",
+      summary: "Download a statement by dimensions as CSV",
+      description: valuesDescription,
       params: schemas.statementParamsSchema,
       query: schemas.statementCsvQuerySchema,
     }, "statements:read"),
@@ -151,6 +167,17 @@ export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
     description: `All lines. ${csvDescription}`,
     params: schemas.periodParamsSchema,
   });
+  documentRoute(app, {
+    ...csv,
+    ...common,
+    errors: [...common.errors, ...errors],
+    security: "session",
+    route: `GET ${memberPath}/{period}-values.csv`,
+    operationId: "downloadOrganizationStatementValues",
+    summary: "Download a statement of the active organization by dimensions as CSV",
+    description: valuesDescription,
+    params: schemas.periodParamsSchema,
+  });
   route({
     route: `GET ${memberPath}/{period}`,
     operationId: "getOrganizationStatement",
@@ -180,9 +207,16 @@ async function sendStatementCsv(
     organizationId?: string | undefined;
   },
 ): Promise<Response> {
-  const input = { id: id.replace(csvEnding, ""), signal: c.req.raw.signal };
+  const isByValue = id.endsWith("-values.csv");
+  const input = { id: id.replace(csvEnding, ""), isByValue, signal: c.req.raw.signal };
   const { period, status, report } = await readStatementCsv(services, scope, input);
-  const name = ["statement", period, status === "open" ? "so-far" : "", organizationId].filter(Boolean).join(
+  const name = [
+    "statement",
+    period,
+    status === "open" ? "so-far" : "",
+    organizationId,
+    isByValue ? "values" : "",
+  ].filter(Boolean).join(
     "-",
   );
   return sendCsv(c, report, `${name}.csv`);

@@ -1,7 +1,7 @@
 // Organizations: their API, and the console's list and the form that creates one. Their page is in portal/operator/organization.ts.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { externalIdCharactersMax, plansMax } from "../../domain/limits.ts";
-import { metricOf } from "../../domain/meter/catalogue.ts";
+import { summedMetricOf } from "../../domain/meter/catalogue.ts";
 import { limitLevels, organizationSorts, organizationStatuses } from "../../domain/operator/organization.ts";
 import type { Plan } from "../../domain/operator/plan.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -120,7 +120,7 @@ export function operatorOrganizationPages(app: App, parts: PortalParts): void {
     });
     const { metric: given } = address;
     if (given !== null && given !== list.metric) {
-      const { name } = metricOf(list.catalogue, list.metric ?? "");
+      const { name } = summedMetricOf(list.catalogue, list.metric ?? "");
       const shown = list.metric === null ? "nothing was recorded" : `showing ${name}`;
       problems.push(unknownChoice("metric", { given, shown }));
     }

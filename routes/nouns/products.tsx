@@ -1,9 +1,9 @@
 // The catalogue of products: its shapes, its API, and its pages in the console.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { pageItemsDefault, productMetricsMax, productUnitCharactersMax } from "../../domain/limits.ts";
+import { pageItemsDefault, productMetricsMax } from "../../domain/limits.ts";
 import { countOf } from "../../domain/number_text.ts";
-import { parsePrice } from "../../domain/price.ts";
-import type { Product, ProductMetric } from "../../domain/product.ts";
+import type { Aggregation } from "../../domain/meter/aggregation.ts";
+import type { Product } from "../../domain/product.ts";
 import {
   changeProduct,
   createProduct,
@@ -27,40 +27,11 @@ import { mountFormPage, mountPage, paramOf, rowFields, rowsOf, withInput } from 
 import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
-import { nameSchema, parsed, stringSchema, timeOut } from "../schemas/common.ts";
-import { atMost, tooLong } from "../schemas/messages.ts";
+import { nameSchema, stringSchema, timeOut } from "../schemas/common.ts";
+import { metricsSchema, productMetricSchema } from "../schemas/product_metrics.ts";
 import { slugSchema } from "../schemas/usage.ts";
+import { MetricRow, slugCharactersMax } from "../../views/operator/metric_row.tsx";
 
-const unit = nameSchema("What its quantities count", {
-  charactersMax: productUnitCharactersMax,
-  example: "GB",
-})
-  .nullable().default(null).openapi({ type: ["string", "null"] });
-const priceWords = "a decimal of 0 or more with at most 12 digits before and after the point";
-const unitPrice = parsed(
-  z.string().max(100, tooLong),
-  parsePrice,
-  () => `must be ${priceWords}, such as 0.0004.`,
-)
-  .nullable().default(null).openapi({
-    type: ["string", "null"],
-    description:
-      `The price of one unit of its quantities in the setting \`CURRENCY\`: ${priceWords}. Statements multiply it, without rounding.`,
-    example: "0.0004",
-  });
-const metrics = z.array(
-  z.strictObject({
-    slug: slugSchema.openapi({
-      description: "The metric in usage records, 1 to 64 characters, unique within the product.",
-      example: "requests",
-    }),
-    name: nameSchema("The metric's name", { example: "Requests" }),
-    unit,
-    unitPrice,
-  }).openapi("ProductMetricInput"),
-).max(productMetricsMax, atMost(productMetricsMax, "metrics")).superRefine(requireDistinct).openapi({
-  description: `Up to ${productMetricsMax} metrics, in the order in which they are shown.`,
-});
 const name = nameSchema("The product's name", { example: "Map tiles" });
 const createSchema = z.strictObject({
   slug: slugSchema.openapi({
@@ -68,32 +39,17 @@ const createSchema = z.strictObject({
     example: "tiles",
   }),
   name,
-  metrics: metrics.optional().transform((given) => given ?? []),
+  metrics: metricsSchema.optional().transform((given) => given ?? []),
 }).openapi("CreateProduct");
-const changeSchema = z.strictObject({ name: name.optional(), metrics: metrics.optional() })
+const changeSchema = z.strictObject({ name: name.optional(), metrics: metricsSchema.optional() })
   .openapi("ChangeProduct");
 
 const schema = z.object({
   slug: stringSchema("The product in usage records.", "tiles"),
   name: stringSchema("The product's name.", "Map tiles"),
-  metrics: z.array(
-    z.object({
-      slug: stringSchema("The metric in usage records.", "requests"),
-      name: stringSchema("The metric's name.", "Requests"),
-      unit: stringSchema("What its quantities count.", "GB").nullable(),
-      unitPrice: stringSchema("The price of one unit, a decimal.", "0.0004").nullable(),
-    }).openapi("ProductMetric"),
-  ).openapi({ description: "In the order in which they are shown." }),
+  metrics: z.array(productMetricSchema).openapi({ description: "In the order in which they are shown." }),
   createdAt: timeOut("When the product was added."),
 }).openapi("Product");
-
-function requireDistinct(metrics: readonly ProductMetric[], context: z.RefinementCtx): void {
-  for (const [index, { slug }] of metrics.entries()) {
-    if (metrics.findIndex((metric) => metric.slug === slug) < index) {
-      context.addIssue({ code: "custom", path: [index, "slug"], message: "is already in the list." });
-    }
-  }
-}
 
 export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
@@ -118,7 +74,7 @@ export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Add a product",
     description: "Usage can be recorded before its product is in the catalogue.",
     body: createSchema,
-    errors: ["product_taken", "limit_reached"],
+    errors: ["product_taken", "limit_reached", "aggregation_fixed"],
   }, ({ body }, actor) => createProduct(services, actor, body));
   routes.get(
     { operationId: "getProduct", summary: "Get a product" },
@@ -130,6 +86,7 @@ export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description:
       "`metrics` replaces the whole list. Closed statements keep the names and prices that they were closed with.",
     body: changeSchema,
+    errors: ["aggregation_fixed"],
   }, ({ params, body }, actor) => changeProduct(services, actor, { ...params, ...body }));
   routes.delete({
     operationId: "deleteProduct",
@@ -252,18 +209,25 @@ function metricsText(metrics: Product["metrics"]): string {
 
 /** Returns a product as the API takes it, without empty rows. */
 function productInput(input: FormInput) {
-  const parts = ["slug", "name", "unit", "unitPrice"] as const;
+  const parts = ["slug", "name", "unit", "unitPrice", "dimensions", "aggregation", "uniqueProperty"] as const;
   const rows = rowsOf(input, { name: "metrics", parts, rowsMax: productMetricsMax });
   const metrics = rows.map((metric) => ({
     ...metric,
     unit: metric.unit.trim() || null,
     unitPrice: metric.unitPrice.trim() || null,
+    dimensions: separated(metric.dimensions, ",").map((names) => separated(names, "+")),
+    // The schema rejects any other.
+    aggregation: (metric.aggregation || "sum") as Aggregation,
+    uniqueProperty: metric.uniqueProperty.trim() || null,
   }));
   return { slug: input["slug"] ?? "", name: input["name"] ?? "", metrics };
 }
 
-/** As in usage records. */
-const slugCharactersMax = 64;
+/** Returns the parts of a text; none of an empty one. */
+function separated(text: string, separator: string): string[] {
+  return text.trim() === "" ? [] : text.split(separator).map((part) => part.trim());
+}
+
 const emptyRows = 2;
 
 /** @param options `name`: the name of the product before it is edited. */
@@ -273,7 +237,14 @@ function productForm(
   options: { isNew: boolean; name?: string },
 ) {
   const { isNew } = options;
-  const { field } = withInput(form, { slug, name, ...rowFields("metrics", metrics) });
+  const texts = metrics.map((metric) => ({
+    ...metric,
+    dimensions: metric.dimensions.map((names) => names.join(" + ")).join(", "),
+    aggregation: metric.aggregation === "sum" ? "" : metric.aggregation,
+  }));
+  const { field } = withInput(form, { slug, name, ...rowFields("metrics", texts) });
+  /** The fault of a name in a list is shown at the list. */
+  const faultIn = (list: string) => Object.entries(form.fields).find(([path]) => path.startsWith(list))?.[1];
   const rows = Math.min(metrics.length + emptyRows, productMetricsMax);
   return (
     <FormPage
@@ -287,11 +258,17 @@ function productForm(
       more={[
         <>
           <h2>Metrics</h2>
-          <p class="muted small">In the order in which they are shown. Empty rows are left out.</p>
+          <p class="muted small">
+            In the order in which they are shown. Empty rows are left out. Dimensions are properties of usage
+            records that customers can see their usage by: separate them with commas, and properties to
+            combine with plus signs. What a metric is counted as applies to sums, pages and statements, but
+            not to limits. It can't be changed once a month with usage of the metric is closed.
+          </p>
           {Array.from({ length: rows }, (_, index) => (
             <MetricRow
               index={index}
               field={(part) => field(`metrics[${index}].${part}`)}
+              dimensionsFault={faultIn(`metrics[${index}].dimensions`)}
               hasExamples={metrics.length === 0 && index === 0}
             />
           ))}
@@ -310,30 +287,5 @@ function productForm(
         />
       </div>
     </FormPage>
-  );
-}
-
-function MetricRow(
-  { index, field, hasExamples }: { index: number; field: PageForm["field"]; hasExamples: boolean },
-) {
-  const example = (text: string) => ({ placeholder: hasExamples ? `For example: ${text}` : "" });
-  return (
-    <fieldset class="row four" aria-label={`Metric ${index + 1}`}>
-      <TextField label="Slug" {...field("slug")} {...example("bytes")} maxlength={slugCharactersMax} />
-      <TextField label="Name" {...field("name")} {...example("Data transfer")} maxlength={100} />
-      <TextField
-        label="Unit (optional)"
-        {...field("unit")}
-        {...example("GB")}
-        maxlength={productUnitCharactersMax}
-      />
-      <TextField
-        label="Unit price (optional)"
-        {...field("unitPrice")}
-        {...example("0.0004")}
-        inputmode="decimal"
-        maxlength={25}
-      />
-    </fieldset>
   );
 }

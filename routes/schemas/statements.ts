@@ -1,4 +1,6 @@
 // The shapes of statements.
+import { aggregations } from "../../domain/meter/aggregation.ts";
+import { lineValuesShownMax } from "../../domain/meter/dimension.ts";
 import { z } from "@hono/zod-openapi";
 import { statementTotalsMax } from "../../domain/limits.ts";
 import { statementOrganizationSorts } from "../../domain/operator/statement.ts";
@@ -42,12 +44,38 @@ const productNames = {
   unit: stringSchema("Its unit in the catalogue on the day of closing.", "GB").nullable(),
 };
 const sums = {
-  quantity: stringSchema("The exact sum as a decimal. An adjustment can be negative.", "1204.25"),
+  quantity: stringSchema(
+    "What the metric counts for, as an exact decimal: see `aggregation`. An adjustment can be negative.",
+    "1204.25",
+  ),
   records: z.int().openapi({
     description: "How many records were added. An adjustment can be negative.",
     example: 1200,
   }),
 };
+
+const aggregation = z.enum(aggregations).openapi({
+  description:
+    "What the quantity is: the sum, the number of records (`count`), the largest (`max`) or latest (`last`) quantity of each API key, " +
+    "added up, or the number of distinct values (`unique`). An adjustment is the difference to what was charged.",
+  example: "sum",
+});
+
+const dimensionSchema = z.object({
+  properties: z.array(stringSchema("The name of a property.", "region")),
+  values: z.array(z.object({
+    properties: z.record(z.string(), z.string()).openapi({
+      description:
+        "The values by the names of the properties. `(none)` stands for records without the property, `(other)` for further values of a month.",
+      example: { region: "eu" },
+    }),
+    ...sums,
+  })).openapi({ description: `The largest ${lineValuesShownMax}, the largest first.` }),
+  others: z.object({
+    values: z.int().openapi({ description: "How many values.", example: 12 }),
+    ...sums,
+  }).nullable().openapi({ description: "All further values together; null if there are none." }),
+}).openapi("StatementLineDimension");
 
 const lineSchema = z.object({
   id: stringSchema(
@@ -58,6 +86,7 @@ const lineSchema = z.object({
   organizationName: stringSchema("Its name on the day of closing.", "Northwind Maps"),
   externalId: stringSchema("Its external id on the day of closing.", "crm-1042").nullable(),
   ...productNames,
+  aggregation,
   ...sums,
   adjustmentOf: stringSchema(
     "The earlier month in which usage was recorded or voided after it was closed; null for usage of the statement's own month.",
@@ -68,16 +97,26 @@ const lineSchema = z.object({
     "0.01",
   ).nullable(),
   amount: amountSchema("Quantity × unit price, exact; null without a price."),
+  dimensions: z.array(dimensionSchema).openapi({
+    description:
+      "The line by the values of each dimension of its metric. They add up to the line exactly and don't change once the month is closed. Without " +
+      "dimensions that had all usage of the line, and those of metrics that are the largest or latest quantities or distinct values.",
+  }),
 }).openapi("StatementLine");
 
 const totalSchema = z.object({
   ...productNames,
+  aggregation,
   ...sums,
   lines: z.int().openapi({ description: "The number of lines.", example: 31 }),
   amount: amountOfLines,
 }).openapi("StatementTotal");
 
-const voidSchema = z.object({ ...productNames, ...sums }).openapi("StatementVoid");
+const voidSchema = z.object({
+  ...productNames,
+  ...sums,
+  quantity: stringSchema("The exact sum of their quantities as a decimal.", "3"),
+}).openapi("StatementVoid");
 
 const openMonths = z.array(statementSchema).openapi({
   description: "The months that are not closed: the running one, and the next to close if it has ended.",

@@ -2,9 +2,12 @@
 import { z } from "@hono/zod-openapi";
 import { usageGroups } from "../../db/meter/usage_sums.ts";
 import * as limits from "../../domain/limits.ts";
+import { aggregations, mixed, uniqueValuesMax } from "../../domain/meter/aggregation.ts";
 import { splitQuantity } from "../../domain/meter/quantity.ts";
 import { idempotencyKeyForm, slugForm } from "../../domain/meter/usage_record.ts";
 import { queryWindows } from "../../domain/meter/usage_window.ts";
+import { dimensionPropertiesMax } from "../../domain/meter/dimension.ts";
+import { isPropertyGroup, propertyFilters, type PropertyGroup } from "./usage_properties.ts";
 import { batchArray } from "./batch_array.ts";
 import {
   environmentSchema,
@@ -190,6 +193,11 @@ export const usageRecordsQuerySchema = pageQuerySchema.extend({
   from: rangeEnd("The start of the range, inclusive. Defaults to the oldest record."),
   to: rangeEnd("The end of the range, exclusive."),
   ...filters,
+  properties: propertyFilters.openapi({
+    description:
+      "Only records with these values of properties: the parameter `properties.region=eu` for the property `region`. Repeat it for several " +
+      "values. `(none)` stands for records without the property. Without `from`, rare values may take long to find.",
+  }),
   idempotencyKey: idempotencyKeySchema.optional().describe("Only the record with this idempotency key."),
 }).refine(cursorOrKey.isMet, cursorOrKey);
 
@@ -227,14 +235,23 @@ const timeInZone = "An ISO 8601 time with a UTC offset, or a date, which means i
   "The range is widened to full quarters of an hour.";
 
 export function groupBySchema<const T extends string>(groups: readonly T[]) {
-  return severalOf(z.enum(groups, { error: `must be one or more of ${groups.join(", ")}.` })).optional()
+  const isGroup = (text: string): text is T | PropertyGroup =>
+    groups.some((group) => group === text) || isPropertyGroup(text);
+  const group = z.string().refine(
+    isGroup,
+    `must be one or more of ${groups.join(", ")}, and properties such as properties.region.`,
+  );
+  return severalOf(group as z.ZodType<T | PropertyGroup>).optional()
     .openapi({
       type: "array",
-      items: { type: "string", enum: [...groups] },
-      maxItems: groups.length,
+      items: { type: "string" },
+      maxItems: groups.length + dimensionPropertiesMax,
       description:
         "Returns a sum for each combination of these. Different metrics are never added up: each row names its metric " +
-        `unless you filter by exactly one. ${severalWords}`,
+        `unless you filter by exactly one. Any of ${
+          groups.join(", ")
+        }, and properties of a dimension, such as ` +
+        `\`properties.region\`: its rows add up to the sum of its metric. ${severalWords}`,
       example: ["productSlug", "metric"],
     });
 }
@@ -255,6 +272,7 @@ export const usageQuerySchema = z.strictObject({
       default: "day",
     }),
   ...filters,
+  properties: propertyFilters,
   groupBy: groupBySchema(usageGroups),
   mergeRotations: z.enum(["true", "false"], { error: "must be true or false." }).optional()
     .transform((text) => text === "true").openapi({
@@ -287,6 +305,12 @@ export const usageSumsOf = <T extends z.ZodType>(sum: T) =>
     from: timeOutInZone("The start of the range, inclusive."),
     to: timeOutInZone("The end of the range, exclusive."),
     window: z.enum(queryWindows).openapi({ description: "The requested windows.", example: "day" }),
+    overflow: z.boolean().optional().describe(
+      "Only for sums by properties. `true` if a month has more values than are told apart; the others count as `(other)`.",
+    ),
+    completeSince: timeOut(
+      "Only for sums by properties. Sums before it lack usage from before the dimension was declared. Null if all are complete.",
+    ).nullable().optional(),
     data: z.array(sum).describe("One row for each window and group. Windows without records are omitted."),
   });
 
@@ -301,7 +325,25 @@ export const usageSumSchema = z.object({
   apiKey: stringSchema("The API key's id, if grouped by API key. Null for usage recorded by an operator.")
     .nullable()
     .optional(),
-  sum: z.number().describe("The sum. Exact up to 2^53−1, rounded beyond."),
+  properties: z.record(z.string(), z.string()).optional().openapi({
+    description: "The values of the properties, if grouped by any.",
+    example: { region: "eu-central" },
+  }),
+  sum: z.number().describe("The sum of the quantities. Exact up to 2^53−1, rounded beyond."),
+  aggregation: z.enum([...aggregations, mixed]).optional().openapi({
+    description:
+      "What `value` is, of metrics whose aggregation in the catalogue isn't `sum`; `mixed` if the row adds up products whose metrics " +
+      "are counted differently.",
+    example: "max",
+  }),
+  value: z.number().nullable().optional().describe(
+    "What the usage counts for, if that isn't `sum`. Values of API keys and organizations are added up; distinct values count once in an " +
+      "organization. Null for `mixed` rows, for `last` and `unique` by properties, and if it is unknown: before usage of a new aggregation " +
+      "is counted, or if it depends on records that were deleted.",
+  ),
+  capped: z.literal(true).optional().describe(
+    `\`true\` if there are more distinct values: ${uniqueValuesMax} of an organization and calendar month are counted.`,
+  ),
   count: z.number().int().describe("The number of records."),
   min: z.number().nullable().describe(`The smallest quantity. ${unknownExtreme}`),
   max: z.number().nullable().describe(`The largest quantity. ${unknownExtreme}`),

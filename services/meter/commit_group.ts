@@ -77,10 +77,11 @@ export type CommitGroup = ReturnType<typeof buildGroup>;
  */
 export function buildGroup(
   requests: readonly GroupRequest[],
-  { now, isCatalogueRequired = false, hasLimits = false, knownSeries }: {
+  { now, isCatalogueRequired = false, hasLimits = false, hasDimensions = false, knownSeries }: {
     now: number;
     isCatalogueRequired?: boolean;
     hasLimits?: boolean;
+    hasDimensions?: boolean;
     knownSeries?: KnownSeries;
   },
 ) {
@@ -137,6 +138,7 @@ export function buildGroup(
     idempotencyKeys,
     isCatalogueRequired,
     hasLimits,
+    hasDimensions,
     isSeriesKnown: series.length > 0 && knownSeries?.hasAll(series, now) === true,
   };
   return { group, /** The position of each request's first record. */ starts };

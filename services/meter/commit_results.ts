@@ -2,7 +2,13 @@
 import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import { toVerifiableKey } from "../../db/meter/key_verification.ts";
 import { seriesOf } from "../../db/meter/record_group.ts";
-import type { ExistingRecord, GroupTarget, LimitedSeries, RecordOutcome } from "../../db/meter/recorder.ts";
+import {
+  type ExistingRecord,
+  type GroupTarget,
+  isOutdated,
+  type LimitedSeries,
+  type RecordOutcome,
+} from "../../db/meter/recorder.ts";
 import {
   AppError,
   invalidApiKeyError,
@@ -47,8 +53,8 @@ export interface CompletedRequests<T extends GroupRequest> {
 }
 
 /**
- * Resolves or rejects every request of a group, except those to retry. Without limits, a group is retried as a whole when there are
- * some now.
+ * Resolves or rejects every request of a group, except those to retry. A group that doesn't count limits
+ * or dimensions is retried as a whole when there are some now.
  *
  * @throws When the database did not insert exactly the records to be acknowledged; then no request was resolved or rejected.
  */
@@ -57,8 +63,9 @@ export function completeRequests<T extends GroupRequest>(
   committed: CommittedGroup,
 ): CompletedRequests<T> {
   const counts = noRecords();
-  const { group, outcome: { inserted, hasLimits } } = committed;
-  if (hasLimits === true && !group.hasLimits && inserted === 0) {
+  const { group, outcome } = committed;
+  const { inserted } = outcome;
+  if (isOutdated(group, outcome) && inserted === 0) {
     return { counts, retries: requests, waiting: [], unknown: [] };
   }
   const results = new GroupResults(committed);

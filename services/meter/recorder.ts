@@ -73,6 +73,8 @@ export class Recorder {
   #isClosed = false;
   /** True if the database had limits of usage at the last commit. */
   #hasLimits = false;
+  /** True if any metric had dimensions at the last commit. */
+  #hasDimensions = false;
   readonly #hardCounters: LimitCounters;
   /** No request waits for these, so they are completed apart from those of hard limits. */
   readonly #softCounters: LimitCounters;
@@ -289,7 +291,8 @@ export class Recorder {
     const { clock, config } = this.#context;
     const isCatalogueRequired = config.usageCatalog === "required";
     const knownSeries = this.#knownSeries;
-    const options = { now: clock(), isCatalogueRequired, hasLimits: this.#hasLimits, knownSeries };
+    const [hasLimits, hasDimensions] = [this.#hasLimits, this.#hasDimensions];
+    const options = { now: clock(), isCatalogueRequired, hasLimits, hasDimensions, knownSeries };
     const { group, starts } = buildGroup(requests, options);
     const startedAt = performance.now();
     let outcome = await insertUsageRecords(writer, group, note);
@@ -300,7 +303,8 @@ export class Recorder {
       knownSeries.add(group.series, group.now);
     }
     this.#noteRates(group, outcome);
-    this.#hasLimits = outcome.hasLimits ?? this.#hasLimits;
+    this.#hasLimits = outcome.hasLimits ?? hasLimits;
+    this.#hasDimensions = outcome.hasDimensions ?? hasDimensions;
     const completed = completeRequests(requests, { group, starts, outcome, ids });
     this.#softCounters.add(completed.unknown);
     this.#commitMetrics.observeCommit(startedAt, completed.counts);

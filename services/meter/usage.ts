@@ -15,22 +15,32 @@ import type { UsageQuery } from "../reports/jobs/usage_sums.ts";
 import type { JobBytes } from "../reports/reports.ts";
 import { inEnvironment, type UsageAccess, usageScope } from "./usage_access.ts";
 
+/** Sums of usage as callers request them. */
+export type GivenUsageQuery<G extends UsageGroup = UsageGroup> =
+  & Omit<UsageQuery, "groupBy" | "groupByProperties">
+  & {
+    readonly groupBy?: readonly (G | `properties.${string}`)[] | undefined;
+  };
+
 /** Returns what to group a query's sums by, so that different metrics are never added up. */
-export function groupsOf<G extends UsageGroup>({ groupBy = [], metric = [] }: {
-  readonly groupBy?: readonly G[] | undefined;
-  readonly metric?: readonly string[] | undefined;
-}): readonly (G | "metric")[] {
-  const isByMetric = metric.length === 1 || groupBy.some((group) => group === "metric");
-  return isByMetric ? groupBy : [...groupBy, "metric"];
+export function groupsOf<G extends UsageGroup>({ groupBy = [], metric = [] }: GivenUsageQuery<G>) {
+  const prefix = "properties.";
+  const isProperty = (group: string): group is `properties.${string}` => group.startsWith(prefix);
+  const groups = groupBy.filter((group): group is G => !isProperty(group));
+  const isByMetric = metric.length === 1 || groups.some((group) => group === "metric");
+  return {
+    groupBy: isByMetric ? groups : [...groups, "metric" as const],
+    groupByProperties: groupBy.filter(isProperty).map((group) => group.slice(prefix.length)),
+  };
 }
 
-/** Adds up usage. @throws {AppError} As {@linkcode usageScope}; `validation_failed`, `range_too_long`, `unavailable`. */
+/** Adds up usage. @throws {AppError} As {@linkcode usageScope}; `validation_failed`, `range_too_long`, `dimension_unknown`, `unavailable`. */
 export async function sumUsage(
   context: SessionContext,
   access: UsageAccess,
-  { query, format, signal }: { query: UsageQuery; format: "json" | "csv"; signal: AbortSignal },
+  { query, format, signal }: { query: GivenUsageQuery; format: "json" | "csv"; signal: AbortSignal },
 ): Promise<JobBytes> {
-  const input = { ...inEnvironment(access, query), groupBy: groupsOf(query), ...usageScope(context, access) };
+  const input = { ...inEnvironment(access, query), ...groupsOf(query), ...usageScope(context, access) };
   return await context.reports.bytes(format === "json" ? "usageJson" : "usageCsv", input, {
     reader: access.reader,
     signal,

@@ -37,7 +37,7 @@ export async function voidUsageRecord(
   const now = clock();
   const ids = await recorder.recordIds();
   const reference = ids.parse(id);
-  let remaining: RemainingExtremes | null = null;
+  let remaining: readonly RemainingExtremes[] | null = null;
   for (let attempt = 0; attempt < usageVoidAttemptsMax; attempt++) {
     await by.requireAllowed();
     const record = reference === null

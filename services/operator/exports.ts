@@ -16,9 +16,11 @@ import {
 } from "../../db/operator/statements.ts";
 import { exportPageItems } from "../../domain/transfer_limits.ts";
 import { validationError } from "../../domain/errors.ts";
+import { lineValuesShownMax } from "../../domain/meter/dimension.ts";
 import { microsToDecimal, quantityMicros } from "../../domain/meter/quantity.ts";
 import { toUsageRecord } from "../../domain/meter/usage_record.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
+import { withDimensions } from "../reports/jobs/statement_values.ts";
 import type { BaseContext } from "../base_context.ts";
 import { lineCursor, parseLineCursor, toLine } from "../reports/jobs/statement_lines.ts";
 
@@ -84,7 +86,8 @@ export async function* exportStatements({ database }: Reader, since?: string) {
     const rows = await findStatementLines(database, {
       ...{ statement: statement.number, after, limit: exportPageItems },
     });
-    yield rows.map((row) => exportedLine(row, statement));
+    const split = { statement: statement.number, valuesMax: lineValuesShownMax };
+    yield (await withDimensions(database, rows, split)).map((row) => exportedLine(row, statement));
     after = rows.at(-1);
     if (after === undefined) number = statement.number;
   }

@@ -1,4 +1,7 @@
 // The catalogue of products: names and units for pages and statements.
+import { ifAudited } from "../../db/audit.ts";
+import { findFixedMetrics, replaceAggregations } from "../../db/meter/aggregation_list.ts";
+import { replaceDimensions } from "../../db/meter/dimension_list.ts";
 import {
   deleteProductRow,
   findProduct,
@@ -39,7 +42,7 @@ export async function getProduct({ database }: SessionContext, slug: string): Pr
   return toProduct(row);
 }
 
-/** Adds a product. @throws {AppError} `product_taken`, `limit_reached`. */
+/** Adds a product. @throws {AppError} `product_taken`, `limit_reached`, `aggregation_fixed`. */
 export async function createProduct(
   context: SessionContext,
   actor: OperatorActor,
@@ -47,22 +50,23 @@ export async function createProduct(
 ): Promise<Product> {
   const now = context.clock();
   const isCreated = await writeChange(context, actor, {
-    statement: insertProduct({ slug, name, now }, { productsMax }),
+    statement: insertProduct({ slug, name, metrics, now }, { productsMax }),
     entry: {
       action: "product.created",
       organizationId: null,
       target: { id: slug, name },
-      details: priceChanges([], metrics),
+      details: changesOf([], metrics),
     },
-    after: ({ audited }) => replaceProductMetrics(slug, metrics, audited),
+    after: ({ audited }) => replaceProductMetrics(slug, metrics, { audited, now }),
   });
   if (isCreated) return { slug, name, metrics, createdAt: isoTime(now) };
+  await requireBilledCounting(context, { slug, metrics });
   throw await findProduct(context.database, slug) === undefined
     ? new AppError("limit_reached", `The catalogue has the maximum of ${productsMax} products.`)
     : new AppError("product_taken", "A product with this slug already exists.");
 }
 
-/** Changes a product's name, or replaces its metrics. @throws {AppError} `not_found`. */
+/** Changes a product's name, or replaces its metrics. @throws {AppError} `not_found`, `aggregation_fixed`. */
 export async function changeProduct(
   context: SessionContext,
   actor: OperatorActor,
@@ -77,16 +81,20 @@ export async function changeProduct(
   const hasNewMetrics = metricsText(metrics) !== metricsText(before.metrics);
   if (name === before.name && !hasNewMetrics) return before;
   const isChanged = await writeChange(context, actor, {
-    statement: updateProductName(slug, name),
+    statement: updateProductName({ slug, name, metrics }),
     entry: {
       action: "product.changed",
       organizationId: null,
       target: { id: slug, name },
-      details: priceChanges(before.metrics, metrics),
+      details: changesOf(before.metrics, metrics),
     },
-    after: ({ audited }) => hasNewMetrics ? replaceProductMetrics(slug, metrics, audited) : [],
+    after: ({ audited }) =>
+      hasNewMetrics ? replaceProductMetrics(slug, metrics, { audited, now: context.clock() }) : [],
   });
-  if (!isChanged) throw notFoundError();
+  if (!isChanged) {
+    await requireBilledCounting(context, { slug, metrics });
+    throw notFoundError();
+  }
   return { ...before, name, metrics };
 }
 
@@ -96,22 +104,50 @@ export async function deleteProduct(context: SessionContext, actor: OperatorActo
   const isDeleted = await writeChange(context, actor, {
     statement: deleteProductRow(slug),
     entry: { action: "product.deleted", organizationId: null, target: { id: slug, name } },
+    after: ({ audited, now }) => [
+      ...replaceDimensions(slug, [], { now, if: ifAudited(audited) }),
+      ...replaceAggregations(slug, [], { now, if: ifAudited(audited) }),
+    ],
   });
   if (!isDeleted) throw notFoundError();
 }
 
 function metricsText(metrics: readonly ProductMetric[]): string {
-  return JSON.stringify(metrics.map(({ slug, name, unit, unitPrice }) => [slug, name, unit, unitPrice]));
+  return JSON.stringify(
+    metrics.map((
+      { slug, name, unit, unitPrice, dimensions, aggregation, uniqueProperty },
+    ) => [slug, name, unit, unitPrice, dimensions, aggregation, uniqueProperty]),
+  );
 }
 
-/** Returns new prices for the audit log, such as `requests: none → 0.5`. */
-function priceChanges(before: readonly ProductMetric[], after: readonly ProductMetric[]) {
-  const priceIn = (metrics: readonly ProductMetric[], slug: string) =>
-    metrics.find((metric) => metric.slug === slug)?.unitPrice ?? "none";
-  const slugs = new Set([...before, ...after].map(({ slug }) => slug));
-  const prices = [...slugs].filter((slug) => priceIn(before, slug) !== priceIn(after, slug))
-    .map((slug) => `${slug}: ${priceIn(before, slug)} → ${priceIn(after, slug)}`);
-  return prices.length === 0 ? {} : { prices: prices.join(", ") };
+/** Closed statements must stay comparable with the usage of their months. @throws {AppError} `aggregation_fixed`. */
+async function requireBilledCounting(
+  { database }: Pick<SessionContext, "database">,
+  product: Pick<Product, "slug" | "metrics">,
+): Promise<void> {
+  const [fixed] = await findFixedMetrics(database, product);
+  if (fixed === undefined) return;
+  throw new AppError(
+    "aggregation_fixed",
+    `A month with usage of “${fixed.metric}” is closed, so its aggregation must stay “${fixed.aggregation}”. ` +
+      "To count otherwise, add a metric with another slug.",
+  );
+}
+
+/** Returns new prices and aggregations for the audit log, such as `requests: none → 0.5`. */
+function changesOf(before: readonly ProductMetric[], after: readonly ProductMetric[]) {
+  const slugs = [...new Set([...before, ...after].map(({ slug }) => slug))];
+  const changes = (textOf: (metric: ProductMetric | undefined) => string) => {
+    const textIn = (metrics: readonly ProductMetric[], slug: string) =>
+      textOf(metrics.find((metric) => metric.slug === slug));
+    return slugs.filter((slug) => textIn(before, slug) !== textIn(after, slug))
+      .map((slug) => `${slug}: ${textIn(before, slug)} → ${textIn(after, slug)}`).join(", ");
+  };
+  const prices = changes((metric) => metric?.unitPrice ?? "none");
+  const counted = changes((metric) =>
+    [metric?.aggregation ?? "sum", ...(metric?.uniqueProperty ? [metric.uniqueProperty] : [])].join(" ")
+  );
+  return { ...(prices && { prices }), ...(counted && { aggregations: counted }) };
 }
 
 function toProduct({ createdAt, metrics, ...product }: ProductRow): Product {

@@ -1,6 +1,7 @@
 // Closing a month: by an operator, or by the schedule.
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement as SqlStatement, WriteResult } from "../../db/engine/database.ts";
+import { findUnfilledAggregation } from "../../db/meter/aggregation_list.ts";
 import {
   findNewestStatement,
   findStatement,
@@ -11,8 +12,9 @@ import {
   moveStatementOn,
   type StatementRow,
 } from "../../db/operator/statements.ts";
+import { insertLineValues } from "../../db/operator/statement_values.ts";
 import type { Actor, OperatorActor } from "../../domain/actor.ts";
-import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
+import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import {
   type BillingMonth,
@@ -33,7 +35,7 @@ import { toStatement } from "./statements.ts";
  *
  * @param input `waitMs`: how long to wait for the end, in milliseconds.
  * @returns The statement, which may still be `closing`. `isNew`: false if it existed before.
- * @throws {AppError} `validation_failed`, `month_not_ended`, `statement_out_of_order`. As `writeAs`.
+ * @throws {AppError} `validation_failed`, `month_not_ended`, `statement_out_of_order`, `unavailable`. As `writeAs`.
  */
 export async function closeStatement(
   context: SessionContext,
@@ -121,6 +123,11 @@ async function beginStatement(
     if (inserted?.changes === 1) {
       return { row: { ...statement, status: "closing", progress: 0, closedAt: null }, isNew: true };
     }
+    if (await findUnfilledAggregation(database) !== undefined) {
+      throw unavailableError(
+        "The aggregation of a metric was changed, and earlier usage isn't counted yet. Try again in a few minutes.",
+      );
+    }
     // Another server has begun one at the same time.
   }
 }
@@ -157,7 +164,10 @@ async function completeStatement(
       await write([finishStatement(at, clock())]);
       continue;
     }
-    const inserts = step.lines.map((lines) => insertStatementLines(at, lines));
+    const inserts = [
+      ...step.lines.map((lines) => insertStatementLines(at, lines)),
+      ...step.values.map((values) => insertLineValues(at, values)),
+    ];
     for (const insert of inserts.slice(0, -1)) await write([insert]);
     await write([...inserts.slice(-1), ...moveStatementOn(at, step.through)]);
   }

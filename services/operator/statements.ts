@@ -120,19 +120,20 @@ export async function readStatement(
 }
 
 /**
- * Returns the lines of a statement as CSV. @param input `id`: as in {@linkcode readStatement}.
+ * Returns the lines of a statement as CSV. @param input `id`: as in {@linkcode readStatement}. `isByValue`: the values of their dimensions
+ *   instead.
  *
  * @throws {AppError} `not_found`, `statement_not_closed` while it is being closed, `unavailable`.
  */
 export async function readStatementCsv(
   context: SessionContext,
   { reader, organizationId }: StatementScope,
-  { id, signal }: { id: string; signal: AbortSignal },
+  { id, isByValue = false, signal }: { id: string; isByValue?: boolean; signal: AbortSignal },
 ): Promise<Pick<Statement, "period" | "status"> & { report: JobBytes }> {
   const month = await requireMonth(context, id);
   const { period, status } = month;
   if (status === "closing") throw notClosedError(period);
-  const input = { month, organizationId, now: context.clock() };
+  const input = { month, organizationId, isByValue, now: context.clock() };
   const report = await context.reports.bytes("statementCsv", input, { reader, signal });
   return { period, status, report };
 }

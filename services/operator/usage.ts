@@ -4,14 +4,13 @@ import type { OperatorActor } from "../../domain/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import { resolveOrganization } from "../access.ts";
 import type { SessionContext } from "../context.ts";
-import { groupsOf } from "../meter/usage.ts";
+import { type GivenUsageQuery, groupsOf } from "../meter/usage.ts";
 import type { OperatorOverview } from "../reports/jobs/operator_overview.ts";
 import type { OperatorUsagePage, OperatorUsagePageQuery } from "../reports/jobs/operator_usage_page.ts";
-import type { UsageQuery } from "../reports/jobs/usage_sums.ts";
 import { operatorReader } from "../reports/job_reader.ts";
 import type { JobBytes } from "../reports/reports.ts";
 
-interface OperatorUsageQuery extends UsageQuery {
+interface OperatorUsageQuery extends GivenUsageQuery {
   /** Ids, or `external:` and an external id; all organizations if undefined. */
   readonly organizationId?: readonly string[] | undefined;
   readonly planId?: string | undefined;
@@ -20,7 +19,7 @@ interface OperatorUsageQuery extends UsageQuery {
 /**
  * Adds up usage. Sums that are neither of certain organizations or keys nor grouped by them include deleted organizations.
  *
- * @returns As `sumUsage`. @throws {AppError} `not_found`, `validation_failed`, `range_too_long`, `unavailable`.
+ * @returns As `sumUsage`. @throws {AppError} `not_found`, `validation_failed`, `range_too_long`, `dimension_unknown`, `unavailable`.
  */
 export async function sumUsageOfOrganizations(
   context: Pick<SessionContext, "database" | "reports" | "clock">,
@@ -49,7 +48,7 @@ export async function operatorUsageInput(
   }
   const resolve = async (idText: string) => (await resolveOrganization({ database }, idText)).id;
   const organizationIds = organizationId && await Promise.all(organizationId.map(resolve));
-  return { ...query, groupBy: groupsOf(query), organizationIds, now: clock() };
+  return { ...query, ...groupsOf(query), organizationIds, now: clock() };
 }
 
 /** Reads the numbers of the console's usage page, of all organizations together. @throws {AppError} `unavailable`. */

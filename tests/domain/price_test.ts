@@ -44,7 +44,15 @@ Deno.test("amounts are exact, and their sum is the amount of the total at one pr
 });
 
 Deno.test("usage is in the order of the catalogue, and by slug where it has none", () => {
-  const metric = (slug: string) => ({ slug, name: slug, unit: null, unitPrice: null });
+  const metric = (slug: string) => ({
+    slug,
+    name: slug,
+    unit: null,
+    unitPrice: null,
+    dimensions: [],
+    aggregation: "sum" as const,
+    uniqueProperty: null,
+  });
   const compare = catalogueOrder([
     { slug: "tiles", metrics: [metric("requests"), metric("bytes")] },
     { slug: "maps", metrics: [] },

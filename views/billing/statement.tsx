@@ -14,7 +14,13 @@ import { PageHead, type PageLink } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { type Page, type Place, type PortalFrame, PortalPage } from "../layout.tsx";
 import { organizationHref } from "../operator/links.ts";
-import { isRunning, periodWords, shortPeriod, statementTitle } from "../operator/statement_text.ts";
+import {
+  isRunning,
+  periodWords,
+  shortPeriod,
+  statementTitle,
+  valuesCsvHref,
+} from "../operator/statement_text.ts";
 import {
   AmountChange,
   StatementDays,
@@ -75,6 +81,9 @@ export function organizationStatementPage(props: OrganizationStatementProps): Pa
         text={<StatementDays statement={statement} now={frame.now} />}
       >
         {status !== "closing" && <ButtonLink href={props.csvHref} isFile>Download CSV</ButtonLink>}
+        {shown?.lines.some(({ dimensions }) => dimensions.length > 0) && (
+          <ButtonLink href={valuesCsvHref(props.csvHref)} isFile>CSV by property</ButtonLink>
+        )}
         {organization !== null && !organization.isDeleted && (
           <ButtonLink href={organizationHref(organization.id)}>View organization</ButtonLink>
         )}

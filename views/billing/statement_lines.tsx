@@ -1,7 +1,9 @@
 // Tables of what a statement charges: by product, and the adjustments and voided records of one organization.
+import { aggregationLabels } from "../../domain/meter/aggregation.ts";
 import { billedMetric } from "../../domain/meter/catalogue.ts";
-import { groupDigits } from "../../domain/number_text.ts";
+import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type {
+  LineDimension,
   Statement,
   StatementLine,
   StatementTotal,
@@ -9,11 +11,12 @@ import type {
 } from "../../domain/operator/statement.ts";
 import { Amount, UnitPrice } from "../components/amount.tsx";
 import { ShortChange } from "../components/change.tsx";
+import { Icon } from "../components/icon.tsx";
 import { type ItemColumn, ItemTable } from "../components/item_table.tsx";
 import { Quantity } from "../components/quantity.tsx";
 import { periodWords, versus } from "../operator/statement_text.ts";
 
-type Usage = StatementVoid;
+type Usage = StatementVoid & Partial<Pick<StatementLine, "aggregation">>;
 
 /** @param props `isSigned`: with a plus if it isn't negative. */
 export function LineQuantity({ line, isSigned = false }: { line: Usage; isSigned?: boolean }) {
@@ -49,6 +52,7 @@ const product: ItemColumn<Usage> = {
       </div>
       <div class="muted tiny">
         <bdi>{billedMetric(line).name}</bdi>
+        {line.aggregation && line.aggregation !== "sum" && ` · ${aggregationLabels[line.aggregation]}`}
       </div>
     </>
   ),
@@ -88,6 +92,57 @@ const unitPrice = (currency: string | null): ItemColumn<StatementLine>[] =>
       <UnitPrice price={line.unitPrice} quantity={line.quantity} measure={billedMetric(line)} />
     ),
   }];
+
+const splitProduct = (isSigned = false): ItemColumn<StatementLine> => ({
+  ...product,
+  cell: (line) => (
+    <>
+      {product.cell(line)}
+      {line.dimensions.map((dimension) => (
+        <LineSplit
+          line={line}
+          dimension={dimension}
+          isSigned={isSigned}
+        />
+      ))}
+    </>
+  ),
+});
+
+/** Shows a line by the values of a dimension. */
+function LineSplit(
+  { line, dimension: { properties, values, others }, isSigned }: {
+    line: StatementLine;
+    dimension: LineDimension;
+    isSigned: boolean;
+  },
+) {
+  const quantityOf = (part: { quantity: string }) => (
+    <SignedQuantity value={part.quantity} measure={billedMetric(line)} isSigned={isSigned} />
+  );
+  return (
+    <details class="numbers split">
+      <summary>
+        <Icon name="chevron" />
+        <bdi>{`By ${properties.join(" + ")}`}</bdi>
+      </summary>
+      <ul>
+        {values.map((part) => (
+          <li>
+            <bdi>{properties.map((name) => part.properties[name]).join(" · ")}</bdi>
+            {quantityOf(part)}
+          </li>
+        ))}
+        {others && (
+          <li>
+            <span>{countOf(others.values, "more value")}</span>
+            {quantityOf(others)}
+          </li>
+        )}
+      </ul>
+    </details>
+  );
+}
 
 /** The totals of all organizations, in the order of the catalogue. */
 export function TotalTable(
@@ -129,7 +184,7 @@ export function UsageLineTable({ lines, statement, before, now }: {
     <ItemTable
       label="Usage"
       items={lines}
-      columns={[product, records, quantity, ...change, ...unitPrice(currency), ...estimated(currency)]}
+      columns={[splitProduct(), records, quantity, ...change, ...unitPrice(currency), ...estimated(currency)]}
       isSmall
     />
   );
@@ -152,7 +207,7 @@ export function AdjustmentTable(
       label="Adjustments"
       items={lines}
       columns={[
-        product,
+        splitProduct(true),
         {
           title: "Month",
           isOptional: true,

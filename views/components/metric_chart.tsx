@@ -1,5 +1,6 @@
 // The card of the totals of all metrics and the chart of the chosen one.
 import type { Child } from "hono/jsx";
+import { aggregationLabels } from "../../domain/meter/aggregation.ts";
 import { perWindow } from "../text/quantity.ts";
 import { Chart } from "./chart.tsx";
 import type { ChartProps } from "./chart_props.ts";
@@ -24,6 +25,9 @@ export function MetricChart({ strip, chart, aside, children }: {
               <h2>{perWindow(chart.measure, chart.by)}</h2>
               {aside ?? null}
             </div>
+            {chart.measure.aggregation && (
+              <p class="muted small">{aggregationLabels[chart.measure.aggregation]}</p>
+            )}
             <Chart {...chart} />
           </>
         )}

@@ -34,6 +34,8 @@ export interface UsageReport {
   readonly products: BreakdownProps;
   /** Or organizations, in the console. */
   readonly keys: BreakdownProps;
+  /** Values of properties. */
+  readonly values: readonly BreakdownProps[];
 }
 
 export interface UsagePageProps extends UsageFilterProps {
@@ -153,6 +155,7 @@ function UsageView(props: UsagePageProps) {
           )}
         </div>
         {report?.chart && <Breakdown {...report.keys} />}
+        {report?.chart && report.values.map((values) => <Breakdown {...values} />)}
         {records.length > 0 && (
           <Card
             title="Latest records"

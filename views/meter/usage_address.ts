@@ -12,10 +12,15 @@ export interface UsageFilters {
   /** In the console. */
   readonly organizationId?: string | null;
   readonly planId?: string | null;
+  /** The value of a property. */
+  readonly [property: PropertyName]: string | null | undefined;
 }
 
+/** The name of a property in addresses, such as `properties.region`. */
+export type PropertyName = `properties.${string}`;
+
 export const usageStackNames = ["product", "key", "organization"] as const;
-export type UsageStackName = (typeof usageStackNames)[number];
+export type UsageStackName = (typeof usageStackNames)[number] | PropertyName;
 
 export interface UsageAddress {
   /** The path of the page: the portal's or the console's. */
@@ -69,6 +74,9 @@ export function environmentHref(address: UsageAddress) {
 }
 
 /** Returns the page with other filters, from the first line of its tables on. */
-export function filteredHref(address: UsageAddress, filters: Partial<UsageFilters>): string {
+export function filteredHref(
+  address: UsageAddress,
+  filters: { readonly [Name in keyof UsageFilters]?: UsageFilters[Name] },
+): string {
   return usageHref({ ...address, filters: { ...address.filters, ...filters }, pages: firstPages });
 }

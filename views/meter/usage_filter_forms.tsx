@@ -5,7 +5,13 @@ import type { PeriodQuery } from "../../domain/meter/usage_period.ts";
 import { SubmitButton } from "../components/button.tsx";
 import type { Choice, ChoiceGroup } from "../components/field.tsx";
 import { MenuLinks } from "../components/menu.tsx";
-import { firstPages, type UsageAddress, type UsageFilters, usageHref } from "./usage_address.ts";
+import {
+  firstPages,
+  type PropertyName,
+  type UsageAddress,
+  type UsageFilters,
+  usageHref,
+} from "./usage_address.ts";
 
 /** One sentence for each field with an invalid value. */
 export type UsageFaults = Readonly<
@@ -90,7 +96,15 @@ export function DaysForm({ of, place, ...props }: FormProps & FieldPlace & { of:
 
 export interface FilterSelect {
   readonly title: string;
-  readonly name: "productSlug" | "metric" | "apiKey" | "planId" | "window" | "compare" | "timezone";
+  readonly name:
+    | "productSlug"
+    | "metric"
+    | "apiKey"
+    | "planId"
+    | "window"
+    | "compare"
+    | "timezone"
+    | PropertyName;
   readonly value: string;
   readonly shown: string;
   readonly choices: readonly (Choice | ChoiceGroup)[];

@@ -11,7 +11,7 @@ import { unitNames } from "../components/chart.tsx";
 import type { Choice, ChoiceGroup } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
 import { FilterBar, Menu, MenuLinks, Switch } from "../components/menu.tsx";
-import { firstPages, type UsageAddress, usageHref } from "./usage_address.ts";
+import { firstPages, type PropertyName, type UsageAddress, usageHref } from "./usage_address.ts";
 import {
   ChoiceMenu,
   DaysForm,
@@ -31,6 +31,8 @@ interface UsageChoices {
   readonly apiKeys: readonly Choice[] | null;
   /** In the console. */
   readonly plans?: readonly Choice[];
+  /** Values of properties of the metric. */
+  readonly properties?: readonly { readonly name: PropertyName; readonly values: readonly Choice[] }[];
   /** IANA names. */
   readonly timezones: readonly string[];
 }
@@ -250,8 +252,21 @@ function selectsOf(
       ...(choices.apiKeys === null
         ? []
         : [select("Key", "apiKey", { value: apiKey, all: "All keys", choices: choices.apiKeys })]),
+      ...(choices.properties ?? []).map(({ name, values }) =>
+        select(propertyTitle(name), name, {
+          value: filters[name] ?? null,
+          all: "All values",
+          choices: values,
+        })
+      ),
     ],
   };
+}
+
+/** Returns the property as a title: `Region`. */
+export function propertyTitle(name: PropertyName): string {
+  const words = name.slice("properties.".length).replaceAll(/[._-]+/g, " ").trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function named(name: string): Choice {

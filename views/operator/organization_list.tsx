@@ -1,6 +1,6 @@
 // The console's list of organizations: their usage this month, and which are over a limit, near one or suspended.
 import { consolePageItemsMax } from "../../domain/limits.ts";
-import { metricOf } from "../../domain/meter/catalogue.ts";
+import { metricOf, summedMetricOf } from "../../domain/meter/catalogue.ts";
 import { countOf, groupDigits, percentText } from "../../domain/number_text.ts";
 import type {
   LimitLevel,
@@ -260,7 +260,7 @@ function Footer({ list: { lines, total, page, pages }, address }: OrganizationLi
 function Lines({ frame: { now }, list, address, plans }: OrganizationListProps) {
   const measure = list.metric === null
     ? { name: "Usage", unit: null }
-    : metricOf(list.catalogue, list.metric);
+    : summedMetricOf(list.catalogue, list.metric);
   const [month = ""] = monthWords(now).split(" ");
   const names = new Map(plans.map(({ id, name }) => [id, name]));
   const sortBy = (sort: OrganizationSort, direction: "ascending" | "descending"): Pick<Column, "sort"> => ({

@@ -27,6 +27,11 @@ export function billingCsvHref(
   return viewedId === undefined ? `/api/portal/statements/${period}.csv` : statementCsvHref(id, viewedId);
 }
 
+/** Returns the address of the CSV of values from that of the lines. */
+export function valuesCsvHref(csvHref: string): string {
+  return csvHref.replace(".csv", "-values.csv");
+}
+
 /** Returns a month such as “October 2026”. */
 export function periodWords(period: string): string {
   return monthWords(Date.parse(`${period}-01`));

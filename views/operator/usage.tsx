@@ -39,6 +39,7 @@ export function operatorUsagePage(props: OperatorUsageProps): Page {
         <>
           <Breakdown {...report.keys} />
           <Breakdown {...report.products} />
+          {report.values.map((values) => <Breakdown {...values} />)}
         </>
       )}
     </PortalPage>

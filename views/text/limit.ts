@@ -1,5 +1,5 @@
 // Limits of usage in words.
-import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
+import { type Catalogue, metricOf, productOf, summedMetricOf } from "../../domain/meter/catalogue.ts";
 import {
   defaultNotifyAt,
   type LimitMode,
@@ -33,7 +33,9 @@ export function limitName({ productSlug, metric, per }: LimitScope, catalogue?: 
   if (productSlug === null && metric === null) return `All usage ${perWords[per]}`;
   const name = catalogue && productSlug !== null ? productOf(catalogue, productSlug).name : productSlug;
   const product = name === null ? "" : `${name} · `;
-  const what = catalogue && metric !== null ? metricOf(catalogue, metric).name : metric ?? "all metrics";
+  const what = catalogue && metric !== null
+    ? summedMetricOf(catalogue, metric).name
+    : metric ?? "all metrics";
   return `${product}${what} ${perWords[per]}`;
 }
 
@@ -50,7 +52,7 @@ export function limitsSentence(text: string, catalogue: Catalogue): string {
   return parseLimitsText(text).map((limit) => {
     if (typeof limit === "string") return limit;
     const { productSlug, metric, per, quantity, mode, notifyAt } = limit;
-    const measure = metric === null ? { name: "all metrics", unit: null } : metricOf(catalogue, metric);
+    const measure = metric === null ? { name: "all metrics", unit: null } : summedMetricOf(catalogue, metric);
     const product = productSlug === null ? "" : ` of ${productOf(catalogue, productSlug).name}`;
     const what = `${measureNoun(measure)}${product} ${perWords[per]}`;
     return quantity === null

@@ -3,7 +3,7 @@ import { axisNumber, groupDigits } from "../../domain/number_text.ts";
 import type { CatalogueMetric } from "../../domain/meter/catalogue.ts";
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 
-export type Measure = Pick<CatalogueMetric, "name" | "unit">;
+export type Measure = Pick<CatalogueMetric, "name" | "unit" | "aggregation">;
 
 interface QuantityText {
   /** Such as `2.41` or `9,672,878`. */

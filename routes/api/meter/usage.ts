@@ -94,7 +94,7 @@ function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const common = {
     query: schemas.usageQuerySchema,
     sums: schemas.usageSumsSchema,
-    errors: ["range_too_long"],
+    errors: ["range_too_long", "dimension_unknown"],
     read: (access: UsageAccess, options: Parameters<typeof sumUsage>[2]) =>
       sumUsage(services, access, options),
   } as const;

@@ -91,6 +91,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     `The URL has more than ${limits.urlCharactersMax} characters or ${limits.queryParametersMax} parameters.`,
   unsupported_media_type: "The body has an unsupported `Content-Type`, is not UTF-8, or is compressed.",
   validation_failed: "A field or parameter is missing, unknown or invalid. `details` has an entry for each.",
+  aggregation_fixed: "A closed month has usage of the metric, so it must be counted as before.",
+  dimension_unknown: "Usage isn't summed by these properties. The message names the dimensions that exist.",
   range_too_long:
     `The range has more than ${limits.usageWindowsMax} windows, or the response would have too many rows.`,
   limit_not_total: "The limit is not one in total, which grants raise.",

@@ -6,6 +6,8 @@ import brand from "../../../docs/brand.md" with { type: "text" };
 import client from "../../../docs/client.md" with { type: "text" };
 import cloudEvents from "../../../docs/cloudevents.md" with { type: "text" };
 import concepts from "../../../docs/concepts.md" with { type: "text" };
+import counting from "../../../docs/counting.md" with { type: "text" };
+import dimensions from "../../../docs/dimensions.md" with { type: "text" };
 import embed from "../../../docs/embed.md" with { type: "text" };
 import forwardAuth from "../../../docs/forward-auth.md" with { type: "text" };
 import guarantees from "../../../docs/guarantees.md" with { type: "text" };
@@ -54,6 +56,8 @@ const files: Readonly<Record<string, string>> = {
   "quick-start.md": quickStart,
   "concepts.md": concepts,
   "metering.md": metering,
+  "counting.md": counting,
+  "dimensions.md": dimensions,
   "brand.md": brand,
   "client.md": client,
   "api-keys.md": apiKeys,
@@ -97,6 +101,8 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
   "Guides": {
     "/docs/record-usage": ["Record usage", "metering.md#record-usage"],
     "/docs/read-usage": ["Read usage", "metering.md#read-usage"],
+    "/docs/dimensions": ["Usage by region or model", "dimensions.md"],
+    "/docs/counting": ["Peaks, levels and seats", "counting.md"],
     "/docs/limits": ["Limits and budgets", "metering.md#stay-within-limits"],
     "/docs/alerts": ["Alerts", "metering.md#get-alerts-about-usage"],
     "/docs/clients": ["Metering clients", "metering.md#add-a-meter-to-your-application"],

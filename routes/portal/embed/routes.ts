@@ -10,6 +10,7 @@ import { sendCsv, usageFile } from "../../api/job_bytes.ts";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
+import { queryOf } from "../../api/endpoint.ts";
 import { usageQuerySchema } from "../../schemas/usage.ts";
 import { inTime } from "../in_time.ts";
 import { nearestFirst } from "../meter/usage.ts";
@@ -57,7 +58,7 @@ export function embedRoutes(app: App, parts: PortalParts): void {
     return await sendPage(c, page);
   });
   get(`${portalPagePaths.usage}/sums.csv`, async (c, { access }) => {
-    const query = check(usageQuerySchema, c.req.query(), "query");
+    const query = check(usageQuerySchema, queryOf(c), "query");
     const sums = await sumUsage(services, access, { query, format: "csv", signal: c.req.raw.signal });
     return sendCsv(c, sums, usageFile(query, services.clock()));
   });

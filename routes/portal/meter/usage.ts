@@ -1,6 +1,7 @@
 // The usage page: the totals of all metrics, a chart, products, keys, limits and the latest records. Invalid parameters never cause
 // an error page. What people choose is remembered.
 import { environments } from "../../../domain/environment.ts";
+import { dimensionPropertiesMax } from "../../../domain/meter/dimension.ts";
 import { isId } from "../../../domain/id.ts";
 import { productOf } from "../../../domain/meter/catalogue.ts";
 import { currentUse } from "../../../domain/meter/usage_grant.ts";
@@ -37,7 +38,8 @@ import { isChoice, isUpdate } from "../choice.ts";
 import { inTime } from "../in_time.ts";
 import { type PortalParts, sendPage } from "../page.ts";
 import { organizationPages } from "../viewer.ts";
-import { comparedWords, otherMetrics, shownReport } from "./usage_report.ts";
+import { isPropertyGroup } from "../../schemas/usage_properties.ts";
+import { comparedWords, otherMetrics, propertyChoices, shownReport } from "./usage_report.ts";
 
 const pagesMax = 1_000;
 type Choice = ReturnType<typeof parsePeriodQuery>;
@@ -51,7 +53,7 @@ export function usagePages(app: App, parts: PortalParts): void {
     const query = {
       ...requested.query,
       usualMetric: knownMetric,
-      stack: stack === "key" ? "apiKey" : "productSlug",
+      stack: stack === "key" ? "apiKey" : stack !== null && isPropertyGroup(stack) ? stack : "productSlug",
     } as const;
     const [numbers, limits] = await Promise.all([
       readUsagePage(services, access, { query, signal: c.req.raw.signal }),
@@ -100,7 +102,7 @@ export function usageRequest(c: AppContext, now: number) {
     choice,
     now,
     pages,
-    stack: usageStackNames.find((name) => name === query["stack"]) ?? null,
+    stack: stackOf(query["stack"] ?? ""),
     query: {
       period,
       unit,
@@ -144,8 +146,12 @@ export function usageFilters(
     compare: choice.compare,
     comparedDays: choice.comparedDays,
     timezone: c.req.query("timezone") && choice.faults.timezone === undefined ? timezone : null,
-    filters: { productSlug, apiKey, environment, ...of, metric: metric === filters.metric ? metric : null },
-    stack: stacks.find((one, index) => index > 0 && one === request.stack) ?? null,
+    filters: {
+      ...{ productSlug, apiKey, environment, ...of, metric: metric === filters.metric ? metric : null },
+      ...propertyNames(filters.properties ?? {}),
+    },
+    stack: [...stacks, ...numbers.report?.values.map(({ property }) => property) ?? []]
+      .find((one, index) => index > 0 && one === request.stack) ?? null,
     pages,
   };
   return {
@@ -159,6 +165,7 @@ export function usageFilters(
     choices: {
       products: choices.products.map((slug) => ({ value: slug, label: productOf(catalogue, slug).name })),
       metrics: otherMetrics(numbers),
+      properties: propertyChoices(numbers, address.filters),
       apiKeys: choices.apiKeys?.map(({ id, name }) => ({ value: id, label: name })) ?? null,
       ...("plans" in choices
         ? { plans: choices.plans.map(({ id, name }) => ({ value: id, label: name })) }
@@ -187,9 +194,15 @@ function filterFaults(
       : {}),
     ...(apiKey !== "" && filters.apiKey === null ? { apiKey: "Key not found. Showing all keys." } : {}),
     ...(metric === "" || metric === filters.metric ? {} : { metric: `No data for “${metric}”.` }),
-    ...(stack === "" || isKnownStack.some((one) => one === stack)
+    ...(stack === "" || isKnownStack.some((one) => one === stack) || isPropertyGroup(stack)
       ? {}
       : { stack: "Unknown chart. Showing the default chart." }),
+    ...Object.fromEntries(
+      Object.keys(given).filter((name) =>
+        isPropertyGroup(name) && filters.properties?.[name.slice(11)] === undefined
+      )
+        .map((name) => [name, `Usage isn't summed by ${name.slice(11)}. Showing all values.`]),
+    ),
     ...("plan" in filters && planId !== "" && filters.plan === null
       ? { planId: "Plan not found. Showing all plans." }
       : {}),
@@ -270,10 +283,15 @@ function csvOf({ stack }: UsageAddress, { viewed, isReadOnly, session, embed, ba
       : "/api/operator/usage.csv",
     query: {
       ...(organizationId !== undefined && embed === null && { organizationId }),
-      groupBy: stack === "key" ? "apiKey,metric" : "productSlug,metric",
+      groupBy: `${csvGroup(stack)},metric`,
       mergeRotations: "true",
     },
   };
+}
+
+/** Returns what the chart's numbers are grouped by. */
+export function csvGroup(stack: UsageStackName | null): string {
+  return stack === "key" ? "apiKey" : stack !== null && isPropertyGroup(stack) ? stack : "productSlug";
 }
 
 function stateOf(
@@ -294,7 +312,20 @@ function requestedFilters(c: AppContext): UsagePageFilters {
     metric: slug(metric),
     apiKey: isId("key", apiKey) ? apiKey : null,
     environment: environments.find((one) => one === environment) ?? null,
+    properties: Object.fromEntries(
+      Object.entries(c.req.query()).filter(([name, value]) => isPropertyGroup(name) && value !== "")
+        .slice(0, dimensionPropertiesMax).map(([name, value]) => [name.slice(11), value]),
+    ),
   };
+}
+
+/** Returns values of properties by their names in addresses. */
+function propertyNames(properties: Readonly<Record<string, string>>) {
+  return Object.fromEntries(Object.entries(properties).map(([name, value]) => [`properties.${name}`, value]));
+}
+
+function stackOf(text: string): UsageStackName | null {
+  return usageStackNames.find((name) => name === text) ?? (isPropertyGroup(text) ? text : null);
 }
 
 /** Returns a page of a table; null for the first. */

@@ -13,10 +13,12 @@ import type { UsageReport } from "../../../views/meter/usage.tsx";
 import {
   filteredHref,
   firstPages,
+  type PropertyName,
   type UsageAddress,
   usageHref,
   type UsageStackName,
 } from "../../../views/meter/usage_address.ts";
+import { propertyTitle } from "../../../views/meter/usage_filters.tsx";
 import type { BreakdownProps } from "../../../views/meter/usage_tables.tsx";
 import { daysWords, shortDaysWords, zoneWords } from "../../../views/text/zone.ts";
 
@@ -54,9 +56,11 @@ function reportOf(numbers: Numbers, options: ReportOptions): UsageReport {
   const compared = comparedWords(options);
   const measure = metricOf(catalogue, metric ?? "");
   const { stacks = ["product", "key"], groups: { nameOf, hrefOf, noName = operatorRecordsName } } = options;
-  const stacked = address.stack ?? stacks[0];
+  const all = [...stacks, ...report.values.map(({ property }) => property)];
+  const stacked = all.find((one) => one === address.stack) ?? all[0];
   const series = (part: string) => {
     if (part === noPart) return { name: noName };
+    if (isPropertyName(stacked)) return { name: part, href: filteredHref(address, { [stacked]: part }) };
     if (!isByProduct) {
       return { name: nameOf?.(part) ?? report.names.get(part) ?? part, href: hrefOf(part) ?? undefined };
     }
@@ -76,14 +80,43 @@ function reportOf(numbers: Numbers, options: ReportOptions): UsageReport {
       series,
       hrefOf: (window) => windowHref(window, { unit: report.unit, address, timezone }),
     }),
-    stacks: stacks.map((stack, index) => ({
+    stacks: all.map((stack, index) => ({
       href: usageHref({ ...address, stack: index === 0 ? null : stack }),
-      label: `By ${stack}`,
+      label: `By ${isPropertyName(stack) ? propertyTitle(stack).toLowerCase() : stack}`,
       isCurrent: stack === stacked,
     })),
     products: { ...productsOf(report, { catalogue, address, isByProduct }), measure, period: compared },
-    keys: { ...groupsOf(report, { ...options, isByProduct }), measure, period: compared },
+    keys: {
+      ...groupsOf(report, { ...options, isByProduct: isByProduct || isPropertyName(stacked) }),
+      measure,
+      period: compared,
+    },
+    values: report.values.map(({ property, lines, all }) => ({
+      title: `By ${propertyTitle(property).toLowerCase()}`,
+      column: propertyTitle(property),
+      lines: lines.map(({ id, name, ...line }) => ({
+        ...line,
+        name: name ?? "",
+        href: filteredHref(address, { [property]: id }),
+        ...(property === stacked ? { color: seriesColor(report.stack.series.indexOf(id ?? noPart)) } : {}),
+      })),
+      ...{ all, newerHref: null, olderHref: null, measure, period: compared },
+    })),
   };
+}
+
+function isPropertyName(stack: UsageStackName | undefined): stack is PropertyName {
+  return stack?.startsWith("properties.") === true;
+}
+
+/** Returns the choices of the filters by property: the most used values, and the chosen one. */
+export function propertyChoices({ report }: ReportNumbers, filters: UsageAddress["filters"]) {
+  return (report?.values ?? []).map(({ property: name, lines }) => {
+    const values = new Set(lines.flatMap(({ id }) => id ?? []));
+    const chosen = filters[name];
+    if (chosen) values.add(chosen);
+    return { name, values: [...values].map((value) => ({ value, label: value })) };
+  });
 }
 
 /** Returns metrics that have no place above the chart. */

@@ -1,5 +1,5 @@
 // The first page of the operator console.
-import { metricOf, productOf } from "../../../domain/meter/catalogue.ts";
+import { metricOf, productOf, summedMetricOf } from "../../../domain/meter/catalogue.ts";
 import { percentChange } from "../../../domain/meter/usage_report.ts";
 import { countOf, groupDigits } from "../../../domain/number_text.ts";
 import type { OperatorOverview } from "../../../services/reports/jobs/operator_overview.ts";
@@ -39,10 +39,10 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
       listStatements(services, { limit: 1 }),
       listFailingWebhooks(services, { operator: actor }),
     ]);
-    const nameOf = (metric: string) => metricOf(overview.catalogue, metric).name;
+    const nameOf = (metric: string) => summedMetricOf(overview.catalogue, metric).name;
     const measure = overview.metric === null
       ? { name: "Usage", unit: null }
-      : metricOf(overview.catalogue, overview.metric);
+      : summedMetricOf(overview.catalogue, overview.metric);
     const health = healthOf(state, frame);
     const page = overviewPage({
       frame,

@@ -7,7 +7,7 @@ import { filteredHref, type UsageAddress } from "../../../views/meter/usage_addr
 import type { OrganizationFilter } from "../../../views/meter/usage_organizations.tsx";
 import { operatorUsagePage } from "../../../views/operator/usage.tsx";
 import type { App, AppContext } from "../../env.ts";
-import { usageFilters, usageRequest } from "../meter/usage.ts";
+import { csvGroup, usageFilters, usageRequest } from "../meter/usage.ts";
 import { shownReport } from "../meter/usage_report.ts";
 import { type PortalParts, sendPage } from "../page.ts";
 import { operatorFrame, operatorPages } from "./page.ts";
@@ -52,7 +52,7 @@ export function operatorUsagePages(app: App, parts: PortalParts): void {
           path: "/api/operator/usage.csv",
           query: {
             mergeRotations: "true",
-            groupBy: `organization,${shown.address.stack === "key" ? "apiKey" : "productSlug"},metric`,
+            groupBy: `organization,${csvGroup(shown.address.stack)},metric`,
           },
         },
       }),

@@ -15,7 +15,7 @@ import {
   usageStepSeriesMax,
 } from "../../../domain/limits.ts";
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
-import { microsToNumber, splitQuantity, type SumParts, sumMicros } from "../../../domain/meter/quantity.ts";
+import { microsToNumber, splitQuantity, sumMicros, type SumParts } from "../../../domain/meter/quantity.ts";
 import { hasScopeOf } from "../../../domain/meter/usage_limit.ts";
 import type {
   CountedNumber,

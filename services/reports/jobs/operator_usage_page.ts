@@ -9,8 +9,8 @@ import { plansMax, usagePageChoicesMax } from "../../../domain/limits.ts";
 import { externalIdPrefix } from "../../../domain/operator/organization.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
 import { readOrganizationPage } from "./organization_list.ts";
-import { toUsageFilter, type UsagePageFilters, withDistinctNames } from "./usage_page.ts";
-import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
+import { knownProperties, toUsageFilter, type UsagePageFilters, withDistinctNames } from "./usage_page.ts";
+import { isProperty, readUsageReport, type UsageReportQuery } from "./usage_report.ts";
 import { readTrends } from "./usage_trends.ts";
 
 /** Organizations that a search shows. */
@@ -25,7 +25,7 @@ export type OperatorUsagePageQuery = Pick<UsageReportQuery, "period" | "unit" | 
   /** A part of a name or an external id, or an id; null for no search. */
   readonly search: string | null;
   /** Null for the default: organizations, or the products of one. */
-  readonly stack: "product" | "key" | "organization" | null;
+  readonly stack: "product" | "key" | "organization" | `properties.${string}` | null;
 };
 
 export type OperatorUsagePage = Awaited<ReturnType<typeof readOperatorUsagePage>>;
@@ -58,17 +58,16 @@ export async function readOperatorUsagePage(
   });
   const group = organization === null ? "organization" : "apiKey";
   const isByProduct = stack === "product" || (stack !== "key" && organization !== null);
-  const scope = {
-    now,
-    organizationIds: organization === null ? undefined : [organization.id],
-    planId: plan?.id,
-  };
-  const filter = toUsageFilter({ productSlug, apiKey, environment });
+  // Values of all organizations together have no totals, and would be slow to add up for a page.
+  const properties = organization === null ? {} : await knownProperties(database, requested);
+  const organizationIds = organization === null ? undefined : [organization.id];
+  const scope = { now, organizationIds, planId: plan?.id };
+  const filter = toUsageFilter({ productSlug, apiKey, environment, properties });
   const { metric, ...read } = await readUsageReport(context, {
     ...input,
     ...scope,
     group,
-    stack: isByProduct ? "productSlug" : group,
+    stack: isProperty(stack) ? stack : isByProduct ? "productSlug" : group,
     filter,
     metric: requested.metric,
   });
@@ -76,7 +75,7 @@ export async function readOperatorUsagePage(
   return {
     ...read,
     metric,
-    filters: { productSlug, metric, apiKey, environment, organization, plan },
+    filters: { productSlug, metric, apiKey, environment, properties, organization, plan },
     group,
     isByProduct,
     /** The organizations that the search found, unless it was a single one, which is the filter then. */

@@ -6,53 +6,79 @@ import {
   type Extreme,
   extremesOfRecent,
   extremesOfScan,
-  findRecordInRollup,
+  findRecordInRollups,
   type RecordInRollup,
   type RemainingExtremes,
   unknownMaximum,
   unknownMinimum,
 } from "../../../db/meter/usage_voids.ts";
+import { unknownLatest } from "../../../db/meter/latest_voids.ts";
 import { rollupQuarterMs, usageRecordScanMax } from "../../../domain/limits.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
 
 export type VoidedRecord = JobScope & { readonly seq: number };
 
-/** Returns the extremes of the other records of a series and 15 minutes, or null if the record no longer exists. */
-export async function findRemainingExtremes(context: JobContext, record: VoidedRecord) {
-  for (;;) {
-    const rollup = await findRecordInRollup(context.database, record);
-    if (rollup === undefined) return null;
-    const found = await scanRollup(context, record, rollup);
-    if ("cursor" in found) return found;
-    const remaining = await addRecent(context, record, { rollup, scanned: found });
-    if (remaining !== null) return remaining;
+/**
+ * Returns the extremes of the other records of the same 15 minutes, for the rollups of its series and values that the record may be an
+ * extreme of, or null if the record no longer exists.
+ */
+export async function findRemainingExtremes(
+  context: JobContext,
+  record: VoidedRecord,
+): Promise<RemainingExtremes[] | null> {
+  const found: RemainingExtremes[] = [];
+  let rollups = await findRecordInRollups(context.database, record);
+  if (rollups.length === 0) return null;
+  for (
+    const { rollup } of rollups.filter(({ isSmallest, isLargest, isLatest }) =>
+      isSmallest + isLargest + isLatest > 0
+    )
+  ) {
+    for (;;) {
+      const current = rollups.find((one) => one.rollup === rollup);
+      if (current === undefined) return null;
+      const scanned = await scanRollup(context, record, current);
+      const remaining = "cursor" in scanned
+        ? scanned
+        : await addRecent(context, record, { rollup: current, scanned });
+      if (remaining !== null) {
+        found.push(remaining);
+        break;
+      }
+      rollups = await findRecordInRollups(context.database, record);
+    }
   }
+  return found;
 }
 
 /** Scans the records, newest first. Returns the result if an equal record is found early, or the extremes of all. */
 async function scanRollup(
   context: JobContext,
   { organizationId, seq }: VoidedRecord,
-  { series, environment, start, cursor, value, isSmallest, isLargest }: RecordInRollup,
+  of: RecordInRollup,
 ): Promise<RemainingExtremes | CountedExtremes> {
   const { database } = context;
+  const { rollup, environment, start, cursor, value, isSmallest, isLargest, isLatest } = of;
   const oldest: UsageRecordPosition = { timestamp: start, series: 0, seq: 0 };
   let before: UsageRecordPosition | undefined = { timestamp: start + rollupQuarterMs, series: 0, seq: 0 };
-  let all: CountedExtremes = { count: 0, smallest: none, largest: none };
+  let all: CountedExtremes = { count: 0, smallest: none, largest: none, latest: none };
   while (before !== undefined) {
     const step = { organizationId, filter: { environment }, from: oldest, before };
     const last = await endOfScan(database, { ...step, recordsMax: usageRecordScanMax });
     const scan = { ...step, from: last ?? oldest };
-    all = combine(all, await extremesOfScan(database, { scan, series, seq, last: cursor }));
+    all = combine(all, await extremesOfScan(database, { scan, of, seq, last: cursor }));
     // A record with the same value replaces it, regardless of the others.
     const { smallest, largest } = all;
     if (
-      (isSmallest === 0 || smallest.value === value) && (isLargest === 0 || largest.value === value)
+      isLatest === 0 && (isSmallest === 0 || smallest.value === value) &&
+      (isLargest === 0 || largest.value === value)
     ) {
       return {
+        rollup,
         cursor,
         smallest: isSmallest === 0 ? null : smallest,
         largest: isLargest === 0 ? null : largest,
+        latest: null,
       };
     }
     before = last;
@@ -68,26 +94,34 @@ async function addRecent(
   { rollup, scanned }: { rollup: RecordInRollup; scanned: CountedExtremes },
 ): Promise<RemainingExtremes | null> {
   const { database } = context;
-  const { series, start } = rollup;
+  const { start } = rollup;
   // Retention has deleted some of the rollup's records, so their values are unknown.
   const isPartial = scanned.count + 1 < rollup.count;
   let all = scanned;
   for (let cursor = rollup.cursor;;) {
-    const now = await findRecordInRollup(database, record);
+    const rollups = await findRecordInRollups(database, record);
+    const now = rollups.find((one) => one.rollup === rollup.rollup);
     if (now === undefined) return null;
     const last = Math.min(now.cursor, cursor + usageRecordScanMax);
-    all = combine(all, await extremesOfRecent(database, { series, start, after: cursor, last }));
+    all = combine(all, await extremesOfRecent(database, { of: rollup, start, after: cursor, last }));
     cursor = last;
     if (cursor < now.cursor) {
       await context.pause();
       continue;
     }
-    if (!isPartial) return { cursor, smallest: all.smallest, largest: all.largest };
+    const latest = rollup.isLatest === 0 ? null : all.latest;
+    if (!isPartial) {
+      return { rollup: rollup.rollup, cursor, smallest: all.smallest, largest: all.largest, latest };
+    }
     if (now.count - rollup.count !== all.count - scanned.count) return null;
     return {
+      rollup: rollup.rollup,
       cursor,
-      smallest: { value: String(unknownMinimum), seq: 0 },
-      largest: { value: String(unknownMaximum), seq: 0 },
+      smallest: all.smallest.value === rollup.value
+        ? all.smallest
+        : { value: String(unknownMinimum), seq: 0 },
+      largest: all.largest.value === rollup.value ? all.largest : { value: String(unknownMaximum), seq: 0 },
+      latest: latest && { value: unknownLatest(start), seq: 0 },
     };
   }
 }
@@ -99,6 +133,7 @@ function combine(a: CountedExtremes, b: CountedExtremes): CountedExtremes {
     count: a.count + b.count,
     smallest: better(a.smallest, b.smallest, (x, y) => x < y),
     largest: better(a.largest, b.largest, (x, y) => x > y),
+    latest: better(a.latest, b.latest, (x, y) => x > y),
   };
 }
 

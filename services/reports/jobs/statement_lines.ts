@@ -1,7 +1,8 @@
 // Pages of lines, totals and the CSV of statements and open months, read by the reports thread.
 import { findProductsByAge } from "../../../db/meter/catalogue.ts";
-import type { StatementLinePosition, StatementLineRow } from "../../../db/operator/statements.ts";
+import type { StatementLinePosition } from "../../../db/operator/statements.ts";
 import { csvLine } from "../../../domain/csv.ts";
+import { lineValuesShownMax, statementPageLinesPerRead } from "../../../domain/meter/dimension.ts";
 import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
 import {
   type StatementLine,
@@ -15,6 +16,7 @@ import { invalidCursorError, readPage } from "../../pages.ts";
 import { type JobContext, JobText, type JobTime } from "../job_context.ts";
 import { readLines, type StatementMonth, type StatementPart } from "./statement_charges.ts";
 import { readSummary, StatementTotals } from "./statement_summary.ts";
+import { type SplitLineRow, withDimensions } from "./statement_values.ts";
 import { readVoided } from "./statement_voids.ts";
 
 type PageOfLines = JobTime & StatementPart & { after: StatementLinePosition | undefined; limit: number };
@@ -38,15 +40,23 @@ export async function readStatementLines(
     limit: page.limit,
     cursorOf: (line) => lineCursor(line, page.month),
   });
-  return { ...sums, lines: rows.map((row) => toLine(row, page.month)), nextCursor };
+  const { status, number: statement } = page.month;
+  const { database, pause } = context;
+  // Lines of an open month have them already.
+  const split = status === "open"
+    ? rows
+    : await withDimensions(database, rows, { statement, valuesMax: lineValuesShownMax, pause });
+  return { ...sums, lines: split.map((row) => toLine(row, page.month)), nextCursor };
 }
 
 const noSums = { totals: null, amount: null, voided: null };
 
+const ofOpen = ({ month }: PageOfLines) => month.status === "open" ? { valuesMax: lineValuesShownMax } : {};
+
 async function readAll(context: JobContext, page: PageOfLines) {
-  const lines: StatementLineRow[] = [];
+  const lines: SplitLineRow[] = [];
   const wanted = page.limit + 1;
-  for await (const part of readLines(context, { ...page, linesMax: wanted })) {
+  for await (const part of readLines(context, { ...page, ...ofOpen(page), linesMax: wanted })) {
     lines.push(...part);
     if (lines.length >= wanted) break;
   }
@@ -59,8 +69,8 @@ async function readOne(context: JobContext, page: PageOfLines & { organizationId
   const products = await findProductsByAge(context.database);
   const order = lineOrder(products);
   const totals = new StatementTotals();
-  const lines: StatementLineRow[] = [];
-  for await (const part of readLines(context, { ...page, after: undefined })) {
+  const lines: SplitLineRow[] = [];
+  for await (const part of readLines(context, { ...page, ...ofOpen(page), after: undefined })) {
     for (const line of part) {
       totals.add(line);
       lines.push(line);
@@ -80,11 +90,11 @@ function lineOrder(products: readonly Pick<Product, "slug" | "metrics">[]) {
 }
 
 export function toLine(
-  { monthsBack, period, unitPrice, count, ...line }: StatementLineRow,
+  { monthsBack, period, unitPrice, count, dimensions = [], ...line }: SplitLineRow,
   month: StatementMonth,
 ): StatementLine {
   const { organizationId, organizationName, externalId } = line;
-  const { productSlug, productName, metric, metricName, unit } = line;
+  const { productSlug, productName, metric, metricName, unit, aggregation } = line;
   const micros = sumMicros(line);
   const adjustmentOf = monthsBack === 0 ? null : period;
   return {
@@ -97,11 +107,13 @@ export function toLine(
     metric,
     metricName,
     unit,
+    aggregation,
     quantity: microsToDecimal(micros),
     records: count,
     adjustmentOf,
     unitPrice,
     amount: amountToDecimal(addAmount(null, { micros, unitPrice })),
+    dimensions,
   };
 }
 
@@ -141,37 +153,69 @@ const columns = [
   "unitPrice",
   "amount",
   "currency",
+  "aggregation",
 ];
 
-/** Writes a header line, then the lines of a statement or an open month. @returns CSV. */
+const valueColumns = [...columns.slice(0, columns.indexOf("quantity")), "properties", "quantity", "records"];
+
+/**
+ * Writes a header line, then the lines of a statement or an open month. @returns CSV.
+ *
+ * @param part `isByValue`: all values of all dimensions of each line instead.
+ */
 export async function statementCsv(
   context: JobContext,
-  part: JobTime & StatementPart,
+  { isByValue = false, ...part }: JobTime & StatementPart & { isByValue?: boolean },
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const { period, currency } = part.month;
+  const { month } = part;
   const text = new JobText(context);
-  text.add(csvLine(columns));
-  for await (const lines of readLines(context, part)) {
-    for (const line of lines.map((row) => toLine(row, part.month))) {
-      text.add(csvLine([
-        period,
-        line.organizationId,
-        line.externalId ?? "",
-        line.organizationName,
-        line.productSlug,
-        line.productName ?? "",
-        line.metric,
-        line.metricName ?? "",
-        line.unit ?? "",
-        { decimal: line.quantity },
-        { decimal: String(line.records) },
-        line.adjustmentOf ?? "",
-        { decimal: line.unitPrice ?? "" },
-        { decimal: line.amount ?? "" },
-        line.amount === null ? "" : currency ?? "",
-      ]));
+  text.add(csvLine(isByValue ? [...valueColumns, "adjustmentOf", "aggregation"] : columns));
+  const split = { valuesMax: Infinity, linesMax: statementPageLinesPerRead };
+  for await (const lines of readLines(context, { ...part, ...isByValue && split })) {
+    for (const line of lines.map((row) => toLine(row, month))) {
+      for (const cells of isByValue ? valueCells(line, month) : [lineCells(line, month)]) {
+        text.add(csvLine(cells));
+      }
     }
     await text.flush();
   }
   return text.takeBytes();
+}
+
+type Cells = Parameters<typeof csvLine>[0][number][];
+
+const nameCells = (line: StatementLine, { period }: StatementMonth): Cells => [
+  period,
+  line.organizationId,
+  line.externalId ?? "",
+  line.organizationName,
+  line.productSlug,
+  line.productName ?? "",
+  line.metric,
+  line.metricName ?? "",
+  line.unit ?? "",
+];
+
+const lineCells = (line: StatementLine, month: StatementMonth): Cells => [
+  ...nameCells(line, month),
+  { decimal: line.quantity },
+  { decimal: String(line.records) },
+  line.adjustmentOf ?? "",
+  { decimal: line.unitPrice ?? "" },
+  { decimal: line.amount ?? "" },
+  line.amount === null ? "" : month.currency ?? "",
+  line.aggregation,
+];
+
+function valueCells(line: StatementLine, month: StatementMonth): Cells[] {
+  return line.dimensions.flatMap(({ values }) =>
+    values.map(({ properties, quantity, records }) => [
+      ...nameCells(line, month),
+      JSON.stringify(properties),
+      { decimal: quantity },
+      { decimal: String(records) },
+      line.adjustmentOf ?? "",
+      line.aggregation,
+    ])
+  );
 }

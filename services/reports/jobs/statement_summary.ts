@@ -65,6 +65,7 @@ export class StatementTotals {
       metric: row.metric,
       metricName: row.metricName,
       unit: row.unit,
+      aggregation: row.aggregation,
       quantity: microsToDecimal(micros),
       records,
       lines,

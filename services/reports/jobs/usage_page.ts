@@ -3,10 +3,13 @@ import { findKeyEnvironment } from "../../../db/api_keys.ts";
 import { withoutTag } from "../../../domain/api_key.ts";
 import type { Environment } from "../../../domain/environment.ts";
 import { listUsageKeys, listUsageNames, type UsageFilter } from "../../../db/meter/usage_sums.ts";
+import type { DatabaseReader } from "../../../db/engine/database.ts";
+import { AppError } from "../../../domain/errors.ts";
 import { usagePageChoicesMax } from "../../../domain/limits.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
 import { readUsageRecordPage } from "./usage_record_list.ts";
 import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
+import { findSplit } from "./usage_split.ts";
 import { readTrends } from "./usage_trends.ts";
 
 const latestRecordsMax = 5;
@@ -18,6 +21,8 @@ export interface UsagePageFilters {
   readonly apiKey: string | null;
   /** Null: that of the key; live without one. */
   readonly environment?: Environment | null;
+  /** Values of properties. */
+  readonly properties?: Readonly<Record<string, string>>;
 }
 
 export interface UsagePageQuery
@@ -43,7 +48,9 @@ export async function readUsagePage(context: JobContext, input: JobScope & Usage
     now,
   });
   const apiKey = keys.find(({ hasAlso }) => hasAlso === 1)?.id ?? null;
-  const selected = { productSlug: requested.productSlug, apiKey, environment };
+  const { productSlug } = requested;
+  const properties = await knownProperties(database, requested);
+  const selected = { productSlug, apiKey, environment, properties };
   const listProducts = (environment: Environment) =>
     listUsageNames(database, { organizationId, column: "productSlug", filter: { environment }, limit });
   const products = await listProducts(environment);
@@ -82,6 +89,26 @@ export async function readUsagePage(context: JobContext, input: JobScope & Usage
       }),
   };
 }
+
+/** Returns no properties if usage isn't summed by them. */
+export async function knownProperties(
+  database: DatabaseReader,
+  { properties = {}, productSlug }: UsagePageFilters,
+): Promise<Readonly<Record<string, string>>> {
+  try {
+    await findSplit(database, {
+      properties: valuesOf(properties),
+      productSlug: productSlug === null ? undefined : [productSlug],
+    });
+    return properties;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return {};
+  }
+}
+
+const valuesOf = (properties: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, [value]]));
 
 /** Returns the names of the products and metrics that an organization has recorded, some of each. */
 export async function readUsageNames(
@@ -124,7 +151,7 @@ export function withDistinctNames<Key extends { name: string; keyPrefix: string 
 }
 
 export function toUsageFilter(
-  { productSlug, metric = null, apiKey, environment }: Partial<UsagePageFilters>,
+  { productSlug, metric = null, apiKey, environment, properties = {} }: Partial<UsagePageFilters>,
 ): UsageFilter {
   const only = (value: string | null = null) => value === null ? undefined : [value];
   return {
@@ -132,6 +159,7 @@ export function toUsageFilter(
     metric: only(metric),
     apiKey: only(apiKey),
     environment: environment ?? undefined,
+    properties: Object.keys(properties).length === 0 ? undefined : valuesOf(properties),
     mergeRotations: true,
   };
 }

@@ -21,6 +21,7 @@ import {
 } from "../../../db/meter/usage_records.ts";
 import { validationError } from "../../../domain/errors.ts";
 import { usageRecordScanMax } from "../../../domain/limits.ts";
+import { noneValue } from "../../../domain/meter/dimension.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
 
@@ -98,8 +99,8 @@ export async function findUsageRecordRows(
 ): Promise<ListedUsageRecordRow[]> {
   const { database } = context;
   const { organizationId, productSlug, metric, apiKey, from = 0, to = newestPosition.timestamp } = query;
-  const { idempotencyKey, status, limit, environment, mergeRotations } = query;
-  const chosen = { productSlug, metric, apiKey, ...(apiKey && { mergeRotations }) };
+  const { idempotencyKey, status, limit, environment, mergeRotations, properties } = query;
+  const chosen = { productSlug, metric, apiKey, properties, ...(apiKey && { mergeRotations }) };
   const filter = { ...chosen, environment };
   if (idempotencyKey !== undefined) {
     const hash = idempotencyKeyHash(idempotencyKey);
@@ -111,8 +112,9 @@ export async function findUsageRecordRows(
       to,
       filter,
     });
-    return found.filter(({ voidedAt }) =>
-      status === undefined || (status === "voided") === (voidedAt !== null)
+    return found.filter(({ voidedAt, ...row }) =>
+      (status === undefined || (status === "voided") === (voidedAt !== null)) &&
+      hasProperties(row.properties, properties)
     );
   }
   const isUpward = "after" in query;
@@ -127,6 +129,12 @@ export async function findUsageRecordRows(
     : await scanUsageRecords(database, { ...scan, ...range, limit: limit + 1 });
 }
 
+/** @param text As stored. */
+function hasProperties(text: string | null, properties: UsageFilter["properties"] = {}): boolean {
+  const own: Record<string, string> = JSON.parse(text ?? "{}");
+  return Object.entries(properties).every(([name, values]) => values.includes(own[name] ?? noneValue));
+}
+
 type FilteredScan = UsageRecordScan & { readonly limit: number };
 
 /** Skips time without matching records, and scans the rest in bounded steps. */
@@ -136,13 +144,15 @@ async function findInSteps(
 ): Promise<ListedUsageRecordRow[]> {
   const { database } = context;
   const found: ListedUsageRecordRow[] = [];
+  // Properties aren't in the index.
+  const scansMax = scan.filter.properties === undefined ? usageRecordScanMax : usageRecordScanMax / 10;
   let rest: UsageRecordScan | null = scan;
   while (rest !== null && found.length < limit) {
     if (rest !== scan) await context.pause();
     const narrowed: UsageRecordScan | null = await withoutEmptyTime(database, rest);
     if (narrowed === null) break;
     // The end of a step is fixed before it is read, so that records that are added or deleted meanwhile do not move it.
-    const last = await endOfScan(database, { ...narrowed, recordsMax: usageRecordScanMax });
+    const last = await endOfScan(database, { ...narrowed, recordsMax: scansMax });
     const edge: UsageRecordPosition | undefined = last && (scan.isUpward ? following(last) : last);
     const step = edge === undefined
       ? narrowed

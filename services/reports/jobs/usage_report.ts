@@ -1,8 +1,11 @@
 // A report of a period: the totals of every metric, and of the chosen one a chart and tables of products and of keys or
 // organizations. Read by the reports thread.
+import type { DatabaseReader } from "../../../db/engine/database.ts";
+import { findDimensions } from "../../../db/meter/dimension_list.ts";
 import type { UsageFilter } from "../../../db/meter/usage_sums.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { type Catalogue, coloredProducts } from "../../../domain/meter/catalogue.ts";
+import { propertiesShownMax } from "../../../domain/meter/dimension.ts";
 import { reportLines, stackOf } from "../../../domain/meter/usage_report.ts";
 import { type UsageWindow, type WindowUnit, windowUnits } from "../../../domain/meter/usage_window.ts";
 import { isoTime } from "../../../domain/time.ts";
@@ -15,8 +18,11 @@ import { isOfAll, readUsageSums, type UsageQuery, type UsageScope, type UsageSum
 const groupSeriesMax = 5;
 /** Lines of a page of a table. */
 const linesMax = { productSlug: 50, apiKey: 50, organization: 25 } as const;
+/** Values with a line of their own; the most used. */
+const valueLinesMax = 10;
 
-type ReportGroup = "productSlug" | "apiKey" | "organization";
+type PropertyGroup = `properties.${string}`;
+type ReportGroup = "productSlug" | "apiKey" | "organization" | PropertyGroup;
 
 export interface UsageReportQuery {
   /** Null: no numbers. */
@@ -31,7 +37,7 @@ export interface UsageReportQuery {
   readonly pickMetric?: (metrics: readonly string[]) => Promise<string | null>;
   /** The subject of the second table. */
   readonly group: "apiKey" | "organization";
-  /** Products, or the subject of the second table. */
+  /** Products, the subject of the second table, or a property of the metric. */
   readonly stack: ReportGroup;
   /** The pages of the tables, from 1 on. */
   readonly pages: { readonly products: number; readonly groups: number };
@@ -44,6 +50,7 @@ export type ReportNumbers = Pick<
 >;
 
 type Input = UsageScope & UsageReportQuery;
+type SumGroups = Pick<UsageQuery, "groupBy" | "groupByProperties">;
 type Period = NonNullable<UsageReportQuery["period"]>;
 
 /** Returns `report` null without a period or usage, or if `problem` says why it can't be shown. */
@@ -70,9 +77,20 @@ export async function readUsageReport(context: JobContext, input: Input) {
     const total = metrics.find((one) => one.metric === metric) ??
       { metric, micros: 0n, before: 0n, records: 0 };
     const groups = linesOf(group, withDeleted(inPeriod, total, byGroup));
-    const chart = await readChart(context, inPeriod, {
+    const isOfOne = "organizationId" in input || input.organizationIds?.length === 1;
+    const properties = isOfOne ? await findProperties(context.database, { ...filter, ...ofMetric }) : [];
+    const values = [];
+    for (const property of properties) {
+      const query = { groupByProperties: [propertyOf(property)], ...filter, ...ofMetric };
+      values.push({ property, lines: linesOf(property, await bothPeriods(context, inPeriod, query)) });
+    }
+    const stacked = values.find(({ property }) => property === stack)?.lines;
+    const chart = await readChart(context, {
+      ...inPeriod,
+      stack: isProperty(stack) && !stacked ? "productSlug" : stack,
+    }, {
       filter: { ...filter, ...ofMetric },
-      lines: stack === "productSlug" ? products : groups,
+      lines: stacked ?? (stack === group ? groups : products),
       catalogue,
     });
     return {
@@ -86,12 +104,37 @@ export async function readUsageReport(context: JobContext, input: Input) {
         ...chart,
         products: pageOf(products, { wanted: pages.products, max: linesMax.productSlug }),
         groups: pageOf(groups, { wanted: pages.groups, max: linesMax[group] }),
+        /** The values of properties that the metric's usage is summed by. */
+        values: values.map(({ property, lines }) => ({
+          property,
+          ...pageOf(lines, { wanted: 1, max: valueLinesMax }),
+        })),
       },
     };
   } catch (error) {
     if (!isTooLong(error)) throw error;
     return { ...none, metrics, problem: error.message };
   }
+}
+
+export function isProperty(group: string | null): group is PropertyGroup {
+  return group?.startsWith("properties.") === true;
+}
+
+function propertyOf(group: PropertyGroup): string {
+  return group.slice("properties.".length);
+}
+
+/** Finds the properties by which usage can be summed, along with those of the filter. */
+async function findProperties(database: DatabaseReader, filter: UsageFilter): Promise<PropertyGroup[]> {
+  const filtered = Object.keys(filter.properties ?? {});
+  const lists = (await findDimensions(database)).filter((row) =>
+    (filter.productSlug?.includes(row.productSlug) ?? true) && (filter.metric?.includes(row.metric) ?? true)
+  ).map(({ names }): string[] => JSON.parse(names));
+  const names = new Set(lists.flat());
+  return [...names].filter((name) =>
+    lists.some((list) => [name, ...filtered].every((one) => list.includes(one)))
+  ).slice(0, propertiesShownMax).map((name) => `properties.${name}` as const);
 }
 
 async function pickFrom(
@@ -117,7 +160,10 @@ interface BothSums {
 /** Adds sums without an id for organizations that have been deleted since, which only the total of all organizations includes. */
 function withDeleted(input: Input, total: MetricTotal, { now, before }: BothSums): BothSums {
   if (input.group !== "organization" || !isOfAll(input)) return { now, before };
-  const none = { position: 0, start: "", end: "", minMicros: null, maxMicros: null };
+  const none = {
+    ...{ position: 0, start: "", end: "", minMicros: null, maxMicros: null, sumMicros: 0n },
+    ...{ aggregation: "sum", isKnown: true, isCapped: false } as const,
+  };
   const rest = (sums: readonly UsageSum[], { micros, count }: { micros: bigint; count: number }) => ({
     ...none,
     micros: sums.reduce((left, sum) => left - sum.micros, micros),
@@ -160,12 +206,14 @@ function distinctNames(
 }
 
 function idOf(group: ReportGroup, sum: UsageSum): string | null {
+  if (isProperty(group)) return sum.properties?.[propertyOf(group)] ?? null;
   return (group === "organization" ? sum.organizationId : sum[group]) ?? null;
 }
 
 /** Null for usage without a key. */
 function nameOf(group: ReportGroup, sum: UsageSum): string | null {
   if (group === "productSlug") return sum.productSlug ?? null;
+  if (isProperty(group)) return idOf(group, sum);
   return (group === "apiKey" ? sum.apiKeyName : sum.organizationName) ?? null;
 }
 
@@ -210,7 +258,7 @@ async function readWindows(
   const used = lines.filter(({ records }) => records > 0);
   const named = namedOf(stack, used, catalogue);
   const others = used.filter(({ id }) => id === null || !named.includes(id));
-  const read = (query: UsageFilter & Pick<UsageQuery, "groupBy">) =>
+  const read = (query: UsageFilter & SumGroups) =>
     readSums(context, input, { ...period, window: unit, ...filter, ...query });
   const sums = await readSums(context, {
     ...input,
@@ -219,8 +267,14 @@ async function readWindows(
     ...period,
     window: unit,
     ...filter,
-    ...(stack === "organization" ? {} : { [stack]: named }),
-    groupBy: [stack],
+    ...(isProperty(stack)
+      ? {
+        properties: { ...filter.properties, [propertyOf(stack)]: named },
+        groupByProperties: [propertyOf(stack)],
+      }
+      : stack === "organization"
+      ? { groupBy: [stack] }
+      : { [stack]: named, groupBy: [stack] }),
   });
   const { range: { windows }, data: all } = await read({ groupBy: [] });
   const totals = windows.map(() => 0n);
@@ -243,7 +297,7 @@ function namedOf(stack: ReportGroup, used: readonly NamedLine[], catalogue: Cata
 async function bothPeriods(
   context: JobContext,
   input: Input & { period: Period },
-  query: UsageFilter & Pick<UsageQuery, "groupBy">,
+  query: UsageFilter & SumGroups,
 ) {
   const { period } = input;
   const read = async (window: UsageWindow) =>
@@ -254,7 +308,7 @@ async function bothPeriods(
 function readSums(
   context: JobContext,
   input: Input,
-  { start, end, ...query }: UsageWindow & UsageFilter & Pick<UsageQuery, "window" | "groupBy">,
+  { start, end, ...query }: UsageWindow & UsageFilter & SumGroups & Pick<UsageQuery, "window">,
 ) {
   const scope = "organizationId" in input
     ? { organizationId: input.organizationId }

@@ -19,14 +19,16 @@ type PositionedWindow = UsageWindow & { readonly position: number };
  */
 export function* usageSteps(
   windows: readonly PositionedWindow[],
-  { organizations, groupBy }: {
+  { organizations, groupBy, isSplit = false }: {
     organizations: readonly MeteredOrganization[];
     groupBy: readonly UsageGroup[];
+    /** True if sums are by properties. */
+    isSplit?: boolean;
   },
 ): Generator<UsageStep> {
   const isByOrganization = groupBy.includes("organization");
   const isOneGroup = organizations.length <= 1 || seriesOf(organizations) <= usageStepSeriesMax;
-  const isTotal = groupBy.length === 0;
+  const isTotal = groupBy.length === 0 && !isSplit;
   for (const some of isOneGroup || isTotal ? [windows] : windows.map((window) => [window])) {
     const pieces = some.flatMap(({ position, ...window }) =>
       rollupPieces(window).map((piece) => ({ ...piece, position }))

@@ -13,6 +13,9 @@ import {
   type UsageFilter,
   type UsageGroup,
 } from "../../../db/meter/usage_sums.ts";
+import type { AggregationRow } from "../../../db/meter/aggregation_list.ts";
+import type { PositionedWindow } from "../../../db/meter/counting_values.ts";
+import type { UsageSplit } from "../../../db/meter/dimension_sums.ts";
 import { unknownMaximum, unknownMinimum } from "../../../db/meter/usage_voids.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { usageOrganizationsPerReadMax, usageSumRowsMax } from "../../../domain/limits.ts";
@@ -20,7 +23,9 @@ import { rollupUnits } from "../../../domain/meter/rollup_unit.ts";
 import { type UsageRange, usageRange, type UsageRangeInput } from "../../../domain/meter/usage_window.ts";
 import { isoTimeIn } from "../../../domain/time.ts";
 import type { JobContext, JobScope, JobTime } from "../job_context.ts";
+import { findSplit, propertiesOf, readValueSeries } from "./usage_split.ts";
 import { type UsageStep, usageSteps } from "./usage_steps.ts";
+import { findCounting, nameOfSum, noValue, readValues, type UsageValue } from "./usage_values.ts";
 
 /** Lineages of keys whose current key one step looks up. */
 const lineagesPerReadMax = 500;
@@ -40,6 +45,8 @@ export function isOfAll(scope: UsageScope): boolean {
 
 export interface UsageQuery extends UsageRangeInput, UsageFilter {
   readonly groupBy?: readonly UsageGroup[] | undefined;
+  /** The names of properties to group by. */
+  readonly groupByProperties?: readonly string[] | undefined;
 }
 
 /** Exact usage of one window and group: integers in millionths. */
@@ -58,7 +65,17 @@ export interface UsageSum {
   /** The key's id, or that of the current key of its lineage if rotations are merged. Null for usage without a key. */
   readonly apiKey?: string | null | undefined;
   readonly apiKeyName?: string | null | undefined;
+  /** The values of the properties, if grouped by any. */
+  readonly properties?: Readonly<Record<string, string>> | undefined;
+  /** The value by `aggregation`. */
   readonly micros: bigint;
+  readonly aggregation: UsageValue["aggregation"];
+  /** False if a part of `micros` is unknown. */
+  readonly isKnown: boolean;
+  /** True if `micros` lacks distinct values beyond the maximum. */
+  readonly isCapped: boolean;
+  /** The sum of the quantities. */
+  readonly sumMicros: bigint;
   readonly count: number;
   /** Null when unknown: a record was voided after retention had deleted others of its 15 minutes. */
   readonly minMicros: bigint | null;
@@ -70,42 +87,68 @@ export async function streamUsageSums(context: JobContext, input: UsageScope & U
   const range = usageRange(input, input.now);
   const { productSlug, metric, apiKey, environment, mergeRotations, groupBy = [] } = input;
   const filter = { productSlug, metric, apiKey, environment, mergeRotations };
-  const organizations = await findOrganizations(context, input);
+  const declared = await findSplit(context.database, input);
+  const found = await findOrganizations(context, { ...input, isSplit: declared !== null });
+  const values = declared &&
+    await readValueSeries(context, { declared, organizations: found, range, filter });
+  const organizations = values?.organizations ?? found;
   const series = organizations.reduce((sum, { series }) => sum + series, 0);
+  const aggregations = await findCounting(context, filter);
+  // Only organizations have values of their own: the totals of all have sums.
+  const counted = aggregations.length > 0 && organizations.some(({ number }) => number === 0)
+    ? await findEach(context, { ids: null, planId: undefined })
+    : organizations;
   return {
     range,
+    /** Of sums by properties: true if some values count as `(other)`, and the time from which all usage is in them. */
+    split: values && { overflow: values.hasOverflow, completeSince: declared?.completeSince ?? null },
+    /** True if a metric of the query is counted otherwise than by its sum. */
+    hasValues: aggregations.length > 0,
     /** An upper bound of the number of sums. */
-    sumsMax: range.windows.length * (groupBy.length === 0 ? 1 : series),
+    sumsMax: range.windows.length * (groupBy.length === 0 && declared === null ? 1 : series),
     /** Adds up some windows at a time, from the first on with each call. */
-    batches: () => addUp(context, { organizations, filter, groupBy, range, now: input.now }),
+    batches: () =>
+      addUp(context, {
+        ...{ organizations, filter, groupBy, split: declared?.split, range, now: input.now },
+        ...{ aggregations, counted },
+      }),
   };
 }
 
 /** Finds the organizations whose series to read. Sums of all organizations that don't tell them apart come from the totals. */
 async function findOrganizations(
   context: JobContext,
-  input: UsageScope & UsageQuery,
+  input: UsageScope & UsageQuery & { readonly isSplit: boolean },
 ): Promise<MeteredOrganization[]> {
-  const { database } = context;
-  const { groupBy = [], apiKey } = input;
+  const { groupBy = [], apiKey, isSplit } = input;
   const { ids, planId } = "organizationId" in input
     ? { ids: [input.organizationId], planId: undefined }
     : { ids: input.organizationIds ?? null, planId: input.planId };
   const isByCustomer = groupBy.includes("organization") || groupBy.includes("apiKey");
-  const found: MeteredOrganization[] = [];
-  if (isOfAll(input) && apiKey === undefined && !isByCustomer) found.push({ number: 0, series: 0 });
-  else {
-    const limit = usageOrganizationsPerReadMax;
-    for (let after = 0, length = limit; length === limit; after = found.at(-1)?.number ?? 0) {
-      if (after > 0) await context.pause();
-      const page = await findMeteredOrganizations(database, { ids, planId, after, limit });
-      found.push(...page);
-      length = page.length;
-    }
-  }
+  const isTotal = isOfAll(input) && apiKey === undefined && !isByCustomer && !isSplit;
+  const found = isTotal ? [{ number: 0, series: 0 }] : await findEach(context, { ids, planId });
   const [only] = found;
   if (found.length !== 1 || only === undefined) return found;
-  return [{ ...only, series: await countSeries(database, { ...input, organizations: [only.number] }) }];
+  return [{
+    ...only,
+    series: await countSeries(context.database, { ...input, organizations: [only.number] }),
+  }];
+}
+
+/** Finds organizations with usage. @param which As `findMeteredOrganizations`. */
+async function findEach(
+  context: JobContext,
+  which: { readonly ids: readonly string[] | null; readonly planId: string | undefined },
+): Promise<MeteredOrganization[]> {
+  const found: MeteredOrganization[] = [];
+  const limit = usageOrganizationsPerReadMax;
+  for (let after = 0, length = limit; length === limit; after = found.at(-1)?.number ?? 0) {
+    if (after > 0) await context.pause();
+    const page = await findMeteredOrganizations(context.database, { ...which, after, limit });
+    found.push(...page);
+    length = page.length;
+  }
+  return found;
 }
 
 /** Returns all sums, by window, then group. @throws {AppError} As {@linkcode usageRange}; `range_too_long` above 100,000. */
@@ -134,8 +177,13 @@ interface Adding {
   readonly organizations: readonly MeteredOrganization[];
   readonly filter: UsageFilter;
   readonly groupBy: readonly UsageGroup[];
+  readonly split: UsageSplit | undefined;
   readonly range: UsageRange;
   readonly now: number;
+  /** Those of metrics that aren't sums. */
+  readonly aggregations: readonly AggregationRow[];
+  /** The organizations whose values are read for these. */
+  readonly counted: readonly MeteredOrganization[];
 }
 
 /**
@@ -145,7 +193,7 @@ interface Adding {
  *   read, so that not all are in memory together.
  */
 async function* addUp(context: JobContext, adding: Adding): AsyncGenerator<Iterable<UsageSum>> {
-  const { organizations, groupBy, range } = adding;
+  const { organizations, groupBy, range, split } = adding;
   const numbers = organizations.map(({ number }) => number);
   const extent = await findUsageExtent(context.database, numbers, adding.filter);
   const windows = range.windows.map(({ start, end }, position) => ({
@@ -157,7 +205,7 @@ async function* addUp(context: JobContext, adding: Adding): AsyncGenerator<Itera
   const toKeys = adding.filter.mergeRotations ? mergedKeys(context, adding) : null;
   let merged = new Map<string, RollupSumRow>();
   let isFirst = true;
-  for (const step of usageSteps(windows, { organizations, groupBy })) {
+  for (const step of usageSteps(windows, { organizations, groupBy, isSplit: split !== undefined })) {
     if (!isFirst) await context.pause();
     isFirst = false;
     await addStep(context, { adding, step, merged });
@@ -165,16 +213,50 @@ async function* addUp(context: JobContext, adding: Adding): AsyncGenerator<Itera
     const names = isByOrganization
       ? await findOrganizationNames(context.database, step.organizations)
       : new Map<number, OrganizationNames>();
-    const sums = toKeys === null ? [...merged.values()] : await toKeys([...merged.values()]);
-    yield toUsageSums(sums.sort(inOrder(groupBy)), { range, groupBy, names });
+    const inStep = isByOrganization
+      ? adding.counted.filter(({ number }) => step.organizations.includes(number))
+      : adding.counted;
+    const valued = await withValues(context, { adding, windows, organizations: inStep }, [
+      ...merged.values(),
+    ]);
+    const sums = toKeys === null ? valued : await toKeys(valued);
+    yield toUsageSums(sums.sort(inOrder(groupBy)), { range, groupBy, split, names });
     merged = new Map();
   }
+}
+
+type ValuedRow = RollupSumRow & {
+  /** If its metric isn't a sum. */
+  readonly value?: UsageValue | undefined;
+};
+
+async function withValues(
+  context: JobContext,
+  { adding, windows, organizations }: {
+    adding: Adding;
+    windows: readonly PositionedWindow[];
+    organizations: readonly MeteredOrganization[];
+  },
+  rows: ValuedRow[],
+): Promise<ValuedRow[]> {
+  const { aggregations, filter, groupBy, split } = adding;
+  if (aggregations.length === 0) return rows;
+  const positions = new Set(rows.map(({ position }) => position));
+  const values = await readValues(context, {
+    ...{ aggregations, organizations, filter, groupBy, split },
+    windows: windows.filter(({ position }) => positions.has(position)),
+  });
+  const [metric = null] = filter.metric ?? [];
+  return rows.map((row) => ({
+    ...row,
+    value: values.get(nameOfSum(row)) ?? noValue(aggregations, { ...row, metric: row.metric ?? metric }),
+  }));
 }
 
 /** Returns a function that names the current keys of sums by lineage. */
 function mergedKeys(context: JobContext, { now }: Adding) {
   const known = new Map<string, { id: string; name: string }>();
-  return async (sums: readonly RollupSumRow[]): Promise<RollupSumRow[]> => {
+  return async (sums: readonly ValuedRow[]): Promise<ValuedRow[]> => {
     const lineages = new Set(sums.map(({ apiKey }) => apiKey).filter((lineage) => lineage !== null));
     const unknown = [...lineages].filter((lineage) => !known.has(lineage));
     for (let at = 0; at < unknown.length; at += lineagesPerReadMax) {
@@ -193,7 +275,7 @@ function mergedKeys(context: JobContext, { now }: Adding) {
 
 async function addStep(
   { database }: JobContext,
-  { adding: { filter, groupBy }, step, merged }: {
+  { adding: { filter, groupBy, split }, step, merged }: {
     adding: Adding;
     step: UsageStep;
     merged: Map<string, RollupSumRow>;
@@ -202,15 +284,13 @@ async function addStep(
   for (const unit of rollupUnits) {
     const pieces: PositionedPiece[] = step.pieces.filter((piece) => piece.unit === unit);
     if (pieces.length === 0) continue;
-    const query = { ...filter, groupBy, pieces, organizations: step.organizations };
+    const query = { ...filter, groupBy, split, pieces, organizations: step.organizations };
     for (const row of await sumRollups(database, query)) merge(merged, row);
   }
 }
 
 function merge(merged: Map<string, RollupSumRow>, row: RollupSumRow): void {
-  const { position, organization, productSlug, metric, apiKey } = row;
-  // No part of the name has a space in it.
-  const name = `${position} ${organization} ${productSlug} ${metric} ${apiKey}`;
+  const name = nameOfSum(row);
   const sum = merged.get(name);
   merged.set(
     name,
@@ -235,19 +315,22 @@ function inOrder(groupBy: readonly UsageGroup[]) {
       const [name, other] = [a[group] ?? "", b[group] ?? ""];
       if (name !== other) return name < other ? -1 : 1;
     }
-    return 0;
+    const [values, others] = [a.values ?? "", b.values ?? ""];
+    return values === others ? 0 : values < others ? -1 : 1;
   };
 }
 
 function* toUsageSums(
-  sums: readonly RollupSumRow[],
-  { range, groupBy, names }: Pick<Adding, "range" | "groupBy"> & {
+  sums: readonly ValuedRow[],
+  { range, groupBy, split, names }: Pick<Adding, "range" | "groupBy" | "split"> & {
     names: ReadonlyMap<number, OrganizationNames>;
   },
 ): Generator<UsageSum> {
   const isByKey = groupBy.includes("apiKey");
   let window = { position: -1, start: "", end: "" };
-  for (const { position, organization, productSlug, metric, apiKey, apiKeyName, ...sum } of sums) {
+  for (
+    const { position, organization, productSlug, metric, apiKey, apiKeyName, values, value, ...sum } of sums
+  ) {
     if (position !== window.position) {
       const { start, end } = range.windows[position] ?? { start: range.from, end: range.to };
       const [first, after] = [start, end].map((ms) => isoTimeIn(ms, range.timezone));
@@ -260,7 +343,12 @@ function* toUsageSums(
       metric: metric ?? undefined,
       apiKey: isByKey ? apiKey : undefined,
       apiKeyName: isByKey ? apiKeyName : undefined,
-      micros: sum.micros,
+      properties: split === undefined ? undefined : propertiesOf(split, values),
+      micros: value?.micros ?? sum.micros,
+      aggregation: value?.aggregation ?? "sum",
+      isKnown: value?.isKnown ?? true,
+      isCapped: value?.isCapped ?? false,
+      sumMicros: sum.micros,
       count: sum.count,
       minMicros: sum.min === unknownMinimum ? null : sum.min,
       maxMicros: sum.max === unknownMaximum ? null : sum.max,

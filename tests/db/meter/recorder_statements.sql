@@ -10,7 +10,16 @@ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CAS
 ), 'hasLimits', EXISTS (
   SELECT 1
   FROM usage_limits
-), 'requestsPerSecond', coalesce(o.requests_per_second, (
+), 'hasDimensions', (EXISTS (
+  SELECT 1
+  FROM usage_dimensions
+  WHERE removed_at IS NULL
+) OR EXISTS (
+  SELECT 1
+  FROM usage_aggregations
+  WHERE removed_at IS NULL
+    AND aggregation IN ('last', 'unique')
+)), 'requestsPerSecond', coalesce(o.requests_per_second, (
   SELECT pl.requests_per_second
   FROM plans pl
   WHERE pl.number = o.plan
@@ -51,6 +60,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
+      AND NOT (EXISTS (
+      SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -90,6 +109,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
+      AND NOT (EXISTS (
+      SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -121,6 +150,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), blocked AS MATERIALIZED (
   SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
@@ -149,7 +188,7 @@ WHERE ((
 
 -- 5
 INSERT INTO usage_added (organization, series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
-SELECT r.organization, r.series, r.timestamp / 900000, count(*), sum(r.quantity_whole >> 26), sum(r.quantity_whole & 67108863), sum(r.quantity_micro), min(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))), max(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro)))
+SELECT r.organization, r.series, r.timestamp / 900000, count(*) AS count, sum(r.quantity_whole >> 26) AS sum_high, sum(r.quantity_whole & 67108863) AS sum_low, sum(r.quantity_micro) AS sum_micro, min(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS smallest, max(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS largest
 FROM usage_records r
 WHERE r.seq > (
   SELECT seq
@@ -231,6 +270,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 )
 DELETE FROM usage_series
@@ -293,6 +342,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 )
 INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
@@ -325,6 +384,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), blocked AS MATERIALIZED (
   SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
@@ -410,6 +479,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), hashed AS MATERIALIZED (
   SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655) AS hash, e.key AS position
@@ -474,6 +553,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 )
 INSERT INTO usage_keys_recent (hash, seq)
@@ -593,6 +682,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), hashed AS MATERIALIZED (
   SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655) AS hash, e.key AS position
@@ -655,7 +754,16 @@ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CAS
 ), 'hasLimits', EXISTS (
   SELECT 1
   FROM usage_limits
-), 'requestsPerSecond', coalesce(o.requests_per_second, (
+), 'hasDimensions', (EXISTS (
+  SELECT 1
+  FROM usage_dimensions
+  WHERE removed_at IS NULL
+) OR EXISTS (
+  SELECT 1
+  FROM usage_aggregations
+  WHERE removed_at IS NULL
+    AND aggregation IN ('last', 'unique')
+)), 'requestsPerSecond', coalesce(o.requests_per_second, (
   SELECT pl.requests_per_second
   FROM plans pl
   WHERE pl.number = o.plan
@@ -693,6 +801,16 @@ FROM (
       AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
       AND true
       AND true
+      AND NOT (EXISTS (
+      SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -729,6 +847,16 @@ FROM (
       AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
       AND true
       AND true
+      AND NOT (EXISTS (
+      SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -757,6 +885,16 @@ WITH series AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), blocked AS MATERIALIZED (
   SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
@@ -806,6 +944,16 @@ WITH applied AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND us.organization > 0
     AND true
 )
@@ -1178,6 +1326,16 @@ WITH full AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND us.organization > 0
     AND EXISTS (
     SELECT 1
@@ -1339,7 +1497,7 @@ WHERE EXISTS (
 
 -- 33
 INSERT INTO usage_added (organization, series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
-SELECT r.organization, r.series, r.timestamp / 900000, count(*), sum(r.quantity_whole >> 26), sum(r.quantity_whole & 67108863), sum(r.quantity_micro), min(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))), max(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro)))
+SELECT r.organization, r.series, r.timestamp / 900000, count(*) AS count, sum(r.quantity_whole >> 26) AS sum_high, sum(r.quantity_whole & 67108863) AS sum_low, sum(r.quantity_micro) AS sum_micro, min(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS smallest, max(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS largest
 FROM usage_records r
 WHERE r.seq > (
   SELECT seq
@@ -1381,6 +1539,16 @@ WITH applied AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND us.organization > 0
     AND EXISTS (
     SELECT 1
@@ -1818,6 +1986,16 @@ WITH series AS MATERIALIZED (
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 )
 DELETE FROM usage_series
@@ -1839,9 +2017,430 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- With a catalogue of all products: 1, 43, 44, 45, 46, 5, 6, 7, 8, 9, 10, 11, 47, 13, 14
+-- With dimensions: 1, 43, 44, 45, 5, 6, 7, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 8, 9, 10, 11, 61, 13, 14
 
 -- 43
+SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
+FROM (
+  SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
+  FROM (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) AS series_max, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) - o.series AS room
+    FROM json_each(?2) e
+    JOIN api_keys k ON k.key_hash = e.value ->> 0
+      AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > ?3)
+    JOIN organizations o ON o.id = k.organization_id
+    WHERE o.series + json_array_length(?2) > coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    ))
+      AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_limits
+    )
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_series us
+      WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
+        AND us.product_slug = e.value ->> 1
+        AND us.metric = e.value ->> 2
+        AND us.api_key = k.number
+    )
+  ) n
+)
+WHERE requested > room;
+
+-- 44
+INSERT INTO usage_series (organization, product_slug, metric, api_key)
+SELECT usage_number, product_slug, metric, api_key
+FROM (
+  SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
+  FROM (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) AS series_max, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) - o.series AS room
+    FROM json_each(?2) e
+    JOIN api_keys k ON k.key_hash = e.value ->> 0
+      AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > ?3)
+    JOIN organizations o ON o.id = k.organization_id
+    WHERE true
+      AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_limits
+    )
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_series us
+      WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
+        AND us.product_slug = e.value ->> 1
+        AND us.metric = e.value ->> 2
+        AND us.api_key = k.number
+    )
+  ) n
+)
+WHERE rank <= room
+ORDER BY position;
+
+-- 45
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+    AND true
+), blocked AS MATERIALIZED (
+  SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
+  FROM json_each(?1) e
+  WHERE NOT (
+    SELECT count(*)
+    FROM series
+  ) = json_array_length(?2)
+    AND CAST(substr(e.value, 1, 5) AS INTEGER) NOT IN (
+    SELECT position
+    FROM series
+  )
+)
+INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
+SELECT c.seq + e.key + 1, s.organization, s.id, CAST(substr(e.value, 12, 14) AS INTEGER), ?3, CAST(substr(e.value, 26, 16) AS INTEGER), CAST(substr(e.value, 42, 6) AS INTEGER), NULL, nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '')
+FROM json_each(?1) e
+CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+CROSS JOIN usage_cursor c ON c.only_row = 1
+WHERE ((
+  SELECT count(*)
+  FROM series
+) = json_array_length(?2) OR CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (
+  SELECT request
+  FROM blocked
+));
+
+-- 46
+WITH w AS MATERIALIZED (
+  SELECT s.id AS series, s.organization, g.number, g.property
+  FROM (
+    SELECT DISTINCT series
+    FROM usage_added
+  ) a
+  CROSS JOIN usage_series s ON s.id = a.series
+  CROSS JOIN usage_aggregations g ON g.product = s.product_slug
+    AND g.metric = s.metric
+    AND g.removed_at IS NULL
+    AND g.aggregation = 'last'
+    AND true
+  WHERE s.organization NOT IN (0, -2147483648)
+), ranked AS (
+  SELECT w.number, r.*, row_number() OVER (PARTITION BY r.series, r.timestamp / 900000 ORDER BY r.timestamp DESC, r.seq DESC) AS rank
+  FROM usage_records r
+  CROSS JOIN w ON w.series = r.series
+  WHERE r.seq > (
+    SELECT seq
+    FROM usage_cursor
+  )
+    AND EXISTS (
+    SELECT 1
+    FROM w
+  )
+)
+INSERT INTO usage_latest (aggregation, series, quarter, timestamp, seq, quantity_whole, quantity_micro)
+SELECT number, series, timestamp / 900000, timestamp, seq, quantity_whole, quantity_micro
+FROM ranked
+WHERE rank = 1
+ON CONFLICT (aggregation, series, quarter) DO UPDATE
+SET timestamp = excluded.timestamp, seq = excluded.seq, quantity_whole = excluded.quantity_whole, quantity_micro = excluded.quantity_micro
+WHERE (excluded.timestamp, excluded.seq) > (usage_latest.timestamp, usage_latest.seq);
+
+-- 47
+WITH w AS MATERIALIZED (
+  SELECT s.id AS series, s.organization, g.number, g.property
+  FROM (
+    SELECT DISTINCT series
+    FROM usage_added
+  ) a
+  CROSS JOIN usage_series s ON s.id = a.series
+  CROSS JOIN usage_aggregations g ON g.product = s.product_slug
+    AND g.metric = s.metric
+    AND g.removed_at IS NULL
+    AND g.aggregation = 'unique'
+    AND true
+  WHERE s.organization NOT IN (0, -2147483648)
+)
+INSERT INTO usage_unique_added (aggregation, organization, series, month, quarter, value, first_seq, count)
+SELECT number, organization, series, ((strftime('%Y', quarter * 900000 / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', quarter * 900000 / 1000, 'unixepoch') - 1), quarter, value, min(seq), count(*)
+FROM (
+  SELECT w.number, w.organization, w.series, r.timestamp / 900000 AS quarter, r.seq, r.properties ->> w.property AS value
+  FROM usage_records r
+  CROSS JOIN w ON w.series = r.series
+  WHERE r.seq > (
+    SELECT seq
+    FROM usage_cursor
+  )
+    AND EXISTS (
+    SELECT 1
+    FROM w
+  )
+)
+WHERE value IS NOT NULL
+GROUP BY series, quarter, value;
+
+-- 48
+UPDATE usage_unique_added AS a
+SET value_number = (
+  SELECT v.number
+  FROM usage_unique_values v
+  WHERE v.aggregation = a.aggregation
+    AND v.organization = a.organization
+    AND v.month = a.month
+    AND v.value = a.value
+);
+
+-- 49
+INSERT INTO usage_unique_values (aggregation, organization, month, value)
+SELECT aggregation, organization, month, value
+FROM (
+  SELECT n.*, row_number() OVER (PARTITION BY aggregation, organization, month ORDER BY first_seq, value) AS rank
+  FROM (
+    SELECT aggregation, organization, month, value, min(first_seq) AS first_seq
+    FROM usage_unique_added
+    WHERE value_number IS NULL
+    GROUP BY 1, 2, 3, 4
+  ) n
+) n
+WHERE rank <= 100000 - coalesce((
+  SELECT l.known
+  FROM usage_unique_limits l
+  WHERE l.aggregation = n.aggregation
+    AND l.organization = n.organization
+    AND l.month = n.month
+), 0);
+
+-- 50
+UPDATE usage_unique_added AS a
+SET value_number = (
+  SELECT v.number
+  FROM usage_unique_values v
+  WHERE v.aggregation = a.aggregation
+    AND v.organization = a.organization
+    AND v.month = a.month
+    AND v.value = a.value
+), is_new = 1
+WHERE value_number IS NULL;
+
+-- 51
+INSERT INTO usage_unique_limits (aggregation, organization, month, known, others)
+SELECT aggregation, organization, month, count(DISTINCT iif(is_new, value_number, NULL)), sum(iif(value_number IS NULL, count, 0))
+FROM usage_unique_added
+GROUP BY 1, 2, 3
+ON CONFLICT DO UPDATE
+SET known = known + excluded.known, others = others + excluded.others;
+
+-- 52
+INSERT INTO usage_unique_quarters (aggregation, series, quarter, value, count)
+SELECT aggregation, series, quarter, value_number, count
+FROM usage_unique_added
+WHERE value_number IS NOT NULL
+ON CONFLICT DO UPDATE
+SET count = count + excluded.count;
+
+-- 53
+INSERT INTO usage_unique_months (aggregation, series, month, value, count)
+SELECT aggregation, series, month, value_number, sum(count)
+FROM usage_unique_added
+WHERE value_number IS NOT NULL
+GROUP BY 1, 2, 3, 4
+ON CONFLICT DO UPDATE
+SET count = count + excluded.count;
+
+-- 54
+DELETE FROM usage_unique_added;
+
+-- 55
+WITH w AS MATERIALIZED (
+  SELECT s.id AS series, s.organization, d.number, d.name_1, d.name_2, d.name_3
+  FROM (
+    SELECT DISTINCT series
+    FROM usage_added
+  ) a
+  CROSS JOIN usage_series s ON s.id = a.series
+  CROSS JOIN usage_dimensions d ON d.product = s.product_slug
+    AND d.metric = s.metric
+    AND d.removed_at IS NULL
+    AND true
+  WHERE s.organization NOT IN (0, -2147483648)
+), texts AS MATERIALIZED (
+  SELECT r.series, r.timestamp / 900000 AS quarter, r.properties, min(r.seq) AS first_seq, count(*) AS count, sum(r.quantity_whole >> 26) AS sum_high, sum(r.quantity_whole & 67108863) AS sum_low, sum(r.quantity_micro) AS sum_micro, min(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS smallest, max(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS largest
+  FROM usage_records r
+  WHERE r.seq > (
+    SELECT seq
+    FROM usage_cursor
+  )
+    AND r.series IN (
+    SELECT series
+    FROM w
+  )
+  GROUP BY 1, 2, 3
+)
+INSERT INTO usage_dimension_added (dimension, organization, series, month, quarter, value, first_seq, count, sum_high, sum_low, sum_micro, smallest, largest)
+SELECT d.number, d.organization, t.series, ((strftime('%Y', t.quarter * 900000 / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', t.quarter * 900000 / 1000, 'unixepoch') - 1), t.quarter, CASE WHEN d.name_2 IS NULL THEN json_array(coalesce(t.properties ->> d.name_1, '(none)')) WHEN d.name_3 IS NULL THEN json_array(coalesce(t.properties ->> d.name_1, '(none)'), coalesce(t.properties ->> d.name_2, '(none)')) ELSE json_array(coalesce(t.properties ->> d.name_1, '(none)'), coalesce(t.properties ->> d.name_2, '(none)'), coalesce(t.properties ->> d.name_3, '(none)')) END AS value, min(t.first_seq), sum(t.count), sum(t.sum_high), sum(t.sum_low), sum(t.sum_micro), min(t.smallest), max(t.largest)
+FROM texts t
+CROSS JOIN w d ON d.series = t.series
+GROUP BY d.number, t.series, t.quarter, value;
+
+-- 56
+WITH new AS MATERIALIZED (
+  SELECT a.organization, a.dimension, a.month, a.value, min(a.first_seq) AS first_seq
+  FROM usage_dimension_added a
+  WHERE NOT EXISTS (
+    SELECT 1
+    FROM usage_dimension_values v
+    WHERE v.organization = a.organization
+      AND v.dimension = a.dimension
+      AND v.month = a.month
+      AND v.value = a.value
+  )
+  GROUP BY 1, 2, 3, 4
+), months AS MATERIALIZED (
+  SELECT n.organization, n.dimension, n.month, (
+    SELECT count(*)
+    FROM usage_dimension_values v
+    WHERE v.organization = n.organization
+      AND v.dimension = n.dimension
+      AND v.month = n.month
+      AND v.value <> ''
+  ) AS used
+  FROM (
+    SELECT DISTINCT organization, dimension, month
+    FROM new
+  ) n
+)
+INSERT INTO usage_dimension_values (organization, dimension, month, value)
+SELECT DISTINCT organization, dimension, month, iif(used + rank <= 1000, value, '')
+FROM (
+  SELECT n.*, m.used, row_number() OVER ( PARTITION BY n.organization, n.dimension, n.month ORDER BY n.first_seq, n.value) AS rank
+  FROM new n
+  JOIN months m ON m.organization = n.organization
+    AND m.dimension = n.dimension
+    AND m.month = n.month
+)
+WHERE true
+ON CONFLICT DO NOTHING;
+
+-- 57
+UPDATE usage_dimension_added AS a
+SET value_number = coalesce((
+  SELECT x.number
+  FROM usage_dimension_values x
+  WHERE x.organization = a.organization
+    AND x.dimension = a.dimension
+    AND x.month = a.month
+    AND x.value = a.value
+), (
+  SELECT x.number
+  FROM usage_dimension_values x
+  WHERE x.organization = a.organization
+    AND x.dimension = a.dimension
+    AND x.month = a.month
+    AND x.value = ''
+));
+
+-- 58
+INSERT INTO usage_dimension_series (value, series)
+SELECT DISTINCT a.value_number, a.series
+FROM usage_dimension_added a
+WHERE NOT EXISTS (
+  SELECT 1
+  FROM usage_dimension_series ds
+  WHERE ds.value = a.value_number
+    AND ds.series = a.series
+);
+
+-- 59
+INSERT INTO usage_added (organization, series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
+SELECT -4294967296, -ds.id, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)
+FROM usage_dimension_added a
+CROSS JOIN usage_dimension_series ds ON ds.value = a.value_number
+  AND ds.series = a.series
+GROUP BY ds.id, a.quarter;
+
+-- 60
+DELETE FROM usage_dimension_added;
+
+-- 61
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+    AND true
+)
+DELETE FROM usage_series
+WHERE (
+  SELECT count(*)
+  FROM usage_records n
+  WHERE n.seq > (
+    SELECT seq
+    FROM usage_cursor
+  )
+) < ?4
+  AND id IN (
+  SELECT id
+  FROM series
+)
+  AND NOT EXISTS (
+  SELECT 1
+  FROM usage_rollups r
+  WHERE r.series = usage_series.id
+);
+
+-- With a catalogue of all products: 1, 62, 63, 64, 65, 5, 6, 7, 8, 9, 10, 11, 66, 13, 14
+
+-- 62
 SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER), 'isProduct', NOT EXISTS (
   SELECT 1
   FROM products p
@@ -1855,7 +2454,7 @@ WHERE NOT EXISTS (
     AND pm.slug = e.value ->> 2
 );
 
--- 44
+-- 63
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -1890,6 +2489,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
+      AND NOT (EXISTS (
+      SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -1902,7 +2511,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 45
+-- 64
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT usage_number, product_slug, metric, api_key
 FROM (
@@ -1934,6 +2543,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
+      AND NOT (EXISTS (
+      SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -1947,7 +2566,7 @@ FROM (
 WHERE rank <= room
 ORDER BY position;
 
--- 46
+-- 65
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1970,6 +2589,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), blocked AS MATERIALIZED (
   SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
@@ -1996,7 +2625,7 @@ WHERE ((
   FROM blocked
 ));
 
--- 47
+-- 66
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -2019,6 +2648,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 )
 DELETE FROM usage_series
@@ -2040,9 +2679,9 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- With API keys that an operator verifies: 48, 49, 50, 51, 5, 6, 7, 8, 9, 10, 11, 52, 13, 53
+-- With API keys that an operator verifies: 67, 68, 69, 70, 5, 6, 7, 8, 9, 10, 11, 71, 13, 72
 
--- 48
+-- 67
 SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN (length(e.value) > 64 AND NOT EXISTS (
   SELECT 1
   FROM operator_tokens t
@@ -2063,7 +2702,16 @@ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CAS
 ), 'hasLimits', EXISTS (
   SELECT 1
   FROM usage_limits
-), 'requestsPerSecond', coalesce(o.requests_per_second, (
+), 'hasDimensions', (EXISTS (
+  SELECT 1
+  FROM usage_dimensions
+  WHERE removed_at IS NULL
+) OR EXISTS (
+  SELECT 1
+  FROM usage_aggregations
+  WHERE removed_at IS NULL
+    AND aggregation IN ('last', 'unique')
+)), 'requestsPerSecond', coalesce(o.requests_per_second, (
   SELECT pl.requests_per_second
   FROM plans pl
   WHERE pl.number = o.plan
@@ -2086,7 +2734,7 @@ JOIN api_keys k ON k.key_hash = substr(e.value, 1, 64)
   AND (k.expires_at IS NULL OR k.expires_at > ?3)
 JOIN organizations o ON o.id = k.organization_id;
 
--- 49
+-- 68
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -2130,6 +2778,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
+      AND NOT (EXISTS (
+      SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -2142,7 +2800,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 50
+-- 69
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT usage_number, product_slug, metric, api_key
 FROM (
@@ -2183,6 +2841,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
+      AND NOT (EXISTS (
+      SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -2196,7 +2864,7 @@ FROM (
 WHERE rank <= room
 ORDER BY position;
 
--- 51
+-- 70
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -2228,6 +2896,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), blocked AS MATERIALIZED (
   SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
@@ -2254,7 +2932,7 @@ WHERE ((
   FROM blocked
 ));
 
--- 52
+-- 71
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -2286,6 +2964,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 )
 DELETE FROM usage_series
@@ -2307,7 +2995,7 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- 53
+-- 72
 UPDATE api_keys AS k
 SET last_used_at = ?3
 WHERE k.key_hash IN (
@@ -2326,16 +3014,25 @@ WHERE k.key_hash IN (
   AND (k.expires_at IS NULL OR k.expires_at > ?3)
   AND (k.last_used_at IS NULL OR k.last_used_at <= ?2);
 
--- Recorded by an operator: 54, 55, 56, 57, 5, 6, 7, 8, 9, 10, 11, 58, 13
+-- Recorded by an operator: 73, 74, 75, 76, 5, 6, 7, 8, 9, 10, 11, 77, 13
 
--- 54
+-- 73
 SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'environment', k.environment, 'seq', (
   SELECT seq
   FROM usage_cursor
 ), 'hasLimits', EXISTS (
   SELECT 1
   FROM usage_limits
-), 'requestsPerSecond', coalesce(o.requests_per_second, (
+), 'hasDimensions', (EXISTS (
+  SELECT 1
+  FROM usage_dimensions
+  WHERE removed_at IS NULL
+) OR EXISTS (
+  SELECT 1
+  FROM usage_aggregations
+  WHERE removed_at IS NULL
+    AND aggregation IN ('last', 'unique')
+)), 'requestsPerSecond', coalesce(o.requests_per_second, (
   SELECT pl.requests_per_second
   FROM plans pl
   WHERE pl.number = o.plan
@@ -2345,7 +3042,7 @@ LEFT JOIN api_keys k ON k.id = e.value
 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value)
   AND o.deleted_at IS NULL;
 
--- 55
+-- 74
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -2374,6 +3071,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
+      AND NOT (EXISTS (
+      SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -2386,7 +3093,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 56
+-- 75
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT usage_number, product_slug, metric, api_key
 FROM (
@@ -2412,6 +3119,16 @@ FROM (
       SELECT 1
       FROM usage_limits
     )
+      AND NOT (EXISTS (
+      SELECT 1
+      FROM usage_dimensions
+      WHERE removed_at IS NULL
+    ) OR EXISTS (
+      SELECT 1
+      FROM usage_aggregations
+      WHERE removed_at IS NULL
+        AND aggregation IN ('last', 'unique')
+    ))
       AND NOT EXISTS (
       SELECT 1
       FROM usage_series us
@@ -2425,7 +3142,7 @@ FROM (
 WHERE rank <= room
 ORDER BY position;
 
--- 57
+-- 76
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -2442,6 +3159,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 ), blocked AS MATERIALIZED (
   SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
@@ -2468,7 +3195,7 @@ WHERE ((
   FROM blocked
 ));
 
--- 58
+-- 77
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -2485,6 +3212,16 @@ WITH series AS MATERIALIZED (
     SELECT 1
     FROM usage_limits
   )
+    AND NOT (EXISTS (
+    SELECT 1
+    FROM usage_dimensions
+    WHERE removed_at IS NULL
+  ) OR EXISTS (
+    SELECT 1
+    FROM usage_aggregations
+    WHERE removed_at IS NULL
+      AND aggregation IN ('last', 'unique')
+  ))
     AND true
 )
 DELETE FROM usage_series

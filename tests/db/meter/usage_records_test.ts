@@ -60,6 +60,7 @@ for (const kind of databaseKinds) {
           by: "keys",
           isCatalogueRequired: false,
           hasLimits: false,
+          hasDimensions: false,
           isSeriesKnown: false,
           targets: hashes,
           series: [[first, "p", "m"], [second, "p", "m"], [first, "q", "m"], [first, "q", "n"], [

@@ -45,7 +45,7 @@ async function recordsOf(test: TestApp, quantities: readonly number[]) {
       }),
     void: async (
       index: number,
-      remaining: RemainingExtremes | null,
+      remaining: RemainingExtremes[] | null,
       database: Database = test.opened.database,
     ) => {
       const keyHash = hashApiKey(apiKey);
@@ -83,7 +83,7 @@ onEveryDatabase("a void with outdated extremes does nothing", async (test) => {
   const usage = await recordsOf(test, [5, 1, 9, 8]);
   assert.equal(await usage.void(2, null), null, "not scanned yet");
   const others = await usage.scan(2);
-  assert.deepEqual(others?.largest?.value, "8000000");
+  assert.deepEqual(others?.[0]?.largest?.value, "8000000");
   await voidOne(test, { apiKey: usage.apiKey, id: usage.ids[3] ?? "" });
   assert.equal(await usage.void(2, others), null, "the next largest was voided meanwhile");
   assert.deepEqual(await usage.minMax(), [3, 1, 9]);
@@ -119,7 +119,7 @@ testApp("a void finds every row by an index", async (test) => {
     for (const detail of details) {
       assert.doesNotMatch(
         detail,
-        /^SCAN (?!CONSTANT ROW|\(subquery|[defpsw]$)|usage_records_timestamp|AUTOMATIC/,
+        /^SCAN (?!CONSTANT ROW|\(subquery|[defkpstvw]$|record$|j VIRTUAL TABLE)|usage_records_timestamp|AUTOMATIC/,
         `${text}: ${detail}`,
       );
     }

@@ -39,6 +39,7 @@ const outcome: RecordOutcome = {
   unlisted: [],
   inserted: 3,
   hasLimits: false,
+  hasDimensions: false,
   limits: [],
   firstSeq: 1,
 };

@@ -55,6 +55,7 @@ onEveryDatabase(
       by: "keys",
       isCatalogueRequired: false,
       hasLimits: false,
+      hasDimensions: false,
       isSeriesKnown: false,
       targets: [],
       series: [],

@@ -220,7 +220,7 @@ export function cookieOf(response: Response): string {
 export async function createTestKey(
   test: TestApp,
   person: TestPerson,
-  more: { name?: string; expiresAt?: string } = {},
+  more: { name?: string; expiresAt?: string; environment?: "test" } = {},
 ): Promise<{ id: string; fullKey: string }> {
   const response = await test.send("/api/portal/api-keys", {
     cookie: person.cookie,

@@ -1,6 +1,6 @@
 // Inserts a large number of sums directly into the database.
 import { integer, sql, type Statement } from "../../../db/engine/database.ts";
-import { monthOf } from "../../../db/meter/rollups.ts";
+import { monthOf } from "../../../db/meter/rollup_columns.ts";
 
 /**
  * @param options `hours`: number of hours with records, starting at `from`, in milliseconds since 1970.

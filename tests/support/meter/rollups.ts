@@ -1,6 +1,7 @@
 // Checks rollups of every length against the records, and totals against the series of all organizations.
 import assert from "node:assert/strict";
 import type { Database } from "../../../db/engine/database.ts";
+import { dimensionValuesMax } from "../../../domain/meter/dimension.ts";
 import { unknownMaximum, unknownMinimum } from "../../../db/meter/usage_voids.ts";
 
 type Row = Readonly<Record<string, string | number | null>>;
@@ -22,6 +23,62 @@ export async function checkRollups(read: ReadRows): Promise<void> {
   }
   assert.deepEqual(await readLevel(read, "quarters of series"), expected);
   await checkRollupLevels(read);
+  await checkDimensions(read);
+}
+
+/** Checks the sums of each value of each dimension against a slow but simple sum of the records that they count. */
+export async function checkDimensions(read: ReadRows): Promise<void> {
+  const dimensions = await read(
+    "SELECT d.number, d.names, d.unfilled_seq, s.id AS series FROM usage_dimensions d JOIN usage_series s " +
+      "ON s.product_slug = d.product AND s.metric = d.metric WHERE d.removed_at IS NULL",
+  );
+  const values = await read("SELECT dimension, organization, month, value FROM usage_dimension_values");
+  const known = new Set(values.map((row) => Object.values(row).join(" ")));
+  const months = Map.groupBy(
+    values.filter(({ value }) => value !== ""),
+    ({ dimension, organization, month }) => `${dimension} ${organization} ${month}`,
+  );
+  for (const [month, list] of months) assert.ok(list.length <= dimensionValuesMax, month);
+  const expected = new Map<string, Total>();
+  for await (const record of recordsOf(read)) {
+    const micros = BigInt(record["whole"] ?? 0) * 1_000_000n + BigInt(record["micro"] ?? 0);
+    const properties = JSON.parse(String(record["properties"] ?? "{}"));
+    for (const { number, names, unfilled_seq, series } of dimensions) {
+      if (series !== record["series"] || Number(record["seq"]) <= Number(unfilled_seq)) continue;
+      const own = JSON.stringify(
+        JSON.parse(String(names)).map((name: string) => properties[name] ?? "(none)"),
+      );
+      const quarter = Number(record["quarter"]);
+      const month = `${number} ${record["organization"]} ${monthOf(quarter)}`;
+      const value = known.has(`${month} ${own}`) ? own : "";
+      assert.ok(known.has(`${month} ${value}`), `${month} has no row for ${own}`);
+      assert.ok(
+        value !== "" || months.get(month)?.length === dimensionValuesMax,
+        `${month} had room for ${own}`,
+      );
+      for (const stretch of [`quarter ${quarter}`, `hour ${hourOf(quarter)}`, `month ${monthOf(quarter)}`]) {
+        const total = { count: 1, micros, smallest: micros, largest: micros };
+        addTo(expected, `${number} ${series} ${monthOf(quarter)} ${stretch} ${value}`, total);
+      }
+    }
+  }
+  const rows = await read(
+    `SELECT v.dimension || ' ' || ds.series || ' ' || v.month AS value_month, v.value, q.*
+     FROM usage_dimension_series ds JOIN usage_dimension_values v ON v.number = ds.value
+     JOIN usage_dimensions d ON d.number = v.dimension AND d.removed_at IS NULL
+     JOIN (SELECT 'quarter ' || quarter AS stretch, series AS of, count, CAST(sum_high AS TEXT) AS high,
+         CAST(sum_low AS TEXT) AS low, CAST(sum_micro AS TEXT) AS micro, CAST(smallest AS TEXT) AS smallest,
+         CAST(largest AS TEXT) AS largest FROM usage_rollups
+       UNION ALL SELECT 'hour ' || hour, series, count, CAST(sum_high AS TEXT), CAST(sum_low AS TEXT),
+         CAST(sum_micro AS TEXT), CAST(smallest AS TEXT), CAST(largest AS TEXT) FROM usage_rollups_hourly
+       UNION ALL SELECT 'month ' || month, series, count, CAST(sum_high AS TEXT), CAST(sum_low AS TEXT),
+         CAST(sum_micro AS TEXT), CAST(smallest AS TEXT), CAST(largest AS TEXT) FROM usage_rollups_monthly
+         WHERE organization = -4294967296) q ON q.of = -ds.id WHERE q.count <> 0`,
+  );
+  const found = new Map(
+    rows.map((row) => [`${row["value_month"]} ${row["stretch"]} ${row["value"]}`, totalOf(row)]),
+  );
+  assert.deepEqual(found, expected, "values of dimensions");
 }
 
 /** Keeps each response below the 10 MB limit of a libSQL server. */
@@ -34,7 +91,7 @@ async function* recordsOf(read: ReadRows): AsyncGenerator<Row> {
     seq = Number(rows.at(-1)?.["seq"])
   ) {
     rows = await read(
-      `SELECT r.seq, r.series, r.timestamp / 900000 AS quarter, CAST(r.quantity_whole AS TEXT) AS whole,
+      `SELECT r.seq, r.organization, r.series, r.properties, r.timestamp / 900000 AS quarter, CAST(r.quantity_whole AS TEXT) AS whole,
          r.quantity_micro AS micro
        FROM usage_records r WHERE r.seq > ${seq} AND r.seq NOT IN (SELECT v.seq FROM usage_voids v)
        ORDER BY r.seq LIMIT ${pageRecords}`,
@@ -48,7 +105,8 @@ const levels = {
     "u.quarter AS stretch, u.* FROM usage_rollups u JOIN s ON s.id = u.series AND s.organization <> 0",
   "hours of series":
     "u.hour AS stretch, u.* FROM usage_rollups_hourly u JOIN s ON s.id = u.series AND s.organization <> 0",
-  "months of series": "u.month AS stretch, u.* FROM usage_rollups_monthly u WHERE u.organization <> 0",
+  "months of series":
+    "u.month AS stretch, u.* FROM usage_rollups_monthly u WHERE u.organization <> 0 AND u.series > 0",
   "quarters of totals":
     "u.quarter AS stretch, u.* FROM usage_rollups u JOIN s ON s.id = u.series AND s.organization = 0",
   "hours of totals":
@@ -135,15 +193,19 @@ async function readLevel(
   );
   const found = new Map(rollups.map((row) => [
     `${row["series"]} ${row["stretch"]}`,
-    {
-      count: Number(row["count"]),
-      micros: ((BigInt(row["high"] ?? 0) << 26n) + BigInt(row["low"] ?? 0)) * 1_000_000n +
-        BigInt(row["micro"] ?? 0),
-      // Integers, or texts with 16 digits before the decimal point and 6 after. Both are millionths.
-      smallest: BigInt(row["smallest"] ?? 0),
-      largest: BigInt(row["largest"] ?? 0),
-    },
+    totalOf(row),
   ]));
   assert.equal(found.size, rollups.length);
   return found;
+}
+
+function totalOf(row: Row): Total {
+  return {
+    count: Number(row["count"]),
+    micros: ((BigInt(row["high"] ?? 0) << 26n) + BigInt(row["low"] ?? 0)) * 1_000_000n +
+      BigInt(row["micro"] ?? 0),
+    // Integers, or texts with 16 digits before the decimal point and 6 after. Both are millionths.
+    smallest: BigInt(row["smallest"] ?? 0),
+    largest: BigInt(row["largest"] ?? 0),
+  };
 }

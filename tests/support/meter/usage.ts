@@ -12,6 +12,7 @@ export interface SentRecord {
   readonly quantity: number;
   readonly timestamp?: string;
   readonly idempotencyKey?: string;
+  readonly properties?: Readonly<Record<string, string>>;
 }
 
 /** A usage record as listed. */
@@ -32,6 +33,7 @@ export interface ReadSum {
   readonly productSlug?: string;
   readonly metric?: string;
   readonly apiKey?: string;
+  readonly properties?: Readonly<Record<string, string>>;
   readonly sum: number;
   readonly count: number;
   readonly min: number;

@@ -53,6 +53,7 @@ async function recordMany(
       by: "keys",
       isCatalogueRequired: false,
       hasLimits: false,
+      hasDimensions: false,
       isSeriesKnown: false,
       targets: [keyHash],
       series: [[keyHash, "tiles", metric]],

@@ -11,8 +11,24 @@ const tiles = {
   slug: "tiles",
   name: "Map tiles",
   metrics: [
-    { slug: "requests", name: "Requests", unit: null, unitPrice: "0.000000000001" },
-    { slug: "bytes", name: "Traffic", unit: "GB", unitPrice: null },
+    {
+      slug: "requests",
+      name: "Requests",
+      unit: null,
+      unitPrice: "0.000000000001",
+      dimensions: [],
+      aggregation: "sum",
+      uniqueProperty: null,
+    },
+    {
+      slug: "bytes",
+      name: "Traffic",
+      unit: "GB",
+      unitPrice: null,
+      dimensions: [],
+      aggregation: "sum",
+      uniqueProperty: null,
+    },
   ],
 };
 
@@ -33,7 +49,10 @@ onEveryDatabase("adds, lists, changes and deletes products, and audits each chan
   assert.deepEqual((await send("GET /products/tiles")).body.product.metrics, reversed);
 
   const [bytes, requests] = reversed;
-  const priced = [{ ...bytes, unitPrice: "012.50" }, { ...requests, unitPrice: "0.000000000002" }];
+  const priced = [
+    { ...bytes, unitPrice: "012.50", dimensions: [], aggregation: "sum", uniqueProperty: null },
+    { ...requests, unitPrice: "0.000000000002" },
+  ];
   const { product } = (await send("PATCH /products/tiles", { metrics: priced })).body;
   assert.deepEqual(product.metrics.map(({ unitPrice }: { unitPrice: string }) => unitPrice), [
     "12.5",

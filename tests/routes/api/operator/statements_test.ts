@@ -138,18 +138,18 @@ onEveryDatabase("writes the CSV that an invoice needs", async (test) => {
   const { id } = await close("2026-11");
   const header =
     "period,organizationId,externalId,organization,productSlug,productName,metric,metricName,unit," +
-    "quantity,records,adjustmentOf,unitPrice,amount,currency";
+    "quantity,records,adjustmentOf,unitPrice,amount,currency,aggregation";
   const { status, body } = await send(`GET /statements/${id}.csv`);
   assert.equal(status, 200);
   assert.deepEqual(body.split("\r\n"), [
     header,
-    `2026-11,${bob.organizationId},,Bob’s organization,tiles,,requests,,,-3,-1,2026-10,,,`,
+    `2026-11,${bob.organizationId},,Bob’s organization,tiles,,requests,,,-3,-1,2026-10,,,,sum`,
     "",
   ]);
   const october = (await send("GET /statements")).body.statements[1].id;
   const only = (await send(`GET /statements/${october}.csv?organizationId=${ada.organizationId}`)).body;
   assert.deepEqual(only.split("\r\n").slice(1), [
-    `2026-10,${ada.organizationId},,"'=Ada, Inc.",tiles,,requests,,,1.5,1,,,,`,
+    `2026-10,${ada.organizationId},,"'=Ada, Inc.",tiles,,requests,,,1.5,1,,,,,sum`,
     "",
   ]);
   for (const path of [`${id}.csv?limit=3`, `${id}?limit=0`, `${id}?cursor=x`, `${id}?cursor=org_1~0~a~b`]) {
@@ -175,7 +175,7 @@ onEveryDatabase("the database refuses to change a closed statement", async (test
       "DELETE FROM statements",
       "UPDATE statement_lines SET count = 0",
       "DELETE FROM statement_lines",
-      "INSERT INTO statement_lines SELECT statement, 'org_x', 0, 'p', 'm', 1, 0, 1, 0, 'X', NULL, NULL, NULL, NULL, NULL FROM statement_lines",
+      "INSERT INTO statement_lines SELECT statement, 'org_x', 0, 'p', 'm', 1, 0, 1, 0, 'X', NULL, NULL, NULL, NULL, NULL, 'sum' FROM statement_lines",
     ]
   ) {
     await assert.rejects(
@@ -220,8 +220,16 @@ testApp("totals of a statement and pages of one organization", async (test) => {
   const first = (await send(`GET /statements/${id}?limit=2`)).body;
   const names = { productSlug: "tiles", productName: null, metricName: null, unit: null };
   assert.deepEqual(first.totals, [
-    { ...names, metric: "a", quantity: "1", records: 1, lines: 1, amount: null },
-    { ...names, metric: "b", quantity: "9007199254740992.5", records: 3, lines: 2, amount: null },
+    { ...names, metric: "a", aggregation: "sum", quantity: "1", records: 1, lines: 1, amount: null },
+    {
+      ...names,
+      metric: "b",
+      aggregation: "sum",
+      quantity: "9007199254740992.5",
+      records: 3,
+      lines: 2,
+      amount: null,
+    },
   ]);
   const second = (await send(`GET /statements/${id}?limit=2&cursor=${first.nextCursor}`)).body;
   assert.deepEqual([second.totals, second.lines.length, second.nextCursor], [null, 1, null]);

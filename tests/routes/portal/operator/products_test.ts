@@ -28,8 +28,24 @@ testApp("operators add, edit and delete products", async (test) => {
   const added = await openPage(test, `${path}/new`, { person: mara, form: tiles });
   assert.equal(added.location, `${path}?done=added`);
   const metrics = [
-    { slug: "bytes", name: "Data transfer", unit: "GB", unitPrice: "0.05" },
-    { slug: "requests", name: "Requests", unit: null, unitPrice: null },
+    {
+      slug: "bytes",
+      name: "Data transfer",
+      unit: "GB",
+      unitPrice: "0.05",
+      dimensions: [],
+      aggregation: "sum",
+      uniqueProperty: null,
+    },
+    {
+      slug: "requests",
+      name: "Requests",
+      unit: null,
+      unitPrice: null,
+      dimensions: [],
+      aggregation: "sum",
+      uniqueProperty: null,
+    },
   ];
   assert.deepEqual(await products(test, mara), [{ slug: "tiles", name: "Map tiles", metrics }]);
   assert.match(
@@ -48,7 +64,15 @@ testApp("operators add, edit and delete products", async (test) => {
       "metrics[0].unit": " ",
     },
   });
-  const changed = [{ slug: "requests", name: "Calls", unit: null, unitPrice: null }];
+  const changed = [{
+    slug: "requests",
+    name: "Calls",
+    unit: null,
+    unitPrice: null,
+    dimensions: [],
+    aggregation: "sum",
+    uniqueProperty: null,
+  }];
   assert.deepEqual(await products(test, mara), [{ slug: "tiles", name: "Tiles", metrics: changed }]);
 
   const question = await openPage(test, `${path}/tiles/delete`, { person: mara });

@@ -172,7 +172,11 @@ onEveryDatabase(
     assert.equal((await send(`POST /organizations/${id}/grants`, grant)).status, 201);
     assert.deepEqual(await below({ overrides: { limits: [total(6.5)] } }), []);
     assert.deepEqual(await below({ overrides: { limits: [total(6)] } }), [["total", 9.5, 10]]);
-    assert.deepEqual(await below({ overrides: { limits: [{ ...total(6), metric: null }] } }), [["total", 6, 10]]);
+    assert.deepEqual(await below({ overrides: { limits: [{ ...total(6), metric: null }] } }), [[
+      "total",
+      6,
+      10,
+    ]]);
 
     await send(`PATCH /organizations/${id}`, { overrides: { usageSeriesMax: 8, limits: [limit(30)] } });
     await send(`PATCH /plans/${plan.id}`, { limits: [limit(6)] });

@@ -159,6 +159,7 @@ Deno.test("totals include the catalogue's metrics and the sum of all amounts, ho
     metricName: null,
     unit: null,
     unitPrice: null,
+    aggregation: "sum" as const,
     count: 1,
     high: "0",
     low: "2",
@@ -170,7 +171,15 @@ Deno.test("totals include the catalogue's metrics and the sum of all amounts, ho
     totals.add({ ...row, metric: "m0", unitPrice: "2" });
     totals.add({ ...row, metric: "requests", metricName: "Requests", unitPrice: "0.5" });
   }
-  const metrics = [{ slug: "requests", name: "Requests", unit: null, unitPrice: null }];
+  const metrics = [{
+    slug: "requests",
+    name: "Requests",
+    unit: null,
+    unitPrice: null,
+    dimensions: [],
+    aggregation: "sum" as const,
+    uniqueProperty: null,
+  }];
   const listed = totals.list([{ slug: "tiles", metrics }]);
   assert.deepEqual(listed.totals.slice(0, 2).map(({ metric, lines, amount }) => [metric, lines, amount]), [
     ["requests", 3, "3"],

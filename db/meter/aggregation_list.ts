@@ -1,0 +1,122 @@
+// The SQL of the catalogue's list of how metrics are counted, and of filling what is stored for it from records before its declaration.
+import { rollupQuarterMs, usageTimestampFutureMaxMs } from "../../domain/limits.ts";
+import type { Aggregation, Counting } from "../../domain/meter/aggregation.ts";
+import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
+import { addCounted } from "./counting.ts";
+import { fillSteps } from "./dimension_list.ts";
+import { testTotalsNumber } from "./environments.ts";
+import { allMonths } from "./usage_sums.ts";
+
+const quarterMs = integer(rollupQuarterMs);
+
+/** A metric that isn't counted by its sum. */
+export interface AggregationRow {
+  readonly number: number;
+  readonly productSlug: string;
+  readonly metric: string;
+  readonly aggregation: Exclude<Aggregation, "sum">;
+  /** Milliseconds since 1970: values of earlier windows are unknown; null if those of all windows are known. */
+  readonly completeSince: number | null;
+}
+
+/** Returns those of the metrics of a query. */
+export async function findAggregations(
+  database: DatabaseReader,
+  { productSlug, metric }: {
+    readonly productSlug?: readonly string[] | undefined;
+    readonly metric?: readonly string[] | undefined;
+  } = {},
+): Promise<AggregationRow[]> {
+  const rows = await database.read<AggregationRow>(sql`
+    SELECT number, product AS productSlug, metric, aggregation, complete_since AS completeSince
+    FROM usage_aggregations WHERE removed_at IS NULL`);
+  return rows.filter((row) =>
+    (productSlug?.includes(row.productSlug) ?? true) && (metric?.includes(row.metric) ?? true)
+  );
+}
+
+type MetricCounting = Counting & { readonly slug: string };
+
+const listOf = (metrics: readonly MetricCounting[]) =>
+  sql`json_each(${
+    JSON.stringify(
+      metrics.map(({ slug, aggregation, uniqueProperty }) => [slug, aggregation, uniqueProperty]),
+    )
+  })`;
+
+/** A condition: a metric was used in a month that is closed or being closed. */
+const isBilled = (product: Statement, metric: Statement) =>
+  sql`EXISTS (SELECT 1 FROM usage_series s CROSS JOIN ${allMonths} a
+    CROSS JOIN usage_rollups_monthly r ON r.month = a.month AND r.organization = 0 AND r.series = s.id
+    WHERE s.organization = 0 AND s.product_slug = ${product} AND s.metric = ${metric} AND s.api_key = 0
+      AND r.last_quarter * ${quarterMs} >= (SELECT min(start_at) FROM statements)
+      AND r.first_quarter * ${quarterMs} < (SELECT max(end_at) FROM statements))`;
+
+/** Selects metrics of a product that are in closed statements, or about to be, and counted otherwise than in a list. */
+function fixedMetrics(productSlug: string, metrics: readonly MetricCounting[]): Statement {
+  return sql`SELECT m.value ->> 0 AS metric, coalesce(g.aggregation, 'sum') AS aggregation
+    FROM ${listOf(metrics)} m LEFT JOIN usage_aggregations g
+      ON g.product = ${productSlug} AND g.metric = m.value ->> 0 AND g.removed_at IS NULL
+    WHERE (coalesce(g.aggregation, 'sum') <> m.value ->> 1 OR g.property IS NOT m.value ->> 2)
+      AND ${isBilled(sql`${productSlug}`, sql`(m.value ->> 0)`)}`;
+}
+
+/** A condition: a list of metrics of a product counts none otherwise than closed statements do. */
+export function keepsBilled(productSlug: string, metrics: readonly MetricCounting[]): Statement {
+  return sql`NOT EXISTS (${fixedMetrics(productSlug, metrics)})`;
+}
+
+export function findFixedMetrics(
+  database: DatabaseReader,
+  { slug, metrics }: { readonly slug: string; readonly metrics: readonly MetricCounting[] },
+): Promise<{ metric: string; aggregation: Aggregation }[]> {
+  return database.read(fixedMetrics(slug, metrics));
+}
+
+/**
+ * Replaces how the metrics of a product are counted. Metrics that leave the catalogue are counted as before if a closed statement has them.
+ *
+ * @param options `if`: a condition.
+ */
+export function replaceAggregations(
+  productSlug: string,
+  metrics: readonly MetricCounting[],
+  { now, if: condition }: { now: number; if: Statement },
+): Statement[] {
+  const wanted = listOf(metrics);
+  return [
+    sql`UPDATE usage_aggregations AS g SET removed_at = ${now} WHERE product = ${productSlug} AND removed_at IS NULL
+      AND NOT EXISTS (SELECT 1 FROM ${wanted} m WHERE m.value ->> 0 = g.metric AND m.value ->> 1 = g.aggregation
+        AND m.value ->> 2 IS g.property)
+      AND NOT ${isBilled(sql`${productSlug}`, sql`g.metric`)} AND ${condition}`,
+    sql`INSERT INTO usage_aggregations (product, metric, aggregation, property, unfilled_seq, complete_since)
+      SELECT ${productSlug}, m.value ->> 0, m.value ->> 1, m.value ->> 2, iif(m.isFilled, 0, c.seq),
+        iif(m.isFilled, NULL, ${now} + ${integer(usageTimestampFutureMaxMs)})
+      FROM (SELECT m.value, m.value ->> 1 NOT IN ('last', 'unique') OR NOT EXISTS (SELECT 1 FROM usage_series s
+        WHERE s.organization IN (0, ${integer(testTotalsNumber)}) AND s.product_slug = ${productSlug}
+          AND s.metric = m.value ->> 0) AS isFilled FROM ${wanted} m) m
+      CROSS JOIN usage_cursor c ON c.only_row = 1
+      WHERE m.value ->> 1 <> 'sum' AND ${condition} ON CONFLICT DO NOTHING`,
+  ];
+}
+
+/** A condition: what is stored for all metrics is complete. */
+export const areAllFilled =
+  sql`NOT EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND unfilled_seq > 0)`;
+
+/** The number of an aggregation that isn't filled. */
+export async function findUnfilledAggregation(database: DatabaseReader): Promise<number | undefined> {
+  const row = await database.readFirst<{ number: number }>(sql`
+    SELECT number FROM usage_aggregations WHERE removed_at IS NULL AND unfilled_seq > 0 ORDER BY number LIMIT 1`);
+  return row?.number;
+}
+
+/** Adds some of the records from before an aggregation was declared, as `fillDimension` does. */
+export function fillAggregation(number: number, recordsMax: number): Statement[] {
+  return fillSteps({
+    table: sql`usage_aggregations`,
+    number,
+    recordsMax,
+    add: ({ series, records }) => addCounted({ series, records, aggregation: sql`g.number = ${number}` }),
+  });
+}

@@ -1,0 +1,160 @@
+// The SQL of declared dimensions: the catalogue's list of them, filling those that were declared after usage was recorded, and deleting
+// the sums of those that were removed.
+import type { DimensionNames } from "../../domain/meter/dimension.ts";
+import { rollupQuarterMs, usageTimestampFutureMaxMs } from "../../domain/limits.ts";
+import { type Database, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
+import { addByValue, dimensionSumsNumber, moveValues } from "./dimensions.ts";
+import { testTotalsNumber } from "./environments.ts";
+import { addToAll } from "./rollups.ts";
+import { allMonths } from "./usage_sums.ts";
+
+const quarterMs = integer(rollupQuarterMs);
+
+/** A dimension that is in the catalogue. */
+export interface DimensionRow {
+  readonly number: number;
+  readonly productSlug: string;
+  readonly metric: string;
+  /** JSON: the names of its properties. */
+  readonly names: string;
+  /** Milliseconds since 1970; null if its sums have all usage. */
+  readonly completeSince: number | null;
+}
+
+/** Returns the dimensions of all metrics, or of a product's, by product, metric and age. */
+export function findDimensions(database: DatabaseReader, productSlug?: string): Promise<DimensionRow[]> {
+  const isWanted = productSlug === undefined ? sql`` : sql`AND d.product = ${productSlug}`;
+  return database.read(sql`
+    SELECT d.number, d.product AS productSlug, d.metric, d.names, d.complete_since AS completeSince
+    FROM usage_dimensions d WHERE d.removed_at IS NULL ${isWanted} ORDER BY d.product, d.metric, d.number`);
+}
+
+/**
+ * Replaces the dimensions of a product, and keeps those that it has already. New ones count what is recorded from now on, and
+ * {@linkcode fillDimension} adds what was recorded before.
+ *
+ * @param options `if`: a condition.
+ */
+export function replaceDimensions(
+  productSlug: string,
+  metrics: readonly { readonly slug: string; readonly dimensions: readonly DimensionNames[] }[],
+  { now, if: condition }: { now: number; if: Statement },
+): Statement[] {
+  const list = metrics.flatMap(({ slug, dimensions }) =>
+    dimensions.map((names) => [slug, JSON.stringify(names), ...names])
+  );
+  const wanted = sql`json_each(${JSON.stringify(list)}) w`;
+  return [
+    sql`UPDATE usage_dimensions SET removed_at = ${now} WHERE product = ${productSlug} AND removed_at IS NULL
+      AND (metric, names) NOT IN (SELECT w.value ->> 0, w.value ->> 1 FROM ${wanted}) AND ${condition}`,
+    sql`INSERT INTO usage_dimensions (product, metric, names, name_1, name_2, name_3, unfilled_seq, complete_since)
+      SELECT ${productSlug}, w.value ->> 0, w.value ->> 1, w.value ->> 2, w.value ->> 3, w.value ->> 4,
+        iif(isUsed, c.seq, 0), iif(isUsed, ${now} + ${integer(usageTimestampFutureMaxMs)}, NULL)
+      FROM (SELECT w.key, w.value, EXISTS (SELECT 1 FROM usage_series s WHERE s.organization IN (0, ${
+      integer(testTotalsNumber)
+    }) AND s.product_slug = ${productSlug} AND s.metric = w.value ->> 0) AS isUsed FROM ${wanted}) w
+      CROSS JOIN usage_cursor c ON c.only_row = 1 WHERE ${condition} ORDER BY w.key
+      ON CONFLICT DO NOTHING`,
+  ];
+}
+
+/** The number of a dimension that isn't filled. */
+export async function findUnfilledDimension(database: DatabaseReader): Promise<number | undefined> {
+  const row = await database.readFirst<{ number: number }>(sql`
+    SELECT number FROM usage_dimensions WHERE removed_at IS NULL AND unfilled_seq > 0 ORDER BY number LIMIT 1`);
+  return row?.number;
+}
+
+/**
+ * Adds some of the records from before a dimension was declared, the newest first. Does nothing if it is filled. What is recorded and voided
+ * meanwhile is counted by those who do it, depending on which side of `unfilled_seq` the record is.
+ */
+export function fillDimension(number: number, recordsMax: number): Statement[] {
+  return fillSteps({
+    table: sql`usage_dimensions`,
+    number,
+    recordsMax,
+    add: ({ series, records }) => [
+      addByValue({ series, records, dimension: sql`d.number = ${number}` }),
+      ...moveValues,
+      ...addToAll,
+    ],
+  });
+}
+
+/** As {@linkcode fillDimension}, for a row of a table with its columns. @param options `add`: adds records `r`, by a query for their series. */
+export function fillSteps(
+  { table, number, recordsMax, add }: {
+    table: Statement;
+    number: number;
+    recordsMax: number;
+    add: (added: { series: Statement; records: Statement }) => readonly Statement[];
+  },
+): Statement[] {
+  const [d, q] = [sql`(SELECT unfilled_seq FROM ${table} WHERE number = ${number})`, integer(recordsMax)];
+  const oldest = sql`(SELECT min(o.seq) FROM (SELECT r.seq FROM usage_records r WHERE r.seq <= ${d}
+    ORDER BY r.seq DESC LIMIT ${q}) o)`;
+  const records = sql`r.seq <= ${d} AND r.seq >= ${oldest}
+    AND NOT EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = r.seq)`;
+  const hasOlder = sql`EXISTS (SELECT 1 FROM usage_records r WHERE r.seq < ${oldest})`;
+  const recordedAt = sql`(SELECT r.recorded_at FROM usage_records r WHERE r.seq = ${oldest})`;
+  const firstUsage = sql`(SELECT min(m.first_quarter) FROM usage_series s CROSS JOIN ${allMonths} a
+    CROSS JOIN usage_rollups_monthly m ON m.month = a.month AND m.organization = s.organization AND m.series = s.id
+    WHERE s.organization IN (0, ${
+    integer(testTotalsNumber)
+  }) AND s.product_slug = u.product AND s.metric = u.metric)`;
+  return [
+    ...add({ series: sql`SELECT DISTINCT r.series FROM usage_records r WHERE ${records}`, records }),
+    // Records that retention had deleted are missing, unless the oldest one is older than all usage of the metric.
+    sql`UPDATE ${table} AS u SET
+      complete_since = iif(NOT ${hasOlder} AND (${oldest} IS NULL OR ${oldest} = 1
+          OR ${recordedAt} <= ${firstUsage} * ${quarterMs}),
+        iif(${oldest} IS NULL, complete_since, NULL), ${recordedAt} + ${integer(usageTimestampFutureMaxMs)}),
+      unfilled_seq = iif(${hasOlder}, ${oldest} - 1, 0)
+      WHERE number = ${number} AND removed_at IS NULL AND unfilled_seq > 0`,
+  ];
+}
+
+/** Returns statements that delete the rollups of values, then the values' series. @param series Selects some of their ids. */
+export function deleteValueSeries(series: Statement, rollupsMax: number): Statement[] {
+  const [max, isTheirs] = [integer(rollupsMax), sql`IN (SELECT -id FROM (${series}))`];
+  const months = sql`SELECT r.month, r.organization, r.series FROM usage_dimension_series ds
+    JOIN usage_dimension_values v ON v.number = ds.value JOIN usage_rollups_monthly r
+      ON r.month = v.month AND r.organization = ${integer(dimensionSumsNumber)} AND r.series = -ds.id
+    WHERE ds.id IN (${series}) LIMIT ${max}`;
+  return [
+    sql`DELETE FROM usage_rollups WHERE (series, quarter) IN
+      (SELECT r.series, r.quarter FROM usage_rollups r WHERE r.series ${isTheirs} LIMIT ${max})`,
+    sql`DELETE FROM usage_rollups_hourly WHERE (series, hour) IN
+      (SELECT r.series, r.hour FROM usage_rollups_hourly r WHERE r.series ${isTheirs} LIMIT ${max})`,
+    sql`DELETE FROM usage_rollups_monthly WHERE (month, organization, series) IN (${months})`,
+    sql`DELETE FROM usage_dimension_series WHERE id IN (${series})
+      AND NOT EXISTS (SELECT 1 FROM usage_rollups r WHERE r.series = -usage_dimension_series.id)
+      AND NOT EXISTS (SELECT 1 FROM usage_rollups_hourly r WHERE r.series = -usage_dimension_series.id)
+      AND NOT EXISTS (${months})`,
+  ];
+}
+
+/** Deletes some of the sums of a dimension that isn't in the catalogue anymore, and finally the dimension. */
+export async function deleteRemovedDimension(
+  database: Database,
+  { seriesMax, rollupsMax }: { seriesMax: number; rollupsMax: number },
+): Promise<boolean> {
+  const removed = await database.readFirst<{ number: number }>(
+    sql`SELECT number FROM usage_dimensions WHERE removed_at IS NOT NULL LIMIT 1`,
+  );
+  if (removed === undefined) return false;
+  const number =
+    sql`(SELECT number FROM usage_dimensions WHERE number = ${removed.number} AND removed_at IS NOT NULL)`;
+  const values =
+    sql`SELECT number FROM usage_dimension_values WHERE dimension = ${number} LIMIT ${seriesMax}`;
+  const series = sql`SELECT id FROM usage_dimension_series WHERE value IN (${values}) LIMIT ${seriesMax}`;
+  await database.write([
+    ...deleteValueSeries(series, rollupsMax),
+    sql`DELETE FROM usage_dimension_values WHERE number IN (${values})
+      AND NOT EXISTS (SELECT 1 FROM usage_dimension_series ds WHERE ds.value = usage_dimension_values.number)`,
+    sql`DELETE FROM usage_dimensions WHERE number = ${number}
+      AND NOT EXISTS (SELECT 1 FROM usage_dimension_values v WHERE v.dimension = usage_dimensions.number)`,
+  ]);
+  return true;
+}

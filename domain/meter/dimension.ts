@@ -1,0 +1,34 @@
+// Dimensions: usage of a metric by the values of one to three properties, such as its region.
+
+/** Dimensions of a metric. */
+export const dimensionsMax = 3;
+/** Properties of a dimension. */
+export const dimensionPropertiesMax = 3;
+/** Values of a dimension that an organization has sums of in a calendar month. All further ones count as one. */
+export const dimensionValuesMax = 1_000;
+
+/** The value of a property that a record doesn't have. */
+export const noneValue = "(none)";
+/** The value of everything beyond {@linkcode dimensionValuesMax}. */
+export const otherValue = "(other)";
+
+/** The form of names of properties that a dimension can have. */
+export const dimensionPropertyForm = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;
+
+/** The names of its properties, in order. */
+export type DimensionNames = readonly string[];
+
+/** Dimensions that an error lists. */
+export const dimensionsNamedMax = 20;
+
+/** Properties that the usage page has tables of. */
+export const propertiesShownMax = 3;
+
+/** Values of a dimension that a statement's line shows apart. All further ones are shown as one sum. */
+export const lineValuesShownMax = 20;
+/** Lines of a statement whose dimensions are read at once, and organizations whose values are counted at once. */
+export const statementPageLinesPerRead = 20;
+/** The sums of values that closing a month reads at once, except those of a single organization. */
+export const statementStepValuesMax = 20_000;
+/** Characters of values that closing a month writes at once, except those of a single line. */
+export const statementBatchValuesSizeMax = 500_000;

@@ -1,0 +1,48 @@
+// The background work of dimensions and of how metrics are counted: adding usage from before they were declared, and deleting what was
+// stored for those that were removed.
+import {
+  deleteRemovedDimension,
+  fillDimension,
+  findUnfilledDimension,
+} from "../../db/meter/dimension_list.ts";
+import { fillAggregation, findUnfilledAggregation } from "../../db/meter/aggregation_list.ts";
+import { deleteRemovedAggregation } from "../../db/meter/counting.ts";
+import { organizationEndRollupsMax, organizationEndSeriesMax } from "../../domain/limits.ts";
+import type { BaseContext } from "../base_context.ts";
+import { sleep } from "../sleep.ts";
+
+/** Interval between searches for dimensions that were declared. */
+export const dimensionsIntervalMs = 2_000;
+/** Records that one step adds, and the pause after it, which leaves the writer to others. */
+const fillRecordsMax = 1_000;
+const fillRestMs = 20;
+
+/** Adds some of the records from before a dimension or a way of counting was declared. Returns true if there may be more. */
+export async function fillDimensions(
+  { database }: Pick<BaseContext, "database">,
+  { recordsMax = fillRecordsMax, restMs = fillRestMs, signal }: {
+    recordsMax?: number;
+    restMs?: number;
+    signal?: AbortSignal;
+  } = {},
+): Promise<boolean> {
+  // Months can't be closed until all metrics are counted.
+  const [aggregation, dimension] = [
+    await findUnfilledAggregation(database),
+    await findUnfilledDimension(database),
+  ];
+  if (aggregation !== undefined) await database.write(fillAggregation(aggregation, recordsMax));
+  else if (dimension !== undefined) await database.write(fillDimension(dimension, recordsMax));
+  else return false;
+  if (restMs > 0) await sleep(restMs, signal ?? new AbortController().signal);
+  return true;
+}
+
+/** Deletes some sums of dimensions and counts that are no longer in the catalogue. Returns true if there may be more. */
+export async function deleteRemovedDimensions({ database }: Pick<BaseContext, "database">): Promise<boolean> {
+  return await deleteRemovedAggregation(database, organizationEndRollupsMax) ||
+    await deleteRemovedDimension(database, {
+      seriesMax: organizationEndSeriesMax,
+      rollupsMax: organizationEndRollupsMax,
+    });
+}

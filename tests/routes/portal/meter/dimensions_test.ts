@@ -1,0 +1,70 @@
+// Usage by properties on the usage pages of the portal and the console, and the form that declares dimensions.
+import assert from "node:assert/strict";
+import { createTestKey, testApp } from "../../../support/app/app.ts";
+import { recordAll } from "../../../support/meter/usage.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { newOperator } from "../../../support/operators/console.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { openPage } from "../../../support/portal/pages.ts";
+import { usagePage } from "../../../support/portal/usage_page.ts";
+
+const linesOf = (html: string, label: string) => {
+  const [table = ""] = new RegExp(`<table[^>]*aria-label="${label}">.*?</table>`, "s").exec(html) ?? [];
+  return [...table.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].slice(1).map(([, row = ""]) =>
+    row.replaceAll(/<[^>]*>/g, " ").replaceAll("\u2060", "").replaceAll(/\s+/g, " ").trim()
+  );
+};
+
+testApp("shows usage by each property, filters by a value, and stacks the chart by them", async (test) => {
+  const { fullToken } = await newOperatorToken(test, ["statements:read", "statements:write"]);
+  const send = asOperator(test, fullToken);
+  const metrics = [{ slug: "requests", name: "Requests", dimensions: [["region"], ["model", "type"]] }];
+  await send("POST /products", { slug: "tiles", name: "Map tiles", metrics });
+  const person = await test.signUp();
+  const { fullKey: apiKey } = await createTestKey(test, person);
+  const sent = (quantity: number, properties: Record<string, string>) => ({
+    ...{ productSlug: "tiles", metric: "requests", quantity, properties },
+  });
+  await recordAll(test, {
+    apiKey,
+    records: [sent(6, { region: "eu", model: "<m>" }), sent(2, { region: "us" }), sent(1, { region: "eu" })],
+  });
+  const { html } = await usagePage(test, person);
+  assert.match(linesOf(html, "By region").join("\n"), /^eu 7 .*\nus 2 /);
+  assert.match(linesOf(html, "By model").join("\n"), /^&lt;m&gt; 6 .*\n\(none\) 3 /);
+  assert.match(html, />By region</);
+  const filtered = (await usagePage(test, person, { "properties.region": "eu" })).html;
+  assert.match(linesOf(filtered, "By region").join("\n"), /^eu 7 [^\n]*$/);
+  // No dimension has the region and the model.
+  assert.deepEqual(linesOf(filtered, "By model"), []);
+  assert.match(linesOf(filtered, "Products").join(), /Map tiles 7 /);
+  assert.match(filtered, /usage\.csv\?[^"]*properties\.region=eu/);
+  const stacked = (await usagePage(test, person, { stack: "properties.region" })).html;
+  assert.match(stacked, /usage\.csv\?[^"]*groupBy=properties\.region%2Cmetric/);
+  assert.match(stacked, /href="[^"]*properties\.region=us/);
+  const { faults } = await usagePage(test, person, { "properties.city": "x" });
+  assert.deepEqual(faults, ["properties.city: Usage isn&#39;t summed by city. Showing all values."]);
+  assert.equal(
+    (await usagePage(test, person, { stack: "properties.city" })).html.includes(">By city<"),
+    false,
+  );
+
+  const mara = await newOperator(test);
+  const inConsole = await openPage(test, `/operator/usage?organizationId=${person.organizationId}`, {
+    person: mara,
+  });
+  assert.match(linesOf(inConsole.html, "By region").join("\n"), /^eu 7 /);
+  const edit = "/operator/products/tiles/edit";
+  assert.match((await openPage(test, edit, { person: mara })).html, /value="region, model \+ type"/);
+  const metric = { "metrics[0].slug": "requests", "metrics[0].name": "Requests" };
+  const form = (dimensions: string) => ({
+    name: "Map tiles",
+    ...metric,
+    "metrics[0].dimensions": dimensions,
+  });
+  const rejected = await openPage(test, edit, { person: mara, form: form("region, a b + c") });
+  assert.match(rejected.html, /id="metrics\[0\]\.dimensions-error".*must be 1 to 64 letters/s);
+  await openPage(test, edit, { person: mara, form: form(" type+model , region") });
+  const { body } = await send("GET /products/tiles");
+  assert.deepEqual(body.product.metrics[0].dimensions, [["region"], ["model", "type"]]);
+});
