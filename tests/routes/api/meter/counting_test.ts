@@ -202,11 +202,12 @@ onEveryDatabase(
         const { data } = await response.json();
         return data.map(({ metric, value }: Record<string, unknown>) => `${metric} ${value}`).sort();
       };
-      const all = [];
+      const all: { metric: string; n: number; id: string }[] = [];
       // In the same quarter of an hour, out of order, and the same moment twice.
       for (const [n, minutesBack] of [2, 1, 3, 1, 20].entries()) {
         for (const metric of ["peak", "level", "seats"]) {
-          all.push({ metric, n, ...await record(metric, n + 1, `user ${n % 4}`, minutesBack) });
+          const { id } = await record(metric, n + 1, `user ${n % 4}`, minutesBack);
+          all.push({ metric, n, id });
         }
       }
       const voidAll = async (metric: string, ...positions: number[]) => {
