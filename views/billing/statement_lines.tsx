@@ -121,7 +121,7 @@ function LineSplit(
     <SignedQuantity value={part.quantity} measure={billedMetric(line)} isSigned={isSigned} />
   );
   return (
-    <details class="numbers split">
+    <details class="numbers line-values">
       <summary>
         <Icon name="chevron" />
         <bdi>{`By ${properties.join(" + ")}`}</bdi>

@@ -43,8 +43,8 @@ testApp(
     const described = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`)
     );
-    // One route handles both `{id}` and `{id}.csv`.
-    const routes = described.map((route) => route.replace("}.csv", "}"));
+    // One route handles `{id}`, `{id}.csv` and `{id}-values.csv`.
+    const routes = described.map((route) => route.replace(/\}(-values)?\.csv/, "}"));
     assert.deepEqual([...new Set(routes)].sort(), [...new Set(mounted)].sort());
     assert.ok(described.includes("GET /metrics") && described.includes("GET /api/openapi.json"));
     assert.deepEqual(Object.keys(document.webhooks), allEventTypes);
