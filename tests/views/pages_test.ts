@@ -2,7 +2,6 @@
 // tests/support/portal/page_rules.ts.
 import assert from "node:assert/strict";
 import { sql } from "../../db/engine/database.ts";
-import { newId } from "../../domain/id.ts";
 import { cookieOf, type SendOptions, startTestApp, type TestApp, testPassword } from "../support/app/app.ts";
 import { type FilledPortal, fillPortal } from "../support/filled/portal.ts";
 import { recordOne, unlimited, voidOne } from "../support/meter/usage.ts";
@@ -149,11 +148,6 @@ async function fillMore(
     cookie: operator.cookie,
     json: { slug: "peer", kind: "oidc", name: markup, issuer, clientId: "a", clientSecret: "a" },
   });
-  await run(
-    test,
-    "INSERT INTO identities (id, user_id, issuer, subject, email, created_at) VALUES (?, ?, ?, '1', ?, 0)",
-    ...[newId("idn"), owner.userId, issuer, markup],
-  );
   await send(`${operators}/plans`, { apiKey, json: { name: markup } });
   await send("/api/auth/password/forgot", { json: { email: "jonas@northwind.example" } });
   await send("/api/portal/account/email", { cookie: member.cookie, json: { email: "jonas@y.example" } });
