@@ -68,15 +68,18 @@ Deno.test("every page", { timeout: 2 * faultsTimeoutMs }, async (t) => {
         assert.equal(withoutToken(again.html), withoutToken(html), address);
       }
     });
+    pages.push(...await requiredSingleSignOn(test, portal));
     pages.push(...await sentForms(test, portal));
     pages.push(...await rejectForms(test, pages, markup.repeat(9)));
     await t.step("is found by a link or a form, or leads to one", async () => {
       const visited = new Set(pages.map(({ address }) => routeOf(address)));
+      const lost: string[] = [];
       for (const { method, path } of test.app.routes) {
         if (method !== "GET" || path.includes("*") || notPages.test(path) || visited.has(path)) continue;
         const found = await open(test, path, { viewer: "owner", cookie: portal.owner.cookie });
-        assert.ok(found !== null && "location" in found, path);
+        if (found === null || !("location" in found)) lost.push(path);
       }
+      assert.deepEqual(lost, []);
     });
     await checkRules(t, pages);
     await t.step("shows names as they are", () => {
@@ -170,6 +173,45 @@ async function fillMore(
   const disabled = await newPerson(test, null);
   await send(`${operators}/users/${disabled.userId}`, { apiKey, method: "PATCH", json: { disabled: true } });
   await test.mails();
+}
+
+/** The pages that are linked only while an organization requires single sign-on. */
+async function requiredSingleSignOn(
+  test: TestApp,
+  { owner, operator, organizationId }: FilledPortal,
+): Promise<CrawledPage[]> {
+  const require = (enforced: number) =>
+    run(
+      test,
+      `UPDATE identity_providers SET enforced = ${enforced} WHERE organization_id = ?`,
+      organizationId,
+    );
+  const links: [viewer: string, cookie: string, from: string, to: string][] = [
+    [
+      "owner",
+      owner.cookie,
+      "/portal/organization/single-sign-on",
+      "/portal/organization/single-sign-on/stop",
+    ],
+    [
+      "operator",
+      operator.cookie,
+      `/operator/organizations/${organizationId}`,
+      `/operator/organizations/${organizationId}/single-sign-on`,
+    ],
+  ];
+  await require(1);
+  const found = await Promise.all(
+    links.flatMap(([viewer, cookie, from, to]) =>
+      [from, to].map((path) => open(test, path, { viewer, cookie }))
+    ),
+  );
+  await require(0);
+  const pages = found.map((page) => page as CrawledPage);
+  for (const [index, [, , , to]] of links.entries()) {
+    assert.ok(pages[2 * index]?.html.includes(`href="${to}"`), to);
+  }
+  return pages;
 }
 
 /** Returns everyone who looks at the portal. */
