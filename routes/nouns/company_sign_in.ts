@@ -205,7 +205,9 @@ function forOperators(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description:
       "For an organization whose provider is broken. Its people can sign in with passwords and passkeys again.",
     params: operatorParams,
-    body: z.strictObject({ enforced: z.literal(false, "must be false.") }).openapi(
+    body: z.strictObject({
+      enforced: z.literal(false, "must be false.").describe("False, as operators only stop requiring it."),
+    }).openapi(
       "StopRequiringSingleSignOn",
     ),
     responses: found,

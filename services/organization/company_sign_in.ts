@@ -246,7 +246,7 @@ export async function beginProviderTest(
   access: MemberAccess,
   browserTokens: readonly string[],
 ): Promise<{ url: URL; browserToken: string }> {
-  requireCompanyManager(context, access);
+  const by = requireCompanyManager(context, access);
   const provider = await requireProvider(context, companySlug(access.organizationId));
   const { actor } = access;
   return await beginProviderVisit(context, actor.client, {
@@ -255,7 +255,7 @@ export async function beginProviderTest(
     returnTo: null,
     session: actor,
     browserTokens,
-    write: (batch) => context.writeAs(actor, batch),
+    write: (batch) => context.writeAs(by, batch),
   });
 }
 

@@ -63,7 +63,8 @@ Deno.test("deletes the data of deleted organizations, unfinished sign-ins and ol
   // Until then, its sums wait for a statement.
   const deletedLongAgo = "UPDATE organizations SET deleted_at = deleted_at - ?";
   connection.run({ sql: deletedLongAgo, args: [401 * 24 * 3_600_000] });
-  const pending = "INSERT INTO pending_sign_ins VALUES ('hash', ?, 1, 0)";
+  const pending =
+    "INSERT INTO pending_sign_ins (token_hash, user_id, expires_at, attempts) VALUES ('hash', ?, 1, 0)";
   connection.run({ sql: pending, args: [user.id] });
   // Of a minute in 2020, and of a removed limit.
   const counters =

@@ -2,7 +2,6 @@
 // tests/support/portal/page_rules.ts.
 import assert from "node:assert/strict";
 import { sql } from "../../db/engine/database.ts";
-import { newId } from "../../domain/id.ts";
 import { cookieOf, type SendOptions, startTestApp, type TestApp, testPassword } from "../support/app/app.ts";
 import { type FilledPortal, fillPortal } from "../support/filled/portal.ts";
 import { recordOne, unlimited, voidOne } from "../support/meter/usage.ts";
@@ -69,15 +68,18 @@ Deno.test("every page", { timeout: 2 * faultsTimeoutMs }, async (t) => {
         assert.equal(withoutToken(again.html), withoutToken(html), address);
       }
     });
+    pages.push(...await requiredSingleSignOn(test, portal));
     pages.push(...await sentForms(test, portal));
     pages.push(...await rejectForms(test, pages, markup.repeat(9)));
     await t.step("is found by a link or a form, or leads to one", async () => {
       const visited = new Set(pages.map(({ address }) => routeOf(address)));
+      const lost: string[] = [];
       for (const { method, path } of test.app.routes) {
         if (method !== "GET" || path.includes("*") || notPages.test(path) || visited.has(path)) continue;
         const found = await open(test, path, { viewer: "owner", cookie: portal.owner.cookie });
-        assert.ok(found !== null && "location" in found, path);
+        if (found === null || !("location" in found)) lost.push(path);
       }
+      assert.deepEqual(lost, []);
     });
     await checkRules(t, pages);
     await t.step("shows names as they are", () => {
@@ -149,11 +151,6 @@ async function fillMore(
     cookie: operator.cookie,
     json: { slug: "peer", kind: "oidc", name: markup, issuer, clientId: "a", clientSecret: "a" },
   });
-  await run(
-    test,
-    "INSERT INTO identities (id, user_id, issuer, subject, email, created_at) VALUES (?, ?, ?, '1', ?, 0)",
-    ...[newId("idn"), owner.userId, issuer, markup],
-  );
   await send(`${operators}/plans`, { apiKey, json: { name: markup } });
   await send("/api/auth/password/forgot", { json: { email: "jonas@northwind.example" } });
   await send("/api/portal/account/email", { cookie: member.cookie, json: { email: "jonas@y.example" } });
@@ -176,6 +173,45 @@ async function fillMore(
   const disabled = await newPerson(test, null);
   await send(`${operators}/users/${disabled.userId}`, { apiKey, method: "PATCH", json: { disabled: true } });
   await test.mails();
+}
+
+/** The pages that are linked only while an organization requires single sign-on. */
+async function requiredSingleSignOn(
+  test: TestApp,
+  { owner, operator, organizationId }: FilledPortal,
+): Promise<CrawledPage[]> {
+  const require = (enforced: number) =>
+    run(
+      test,
+      `UPDATE identity_providers SET enforced = ${enforced} WHERE organization_id = ?`,
+      organizationId,
+    );
+  const links: [viewer: string, cookie: string, from: string, to: string][] = [
+    [
+      "owner",
+      owner.cookie,
+      "/portal/organization/single-sign-on",
+      "/portal/organization/single-sign-on/stop",
+    ],
+    [
+      "operator",
+      operator.cookie,
+      `/operator/organizations/${organizationId}`,
+      `/operator/organizations/${organizationId}/single-sign-on`,
+    ],
+  ];
+  await require(1);
+  const found = await Promise.all(
+    links.flatMap(([viewer, cookie, from, to]) =>
+      [from, to].map((path) => open(test, path, { viewer, cookie }))
+    ),
+  );
+  await require(0);
+  const pages = found.map((page) => page as CrawledPage);
+  for (const [index, [, , , to]] of links.entries()) {
+    assert.ok(pages[2 * index]?.html.includes(`href="${to}"`), to);
+  }
+  return pages;
 }
 
 /** Returns everyone who looks at the portal. */

@@ -226,7 +226,7 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
     subject: `Single sign-on of ${cut(fields.organization)} ${singleSignOnSubjects[fields.change]}`,
     text: [singleSignOnText(fields), `See single sign-on: ${home}/portal/organization/single-sign-on`],
     otherwise:
-      `If you or another owner didn't do this, check your organization's audit log, and change your password: ${security}`,
+      `If this wasn't you or another owner, check your organization's audit log, and change your password: ${security}`,
   }),
   keys_expiring: ({ count, keys }, { home }) => ({
     subject: keys.length === 1 && count === "1"

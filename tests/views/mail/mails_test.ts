@@ -29,6 +29,7 @@ function mailOf(kind: MailKind, text: string) {
   const fields = {
     ...Object.fromEntries(names.map((name) => [name, text])),
     role: "ADMIN",
+    change: "enforced",
     quantity: "10,000",
     per: "month",
     mode: "hard",
@@ -91,7 +92,7 @@ for (const kind of emailTextsOf({ name: "Gatehouse", color: null }).kinds) {
     for (const address of text.replace(link, "").match(/https:\S+/g) ?? []) {
       assert.match(
         address,
-        /^https:\/\/auth\.example\.com\/(portal\/(account(\/security)?|usage|webhooks\/whk_1|api-keys[/?](key_1|status=expiring|sort=used))|forgot-password|operator\/organizations\/org_1)$/,
+        /^https:\/\/auth\.example\.com\/(portal\/(account(\/security)?|organization\/single-sign-on|usage|webhooks\/whk_1|api-keys[/?](key_1|status=expiring|sort=used))|forgot-password|operator\/organizations\/org_1)$/,
       );
       assert(html.includes(`href="${address}"`), address);
     }

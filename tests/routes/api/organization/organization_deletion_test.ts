@@ -339,7 +339,7 @@ onEveryDatabase("deletes unfinished sign-ins when they expire, and not before", 
   const { userId } = await test.signUp();
   const { database } = test.opened;
   const insert = (n: number, expiresAt: number) => [
-    sql`INSERT INTO pending_sign_ins VALUES (${`pending ${n}`}, ${userId}, ${expiresAt}, 0)`,
+    sql`INSERT INTO pending_sign_ins (token_hash, user_id, expires_at, attempts) VALUES (${`pending ${n}`}, ${userId}, ${expiresAt}, 0)`,
     sql`INSERT INTO passkey_challenges VALUES (${`challenge ${n}`}, 'sign_in', NULL, ${expiresAt})`,
   ];
   await database.write(Array.from({ length: 600 }, (_, n) => insert(n, test.now())).flat());
