@@ -41,6 +41,12 @@ export function listSignInProviders(
     ORDER BY position, id LIMIT ${limit}`);
 }
 
+/** Returns true if any organization has a provider of its own. */
+export async function hasCompanyProviders(database: DatabaseReader): Promise<boolean> {
+  const found = sql`SELECT 1 FROM identity_providers WHERE organization_id IS NOT NULL LIMIT 1`;
+  return await database.readFirst(found) !== undefined;
+}
+
 /** A condition: a domain is verified for the organization of the provider `p`. */
 const isVerifiedFor = (domain: Statement): Statement =>
   sql`EXISTS (SELECT 1 FROM organization_domains d WHERE d.organization_id = p.organization_id
