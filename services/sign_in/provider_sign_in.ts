@@ -57,7 +57,7 @@ import {
 /** `hasJoined`: the account is new, and a member of the organization that invited it. */
 export type ProviderSignIn = (SignedIn | SecondStepRequired) & { readonly hasJoined: boolean };
 
-/** What pages for signing in offer. */
+/** Ways to sign in that pages offer. */
 export interface OfferedWays {
   readonly providers: readonly OfferedProvider[];
   /** True if any organization has a provider of its own. */
