@@ -32,8 +32,8 @@ export function endUnconfirmedAccess(actor: Actor, options: Audited & { userId: 
 }
 
 /**
- * Removes webhooks, alerts, single sign-on and all other members: an account with an unconfirmed address can't join an organization, only create
- * one. So they were invited by it, or by people it invited.
+ * Removes webhooks, alerts, single sign-on and all other members: an account with an unconfirmed address can't join an
+ * organization, only create one. So they were invited by it, or by people it invited.
  */
 function endOthersAccess(actor: Actor, options: Audited & { userId: string }) {
   const { userId, now, audited } = options;

@@ -27,7 +27,7 @@ export function findIdentitiesOfUser(database: DatabaseReader, userId: string): 
 }
 
 /** A condition: the identity is of the user `u`. */
-export const hasIdentity = ({ issuer, subject }: ProviderIdentity): Statement =>
+const hasIdentity = ({ issuer, subject }: ProviderIdentity): Statement =>
   sql`EXISTS (SELECT 1 FROM identities i
     WHERE i.issuer = ${issuer} AND i.subject = ${subject} AND i.user_id = u.id)`;
 

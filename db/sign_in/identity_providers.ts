@@ -1,6 +1,7 @@
 // SQL of the providers that people sign in with. Their secrets are as `Secrets` stores them.
 import type { IdentityProvider, OfferedProvider } from "../../domain/sign_in/identity_provider.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { domainOf } from "./domain_rules.ts";
 
 /** `clientSecret`: as stored. */
 export interface StoredProvider extends IdentityProvider {
@@ -30,21 +31,6 @@ export async function findProviderBySlug(database: DatabaseReader, slug: string)
   return (await findProviders(database, sql`slug = ${slug}`))[0];
 }
 
-export async function findProviderById(database: DatabaseReader, id: string) {
-  return (await findProviders(database, sql`id = ${id}`))[0];
-}
-
-export async function findProviderOfOrganization(database: DatabaseReader, organizationId: string) {
-  return (await findProviders(database, sql`organization_id = ${organizationId}`))[0];
-}
-
-/** Finds the provider of the organization that has proved a domain, in lower case and Punycode. */
-export async function findProviderForDomain(database: DatabaseReader, domain: string) {
-  const owner = sql`SELECT d.organization_id FROM organization_domains d
-    WHERE d.domain = ${domain} AND d.verified_at IS NOT NULL`;
-  return (await findProviders(database, sql`organization_id = (${owner})`))[0];
-}
-
 /** Lists the providers that every page for signing in offers, in their order. */
 export function listSignInProviders(
   database: DatabaseReader,
@@ -53,6 +39,12 @@ export function listSignInProviders(
   return database.read(sql`
     SELECT slug, kind, name FROM identity_providers WHERE organization_id IS NULL
     ORDER BY position, id LIMIT ${limit}`);
+}
+
+/** Returns true if any organization has a provider of its own. */
+export async function hasCompanyProviders(database: DatabaseReader): Promise<boolean> {
+  const found = sql`SELECT 1 FROM identity_providers WHERE organization_id IS NOT NULL LIMIT 1`;
+  return await database.readFirst(found) !== undefined;
 }
 
 /** A condition: a domain is verified for the organization of the provider `p`. */
@@ -71,7 +63,7 @@ export interface ProviderUse {
  * of its verified domains.
  */
 export const signsIn: Statement = sql`(p.organization_id IS NULL OR (u.email_verified_at IS NOT NULL
-  AND ${isVerifiedFor(sql`substr(u.email, instr(u.email, '@') + 1)`)}))`;
+  AND ${isVerifiedFor(domainOf(sql`u.email`))}))`;
 
 /** A condition: the provider still exists and may sign the user `u` in. */
 export const providerMaySignIn = ({ providerId, issuer }: ProviderUse): Statement =>

@@ -48,67 +48,20 @@ export const companyChangeMailsPerDayMax = 20;
 export const txtTimeoutMs = 5_000;
 
 /** Anyone can get an address there, so no one can own their people. */
-const mailProviders = new Set([
-  ...[
-    "gmail.com",
-    "googlemail.com",
-    "outlook.com",
-    "outlook.de",
-    "hotmail.com",
-    "hotmail.co.uk",
-    "hotmail.fr",
-  ],
-  ...[
-    "live.com",
-    "msn.com",
-    "yahoo.com",
-    "yahoo.co.uk",
-    "yahoo.fr",
-    "yahoo.co.jp",
-    "ymail.com",
-    "rocketmail.com",
-  ],
-  ...["icloud.com", "me.com", "mac.com", "aol.com", "proton.me", "protonmail.com", "pm.me", "tutanota.com"],
-  ...[
-    "tuta.io",
-    "fastmail.com",
-    "hey.com",
-    "zoho.com",
-    "zohomail.com",
-    "gmx.de",
-    "gmx.net",
-    "gmx.at",
-    "gmx.ch",
-  ],
-  ...["gmx.com", "web.de", "t-online.de", "freenet.de", "posteo.de", "mailbox.org", "mail.com", "orange.fr"],
-  ...[
-    "free.fr",
-    "laposte.net",
-    "libero.it",
-    "virgilio.it",
-    "wp.pl",
-    "o2.pl",
-    "seznam.cz",
-    "mail.ru",
-    "yandex.ru",
-  ],
-  ...[
-    "yandex.com",
-    "qq.com",
-    "163.com",
-    "126.com",
-    "sina.com",
-    "naver.com",
-    "comcast.net",
-    "att.net",
-    "verizon.net",
-  ],
-]);
+const mailProviders: ReadonlySet<string> = new Set(
+  `gmail.com googlemail.com outlook.com outlook.de hotmail.com hotmail.co.uk hotmail.fr live.com
+  msn.com yahoo.com yahoo.co.uk yahoo.fr yahoo.co.jp ymail.com rocketmail.com icloud.com me.com
+  mac.com aol.com proton.me protonmail.com pm.me tutanota.com tuta.io fastmail.com hey.com zoho.com
+  zohomail.com gmx.de gmx.net gmx.at gmx.ch gmx.com web.de t-online.de freenet.de posteo.de
+  mailbox.org mail.com orange.fr free.fr laposte.net libero.it virgilio.it wp.pl o2.pl seznam.cz
+  mail.ru yandex.ru yandex.com qq.com 163.com 126.com sina.com naver.com comcast.net att.net
+  verizon.net`.split(/\s+/),
+);
 
 /**
  * Converts a typed domain to the form that addresses have: lower case and Punycode.
  *
- * @returns Why it can't be used, as the end of a sentence about the field, instead.
+ * @returns The domain, or the fault that keeps it from being used, as the end of a sentence about the field.
  */
 export function parseCompanyDomain(text: string): { readonly domain: string } | { readonly fault: string } {
   const typed = text.normalize("NFKC").trim().toLowerCase().replace(/^@/, "").replace(/\.$/, "");

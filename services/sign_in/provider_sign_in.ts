@@ -19,6 +19,7 @@ import {
   updateIdentityUsed,
 } from "../../db/sign_in/identities.ts";
 import {
+  hasCompanyProviders,
   isProviderBelieved,
   listSignInProviders,
   providerIsBelieved,
@@ -56,9 +57,19 @@ import {
 /** `hasJoined`: the account is new, and a member of the organization that invited it. */
 export type ProviderSignIn = (SignedIn | SecondStepRequired) & { readonly hasJoined: boolean };
 
-/** Returns the providers that pages for signing in offer. */
-export function offeredProviders({ database }: Context): Promise<OfferedProvider[]> {
-  return listSignInProviders(database, { limit: offeredProvidersMax });
+/** Ways to sign in that pages offer. */
+export interface OfferedWays {
+  readonly providers: readonly OfferedProvider[];
+  /** True if any organization has a provider of its own. */
+  readonly hasSingleSignOn: boolean;
+}
+
+export async function offeredWays({ database }: Context): Promise<OfferedWays> {
+  const [providers, hasSingleSignOn] = await Promise.all([
+    listSignInProviders(database, { limit: offeredProvidersMax }),
+    hasCompanyProviders(database),
+  ]);
+  return { providers, hasSingleSignOn };
 }
 
 /** Attempts to decide, as each can lose a race against another sign-in or change. */

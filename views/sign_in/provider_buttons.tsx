@@ -4,13 +4,17 @@ import type { OfferedProvider, ProviderKind } from "../../domain/sign_in/identit
 /** The providers of the service, and the one that this browser used last. */
 export interface ProviderOffer {
   readonly providers: readonly OfferedProvider[];
+  /** True if any organization has a provider of its own. */
+  readonly hasSingleSignOn: boolean;
   /** Its slug, or any other text. */
   readonly lastUsed: string | null;
 }
 
 /** Plain links: they work without scripts, and the policy for forms doesn't apply to them. @param props `query`: of each link. */
 export function ProviderButtons(
-  { providers, lastUsed, query = {} }: ProviderOffer & { query?: Readonly<Record<string, string>> },
+  { providers, lastUsed, query = {} }: Pick<ProviderOffer, "providers" | "lastUsed"> & {
+    query?: Readonly<Record<string, string>>;
+  },
 ) {
   if (providers.length === 0) return null;
   const search = new URLSearchParams(query).toString();

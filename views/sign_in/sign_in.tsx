@@ -47,9 +47,11 @@ export function signInPage({ frame, returnTo, providers, notice, form }: {
         autofocus={email.value !== "" && email.error === undefined}
       />
       <SubmitButton>Sign in</SubmitButton>
-      <button type="submit" class="button plain" name="single_sign_on" value="1" formnovalidate>
-        Continue with single sign-on
-      </button>
+      {providers.hasSingleSignOn && (
+        <button type="submit" class="button plain" name="single_sign_on" value="1" formnovalidate>
+          Continue with single sign-on
+        </button>
+      )}
       <p class="small">
         <a href="/forgot-password">Forgot your password?</a>
       </p>

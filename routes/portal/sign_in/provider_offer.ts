@@ -1,18 +1,18 @@
 // The providers that pages for signing in offer, and the way that a browser used last.
 import type { Config } from "../../../config.ts";
-import { offeredProviders } from "../../../services/sign_in/provider_sign_in.ts";
+import { offeredWays } from "../../../services/sign_in/provider_sign_in.ts";
 import type { ProviderOffer } from "../../../views/sign_in/provider_buttons.tsx";
 import { lastMethod, setLastMethodCookie } from "../../cookies.ts";
 import type { AppContext } from "../../env.ts";
 import type { PortalParts } from "../page.ts";
 
-/** Reads the providers that a page offers. If that fails, the page offers only its other ways. */
+/** Reads the providers and whether a page offers single sign-on. If that fails, the page offers only its other ways. */
 export async function providerOffer(c: AppContext, { services }: PortalParts): Promise<ProviderOffer> {
-  const providers = await offeredProviders(services).catch((error) => {
+  const ways = await offeredWays(services).catch((error) => {
     services.onBackgroundError(error);
-    return [];
+    return { providers: [], hasSingleSignOn: false };
   });
-  return { providers, lastUsed: lastMethod(c) };
+  return { ...ways, lastUsed: lastMethod(c) };
 }
 
 /** Remembers another way than a provider, if this browser has used one before. */

@@ -11,6 +11,7 @@ import {
 import { mustBe } from "../../../routes/schemas/messages.ts";
 import { assertError, type TestApp, testApp } from "../../support/app/app.ts";
 import { listAudit } from "../../support/app/audit.ts";
+import { senderOf } from "../../support/app/sender.ts";
 import { onEveryDatabase } from "../../support/meter/usage.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
@@ -23,16 +24,7 @@ const url = "https://1.1.1.1/hooks/canary-9f2c?token=canary-77";
 const dayMs = 86_400_000;
 
 function asMember(test: TestApp, cookie: string) {
-  return async (route: string, json?: unknown) => {
-    const [method = "GET", rest = ""] = route.split(" ");
-    const response = await test.send(path + rest, {
-      method,
-      cookie,
-      ...(json === undefined ? {} : { json }),
-    });
-    const text = await response.text();
-    return { status: response.status, body: text === "" ? null : JSON.parse(text) };
-  };
+  return senderOf(test, { path, cookie });
 }
 
 function rowsOf(test: TestApp) {

@@ -16,6 +16,7 @@ import {
   addEvents,
   anotherWorker,
   deliveriesOf,
+  deliverMeanwhile,
   stateOf,
   type TestEndpoint,
   webhookSettings,
@@ -92,7 +93,7 @@ testApp(
         await addEndpoint(test, { organizationId, url: quick.url });
         for (let count = 5; count < 60; count++) await addEndpoint(test, { organizationId, url: slow.url });
         await addEvents(test, organizationId, 1);
-        const delivering = worker.deliverDue();
+        const delivering = deliverMeanwhile(worker);
         // All 64 places are left to deliveries.
         await poll(() => slow.received.length === 8 + 56 && quick.received.length === 1);
         end(new Response());

@@ -9,7 +9,7 @@ import { programsMissing } from "../runner/missing.ts";
 const [name, version] = ["oidc-provider", "9.13.3"];
 const root = new URL("../../../", import.meta.url);
 
-/** @returns Whether Node.js is missing, or older than the package works with. @throws When it is missing and `CI=true`. */
+/** @returns True if Node.js is missing or too old for the package. @throws If it is missing and `CI=true`. */
 export function oidcProviderMissing(): boolean {
   if (programsMissing("node")) return true;
   const { stdout } = new Deno.Command("node", { args: ["-p", "process.versions.node"] }).outputSync();

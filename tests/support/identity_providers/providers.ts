@@ -75,7 +75,7 @@ export interface Audited {
   readonly details: Readonly<Record<string, string>>;
 }
 
-/** Runs a visit. @returns What it returned, and the new entries of the audit log. */
+/** Runs a visit. @returns Its result, and the new entries of the audit log. */
 export async function auditedBy<T>(
   test: Pick<TestApp, "opened">,
   run: () => Promise<T>,

@@ -3,7 +3,7 @@
 /** A running server. */
 export interface Discovery extends AsyncDisposable {
   readonly issuer: string;
-  /** What the document says; changes take effect on the next request. */
+  /** The content of the document. Changes take effect on the next request. */
   readonly metadata: Record<string, unknown>;
   keys: unknown;
   /** Replaces all responses, unless it is null. */

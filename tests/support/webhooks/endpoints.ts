@@ -123,6 +123,13 @@ export function anotherWorker(test: TestApp, options: Partial<WebhookWorkerOptio
   });
 }
 
+/** Delivers while a test goes on. If the test fails first, its own error is reported, and not that of the closed database. */
+export function deliverMeanwhile(worker: WebhookWorker): ReturnType<WebhookWorker["deliverDue"]> {
+  const delivering = worker.deliverDue();
+  delivering.catch(() => {});
+  return delivering;
+}
+
 /** Asserts that a request is signed with a secret, as receivers check it. The time of tests is not that of the package. */
 export function assertSigned({ headers, body }: ReceivedWebhook, secret: string): void {
   const realNow = Date.now;

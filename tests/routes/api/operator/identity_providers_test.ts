@@ -5,6 +5,7 @@ import { newId } from "../../../../domain/id.ts";
 import { offeredProvidersMax } from "../../../../domain/sign_in/provider_limits.ts";
 import { Secrets } from "../../../../services/secrets.ts";
 import { assertError, type TestApp, testApp } from "../../../support/app/app.ts";
+import { senderOf } from "../../../support/app/sender.ts";
 import { startDiscovery } from "../../../support/network/discovery.ts";
 import { newOperator } from "../../../support/operators/console.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
@@ -15,18 +16,13 @@ const secret = "canary-of-a-client-secret";
 const key = Array.from({ length: 32 }, () => 7);
 const secretsKey = btoa(String.fromCharCode(...key));
 
-/** @returns A function that sends requests of an operator, such as `POST` or `DELETE /idp_…`. */
+/** @returns A function that sends requests of an operator, whose responses never contain the secret. */
 function sender(test: TestApp, cookie: string) {
+  const send = senderOf(test, { path, cookie });
   return async (route: string, json?: unknown) => {
-    const [method = "GET", rest = ""] = route.split(" ");
-    const response = await test.send(path + rest, {
-      method,
-      cookie,
-      ...(json === undefined ? {} : { json }),
-    });
-    const text = await response.text();
+    const { text, ...response } = await send(route, json);
     assert.ok(!text.includes(secret), "the secret is never returned");
-    return { status: response.status, body: text === "" ? null : JSON.parse(text) };
+    return response;
   };
 }
 

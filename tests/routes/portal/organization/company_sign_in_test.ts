@@ -18,6 +18,8 @@ companyTest("an owner sets up, proves, tests, requires and removes a provider on
   const { test, dns, issuer } = scene;
   const owner = await verifiedPerson(test);
   const member = await joinedPerson(test, owner, "MEMBER");
+  const button = "Continue with single sign-on";
+  await assertRows(test, {}, [["GET /sign-in", null, 200, { hides: [button] }]]);
   await assertRows(test, member, [[`GET ${path}`, null, 403], [`GET ${path}/edit`, null, 403]]);
   await assertRows(test, owner, [
     ["GET /portal/organization", null, 200, { shows: [`href="${path}"`, "Set up"] }],
@@ -37,6 +39,7 @@ companyTest("an owner sets up, proves, tests, requires and removes a provider on
     [`POST ${path}/domains/new`, { domain: "Example.COM" }, `303 ${path}/domains/example.com/verify`],
     [`POST ${path}/domains/example.com/verify`, {}, 409, { shows: ["TXT"] }],
   ]);
+  await assertRows(test, {}, [["GET /sign-in", null, 200, { shows: [button] }]]);
   const { html } = await assertRows(test, owner, [[`GET ${path}/domains/example.com/verify`, null, 200]]);
   dns.texts.set("_gatehouse.example.com", [/gatehouse-domain=[\w-]+/.exec(html)?.[0] ?? ""]);
   await assertRows(test, owner, [[

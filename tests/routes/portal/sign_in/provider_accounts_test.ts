@@ -78,7 +78,7 @@ accountTest("knows an identity by issuer and subject, and never by its address",
   await assertRejected(test, other, () => other.signInWith("peer"), { name: "a reused address" });
 });
 
-/** What a provider says about an address, and whether it vouches for it. */
+/** Kinds of providers, their claims, and true if these vouch for the address. */
 const statements: readonly (readonly [ProviderOptions, Readonly<Record<string, unknown>>, boolean])[] = [
   [{}, { email_verified: true }, true],
   [{}, {}, false],
@@ -113,7 +113,7 @@ accountTest(
       assert.ok(isHome(await visitor.signInWith(slug)), name);
       assert.equal((await userOf(test, visitor))?.id, person.userId, name);
       assert.equal(await identitiesOf(test, person.userId), 1, name);
-      // Nothing else about the account changes, and its owner is told.
+      // The account stays as it was, and its owner gets an email.
       assert.equal((await me(test, person.cookie)).authenticated, true, name);
       assert.match((await lastMail(test, person.email)).subject, new RegExp(`Peer ${slug}`), name);
     }

@@ -48,7 +48,7 @@ async function unfinished(browser: Visitor, purpose: "link" | "confirm" | "sign_
   return location;
 }
 
-/** What the owner of the address does. */
+/** Ways for the owner of the address to recover the account. */
 const recoveries = {
   async "a reset by email"(test: TestApp) {
     const signUp = { name: "Victoria", email: victim, password: ownPassword };
