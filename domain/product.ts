@@ -23,6 +23,30 @@ export interface Product {
   readonly createdAt: string;
 }
 
+/** A metric whose usage is counted otherwise than before, in all its months. */
+export interface RecountedMetric {
+  readonly metric: string;
+  readonly from: Counting;
+  readonly to: Counting;
+}
+
+const sum: Counting = { aggregation: "sum", uniqueProperty: null };
+
+export function recountedMetrics(
+  before: readonly ProductMetric[],
+  after: readonly ProductMetric[],
+): RecountedMetric[] {
+  const countingIn = (metrics: readonly ProductMetric[], slug: string): Counting => {
+    const { aggregation, uniqueProperty } = metrics.find((metric) => metric.slug === slug) ?? sum;
+    return { aggregation, uniqueProperty };
+  };
+  return [...new Set([...before, ...after].map(({ slug }) => slug))]
+    .map((metric) => ({ metric, from: countingIn(before, metric), to: countingIn(after, metric) }))
+    .filter(({ from, to }) =>
+      from.aggregation !== to.aggregation || from.uniqueProperty !== to.uniqueProperty
+    );
+}
+
 interface ProductAndMetric {
   readonly productSlug: string;
   readonly metric: string;

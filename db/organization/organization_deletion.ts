@@ -95,18 +95,15 @@ function startOfSums(id: string, { now, keptSince }: OrganizationEndTimes): Stat
 /** Each statement deletes rows only after the ones before it have nothing left. */
 function deleteRest(id: string): Statement[] {
   const number = sql`(SELECT number FROM organizations WHERE id = ${id} AND sums_deleted_at IS NOT NULL)`;
+  return [...deleteSums(number), ...deleteOwner(id, number)];
+}
+
+/** Deletes sums, and then what they were split and counted by. */
+function deleteSums(number: Statement): Statement[] {
   const isIts = isUsageOf(sql`organization`, number, ofAnyKey);
   const firstSeries = sql`(SELECT id FROM usage_series WHERE ${isIts}
     ORDER BY organization, product_slug, metric, api_key LIMIT ${organizationEndSeriesMax})`;
   const noSeries = sql`NOT EXISTS (SELECT 1 FROM usage_series WHERE ${isIts})`;
-  const budgets = sql`(SELECT l.number FROM api_keys k JOIN usage_limits l ON l.lineage = k.number
-    WHERE k.organization_id = ${id} AND ${number} IS NOT NULL)`;
-  const firstEvents =
-    sql`(SELECT seq FROM events WHERE organization = ${number} LIMIT ${organizationEndRollupsMax})`;
-  const isAwaited = sql`(webhook IS NULL AND (type = 'organization.deleted'
-    OR seq > (SELECT delivered_seq FROM event_cursor)
-    OR EXISTS (SELECT 1 FROM webhooks w CROSS JOIN webhook_deliveries d ON d.webhook = w.number AND d.event = events.seq
-      WHERE w.organization = 0 AND w.deleted_at IS NULL AND d.status IN ('waiting', 'held'))))`;
   const valueSeries = sql`SELECT id FROM usage_dimension_series WHERE series IN ${firstSeries}
     LIMIT ${organizationEndSeriesMax}`;
   const isUnsplit =
@@ -132,6 +129,21 @@ function deleteRest(id: string): Statement[] {
     ...deleteCountedValues(sql`${isIts} AND ${noSeries}`, organizationEndRollupsMax),
     sql`DELETE FROM usage_dimension_values WHERE number IN (SELECT number FROM usage_dimension_values
       WHERE ${isIts} AND ${noSeries} LIMIT ${organizationEndRollupsMax})`,
+  ];
+}
+
+function deleteOwner(id: string, number: Statement): Statement[] {
+  const isIts = isUsageOf(sql`organization`, number, ofAnyKey);
+  const noSeries = sql`NOT EXISTS (SELECT 1 FROM usage_series WHERE ${isIts})`;
+  const budgets = sql`(SELECT l.number FROM api_keys k JOIN usage_limits l ON l.lineage = k.number
+    WHERE k.organization_id = ${id} AND ${number} IS NOT NULL)`;
+  const firstEvents =
+    sql`(SELECT seq FROM events WHERE organization = ${number} LIMIT ${organizationEndRollupsMax})`;
+  const isAwaited = sql`(webhook IS NULL AND (type = 'organization.deleted'
+    OR seq > (SELECT delivered_seq FROM event_cursor)
+    OR EXISTS (SELECT 1 FROM webhooks w CROSS JOIN webhook_deliveries d ON d.webhook = w.number AND d.event = events.seq
+      WHERE w.organization = 0 AND w.deleted_at IS NULL AND d.status IN ('waiting', 'held'))))`;
+  return [
     sql`DELETE FROM usage_limits WHERE organization = ${number} OR alert_of = ${number}`,
     sql`DELETE FROM usage_limits WHERE number IN (SELECT number FROM ${budgets} LIMIT ${organizationEndApiKeysMax})`,
     sql`DELETE FROM api_keys WHERE number IN (SELECT number FROM api_keys

@@ -28,7 +28,7 @@ import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
 import { nameSchema, stringSchema, timeOut } from "../schemas/common.ts";
-import { metricsSchema, productMetricSchema } from "../schemas/product_metrics.ts";
+import { metricsSchema, productMetricSchema, recountedSchema } from "../schemas/product_metrics.ts";
 import { slugSchema } from "../schemas/usage.ts";
 import { MetricRow, slugCharactersMax } from "../../views/operator/metric_row.tsx";
 
@@ -51,6 +51,10 @@ const schema = z.object({
   createdAt: timeOut("When the product was added."),
 }).openapi("Product");
 
+const params = z.object({
+  slug: z.string().max(100).openapi({ description: "The product's slug.", example: "tiles" }),
+});
+
 export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = operatorRoutes(app, parts, { read: "statements:read", write: "statements:write" });
@@ -60,9 +64,7 @@ export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     many: "products",
     schema,
     id: "{slug}",
-    params: z.object({
-      slug: z.string().max(100).openapi({ description: "The product's slug.", example: "tiles" }),
-    }),
+    params,
   });
   routes.list({
     operationId: "listProducts",
@@ -80,14 +82,23 @@ export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     { operationId: "getProduct", summary: "Get a product" },
     ({ params: { slug } }) => getProduct(services, slug),
   );
-  routes.change({
+  route({
     operationId: "changeProduct",
     summary: "Change a product",
     description:
-      "`metrics` replaces the whole list. Closed statements keep the names and prices that they were closed with.",
+      "`metrics` replaces the whole list. Closed statements keep the names and prices that they were closed with. `recounted` says " +
+      "which metrics are counted otherwise from now on, in sums, pages and statements of all their months. Those months aren't closed.",
+    route: "PATCH /api/operator/products/{slug}",
+    params,
     body: changeSchema,
+    responses: {
+      200: {
+        description: "The product, and the metrics that are counted otherwise than before.",
+        schema: z.object({ product: schema, recounted: z.array(recountedSchema) }),
+      },
+    },
     errors: ["aggregation_fixed"],
-  }, ({ params, body }, actor) => changeProduct(services, actor, { ...params, ...body }));
+  }, (_c, { params, body }, actor) => changeProduct(services, actor, { ...params, ...body }));
   routes.delete({
     operationId: "deleteProduct",
     summary: "Delete a product",
@@ -110,6 +121,14 @@ const unlisted = {
   },
 };
 
+const flashes = {
+  added: "Product added.",
+  saved: "Product saved.",
+  recounted:
+    "Product saved. Usage that is counted differently changes in all sums, on pages and in open months. Limits still count sums.",
+  deleted: "Product deleted.",
+};
+
 export function productPages(app: App, parts: PortalParts): void {
   const { services, config } = parts;
   const words = unlisted[config.usageCatalog];
@@ -123,7 +142,7 @@ export function productPages(app: App, parts: PortalParts): void {
         {...page}
         title="Products"
         text={`Names and units for pages and statements. ${words.text}`}
-        flash={flashOf(c, { added: "Product added.", saved: "Product saved.", deleted: "Product deleted." })}
+        flash={flashOf(c, flashes)}
         add={{ href: `${path}/new`, label: "Add product" }}
         card="Catalogue"
         empty={products.length === 0 ? { title: "No products yet", text: words.none } : null}
@@ -167,8 +186,8 @@ export function productPages(app: App, parts: PortalParts): void {
     async submit(c, actor, input) {
       const { name, metrics } = productInput(input);
       const change = check(changeSchema, { name, metrics }, "body");
-      await changeProduct(services, actor, { slug: paramOf(c, "slug"), ...change });
-      return `${path}?done=saved`;
+      const { recounted } = await changeProduct(services, actor, { slug: paramOf(c, "slug"), ...change });
+      return `${path}?done=${recounted.length > 0 ? "recounted" : "saved"}`;
     },
   });
 

@@ -76,6 +76,13 @@ export const metricsSchema = z.array(
     description: `Up to ${productMetricsMax} metrics, in the order in which they are shown.`,
   });
 
+const counting = {
+  aggregation: z.enum(aggregations).openapi({
+    description: "What its usage is in sums, pages and statements.",
+    example: "sum",
+  }),
+  uniqueProperty: stringSchema("The property whose distinct values `unique` counts.", "userId").nullable(),
+};
 export const productMetricSchema = z.object({
   slug: stringSchema("The metric in usage records.", "requests"),
   name: stringSchema("The metric's name.", "Requests"),
@@ -85,12 +92,14 @@ export const productMetricSchema = z.object({
     description: "The properties that its usage is also summed by.",
     example: [["region"]],
   }),
-  aggregation: z.enum(aggregations).openapi({
-    description: "What its usage is in sums, pages and statements.",
-    example: "sum",
-  }),
-  uniqueProperty: stringSchema("The property whose distinct values `unique` counts.", "userId").nullable(),
+  ...counting,
 }).openapi("ProductMetric");
+
+export const recountedSchema = z.object({
+  metric: stringSchema("The metric.", "seats"),
+  from: z.object(counting),
+  to: z.object(counting),
+}).openapi("RecountedMetric");
 
 /** Distinct values are counted of a declared dimension. */
 function requireCountable(

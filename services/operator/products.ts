@@ -16,7 +16,13 @@ import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError } from "../../domain/errors.ts";
 import { productsMax } from "../../domain/limits.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
-import type { Product, ProductMetric } from "../../domain/product.ts";
+import type { Counting } from "../../domain/meter/aggregation.ts";
+import {
+  type Product,
+  type ProductMetric,
+  type RecountedMetric,
+  recountedMetrics,
+} from "../../domain/product.ts";
 import { isoTime } from "../../domain/time.ts";
 import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
@@ -66,7 +72,7 @@ export async function createProduct(
     : new AppError("product_taken", "A product with this slug already exists.");
 }
 
-/** Changes a product's name, or replaces its metrics. @throws {AppError} `not_found`, `aggregation_fixed`. */
+/** Changes a product's name, or replaces its metrics. Returns also what is counted otherwise from now on. @throws {AppError} `not_found`, `aggregation_fixed`. */
 export async function changeProduct(
   context: SessionContext,
   actor: OperatorActor,
@@ -75,11 +81,11 @@ export async function changeProduct(
     name?: string | undefined;
     metrics?: readonly ProductMetric[] | undefined;
   },
-): Promise<Product> {
+): Promise<{ product: Product; recounted: RecountedMetric[] }> {
   const before = await getProduct(context, slug);
   const { name = before.name, metrics = before.metrics } = change;
   const hasNewMetrics = metricsText(metrics) !== metricsText(before.metrics);
-  if (name === before.name && !hasNewMetrics) return before;
+  if (name === before.name && !hasNewMetrics) return { product: before, recounted: [] };
   const isChanged = await writeChange(context, actor, {
     statement: updateProductName({ slug, name, metrics }),
     entry: {
@@ -95,7 +101,7 @@ export async function changeProduct(
     await requireBilledCounting(context, { slug, metrics });
     throw notFoundError();
   }
-  return { ...before, name, metrics };
+  return { product: { ...before, name, metrics }, recounted: recountedMetrics(before.metrics, metrics) };
 }
 
 /** Deletes a product from the catalogue. Usage of it is not affected. @throws {AppError} `not_found`. */
@@ -136,18 +142,21 @@ async function requireBilledCounting(
 
 /** Returns new prices and aggregations for the audit log, such as `requests: none → 0.5`. */
 function changesOf(before: readonly ProductMetric[], after: readonly ProductMetric[]) {
-  const slugs = [...new Set([...before, ...after].map(({ slug }) => slug))];
-  const changes = (textOf: (metric: ProductMetric | undefined) => string) => {
-    const textIn = (metrics: readonly ProductMetric[], slug: string) =>
-      textOf(metrics.find((metric) => metric.slug === slug));
-    return slugs.filter((slug) => textIn(before, slug) !== textIn(after, slug))
-      .map((slug) => `${slug}: ${textIn(before, slug)} → ${textIn(after, slug)}`).join(", ");
+  const priceIn = (metrics: readonly ProductMetric[], slug: string) =>
+    metrics.find((metric) => metric.slug === slug)?.unitPrice ?? "none";
+  const slugs = new Set([...before, ...after].map(({ slug }) => slug));
+  const prices = [...slugs].filter((slug) => priceIn(before, slug) !== priceIn(after, slug))
+    .map((slug) => `${slug}: ${priceIn(before, slug)} → ${priceIn(after, slug)}`);
+  const recounted = recountedMetrics(before, after)
+    .map(({ metric, from, to }) => `${metric}: ${countingText(from)} → ${countingText(to)}`);
+  return {
+    ...(prices.length > 0 && { prices: prices.join(", ") }),
+    ...(recounted.length > 0 && { aggregations: recounted.join(", ") }),
   };
-  const prices = changes((metric) => metric?.unitPrice ?? "none");
-  const counted = changes((metric) =>
-    [metric?.aggregation ?? "sum", ...(metric?.uniqueProperty ? [metric.uniqueProperty] : [])].join(" ")
-  );
-  return { ...(prices && { prices }), ...(counted && { aggregations: counted }) };
+}
+
+function countingText({ aggregation, uniqueProperty }: Counting): string {
+  return uniqueProperty === null ? aggregation : `${aggregation} ${uniqueProperty}`;
 }
 
 function toProduct({ createdAt, metrics, ...product }: ProductRow): Product {

@@ -72,6 +72,19 @@ export interface LimitStanding {
   readonly remaining: number;
   /** When the window ends. Null for `total`. ISO 8601 in UTC, with milliseconds. */
   readonly resetsAt: string | null;
+  /** The grants of this limit that can be used: not those that are used up, expired or voided. Only in lists of limits, and only if there ever was a grant. `quantity` and `remaining` of the limit have grants in them. */
+  readonly grants?: {
+    /** The limit's own quantity, without grants. */
+    readonly limitQuantity: number;
+    /** What they had when they were given. */
+    readonly quantity: number;
+    /** What is used of them. */
+    readonly used: number;
+    /** What is left of them. */
+    readonly remaining: number;
+    /** When the next of them expires. Null if none does. ISO 8601 in UTC, with milliseconds. */
+    readonly nextExpiresAt: string | null;
+  };
 }
 
 /** Usage that must fit into the hard limits of the key and its organization. The key doesn't need `usage:write`. */

@@ -61,6 +61,10 @@ onEveryDatabase(
     for (const quantity of [5, 2]) await recordOne(test, apiKey, { metric: "level", quantity });
     const changed = await send("PATCH /products/tiles", metrics("last"));
     assert.deepEqual([changed.status, changed.body.product.metrics[0].aggregation], [200, "last"]);
+    const counting = (aggregation: string) => ({ aggregation, uniqueProperty: null });
+    assert.deepEqual(changed.body.recounted, [
+      { metric: "level", from: counting("sum"), to: counting("last") },
+    ]);
     const read = async () => {
       const response = await test.send("/api/v1/usage?window=total&groupBy=productSlug", { apiKey });
       return (await response.json()).data.map((
