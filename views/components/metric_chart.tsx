@@ -7,11 +7,12 @@ import type { ChartProps } from "./chart_props.ts";
 import { EmptyState } from "./empty_state.tsx";
 import { MetricStrip, type MetricStripProps } from "./metric_strip.tsx";
 
-export function MetricChart({ strip, chart, aside, children }: {
+export function MetricChart({ strip, chart, isComplete = true, aside, children }: {
   /** Left out if null, as for a single key. */
   strip: MetricStripProps | null;
   /** Null if there is nothing to draw; `children` say why. */
   chart: ChartProps | null;
+  isComplete?: boolean;
   aside?: Child;
   children?: Child;
 }) {
@@ -26,7 +27,12 @@ export function MetricChart({ strip, chart, aside, children }: {
               {aside ?? null}
             </div>
             {chart.measure.aggregation && (
-              <p class="muted small">{aggregationLabels[chart.measure.aggregation]}</p>
+              <p class="muted small">
+                {aggregationLabels[chart.measure.aggregation]}
+                {isComplete
+                  ? ""
+                  : ". Not all of it is known: some isn't counted yet, has been deleted, or is beyond the maximum"}
+              </p>
             )}
             <Chart {...chart} />
           </>

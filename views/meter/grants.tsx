@@ -49,20 +49,18 @@ export function GrantsCard({ grants, catalogue, now, voidHref }: {
             title: "Grant",
             in: "title",
             cell: (grant) => (
-              (
-                <div>
-                  <Name text={limitName({ ...grant, per: "total" }, catalogue)} />
-                  <div class="muted tiny">
-                    <bdi>{grant.reason}</bdi>
-                    {grant.voidReason !== null && (
-                      <>
-                        {" · Voided: "}
-                        <bdi>{grant.voidReason}</bdi>
-                      </>
-                    )}
-                  </div>
+              <div>
+                <Name text={limitName({ ...grant, per: "total" }, catalogue)} />
+                <div class="muted tiny">
+                  <bdi>{grant.reason}</bdi>
+                  {grant.voidReason !== null && (
+                    <>
+                      {" · Voided: "}
+                      <bdi>{grant.voidReason}</bdi>
+                    </>
+                  )}
                 </div>
-              )
+              </div>
             ),
           },
           { title: "Quantity", isNumber: true, cell: (grant) => amount(grant.quantity, grant) },

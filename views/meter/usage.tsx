@@ -34,6 +34,8 @@ export interface UsageReport {
   readonly products: BreakdownProps;
   /** Or organizations, in the console. */
   readonly keys: BreakdownProps;
+  /** False if the chosen metric's total is lower than its usage. */
+  readonly isComplete: boolean;
   /** Values of properties. */
   readonly values: readonly BreakdownProps[];
 }
@@ -197,12 +199,13 @@ export function NothingToShow({ problem }: { problem: string | null }) {
 
 /** The totals of all metrics and the chart of one. */
 export function ReportChart(
-  { report: { strip, chart, stacks }, address }: { report: UsageReport; address: UsageAddress },
+  { report: { strip, chart, stacks, isComplete }, address }: { report: UsageReport; address: UsageAddress },
 ) {
   return (
     <MetricChart
       strip={strip.metrics.length === 0 ? null : strip}
       chart={chart}
+      isComplete={isComplete}
       aside={<Switch label="Stack by" choices={stacks} isLow />}
     >
       <NoUsage address={address} />

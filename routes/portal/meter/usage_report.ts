@@ -91,6 +91,7 @@ function reportOf(numbers: Numbers, options: ReportOptions): UsageReport {
       measure,
       period: compared,
     },
+    isComplete: report.total.isComplete,
     values: report.values.map(({ property, lines, all }) => ({
       title: `By ${propertyTitle(property).toLowerCase()}`,
       column: propertyTitle(property),

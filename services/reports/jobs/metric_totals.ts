@@ -13,6 +13,8 @@ export interface MetricTotal {
   readonly micros: bigint;
   readonly before: bigint;
   readonly records: number;
+  /** False if a part of `micros` is unknown or beyond a maximum. */
+  readonly isComplete: boolean;
 }
 
 export interface MetricTotalsQuery {
@@ -57,19 +59,22 @@ interface TotalSum {
   readonly metric?: string | undefined;
   readonly micros: bigint;
   readonly count: number;
+  readonly isKnown: boolean;
+  readonly isCapped: boolean;
 }
 
 /** Returns the totals of each metric, those with the most records in both periods first, at most 100. */
 export function metricTotals(sums: Iterable<TotalSum>, before: Iterable<TotalSum>): MetricTotal[] {
   const totals = new Map<string, MetricTotal & { allRecords: number }>();
   const totalOf = (metric: string) =>
-    totals.get(metric) ?? { metric, micros: 0n, before: 0n, records: 0, allRecords: 0 };
-  for (const { metric = "", micros, count } of sums) {
+    totals.get(metric) ?? { metric, micros: 0n, before: 0n, records: 0, isComplete: true, allRecords: 0 };
+  for (const { metric = "", micros, count, isKnown, isCapped } of sums) {
     const { records, allRecords, ...total } = totalOf(metric);
     totals.set(metric, {
       ...total,
       micros: total.micros + micros,
       records: records + count,
+      isComplete: total.isComplete && isKnown && !isCapped,
       allRecords: allRecords + count,
     });
   }

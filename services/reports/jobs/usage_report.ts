@@ -20,6 +20,7 @@ const groupSeriesMax = 5;
 const linesMax = { productSlug: 50, apiKey: 50, organization: 25 } as const;
 /** Values with a line of their own; the most used. */
 const valueLinesMax = 10;
+const noPartsText = "What this metric counts isn't told apart by properties. Remove the filter.";
 
 type PropertyGroup = `properties.${string}`;
 type ReportGroup = "productSlug" | "apiKey" | "organization" | PropertyGroup;
@@ -68,17 +69,23 @@ export async function readUsageReport(context: JobContext, input: Input) {
     const metric = await pickFrom(metrics.map(({ metric }) => metric), input);
     if (metric === null) return { ...none, metrics };
     const ofMetric = { metric: [metric] };
+    const chosen = byProduct.now.filter((sum) => sum.metric === metric);
+    const hasNoParts = chosen.some(({ aggregation }) => aggregation === "last" || aggregation === "unique");
+    if (hasNoParts && Object.keys(filter.properties ?? {}).length > 0) {
+      return { ...none, metrics, metric, problem: noPartsText };
+    }
     const byGroup = await bothPeriods(context, inPeriod, { groupBy: [group], ...filter, ...ofMetric });
-    const isChosen = (sum: UsageSum) => sum.metric === metric;
     const products = linesOf("productSlug", {
-      now: byProduct.now.filter(isChosen),
-      before: byProduct.before.filter(isChosen),
+      now: chosen,
+      before: byProduct.before.filter((sum) => sum.metric === metric),
     });
     const total = metrics.find((one) => one.metric === metric) ??
-      { metric, micros: 0n, before: 0n, records: 0 };
+      { metric, micros: 0n, before: 0n, records: 0, isComplete: true };
     const groups = linesOf(group, withDeleted(inPeriod, total, byGroup));
     const isOfOne = "organizationId" in input || input.organizationIds?.length === 1;
-    const properties = isOfOne ? await findProperties(context.database, { ...filter, ...ofMetric }) : [];
+    const properties = isOfOne && !hasNoParts
+      ? await findProperties(context.database, { ...filter, ...ofMetric })
+      : [];
     const values = [];
     for (const property of properties) {
       const query = { groupByProperties: [propertyOf(property)], ...filter, ...ofMetric };
