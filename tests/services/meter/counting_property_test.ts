@@ -1,5 +1,6 @@
 // Random histories of records, late records, rotated keys, voids, new ways of counting, retention and closings: what the API says that
-// metrics count for equals what a model counts one by one, and so do closed statements with the open month.
+// metrics count for equals what a model counts one by one, and so do closed statements with the open month, also by the values of a
+// dimension.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import type { Aggregation } from "../../../domain/meter/aggregation.ts";
@@ -8,7 +9,7 @@ import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts"
 import { createTestKey, startTestApp, type TestApp, type TestPerson } from "../../support/app/app.ts";
 import { databaseKinds } from "../../support/database/database.ts";
 import { runHistories } from "../../support/meter/histories.ts";
-import { asBilling } from "../../support/meter/statements.ts";
+import { asBilling, microsOf } from "../../support/meter/statements.ts";
 import { millionths, type ReadSum, recordOne, unlimited, voidOne } from "../../support/meter/usage.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";
@@ -24,14 +25,17 @@ const counted: Record<string, Aggregation> = {
   seats: "unique",
 };
 const metrics = Object.keys(counted);
+/** Metrics whose statements are also by user. */
+const split = ["plain", "calls"];
 const timezones = ["UTC", "Asia/Kathmandu", "Pacific/Chatham", "America/New_York"];
 
+const users = ["ada", "bob", "1", "", "(none)"];
 const aRecord = fc.record({
   kind: fc.constant("record" as const),
   key: fc.nat(3),
   metric: fc.constantFrom(...metrics, "level", "seats", "peak"),
   quantity: fc.constantFrom(0, 0.25, 3, 7, 2 ** 53 - 1),
-  user: fc.option(fc.constantFrom("ada", "bob", "1", ""), { freq: 5 }),
+  user: fc.option(fc.constantFrom(...users), { freq: 5 }),
   // Often in the same quarter of an hour, or the same moment.
   minutesBack: fc.oneof(fc.constantFrom(0, 0, 1, 14, 15), fc.nat(3 * 24 * 60), fc.nat(34 * 24 * 60)),
 });
@@ -77,7 +81,7 @@ const product = (isDeclared: boolean) => ({
   metrics: metrics.map((slug) => {
     const aggregation = isDeclared || slug === "plain" ? counted[slug] : "sum";
     const uniqueProperty = aggregation === "unique" ? "user" : null;
-    const dimensions = slug === "seats" ? [["user"]] : [];
+    const dimensions = split.includes(slug) || slug === "seats" ? [["user"]] : [];
     return { slug, name: slug, unit: null, unitPrice: "0.5", dimensions, aggregation, uniqueProperty };
   }),
 });
@@ -286,6 +290,7 @@ class Stage {
     const { send } = this.billing;
     const { body: { statements, open } } = await send("GET /statements?limit=100");
     const charged = new Map<string, bigint>();
+    const byUser = new Map<string, bigint>();
     const all = [...open, ...statements];
     for (const { id, period } of all) {
       const { status, body } = await send(`GET /statements/${id}?limit=100`);
@@ -293,9 +298,11 @@ class Stage {
       for (const line of body.lines) {
         assert.equal(line.aggregation, counted[line.metric]);
         const name = `${line.organizationId} ${line.adjustmentOf ?? period} ${line.metric}`;
-        const sign = line.quantity.startsWith("-") ? -1n : 1n;
-        const micros = sign * millionths(line.quantity.replace("-", "") as never);
-        charged.set(name, (charged.get(name) ?? 0n) + micros);
+        charged.set(name, (charged.get(name) ?? 0n) + microsOf(line.quantity));
+        for (const { properties: { user }, quantity } of line.dimensions[0]?.values ?? []) {
+          const ofUser = `${name} ${JSON.stringify(user)}`;
+          byUser.set(ofUser, (byUser.get(ofUser) ?? 0n) + microsOf(quantity));
+        }
       }
     }
     for (const { period, start, end } of all) {
@@ -308,6 +315,11 @@ class Stage {
           const name = `${organizationId} ${period} ${metric}`;
           if (this.hasDeleted && counted[metric] !== "sum" && counted[metric] !== "count") continue;
           assert.equal(charged.get(name) ?? 0n, valueOf(records), name);
+          for (const user of split.includes(metric) ? users : []) {
+            const own = records.filter((one) => (one.user ?? "(none)") === user);
+            const ofUser = `${name} ${JSON.stringify(user)}`;
+            assert.equal(byUser.get(ofUser) ?? 0n, valueOf(own), ofUser);
+          }
         }
       }
     }
