@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { openRemote } from "../../db/engine/remote.ts";
 import { Ledger } from "../support/meter/ledger.ts";
+import { countingDeclared } from "../support/meter/counted.ts";
 import { type Load, repeatAll, signUpForLoad, startLoad } from "../support/meter/load.ts";
 import { grantVoids } from "../support/operators/operators.ts";
 import { poll } from "../support/runner/poll.ts";
@@ -57,7 +58,7 @@ Deno.test({
       programs.push(...await Promise.all([start(), start()]));
       const { apiKeys } = await signUpForLoad((programs[0] as Program).baseUrl);
       const database = openRemote({ url: server.url, authToken: undefined });
-      await database.write([grantVoids]);
+      await database.write([grantVoids, ...countingDeclared]);
       await database.close();
       const ledger = new Ledger({ random, apiKeys });
       const progress: Progress = { seq: 0, seen: new Set() };

@@ -1,7 +1,8 @@
-// Kills the program at random moments under load: every acknowledged record is stored exactly once, and every rollup is
-// the sum of its records.
+// Kills the program at random moments under load, and while it counts usage in another way: every acknowledged record is stored
+// exactly once, and every rollup is the sum of its records, as are those by values of properties.
 import assert from "node:assert/strict";
 import { Ledger } from "../support/meter/ledger.ts";
+import { declareCounting } from "../support/meter/counted.ts";
 import { repeatAll, signUpForLoad, startLoad } from "../support/meter/load.ts";
 import { allowVoids } from "../support/operators/operators.ts";
 import { poll } from "../support/runner/poll.ts";
@@ -43,6 +44,7 @@ Deno.test(
       const { organizationId, apiKeys, keyIds } = await signUpForLoad(baseUrl);
       const fullToken = await allowVoids({ folder, baseUrl, keyIds });
       const ledger = new Ledger({ random, apiKeys, operator: { fullToken, target: { organizationId } } });
+      await declareCounting({ baseUrl, fullToken, which: 0, isNew: true });
       const progress: Progress = { seq: 0, seen: new Set() };
       for (let round = 0; round < rounds; round++) {
         const load = startLoad({ ledger, random, targets: [program.baseUrl], voids: true });
@@ -50,6 +52,11 @@ Deno.test(
         // A server that has just started takes longer for its first response.
         if (random.chance(0.8)) await poll(() => ledger.answered > before || ledger.surprises.length > 0);
         await letOthersRun(random.between(50, 400));
+        if (random.chance(0.5)) {
+          // Kill it while it fills new sums, and deletes those before.
+          const which = random.pick([0, 1] as const);
+          await declareCounting({ baseUrl: program.baseUrl, fullToken, which, isNew: false });
+        }
         program.kill("SIGKILL");
         load.targets.length = 0;
         await program.ended();

@@ -14,7 +14,7 @@ export interface SentRecord {
     readonly quantity: number;
     readonly timestamp?: string;
     readonly idempotencyKey?: string;
-    readonly properties?: { readonly marker: string };
+    readonly properties: Readonly<Partial<Record<"marker" | "region" | "user", string>>>;
   };
   /** The quantity in millionths. */
   readonly micros: bigint;
@@ -44,7 +44,13 @@ export interface SentRequest {
   isAcknowledged: boolean;
 }
 
-const sampleTexts = { productSlugs: ["tiles", "search", "routes"], metrics: ["requests", "bytes"] } as const;
+const sampleTexts = {
+  productSlugs: ["tiles", "search", "routes"],
+  metrics: ["requests", "bytes"],
+  regions: ["eu", "us"],
+} as const;
+/** More than the values that a dimension tells apart. */
+const usersMax = 1_500;
 const quantityMicros = 1_000_000n;
 /** How far back explicit timestamps go, in milliseconds. */
 const timestampSpanMs = 6 * 3_600_000;
@@ -133,7 +139,12 @@ export class Ledger {
         ...(random.chance(0.3)
           ? { timestamp: new Date(Date.now() - random.between(0, timestampSpanMs)).toISOString() }
           : {}),
-        ...(hasKey ? { idempotencyKey: marker } : { properties: { marker } }),
+        ...(hasKey ? { idempotencyKey: marker } : {}),
+        properties: {
+          ...(hasKey ? {} : { marker }),
+          ...(random.chance(0.7) ? { region: random.pick(sampleTexts.regions) } : {}),
+          ...(random.chance(0.7) ? { user: `u${random.between(1, usersMax)}` } : {}),
+        },
       },
       micros: quantity.micros,
       id: undefined,

@@ -84,19 +84,20 @@ export async function checkDimensions(read: ReadRows): Promise<void> {
 /** Keeps each response below the 10 MB limit of a libSQL server. */
 const pageRecords = 50_000;
 
-async function* recordsOf(read: ReadRows): AsyncGenerator<Row> {
+/** Reads the records that aren't voided. */
+export async function* recordsOf(read: ReadRows): AsyncGenerator<Row> {
   for (
     let seq = 0, rows: Row[] = [];
     seq === 0 || rows.length === pageRecords;
     seq = Number(rows.at(-1)?.["seq"])
   ) {
     rows = await read(
-      `SELECT r.seq, r.organization, r.series, r.properties, r.timestamp / 900000 AS quarter, CAST(r.quantity_whole AS TEXT) AS whole,
+      `SELECT r.seq, r.organization, r.series, r.properties, r.timestamp, r.timestamp / 900000 AS quarter, CAST(r.quantity_whole AS TEXT) AS whole,
          r.quantity_micro AS micro
        FROM usage_records r WHERE r.seq > ${seq} AND r.seq NOT IN (SELECT v.seq FROM usage_voids v)
        ORDER BY r.seq LIMIT ${pageRecords}`,
     );
-    yield* rows;
+    for (const row of rows) yield { ...row, month: monthOf(Number(row["quarter"])) };
   }
 }
 

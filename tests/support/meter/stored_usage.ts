@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { Connection } from "../../../db/engine/connection.ts";
 import { openRemote } from "../../../db/engine/remote.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
+import { checkCounted } from "./counted.ts";
 import { checkRollups } from "./rollups.ts";
 import type { Ledger, SentRecord } from "./ledger.ts";
 
@@ -94,6 +95,7 @@ export async function checkAllUsage(stored: StoredUsage, ledger: Ledger): Promis
   checkBatches(seen, ledger);
   checkVoids(records, ledger);
   await checkRollups(stored.read);
+  await checkCounted(stored.read);
   await checkKeys(stored);
   const [check] = await stored.read("PRAGMA integrity_check");
   assert.deepEqual(Object.values(check ?? {})[0], "ok");

@@ -54,14 +54,14 @@ export function changeDataFile(folder: string, statement: Statement): unknown[] 
 /**
  * Creates a token for a running program and gives keys every permission of usage, without opening the data file in this process.
  *
- * @returns The token, which may record usage.
+ * @returns The token, which may record usage and change products.
  */
 export async function allowVoids(
   { folder, baseUrl, keyIds }: { folder: string; baseUrl: string; keyIds: readonly string[] },
 ): Promise<string> {
   const { stdout, stderr } = await runCommand(
     { folder },
-    ...["token", "create", "Load", "--scope", "keys:write,usage:write"],
+    ...["token", "create", "Load", "--scope", "keys:write,statements:write,usage:write"],
   );
   const fullToken = stdout.trim();
   for (const id of keyIds) {
