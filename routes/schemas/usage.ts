@@ -7,7 +7,12 @@ import { splitQuantity } from "../../domain/meter/quantity.ts";
 import { idempotencyKeyForm, slugForm } from "../../domain/meter/usage_record.ts";
 import { queryWindows } from "../../domain/meter/usage_window.ts";
 import { dimensionPropertiesMax } from "../../domain/meter/dimension.ts";
-import { isPropertyGroup, propertyFilters, type PropertyGroup } from "./usage_properties.ts";
+import {
+  isPropertyGroup,
+  propertyFilters,
+  type PropertyGroup,
+  propertyGroupForm,
+} from "./usage_properties.ts";
 import { batchArray } from "./batch_array.ts";
 import {
   environmentSchema,
@@ -244,7 +249,9 @@ export function groupBySchema<const T extends string>(groups: readonly T[]) {
   return severalOf(group as z.ZodType<T | PropertyGroup>).optional()
     .openapi({
       type: "array",
-      items: { type: "string" },
+      items: {
+        anyOf: [{ type: "string", enum: [...groups] }, { type: "string", pattern: propertyGroupForm.source }],
+      },
       maxItems: groups.length + dimensionPropertiesMax,
       description:
         "Returns a sum for each combination of these. Different metrics are never added up: each row names its metric " +

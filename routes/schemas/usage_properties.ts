@@ -26,8 +26,10 @@ export function foldProperties(
 /** A property to group by, such as `properties.region`. */
 export type PropertyGroup = `${typeof prefix}${string}`;
 
+export const propertyGroupForm = new RegExp(`^properties\\.${dimensionPropertyForm.source.slice(1)}`, "u");
+
 export function isPropertyGroup(group: string): group is PropertyGroup {
-  return group.startsWith(prefix) && dimensionPropertyForm.test(group.slice(prefix.length));
+  return propertyGroupForm.test(group);
 }
 
 const value = z.string().max(usagePropertyValueCharactersMax, characters(usagePropertyValueCharactersMax));

@@ -108,6 +108,7 @@ Deno.test({
           { organizationId: ada.organizationId, name: "Ada Lovelace’s organization", role: "MEMBER" },
           { organizationId: bob.organizationId, name: "Bob’s organization", role: "OWNER" },
         ],
+        features: [],
       };
       for (const one of [page, other]) assert.deepEqual(await ask(one, auth), known);
       for (const product of [app, docs]) assert.deepEqual(await askServer(context, product), known);

@@ -57,7 +57,7 @@ export async function wrongUses() {
   // @ts-expect-error: unknown window.
   await usage.GET("/api/v1/usage", { params: { query: { window: "minute" } } });
   // @ts-expect-error: unknown group.
-  await usage.GET("/api/v1/usage", { params: { query: { groupBy: ["subject"] } } });
+  await usage.GET("/api/v1/usage", { params: { query: { groupBy: [5] } } });
   // @ts-expect-error: unknown parameter.
   await usage.GET("/api/v1/usage", { params: { query: { products: "tiles" } } });
   // @ts-expect-error: missing id.

@@ -82,15 +82,7 @@ export async function readUsageReport(context: JobContext, input: Input) {
     const total = metrics.find((one) => one.metric === metric) ??
       { metric, micros: 0n, before: 0n, records: 0, isComplete: true };
     const groups = linesOf(group, withDeleted(inPeriod, total, byGroup));
-    const isOfOne = "organizationId" in input || input.organizationIds?.length === 1;
-    const properties = isOfOne && !hasNoParts
-      ? await findProperties(context.database, { ...filter, ...ofMetric })
-      : [];
-    const values = [];
-    for (const property of properties) {
-      const query = { groupByProperties: [propertyOf(property)], ...filter, ...ofMetric };
-      values.push({ property, lines: linesOf(property, await bothPeriods(context, inPeriod, query)) });
-    }
+    const values = hasNoParts ? [] : await readPropertyLines(context, inPeriod, { ...filter, ...ofMetric });
     const stacked = values.find(({ property }) => property === stack)?.lines;
     const chart = await readChart(context, {
       ...inPeriod,
@@ -130,6 +122,21 @@ export function isProperty(group: string | null): group is PropertyGroup {
 
 function propertyOf(group: PropertyGroup): string {
   return group.slice("properties.".length);
+}
+
+/** Reads the lines of each property of a dimension, for one organization. */
+async function readPropertyLines(
+  context: JobContext,
+  input: Input & { period: Period },
+  filter: UsageFilter,
+): Promise<{ property: PropertyGroup; lines: NamedLine[] }[]> {
+  const isOfOne = "organizationId" in input || input.organizationIds?.length === 1;
+  const all = [];
+  for (const property of isOfOne ? await findProperties(context.database, filter) : []) {
+    const query = { groupByProperties: [propertyOf(property)], ...filter };
+    all.push({ property, lines: linesOf(property, await bothPeriods(context, input, query)) });
+  }
+  return all;
 }
 
 /** Finds the properties by which usage can be summed, along with those of the filter. */
