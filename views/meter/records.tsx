@@ -1,5 +1,9 @@
 // The page of all usage records, with filters, and the page of one of them.
-import { voidReasonCharactersMax } from "../../domain/limits.ts";
+import {
+  usagePropertyNameCharactersMax,
+  usagePropertyValueCharactersMax,
+  voidReasonCharactersMax,
+} from "../../domain/limits.ts";
 import type { Environment } from "../../domain/environment.ts";
 import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
 import type { NamedUsageRecord } from "../../domain/meter/usage_record.ts";
@@ -37,9 +41,15 @@ export interface RecordsAddress extends DayBounds {
   readonly environment: Environment | null;
   /** An idempotency key. */
   readonly search: string | null;
+  /** The value of a property, such as `region=eu`. */
+  readonly property: string | null;
   /** An IANA name; null for the default. */
   readonly timezone: string | null;
 }
+
+/** A name, an equals sign and a value. */
+export const recordPropertyCharactersMax = usagePropertyNameCharactersMax + 1 +
+  usagePropertyValueCharactersMax;
 
 interface RecordsPosition {
   readonly cursor?: string;
@@ -69,7 +79,7 @@ interface RecordsPageProps {
   };
   readonly catalogue: Catalogue;
   /** One sentence for each invalid field. */
-  readonly errors: { readonly from?: string; readonly to?: string };
+  readonly errors: { readonly from?: string; readonly to?: string; readonly property?: string };
   /** Newest first. Null if a field has an error. */
   readonly records: readonly NamedUsageRecord[] | null;
   readonly nextCursor: string | null;
@@ -184,12 +194,21 @@ function Filters({ frame, address, timezone, choices, catalogue, errors }: Recor
           choices={withAll(all, value, choices)}
         />
       ))}
+      <TextField
+        label="Property"
+        name="property"
+        value={address.property ?? ""}
+        error={errors.property}
+        placeholder="For example: region=eu"
+        autocomplete="off"
+        maxlength={recordPropertyCharactersMax}
+      />
     </FilterMenu>
   );
 }
 
 function Chosen({ frame, address, choices, catalogue }: RecordsPageProps) {
-  const { productSlug, metric, apiKey, search, timezone, status, environment } = address;
+  const { productSlug, metric, apiKey, search, property, timezone, status, environment } = address;
   const key = choices.apiKeys.find(({ id }) => id === apiKey)?.name ?? apiKey;
   return (
     <ChosenFilters
@@ -198,6 +217,7 @@ function Chosen({ frame, address, choices, catalogue }: RecordsPageProps) {
         productSlug && productOf(catalogue, productSlug).name,
         metric && metricOf(catalogue, metric).name,
         key,
+        property,
       ]}
       days={address}
       clearHref={recordsHref(frame.base, { timezone, status, environment })}

@@ -21,7 +21,14 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { withheldText } from "../text/limit_mails.ts";
 import { RecordTable } from "./record_table.tsx";
 import { recordsHref } from "./records.tsx";
-import { environmentHref, filteredHref, noFilters, type UsageAddress, usageHref } from "./usage_address.ts";
+import {
+  environmentHref,
+  filteredHref,
+  noFilters,
+  type UsageAddress,
+  type UsageFilters,
+  usageHref,
+} from "./usage_address.ts";
 import { UsageFilterBar, type UsageFilterProps } from "./usage_filters.tsx";
 import { Breakdown, type BreakdownProps } from "./usage_tables.tsx";
 
@@ -161,7 +168,14 @@ function UsageView(props: UsagePageProps) {
         {records.length > 0 && (
           <Card
             title="Latest records"
-            aside={<a class="small" href={recordsHref(frame.base, address.filters)}>All records</a>}
+            aside={
+              <a
+                class="small"
+                href={recordsHref(frame.base, { ...address.filters, property: propertyIn(address.filters) })}
+              >
+                All records
+              </a>
+            }
             flush
           >
             <RecordTable
@@ -176,6 +190,12 @@ function UsageView(props: UsagePageProps) {
       </div>
     </>
   );
+}
+
+/** Returns the first property of filters, as the page of records takes it. */
+function propertyIn(filters: UsageFilters): string | null {
+  const chosen = Object.entries(filters).find(([name, value]) => name.startsWith("properties.") && value);
+  return chosen === undefined ? null : `${chosen[0].slice("properties.".length)}=${chosen[1]}`;
 }
 
 function LimitLinks({ frame, plan }: UsagePageProps) {

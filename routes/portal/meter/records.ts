@@ -3,6 +3,7 @@ import { environments } from "../../../domain/environment.ts";
 import { isId } from "../../../domain/id.ts";
 import { pageItemsDefault } from "../../../domain/limits.ts";
 import { catalogueOf } from "../../../domain/meter/catalogue.ts";
+import { dimensionPropertyForm } from "../../../domain/meter/dimension.ts";
 import { idempotencyKeyForm, slugForm } from "../../../domain/meter/usage_record.ts";
 import { presentation } from "../../../domain/presentation.ts";
 import { timezoneName } from "../../../domain/time.ts";
@@ -45,7 +46,9 @@ export function recordPages(app: App, parts: PortalParts): void {
   get(path, async (c, { access, frame }) => {
     const address = addressOf(c);
     const timezone = address.timezone ?? presentation().timezone;
-    const { errors, ...days } = dayRange(address, timezone);
+    const { errors: dayErrors, ...days } = dayRange(address, timezone);
+    const property = propertyOf(address.property);
+    const errors = { ...dayErrors, ...typeof property === "string" && { property } };
     const hasErrors = Object.keys(errors).length > 0;
     const { choices, catalogue, environment, usageRecords, ...pages } = await viewUsageRecords(
       services,
@@ -58,6 +61,7 @@ export function recordPages(app: App, parts: PortalParts): void {
           environment: address.environment ?? undefined,
           status: address.status ?? undefined,
           idempotencyKey: address.search ?? undefined,
+          properties: typeof property === "string" ? undefined : property,
           ...days,
           cursor: c.req.query("cursor") || undefined,
           newerThan: c.req.query("newerThan") || undefined,
@@ -116,6 +120,15 @@ function onlyOf(value: string | null): [string] | undefined {
   return value === null ? undefined : [value];
 }
 
+/** Returns the filter of a text such as `region=eu`, or what is wrong with it. */
+function propertyOf(text: string | null): Record<string, [string]> | string | undefined {
+  if (text === null) return undefined;
+  const [, name, value] = /^([^=]*)=(.*)$/su.exec(text) ?? [];
+  return name === undefined || value === undefined || !dimensionPropertyForm.test(name)
+    ? "Enter a name and a value, such as region=eu."
+    : { [name]: [value] };
+}
+
 /** Returns the choices of the address; null for those without a valid form. */
 function addressOf(c: AppContext): RecordsAddress {
   const given = (name: string) => c.req.query(name)?.trim() || null;
@@ -133,6 +146,7 @@ function addressOf(c: AppContext): RecordsAddress {
     apiKey: valid("apiKey", (text) => isId("key", text)),
     environment,
     search: valid("search", (text) => idempotencyKeyForm.test(text)),
+    property: given("property"),
     from: given("from"),
     to: given("to"),
     timezone: timezone === null ? null : timezoneName(timezone),

@@ -39,6 +39,14 @@ testApp("shows usage by each property, filters by a value, and stacks the chart 
   assert.deepEqual(linesOf(filtered, "By model"), []);
   assert.match(linesOf(filtered, "Products").join(), /Map tiles 7 /);
   assert.match(filtered, /usage\.csv\?[^"]*properties\.region=eu/);
+  assert.match(filtered, /usage\/records\?[^"]*property=region%3Deu/);
+  const records = async (property: string) =>
+    (await openPage(test, `/portal/usage/records?property=${encodeURIComponent(property)}`, { person })).html;
+  const quantities = async (property: string) =>
+    linesOf(await records(property), "Records").map((line) => / (\d) /.exec(line)?.[1]).sort();
+  assert.deepEqual(await quantities("region=eu"), ["1", "6"]);
+  assert.deepEqual(await quantities("model=(none)"), ["1", "2"]);
+  assert.match(await records("eu"), /Enter a name and a value, such as region=eu\./);
   const stacked = (await usagePage(test, person, { stack: "properties.region" })).html;
   assert.match(stacked, /usage\.csv\?[^"]*groupBy=properties\.region%2Cmetric/);
   assert.match(stacked, /href="[^"]*properties\.region=us/);
