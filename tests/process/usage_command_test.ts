@@ -1,17 +1,28 @@
 // Tests `gatehouse usage` with the real program, while a server runs and after it has stopped, on both kinds of database.
 import assert from "node:assert/strict";
 import { runCommand } from "../support/process/command.ts";
-import { signUpAndRecord } from "../support/process/journey.ts";
+import { sendJson, signUpAndRecord } from "../support/process/journey.ts";
 import { isReady, killProgram, type ProgramOptions, startProgram } from "../support/process/program.ts";
 import { sqldMissing, startSqld } from "../support/database/sqld.ts";
+
+async function declareRegions(options: ProgramOptions, baseUrl: string): Promise<void> {
+  const { stdout } = await runCommand(options, "token", "create", "Catalogue", "--scope", "statements:write");
+  const metrics = [{ slug: "requests", name: "Requests", dimensions: [["region"]] }];
+  const json = { slug: "tiles", name: "Tiles", metrics };
+  const response = await sendJson(baseUrl, "/api/operator/products", { apiKey: stdout.trim(), json });
+  assert.equal(response.status, 201, await response.text());
+}
 
 async function printsUsage(options: ProgramOptions): Promise<void> {
   const program = startProgram(options);
   const usage = (...args: string[]) => runCommand(options, "usage", ...args);
   try {
     await isReady(program);
-    await signUpAndRecord(program.baseUrl, "ada@example.com");
+    const { fullKey } = await signUpAndRecord(program.baseUrl, "ada@example.com");
     await signUpAndRecord(program.baseUrl, "bob@example.com");
+    await declareRegions(options, program.baseUrl);
+    const inEurope = { productSlug: "tiles", metric: "requests", quantity: 3, properties: { region: "eu" } };
+    await sendJson(program.baseUrl, "/api/v1/usage", { apiKey: fullKey, json: inEurope });
     const beside = await usage("--group-by", "organization,metric");
     assert.equal(beside.status, 0, beside.stderr);
     const [head, ...lines] = beside.stdout.trimEnd().split("\r\n");
@@ -23,6 +34,10 @@ async function printsUsage(options: ProgramOptions): Promise<void> {
     assert.equal((await usage("--group-by=organization,metric")).stdout, beside.stdout, "without a server");
     const one = await usage("--group-by=organization,metric", "--organization", id);
     assert.equal(one.stdout, [head, lines[1], ""].join("\r\n"));
+    const regions = await usage("--group-by=properties.region,metric", "--property=region=eu");
+    const [names, sum, ...more] = regions.stdout.trimEnd().split("\r\n");
+    assert.equal(names, "start,end,metric,properties.region,sum,count,min,max");
+    assert.deepEqual([sum?.split(",").slice(2), more], [["requests", "eu", "3", "1", "3", "3"], []]);
   } finally {
     await killProgram(program);
   }
@@ -38,6 +53,12 @@ async function printsUsage(options: ProgramOptions): Promise<void> {
     65,
     /gatehouse usage: --group-by must be one or more of organization/,
   );
+  await wrong(
+    ["--property", "city=x"],
+    65,
+    /Usage isn't summed by city. Dimensions: region of tiles\/requests/,
+  );
+  await wrong(["--property", "eu"], 65, /--property must be a name and a value, such as region=eu/);
   await wrong(["--form", "2026-10-01"], 64, /--form/);
   assert.match((await usage("--help")).stdout, /--group-by/);
 }
