@@ -23,21 +23,25 @@ export function MetricChart({ strip, chart, isComplete = true, aside, children }
         {chart === null ? children ?? <EmptyState title="No usage yet" text="Usage appears here." /> : (
           <>
             <div class="chart-head">
-              <h2>{perWindow(chart.measure, chart.by)}</h2>
+              <div>
+                <h2>{perWindow(chart.measure, chart.by)}</h2>
+                {chart.measure.aggregation && (
+                  <p class="muted small">{captionOf(chart.measure.aggregation, isComplete)}</p>
+                )}
+              </div>
               {aside ?? null}
             </div>
-            {chart.measure.aggregation && (
-              <p class="muted small">
-                {aggregationLabels[chart.measure.aggregation]}
-                {isComplete
-                  ? ""
-                  : ". Not all of it is known: some isn't counted yet, has been deleted, or is beyond the maximum"}
-              </p>
-            )}
             <Chart {...chart} />
           </>
         )}
       </div>
     </section>
   );
+}
+
+function captionOf(aggregation: keyof typeof aggregationLabels, isComplete: boolean): string {
+  const label = aggregationLabels[aggregation];
+  return isComplete
+    ? label
+    : `${label}. Not all of it is known: some isn't counted yet, was deleted, or is beyond the maximum.`;
 }

@@ -24,7 +24,11 @@ export interface Traffic {
 
 /** The products of the catalogue, with their metrics. */
 export const catalogue = [
-  { slug: "tiles", name: "Map tiles", metrics: ["requests", "map_loads", "data_transfer"] },
+  {
+    slug: "tiles",
+    name: "Map tiles",
+    metrics: ["requests", "map_loads", "data_transfer", "storage", "editors"],
+  },
   { slug: "search", name: "Place search", metrics: ["requests", "compute_time"] },
   { slug: "geocoding", name: "Geocoding", metrics: ["requests"] },
   { slug: "routing", name: "Routing", metrics: ["requests", "compute_time"] },
@@ -32,13 +36,30 @@ export const catalogue = [
 ];
 
 /** The metrics of the catalogue. */
-export const metrics: Readonly<Record<string, { slug: string; name: string; unit: string }>> = {
-  requests: { slug: "requests", name: "Requests", unit: "requests" },
+export const metrics: Readonly<
+  Record<string, { slug: string; name: string; unit: string } & Record<string, unknown>>
+> = {
+  requests: {
+    slug: "requests",
+    name: "Requests",
+    unit: "requests",
+    dimensions: [["region"], ["format", "region"]],
+  },
   map_loads: { slug: "map_loads", name: "Map loads", unit: "loads" },
   data_transfer: { slug: "data_transfer", name: "Data transfer", unit: "bytes" },
   compute_time: { slug: "compute_time", name: "Compute time", unit: "seconds" },
+  storage: { slug: "storage", name: "Storage", unit: "bytes", aggregation: "last" },
+  editors: {
+    slug: "editors",
+    name: "Editors",
+    unit: "people",
+    dimensions: [["user"]],
+    aggregation: "unique",
+    uniqueProperty: "user",
+  },
 };
 
+const regions = ["eu-central", "eu-central", "eu-central", "us-east", "us-east", "ap-south", "sa-east"];
 const all = { tiles: 0.57, search: 0.17, geocoding: 0.13, routing: 0.09, elevation: 0.04 };
 const apps = { tiles: 0.68, search: 0.2, routing: 0.12 };
 
@@ -82,7 +103,12 @@ export function recordsOfHour(
   const base = perDay * share * (1 + growth) ** ((start - epoch) / (30 * dayMs)) * factorOf(start) *
     (end - start) / hourMs;
   const records: SentRecord[] = [];
-  const add = (productSlug: string, metric: string, quantity: number, likely: number) => {
+  const add = (
+    productSlug: string,
+    metric: string,
+    quantity: number,
+    { likely, properties }: { likely: number; properties?: Record<string, string> },
+  ) => {
     if (quantity <= 0 || !random.chance(likely)) return;
     const timestamp = start + random.between(0, Math.max(0, end - start - 1));
     const noise = random.between(88, 112) / 100;
@@ -94,10 +120,18 @@ export function recordsOfHour(
       quantity: isWhole ? Math.max(1, Math.round(exact)) : Math.round(exact * 100) / 100,
       timestamp: new Date(timestamp).toISOString(),
       ...(isKeyed ? { idempotencyKey: crypto.randomUUID() } : {}),
+      ...(properties && { properties }),
     });
   };
   const addProducts = (requests: number) => {
-    for (const [slug, part] of Object.entries(products)) add(slug, "requests", requests * part, chance);
+    for (const [slug, part] of Object.entries(products)) {
+      const region = random.pick(regions);
+      const properties = {
+        ...(random.chance(0.95) && { region }),
+        ...(slug === "tiles" && { format: random.pick(["vector", "webp", "png"]) }),
+      };
+      add(slug, "requests", requests * part, { likely: chance, properties });
+    }
   };
   if (!hasMore) {
     addProducts(base);
@@ -106,11 +140,19 @@ export function recordsOfHour(
   for (const half of [base / 2, base / 2]) {
     addProducts(half);
     const of = (product: string) => half * (products[product] ?? 0);
-    add("tiles", "map_loads", of("tiles") * 0.27, chance);
-    add("tiles", "data_transfer", of("tiles") * 460_000, chance);
-    add("elevation", "data_transfer", of("elevation") * 90_000, chance / 2);
-    add("routing", "compute_time", of("routing") * 1.1, chance);
-    add("search", "compute_time", of("search") * 0.15, chance / 2);
+    add("tiles", "map_loads", of("tiles") * 0.27, { likely: chance });
+    add("tiles", "data_transfer", of("tiles") * 460_000, { likely: chance });
+    add("elevation", "data_transfer", of("elevation") * 90_000, { likely: chance / 2 });
+    add("routing", "compute_time", of("routing") * 1.1, { likely: chance });
+    add("search", "compute_time", of("search") * 0.15, { likely: chance / 2 });
+    if (hour % 6 === 0) {
+      add("tiles", "storage", perDay * 1_900_000 * (1 + growth) ** ((start - epoch) / (30 * dayMs)), {
+        likely: 1,
+      });
+    }
+    if (random.chance(0.2)) {
+      add("tiles", "editors", 1, { likely: 1, properties: { user: `u-${random.between(1, 84)}` } });
+    }
   }
   return records;
 }
