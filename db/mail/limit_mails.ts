@@ -46,8 +46,8 @@ export function findWaitingNotices(database: DatabaseReader, limit: number): Pro
     SELECT n.usage_limit AS usageLimit, n.organization, n.window_number AS windowNumber, n.percent,
       n.is_refusal AS isRefusal, l.alert_of IS NOT NULL AS isAlert,
       (SELECT k.name FROM api_keys k WHERE k.lineage = l.alert_lineage ORDER BY k.number DESC LIMIT 1) AS keyName,
-      n.at, n.noted_at AS notedAt, o.id AS organizationId, o.name AS organizationName, o.timezone, l.quantity_whole AS whole, l.quantity_micro AS micro,
-      l.product_slug AS productSlug, l.metric, l.per, l.mode
+      n.at, n.noted_at AS notedAt, o.id AS organizationId, o.name AS organizationName, o.timezone, iif(l.quantity_whole IS NULL, NULL, coalesce(n.quantity_whole, l.quantity_whole)) AS whole,
+      coalesce(n.quantity_micro, l.quantity_micro) AS micro, l.product_slug AS productSlug, l.metric, l.per, l.mode
     FROM limit_notices n LEFT JOIN usage_limits l ON l.number = n.usage_limit
     LEFT JOIN organizations o ON o.number = n.organization AND o.deleted_at IS NULL
     WHERE n.mailed_at IS NULL ORDER BY n.noted_at LIMIT ${limit}`);

@@ -52,13 +52,13 @@ const untrueNotices = (cells: Statement, { now, after }: Clearing) => {
     WHERE ${per} NOT IN ('minute', 'hour') AND x.window_number >= ${window}
       AND (l.number IS NULL OR ${isApplying} IS NOT TRUE
         OR (n.usage_limit IS NOT NULL AND NOT ${isUsedOfRaised(sql`min(x.percent, 100)`, sql`w.now`)}
-          ${after === "void" ? sql`` : sql`AND NOT ${isStillRejected}`}))`;
+          ${after === "change" ? sql`AND NOT ${isStillRejected}` : sql``}))`;
 };
 
 interface Clearing {
   readonly now: number;
   /** A void makes room in any case, and does nothing to limits whose highest untrue percentage is below 100. */
-  readonly after: "void" | "change";
+  readonly after: "void" | "change" | "grant";
 }
 
 /**

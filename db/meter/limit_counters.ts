@@ -17,7 +17,7 @@ import {
   type Statement,
 } from "../engine/database.ts";
 import { insertNotices, type LimitCell } from "./recorder_limits.ts";
-import { takeFromGrants } from "./usage_grants.ts";
+import { isAccount, takeFromGrants } from "./usage_grants.ts";
 import type { LimitScopeRow } from "./usage_limits.ts";
 import { allMonths } from "./usage_sums.ts";
 import { windowSums } from "./window_totals.ts";
@@ -109,10 +109,21 @@ export async function addMissingSums(
     sql`UPDATE usage_limit_counters AS c SET sum_high = c.sum_high + ${part("high")},
       sum_low = c.sum_low + ${part("low")}, sum_micro = c.sum_micro + ${part("micro")}, is_known = 1
     FROM ${from} WHERE ${isUnknown}`,
+    // A grant was given while the counter was unknown: what it lacked was used before.
+    sql`UPDATE usage_grant_accounts AS t SET mark_opened = NULL,
+      mark_whole = iif(t.mark_opened = c.opened_seq, t.mark_whole + ${part("high")} * ${integer(2 ** lowBits)}
+        + ${part("low")}, c.sum_high * ${integer(2 ** lowBits)} + c.sum_low),
+      mark_micro = iif(t.mark_opened = c.opened_seq, t.mark_micro + ${part("micro")}, c.sum_micro)
+    FROM ${from} CROSS JOIN usage_limit_added a ON a.usage_limit = e.value ->> 'usageLimit'
+        AND a.organization = e.value ->> 'organization' AND a.window_number = e.value ->> 'windowNumber'
+      CROSS JOIN usage_limits l ON l.number = a.usage_limit
+      CROSS JOIN usage_limit_counters c ON c.usage_limit = a.usage_limit AND c.organization = a.organization
+        AND c.window_number = a.window_number
+    WHERE t.mark_opened IS NOT NULL AND ${isAccount(sql`a.organization`)}`,
     bind(insertNotices, null, null, now),
     // Grants have covered what was recorded since, and now cover what the limit has no room for.
     sql`UPDATE usage_limit_added SET sum_high = 0, sum_low = 0, sum_micro = 0`,
-    bind(takeFromGrants, null, null, now),
+    bind(takeFromGrants, 1, null, now),
     sql`DELETE FROM usage_limit_added`,
   ], { bypassesQueueLimit: true });
 }

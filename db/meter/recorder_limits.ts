@@ -101,9 +101,9 @@ const addUp = (select: SelectSeries, condition: Statement) =>
 /** Opens the counters that are missing or invalid. */
 export const openCounters = sql`
   INSERT OR REPLACE INTO usage_limit_counters
-    (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
+    (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq, after_seq)
   SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0,
-    ${isComplete(sql`a.window_number`)}, max(c.seq, ${countedSeq})
+    ${isComplete(sql`a.window_number`)}, max(c.seq, ${countedSeq}), c.seq
   FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit
   CROSS JOIN organizations o ON o.number = a.organization CROSS JOIN usage_cursor c ON c.only_row = 1
   LEFT JOIN usage_limit_counters n ON ${isCounter}

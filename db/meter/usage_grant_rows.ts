@@ -3,6 +3,7 @@ import type { Quantity } from "../../domain/meter/quantity.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { bind, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { lowBits } from "../../domain/meter/quantity.ts";
+import { clearNotices } from "./limit_clearing.ts";
 import { recheckLimits } from "./limit_rows.ts";
 import { openCounters } from "./recorder_limits.ts";
 import { isAccount, isOpen, neverEnds, takeFromGrants } from "./usage_grants.ts";
@@ -124,11 +125,17 @@ export function applyGrant(
     openCounters,
     bind(takeFromGrants, null, null, now),
     sql`UPDATE usage_grant_accounts AS t
-      SET mark_whole = n.sum_high * ${integer(2 ** lowBits)} + n.sum_low, mark_micro = n.sum_micro
+      SET mark_whole = n.sum_high * ${integer(2 ** lowBits)} + n.sum_low, mark_micro = n.sum_micro,
+        mark_opened = iif(n.is_known, NULL, n.opened_seq)
       FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit
       CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
-        AND n.window_number = a.window_number AND n.is_known
+        AND n.window_number = a.window_number
       WHERE ${isAccount(sql`a.organization`)}`,
+    // A new balance starts over, also after a rejection by the one before.
+    ...clearNotices(sql`SELECT usage_limit, organization, window_number FROM usage_limit_added`, {
+      now,
+      after: "grant",
+    }),
     sql`DELETE FROM usage_limit_added`,
     recheckLimits({ column: "organization", number: organization }, ifAudited(audited), now),
   ];

@@ -87,31 +87,37 @@ const summable = (amount: Statement) =>
 
 /**
  * Takes what the limits of `usage_limit_added` count from grants, once their counters have it. What the limit's own quantity has no room
- * for is taken too, also if it was recorded before: when the limit was higher, or it is soft. `?3` is the time.
+ * for is taken too, also if it was recorded before: when the limit was higher, or it is soft. `?3` is the time. `?1` is 1 when earlier
+ * usage was added to a counter: what is taken now can be of any record since it was opened.
  */
 export const takeFromGrants: Statement = sql`
   UPDATE usage_grants AS u SET used_micros = u.used_micros + d.taken,
-    first_seq = coalesce(u.first_seq, d.start_seq), first_end = iif(u.first_seq IS NULL, d.end_seq, u.first_end),
-    first_micros = iif(u.first_seq IS NULL, d.taken, u.first_micros),
-    last_start = coalesce(d.start_seq, u.last_start), last_seq = coalesce(d.end_seq, u.last_seq),
-    last_micros = iif(d.start_seq IS NULL, u.last_micros, d.taken)
+    first_seq = iif(d.is_late, min(coalesce(u.first_seq, d.start_seq), d.start_seq), coalesce(u.first_seq, d.start_seq)),
+    first_end = iif(u.first_seq IS NULL, d.end_seq, u.first_end),
+    first_micros = iif(u.first_seq IS NULL, 0, u.first_micros) + iif(u.first_seq IS NULL OR d.is_late, d.taken, 0),
+    last_start = iif(d.is_late, coalesce(u.last_start, d.start_seq), coalesce(d.start_seq, u.last_start)),
+    last_seq = coalesce(d.end_seq, u.last_seq),
+    last_micros = CASE WHEN d.is_late THEN coalesce(u.last_micros, 0) + d.taken
+      WHEN d.start_seq IS NULL THEN u.last_micros ELSE d.taken END
   FROM (
     SELECT s.number, max(0, min(s.rest, min(s.all_rest, max(min(s.added, s.expiring), s.over)) - (s.upto - s.rest)))
-        AS taken, iif(s.added > 0, c.seq + 1, NULL) AS start_seq,
-      iif(s.added > 0, (SELECT max(r.seq) FROM usage_records r), NULL) AS end_seq
+        AS taken, ?1 IS 1 AS is_late,
+      CASE WHEN ?1 IS 1 THEN s.after_seq + 1 WHEN s.added > 0 THEN c.seq + 1 END AS start_seq,
+      iif(?1 IS 1 OR s.added > 0, (SELECT max(r.seq) FROM usage_records r), NULL) AS end_seq
     FROM (
-      SELECT f.number, f.added, f.over, f.rest, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization) AS all_rest,
+      SELECT f.number, f.added, f.over, f.rest, f.after_seq, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization) AS all_rest,
         sum(iif(f.ends_at < ${
   integer(neverEnds)
 }, f.rest, 0)) OVER (PARTITION BY f.usage_limit, f.organization)
           AS expiring,
         sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization ORDER BY f.ends_at, f.number) AS upto
       FROM (
-        SELECT f.usage_limit, f.organization, f.number, f.ends_at, f.added, f.over, ${
+        SELECT f.usage_limit, f.organization, f.number, f.ends_at, f.added, f.over, f.after_seq, ${
   summable(sql`f.rest`)
 } AS rest
         FROM (
           SELECT a.usage_limit, a.organization, g.number, g.ends_at, g.quantity_micros - g.used_micros AS rest,
+            coalesce(n.after_seq, n.opened_seq) AS after_seq,
             ${clamped(inMicros(sql`a.sum_high`, sql`a.sum_low`, sql`a.sum_micro`))} AS added,
             iif(n.is_known, ${
   clamped(inMicros(
@@ -141,13 +147,14 @@ export const takeFromGrants: Statement = sql`
  * @param condition The record was voided in this batch.
  */
 export function giveBackToGrants(seq: number, condition: Statement): Statement {
-  const short = sql`(SELECT ${
+  // Without a known counter nothing is known to be short: what the record took is given back all the same.
+  const short = sql`coalesce((SELECT ${
     clamped(sql`((t.taken_whole - n.sum_low - n.sum_high * ${integer(2 ** lowBits)}) * ${million}
       + t.taken_micro - n.sum_micro)`)
   } FROM organizations o CROSS JOIN usage_limits l ON ${isApplied()}
       CROSS JOIN usage_limit_counters n ON n.usage_limit = l.number AND n.organization = o.number
         AND n.window_number = 0 AND n.is_known = 1 AND n.opened_seq >= ${countedSeq}
-      WHERE o.number = t.organization AND ${isAccount(sql`o.number`)})`;
+      WHERE o.number = t.organization AND ${isAccount(sql`o.number`)}), 0)`;
   return sql`
     UPDATE usage_grants AS u SET used_micros = u.used_micros - d.back,
       first_micros = max(0, u.first_micros - iif(${seq} BETWEEN u.first_seq AND u.first_end, d.back, 0)),

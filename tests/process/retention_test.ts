@@ -68,7 +68,7 @@ Deno.test("deletes the data of deleted organizations, unfinished sign-ins and ol
   connection.run({ sql: pending, args: [user.id] });
   // Of a minute in 2020, and of a removed limit.
   const counters =
-    "INSERT INTO usage_limit_counters VALUES (7, 99, 26300000, 0, 0, 0, 1, 0), (8, 99, 0, 0, 0, 0, 1, 0)";
+    "INSERT INTO usage_limit_counters VALUES (7, 99, 26300000, 0, 0, 0, 1, 0, NULL), (8, 99, 0, 0, 0, 0, 1, 0, NULL)";
   connection.run({ sql: counters, args: [] });
   connection.run({ sql: "INSERT INTO usage_limits_removed (number) VALUES (8)", args: [] });
   connection.run({ sql: "INSERT INTO timezone_offsets VALUES ('Europe/Berlin', 0, 0)", args: [] });

@@ -34,8 +34,11 @@ CREATE INDEX usage_grants_used ON usage_grants (organization, product_slug, metr
 -- Those that can be used, in the order in which they are.
 CREATE INDEX usage_grants_open ON usage_grants (organization, product_slug, metric, ends_at, number) WHERE voided_at IS NULL AND used_micros < quantity_micros;
 
+-- The last record before a counter was opened.
+ALTER TABLE usage_limit_counters ADD COLUMN after_seq INTEGER;
+
 -- An organization with grants for a product and metric: what is used of all of them together, also of those that have ended, and how much
--- was used in total when it last got one. Micros may be a million and more.
+-- was used in total when it last got one: since `mark_opened`, if the counter of that use wasn't known. Micros may be a million and more.
 CREATE TABLE usage_grant_accounts (
   organization INTEGER NOT NULL,
   product_slug TEXT NOT NULL,
@@ -44,6 +47,7 @@ CREATE TABLE usage_grant_accounts (
   taken_micro INTEGER NOT NULL DEFAULT 0,
   mark_whole INTEGER NOT NULL DEFAULT 0,
   mark_micro INTEGER NOT NULL DEFAULT 0,
+  mark_opened INTEGER,
   PRIMARY KEY (organization, product_slug, metric)
 ) STRICT, WITHOUT ROWID;
 

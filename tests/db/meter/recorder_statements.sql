@@ -1064,11 +1064,11 @@ ON CONFLICT DO UPDATE
 SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro;
 
 -- 29
-INSERT OR REPLACE INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
+INSERT OR REPLACE INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq, after_seq)
 SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0, (CASE l.per WHEN 'minute' THEN a.window_number * 60000 WHEN 'hour' THEN a.window_number WHEN 'day' THEN (a.window_number - 1) * 86400000 WHEN 'month' THEN (1000 * strftime('%s', format('%d-%02d-01', 1970 + a.window_number / 12, 1 + a.window_number % 12))) - 86400000 ELSE 0 END >= max( iif(o.created_at >= (max(l.created_at, o.limits_at) + 600000), 0, (max(l.created_at, o.limits_at) + 600000) + 300000), iif(l.per IN ('minute', 'hour'), (
   SELECT limits_swept_until
   FROM usage_cursor
-), 0))), max(c.seq, max(l.created_seq, o.limits_seq))
+), 0))), max(c.seq, max(l.created_seq, o.limits_seq)), c.seq
 FROM usage_limit_added a
 CROSS JOIN usage_limits l ON l.number = a.usage_limit
 CROSS JOIN organizations o ON o.number = a.organization
@@ -1671,18 +1671,18 @@ SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_lo
 
 -- 37
 UPDATE usage_grants AS u
-SET used_micros = u.used_micros + d.taken, first_seq = coalesce(u.first_seq, d.start_seq), first_end = iif(u.first_seq IS NULL, d.end_seq, u.first_end), first_micros = iif(u.first_seq IS NULL, d.taken, u.first_micros), last_start = coalesce(d.start_seq, u.last_start), last_seq = coalesce(d.end_seq, u.last_seq), last_micros = iif(d.start_seq IS NULL, u.last_micros, d.taken)
+SET used_micros = u.used_micros + d.taken, first_seq = iif(d.is_late, min(coalesce(u.first_seq, d.start_seq), d.start_seq), coalesce(u.first_seq, d.start_seq)), first_end = iif(u.first_seq IS NULL, d.end_seq, u.first_end), first_micros = iif(u.first_seq IS NULL, 0, u.first_micros) + iif(u.first_seq IS NULL OR d.is_late, d.taken, 0), last_start = iif(d.is_late, coalesce(u.last_start, d.start_seq), coalesce(d.start_seq, u.last_start)), last_seq = coalesce(d.end_seq, u.last_seq), last_micros = CASE WHEN d.is_late THEN coalesce(u.last_micros, 0) + d.taken WHEN d.start_seq IS NULL THEN u.last_micros ELSE d.taken END
 FROM (
-  SELECT s.number, max(0, min(s.rest, min(s.all_rest, max(min(s.added, s.expiring), s.over)) - (s.upto - s.rest))) AS taken, iif(s.added > 0, c.seq + 1, NULL) AS start_seq, iif(s.added > 0, (
+  SELECT s.number, max(0, min(s.rest, min(s.all_rest, max(min(s.added, s.expiring), s.over)) - (s.upto - s.rest))) AS taken, ?1 IS 1 AS is_late, CASE WHEN ?1 IS 1 THEN s.after_seq + 1 WHEN s.added > 0 THEN c.seq + 1 END AS start_seq, iif(?1 IS 1 OR s.added > 0, (
     SELECT max(r.seq)
     FROM usage_records r
   ), NULL) AS end_seq
   FROM (
-    SELECT f.number, f.added, f.over, f.rest, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization) AS all_rest, sum(iif(f.ends_at < 9007199254740991, f.rest, 0)) OVER (PARTITION BY f.usage_limit, f.organization) AS expiring, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization ORDER BY f.ends_at, f.number) AS upto
+    SELECT f.number, f.added, f.over, f.rest, f.after_seq, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization) AS all_rest, sum(iif(f.ends_at < 9007199254740991, f.rest, 0)) OVER (PARTITION BY f.usage_limit, f.organization) AS expiring, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization ORDER BY f.ends_at, f.number) AS upto
     FROM (
-      SELECT f.usage_limit, f.organization, f.number, f.ends_at, f.added, f.over, iif(f.sum < 9e18, f.rest, min(f.rest, 9000000000000000000 / f.count)) AS rest
+      SELECT f.usage_limit, f.organization, f.number, f.ends_at, f.added, f.over, f.after_seq, iif(f.sum < 9e18, f.rest, min(f.rest, 9000000000000000000 / f.count)) AS rest
       FROM (
-        SELECT a.usage_limit, a.organization, g.number, g.ends_at, g.quantity_micros - g.used_micros AS rest, CAST(max(0, min(((a.sum_high * 67108864 + a.sum_low) * 1000000 + a.sum_micro), 9000000000000000000)) AS INTEGER) AS added, iif(n.is_known, CAST(max(0, min(((n.sum_high * 67108864 + (n.sum_low - l.quantity_whole - t.taken_whole)) * 1000000 + n.sum_micro - l.quantity_micro - t.taken_micro), 9000000000000000000)) AS INTEGER), 0) AS over, total(g.quantity_micros - g.used_micros) OVER (PARTITION BY a.usage_limit, a.organization) AS sum, count(*) OVER (PARTITION BY a.usage_limit, a.organization) AS count
+        SELECT a.usage_limit, a.organization, g.number, g.ends_at, g.quantity_micros - g.used_micros AS rest, coalesce(n.after_seq, n.opened_seq) AS after_seq, CAST(max(0, min(((a.sum_high * 67108864 + a.sum_low) * 1000000 + a.sum_micro), 9000000000000000000)) AS INTEGER) AS added, iif(n.is_known, CAST(max(0, min(((n.sum_high * 67108864 + (n.sum_low - l.quantity_whole - t.taken_whole)) * 1000000 + n.sum_micro - l.quantity_micro - t.taken_micro), 9000000000000000000)) AS INTEGER), 0) AS over, total(g.quantity_micros - g.used_micros) OVER (PARTITION BY a.usage_limit, a.organization) AS sum, count(*) OVER (PARTITION BY a.usage_limit, a.organization) AS count
         FROM (
           SELECT 1
           WHERE EXISTS (

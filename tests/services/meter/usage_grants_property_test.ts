@@ -18,6 +18,7 @@ import { unlimited } from "../../support/meter/usage.ts";
 import { commandLineActor } from "../../support/operators/operators.ts";
 import { newKeys, newOrganization, run } from "../../support/people/scene.ts";
 import fc from "../../support/runner/fast_check.ts";
+import { poll } from "../../support/runner/poll.ts";
 
 const hourMs = 3_600_000;
 const quantity = fc.oneof(
@@ -161,7 +162,7 @@ async function take(scene: Scene, step: Step): Promise<void> {
   }
 }
 
-async function checkStanding({ test, model, operator }: Scene): Promise<void> {
+async function checkStanding({ test, model, operator, limit: { id } }: Scene): Promise<void> {
   const { signal } = new AbortController();
   const [limit] = await readLimits(test.services, operator, { signal });
   const raised = model.raised(test.now());
@@ -169,6 +170,12 @@ async function checkStanding({ test, model, operator }: Scene): Promise<void> {
   assert.deepEqual(
     [limit?.quantity, limit?.used, limit?.remaining].map((value) => micros(value ?? -1)),
     [raised, model.used, remaining],
+  );
+  // Usage of a soft limit is taken from grants once its counter has all earlier usage.
+  await poll(async () =>
+    await test.opened.database.readFirst(sql`SELECT 1 FROM usage_limits l JOIN usage_limit_counters c
+      ON c.usage_limit = l.number AND c.is_known = 0 AND c.sum_high + c.sum_low + c.sum_micro > 0
+      WHERE l.id = ${id}`) === undefined
   );
   const { grants } = await listGrants(test.services, operator, { limit: 100 });
   assert.deepEqual(grants.toReversed().map(({ used }) => micros(used)), model.grants.map(({ used }) => used));

@@ -2,60 +2,15 @@
 import assert from "node:assert/strict";
 import { activeGrantsMax, currentUse, grantQuantityMax } from "../../../../domain/meter/usage_grant.ts";
 import { recheckSomeLimits } from "../../../../services/meter/limit_rechecks.ts";
-import { createTestKey, type TestApp } from "../../../support/app/app.ts";
 import { addLimit, limitEvents } from "../../../support/meter/limits.ts";
+import { grantScene } from "../../../support/meter/grants.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
-import { asOperator } from "../../../support/operators/operator_api.ts";
-import { grantVoids, newOperatorToken } from "../../../support/operators/operators.ts";
 import { run } from "../../../support/people/scene.ts";
 
 const dayMs = 24 * 3_600_000;
 
-async function newScene(test: TestApp, quantity = 0) {
-  const person = await test.signUp();
-  const { fullKey: apiKey } = await createTestKey(test, person);
-  await test.opened.database.write([grantVoids]);
-  const limit = await addLimit(test, {}, { per: "total", metric: "requests", quantity, mode: "hard" });
-  const { fullToken } = await newOperatorToken(test, ["organizations:read", "organizations:write"]);
-  const send = asOperator(test, fullToken);
-  const path = `/organizations/${person.organizationId}/grants`;
-  let count = 0;
-  return {
-    person,
-    apiKey,
-    limit,
-    send,
-    path,
-    grant: async (quantity: number, more: Record<string, unknown> = {}) => {
-      const idempotencyKey = `invoice-${++count}`;
-      return await send(`POST ${path}`, {
-        limitId: limit.id,
-        quantity,
-        reason: "Paid.",
-        idempotencyKey,
-        ...more,
-      });
-    },
-    record: async (quantity: number) => {
-      const response = await test.send("/api/v1/usage", {
-        apiKey,
-        json: { productSlug: "tiles", metric: "requests", quantity },
-      });
-      return { status: response.status, body: await response.json() };
-    },
-    voidRecord: async (id: string) =>
-      (await test.send(`/api/v1/usage/records/${id}/void`, { apiKey, json: { reason: "Wrong." } })).status,
-    standing: async () => (await (await test.send("/api/v1/limits", { apiKey })).json()).limits[0],
-    grants: async (): Promise<[used: number, remaining: number, status: string][]> =>
-      (await send(`GET ${path}`)).body.grants.reverse().map((
-        { used, remaining, status }: { used: number; remaining: number; status: string },
-      ) => [used, remaining, status]),
-    day: (days: number) => new Date(test.now() + days * dayMs).toISOString(),
-  };
-}
-
 onEveryDatabase("grants raise a limit, and are used by expiry", async (test) => {
-  const { person, grant, record, standing, grants, day, limit } = await newScene(test, 10);
+  const { person, grant, record, standing, grants, day, limit } = await grantScene(test, 10);
   const forever = await grant(5);
   assert.equal(forever.status, 201, JSON.stringify(forever.body));
   const { id, createdAt } = forever.body.grant;
@@ -117,7 +72,7 @@ onEveryDatabase("grants raise a limit, and are used by expiry", async (test) => 
 });
 
 onEveryDatabase("a voided record returns to the grant that it was taken from", async (test) => {
-  const { grant, record, voidRecord, standing, grants, day } = await newScene(test, 10);
+  const { grant, record, voidRecord, standing, grants, day } = await grantScene(test, 10);
   await grant(5, { expiresAt: day(1) });
   const [first, second] = [await record(3), await record(4)];
   assert.deepEqual(await grants(), [[5, 0, "used"]]);
@@ -147,7 +102,7 @@ onEveryDatabase("a voided record returns to the grant that it was taken from", a
 });
 
 onEveryDatabase("voiding a grant takes back its unused rest, and is audited", async (test) => {
-  const { person, send, path, grant, record, standing, grants } = await newScene(test);
+  const { person, send, path, grant, record, standing, grants } = await grantScene(test);
   const { id } = (await grant(5)).body.grant;
   assert.equal((await record(2)).status, 201);
   const voided = await send(`POST ${path}/${id}/void`, { reason: "Refunded." });
@@ -176,7 +131,7 @@ onEveryDatabase("voiding a grant takes back its unused rest, and is audited", as
 onEveryDatabase(
   "a low balance is an event, once for each grant, and a grant clears a reached limit",
   async (test) => {
-    const { grant, record } = await newScene(test);
+    const { grant, record } = await grantScene(test);
     const recheck = async () => {
       while (
         await recheckSomeLimits(test.services, { complete: () => Promise.reject(new Error("unknown")) })
@@ -215,7 +170,7 @@ onEveryDatabase(
 );
 
 onEveryDatabase("a grant covers usage beyond the limit, and outlives a change of limits", async (test) => {
-  const { grant, record, standing, grants, send, person } = await newScene(test, 10);
+  const { grant, record, standing, grants, send, person } = await grantScene(test, 10);
   assert.equal((await record(8)).status, 201);
   const override = async (quantity: number) => {
     const limits = [{ metric: "requests", per: "total", quantity, productSlug: null }];
@@ -242,7 +197,7 @@ onEveryDatabase("a grant covers usage beyond the limit, and outlives a change of
 });
 
 onEveryDatabase("rejects grants that can't be given, each with its code", async (test) => {
-  const { grant, send, path, limit, person, record, standing } = await newScene(test);
+  const { grant, send, path, limit, person, record, standing } = await grantScene(test);
   const { id: monthly } = await addLimit(test, {}, { per: "month", quantity: 9 });
   const code = async (quantity: unknown, more: Record<string, unknown>) => {
     const { status, body } = await grant(quantity as number, more);

@@ -1,0 +1,105 @@
+// Balances of grants around voids, expiry, rejections and changed limits, and the alerts about them.
+import assert from "node:assert/strict";
+import { mailLimitNotices } from "../../../../services/mail/limit_mails.ts";
+import { recheckSomeLimits } from "../../../../services/meter/limit_rechecks.ts";
+import { createTestKey, type TestApp } from "../../../support/app/app.ts";
+import { grantScene } from "../../../support/meter/grants.ts";
+import { addLimit, limitEvents, softCountersAreKnown } from "../../../support/meter/limits.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
+import { verifiedPerson } from "../../../support/people/people.ts";
+
+const dayMs = 24 * 3_600_000;
+
+async function recheck({ services }: TestApp): Promise<void> {
+  while (await recheckSomeLimits(services, { complete: () => Promise.reject(new Error("unknown")) }));
+}
+
+onEveryDatabase("alerts count from a grant that is given before earlier usage is added up", async (test) => {
+  const { record, override, grant, standing } = await grantScene(test, 2_000);
+  assert.equal((await record(1_000)).status, 201);
+  test.advance(60_000);
+  assert.equal((await override(1_000)).status, 200);
+  const { limitId } = await standing();
+  assert.equal((await grant(100, { limitId })).status, 201);
+  await recheck(test);
+  assert.equal((await record(1)).status, 201);
+  assert.deepEqual(await limitEvents(test), []);
+  assert.equal((await record(80)).status, 201);
+  assert.deepEqual(await limitEvents(test), ["limit.approaching 80"]);
+});
+
+for (const [name, isRemoved] of [["isn't known", false], ["is gone", true]] as const) {
+  onEveryDatabase(`a void gives back to an expired grant while the limit's counter ${name}`, async (test) => {
+    const { grant, record, override, voidRecord, day } = await grantScene(test, 10);
+    await grant(5, { expiresAt: day(1) });
+    const { body } = await record(5);
+    test.advance(2 * dayMs);
+    await override(isRemoved ? null : 10);
+    assert.equal(await voidRecord(body.usageRecord.id), 200);
+    if (isRemoved) await override(10);
+    assert.equal((await record(11)).status, 429);
+    assert.equal((await record(10)).status, 201);
+  });
+}
+
+onEveryDatabase("a new grant starts over with alerts, also before limits are checked again", async (test) => {
+  const { grant, record } = await grantScene(test);
+  await grant(100);
+  await recheck(test);
+  await record(80);
+  await grant(80);
+  await record(85);
+  await recheck(test);
+  assert.deepEqual(await limitEvents(test), ["limit.approaching 80", "limit.approaching 80"]);
+});
+
+onEveryDatabase("a new grant clears a rejection by grants that have expired since", async (test) => {
+  const { grant, record, day } = await grantScene(test);
+  await grant(100, { expiresAt: day(1) });
+  await record(50);
+  assert.equal((await record(60)).status, 429);
+  test.advance(2 * dayMs);
+  await grant(40);
+  await recheck(test);
+  assert.equal((await record(36)).status, 201);
+  assert.equal((await record(5)).status, 429);
+  const events = await limitEvents(test);
+  assert.deepEqual(events.map((event) => event.split(" ")[0]), [
+    "limit.reached",
+    "limit.cleared",
+    "limit.approaching",
+    "limit.reached",
+  ]);
+});
+
+onEveryDatabase("a void gives back what a soft limit took once earlier usage was added up", async (test) => {
+  const { grant, record, voidRecord, send, path, standing, grants, person } = await grantScene(
+    test,
+    1_000_000,
+  );
+  const limit = await addLimit(test, {}, {
+    ...{ per: "total", metric: "requests", productSlug: "tiles", quantity: 0, mode: "soft" },
+  });
+  const restarted = { timezone: "Europe/Vienna" };
+  assert.equal((await send(`PATCH /organizations/${person.organizationId}`, restarted)).status, 200);
+  const { body } = await grant(5, { limitId: limit.id });
+  const first = await record(3);
+  await softCountersAreKnown(test);
+  assert.equal((await send(`POST ${path}/${body.grant.id}/void`, { reason: "Refunded." })).status, 200);
+  await record(3);
+  assert.equal(await voidRecord(first.body.usageRecord.id), 200);
+  await grant(10, { limitId: limit.id });
+  assert.deepEqual(await grants(), [[0, 0, "voided"], [3, 7, "active"]]);
+  assert.equal((await standing()).used, 3);
+});
+
+onEveryDatabase("emails about limits name the quantity with grants", async (test) => {
+  const owner = await verifiedPerson(test);
+  const { fullKey: apiKey } = await createTestKey(test, owner);
+  const { grant } = await grantScene(test, 0, owner);
+  await grant(100);
+  const json = { productSlug: "tiles", metric: "requests", quantity: 80 };
+  assert.equal((await test.send("/api/v1/usage", { apiKey, json })).status, 201);
+  await mailLimitNotices(test.services, test.parts.mailWorker.withheld);
+  assert.match((await test.mails()).at(-1)?.text ?? "", /this limit: 100 \(/i);
+});
