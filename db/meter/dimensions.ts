@@ -89,8 +89,11 @@ const insertValues = sql`WITH new AS MATERIALIZED (
       WHERE v.organization = a.organization AND v.dimension = a.dimension AND v.month = a.month AND v.value = a.value)
     GROUP BY 1, 2, 3, 4
   ), months AS MATERIALIZED (
-    SELECT n.organization, n.dimension, n.month, (SELECT count(*) FROM usage_dimension_values v
-      WHERE v.organization = n.organization AND v.dimension = n.dimension AND v.month = n.month AND v.value <> '') AS used
+    SELECT n.organization, n.dimension, n.month, iif(EXISTS (SELECT 1 FROM usage_dimension_values v
+      WHERE v.organization = n.organization AND v.dimension = n.dimension AND v.month = n.month AND v.value = ''), ${
+  integer(dimensionValuesMax)
+}, (SELECT count(*) FROM usage_dimension_values v
+      WHERE v.organization = n.organization AND v.dimension = n.dimension AND v.month = n.month)) AS used
     FROM (SELECT DISTINCT organization, dimension, month FROM new) n
   )
   INSERT INTO usage_dimension_values (organization, dimension, month, value)

@@ -30,6 +30,8 @@ export interface UsageFilter {
   readonly apiKey?: readonly string[] | undefined;
   /** True if a key and those that it replaced or that replaced it are one: its lineage. */
   readonly mergeRotations?: boolean | undefined;
+  /** Whether `apiKey` names also the keys of its lineages; without it, as `mergeRotations`. */
+  readonly namesLineages?: boolean | undefined;
 }
 
 /** A part of a window, with a number by which the window's sums are recognized. */
@@ -268,13 +270,15 @@ export async function findUsageExtent(
 }
 
 /** Further conditions on a series `s`, each beginning with `AND`. */
-export function seriesFilter({ productSlug, metric, apiKey, mergeRotations }: UsageFilter): Statement {
+export function seriesFilter(
+  { productSlug, metric, apiKey, mergeRotations, namesLineages = mergeRotations }: UsageFilter,
+): Statement {
   const isIn = (values: readonly string[]) =>
     sql`IN (SELECT value FROM json_each(${JSON.stringify(values)}))`;
   const conditions = [
     productSlug && sql`AND s.product_slug ${isIn(productSlug)}`,
     metric && sql`AND s.metric ${isIn(metric)}`,
-    apiKey && sql`AND s.api_key IN (${keyNumbers(isIn(apiKey), mergeRotations)})`,
+    apiKey && sql`AND s.api_key IN (${keyNumbers(isIn(apiKey), namesLineages)})`,
   ];
   return joinSql(conditions.filter((condition) => condition !== undefined), " ");
 }

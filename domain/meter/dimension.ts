@@ -13,7 +13,7 @@ export const noneValue = "(none)";
 export const otherValue = "(other)";
 
 /** The form of names of properties that a dimension can have. */
-export const dimensionPropertyForm = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;
+export const dimensionPropertyForm = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;
 
 /** The names of its properties, in order. */
 export type DimensionNames = readonly string[];

@@ -12,10 +12,12 @@ export function foldProperties(
   query: Readonly<Record<string, Values>>,
 ): Record<string, Values | Record<string, Values>> {
   const entries = Object.entries(query);
-  const properties = entries.filter(([name]) => name.startsWith(prefix));
+  // Schemas of records leave `__proto__` out, so it stays an unknown parameter.
+  const isProperty = (name: string) => name.startsWith(prefix) && name !== `${prefix}__proto__`;
+  const properties = entries.filter(([name]) => isProperty(name));
   if (properties.length === 0) return { ...query };
   return Object.fromEntries([
-    ...entries.filter(([name]) => !name.startsWith(prefix)),
+    ...entries.filter(([name]) => !isProperty(name)),
     [
       "properties",
       Object.fromEntries(properties.map(([name, values]) => [name.slice(prefix.length), values])),

@@ -132,7 +132,9 @@ export async function findUsageRecordRows(
 /** @param text As stored. */
 function hasProperties(text: string | null, properties: UsageFilter["properties"] = {}): boolean {
   const own: Record<string, string> = JSON.parse(text ?? "{}");
-  return Object.entries(properties).every(([name, values]) => values.includes(own[name] ?? noneValue));
+  return Object.entries(properties).every(([name, values]) =>
+    values.includes(Object.hasOwn(own, name) ? own[name] ?? noneValue : noneValue)
+  );
 }
 
 type FilteredScan = UsageRecordScan & { readonly limit: number };

@@ -52,7 +52,11 @@ export async function findSplit(database: DatabaseReader, query: SplitQuery): Pr
         number: row.number,
         places: names.map((one) => declared.indexOf(one)),
       })),
-      properties: names.map((name) => ({ name, values: filters[name], isGroup: groups.includes(name) })),
+      properties: names.map((name) => ({
+        name,
+        values: Object.hasOwn(filters, name) ? filters[name] : undefined,
+        isGroup: groups.includes(name),
+      })),
     },
     completeSince: times.length === 0 ? null : Math.max(...times),
   };

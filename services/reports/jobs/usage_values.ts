@@ -78,6 +78,7 @@ export async function readValues(context: JobContext, query: ValueQuery): Promis
   const isByKey = query.groupBy.includes("apiKey");
   // A key and those that replaced it are one, unless each is asked for.
   const mergeRotations = filter.mergeRotations || !isByKey;
+  const partFilter = { ...filter, mergeRotations, namesLineages: filter.mergeRotations ?? false };
   const partGroups: UsageGroup[] = ["organization", "productSlug", "metric", "apiKey"];
   const isOf = (aggregation: Aggregation) => (one: AggregationRow) => one.aggregation === aggregation;
   const [latest, unique] = [aggregations.filter(isOf("last")), aggregations.filter(isOf("unique"))];
@@ -91,9 +92,8 @@ export async function readValues(context: JobContext, query: ValueQuery): Promis
       const pieces = step.pieces.filter((piece) => piece.unit === unit);
       if (pieces.length === 0) continue;
       const rows = await sumRollups(context.database, {
-        ...filter,
+        ...partFilter,
         metric: metrics,
-        mergeRotations,
         groupBy: partGroups,
         split,
         pieces,
@@ -107,7 +107,7 @@ export async function readValues(context: JobContext, query: ValueQuery): Promis
       aggregations: latest,
       windows: windows.filter(({ position }) => positions.has(position)),
       organizations: step.organizations,
-      filter: { ...filter, mergeRotations },
+      filter: partFilter,
       keys: mergeRotations ? "lineages" : "each",
     };
     if (latest.length > 0 && split === undefined) {

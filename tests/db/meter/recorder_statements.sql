@@ -2333,14 +2333,20 @@ WITH new AS MATERIALIZED (
   )
   GROUP BY 1, 2, 3, 4
 ), months AS MATERIALIZED (
-  SELECT n.organization, n.dimension, n.month, (
+  SELECT n.organization, n.dimension, n.month, iif(EXISTS (
+    SELECT 1
+    FROM usage_dimension_values v
+    WHERE v.organization = n.organization
+      AND v.dimension = n.dimension
+      AND v.month = n.month
+      AND v.value = ''
+  ), 1000, (
     SELECT count(*)
     FROM usage_dimension_values v
     WHERE v.organization = n.organization
       AND v.dimension = n.dimension
       AND v.month = n.month
-      AND v.value <> ''
-  ) AS used
+  )) AS used
   FROM (
     SELECT DISTINCT organization, dimension, month
     FROM new

@@ -10,7 +10,14 @@ import { createTestKey, startTestApp, type TestApp, type TestPerson } from "../.
 import { databaseKinds } from "../../support/database/database.ts";
 import { runHistories } from "../../support/meter/histories.ts";
 import { asBilling, microsOf } from "../../support/meter/statements.ts";
-import { millionths, type ReadSum, recordOne, unlimited, voidOne } from "../../support/meter/usage.ts";
+import {
+  fromMillionths,
+  millionths,
+  type ReadSum,
+  recordOne,
+  unlimited,
+  voidOne,
+} from "../../support/meter/usage.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";
 import { run } from "../../support/people/scene.ts";
@@ -234,7 +241,7 @@ class Stage {
     const from = this.test.now() - 40 * 24 * hourMs;
     const own = this.records.filter((one) =>
       one.organization === key.organization && one.isTest === key.isTest &&
-      one.time >= Math.floor(from / 900_000) * 900_000
+      one.time >= Math.floor(from / 900_000) * 900_000 && (groupBy !== "key alone" || one.apiKeyId === key.id)
     );
     const query = new URLSearchParams({
       window,
@@ -242,7 +249,8 @@ class Stage {
       mergeRotations: merge,
       from: new Date(from).toISOString(),
       to: new Date(this.test.now() + hourMs).toISOString(),
-      groupBy: groupBy === "" ? "metric" : `metric,${groupBy}`,
+      groupBy: groupBy === "apiKey" ? "metric,apiKey" : "metric",
+      ...groupBy === "key alone" && { apiKey: key.id },
     });
     const response = await this.test.send(`/api/v1/usage?${query}`, { apiKey: key.fullKey });
     assert.equal(response.status, 200, await response.clone().text());
@@ -261,7 +269,7 @@ class Stage {
         return [];
       }
       assert.notEqual(sum, undefined);
-      return [value, Number(valueOf(records, { isByKey: isByKey && merge === "false" })) / 1e6];
+      return [value, fromMillionths(valueOf(records, { isByKey: isByKey && merge === "false" }))];
     });
     for (const [index, [value, expected]] of found.entries()) {
       assert.equal(value, expected, `${query}\n${JSON.stringify(data[index])}`);
@@ -281,7 +289,7 @@ class Stage {
       const parts = [0, 1].map((n) =>
         this.records.filter((one) => one.organization === n && !one.isTest && one.metric === metric)
       );
-      assert.equal(value, Number(valueOf(parts[0]!) + valueOf(parts[1]!)) / 1e6, metric);
+      assert.equal(value, fromMillionths(valueOf(parts[0]!) + valueOf(parts[1]!)), metric);
     }
   }
 
@@ -354,7 +362,10 @@ for (const kind of databaseKinds) {
           for (const key of [stage.keys[0]!, stage.keys[2]!, stage.keys[3]!]) {
             for (const window of ["total", "month", "day"]) {
               for (
-                const [groupBy, merge] of [["", "false"], ["apiKey", "true"], ["apiKey", "false"]] as const
+                const [groupBy, merge] of [["", "false"], ["apiKey", "true"], ["apiKey", "false"], [
+                  "key alone",
+                  "false",
+                ]] as const
               ) {
                 await stage.checkKey(key, { window, timezone, groupBy, merge });
               }

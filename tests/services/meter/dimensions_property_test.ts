@@ -18,13 +18,13 @@ import { newOperatorToken } from "../../support/operators/operators.ts";
 import fc from "../../support/runner/fast_check.ts";
 
 const day = 24 * 3_600_000;
-const dimensions = [["region"], ["model", "region"], ["a", "b", "c"], ["b"]];
+const dimensions = [["region"], ["model", "region"], ["a", "constructor", "c"], ["constructor"]];
 
 const recordArbitrary = fc.record({
   micros: fc.oneof(fc.constant(1_000_000), fc.integer({ min: 0, max: 2 ** 46 })),
   ago: fc.oneof(fc.integer({ min: 0, max: 1_200_000 }), fc.integer({ min: 0, max: 34 * day })),
   properties: fc.dictionary(
-    fc.constantFrom("region", "model", "a", "b", "other"),
+    fc.constantFrom("region", "model", "a", "constructor", "other"),
     fc.constantFrom("", "x", "y", 'Zürich, "1"', "(none)"),
   ),
 });
@@ -81,7 +81,9 @@ class Model {
       const month = this.#monthOf(record);
       const values = this.#values.get(month) ?? new Set();
       this.#values.set(month, values);
-      const value = JSON.stringify(this.names.map((name) => record.properties[name] ?? "(none)"));
+      const value = JSON.stringify(
+        this.names.map((name) => Object.hasOwn(record.properties, name) ? record.properties[name] : "(none)"),
+      );
       if (values.size < dimensionValuesMax) values.add(value);
       this.#rows.set(record, values.has(value) ? value : JSON.stringify(this.names.map(() => "(other)")));
     }

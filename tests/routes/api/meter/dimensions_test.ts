@@ -141,6 +141,9 @@ onEveryDatabase("rejects properties without a dimension, and says which exist", 
     "Usage isn't summed by region. No metric of this query has dimensions.",
   ]);
   assert.equal((await errorOf("groupBy=properties.region&metric=bytes,requests"))[0], "dimension_unknown");
+  // Names of members of every object.
+  assert.equal((await errorOf("groupBy=properties.constructor"))[0], "dimension_unknown");
+  assert.equal((await errorOf("properties.__proto__=x"))[0], "validation_failed");
   assert.equal((await errorOf("groupBy=properties.region&productSlug=other"))[0], "dimension_unknown");
   assert.deepEqual(await errorOf("groupBy=properties."), ["validation_failed", "groupBy"]);
   assert.deepEqual(await errorOf("properties.1a=x"), ["validation_failed", "properties.1a"]);
