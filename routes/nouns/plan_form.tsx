@@ -118,6 +118,7 @@ function planForm(
   suggestions: Pick<LimitFieldsProps, "productSlugs" | "metrics" | "catalogue">,
 ) {
   const { field, fields, input = {} } = form;
+  const featureFault = Object.entries(fields).find(([name]) => name.startsWith("features"))?.[1];
   return (
     <FormPage
       {...form}
@@ -163,6 +164,7 @@ function planForm(
         {...field("features")}
         placeholder="For example: sso maps:satellite"
         hint={`What the plan includes: up to ${planFeaturesMax} names, separated by spaces. Reported to your applications.`}
+        error={featureFault}
         autocomplete="off"
         maxlength={planFeaturesMax * (featureCharactersMax + 2)}
       />

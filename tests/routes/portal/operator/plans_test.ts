@@ -155,12 +155,13 @@ testApp("a rejected plan is shown again with what is wrong", async (test) => {
     ...growth,
     name: "",
     membersMax: "",
+    features: "sso Maps",
     "limits[0].quantity": "-1",
     "limits[4].per": "week",
   };
   const { status, html } = await openPage(test, `${path}/new`, { person: mara, form: wrong });
   assert.equal(status, 422);
-  for (const field of ["name", "membersMax", "limits[0].quantity", "limits[1].per"]) {
+  for (const field of ["name", "membersMax", "features", "limits[0].quantity", "limits[1].per"]) {
     assert.ok(html.includes(`id="${field}-error"`), field);
   }
   const twice = {
