@@ -4,6 +4,7 @@ import type { Quantity } from "../../domain/meter/quantity.ts";
 import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
 import { activeApiKey, keyMay } from "../api_keys.ts";
 import { isSuspended } from "../organization/organizations.ts";
+import { planFeatures } from "../organization/plan_numbers.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
 import { activeOperatorToken } from "../operator/operator_guard.ts";
 
@@ -49,7 +50,9 @@ const hashDigits = 64;
 
 /** Names an API key that an operator verifies in the transaction that records. Hashes are in hexadecimal. */
 export function verifiedTarget(keyHash: string, verification: RecordVerification): string {
-  return `${keyHash} ${verification.tokenHash} ${JSON.stringify(verification.permissions)}`;
+  return `${keyHash} ${verification.tokenHash} ${
+    JSON.stringify([verification.permissions, verification.features])
+  }`;
 }
 
 export function keyHashOf(target: string): string {
@@ -66,6 +69,8 @@ export interface RecordVerification {
   readonly tokenHash: string;
   /** Permissions that the key must have, instead of the one to record. */
   readonly permissions: readonly string[];
+  /** Features that the plan of its organization must include. */
+  readonly features: readonly string[];
 }
 
 const withKey = (keyHash: Statement): Statement =>
@@ -89,8 +94,11 @@ const verifiedKeyTarget: TargetKind = {
     sql`CASE WHEN ${lacksToken(target)} THEN 'token'
       WHEN ${isSuspended} THEN 'suspended'
       WHEN CASE length(${target}) WHEN ${integer(hashDigits)} THEN ${mayNotWrite} ELSE EXISTS (
-        SELECT 1 FROM json_each(substr(${target}, ${integer(2 * (hashDigits + 1) + 1)})) p
-        WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' END`,
+        SELECT 1 FROM json_each(${conditionsOf(target)}, '$[0]') p
+        WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission'
+      WHEN CASE WHEN length(${target}) > ${integer(hashDigits)} THEN EXISTS (
+        SELECT 1 FROM json_each(${conditionsOf(target)}, '$[1]') f
+        WHERE f.value NOT IN (SELECT value FROM json_each(${planFeatures}))) END THEN 'feature' END`,
   usedKeys: sql`SELECT ${hashAt(sql`value`, 0)} FROM json_each(?1) WHERE NOT ${lacksToken(sql`value`)}`,
 };
 
@@ -103,6 +111,11 @@ function lacksToken(target: Statement): Statement {
 /** The hash at a position of a {@linkcode verifiedTarget}. */
 function hashAt(target: Statement, position: 0 | 1): Statement {
   return sql`substr(${target}, ${integer(position * (hashDigits + 1) + 1)}, ${integer(hashDigits)})`;
+}
+
+/** The permissions and the features that a {@linkcode verifiedTarget} requires, a JSON list of both lists. */
+function conditionsOf(target: Statement): Statement {
+  return sql`substr(${target}, ${integer(2 * (hashDigits + 1) + 1)})`;
 }
 
 /** The id of an organization, or of an API key, also of one that doesn't work anymore. */

@@ -63,8 +63,8 @@ export interface GroupTarget {
   /** Index in {@linkcode RecordGroup.targets}. */
   readonly position: number;
   readonly id: string | null;
-  /** Why nothing was recorded for it: its organization is suspended, or the API key or the operator token may not record. */
-  readonly denial: "suspended" | "permission" | "token" | null;
+  /** Why nothing was recorded for it: its organization is suspended, the API key or the operator token may not record, or its plan lacks a feature. */
+  readonly denial: "suspended" | "permission" | "feature" | "token" | null;
   /** Null without an API key. */
   readonly environment: Environment | null;
   /** Of its organization; see `KnownKey`. */

@@ -9,11 +9,17 @@ export const verificationCodes = [
   "EXPIRED",
   "ORGANIZATION_SUSPENDED",
   "INSUFFICIENT_PERMISSIONS",
+  "FEATURE_MISSING",
   "RATE_LIMITED",
   "USAGE_EXCEEDED",
   "VALID",
 ] as const;
 export type VerificationCode = (typeof verificationCodes)[number];
+
+/** The plan of a key lacks a feature that its verification requires. Becomes a code of the verification. */
+export class FeatureMissingError extends Error {
+  override readonly name = "FeatureMissingError";
+}
 
 export interface VerifiedOrganization {
   readonly id: string;

@@ -937,6 +937,7 @@ class Gatehouse:
         key: str | None,
         *,
         permissions: str | Iterable[str] = (),
+        features: str | Iterable[str] = (),
         product: str | None = None,
         metric: str | None = None,
         quantity: float | Decimal = 1,
@@ -948,6 +949,7 @@ class Gatehouse:
         Args:
             key: As the customer sent it. One that is missing or malformed is not found.
             permissions: Permissions that the key must have, all of them.
+            features: Features that the plan of the key's organization must include, all of them.
             product: With `metric`, usage that must fit into the hard limits of the key and its
                 organization.
             quantity: How much. Rounded to six decimal places.
@@ -964,6 +966,9 @@ class Gatehouse:
         headers = _json_headers(self._operator_token.strip())
         required = [permissions] if isinstance(permissions, str) else list(permissions)
         question: dict[str, Any] = {"key": key, "permissions": required}
+        # An older Gatehouse rejects the field.
+        if included := [features] if isinstance(features, str) else list(features):
+            question["features"] = included
         if (product is None) != (metric is None) or (record and product is None):
             raise ValueError("usage requires both product and metric")
         if product is not None:

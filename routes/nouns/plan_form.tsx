@@ -11,7 +11,7 @@ import { NameField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { LimitFields, type LimitFieldsProps } from "../../views/components/limit_fields.tsx";
 import { planHref, plansHref } from "../../views/operator/links.ts";
-import { ConfirmChange, valueChanges } from "../../views/operator/plan_change.tsx";
+import { ConfirmChange, featureChanges, valueChanges } from "../../views/operator/plan_change.tsx";
 import { numberHints, numberWords } from "../../views/operator/plan_text.ts";
 import { inTime } from "../portal/in_time.ts";
 import { limitInput, limitsOf, numberOf, typedLimits } from "../portal/limit_input.ts";
@@ -53,7 +53,10 @@ export function planFormPages(pages: Pages<ConsoleActor>, parts: PortalParts): v
       const { id, name, organizationCount } = before;
       const values = check(planFormSchema, valuesOf(input), "body");
       const catalogue = await readProductNames(services);
-      const changes = valueChanges(before, { ...before, ...values }, catalogue);
+      const changes = [
+        ...valueChanges(before, { ...before, ...values }, catalogue),
+        ...featureChanges(before.features, values.features),
+      ];
       if (changes.length === 0 || organizationCount === 0 || input["confirmed"] !== undefined) {
         await changePlan(services, actor, { id, ...values });
         return `${planHref(id)}?done=saved`;
@@ -115,6 +118,7 @@ function planForm(
   suggestions: Pick<LimitFieldsProps, "productSlugs" | "metrics" | "catalogue">,
 ) {
   const { field, fields, input = {} } = form;
+  const featureFault = Object.entries(fields).find(([name]) => name.startsWith("features"))?.[1];
   return (
     <FormPage
       {...form}
@@ -160,6 +164,7 @@ function planForm(
         {...field("features")}
         placeholder="For example: sso maps:satellite"
         hint={`What the plan includes: up to ${planFeaturesMax} names, separated by spaces. Reported to your applications.`}
+        error={featureFault}
         autocomplete="off"
         maxlength={planFeaturesMax * (featureCharactersMax + 2)}
       />

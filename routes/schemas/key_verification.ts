@@ -4,6 +4,7 @@ import { verificationCodes } from "../../domain/meter/key_verification.ts";
 import { apiKeySchema, keyPermissionsSchema } from "./api_keys.ts";
 import { idOut, stringSchema } from "./common.ts";
 import { limitStandingSchema } from "./limits.ts";
+import { featuresIn } from "./plans.ts";
 import { usageInputSchema } from "./usage.ts";
 
 const verifiedUsageSchema = usageInputSchema.pick({ productSlug: true, metric: true, idempotencyKey: true })
@@ -34,6 +35,10 @@ export const verifyKeySchema = z.strictObject({
     description: "Permissions that the key must have, all of them.",
     example: ["maps:render"],
   }),
+  features: featuresIn.optional().openapi({
+    description: "Features that the plan of the key's organization must include, all of them.",
+    example: ["sso"],
+  }),
   usage: verifiedUsageSchema.optional(),
 }).openapi("VerifyKey");
 
@@ -45,6 +50,7 @@ export const keyVerificationSchema = z.object({
       "- `REVOKED`, `EXPIRED`: the key no longer works.\n" +
       "- `ORGANIZATION_SUSPENDED`: its organization is suspended.\n" +
       "- `INSUFFICIENT_PERMISSIONS`: it lacks one of `permissions`.\n" +
+      "- `FEATURE_MISSING`: the plan of its organization lacks one of `features`.\n" +
       "- `RATE_LIMITED`: it has reached its requests per second.\n" +
       "- `USAGE_EXCEEDED`: the usage doesn't fit into a hard limit.\n" +
       "- `VALID`: everything is fine.",

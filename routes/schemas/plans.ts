@@ -34,7 +34,7 @@ export function planNumberSchema(number: keyof PlanNumbers) {
 
 const limitsIn = limitsInSchema(limits.planLimitsMax);
 
-const featuresIn = z.array(z.string().regex(featureForm, featureFault))
+export const featuresIn = z.array(z.string().regex(featureForm, featureFault))
   .refine((names) => new Set(names).size <= planFeaturesMax, atMost(planFeaturesMax, "features"))
   .openapi({
     description:

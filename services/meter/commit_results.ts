@@ -19,6 +19,7 @@ import {
   validationError,
 } from "../../domain/errors.ts";
 import { errorDetailsMax } from "../../domain/limits.ts";
+import { FeatureMissingError } from "../../domain/meter/key_verification.ts";
 import { joinQuantity } from "../../domain/meter/quantity.ts";
 import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
 import type { UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
@@ -105,6 +106,7 @@ const denialErrors = {
   suspended: organizationSuspendedError,
   token: invalidOperatorTokenError,
   permission: () => permissionMissingError("usage:write"),
+  feature: () => new FeatureMissingError(),
 } as const;
 
 class GroupResults {
@@ -137,7 +139,7 @@ class GroupResults {
   ): RequestResult | "retry" | { readonly cells: readonly LimitCell[] } {
     const { inputs, repeats } = request;
     // The error is created last, because it collects a stack.
-    const rejected = (kind: keyof RecordCounts, error: () => AppError): RequestResult => ({
+    const rejected = (kind: keyof RecordCounts, error: () => Error): RequestResult => ({
       kind,
       complete: () => request.reject(error()),
     });
@@ -186,7 +188,7 @@ class GroupResults {
   }
 
   /** Returns the error of a request whose targets don't exist or may not record; null if they may. */
-  #denialOf({ target }: GroupRequest): (() => AppError) | null {
+  #denialOf({ target }: GroupRequest): (() => Error) | null {
     if (typeof target !== "string") {
       const missing = target.flatMap((id, index) => this.#targets.has(id) ? [] : [index]);
       return missing.length === 0 ? null : () => organizationsGone(missing);

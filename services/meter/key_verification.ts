@@ -6,10 +6,11 @@ import { apiKeyStatus } from "../../domain/api_key.ts";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import { keyLookup } from "../../domain/imported_key.ts";
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
-import type {
-  KeyVerification,
-  VerificationCode,
-  VerifiedOrganization,
+import {
+  FeatureMissingError,
+  type KeyVerification,
+  type VerificationCode,
+  type VerifiedOrganization,
 } from "../../domain/meter/key_verification.ts";
 import { limitStanding, type LimitUsage } from "../../domain/meter/limit_window.ts";
 import { type Quantity, quantityMicros } from "../../domain/meter/quantity.ts";
@@ -32,6 +33,8 @@ interface VerificationQuestion {
   /** As the customer sent it. */
   readonly key: string;
   readonly permissions: readonly string[];
+  /** Features that the plan of the key's organization must include. */
+  readonly features: readonly string[];
   /** Usage that must fit into the hard limits. */
   readonly usage: UsageQuestion | null;
   readonly bytes: number;
@@ -93,10 +96,10 @@ async function readVerification(
   question: Question,
   counted?: CountedRequest,
 ): Promise<KeyVerification> {
-  const { permissions, usage, keyHash } = question;
+  const { usage, keyHash } = question;
   const { key, sumLimits } = await findKey(context, operator, question);
   if (keyHash === null || key === undefined) return verification("NOT_FOUND", null);
-  const code = judge(key, permissions, context.clock());
+  const code = judge(key, question, context.clock());
   if (code !== null) return verification(code, key);
   const request = counted ?? countAtRate(context, keyHash, key.requestsPerSecond);
   if (!isAllowed(request)) return verification("RATE_LIMITED", key);
@@ -112,18 +115,20 @@ async function recordVerification(
   operator: VerifyingOperator,
   question: Question & { readonly keyHash: string; readonly usage: UsageQuestion },
 ): Promise<KeyVerification> {
-  const { keyHash, permissions, bytes, usage: { record: _, ...usage } } = question;
+  const { keyHash, permissions, features, bytes, usage: { record: _, ...usage } } = question;
   try {
     const { key, limits } = await context.recorder.record({
       keyHash,
-      verification: { tokenHash: operator.tokenHash, permissions },
+      verification: { tokenHash: operator.tokenHash, permissions, features },
       inputs: [{ ...usage, timestamp: null, properties: null }],
       bytes,
     });
     return verification("VALID", key, limits);
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    if (error.code === "invalid_operator_token") context.credentialSearch.forgetToken(operator.tokenHash);
+    if (!(error instanceof AppError || error instanceof FeatureMissingError)) throw error;
+    if (error instanceof AppError && error.code === "invalid_operator_token") {
+      context.credentialSearch.forgetToken(operator.tokenHash);
+    }
     return await explainRejection(context, operator, { question, error });
   }
 }
@@ -140,17 +145,17 @@ const rejectionCodes: Partial<Record<ErrorCode, VerificationCode>> = {
 async function explainRejection(
   context: Context,
   operator: VerifyingOperator,
-  { question, error }: { readonly question: Question; readonly error: AppError },
+  { question, error }: { readonly question: Question; readonly error: AppError | FeatureMissingError },
 ): Promise<KeyVerification> {
   const { key, sumLimits } = await findKey(context, operator, question);
-  const code = rejectionCodes[error.code];
+  const code = error instanceof AppError ? rejectionCodes[error.code] : "FEATURE_MISSING";
   if (code === undefined) throw error;
   if (key === undefined) return verification("NOT_FOUND", null);
   if (code === "NOT_FOUND") {
     // Only clocks of servers that differ can make it work again.
-    return verification(judge(key, [], context.clock()) ?? "EXPIRED", key);
+    return verification(judge(key, { permissions: [], features: [] }, context.clock()) ?? "EXPIRED", key);
   }
-  if (code !== "USAGE_EXCEEDED") return verification(code, key);
+  if (!(error instanceof AppError) || code !== "USAGE_EXCEEDED") return verification(code, key);
   const exceeded = new Map(error.limits?.map((limit) => [limit.limitId, limit]));
   const limits = (await sumLimits()).map(limitStanding);
   return verification(code, key, limits.map((limit) => exceeded.get(limit.limitId) ?? limit));
@@ -185,13 +190,18 @@ function noteVerification({ clock, lastRequests }: Context, keyHash: string, key
 }
 
 /** Returns the reason why the key doesn't work, or null. */
-function judge(key: VerifiableKey, permissions: readonly string[], now: number): VerificationCode | null {
+function judge(
+  key: VerifiableKey,
+  { permissions, features }: Pick<VerificationQuestion, "permissions" | "features">,
+  now: number,
+): VerificationCode | null {
   const status = apiKeyStatus(key, now);
   if (status !== "active") return status === "revoked" ? "REVOKED" : "EXPIRED";
   if (key.organization?.isSuspended) return "ORGANIZATION_SUSPENDED";
-  return permissions.every((permission) => key.permissions.includes(permission))
-    ? null
-    : "INSUFFICIENT_PERMISSIONS";
+  if (!permissions.every((permission) => key.permissions.includes(permission))) {
+    return "INSUFFICIENT_PERMISSIONS";
+  }
+  return features.every((feature) => key.organization?.features.includes(feature)) ? null : "FEATURE_MISSING";
 }
 
 /** Returns true if usage fits into all hard limits, or was recorded already. */

@@ -138,6 +138,7 @@ Deno.test("verify() returns every code, and records once", async () => {
     person.organizationId,
   ]);
   assert.equal(await code(fullKey, { permissions: ["maps:render"] }), "INSUFFICIENT_PERMISSIONS");
+  assert.equal(await code(fullKey, { features: ["sso"] }), "FEATURE_MISSING");
   await test.send(`/api/portal/api-keys/${revoked.id}`, { method: "DELETE", cookie: person.cookie });
   assert.equal(await code(revoked.fullKey), "REVOKED");
   test.advance(60_000);

@@ -102,6 +102,7 @@ async function verifiesKeys(scene: MeterScene): Promise<void> {
     assert.deepEqual(await resultOf(driven, `g.verify(${wrong})`), notFound, wrong);
   }
   assert.equal(await code(', permissions="maps:render"'), "INSUFFICIENT_PERMISSIONS");
+  assert.equal(await code(', features="sso"'), "FEATURE_MISSING");
 
   const changed = await sendJson(program.baseUrl, `/api/operator/organizations/${organization.id}`, {
     method: "PATCH",

@@ -1,4 +1,5 @@
 // What a change of plans and limits does: what differs, and who already uses more.
+import { sortedPermissions } from "../../domain/key_permissions.ts";
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import { storedNotifyAt, type UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
@@ -42,6 +43,13 @@ export function valueChanges(
   return [...numbers, ...limits].filter((change) => change.before !== change.after);
 }
 
+/** Returns the difference of a plan's features, if there is one. Their order and repetitions don't matter. */
+export function featureChanges(before: readonly string[], after: readonly string[]): readonly ValueChange[] {
+  const text = (features: readonly string[]) => sortedPermissions(features).join(", ") || "None";
+  const change = { name: "Features", before: text(before), after: text(after) };
+  return change.before === change.after ? [] : [change];
+}
+
 function limitText({ quantity, metric, mode, notifyAt }: UsageLimit, catalogue: Catalogue): string {
   const percentages = storedNotifyAt(notifyAt);
   const notified = percentages === null ? "" : `, notify at ${notifyText(percentages)}`;
@@ -50,7 +58,7 @@ function limitText({ quantity, metric, mode, notifyAt }: UsageLimit, catalogue: 
 
 function ChangeTable({ changes }: { changes: readonly ValueChange[] }) {
   return (
-    <Table label="Changes" columns={["Limit", "Now", "New"]} isSmall>
+    <Table label="Changes" columns={["Setting", "Now", "New"]} isSmall>
       {changes.map(({ name, before, after }) => (
         <Row>
           <Cell place="title" value={<Name text={name} />} />
@@ -78,7 +86,7 @@ export function ConfirmChange({ changes, below, catalogue, input, ...page }: Con
   return (
     <ConfirmPage
       {...page}
-      text="The new limits take effect on the next request."
+      text="Changes take effect on the next request."
       hidden={{ ...input, confirmed: "on" }}
       submit={page.title}
       tone={below.organizationCount > 0 ? "destroy" : "primary"}

@@ -10,6 +10,7 @@ export interface KeyVerification {
    * - `REVOKED`, `EXPIRED`: the key no longer works.
    * - `ORGANIZATION_SUSPENDED`: its organization is suspended.
    * - `INSUFFICIENT_PERMISSIONS`: it lacks one of `permissions`.
+   * - `FEATURE_MISSING`: the plan of its organization lacks one of `features`.
    * - `RATE_LIMITED`: it has reached its requests per second.
    * - `USAGE_EXCEEDED`: the usage doesn't fit into a hard limit.
    * - `VALID`: everything is fine.
@@ -20,6 +21,7 @@ export interface KeyVerification {
     | "EXPIRED"
     | "ORGANIZATION_SUSPENDED"
     | "INSUFFICIENT_PERMISSIONS"
+    | "FEATURE_MISSING"
     | "RATE_LIMITED"
     | "USAGE_EXCEEDED"
     | "VALID";
@@ -112,5 +114,7 @@ export interface VerifyKey {
   readonly key: string;
   /** Permissions that the key must have, all of them. */
   readonly permissions?: readonly string[];
+  /** Features that the plan of the key's organization must include, all of them. */
+  readonly features?: readonly string[];
   readonly usage?: VerifiedUsage;
 }

@@ -22,6 +22,8 @@ export interface GatehouseOptions {
 export interface VerifyOptions {
   /** Permissions that the key must have, all of them. */
   readonly permissions?: readonly string[] | undefined;
+  /** Features that the plan of the key's organization must include, all of them. */
+  readonly features?: readonly string[] | undefined;
   /** Usage that must fit into the hard limits of the key and its organization. */
   readonly usage?: VerifyUsage | undefined;
 }
@@ -39,7 +41,7 @@ export interface VerifyUsage {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** The key works, has the permissions, and the usage fits. */
+/** The key works, has the permissions and features, and the usage fits. */
 export interface ValidKey extends Verification {
   readonly valid: true;
   readonly code: "VALID";
@@ -116,13 +118,14 @@ export class Gatehouse {
    * @throws {TypeError} Without an operator token.
    */
   async verify(key: string, options: VerifyOptions = {}): Promise<KeyVerification> {
-    const { permissions, usage } = options;
+    const { permissions, features, usage } = options;
     // Gatehouse would reject other characters as invalid JSON strings, and has no key with them.
     // Headers of Node.js can be undefined or arrays.
     if (typeof key !== "string" || !/^[\x21-\x7e]{1,1000}$/.test(key)) return notFound;
     const body: VerifyKey = {
       key,
       ...(permissions === undefined ? {} : { permissions }),
+      ...(features === undefined ? {} : { features }),
       ...(usage === undefined ? {} : { usage: verifiedUsage(usage) }),
     };
     return await call(this.#service, {

@@ -70,14 +70,10 @@ export function keyRule<R, S>(options: KeyOptions<R, S>) {
         if (typeof key !== "string" || key === "") return invalidKey();
         const quantity = asked === undefined ? 0 : rounded(quantityBefore(asked, request));
         const usage = asked && { ...asked, quantity, record: limit === true };
-        // Without the feature, nothing is recorded.
-        if (features.length > 0 && usage?.record) {
-          const verification = await gatehouse.verify(key, { permissions });
-          const { denial } = judge(verification, { permissions, features, quantity: 0 });
-          if (denial !== undefined) return { denial };
-        }
         const verification = await gatehouse.verify(key, {
           permissions,
+          // A Gatehouse that doesn't know features yet would reject the field.
+          ...features.length === 0 ? {} : { features },
           ...usage === undefined ? {} : { usage },
         });
         return judge(verification, { permissions, features, quantity });
@@ -109,15 +105,10 @@ function judge(
     quantity: number;
   },
 ): Decision<VerifiedApiKey> {
-  const { apiKey, limits } = verification;
+  const { apiKey, organization, limits } = verification;
   const headers = limitHeaders(limits);
   if (verification.valid) {
-    const { organization } = verification;
-    const missing = features.filter((one) => !organization.features.includes(one)).join(", ");
-    if (missing !== "") {
-      return denied(403, "feature_missing", `The plan of this organization doesn't include ${missing}.`);
-    }
-    return { passed: { ...verification.apiKey, organization, limits }, headers };
+    return { passed: { ...verification.apiKey, organization: verification.organization, limits }, headers };
   }
   switch (verification.code) {
     case "ORGANIZATION_SUSPENDED": {
@@ -127,6 +118,10 @@ function judge(
     case "INSUFFICIENT_PERMISSIONS": {
       const missing = permissions.filter((one) => !apiKey?.permissions.includes(one)).join(", ");
       return denied(403, "permission_missing", `This API key lacks the permission ${missing}.`);
+    }
+    case "FEATURE_MISSING": {
+      const missing = features.filter((one) => !organization?.features.includes(one)).join(", ");
+      return denied(403, "feature_missing", `The plan of this organization doesn't include ${missing}.`);
     }
     case "RATE_LIMITED": {
       const message = "This API key has used up its requests of this second.";

@@ -29,10 +29,11 @@ export function keyVerificationRoutes(app: OpenAPIHono<AppEnv>, { services }: Ap
     // The token is read together with the key.
     authenticate: (c) => bearerTokenHash(c.get("headers")["authorization"]),
     onError: async (c, error) => limitInvalidToken(services, c, await tokenError(c, error)),
-    handle: (c, { body: { key, permissions = [], usage }, bytes }, tokenHash) =>
+    handle: (c, { body: { key, permissions = [], features = [], usage }, bytes }, tokenHash) =>
       verifyApiKey(services, { tokenHash, client: c.get("client") }, {
         key,
         permissions: sortedPermissions(permissions),
+        features: sortedPermissions(features),
         bytes,
         usage: usage === undefined ? null : usageQuestion(usage),
       }),

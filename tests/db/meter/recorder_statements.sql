@@ -2697,12 +2697,23 @@ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CAS
     AND instr(t.scopes, '"keys:verify"') > 0
 )) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (
   SELECT 1
-  FROM json_each(substr(e.value, 131)) p
+  FROM json_each(substr(e.value, 131), '$[0]') p
   WHERE p.value NOT IN (
     SELECT value
     FROM json_each(k.permissions)
   )
-) END THEN 'permission' END, 'environment', k.environment, 'seq', (
+) END THEN 'permission' WHEN CASE WHEN length(e.value) > 64 THEN EXISTS (
+  SELECT 1
+  FROM json_each(substr(e.value, 131), '$[1]') f
+  WHERE f.value NOT IN (
+    SELECT value
+    FROM json_each((
+      SELECT pl.features
+      FROM plans pl
+      WHERE pl.number = o.plan
+    ))
+  )
+) END THEN 'feature' END, 'environment', k.environment, 'seq', (
   SELECT seq
   FROM usage_cursor
 ), 'hasLimits', EXISTS (
@@ -2773,12 +2784,23 @@ FROM (
         AND instr(t.scopes, '"keys:verify"') > 0
     )) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (
       SELECT 1
-      FROM json_each(substr(e.value ->> 0, 131)) p
+      FROM json_each(substr(e.value ->> 0, 131), '$[0]') p
       WHERE p.value NOT IN (
         SELECT value
         FROM json_each(k.permissions)
       )
-    ) END THEN 'permission' END IS NULL
+    ) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (
+      SELECT 1
+      FROM json_each(substr(e.value ->> 0, 131), '$[1]') f
+      WHERE f.value NOT IN (
+        SELECT value
+        FROM json_each((
+          SELECT pl.features
+          FROM plans pl
+          WHERE pl.number = o.plan
+        ))
+      )
+    ) END THEN 'feature' END IS NULL
       AND true
       AND NOT EXISTS (
       SELECT 1
@@ -2836,12 +2858,23 @@ FROM (
         AND instr(t.scopes, '"keys:verify"') > 0
     )) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (
       SELECT 1
-      FROM json_each(substr(e.value ->> 0, 131)) p
+      FROM json_each(substr(e.value ->> 0, 131), '$[0]') p
       WHERE p.value NOT IN (
         SELECT value
         FROM json_each(k.permissions)
       )
-    ) END THEN 'permission' END IS NULL
+    ) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (
+      SELECT 1
+      FROM json_each(substr(e.value ->> 0, 131), '$[1]') f
+      WHERE f.value NOT IN (
+        SELECT value
+        FROM json_each((
+          SELECT pl.features
+          FROM plans pl
+          WHERE pl.number = o.plan
+        ))
+      )
+    ) END THEN 'feature' END IS NULL
       AND true
       AND NOT EXISTS (
       SELECT 1
@@ -2891,12 +2924,23 @@ WITH series AS MATERIALIZED (
       AND instr(t.scopes, '"keys:verify"') > 0
   )) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (
     SELECT 1
-    FROM json_each(substr(e.value ->> 0, 131)) p
+    FROM json_each(substr(e.value ->> 0, 131), '$[0]') p
     WHERE p.value NOT IN (
       SELECT value
       FROM json_each(k.permissions)
     )
-  ) END THEN 'permission' END IS NULL
+  ) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (
+    SELECT 1
+    FROM json_each(substr(e.value ->> 0, 131), '$[1]') f
+    WHERE f.value NOT IN (
+      SELECT value
+      FROM json_each((
+        SELECT pl.features
+        FROM plans pl
+        WHERE pl.number = o.plan
+      ))
+    )
+  ) END THEN 'feature' END IS NULL
     AND true
     AND NOT EXISTS (
     SELECT 1
@@ -2959,12 +3003,23 @@ WITH series AS MATERIALIZED (
       AND instr(t.scopes, '"keys:verify"') > 0
   )) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (
     SELECT 1
-    FROM json_each(substr(e.value ->> 0, 131)) p
+    FROM json_each(substr(e.value ->> 0, 131), '$[0]') p
     WHERE p.value NOT IN (
       SELECT value
       FROM json_each(k.permissions)
     )
-  ) END THEN 'permission' END IS NULL
+  ) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (
+    SELECT 1
+    FROM json_each(substr(e.value ->> 0, 131), '$[1]') f
+    WHERE f.value NOT IN (
+      SELECT value
+      FROM json_each((
+        SELECT pl.features
+        FROM plans pl
+        WHERE pl.number = o.plan
+      ))
+    )
+  ) END THEN 'feature' END IS NULL
     AND true
     AND NOT EXISTS (
     SELECT 1

@@ -74,6 +74,11 @@ onEveryDatabase("every change to a key is in the very next answer", async (test)
   await test.send(path, { method: "PATCH", cookie: person.cookie, json: { permissions } });
   assert.equal(await code(expiring.fullKey, { permissions }), "VALID");
   assert.equal(await code(expiring.fullKey, { permissions: ["usage:write"] }), "INSUFFICIENT_PERMISSIONS");
+  const features = ["sso", "maps:satellite"];
+  await run(test, "UPDATE plans SET features = ?", JSON.stringify(["sso"]));
+  assert.equal(await code(expiring.fullKey, { features: ["sso"] }), "VALID");
+  assert.equal(await code(expiring.fullKey, { features }), "FEATURE_MISSING");
+  assert.equal(await code(expiring.fullKey, { features, permissions: ["x"] }), "INSUFFICIENT_PERMISSIONS");
 
   const suspend = "UPDATE organizations SET suspended_at = ? WHERE id = ?";
   await run(test, suspend, test.now(), person.organizationId);
@@ -132,6 +137,9 @@ testApp(
     }
     for (
       const json of [{}, { key: 1 }, { key: fullKey, more: 1 }, { key: fullKey, permissions: ["Maps"] }, {
+        key: fullKey,
+        features: ["SSO"],
+      }, {
         key: fullKey,
         permissions: "usage:read",
       }]

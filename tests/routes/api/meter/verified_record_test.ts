@@ -99,6 +99,29 @@ onEveryDatabase(
   },
 );
 
+onEveryDatabase("nothing is recorded or counted for a plan that lacks a feature", async (test) => {
+  const { apiKey, code, record, recorded } = await newScene(test);
+  const setFeatures = (...list: string[]) => run(test, "UPDATE plans SET features = ?", JSON.stringify(list));
+  await run(test, "UPDATE plans SET requests_per_second = 1");
+  const features = ["beta", "sso"];
+  // The key is unknown to the recorder at first, then known.
+  assert.equal(await code({}, { features }), "FEATURE_MISSING");
+  assert.equal(await code({ record: false }, { features }), "FEATURE_MISSING");
+  await setFeatures("beta", "sso");
+  assert.equal(await code({}, { features }), "VALID");
+  assert.equal(await code({}, { features }), "RATE_LIMITED");
+  test.advance(1_000);
+  await setFeatures("sso");
+  const denied = await record({}, { features });
+  assert.deepEqual([denied.valid, denied.code, denied.limits], [false, "FEATURE_MISSING", []]);
+  assert.deepEqual(denied.organization.features, ["sso"]);
+  test.advance(1_000);
+  assert.equal(await code({}, { features, permissions: ["maps:edit"] }), "INSUFFICIENT_PERMISSIONS");
+  test.advance(1_000);
+  assert.equal(await code({}, { key: apiKey, features: ["sso"], permissions: ["maps:render"] }), "VALID");
+  assert.deepEqual(await recorded(), [2, 2]);
+});
+
 onEveryDatabase(
   "exactly what fits into the hard limits is recorded, and repeats always succeed",
   async (test) => {

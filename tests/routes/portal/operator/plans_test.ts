@@ -120,6 +120,31 @@ testApp("a plan in use is changed after a confirmation that says what changes", 
   assert.equal(renamed.location, `${path}/${id}?done=saved`);
 });
 
+testApp("removing a feature from a plan in use asks for confirmation", async (test) => {
+  const mara = await newOperator(test);
+  const [{ id }] = await plans(test, mara);
+  const edit = `${path}/${id}/edit`;
+  const form = { ...growth, name: "Default", features: "sso maps:satellite" };
+  await openPage(test, edit, { person: mara, form: { ...form, confirmed: "on" } });
+  const question = await openPage(test, edit, { person: mara, form: { ...form, features: "sso" } });
+  assert.equal(question.status, 200);
+  assert.match(question.html, /Features.*maps:satellite, sso.*<span>sso<\/span>/s);
+  assert.deepEqual((await plans(test, mara))[0].features, ["maps:satellite", "sso"]);
+  const none = await openPage(test, edit, { person: mara, form: { ...form, features: "" } });
+  assert.match(none.html, /<span>None<\/span>/);
+  const confirmed = await openPage(test, edit, {
+    person: mara,
+    form: { ...form, features: "", confirmed: "on" },
+  });
+  assert.equal(confirmed.location, `${path}/${id}?done=saved`);
+  assert.deepEqual((await plans(test, mara))[0].features, []);
+  // The same features in another order are no change.
+  await openPage(test, edit, { person: mara, form: { ...form, confirmed: "on" } });
+  const same = { ...form, features: "maps:satellite, sso, sso" };
+  const saved = await openPage(test, edit, { person: mara, form: same });
+  assert.equal(saved.location, `${path}/${id}?done=saved`);
+});
+
 testApp("a rejected plan is shown again with what is wrong", async (test) => {
   const mara = await newOperator(test);
   await addPlan(test, mara);
@@ -130,12 +155,13 @@ testApp("a rejected plan is shown again with what is wrong", async (test) => {
     ...growth,
     name: "",
     membersMax: "",
+    features: "sso Maps",
     "limits[0].quantity": "-1",
     "limits[4].per": "week",
   };
   const { status, html } = await openPage(test, `${path}/new`, { person: mara, form: wrong });
   assert.equal(status, 422);
-  for (const field of ["name", "membersMax", "limits[0].quantity", "limits[1].per"]) {
+  for (const field of ["name", "membersMax", "features", "limits[0].quantity", "limits[1].per"]) {
     assert.ok(html.includes(`id="${field}-error"`), field);
   }
   const twice = {
