@@ -134,11 +134,11 @@ async function verify(turn: Turn): Promise<void> {
   const { ledger, random, token: apiKey } = turn;
   const sent = random.chance(1 / 3) ? ledger.newSingle(1) : undefined;
   const [first] = sent?.records ?? [];
-  // Verification records only the present.
+  // Verification records only the present, without properties.
   if (sent !== undefined && first?.json.timestamp !== undefined) return await record(turn, sent);
   const usage = first === undefined
     ? { productSlug: "verified", metric: "requests", quantity: 5 }
-    : { ...first.json, record: true };
+    : { ...first.json, properties: undefined, record: true };
   const key = first?.apiKey ?? random.pick(turn.apiKeys);
   const response = await turn.request("/api/v1/keys/verify", { apiKey, json: { key, usage } });
   const { code, limits } = await response.json();

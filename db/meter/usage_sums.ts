@@ -30,7 +30,7 @@ export interface UsageFilter {
   readonly apiKey?: readonly string[] | undefined;
   /** True if a key and those that it replaced or that replaced it are one: its lineage. */
   readonly mergeRotations?: boolean | undefined;
-  /** Whether `apiKey` names also the keys of its lineages; without it, as `mergeRotations`. */
+  /** True if `apiKey` also names the other keys of its lineages; as `mergeRotations` if not set. */
   readonly namesLineages?: boolean | undefined;
 }
 
