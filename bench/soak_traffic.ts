@@ -132,13 +132,13 @@ async function voidOne({ time, baseUrl, ledger, random }: Turn): Promise<void> {
 /** Verifies a key with usage that fits into hard limits; every third time, records other usage. */
 async function verify(turn: Turn): Promise<void> {
   const { ledger, random, token: apiKey } = turn;
-  const sent = random.chance(1 / 3) ? ledger.newSingle(1) : undefined;
+  const sent = random.chance(1 / 3) ? ledger.newSingle(1, { isPlain: true }) : undefined;
   const [first] = sent?.records ?? [];
-  // Verification records only the present, without properties.
+  // Verification records only the present.
   if (sent !== undefined && first?.json.timestamp !== undefined) return await record(turn, sent);
   const usage = first === undefined
     ? { productSlug: "verified", metric: "requests", quantity: 5 }
-    : { ...first.json, properties: undefined, record: true };
+    : { ...first.json, record: true };
   const key = first?.apiKey ?? random.pick(turn.apiKeys);
   const response = await turn.request("/api/v1/keys/verify", { apiKey, json: { key, usage } });
   const { code, limits } = await response.json();

@@ -14,7 +14,7 @@ export interface SentRecord {
     readonly quantity: number;
     readonly timestamp?: string;
     readonly idempotencyKey?: string;
-    readonly properties: Readonly<Partial<Record<"marker" | "region" | "user", string>>>;
+    readonly properties?: Readonly<Partial<Record<"marker" | "region" | "user", string>>>;
   };
   /** The quantity in millionths. */
   readonly micros: bigint;
@@ -85,10 +85,10 @@ export class Ledger {
     return count;
   }
 
-  /** @returns A new single record. @param keyChance How likely it has an idempotency key. */
-  newSingle(keyChance = 0.5): SentRequest {
+  /** @returns A new single record. @param keyChance How likely it has an idempotency key. @param options `isPlain`: without properties. */
+  newSingle(keyChance = 0.5, { isPlain = false } = {}): SentRequest {
     const apiKey = this.#random.pick(this.#apiKeys);
-    const record = this.#newRecord(apiKey, this.#random.chance(keyChance));
+    const record = this.#newRecord(apiKey, { hasKey: this.#random.chance(keyChance), isPlain });
     return this.#keep({ isBatch: false, apiKey, operator: undefined, records: [record] });
   }
 
@@ -100,7 +100,7 @@ export class Ledger {
     const keyChance = operator === undefined ? random.pick([0, 0, 0.5, 1]) : 1;
     const records = Array.from(
       { length: random.between(1, recordsMax) },
-      () => this.#newRecord(apiKey, random.chance(keyChance)),
+      () => this.#newRecord(apiKey, { hasKey: random.chance(keyChance), isPlain: false }),
     );
     const before = this.singles.length === 0 || !random.chance(0.2) ? undefined : random.pick(this.singles);
     if (before?.hasKey) records.push(before);
@@ -124,7 +124,7 @@ export class Ledger {
     return request;
   }
 
-  #newRecord(apiKey: string, hasKey: boolean): SentRecord {
+  #newRecord(apiKey: string, { hasKey, isPlain }: { hasKey: boolean; isPlain: boolean }): SentRecord {
     const random = this.#random;
     const marker = `m${this.records.size}-${random.between(0, 0xffffffff).toString(16)}`;
     const quantity = this.#newQuantity();
@@ -140,10 +140,12 @@ export class Ledger {
           ? { timestamp: new Date(Date.now() - random.between(0, timestampSpanMs)).toISOString() }
           : {}),
         ...(hasKey ? { idempotencyKey: marker } : {}),
-        properties: {
-          ...(hasKey ? {} : { marker }),
-          ...(random.chance(0.7) ? { region: random.pick(sampleTexts.regions) } : {}),
-          ...(random.chance(0.7) ? { user: `u${random.between(1, usersMax)}` } : {}),
+        ...!isPlain && {
+          properties: {
+            ...(hasKey ? {} : { marker }),
+            ...(random.chance(0.7) ? { region: random.pick(sampleTexts.regions) } : {}),
+            ...(random.chance(0.7) ? { user: `u${random.between(1, usersMax)}` } : {}),
+          },
         },
       },
       micros: quantity.micros,
