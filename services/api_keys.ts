@@ -41,7 +41,7 @@ import { writeAndRead } from "./change.ts";
 import type { SessionContext } from "./context.ts";
 import { type PageInput, readPage, requireIdCursor } from "./pages.ts";
 import type { Writer } from "./sign_in/session_writes.ts";
-import { findOrganizationLimits } from "../db/meter/usage_limits.ts";
+import { findOrganizationLimits } from "../db/meter/limit_standings.ts";
 
 interface ApiKeyChange {
   readonly id: string;
@@ -282,11 +282,11 @@ function budgetOf(stored: string): UsageLimit[] {
 
 /** @throws {AppError} `validation_failed`, naming each limit that is above one of the organization. */
 async function requireBudgetFits(
-  { database }: SessionContext,
+  { database, clock }: SessionContext,
   organizationId: string,
   budget: readonly BudgetLimit[],
 ): Promise<void> {
-  const limits = await findOrganizationLimits(database, organizationId);
+  const limits = await findOrganizationLimits(database, organizationId, clock());
   const details = budget.flatMap((limit, index) => {
     const below = limitBelow(limit, limits);
     if (below === undefined) return [];

@@ -1,7 +1,7 @@
 // The SQL of where limits stand.
-import type { SumParts } from "../../domain/meter/quantity.ts";
+import { microsToNumber, sumMicros, type SumParts } from "../../domain/meter/quantity.ts";
 import type { GrantBalance } from "../../domain/meter/usage_grant.ts";
-import type { LimitMode } from "../../domain/meter/usage_limit.ts";
+import type { LimitMode, UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { parseBalance, raisedQuantity, selectBalance } from "./usage_grants.ts";
 import {
@@ -104,4 +104,24 @@ export async function findLimitStandings(
       SELECT 1 FROM api_keys k WHERE k.id = ${apiKeyId ?? null} AND k.environment = 'test')`,
   }));
   return rows.map(toStandingRow);
+}
+
+/** Finds the limits that apply to an organization, whichever key is used, with their grants. */
+export async function findOrganizationLimits(
+  database: DatabaseReader,
+  organizationId: string,
+  now: number,
+): Promise<UsageLimit[]> {
+  const raised = raisedQuantity(sql`o.number`, sql`CAST(${now} AS INTEGER)`);
+  const rows = await database.read<
+    Omit<UsageLimit, "quantity" | "notifyAt"> & { low: string; micro: string; notifyAt: string | null }
+  >(sql`
+    SELECT l.id, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric, l.per, l.mode,
+      CAST(${raised.whole} AS TEXT) AS low, CAST(${raised.micro} AS TEXT) AS micro, l.notify_at AS notifyAt
+    FROM organizations o JOIN usage_limits l ON ${isApplied()} WHERE o.id = ${organizationId}`);
+  return rows.map(({ low, micro, notifyAt, ...limit }) => ({
+    ...limit,
+    quantity: microsToNumber(sumMicros({ high: "0", low, micro })),
+    notifyAt: notifyAt && JSON.parse(notifyAt),
+  }));
 }

@@ -6,9 +6,9 @@ import {
   operatorTimestampPastMaxMs,
   usageTimestampFutureMaxMs,
 } from "../../domain/limits.ts";
-import { joinQuantity, lowBits } from "../../domain/meter/quantity.ts";
+import { lowBits } from "../../domain/meter/quantity.ts";
 import { timezoneOffsets } from "../../domain/time.ts";
-import type { LimitPeriod, UsageLimit } from "../../domain/meter/usage_limit.ts";
+import type { LimitPeriod } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { monthOf, monthStart } from "./rollup_columns.ts";
 
@@ -48,24 +48,6 @@ export function isApplied({ lineage, series, withAlerts = false }: AppliedLimits
       SELECT 1 FROM usage_limits own WHERE own.organization = o.number AND own.product_slug = l.product_slug
         AND own.metric = l.metric AND own.per = l.per))
     OR (l.organization = o.number ${covers} AND l.quantity_whole IS NOT NULL) ${ofLineage} ${alerts})`;
-}
-
-/** Finds the limits that apply to an organization, whichever key is used. */
-export async function findOrganizationLimits(
-  database: DatabaseReader,
-  organizationId: string,
-): Promise<UsageLimit[]> {
-  const rows = await database.read<
-    Omit<UsageLimit, "quantity" | "notifyAt"> & { whole: number; micro: number; notifyAt: string | null }
-  >(sql`
-    SELECT l.id, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric, l.per, l.mode,
-      l.quantity_whole AS whole, l.quantity_micro AS micro, l.notify_at AS notifyAt
-    FROM organizations o JOIN usage_limits l ON ${isApplied()} WHERE o.id = ${organizationId}`);
-  return rows.map(({ whole, micro, notifyAt, ...limit }) => ({
-    ...limit,
-    quantity: joinQuantity({ whole, micro }),
-    notifyAt: notifyAt && JSON.parse(notifyAt),
-  }));
 }
 
 /** From which position on usage of the organization `o` counts against the limit `l`: a counter that was opened before is invalid. */

@@ -12,7 +12,11 @@ export async function grantScene(test: TestApp, quantity = 0, owner?: TestPerson
   const { fullKey: apiKey } = await createTestKey(test, person);
   await test.opened.database.write([grantVoids]);
   const limit = await addLimit(test, {}, { per: "total", metric: "requests", quantity, mode: "hard" });
-  const { fullToken } = await newOperatorToken(test, ["organizations:read", "organizations:write"]);
+  const { fullToken } = await newOperatorToken(test, [
+    "keys:write",
+    "organizations:read",
+    "organizations:write",
+  ]);
   const send = asOperator(test, fullToken);
   const path = `/organizations/${person.organizationId}/grants`;
   let count = 0;

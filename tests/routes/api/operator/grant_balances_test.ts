@@ -93,6 +93,19 @@ onEveryDatabase("a void gives back what a soft limit took once earlier usage was
   assert.equal((await standing()).used, 3);
 });
 
+onEveryDatabase("the budget of a key can be as high as the limit with grants", async (test) => {
+  const { grant, send, person } = await grantScene(test);
+  const { id } = await createTestKey(test, person);
+  const budget = (quantity: number) => [{ metric: "requests", per: "total", quantity, mode: "hard" }];
+  const change = (quantity: number) => send(`PATCH /api-keys/${id}`, { budget: budget(quantity) });
+  assert.equal((await change(100)).status, 422);
+  await grant(100);
+  assert.equal((await change(100)).status, 200);
+  const { status, body } = await change(101);
+  assert.equal(status, 422);
+  assert.match(body.error.details[0].message, /at most 100, the organization's limit in total/);
+});
+
 onEveryDatabase("emails about limits name the quantity with grants", async (test) => {
   const owner = await verifiedPerson(test);
   const { fullKey: apiKey } = await createTestKey(test, owner);
