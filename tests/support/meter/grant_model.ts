@@ -56,7 +56,11 @@ export class GrantModel {
   /** Records a group. Returns false if a hard limit rejects it. */
   record(records: readonly bigint[], { now, isHard }: { now: number; isHard: boolean }): boolean {
     const sum = records.reduce((a, b) => a + b, 0n);
-    if (isHard && sum > 0n && this.used + sum > this.raised(now)) return false;
+    if (isHard && sum > 0n && this.used + sum > this.raised(now)) {
+      // Grants cover what was recorded before the limit was lowered, with the next group.
+      this.#take(0n, now, null);
+      return false;
+    }
     const group = { from: this.count + 1, to: this.count + records.length };
     this.count = group.to;
     this.used += sum;
