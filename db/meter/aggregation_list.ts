@@ -3,7 +3,7 @@ import { rollupQuarterMs, usageTimestampFutureMaxMs } from "../../domain/limits.
 import type { Aggregation, Counting } from "../../domain/meter/aggregation.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { addCounted } from "./counting.ts";
-import { fillSteps } from "./dimension_list.ts";
+import { fillSteps, findUnfilled } from "./dimension_list.ts";
 import { testTotalsNumber } from "./environments.ts";
 import { allMonths } from "./usage_sums.ts";
 
@@ -104,11 +104,8 @@ export function replaceAggregations(
 export const areAllFilled =
   sql`NOT EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND unfilled_seq > 0)`;
 
-/** The number of an aggregation that isn't filled. */
-export async function findUnfilledAggregation(database: DatabaseReader): Promise<number | undefined> {
-  const row = await database.readFirst<{ number: number }>(sql`
-    SELECT number FROM usage_aggregations WHERE removed_at IS NULL AND unfilled_seq > 0 ORDER BY number LIMIT 1`);
-  return row?.number;
+export function findUnfilledAggregation(database: DatabaseReader): Promise<number | undefined> {
+  return findUnfilled(database, sql`usage_aggregations`);
 }
 
 /** Adds some of the records from before an aggregation was declared, as `fillDimension` does. */

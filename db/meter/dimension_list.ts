@@ -58,11 +58,15 @@ export function replaceDimensions(
   ];
 }
 
-/** The number of a dimension that isn't filled. */
-export async function findUnfilledDimension(database: DatabaseReader): Promise<number | undefined> {
+/** Returns the lowest number of a row that isn't filled, of a table with the columns of `usage_dimensions`. */
+export async function findUnfilled(database: DatabaseReader, table: Statement): Promise<number | undefined> {
   const row = await database.readFirst<{ number: number }>(sql`
-    SELECT number FROM usage_dimensions WHERE removed_at IS NULL AND unfilled_seq > 0 ORDER BY number LIMIT 1`);
+    SELECT number FROM ${table} WHERE removed_at IS NULL AND unfilled_seq > 0 ORDER BY number LIMIT 1`);
   return row?.number;
+}
+
+export function findUnfilledDimension(database: DatabaseReader): Promise<number | undefined> {
+  return findUnfilled(database, sql`usage_dimensions`);
 }
 
 /**

@@ -26,9 +26,9 @@ export const propertiesShownMax = 3;
 
 /** Values of a dimension that a statement's line shows apart. All further ones are shown as one sum. */
 export const lineValuesShownMax = 20;
-/** Lines of a statement whose dimensions are read at once, and organizations whose values are counted at once. */
+/** Lines of a statement whose dimensions one query reads, and organizations whose values one counts. */
 export const statementPageLinesPerRead = 20;
-/** The sums of values that closing a month reads at once, except those of a single organization. */
+/** Limit of the sums of values that closing a month reads in one step; a single organization may have more. */
 export const statementStepValuesMax = 20_000;
-/** Characters of values that closing a month writes at once, except those of a single line. */
+/** Limit of the characters of values that closing a month writes in one batch; a single line may have more. */
 export const statementBatchValuesSizeMax = 500_000;

@@ -24,9 +24,9 @@ export const limitStandingSchema = z.object({
       description: "The limit's own quantity, without grants.",
       example: 0,
     }),
-    quantity: z.number().openapi({ description: "What they had when they were given.", example: 5_000 }),
-    used: z.number().openapi({ description: "What is used of them.", example: 1_200 }),
-    remaining: z.number().openapi({ description: "What is left of them.", example: 3_800 }),
+    quantity: z.number().openapi({ description: "The total quantity of the active grants.", example: 5_000 }),
+    used: z.number().openapi({ description: "The part that is used.", example: 1_200 }),
+    remaining: z.number().openapi({ description: "The part that is left.", example: 3_800 }),
     nextExpiresAt: timeOut("When the next of them expires. Null if none does.").nullable(),
   }).optional().openapi({
     description:

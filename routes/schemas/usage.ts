@@ -313,7 +313,7 @@ export const usageSumsOf = <T extends z.ZodType>(sum: T) =>
     to: timeOutInZone("The end of the range, exclusive."),
     window: z.enum(queryWindows).openapi({ description: "The requested windows.", example: "day" }),
     overflow: z.boolean().optional().describe(
-      "Only for sums by properties. `true` if a month has more values than are told apart; the others count as `(other)`.",
+      "Only for sums by properties. `true` if a month has too many values to list them all; the others count as `(other)`.",
     ),
     completeSince: timeOut(
       "Only for sums by properties. Sums before it lack usage from before the dimension was declared. Null if all are complete.",

@@ -78,11 +78,11 @@ export interface LimitStanding {
   readonly grants?: {
     /** The limit's own quantity, without grants. */
     readonly limitQuantity: number;
-    /** What they had when they were given. */
+    /** The total quantity of the active grants. */
     readonly quantity: number;
-    /** What is used of them. */
+    /** The part that is used. */
     readonly used: number;
-    /** What is left of them. */
+    /** The part that is left. */
     readonly remaining: number;
     /** When the next of them expires. Null if none does. ISO 8601 in UTC, with milliseconds. */
     readonly nextExpiresAt: string | null;

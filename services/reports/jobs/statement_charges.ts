@@ -69,7 +69,7 @@ export interface StatementPart {
  * Reads lines of a statement, or those that closing an open month now would write, in parts.
  *
  * @param part `after`: begins after this line. `linesMax`: how many a part has, except those of an open month. `valuesMax`: how many
- *   values of each dimension are told apart; without it, dimensions aren't read.
+ *   values of each dimension are listed; without it, dimensions aren't read.
  * @throws {AppError} `statement_not_closed` if closing the open month has begun; `validation_failed` if its organization is gone.
  * @yields Lines by organization (of a statement, by its id; of an open month, by its age), month, product and metric.
  */

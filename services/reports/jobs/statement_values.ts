@@ -98,7 +98,7 @@ export function valuesOf(value: string, names: string): string[] {
   return value === "" ? list.map(() => otherValue) : list;
 }
 
-/** Reads the dimensions of lines of a closed statement. @param options `valuesMax`: how many values of each are told apart. */
+/** Reads the dimensions of lines of a closed statement. @param options `valuesMax`: how many values of each are listed. */
 export async function withDimensions(
   database: DatabaseReader,
   lines: readonly StatementLineRow[],

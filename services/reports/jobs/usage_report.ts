@@ -20,7 +20,7 @@ const groupSeriesMax = 5;
 const linesMax = { productSlug: 50, apiKey: 50, organization: 25 } as const;
 /** Values with a line of their own; the most used. */
 const valueLinesMax = 10;
-const noPartsText = "What this metric counts isn't told apart by properties. Remove the filter.";
+const noPartsText = "This metric can't be filtered by properties. Remove the filter.";
 
 type PropertyGroup = `properties.${string}`;
 type ReportGroup = "productSlug" | "apiKey" | "organization" | PropertyGroup;

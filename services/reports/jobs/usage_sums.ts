@@ -25,7 +25,7 @@ import { isoTimeIn } from "../../../domain/time.ts";
 import type { JobContext, JobScope, JobTime } from "../job_context.ts";
 import { findSplit, propertiesOf, readValueSeries } from "./usage_split.ts";
 import { type UsageStep, usageSteps } from "./usage_steps.ts";
-import { findCounting, nameOfSum, noValue, readValues, type UsageValue } from "./usage_values.ts";
+import { addRow, findCounting, nameOfSum, noValue, readValues, type UsageValue } from "./usage_values.ts";
 
 /** Lineages of keys whose current key one step looks up. */
 const lineagesPerReadMax = 500;
@@ -285,23 +285,8 @@ async function addStep(
     const pieces: PositionedPiece[] = step.pieces.filter((piece) => piece.unit === unit);
     if (pieces.length === 0) continue;
     const query = { ...filter, groupBy, split, pieces, organizations: step.organizations };
-    for (const row of await sumRollups(database, query)) merge(merged, row);
+    for (const row of await sumRollups(database, query)) addRow(merged, row);
   }
-}
-
-function merge(merged: Map<string, RollupSumRow>, row: RollupSumRow): void {
-  const name = nameOfSum(row);
-  const sum = merged.get(name);
-  merged.set(
-    name,
-    sum === undefined ? row : {
-      ...row,
-      micros: sum.micros + row.micros,
-      count: sum.count + row.count,
-      min: row.min < sum.min ? row.min : sum.min,
-      max: row.max > sum.max ? row.max : sum.max,
-    },
-  );
 }
 
 /** By window, then by organization, whose sums are complete before those of others, then by the names of the other groups. */

@@ -126,16 +126,18 @@ export async function readValues(context: JobContext, query: ValueQuery): Promis
   return values.all();
 }
 
-function addRow(parts: Map<string, Part>, row: RollupSumRow): void {
+/** Adds a row to the sum of the same window and group. */
+export function addRow(sums: Map<string, RollupSumRow>, row: RollupSumRow): void {
   const name = nameOfSum(row);
-  const part = parts.get(name);
-  parts.set(
+  const sum = sums.get(name);
+  sums.set(
     name,
-    part === undefined ? row : {
+    sum === undefined ? row : {
       ...row,
-      micros: part.micros + row.micros,
-      count: part.count + row.count,
-      max: row.max > part.max ? row.max : part.max,
+      micros: sum.micros + row.micros,
+      count: sum.count + row.count,
+      min: row.min < sum.min ? row.min : sum.min,
+      max: row.max > sum.max ? row.max : sum.max,
     },
   );
 }

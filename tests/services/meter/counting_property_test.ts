@@ -93,7 +93,7 @@ const product = (isDeclared: boolean) => ({
   }),
 });
 
-/** What some records of one organization, environment and metric count for. */
+/** Counts some records of one organization, environment and metric, in millionths. */
 function valueOf(records: readonly Known[], { isByKey = false } = {}): bigint {
   const aggregation = counted[records[0]?.metric ?? ""] ?? "sum";
   if (aggregation === "sum") return records.reduce((sum, { micros }) => sum + micros, 0n);

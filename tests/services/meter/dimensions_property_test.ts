@@ -1,5 +1,5 @@
 // Sums by properties against records that are added up one by one: random histories of records with and without properties, more values
-// than are told apart, declarations, fillings, voids and retention, live and with test keys.
+// than a month lists, declarations, fillings, voids and retention, live and with test keys.
 import assert from "node:assert/strict";
 import { dimensionValuesMax } from "../../../domain/meter/dimension.ts";
 import { deleteRemovedDimensions, fillDimensions } from "../../../services/meter/dimensions.ts";

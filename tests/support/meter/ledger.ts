@@ -49,7 +49,7 @@ const sampleTexts = {
   metrics: ["requests", "bytes"],
   regions: ["eu", "us"],
 } as const;
-/** More than the values that a dimension tells apart. */
+/** More than the values that a dimension lists. */
 const usersMax = 1_500;
 const quantityMicros = 1_000_000n;
 /** How far back explicit timestamps go, in milliseconds. */

@@ -244,7 +244,7 @@ onEveryDatabase("rejects grants that can't be given, each with its code", async 
   }
   const largest = await grant(grantQuantityMax);
   assert.equal(largest.status, 201);
-  assert.equal((await record(grantQuantityMax)).status, 201, "the largest one can be used at once");
+  assert.equal((await record(grantQuantityMax)).status, 201, "one record can use the largest grant");
   for (let at = 1; at < activeGrantsMax; at++) assert.equal((await grant(grantQuantityMax)).status, 201);
   const { status, body } = await grant(1);
   assert.deepEqual([status, body.error.code], [409, "limit_reached"]);
