@@ -1,5 +1,6 @@
 // Usage by properties on the usage pages of the portal and the console, and the form that declares dimensions.
 import assert from "node:assert/strict";
+import { fillDimensions } from "../../../../services/meter/dimensions.ts";
 import { createTestKey, testApp } from "../../../support/app/app.ts";
 import { recordAll } from "../../../support/meter/usage.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
@@ -75,4 +76,41 @@ testApp("shows usage by each property, filters by a value, and stacks the chart 
   await openPage(test, edit, { person: mara, form: form(" type+model , region") });
   const { body } = await send("GET /products/tiles");
   assert.deepEqual(body.product.metrics[0].dimensions, [["region"], ["model", "type"]]);
+});
+
+testApp("metrics without parts have no tables by property, and pages say what isn't known", async (test) => {
+  const { fullToken } = await newOperatorToken(test, ["statements:read", "statements:write"]);
+  const send = asOperator(test, fullToken);
+  const metric = (slug: string, more: object) => ({ slug, name: slug, dimensions: [["user"]], ...more });
+  const seats = metric("seats", { aggregation: "unique", uniqueProperty: "user" });
+  await send("POST /products", { slug: "tiles", name: "Map tiles", metrics: [seats, metric("level", {})] });
+  const person = await test.signUp();
+  const { fullKey: apiKey } = await createTestKey(test, person);
+  const records = ["seats", "level"].map((metric) => ({
+    ...{ productSlug: "tiles", metric, quantity: 5, properties: { user: "ada" } },
+  }));
+  await recordAll(test, { apiKey, records });
+  const page = async (query: Record<string, string>) => (await usagePage(test, person, query)).html;
+  assert.match(linesOf(await page({ metric: "level" }), "By user").join(), /^ada 5 /);
+  const ofSeats = await page({ metric: "seats" });
+  assert.deepEqual(linesOf(ofSeats, "By user"), []);
+  assert.match(ofSeats, />Distinct values of a property</);
+  assert.match(
+    await page({ metric: "seats", "properties.user": "ada" }),
+    /This metric can&#39;t be filtered by properties/,
+  );
+
+  const mara = await newOperator(test);
+  const saved = await openPage(test, "/operator/products/tiles/edit", {
+    person: mara,
+    form: {
+      ...{ name: "Map tiles", "metrics[0].slug": "level", "metrics[0].name": "level" },
+      ...{ "metrics[0].dimensions": "user", "metrics[0].aggregation": "last" },
+    },
+  });
+  assert.equal(saved.location, "/operator/products?done=recounted");
+  // Earlier usage isn't counted yet.
+  assert.match(await page({ metric: "level" }), /Not all of it is known/);
+  while (await fillDimensions(test.services, { restMs: 0 }));
+  assert.doesNotMatch(await page({ metric: "level" }), /Not all of it is known/);
 });
