@@ -6,12 +6,16 @@ import { addLimit } from "./limits.ts";
 
 const dayMs = 24 * 3_600_000;
 
-/** An organization with a hard limit of all its requests, and what is done with grants. */
-export async function grantScene(test: TestApp, quantity = 0, owner?: TestPerson) {
+/** An organization with a limit of all its requests, and what is done with grants. */
+export async function grantScene(
+  test: TestApp,
+  quantity = 0,
+  { owner, mode = "hard" }: { owner?: TestPerson; mode?: "hard" | "soft" } = {},
+) {
   const person = owner ?? await test.signUp();
   const { fullKey: apiKey } = await createTestKey(test, person);
   await test.opened.database.write([grantVoids]);
-  const limit = await addLimit(test, {}, { per: "total", metric: "requests", quantity, mode: "hard" });
+  const limit = await addLimit(test, {}, { per: "total", metric: "requests", quantity, mode });
   const { fullToken } = await newOperatorToken(test, [
     "keys:write",
     "organizations:read",
