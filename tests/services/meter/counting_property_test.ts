@@ -49,7 +49,7 @@ const aRecord = fc.record({
 const anAct = fc.oneof(
   { weight: 9, arbitrary: aRecord },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("void" as const), which: fc.nat(1000) }) },
-  fc.record({ kind: fc.constant("rotate" as const), key: fc.nat(3) }),
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("rotate" as const), key: fc.nat(3) }) },
   fc.record({ kind: fc.constant("wait" as const), hours: fc.constantFrom(1, 30, 700, 1000) }),
   fc.constant({ kind: "close" as const }),
   fc.constant({ kind: "retain" as const }),

@@ -240,3 +240,32 @@ onEveryDatabase(
     }
   },
 );
+
+onEveryDatabase(
+  "counts a key alone when a query names it, and its rotations with mergeRotations",
+  async (test) => {
+    const { send } = await asBilling(test);
+    const counted = ["count", "max", "last"].map((aggregation) => metric(aggregation, { aggregation }));
+    await send("POST /products", { slug: "tiles", name: "Map tiles", metrics: [...counted, seats] });
+    const { cookie, ...person } = await test.signUp();
+    const old = await createTestKey(test, { cookie, ...person });
+    const rotated = await test.send(`/api/portal/api-keys/${old.id}/rotate`, { cookie, json: {} });
+    const { fullKey } = await rotated.json();
+    const records = (quantity: number, user: string) =>
+      ["count", "max", "last", "seats"].map((metric) => ({
+        ...{ productSlug: "tiles", metric, quantity, properties: { user } },
+      }));
+    await recordAll(test, { apiKey: old.fullKey, records: records(1, "a") });
+    await recordAll(test, { apiKey: fullKey, records: [...records(5, "b"), ...records(4, "c")] });
+    const read = async (query: string) => {
+      const path = `/api/v1/usage?window=total&groupBy=metric&apiKey=${old.id}&${query}`;
+      const { data } = await (await test.send(path, { apiKey: fullKey })).json();
+      return data.map(({ metric, value }: { metric: string; value: number }) => [metric, value]);
+    };
+    assert.deepEqual(await read(""), [["count", 1], ["last", 1], ["max", 1], ["seats", 1]]);
+    assert.deepEqual(await read("mergeRotations=true"), [["count", 3], ["last", 4], ["max", 5], [
+      "seats",
+      3,
+    ]]);
+  },
+);
