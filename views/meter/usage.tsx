@@ -22,9 +22,9 @@ import { withheldText } from "../text/limit_mails.ts";
 import { RecordTable } from "./record_table.tsx";
 import { recordsHref } from "./records.tsx";
 import {
+  clearedHref,
   environmentHref,
-  filteredHref,
-  noFilters,
+  isPropertyName,
   type UsageAddress,
   type UsageFilters,
   usageHref,
@@ -150,7 +150,7 @@ function UsageView(props: UsagePageProps) {
         {...refresh("#live", bars > quickBarsMax ? 60 : 10)}
       >
         {report === null
-          ? <NothingToShow problem={problem} />
+          ? <NothingToShow problem={problem} address={address} />
           : <ReportChart report={report} address={address} />}
         <div class={report?.chart && hasLimits ? "columns even" : "stacked"}>
           {report?.chart && <Breakdown {...report.products} />}
@@ -171,7 +171,7 @@ function UsageView(props: UsagePageProps) {
             aside={
               <a
                 class="small"
-                href={recordsHref(frame.base, { ...address.filters, property: propertyIn(address.filters) })}
+                href={recordsHref(frame.base, recordFilters(address.filters))}
               >
                 All records
               </a>
@@ -192,9 +192,15 @@ function UsageView(props: UsagePageProps) {
   );
 }
 
-/** Returns the first property of filters, as the page of records takes it. */
+/** Returns filters as the page of records takes them, which has one property. */
+function recordFilters(filters: UsageFilters) {
+  const { productSlug, metric, apiKey, environment = null } = filters;
+  return { productSlug, metric, apiKey, environment, property: propertyIn(filters) };
+}
+
+/** Returns the first property of filters, such as `region=eu`. */
 function propertyIn(filters: UsageFilters): string | null {
-  const chosen = Object.entries(filters).find(([name, value]) => name.startsWith("properties.") && value);
+  const chosen = Object.entries(filters).find(([name, value]) => isPropertyName(name) && value);
   return chosen === undefined ? null : `${chosen[0].slice("properties.".length)}=${chosen[1]}`;
 }
 
@@ -209,10 +215,14 @@ function LimitLinks({ frame, plan }: UsagePageProps) {
   );
 }
 
-export function NothingToShow({ problem }: { problem: string | null }) {
+export function NothingToShow({ problem, address }: { problem: string | null; address: UsageAddress }) {
   return (
     <div class="card">
-      <EmptyState title="Nothing to show" text={problem ?? "Choose another range."} />
+      <EmptyState title="Nothing to show" text={problem ?? "Choose another range."}>
+        {propertyIn(address.filters) !== null && (
+          <ButtonLink href={clearedHref(address, (name) => !isPropertyName(name))}>Clear filters</ButtonLink>
+        )}
+      </EmptyState>
     </div>
   );
 }
@@ -241,7 +251,7 @@ function NoUsage({ address }: { address: UsageAddress }) {
     <EmptyState title="No usage in this range" text="Choose another range or remove filters.">
       {isFiltered
         ? (
-          <ButtonLink href={filteredHref(address, { ...noFilters, organizationId: null, planId: null })}>
+          <ButtonLink href={clearedHref(address, (name) => name === "environment")}>
             Clear filters
           </ButtonLink>
         )

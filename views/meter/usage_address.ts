@@ -64,13 +64,22 @@ export function usageHref(
   return `${path}?${query}`;
 }
 
-/** All but the environment. */
-export const noFilters = { productSlug: null, metric: null, apiKey: null } as const;
+const noFilters = { productSlug: null, metric: null, apiKey: null, environment: null } as const;
 export const firstPages = { products: null, keys: null } as const;
 
 /** Returns the page of live usage (null), or of test usage. They have different keys. */
 export function environmentHref(address: UsageAddress) {
   return (environment: "test" | null) => filteredHref(address, { environment, apiKey: null });
+}
+
+/** Returns the page with some of its filters. */
+export function clearedHref(address: UsageAddress, keeps: (name: string) => boolean): string {
+  const kept = Object.entries(address.filters).filter(([name]) => keeps(name));
+  return usageHref({ ...address, filters: { ...noFilters, ...Object.fromEntries(kept) }, pages: firstPages });
+}
+
+export function isPropertyName(name: string | undefined): name is PropertyName {
+  return name?.startsWith("properties.") === true;
 }
 
 /** Returns the page with other filters, from the first line of its tables on. */

@@ -33,7 +33,7 @@ export function operatorUsagePage(props: OperatorUsageProps): Page {
       <TestNotice chosen={address.filters.environment} liveHref={environmentHref(address)(null)} />
       <UsageFilterBar {...props} />
       {report === null
-        ? <NothingToShow problem={problem ?? none} />
+        ? <NothingToShow problem={problem ?? none} address={address} />
         : <ReportChart report={report} address={address} />}
       {report?.chart && (
         <>

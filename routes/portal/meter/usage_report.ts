@@ -13,7 +13,7 @@ import type { UsageReport } from "../../../views/meter/usage.tsx";
 import {
   filteredHref,
   firstPages,
-  type PropertyName,
+  isPropertyName,
   type UsageAddress,
   usageHref,
   type UsageStackName,
@@ -104,10 +104,6 @@ function reportOf(numbers: Numbers, options: ReportOptions): UsageReport {
       ...{ all, newerHref: null, olderHref: null, measure, period: compared },
     })),
   };
-}
-
-function isPropertyName(stack: UsageStackName | undefined): stack is PropertyName {
-  return stack?.startsWith("properties.") === true;
 }
 
 /** Returns the choices of the filters by property: the most used values, and the chosen one. */

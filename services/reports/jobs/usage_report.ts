@@ -111,6 +111,7 @@ export async function readUsageReport(context: JobContext, input: Input) {
       },
     };
   } catch (error) {
+    if (isUnsplit(error)) return { ...none, metrics, problem: noPartsText };
     if (!isTooLong(error)) throw error;
     return { ...none, metrics, problem: error.message };
   }
@@ -161,6 +162,11 @@ async function pickFrom(
 
 function isTooLong(error: unknown): error is AppError {
   return error instanceof AppError && error.code === "range_too_long";
+}
+
+/** True if the chosen metric has no dimension with the properties of the filter. */
+function isUnsplit(error: unknown): boolean {
+  return error instanceof AppError && error.code === "dimension_unknown";
 }
 
 /** A line of a table with the name of what it is about. */

@@ -42,7 +42,11 @@ export async function findSplit(database: DatabaseReader, query: SplitQuery): Pr
   const found = [...chosen.values()];
   const isCovered = (wanted: readonly string[] = [], of: "productSlug" | "metric") =>
     wanted.every((slug) => found.some(({ row }) => row[of] === slug));
-  if (found.length === 0 || !isCovered(productSlug, "productSlug") || !isCovered(metric, "metric")) {
+  const isOfNone = productSlug?.length === 0 || metric?.length === 0;
+  if (
+    (found.length === 0 && !isOfNone) || !isCovered(productSlug, "productSlug") ||
+    !isCovered(metric, "metric")
+  ) {
     throw unknownDimension(names, rows);
   }
   const times = found.flatMap(({ row }) => row.completeSince ?? []);
