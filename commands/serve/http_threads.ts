@@ -65,19 +65,21 @@ export async function startHttpThreads({ onEnd, ...options }: HttpThreadsOptions
   };
 }
 
-/** Attempts to start a thread, and time for each: seldom, a worker of Deno never begins to run (denoland/deno#32034). */
-const startAttempts = 3;
-const startTimeoutMs = 15_000;
+/**
+ * Time for each attempt to start a thread: seldom, a worker of Deno never begins to run (denoland/deno#32034). Later attempts have
+ * longer, because a machine with much other work needs longer, and starting again adds to it.
+ */
+const startTimeoutsMs = [15_000, 30_000, 60_000];
 
 /** Starts a thread, and another one in its place if it hangs. @throws {CommandError} */
 async function startedThread(
   number: number,
   options: Omit<HttpThreadsOptions, "onEnd">,
 ): Promise<HttpThread> {
-  for (let attempt = 1; attempt <= startAttempts; attempt++) {
+  for (const timeoutMs of startTimeoutsMs) {
     const thread = startThread(number, options);
     const starting = thread.calls.start();
-    if (await settlesWithin(startTimeoutMs, starting)) {
+    if (await settlesWithin(timeoutMs, starting)) {
       const failure = await starting;
       if (failure !== null) throw new CommandError(failure.message, failure.status);
       return thread;
