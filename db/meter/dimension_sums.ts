@@ -20,12 +20,12 @@ export interface UsageSplit {
   }[];
 }
 
-/** The rollups `r` of a series `ds` of a value in the window `w`. */
-const rollups: Record<RollupUnit, Statement> = {
-  month: sql`usage_rollups_monthly r ON ds.month = w.first AND r.month = w.first
-    AND r.organization = ${integer(dimensionSumsNumber)} AND r.series = -ds.id`,
-  hour: sql`usage_rollups_hourly r ON r.series = -ds.id AND r.hour >= w.first AND r.hour < w.after`,
-  quarter: sql`usage_rollups r ON r.series = -ds.id AND r.quarter >= w.first AND r.quarter < w.after`,
+/** Finds the rollups `r` of a series `ds` of a value in the window `w`. */
+const isInSeries: Record<RollupUnit, Statement> = {
+  month: sql`ds.month = w.first AND r.month = w.first AND r.organization = ${integer(dimensionSumsNumber)}
+    AND r.series = -ds.id`,
+  hour: sql`r.series = -ds.id AND r.hour >= w.first AND r.hour < w.after`,
+  quarter: sql`r.series = -ds.id AND r.quarter >= w.first AND r.quarter < w.after`,
 };
 
 const column = (index: number) => [sql`ds.value_1`, sql`ds.value_2`, sql`ds.value_3`][index] ?? sql`NULL`;
@@ -45,7 +45,10 @@ function isIn(month: Statement, { start, end }: UsageWindow): Statement {
   return sql`${month} >= ${rollupNumber("month", start)} AND ${month} <= ${rollupNumber("month", end - 1)}`;
 }
 
-/** The table `ds` of the values' series, and the join of their series `s`, windows `w` and rollups `r`. @param range The time of all windows. */
+/**
+ * @param options `range`: the time of all windows.
+ * @returns The table `ds` of the values' series, the join of their series `s` and windows `w`, and the condition of their rollups `r`.
+ */
 export function splitSource(
   split: UsageSplit,
   { numbers, range, unit, joinKeys }: {
@@ -54,7 +57,7 @@ export function splitSource(
     unit: RollupUnit;
     joinKeys: Statement;
   },
-): { table: Statement; from: Statement } {
+): { table: Statement; from: Statement; isRollup: Statement } {
   const { dimensions, properties } = split;
   const list = JSON.stringify(dimensions.map(({ number, places }) => [number, ...places]));
   const columns = [1, 2, 3].map((n) => {
@@ -75,9 +78,8 @@ export function splitSource(
       isIn(sql`x.month`, range)
     }
       CROSS JOIN usage_dimension_series v ON v.value = x.number) ds WHERE true ${joinSql(filters, " ")})`,
-    from: sql`ds CROSS JOIN usage_series s ON s.id = ds.series ${joinKeys} CROSS JOIN w CROSS JOIN ${
-      rollups[unit]
-    }`,
+    from: sql`ds CROSS JOIN usage_series s ON s.id = ds.series ${joinKeys} CROSS JOIN w`,
+    isRollup: isInSeries[unit],
   };
 }
 

@@ -84,13 +84,25 @@ const lineageColumns = [[sql`CAST(k.lineage AS TEXT)`, sql`apiKey`], [sql`NULL`,
 export const numberOf = (organizationId: string) =>
   sql`(SELECT number FROM organizations WHERE id = ${organizationId})`;
 
-/** Finds the rollups `r` of a series `s` from the first number `w.first` to the one before `w.after`. */
-const rollups: Record<RollupUnit, Statement> = {
-  month:
-    sql`usage_rollups_monthly r ON r.month = w.first AND r.organization = s.organization AND r.series = s.id`,
-  hour: sql`usage_rollups_hourly r ON r.series = s.id AND r.hour >= w.first AND r.hour < w.after`,
-  quarter: sql`usage_rollups r ON r.series = s.id AND r.quarter >= w.first AND r.quarter < w.after`,
+/** The tables of rollups `r`. */
+const rollupTables: Record<RollupUnit, Statement> = {
+  month: sql`usage_rollups_monthly r`,
+  hour: sql`usage_rollups_hourly r`,
+  quarter: sql`usage_rollups r`,
 };
+
+/** Finds the rollups of a series `s` from the first number `w.first` to the one before `w.after`. */
+const isInSeries: Record<RollupUnit, Statement> = {
+  month: sql`r.month = w.first AND r.organization = s.organization AND r.series = s.id`,
+  hour: sql`r.series = s.id AND r.hour >= w.first AND r.hour < w.after`,
+  quarter: sql`r.series = s.id AND r.quarter >= w.first AND r.quarter < w.after`,
+};
+
+/**
+ * The rollups of a window from which on each series is added up by itself. Fewer are grouped together, for which SQLite sorts all
+ * of them.
+ */
+const rollupsOfLongWindow = 16;
 
 /** Numbers are read as they are where JavaScript has all of their digits, and as texts otherwise. */
 const [high, low, micro] = [sql`sum(r.sum_high)`, sql`sum(r.sum_low)`, sql`sum(r.sum_micro)`];
@@ -100,6 +112,8 @@ const sumOfRollups = sql`iif(${high} < 64 AND ${low} < 4000000000 AND ${micro} <
 } + ${low}) * 1000000 + ${micro}, ${high} || ' ' || ${low} || ' ' || ${micro})`;
 const extreme = (value: Statement) =>
   sql`iif(${value} < ${integer(Number.MAX_SAFE_INTEGER)}, ${value}, CAST(${value} AS TEXT))`;
+const sumValues = sql`json_array(sum(r.count), ${sumOfRollups}, ${extreme(sql`min(r.smallest)`)},
+  ${extreme(sql`max(r.largest)`)})`;
 
 /** Returns one row for each window and group that has records, in no particular order. */
 export async function sumRollups(database: DatabaseReader, query: RollupQuery): Promise<RollupSumRow[]> {
@@ -128,59 +142,73 @@ export async function sumRollups(database: DatabaseReader, query: RollupQuery): 
   };
   const numbers = organizations.flatMap((number) => usageNumbersOf(number, query));
   const source = split && splitSource(split, { numbers, range, unit, joinKeys });
-  const from = source?.from ?? sql`usage_series s ${joinKeys} CROSS JOIN w CROSS JOIN ${rollups[unit]}`;
+  const from = source?.from ?? sql`usage_series s ${joinKeys} CROSS JOIN w`;
+  const isRollup = sql`${source?.isRollup ?? isInSeries[unit]} AND r.count > 0`;
+  const lengths = pieces.map(({ start, end }) => rollupNumber(unit, end) - rollupNumber(unit, start));
+  const rollupsOfAll = lengths.reduce((sum, length) => sum + length, 0);
+  const isLong = unit !== "month" && rollupsOfAll >= rollupsOfLongWindow * pieces.length;
   const row = await database.readFirst<{ json: string }>(sql`
     WITH w AS MATERIALIZED (
       SELECT value ->> 0 AS position, value ->> 1 AS first, value ->> 2 AS after
       FROM json_each(${JSON.stringify(windows)})
     ) ${source === undefined ? sql`` : sql`, ${source.table}`}
-    SELECT json_group_array(json_array(position, organization, productSlug, metric, apiKey, apiKeyName, count,
-      micros, smallest, largest, split)) AS json
+    SELECT json_group_array(json_array(position, organization, productSlug, metric, apiKey, apiKeyName, split,
+      json(parts))) AS json
     FROM (
-      SELECT w.position AS position, ${
-    joinSql(names, ", ")
-  }, sum(r.count) AS count, ${sumOfRollups} AS micros,
-        ${extreme(sql`min(r.smallest)`)} AS smallest, ${extreme(sql`max(r.largest)`)} AS largest, ${
+      SELECT w.position AS position, ${joinSql(names, ", ")}, ${
     split === undefined ? sql`NULL` : splitValues(split)
-  } AS split
-      FROM ${from} AND r.count > 0
+  } AS split, ${
+    isLong
+      ? sql`json_group_array(json((SELECT iif(count(*) > 0, ${sumValues}, NULL) FROM ${
+        rollupTables[unit]
+      } WHERE ${isRollup})))`
+      : sql`json_array(${sumValues})`
+  } AS parts
+      FROM ${from} ${isLong ? sql`` : sql`CROSS JOIN ${rollupTables[unit]} ON ${isRollup}`}
       WHERE ${isOf(organizations, query)} ${seriesFilter(query)}
       GROUP BY ${joinSql(groupBy, ", ")})`);
-  const rows = JSON.parse(row?.json ?? "[]") as SumValues[];
-  return rows.map((
-    [position, organization, productSlug, metric, apiKey, apiKeyName, count, sum, min, max, values],
-  ) => ({
-    position,
-    organization,
-    productSlug,
-    metric,
-    apiKey,
-    apiKeyName,
-    values,
-    count,
-    micros: typeof sum === "number" ? BigInt(sum) : microsOfParts(sum),
-    min: BigInt(min),
-    max: BigInt(max),
-  }));
+  const rows = JSON.parse(row?.json ?? "[]") as SumRow[];
+  return rows.flatMap(([position, organization, productSlug, metric, apiKey, apiKeyName, values, parts]) => {
+    const sums = sumOfParts(parts);
+    return sums === null
+      ? []
+      : [{ position, organization, productSlug, metric, apiKey, apiKeyName, values, ...sums }];
+  });
 }
 
 type Name = string | null;
-type SumValues = [
+type SumRow = [
   position: number,
   organization: number | null,
   productSlug: Name,
   metric: Name,
   apiKey: Name,
   apiKeyName: Name,
-  count: number,
-  sum: number | string,
-  min: number | string,
-  max: number | string,
   values: Name,
+  parts: readonly (SumValues | null)[],
 ];
+type SumValues = [count: number, sum: number | string, min: number | string, max: number | string];
 
-function microsOfParts(parts: string): bigint {
-  const [high = "0", low = "0", micro = "0"] = parts.split(" ");
+/** Adds up parts, of which those without rollups are null. @returns Null if all are. */
+function sumOfParts(parts: SumRow[7]): Pick<RollupSumRow, "count" | "micros" | "min" | "max"> | null {
+  let sums: ReturnType<typeof sumOfParts> = null;
+  for (const part of parts) {
+    if (part === null) continue;
+    const [count, sum, smallest, largest] = part;
+    const micros = typeof sum === "number" ? BigInt(sum) : microsOf(sum);
+    const [min, max] = [BigInt(smallest), BigInt(largest)];
+    sums = sums === null ? { count, micros, min, max } : {
+      count: sums.count + count,
+      micros: sums.micros + micros,
+      min: min < sums.min ? min : sums.min,
+      max: max > sums.max ? max : sums.max,
+    };
+  }
+  return sums;
+}
+
+function microsOf(digits: string): bigint {
+  const [high = "0", low = "0", micro = "0"] = digits.split(" ");
   return sumMicros({ high, low, micro });
 }
 
