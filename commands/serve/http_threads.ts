@@ -50,11 +50,17 @@ interface HttpThreadsOptions extends Omit<HttpThreadData, "thread" | "share" | "
 
 type HttpThread = ReturnType<typeof startThread>;
 
-/** Starts the threads after the first one, and waits until all handle requests. @throws {CommandError} */
+/**
+ * Starts the threads after the first one, and waits until all handle requests. They start one after another: workers of Deno that load
+ * modules at the same time sometimes wait for each other forever.
+ *
+ * @throws {CommandError}
+ */
 export async function startHttpThreads({ onEnd, ...options }: HttpThreadsOptions) {
-  const threads = await Promise.all(
-    Array.from({ length: options.threads - 1 }, (_, index) => startedThread(index + 2, options)),
-  );
+  const threads: HttpThread[] = [];
+  for (let number = 2; number <= options.threads; number++) {
+    threads.push(await startedThread(number, options));
+  }
   for (const { ended } of threads) ended.then(onEnd);
   return {
     metrics: threads.map(({ calls }): CollectMetrics => () => calls.collectMetrics()),
