@@ -3,6 +3,7 @@ import { lowBits, sumMicros } from "../../domain/meter/quantity.ts";
 import {
   rollupNumber,
   type RollupPiece,
+  rollupsOf,
   rollupStart,
   type RollupUnit,
 } from "../../domain/meter/rollup_unit.ts";
@@ -144,8 +145,7 @@ export async function sumRollups(database: DatabaseReader, query: RollupQuery): 
   const source = split && splitSource(split, { numbers, range, unit, joinKeys });
   const from = source?.from ?? sql`usage_series s ${joinKeys} CROSS JOIN w`;
   const isRollup = sql`${source?.isRollup ?? isInSeries[unit]} AND r.count > 0`;
-  const lengths = pieces.map(({ start, end }) => rollupNumber(unit, end) - rollupNumber(unit, start));
-  const rollupsOfAll = lengths.reduce((sum, length) => sum + length, 0);
+  const rollupsOfAll = pieces.reduce((sum, piece) => sum + rollupsOf(piece), 0);
   const isLong = unit !== "month" && rollupsOfAll >= rollupsOfLongWindow * pieces.length;
   const row = await database.readFirst<{ json: string }>(sql`
     WITH w AS MATERIALIZED (

@@ -25,6 +25,11 @@ export function rollupStart(unit: RollupUnit, number: number): number {
   return number * (unit === "hour" ? rollupHourMs : rollupQuarterMs);
 }
 
+/** Returns the number of rollups of a piece. */
+export function rollupsOf({ unit, start, end }: RollupPiece): number {
+  return rollupNumber(unit, end) - rollupNumber(unit, start);
+}
+
 /**
  * Splits a window into as few rollups as possible, in order of time.
  *

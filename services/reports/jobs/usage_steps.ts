@@ -1,7 +1,7 @@
 // Divides adding up usage into steps of some milliseconds, between which other jobs run.
 import type { MeteredOrganization, PositionedPiece, UsageGroup } from "../../../db/meter/usage_sums.ts";
 import { usageStepRollupsMax, usageStepRowsMax, usageStepSeriesMax } from "../../../domain/limits.ts";
-import { rollupNumber, rollupPieces, rollupStart } from "../../../domain/meter/rollup_unit.ts";
+import { rollupNumber, rollupPieces, rollupsOf, rollupStart } from "../../../domain/meter/rollup_unit.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 
 export interface UsageStep {
@@ -76,10 +76,6 @@ function groupsOf(
     }
   }
   return groups;
-}
-
-function rollupsOf({ unit, start, end }: PositionedPiece): number {
-  return rollupNumber(unit, end) - rollupNumber(unit, start);
 }
 
 /** Divides windows into steps: many short windows, or a part of a long one, which the next step then continues. */
