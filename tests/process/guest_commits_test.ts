@@ -8,14 +8,15 @@ import { allowVoids } from "../support/operators/operators.ts";
 import { replaceModule, writeConfig } from "../support/process/config.ts";
 import { isReady, killProgram, startProgram, thisRoot } from "../support/process/program.ts";
 import { userCommand } from "../support/process/user_command.ts";
-import { faultRandom, faultRounds, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
+import { repeats } from "../support/runner/extent.ts";
+import { faultRandom, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
 
 const shortCheckpoints = replaceModule({
   importer: "db/engine/writer_worker.ts",
   module: "db/engine/connection.ts",
   replacement: "tests/support/process/short_checkpoints.ts",
 });
-const seconds = faultRounds(6);
+const seconds = repeats({ quick: 2, full: 10 });
 
 /** Commits in its own process. @returns Ends it, and returns how many rows it has inserted. */
 function startGuest(path: string): () => Promise<number> {

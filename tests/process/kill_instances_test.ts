@@ -8,7 +8,8 @@ import { type Load, repeatAll, signUpForLoad, startLoad } from "../support/meter
 import { grantVoids } from "../support/operators/operators.ts";
 import { poll } from "../support/runner/poll.ts";
 import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
-import { faultRandom, faultRounds, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
+import { repeats } from "../support/runner/extent.ts";
+import { faultRandom, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
 import { sqldMissing, startSqld } from "../support/database/sqld.ts";
 import {
   checkAllUsage,
@@ -19,7 +20,7 @@ import {
 
 /** Time from the start of the process to its first response, beside another instance under full load on the same cores. */
 const startMsMax = 30_000;
-const rounds = faultRounds(4);
+const rounds = repeats({ quick: 2, full: 12 });
 /**
  * `FAULT_SQLD=1` also kills the libSQL server. It writes before it responds, so a kill loses nothing, but calls fsync
  * only at checkpoints. Power loss isn't tested.

@@ -7,7 +7,8 @@ import { repeatAll, signUpForLoad, startLoad } from "../support/meter/load.ts";
 import { allowVoids } from "../support/operators/operators.ts";
 import { poll } from "../support/runner/poll.ts";
 import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
-import { faultRandom, faultRounds, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
+import { repeats } from "../support/runner/extent.ts";
+import { faultRandom, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
 import {
   checkAllUsage,
   checkNewRecords,
@@ -17,7 +18,7 @@ import {
 
 /** Time from the start of the process to its first response: much longer than usual, because a machine may be slow. */
 const startMsMax = 30_000;
-const rounds = faultRounds(14);
+const rounds = repeats({ quick: 3, full: 50 });
 
 Deno.test(
   "after a kill of two and of four HTTP threads under load, restarts quickly with each acknowledged record exactly once and correct rollups",

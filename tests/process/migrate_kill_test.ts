@@ -8,7 +8,8 @@ import { runCommand } from "../support/process/command.ts";
 import { signUpAndRecord } from "../support/process/journey.ts";
 import { poll } from "../support/runner/poll.ts";
 import { isReady, killProgram, startProgram } from "../support/process/program.ts";
-import { faultRandom, faultRounds, letOthersRun } from "../support/runner/random.ts";
+import { repeats } from "../support/runner/extent.ts";
+import { faultRandom, letOthersRun } from "../support/runner/random.ts";
 
 const records = 150_000;
 
@@ -61,7 +62,7 @@ Deno.test("after a kill at any moment of a migration, the next start applies it 
     const wholeMs = performance.now() - begin;
     const logBytesMax = (await Deno.stat(old)).size / 2;
     let unfinished = 0;
-    for (let round = 0; round < faultRounds(8); round++) {
+    for (let round = 0; round < repeats({ quick: 3, full: 12 }); round++) {
       await reset();
       const program = startProgram({ ...options, args: ["migrate"] });
       let hasEnded = false;

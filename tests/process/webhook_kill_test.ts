@@ -5,11 +5,12 @@ import { poll } from "../support/runner/poll.ts";
 import { runCommand } from "../support/process/command.ts";
 import { sendJson } from "../support/process/journey.ts";
 import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
-import { faultRandom, faultRounds, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
+import { repeats } from "../support/runner/extent.ts";
+import { faultRandom, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
 import { signUpForLoad } from "../support/meter/load.ts";
 import { storedInFile } from "../support/meter/stored_usage.ts";
 
-const rounds = faultRounds(8);
+const rounds = repeats({ quick: 3, full: 50 });
 /** More is never recorded than the hard limit allows, which rises by this much when it is reached. */
 const limitStep = 10;
 

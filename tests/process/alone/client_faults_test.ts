@@ -21,7 +21,8 @@ import {
 } from "../../support/client/metered_load.ts";
 import { poll } from "../../support/runner/poll.ts";
 import { isReady, killProgram, type Program, startProgram } from "../../support/process/program.ts";
-import { faultRandom, faultRounds, letOthersRun, type Random } from "../../support/runner/random.ts";
+import { repeats } from "../../support/runner/extent.ts";
+import { faultRandom, letOthersRun, type Random } from "../../support/runner/random.ts";
 import { freePort } from "../../support/database/sqld.ts";
 import { mayMount, mountSmallDisk, type SmallDisk } from "../../support/database/small_disk.ts";
 import { storedInFile } from "../../support/meter/stored_usage.ts";
@@ -115,7 +116,7 @@ async function failInEachWay({ proxy, line, restart }: Service, random: Random):
     },
     ...Object.fromEntries(Object.keys(faults).map((name) => [name, meets(name as FaultName)])),
   };
-  for (let round = 0; round < faultRounds(1); round++) {
+  for (let round = 0; round < repeats({ quick: 1, full: 3 }); round++) {
     const left = Object.keys(ways);
     while (left.length > 0) {
       const [name = ""] = left.splice(random.between(0, left.length - 1), 1);

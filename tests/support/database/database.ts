@@ -5,6 +5,7 @@ import { migrate } from "../../../db/engine/migrate.ts";
 import { openRemote } from "../../../db/engine/remote.ts";
 import { makeMemoryFolder } from "./memory_folder.ts";
 import { newWriter } from "../app/reused_threads.ts";
+import { isFull } from "../runner/extent.ts";
 import { sqldMissing, startSqld } from "./sqld.ts";
 
 /** A database for one test. */
@@ -94,12 +95,17 @@ async function migrateServer(): Promise<string> {
   return await server.killAndKeep();
 }
 
-/** The kinds of database to test with. The remote one is ignored where its server can't run. */
-export const databaseKinds: readonly {
-  name: string;
-  ignore: boolean;
-  open: () => Promise<TestDatabase<MainDatabase>>;
-}[] = [
+interface DatabaseKind {
+  readonly name: string;
+  readonly ignore: boolean;
+  readonly open: () => Promise<TestDatabase<MainDatabase>>;
+}
+
+/** Both kinds of database, for tests of what differs between them. The remote one is ignored where its server can't run. */
+export const bothDatabases: readonly DatabaseKind[] = [
   { name: "embedded", ignore: false, open: embeddedTestDatabase },
   { name: "remote", ignore: sqldMissing() !== null, open: remoteTestDatabase },
 ];
+
+/** The kinds of database to test with: in a quick run only the embedded one. */
+export const databaseKinds = isFull ? bothDatabases : bothDatabases.slice(0, 1);

@@ -1,12 +1,13 @@
 // Runs random histories, and says how to repeat one that fails.
 import type { TestApp } from "../app/app.ts";
+import { runSeed } from "../runner/extent.ts";
 import fc from "../runner/fast_check.ts";
 
 /** How many histories to run, and with which clock. */
 export interface HistoryOptions {
   /** Histories for each seed. */
   readonly rounds: number;
-  /** Seeds that are always run, besides a random one. */
+  /** Seeds that are always run, besides the run's own. */
   readonly seeds?: readonly number[];
   /** The app of all histories, if they share one. Then its clock depends on the histories before. */
   readonly test?: Pick<TestApp, "now" | "advance">;
@@ -29,8 +30,7 @@ export async function runHistories<History>(
 ): Promise<void> {
   const { FAULT_SEED, FAULT_PATH, FAULT_CLOCK, FAULT_ROUNDS = rounds } = Deno.env.toObject();
   if (FAULT_CLOCK !== undefined) test?.advance(Date.parse(FAULT_CLOCK) - test.now());
-  const random = crypto.getRandomValues(new Int32Array(1))[0] ?? 0;
-  for (const seed of FAULT_SEED === undefined ? [...seeds, random] : [Number(FAULT_SEED)]) {
+  for (const seed of FAULT_SEED === undefined ? [...seeds, runSeed] : [runSeed]) {
     let clock = "";
     let searchUntil = Infinity;
     const property = fc.asyncProperty(histories, async (history) => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Settings } from "../../../config.ts";
 import { startTestApp, type TestApp } from "../app/app.ts";
-import { databaseKinds } from "../database/database.ts";
+import { bothDatabases, databaseKinds } from "../database/database.ts";
 import { grantVoids } from "../operators/operators.ts";
 
 /** A usage record as sent. */
@@ -43,26 +43,34 @@ export interface ReadSum {
 /** Disables the rate limit, because the tests' clock stands still and a second never ends. */
 export const unlimited = { API_KEY_REQUESTS_PER_SECOND: "0" } as const;
 
-/** Defines a test with its own app on each kind of database. */
-export function onEveryDatabase(
+type Run = (test: TestApp) => Promise<void> | void;
+
+/** Defines a test with its own app on each kind of database: in a quick run only on the embedded one. */
+export function onEveryDatabase(promise: string, run: Run, settings: Settings = {}): void {
+  for (const kind of databaseKinds) define(promise, { kind, run, settings });
+}
+
+/** Defines a test with its own app on both kinds of database, because they differ in what it tests. */
+export function onBothDatabases(promise: string, run: Run, settings: Settings = {}): void {
+  for (const kind of bothDatabases) define(promise, { kind, run, settings });
+}
+
+function define(
   promise: string,
-  run: (test: TestApp) => Promise<void> | void,
-  settings: Settings = {},
+  { kind, run, settings }: { kind: typeof bothDatabases[number]; run: Run; settings: Settings },
 ): void {
-  for (const kind of databaseKinds) {
-    Deno.test({
-      name: `${kind.name} database: ${promise}`,
-      ignore: kind.ignore,
-      fn: async () => {
-        const test = await startTestApp({ ...unlimited, ...settings }, { open: kind.open });
-        try {
-          await run(test);
-        } finally {
-          await test.dispose();
-        }
-      },
-    });
-  }
+  Deno.test({
+    name: `${kind.name} database: ${promise}`,
+    ignore: kind.ignore,
+    fn: async () => {
+      const test = await startTestApp({ ...unlimited, ...settings }, { open: kind.open });
+      try {
+        await run(test);
+      } finally {
+        await test.dispose();
+      }
+    },
+  });
 }
 
 /** Records any number of records, 1,000 per request. @returns How many were new. */

@@ -1,4 +1,5 @@
 // Random choices that can be repeated with a printed seed, and pauses between faults.
+import { runSeed } from "./extent.ts";
 import type {} from "./time_limit.ts";
 
 /** Time limit of tests that kill a server or fail a write over and over, and wait each time until all is well again. */
@@ -34,19 +35,12 @@ export function seededRandom(seed: number): Random {
 }
 
 /**
- * Prints the seed, from `FAULT_SEED` or a new one. The same seed plans the same load and faults, although processes
- * may interleave differently.
+ * Prints the run's seed and returns choices determined by it. The same seed plans the same load and faults, although
+ * processes may interleave differently.
  */
 export function faultRandom(test: string): Random {
-  const given = Deno.env.get("FAULT_SEED");
-  const seed = given === undefined ? crypto.getRandomValues(new Uint32Array(1))[0] as number : Number(given);
-  Deno.stdout.writeSync(new TextEncoder().encode(`${test}: FAULT_SEED=${seed}\n`));
-  return seededRandom(seed);
-}
-
-/** @returns `FAULT_ROUNDS`, or the usual number of rounds. */
-export function faultRounds(usual: number): number {
-  return Number(Deno.env.get("FAULT_ROUNDS") ?? usual);
+  Deno.stdout.writeSync(new TextEncoder().encode(`${test}: FAULT_SEED=${runSeed}\n`));
+  return seededRandom(runSeed);
 }
 
 /** Lets other processes run for some milliseconds before a fault, because there is nothing to poll for. */
