@@ -2,15 +2,8 @@
 // documents), because the binary keeps all embedded files in memory. Run by `deno task compile`.
 import deno from "../../../deno.json" with { type: "json" };
 import { permissionFlags } from "../process/permissions.ts";
+import { root, workers } from "./sources.ts";
 
-const root = new URL("../../../", import.meta.url).pathname;
-const workers = [
-  "commands/serve/http_worker.ts",
-  "db/engine/writer_worker.ts",
-  "db/engine/backup_worker.ts",
-  "services/sign_in/password_worker.ts",
-  "services/reports/reports_worker.ts",
-];
 /** Built before: what it was built from, and what the server offers at /download/. */
 const builtFiles = ["dist/build.json", `dist/gatehouse-client-${deno.version}.tgz`];
 const unread = /(\.map|\.d\.[cm]?ts|\.md|\.markdown)$/;

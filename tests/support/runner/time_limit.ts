@@ -1,6 +1,8 @@
-// Fails tests that run for too long, where `deno test` waits forever. `./denow test` loads this before the tests.
+// Fails tests that run for too long, where `deno test` waits forever, and those that fail in the background, where it gives up on
+// all tests of the file. `./denow test` loads this before the tests.
 //
 // It can't interrupt a test that never returns to the event loop, nor a file that never finishes loading.
+import { AsyncLocalStorage } from "node:async_hooks";
 import vm from "node:vm";
 
 declare global {
@@ -37,21 +39,57 @@ function withLimit(definition: Definition): Definition {
 
 function within(run: Run, limitMs: number): Run {
   const limited = async (context: Deno.TestContext) => {
-    const { promise: late, reject } = Promise.withResolvers<never>();
+    const { promise: fails, reject } = Promise.withResolvers<never>();
+    // It may be rejected after the test has ended.
+    fails.catch(() => {});
     // Deno gives up on all tests of a file when one waits for nothing. This timer is something to wait for.
     const timer = setTimeout(
       () => reject(new Error(`still running after its time limit of ${limitMs} ms`)),
       limitMs,
     );
+    const outer = running;
+    const test = running = { name: context.name, fail: reject };
     try {
-      await Promise.race([run(context), late]);
+      await Promise.race([background.run(test, run, context), fails]);
+      // What the test rejected last is noticed only after this turn.
+      await Promise.race([new Promise((resolve) => setTimeout(resolve, 0)), fails]);
     } finally {
       clearTimeout(timer);
+      running = outer;
+      ended.add(test);
     }
   };
   // The name of a test that is only a function.
   return Object.defineProperty(limited, "name", { value: run.name });
 }
+
+/** A test that runs, or has ended. */
+interface RunningTest {
+  readonly name: string;
+  readonly fail: (error: Error) => void;
+}
+
+let running: RunningTest | undefined;
+const ended = new WeakSet<RunningTest>();
+/** The test that started what runs now. */
+const background = new AsyncLocalStorage<RunningTest>();
+
+/**
+ * Fails the test that started what failed in the background, instead of all tests of the file. If that test has ended, the running
+ * one fails, with the name of the other.
+ */
+function failTest(event: Event, cause: unknown): void {
+  const test = background.getStore() ?? running;
+  const failing = test === undefined || ended.has(test) ? running : test;
+  if (failing === undefined) return;
+  event.preventDefault();
+  const whose = test === failing ? "" : ` of “${test?.name}”, which had ended`;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  failing.fail(new Error(`failed in the background${whose}: ${message}`, { cause }));
+}
+
+addEventListener("unhandledrejection", (event) => failTest(event, event.reason));
+addEventListener("error", (event) => failTest(event, event.error ?? event.message));
 
 // Deno reports the line that calls `Deno.test`, and skips callers in files with such names.
 const wrap = vm.runInThisContext("(test, withLimit) => (...definition) => test(...withLimit(definition))", {

@@ -1,0 +1,34 @@
+// Reads what `deno test` reports about single tests.
+
+/** Of one call of `deno test`. */
+export interface Results {
+  readonly success: boolean;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: readonly string[];
+  readonly tests: readonly { readonly name: string; readonly seconds: number }[];
+}
+
+/** Reads a report in JUnit's format. @returns Nothing if there is none, because a file could not be loaded. */
+export async function readResults(path: string): Promise<Omit<Results, "success">> {
+  const text = await Deno.readTextFile(path).catch(() => "");
+  const cases = [...text.matchAll(/<testcase name="([^"]*)"[^>]* time="([\d.]+)"[^>]*>([^]*?)<\/testcase>/g)];
+  const names = new Set(cases.map(([, name]) => name));
+  // Steps follow the tests, as `test > step`.
+  const isStep = (name: string) => names.has(name.slice(0, Math.max(0, name.indexOf(" &gt; "))));
+  const tests = cases.filter(([, name = ""]) => !isStep(name)).map(([, name = "", seconds, inside = ""]) => ({
+    name: name.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll(
+      "&amp;",
+      "&",
+    ),
+    seconds: Number(seconds),
+    isSkipped: inside.includes("<skipped"),
+    isFailed: inside.includes("<failure"),
+  }));
+  return {
+    passed: tests.filter(({ isSkipped, isFailed }) => !isSkipped && !isFailed).length,
+    failed: tests.filter(({ isFailed }) => isFailed).length,
+    skipped: tests.filter(({ isSkipped }) => isSkipped).map(({ name }) => name),
+    tests,
+  };
+}
