@@ -52,14 +52,16 @@ const bundled = Deno.env.get("TEST_PROGRAM");
  * `config`: see {@linkcode ProgramOptions}.
  */
 export function sourceCommand(
-  { root = thisRoot, flags = [], config = `${root}deno.json` }: {
+  { root = thisRoot, flags = [], config }: {
     root?: string;
     flags?: readonly string[];
     config?: string | undefined;
   } = {},
 ): string[] {
-  const all = [`--config=${config}`, ...flags, ...permissionFlags];
-  const main = root === thisRoot && bundled !== undefined ? bundled : `${root}main.ts`;
+  const all = [`--config=${config ?? `${root}deno.json`}`, ...flags, ...permissionFlags];
+  // Another configuration replaces modules.
+  const isBundled = root === thisRoot && config === undefined;
+  const main = isBundled && bundled !== undefined ? bundled : `${root}main.ts`;
   return [Deno.execPath(), "run", "--cached-only", ...all, main];
 }
 
