@@ -64,6 +64,9 @@ export function clientSteps(
   return Object.fromEntries(steps);
 }
 
+/** For a machine that does much else. */
+const patience = { timeoutMs: 60_000 };
+
 async function fault(call: () => Promise<unknown>): Promise<Fault> {
   const error = await call().then(
     (result) => assert.fail(`returned ${JSON.stringify(result)}`),
@@ -81,7 +84,7 @@ const classes: Readonly<Record<string, new (...facts: never[]) => GatehouseError
 };
 
 function inTypeScript(options: ClientOptions): AnyClient {
-  const gatehouse = new Gatehouse(options);
+  const gatehouse = new Gatehouse({ ...patience, ...options });
   return {
     me: (cookie) => gatehouse.me(cookie === null ? {} : { cookie }),
     verify: (key, given) => gatehouse.verify(key as string, given),
@@ -110,7 +113,9 @@ const definitions = `def call(method, *args, **named):
 function ofPython(scene: Scene, options: ClientOptions): AnyClient {
   const driven = drive({ url: nowhere, api_key: "unused" });
   scene.onEnd(() => driven.kill());
-  const started = driven.run(`${definitions}g = gatehouse.Gatehouse(**${literal(inPython(options))})`);
+  const started = driven.run(
+    `${definitions}g = gatehouse.Gatehouse(**${literal(inPython({ ...patience, ...options }))})`,
+  );
   const call = async (method: string, args: unknown[], named = {}) => {
     await started;
     const python = `result = call("${method}", *${literal(args)}, **${literal(inPython(named))})`;

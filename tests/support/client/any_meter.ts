@@ -54,6 +54,8 @@ interface Meters {
   errorsOf: CaseScene["errorsOf"];
 }
 
+/** For a machine that does much else. */
+const patience: { timeoutMs?: number } = { timeoutMs: 60_000 };
 const unused = { url: "http://127.0.0.1:1", apiKey: "unused" };
 const meterUrl = new URL("../../../packages/client/src/meter/meter.ts", import.meta.url).href;
 
@@ -65,9 +67,9 @@ const typeScriptMeters: Meters = {
         for (const usage of usages) meter.record(usage);
         return Promise.resolve();
       },
-      flush: (given) => meter.flush(given),
+      flush: (given = patience) => meter.flush(given),
       sync: () => meter.sync(),
-      close: (given) => meter.close(given),
+      close: (given = patience) => meter.close(given),
       stats: () => Promise.resolve(meter.stats()),
       abandon: () => orphan(options.spool ?? ""),
     };
@@ -94,19 +96,25 @@ const pythonMeters: Meters = {
   newMeter(scene, options = {}) {
     const { line, key, problems } = scene;
     const credential = options.operatorToken === undefined ? { apiKey: key } : {};
-    const given = inPython({ url: line.url, ...credential, flushIntervalMs: 3_600_000, ...options });
+    const given = inPython({
+      url: line.url,
+      ...credential,
+      flushIntervalMs: 3_600_000,
+      ...patience,
+      ...options,
+    });
     const driven = drive(given, { problems });
     scene.onEnd(() => driven.kill());
-    const ask = async (method: string, { timeoutMs }: { timeoutMs?: number } = {}) =>
+    const ask = async (method: string, timeoutMs?: number) =>
       (await driven.run(`result = meter.${method}(${timeoutMs === undefined ? "" : timeoutMs / 1000})`))
         .result as boolean;
     return {
       async record(...usages) {
         await driven.run(`for usage in ${literal(usages.map(inPython))}: record(usage)`);
       },
-      flush: (given) => ask("flush", given),
+      flush: ({ timeoutMs } = patience) => ask("flush", timeoutMs),
       sync: () => ask("sync"),
-      close: (given) => ask("close", given),
+      close: ({ timeoutMs } = patience) => ask("close", timeoutMs),
       async stats() {
         const { result: _, ...stats } = await driven.run("");
         return stats;

@@ -67,6 +67,7 @@ async function inScene(test: TestApp, act: (scene: Scene) => Promise<void>): Pro
       url: line.url,
       ...(options.operatorToken === undefined && { apiKey: key }),
       flushIntervalMs: hourMs,
+      timeoutMs: 60_000,
       onProblem(problem) {
         problems.push(problem);
         throw new Error("a broken log");
