@@ -98,8 +98,9 @@ export async function startSqld(data?: string, { onDisk = false } = {}): Promise
  */
 export function freePort(): number {
   for (;;) {
-    // Browsers and fetch() block port 10080.
-    const port = 10_100 + Math.floor(19_900 * Math.random());
+    // Browsers and fetch() block port 10080. A test may have replaced Math.random().
+    const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
+    const port = 10_100 + random % 19_900;
     if (!reservePort(port)) continue;
     try {
       Deno.listen({ hostname: "127.0.0.1", port }).close();
