@@ -31,7 +31,7 @@ export type MeterSteps = Readonly<Record<string, (scene: Scene) => Promise<void>
 
 /** Defines a test with an app, and a step for each scene. */
 export function metered(name: string, steps: MeterSteps): void {
-  // Timers of the app may outlive it. meter_process_test.ts shows that a meter leaves none.
+  // Timers of the app may outlive it. process_steps.ts shows that a meter leaves none.
   Deno.test({ name, ...parallel, fn: (t) => inParallel(t, steps) });
 }
 
