@@ -2,6 +2,7 @@
 // exactly once or is among the rejected.
 import assert from "node:assert/strict";
 import { Meter } from "../../packages/client/src/meter/meter.ts";
+import { repeats } from "../support/runner/extent.ts";
 import fc from "../support/runner/fast_check.ts";
 import { orphan, recordsIn, segmentsIn } from "../support/client/meter_folder.ts";
 
@@ -155,7 +156,7 @@ Deno.test({
   async fn() {
     await fc.assert(
       fc.asyncProperty(stepsOf, fc.constantFrom(3, 10, 1_000), checkHistory),
-      { numRuns: 60 },
+      { numRuns: repeats({ quick: 60, full: 400 }) },
     );
   },
 });

@@ -1,17 +1,95 @@
-// Generates clients with the commands in docs/api.md, type-checks their use, and records usage with them.
+// Generates clients with the commands in docs/api.md, type-checks their use with the settings that the guide names, and records
+// usage with them.
 import assert from "node:assert/strict";
-// Adds the generators to the lock file and the cache.
+// Adds the generators and the imports of the programs to the lock file and the cache.
 // deno-lint-ignore no-import-prefix
 import type {} from "npm:@hey-api/openapi-ts@0.99.0";
 // deno-lint-ignore no-import-prefix
 import type {} from "npm:@redocly/cli@2.77.0";
 // deno-lint-ignore no-import-prefix
+import type {} from "npm:openapi-fetch@0.17.0";
+// deno-lint-ignore no-import-prefix
+import type {} from "npm:openapi-typescript@7.13.0";
+// deno-lint-ignore no-import-prefix
 import type {} from "npm:orval@8.38.0";
 // deno-lint-ignore no-import-prefix
 import ts from "npm:typescript@5.9.3";
 import { createTestKey } from "../support/app/app.ts";
-import { withWorkshop } from "../support/client/generators.ts";
+import { withWorkshop, type Workshop } from "../support/client/generators.ts";
+import { isFull } from "../support/runner/extent.ts";
 import { readGuide } from "../support/runner/guides.ts";
+import { faultsTimeoutMs } from "../support/runner/random.ts";
+
+/** Programs with valid and invalid uses. The type check fails if an invalid use is allowed. */
+const openapiFetch = `
+import createClient from "openapi-fetch";
+import type { components, paths } from "./gatehouse.d.ts";
+
+const baseUrl = Deno.args[0]!;
+const portal = createClient<paths>({ baseUrl, headers: { origin: baseUrl } });
+
+const signedUp = await portal.POST("/api/auth/sign-up", {
+  body: { name: "Ada Lovelace", email: "ada@example.com", password: "correct horse 9 battery" },
+});
+if (signedUp.error !== undefined) throw new Error(signedUp.error.error.message);
+const cookie = signedUp.response.headers.getSetCookie().map((one) => one.split(";")[0]).join("; ");
+const role: "OWNER" | "ADMIN" | "MEMBER" | null = signedUp.data.role;
+
+const created = await portal.POST("/api/portal/api-keys", { body: { name: "Production" }, headers: { cookie } });
+if (created.data === undefined) throw new Error(created.error.error.code);
+const usage = createClient<paths>({ baseUrl, headers: { authorization: \`Bearer \${created.data.fullKey}\` } });
+
+const body: components["schemas"]["UsageInput"] = { productSlug: "tiles", metric: "requests", quantity: 2.5 };
+const first = await usage.POST("/api/v1/usage", { body, params: { header: { "Idempotency-Key": "once" } } });
+const again = await usage.POST("/api/v1/usage", { body: { ...body, idempotencyKey: "once" } });
+if (first.error !== undefined || again.error !== undefined) throw new Error("not recorded");
+const record = first.data.usageRecord;
+const conflict = await usage.POST("/api/v1/usage", { body: { ...body, quantity: 3, idempotencyKey: "once" } });
+const sums = await usage.GET("/api/v1/usage", { params: { query: { window: "month", metric: ["requests", "bytes"], groupBy: ["productSlug"] } } });
+if (sums.error?.error.code === "range_too_long") throw new Error("never");
+const stranger = await createClient<paths>({ baseUrl }).GET("/api/v1/usage");
+const code: components["schemas"]["Error"]["error"]["code"] | undefined = stranger.error?.error.code;
+const voided = await usage.POST("/api/v1/usage/records/{id}/void", {
+  params: { path: { id: record.id } },
+  body: { reason: "A test." },
+});
+
+export async function wrongUses() {
+  // @ts-expect-error: unknown path.
+  await usage.GET("/api/v1/usages");
+  // @ts-expect-error: unsupported method.
+  await usage.DELETE("/api/v1/usage");
+  // @ts-expect-error: the quantity is not a number.
+  await usage.POST("/api/v1/usage", { body: { ...body, quantity: "2.5" } });
+  // @ts-expect-error: missing metric.
+  await usage.POST("/api/v1/usage", { body: { productSlug: "tiles", quantity: 1 } });
+  // @ts-expect-error: missing body.
+  await usage.POST("/api/v1/usage");
+  // @ts-expect-error: unknown window.
+  await usage.GET("/api/v1/usage", { params: { query: { window: "minute" } } });
+  // @ts-expect-error: unknown group.
+  await usage.GET("/api/v1/usage", { params: { query: { groupBy: [5] } } });
+  // @ts-expect-error: unknown parameter.
+  await usage.GET("/api/v1/usage", { params: { query: { products: "tiles" } } });
+  // @ts-expect-error: missing id.
+  await usage.POST("/api/v1/usage/records/{id}/void", { body: { reason: "x" } });
+  // @ts-expect-error: unknown field of the response.
+  record.amount;
+  // @ts-expect-error: not an error of recording.
+  if (conflict.error?.error.code === "last_owner") return;
+}
+
+console.log(JSON.stringify({
+  role,
+  statuses: [first, again, conflict, sums, stranger, voided].map(({ response }) => response.status),
+  duplicate: again.data.duplicate,
+  same: record.id === again.data.usageRecord.id,
+  conflict: conflict.error?.error.code,
+  data: sums.data?.data.map(({ productSlug, metric, sum, count }) => ({ productSlug, metric, sum, count })),
+  code,
+  voidedAt: typeof voided.data?.usageRecord.voidedAt,
+}));
+`;
 
 const heyApi = `
 import { client } from "./gatehouse/client.gen.ts";
@@ -61,7 +139,7 @@ import {
   recordUsageWithCloudeventsJson,
   recordUsageWithJson,
   type UsageSum,
-} from "./gatehouse.ts";
+} from "./orval.ts";
 
 const options = { headers: { authorization: \`Bearer \${Deno.args[0]}\` } };
 const body = { productSlug: "orval", metric: "requests", quantity: 2.5, idempotencyKey: "orval" };
@@ -104,41 +182,30 @@ console.log(JSON.stringify({
 }));
 `;
 
-Deno.test("clients of @hey-api/openapi-ts and orval type-check, reject invalid uses and record usage", () =>
-  withWorkshop(async ({ test, folder, generate, run }) => {
-    const block = await readGuide("api.md");
-    const { fullKey } = await createTestKey(test, await test.signUp());
-    await Deno.writeTextFile(
-      `${folder}/orval.config.ts`,
-      block("orval's configuration").replace("https://auth.example.com", test.config.baseUrl.origin),
-    );
-    const [ofHeyApi, ofOrval] = await Promise.all([
-      generate(block("@hey-api/openapi-ts")).then(() => run("hey_api", heyApi, [fullKey])),
-      generate(block("orval")).then(() => run("orval", orval, [fullKey])),
-    ]);
-    assert.deepEqual(ofHeyApi, {
-      statuses: [201, 409, 422],
-      code: "idempotency_conflict",
-      path: "quantity",
-      sums: [[null, "requests", 2.5]],
-      data: ["quantity", "region", "retried"],
-    });
-    assert.deepEqual(ofOrval, {
-      statuses: [201, 409, 422, 201],
-      code: "idempotency_conflict",
-      path: "quantity",
-      sums: [[null, "requests", 5]],
-    });
-  }));
-
 /** TypeScript's own declarations, which take longer to parse and check than a client. */
 const parsedLibraries = new Map<string, ts.SourceFile | undefined>();
+const cache = ts.sys.getExecutingFilePath().split("/").slice(0, -4).join("/");
+const bundler = { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler };
+const nodeNext = { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext };
+const exact = { exactOptionalPropertyTypes: true };
 
-/** Returns the codes of TypeScript's errors in a file and what it imports. */
-function errorsOf(file: string, more: ts.CompilerOptions): number[] {
-  const lib = ["lib.es2022.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"];
-  const common = { target: ts.ScriptTarget.ES2022, lib, types: [], strict: true, noEmit: true };
-  const options = { ...common, skipDefaultLibCheck: true, ...more };
+/** Returns TypeScript's errors in files and what they import, and checks the next file only when asked for more. */
+function* errorsOf(files: readonly string[], more: ts.CompilerOptions): Generator<string, undefined> {
+  const options: ts.CompilerOptions = {
+    target: ts.ScriptTarget.ES2022,
+    lib: ["lib.es2022.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"],
+    types: [],
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    noEmit: true,
+    allowImportingTsExtensions: true,
+    skipDefaultLibCheck: true,
+    paths: {
+      "openapi-fetch": [`${cache}/openapi-fetch/0.17.0/dist/index.d.mts`],
+      "openapi-typescript-helpers": [`${cache}/openapi-typescript-helpers/0.1.0/dist/index.d.mts`],
+    },
+    ...more,
+  };
   const host = ts.createCompilerHost(options);
   const { getSourceFile } = host;
   host.getSourceFile = (name, language) => {
@@ -146,44 +213,96 @@ function errorsOf(file: string, more: ts.CompilerOptions): number[] {
     if (!parsedLibraries.has(name)) parsedLibraries.set(name, getSourceFile(name, ts.ScriptTarget.ES2022));
     return parsedLibraries.get(name);
   };
-  const program = ts.createProgram([file], options, host);
-  return [...new Set(ts.getPreEmitDiagnostics(program).map(({ code }) => code))];
+  const program = ts.createProgram(files, options, host);
+  for (const file of program.getSourceFiles()) {
+    for (const { code, messageText } of ts.getPreEmitDiagnostics(program, file)) {
+      yield `${code} ${file.fileName}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`;
+    }
+  }
 }
 
-Deno.test("generated clients compile with the settings of TypeScript that the guide names", () =>
-  withWorkshop(async ({ test, folder, generate }) => {
-    const block = await readGuide("api.md");
-    const configuration = block("orval's configuration");
+/** Generates the clients, and writes the programs next to them. */
+async function generateAll({ test, folder, generate }: Workshop): Promise<void> {
+  const block = await readGuide("api.md");
+  const configuration = block("orval's configuration").replace(
+    "https://auth.example.com",
+    test.config.baseUrl.origin,
+  );
+  const files = {
+    "orval.config.ts": configuration.replace("gatehouse.ts", "orval.ts"),
+    "package.json": '{"type": "module"}',
+    ...{ "use_openapi_fetch.ts": openapiFetch, "use_hey_api.ts": heyApi, "use_orval.ts": orval },
+  };
+  for (const [name, text] of Object.entries(files)) {
+    const isProgram = name.startsWith("use_");
     await Deno.writeTextFile(
-      `${folder}/orval.config.ts`,
-      configuration.replace("https://auth.example.com", test.config.baseUrl.origin)
-        .replace("gatehouse.ts", "orval.ts"),
+      `${folder}/${name}`,
+      isProgram ? `declare const Deno: { args: string[] };${text}` : text,
     );
-    for (const name of ["openapi-typescript", "@hey-api/openapi-ts", "orval"]) await generate(block(name));
-    await Deno.writeTextFile(`${folder}/package.json`, '{"type": "module"}');
-    const bundler = { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler };
-    const nodeNext = { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext };
-    for (const file of ["gatehouse.d.ts", "orval.ts"]) {
-      for (const options of [bundler, nodeNext]) {
-        assert.deepEqual(errorsOf(`${folder}/${file}`, { ...options, exactOptionalPropertyTypes: true }), []);
-      }
-    }
-    const heyApi = `${folder}/gatehouse/index.ts`;
-    assert.deepEqual(errorsOf(heyApi, bundler), []);
-    // The guide warns of both.
-    const unresolved = 2307;
-    assert.ok(errorsOf(heyApi, nodeNext).includes(unresolved));
-    assert.notDeepEqual(errorsOf(heyApi, { ...bundler, exactOptionalPropertyTypes: true }), []);
-  }));
+  }
+  for (const name of ["openapi-typescript", "@hey-api/openapi-ts", "orval"]) await generate(block(name));
+}
 
-Deno.test("the OpenAPI document passes Redocly's recommended rules without warnings", () =>
-  withWorkshop(async ({ test, folder, generate }) => {
-    const document = await (await test.send("/api/openapi.json")).json();
-    // The rules warn about servers at localhost.
-    const servers = [{ url: "https://auth.acme.test" }];
-    await Deno.writeTextFile(`${folder}/openapi.json`, JSON.stringify({ ...document, servers }));
-    const printed = await generate(
-      "npx @redocly/cli@2.77.0 lint --extends=recommended --format=json openapi.json",
+Deno.test("generated clients", { timeout: faultsTimeoutMs }, (t) =>
+  withWorkshop(async (workshop) => {
+    const { test, baseUrl, folder, run, generate } = workshop;
+    await generateAll(workshop);
+    const paths = (...names: string[]) => names.map((name) => `${folder}/${name}`);
+    await t.step("of openapi-typescript and orval type-check, and reject invalid uses", () => {
+      // Both settings of the guide. The stricter one is enough in a quick run.
+      for (const settings of isFull ? [bundler, nodeNext] : [nodeNext]) {
+        const errors = errorsOf(paths("use_openapi_fetch.ts", "use_orval.ts"), { ...settings, ...exact });
+        assert.deepEqual([...errors], []);
+      }
+    });
+    await t.step("of @hey-api/openapi-ts do so only with the settings that the guide names", () => {
+      assert.deepEqual([...errorsOf(paths("use_hey_api.ts"), bundler)], []);
+      // The guide warns of both.
+      const hasError = (settings: ts.CompilerOptions, form: RegExp) =>
+        errorsOf(paths("gatehouse/index.ts"), settings).some((error) => form.test(error));
+      assert.ok(hasError(nodeNext, /^2307 /));
+      assert.ok(hasError({ ...bundler, ...exact }, /gatehouse/));
+    });
+    await t.step("of openapi-typescript record usage", async () => {
+      assert.deepEqual(await run("use_openapi_fetch", [baseUrl]), {
+        role: "OWNER",
+        // Keys may void only if an operator has granted it.
+        statuses: [201, 200, 409, 200, 401, 403],
+        duplicate: true,
+        same: true,
+        conflict: "idempotency_conflict",
+        data: [{ productSlug: "tiles", metric: "requests", sum: 2.5, count: 1 }],
+        code: "invalid_api_key",
+        voidedAt: "undefined",
+      });
+    });
+    await t.step("of @hey-api/openapi-ts and orval record usage", async () => {
+      const { fullKey } = await createTestKey(test, await test.signUp());
+      assert.deepEqual(await run("use_hey_api", [fullKey]), {
+        statuses: [201, 409, 422],
+        code: "idempotency_conflict",
+        path: "quantity",
+        sums: [[null, "requests", 2.5]],
+        data: ["quantity", "region", "retried"],
+      });
+      assert.deepEqual(await run("use_orval", [fullKey]), {
+        statuses: [201, 409, 422, 201],
+        code: "idempotency_conflict",
+        path: "quantity",
+        sums: [[null, "requests", 5]],
+      });
+    });
+    await t.step(
+      "come from an OpenAPI document that passes Redocly's recommended rules without warnings",
+      async () => {
+        const document = await (await test.send("/api/openapi.json")).json();
+        // The rules warn about servers at localhost.
+        const servers = [{ url: "https://auth.acme.test" }];
+        await Deno.writeTextFile(`${folder}/openapi.json`, JSON.stringify({ ...document, servers }));
+        const printed = await generate(
+          "npx @redocly/cli@2.77.0 lint --extends=recommended --format=json openapi.json",
+        );
+        assert.deepEqual(JSON.parse(printed).problems, []);
+      },
     );
-    assert.deepEqual(JSON.parse(printed).problems, []);
   }));

@@ -1,95 +1,81 @@
-// docs/leaked-keys.md: its commands run in order against the real program, and its patterns and checksums are checked
+// docs/leaked-keys.md: its commands run in order against a server, and its patterns and checksums are checked
 // against real keys and near misses.
 import assert from "node:assert/strict";
 import { generateApiKey, isWellFormedApiKey } from "../../domain/api_key.ts";
 import { testPassword } from "../support/app/app.ts";
-import { runCommand } from "../support/process/command.ts";
+import { metered, type Scene } from "../support/client/meter_scene.ts";
+import { newOperatorToken } from "../support/operators/operators.ts";
 import { readGuide, runLines } from "../support/runner/guides.ts";
-import { sendJson } from "../support/process/journey.ts";
-import { isReady, killProgram, startProgram } from "../support/process/program.ts";
 
 const block = await readGuide("leaked-keys.md");
 const grant = (await readGuide("operators.md"))("grant");
 const record = { productSlug: "tiles", metric: "requests", quantity: 5 };
 
-Deno.test("the guide stops a leaked key, finds everything it did, and undoes only that", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-leaked-" });
-  const program = startProgram({ folder, env: { HTTP_THREADS: "1" } });
-  try {
-    await isReady(program);
-    const base = program.baseUrl;
-    const lines = `curl --silent --cookie-jar cookies.txt "$GATEHOUSE/api/auth/sign-up" \\
+const name = "the guide stops a leaked key, finds everything it did, and undoes only that";
+metered("docs/leaked-keys.md", { [name]: stopsLeakedKey });
+
+async function stopsLeakedKey({ test, line, folder }: Scene): Promise<void> {
+  const base = line.url;
+  const lines = `curl --silent --cookie-jar cookies.txt "$GATEHOUSE/api/auth/sign-up" \\
       -H "Content-Type: application/json" \\
       -d '{"name": "Ada", "email": "ada@example.com", "password": "${testPassword}"}'`;
-    await runLines(lines, { cwd: folder, env: { GATEHOUSE: base } });
-    const jar = await Deno.readTextFile(`${folder}/cookies.txt`);
-    const cookie = `access_token=${jar.trim().split(/\s/).at(-1)}`;
-    const make = async (name: string) =>
-      await (await sendJson(base, "/api/portal/api-keys", { cookie, json: { name } })).json();
-    const leaked = await make("Production");
-    const other = await make("Other");
-    const created = await runCommand(
-      { folder, env: {} },
-      "token",
-      "create",
-      "Support",
-      "--scope",
-      "keys:write",
-    );
-    const TOKEN = created.stdout.trim();
-    for (const { apiKey } of [leaked, other]) {
-      await runLines(grant, { cwd: folder, env: { GATEHOUSE: base, TOKEN, KEY_ID: apiKey.id } });
-    }
-    const send = async (apiKey: string, json: unknown, path = "/api/v1/usage") => {
-      const response = await sendJson(base, path, { apiKey, json });
-      const body = await response.json();
-      return { status: response.status, body };
-    };
-    // More than one page of records, and a record of another key that the leaked one voided.
-    const records = Array.from({ length: 120 }, () => record);
-    assert.equal((await send(leaked.fullKey, { records }, "/api/v1/usage/batch")).status, 201);
-    await send(other.fullKey, { ...record, quantity: 1 });
-    const { body: { usageRecord: victim } } = await send(other.fullKey, record);
-    await send(leaked.fullKey, { reason: "Ha!" }, `/api/v1/usage/records/${victim.id}/void`);
-
-    const names = ["find", "rotate", "records", "sums", "audit", "voided", "void", "revoke"];
-    // The key is rotated first, so that it keeps working for an hour, and revoked within that hour.
-    const script = names.map((name) =>
-      `${block(name)}\necho; echo "--- $NEW_KEY"\n` + (name === "rotate" ? 'echo "$NEW_KEY" > new_key\n' : "")
-    ).join("\n");
-    const env = { GATEHOUSE: base, LEAKED: leaked.fullKey, VOID_KEY: other.fullKey };
-    const output = await runLines(script, { cwd: folder, env });
-    const [find, , counted, sums, audit, voided, voids, revoked] = output.split(/^--- .*\n/m);
-    assert.equal(find?.trim(), leaked.apiKey.id);
-    assert.equal(counted?.trim(), "120");
-    assert.deepEqual(
-      JSON.parse(sums ?? "").data.map((row: { apiKey: string; sum: number }) => [row.apiKey, row.sum])
-        .sort(),
-      [[leaked.apiKey.id, 600], [other.apiKey.id, 1]].sort(),
-    );
-    const actions = JSON.parse(audit ?? "").events.map((event: { action: string }) => event.action);
-    assert.deepEqual(actions, [
-      "api_key.rotated",
-      "api_key.permissions_changed",
-      "api_key.permissions_changed",
-      "api_key.created",
-      "api_key.created",
-    ]);
-    assert.match(voided?.trim() ?? "", new RegExp(`^"id":"${victim.id}".*Ha!"$`));
-    const voidedLines = (voids ?? "").trim().split("\n");
-    assert.equal(voidedLines.length, 120);
-    assert.deepEqual(voidedLines.filter((line) => !/^200 use_/.test(line)), []);
-    assert.equal(JSON.parse(revoked ?? "").apiKey.status, "revoked");
-
-    const newKey = (await Deno.readTextFile(`${folder}/new_key`)).trim();
-    const left = await (await sendJson(base, "/api/v1/usage?window=month", { apiKey: newKey })).json();
-    assert.deepEqual(left.data.map(({ sum }: { sum: number }) => sum), [1]);
-    assert.equal((await send(leaked.fullKey, record)).status, 401);
-  } finally {
-    await killProgram(program);
-    await Deno.remove(folder, { recursive: true });
+  await runLines(lines, { cwd: folder, env: { GATEHOUSE: base } });
+  const jar = await Deno.readTextFile(`${folder}/cookies.txt`);
+  const cookie = `access_token=${jar.trim().split(/\s/).at(-1)}`;
+  const make = async (name: string) =>
+    await (await test.send("/api/portal/api-keys", { cookie, json: { name } })).json();
+  const leaked = await make("Production");
+  const other = await make("Other");
+  const { fullToken: TOKEN } = await newOperatorToken(test, ["keys:write"]);
+  for (const { apiKey } of [leaked, other]) {
+    await runLines(grant, { cwd: folder, env: { GATEHOUSE: base, TOKEN, KEY_ID: apiKey.id } });
   }
-});
+  const send = async (apiKey: string, json: unknown, path = "/api/v1/usage") => {
+    const response = await test.send(path, { apiKey, json });
+    const body = await response.json();
+    return { status: response.status, body };
+  };
+  // More than one page of records, and a record of another key that the leaked one voided.
+  const records = Array.from({ length: 120 }, () => record);
+  assert.equal((await send(leaked.fullKey, { records }, "/api/v1/usage/batch")).status, 201);
+  await send(other.fullKey, { ...record, quantity: 1 });
+  const { body: { usageRecord: victim } } = await send(other.fullKey, record);
+  await send(leaked.fullKey, { reason: "Ha!" }, `/api/v1/usage/records/${victim.id}/void`);
+
+  const names = ["find", "rotate", "records", "sums", "audit", "voided", "void", "revoke"];
+  // The key is rotated first, so that it keeps working for an hour, and revoked within that hour.
+  const script = names.map((name) =>
+    `${block(name)}\necho; echo "--- $NEW_KEY"\n` + (name === "rotate" ? 'echo "$NEW_KEY" > new_key\n' : "")
+  ).join("\n");
+  const env = { GATEHOUSE: base, LEAKED: leaked.fullKey, VOID_KEY: other.fullKey };
+  const output = await runLines(script, { cwd: folder, env });
+  const [find, , counted, sums, audit, voided, voids, revoked] = output.split(/^--- .*\n/m);
+  assert.equal(find?.trim(), leaked.apiKey.id);
+  assert.equal(counted?.trim(), "120");
+  assert.deepEqual(
+    JSON.parse(sums ?? "").data.map((row: { apiKey: string; sum: number }) => [row.apiKey, row.sum])
+      .sort(),
+    [[leaked.apiKey.id, 600], [other.apiKey.id, 1]].sort(),
+  );
+  const actions = JSON.parse(audit ?? "").events.map((event: { action: string }) => event.action);
+  assert.deepEqual(actions, [
+    "api_key.rotated",
+    "api_key.permissions_changed",
+    "api_key.permissions_changed",
+    "api_key.created",
+    "api_key.created",
+  ]);
+  assert.match(voided?.trim() ?? "", new RegExp(`^"id":"${victim.id}".*Ha!"$`));
+  const voidedLines = (voids ?? "").trim().split("\n");
+  assert.equal(voidedLines.length, 120);
+  assert.deepEqual(voidedLines.filter((line) => !/^200 use_/.test(line)), []);
+  assert.equal(JSON.parse(revoked ?? "").apiKey.status, "revoked");
+
+  const newKey = (await Deno.readTextFile(`${folder}/new_key`)).trim();
+  const left = await (await test.send("/api/v1/usage?window=month", { apiKey: newKey })).json();
+  assert.deepEqual(left.data.map(({ sum }: { sum: number }) => sum), [1]);
+  assert.equal((await send(leaked.fullKey, record)).status, 401);
+}
 
 /** Contexts in which a pattern must find a key. */
 const places = [

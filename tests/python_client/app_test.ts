@@ -1,30 +1,41 @@
-// The Python parts of docs/metering.md: the download, the first lines and the application.
+// gatehouse.py as the guides show it, docs/metering.md and docs/client.md: the download, the first lines, the application and the
+// client. Also its syntax and the uses that it rejects.
 import assert from "node:assert/strict";
+import { usageOf } from "../support/client/meter_line.ts";
+import { metered, type Scene } from "../support/client/meter_scene.ts";
+import { drive, nowhere, python, pythonPackage } from "../support/client/python_meter.ts";
+import { freePort } from "../support/database/sqld.ts";
+import { newOperatorToken } from "../support/operators/operators.ts";
 import { readExamples, readGuide, runLines, startCommand } from "../support/runner/guides.ts";
 import { poll } from "../support/runner/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
-import { drive, newKey, newLine, python, sumsOf } from "../support/client/python_meter.ts";
-import { freePort } from "../support/database/sqld.ts";
 
 const block = await readGuide("metering.md");
+const client = await readGuide("client.md");
 const source = await readExamples("metering");
 
 /** @returns A command of the guide with the Python of the tests. */
 const inDebian = (command: string) => command.replace("python3", python);
 
-async function recordsFirstLines(program: Program, folder: string): Promise<void> {
-  const key = await newKey(program.baseUrl, "first-lines");
-  const lines = block("record with Python").replace("https://auth.example.com", program.baseUrl)
-    .replace("service_live_…", key);
-  await Deno.writeTextFile(`${folder}/first.py`, lines);
+const onThisMachine = (text: string, { line, key }: Scene) =>
+  text.replaceAll("https://auth.example.com", line.url).replace("service_live_…", key);
+
+async function download(scene: Scene): Promise<void> {
+  await runLines(onThisMachine(block("download gatehouse.py"), scene), { cwd: scene.folder });
+}
+
+async function recordsFirstLines(scene: Scene): Promise<void> {
+  const { test, key, folder } = scene;
+  await download(scene);
+  await Deno.writeTextFile(`${folder}/first.py`, onThisMachine(block("record with Python"), scene));
   await runLines(inDebian("python3 first.py"), { cwd: folder });
-  assert.deepEqual(await sumsOf(program, key), { bytes: [17_250, 1], requests: [1, 1] });
+  assert.deepEqual(await usageOf(test, key), { bytes: [17_250, 1], requests: [1, 1] });
 }
 
 /** The application is used while Gatehouse is away, killed, started again, and stopped. */
-async function metersRequests(program: Program, folder: string): Promise<void> {
-  const key = await newKey(program.baseUrl, "python-app");
-  const line = newLine(program);
+async function metersRequests(scene: Scene): Promise<void> {
+  const { test, line, key, folder } = scene;
+  await download(scene);
+  await line.cut();
   const port = String(freePort());
   const env = { GATEHOUSE_URL: line.url, GATEHOUSE_KEY: key, PORT: port, PYTHONDONTWRITEBYTECODE: "1" };
   const use = async () => {
@@ -45,39 +56,55 @@ async function metersRequests(program: Program, folder: string): Promise<void> {
     assert.equal(await app.stop(), 0, app.output());
   } finally {
     await app.stop("SIGKILL");
-    await line.close();
   }
-  assert.deepEqual(await sumsOf(program, key), { requests: [5, 5] }, app.output());
+  assert.deepEqual(await usageOf(test, key), { requests: [5, 5] }, app.output());
 }
 
-Deno.test("the Python guide downloads a client that records everything once", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-python-app-" });
-  const program = startProgram({ folder, env: { HTTP_THREADS: "1" } });
-  try {
-    await isReady(program);
-    const download = block("download gatehouse.py").replace("https://auth.example.com", program.baseUrl);
-    await runLines(download, { cwd: folder });
-    await recordsFirstLines(program, folder);
-    await metersRequests(program, folder);
-  } finally {
-    await killProgram(program);
-    await Deno.remove(folder, { recursive: true });
+async function checksSessionsAndKeys(scene: Scene): Promise<void> {
+  const { test, key, folder } = scene;
+  const { fullToken } = await newOperatorToken(test);
+  await Deno.writeTextFile(`${folder}/guide.py`, onThisMachine(client("Python"), scene));
+  const env = {
+    PYTHONPATH: pythonPackage,
+    PYTHONDONTWRITEBYTECODE: "1",
+    GATEHOUSE_OPERATOR_TOKEN: fullToken,
+    CUSTOMERS_KEY: key,
+    HTTP_COOKIE: "theme=dark",
+  };
+  const printed = await runLines(`${python} guide.py`, { cwd: folder, env });
+  assert.match(printed, /^Sign in first.\nValid, of \S/);
+  assert.deepEqual(await usageOf(test, key), { requests: [1, 1] });
+}
+
+async function rejectsMisuse({ line }: Scene): Promise<void> {
+  const driven = drive({ url: nowhere, api_key: "unused" });
+  const create = `gatehouse.Gatehouse(url="${line.url}"`;
+  await driven.run('os.environ.pop("GATEHOUSE_OPERATOR_TOKEN", None)');
+  const { result } = await driven.run(`${create}).verify("x")`);
+  assert.match(String(result), /^raised ValueError.*GATEHOUSE_OPERATOR_TOKEN/);
+  const incomplete = [
+    'product="tiles"',
+    'metric="requests"',
+    "record=True",
+    'product="a", metric="b", quantity=-1',
+  ];
+  for (const usage of incomplete) {
+    const { result } = await driven.run(`${create}, operator_token="t").verify("x", ${usage})`);
+    assert.match(String(result), /^raised ValueError/, usage);
   }
+  await driven.kill();
+}
+
+metered("gatehouse.py", {
+  "records the first lines of the guide": recordsFirstLines,
+  "meters every request of the guide's application once": metersRequests,
+  "checks sessions and keys as the guide shows": checksSessionsAndKeys,
+  "rejects usage that is incomplete, and verify() without a token": rejectsMisuse,
 });
 
-Deno.test("a Python meter has one thread that sends, even if that one reports a problem before the other has started", async () => {
-  const spool = await Deno.makeTempDir({ prefix: "gatehouse-python-threads-" });
-  // Not even root may open this link to write.
-  await Deno.symlink("/proc/sys/kernel/ostype", `${spool}/a.jsonl`);
-  const meter = drive({ url: "http://127.0.0.1:1", api_key: "key" });
-  try {
-    const { result } = await meter.run(`start = threading.Thread.start
-threading.Thread.start = lambda thread: (start(thread), time.sleep(0.3))
-Meter(url="http://127.0.0.1:1", api_key="key", spool="${spool}", on_problem=lambda _: None)
-result = sum(thread.name == "gatehouse-meter" for thread in threading.enumerate())`);
-    assert.equal(result, 2);
-  } finally {
-    await meter.kill();
-    await Deno.remove(spool, { recursive: true });
-  }
+Deno.test("gatehouse.py has the syntax of Python 3.9", async () => {
+  const script = "import ast, sys; ast.parse(open(sys.argv[1]).read(), feature_version=(3, 9))";
+  const args = ["-c", script, `${pythonPackage}gatehouse.py`];
+  const { success, stderr } = await new Deno.Command(python, { args }).output();
+  assert.ok(success, new TextDecoder().decode(stderr));
 });

@@ -7,6 +7,7 @@ import { importFile, rehearseFile, setExternalId, writeLines } from "../../suppo
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { newOrganization } from "../../support/people/scene.ts";
 import { readLines } from "../../../commands/import/lines.ts";
+import { OperatorApi } from "../../../commands/import/operator_api.ts";
 
 const event = (n: number, more: object = {}) => ({
   ...{ identifier: `event-${n}`, event_name: "requests", timestamp: Date.UTC(2026, 10, 1) / 1000 + n },
@@ -136,6 +137,28 @@ Deno.test("continues after the last request that the server acknowledged, and re
     assert.deepEqual((await sums()).sort(), [["crm/even", 1_500, 150], ["crm/odd", 1_500, 150]]);
   } finally {
     await server.shutdown();
+  }
+});
+
+Deno.test("follows no redirect, which could send the operator token and the usage to another address", async () => {
+  const strayed: string[] = [];
+  const listen = (handler: Deno.ServeHandler) =>
+    Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, handler);
+  const other = listen(({ method, url }) => {
+    strayed.push(`${method} ${url}`);
+    return Response.json({ accepted: 1, duplicates: 0 }, { status: 201 });
+  });
+  const location = `http://127.0.0.1:${other.addr.port}/`;
+  const server = listen(() => new Response(null, { status: 307, headers: { location } }));
+  try {
+    const api = new OperatorApi({ url: `http://127.0.0.1:${server.addr.port}`, token: "service_operator_x" });
+    for (const body of [undefined, '{"records":[]}']) {
+      const message = /status 307 without JSON\. Is this the address of Gatehouse\?/;
+      await assert.rejects(api.send("/api/operator/usage", body), { status: 78, message });
+    }
+    assert.deepEqual(strayed, []);
+  } finally {
+    await Promise.all([server.shutdown(), other.shutdown()]);
   }
 });
 

@@ -25,7 +25,7 @@ export interface ArrivedBatch {
  *
  * @param body The request's. @param count How many requests arrived before.
  */
-export type Disturb = (body: string, count: number) => Response | Promise<Response> | "lost" | null;
+export type Disturb = (body: string, count: number) => Response | Promise<Response | "lost"> | "lost" | null;
 
 /** A running line. */
 export interface MeterLine {
@@ -33,27 +33,32 @@ export interface MeterLine {
   readonly batches: ArrivedBatch[];
   /** Replaces what happens to requests. */
   disturb: Disturb;
-  /** Refuses connections until `open()`. */
+  /** Refuses connections until `open()`. It is open in the beginning. */
   cut(): Promise<void>;
   open(): void;
   close(): Promise<void>;
 }
 
-/** Starts a line to an app, and sets the app's clock to the real time. */
+/** Starts a line to an app, which forwards other requests too, and sets the app's clock to the real time. */
 export function startMeterLine(test: TestApp, disturb: Disturb = () => null): MeterLine {
   test.advance(Math.max(Date.now() - test.now(), testStart - test.now()));
   let server: Deno.HttpServer<Deno.NetAddr>;
   let ending = new AbortController();
   let port = 0;
+  const forward = (request: Request, body: string): Promise<Response> => {
+    const { pathname, search } = new URL(request.url);
+    const { method, headers } = request;
+    const given = { method, headers, ...(method === "GET" ? {} : { body }) };
+    const address = new URL(pathname + search, test.config.baseUrl);
+    const info = { remoteAddr: { hostname: "127.0.0.1" } };
+    return Promise.resolve(test.app.fetch(new Request(address, given), info));
+  };
   const serve = async (request: Request): Promise<Response> => {
     const body = await request.text();
-    const { pathname } = new URL(request.url);
+    if (!/\/usage(\/batch)?$/.test(request.url)) return await forward(request, body);
     const disturbed = await line.disturb(body, line.batches.length);
     if (disturbed instanceof Response) return arrived(body, disturbed);
-    const response = await test.app.fetch(
-      new Request(`http://localhost:3000${pathname}`, { method: "POST", headers: request.headers, body }),
-      { remoteAddr: { hostname: "127.0.0.1" } },
-    );
+    const response = await forward(request, body);
     arrived(body, response);
     return disturbed === "lost" ? new Response("<html>Bad gateway</html>", { status: 502 }) : response;
   };

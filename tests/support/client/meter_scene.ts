@@ -1,7 +1,9 @@
 // What the tests of the meter share: an app, and for each step an organization, a line and meters with short intervals.
 import assert from "node:assert/strict";
+import pLimit from "p-limit";
 import { Meter, type MeterOptions, type MeterProblem } from "../../../packages/client/src/meter/meter.ts";
 import { createTestKey, startTestApp, type TestApp, type TestPerson } from "../app/app.ts";
+import { unlimited } from "../meter/usage.ts";
 import { type MeterLine, startMeterLine } from "./meter_line.ts";
 
 const hourMs = 3_600_000;
@@ -20,29 +22,31 @@ export interface Scene {
   readonly folder: string;
   /** Creates a meter with the key, which sends only full batches until it is flushed. */
   newMeter(options?: MeterOptions): Meter;
+  /** Calls a function when the step ends. */
+  onEnd(end: () => Promise<unknown>): void;
 }
 
+/** Steps of a test by name. */
+export type MeterSteps = Readonly<Record<string, (scene: Scene) => Promise<void>>>;
+
 /** Defines a test with an app, and a step for each scene. */
-export function metered(
-  name: string,
-  steps: Readonly<Record<string, (scene: Scene) => Promise<void>>>,
-): void {
-  // Timers of the app may outlive it. meter_process_test.ts shows that a meter leaves none.
+export function metered(name: string, steps: MeterSteps): void {
+  // Timers of the app may outlive it. process_steps.ts shows that a meter leaves none.
   Deno.test({ name, ...parallel, fn: (t) => inParallel(t, steps) });
 }
 
-async function inParallel(
-  t: Deno.TestContext,
-  steps: Readonly<Record<string, (scene: Scene) => Promise<void>>>,
-): Promise<void> {
-  const test = await startTestApp();
+async function inParallel(t: Deno.TestContext, steps: MeterSteps): Promise<void> {
+  const test = await startTestApp(unlimited);
+  // Before anyone signs in: a session would expire.
+  test.advance(Math.max(Date.now() - test.now(), 0));
+  const limit = pLimit(12);
   const { random } = Math;
   // The shortest pauses between attempts.
   Math.random = () => 0.005;
   try {
     await Promise.all(
       Object.entries(steps).map(([step, act]) =>
-        t.step({ name: step, ...parallel, fn: () => inScene(test, act) })
+        limit(() => t.step({ name: step, ...parallel, fn: () => inScene(test, act) }))
       ),
     );
   } finally {
@@ -57,25 +61,27 @@ async function inScene(test: TestApp, act: (scene: Scene) => Promise<void>): Pro
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-meter-" });
   const line = startMeterLine(test);
   const problems: MeterProblem[] = [];
-  const meters: Meter[] = [];
+  const ends: (() => Promise<unknown>)[] = [];
   const newMeter = (options: MeterOptions = {}): Meter => {
     const meter = new Meter({
       url: line.url,
       ...(options.operatorToken === undefined && { apiKey: key }),
       flushIntervalMs: hourMs,
+      timeoutMs: 60_000,
       onProblem(problem) {
         problems.push(problem);
         throw new Error("a broken log");
       },
       ...options,
     });
-    meters.push(meter);
+    ends.push(() => meter.close({ timeoutMs: 0 }));
     return meter;
   };
   try {
-    await act({ test, person, line, key, keyId, problems, folder, newMeter });
+    const onEnd = (end: () => Promise<unknown>) => void ends.push(end);
+    await act({ test, person, line, key, keyId, problems, folder, newMeter, onEnd });
   } finally {
-    await Promise.all(meters.map((meter) => meter.close({ timeoutMs: 0 })));
+    await Promise.all(ends.map((end) => end()));
     await line.close();
     await Deno.remove(folder, { recursive: true });
   }

@@ -1,6 +1,6 @@
-// The meter in a process of its own: how it ends, and what it leaves to the next one.
+// The meter in a process of its own: how it ends, and what it leaves to the next one. meter_test.ts runs these steps.
 import assert from "node:assert/strict";
-import { metered, type Scene, sizesOf } from "../support/client/meter_scene.ts";
+import { type MeterSteps, type Scene, sizesOf } from "../support/client/meter_scene.ts";
 import { recordsIn, segmentsIn } from "../support/client/meter_folder.ts";
 import { usageOf } from "../support/client/meter_line.ts";
 import { poll } from "../support/runner/poll.ts";
@@ -47,8 +47,8 @@ async function startChild({ line, key, folder }: Scene, program: string): Promis
   };
 }
 
-const steps: Record<string, (scene: Scene) => Promise<void>> = {
-  async "stays until its records are sent, and then ends by itself"(scene) {
+export const processSteps: MeterSteps = {
+  async "a process stays until its records are sent, and then ends by itself"(scene) {
     scene.line.disturb = (_, count) => count < 2 ? new Response(null, { status: 503 }) : null;
     const child = await startChild(
       scene,
@@ -58,7 +58,7 @@ const steps: Record<string, (scene: Scene) => Promise<void>> = {
     assert.deepEqual(sizesOf(scene.line), [[1, 503], [1, 503], [1, 201]]);
   },
 
-  async "loses nothing when it is killed in a loop that records"(scene) {
+  async "a process loses nothing when it is killed in a loop that records"(scene) {
     const { line, newMeter, folder, test, key } = scene;
     const spool = `${folder}/usage.spool`;
     const child = await startChild(
@@ -85,7 +85,7 @@ const steps: Record<string, (scene: Scene) => Promise<void>> = {
     assert.ok(sum === said || sum === said + 1, `${sum} of ${said}`);
   },
 
-  async "closes on SIGTERM if asked to, and ends as usual"(scene) {
+  async "a process closes on SIGTERM if asked to, and ends as usual"(scene) {
     const { line, folder } = scene;
     const programs = [true, false].map((handleSigterm) =>
       `const meter = new Meter({ ...options, handleSigterm: ${handleSigterm}, flushIntervalMs: 3_600_000 });
@@ -102,5 +102,3 @@ const steps: Record<string, (scene: Scene) => Promise<void>> = {
     assert.deepEqual(ends, ["SIGTERM", 1, "SIGTERM", 0], folder);
   },
 };
-
-metered("Meter in a process", steps);

@@ -1,0 +1,133 @@
+// Clients of both languages with the same methods, so that they run the same cases.
+import assert from "node:assert/strict";
+import {
+  ApiError,
+  ConnectionError,
+  Gatehouse,
+  GatehouseError,
+  RateLimitError,
+  TimeoutError,
+  type VerifyOptions,
+} from "../../../packages/client/src/index.ts";
+import type { Language } from "./any_meter.ts";
+import type { MeterSteps, Scene } from "./meter_scene.ts";
+import { drive, inPython, literal, nowhere } from "./python_meter.ts";
+
+/** Options of both clients. */
+interface ClientOptions {
+  readonly url: string;
+  readonly operatorToken?: string;
+  readonly timeoutMs?: number;
+}
+
+/** What an error of a client has. */
+export interface Fault {
+  readonly code: string;
+  readonly status: number | null;
+  readonly requestId: string | null;
+  readonly details: readonly { readonly path: string }[];
+  readonly message: string;
+  readonly retryAfterMs: number | null;
+}
+
+/** A client in either language. */
+export interface AnyClient {
+  // deno-lint-ignore no-explicit-any
+  me(cookie: string | null): Promise<any>;
+  // deno-lint-ignore no-explicit-any
+  verify(key: unknown, options?: VerifyOptions): Promise<any>;
+  /** @returns The error of a call. */
+  fault(call: () => Promise<unknown>): Promise<Fault>;
+}
+
+/** Where a case runs. */
+export interface ClientScene extends Scene {
+  readonly language: Language;
+  newClient(options: ClientOptions): AnyClient;
+}
+
+/** @returns A step for each case and language. */
+export function clientSteps(
+  cases: Readonly<Record<string, (scene: ClientScene) => Promise<void>>>,
+): MeterSteps {
+  const steps = Object.entries(cases).flatMap(([name, run]) =>
+    [
+      [`TypeScript: ${name}`, (scene: Scene) =>
+        run({ ...scene, language: "TypeScript", newClient: inTypeScript })],
+      [`Python: ${name}`, (scene: Scene) => {
+        const newClient = (options: ClientOptions) =>
+          ofPython(scene, options);
+        return run({ ...scene, language: "Python", newClient });
+      }],
+    ] as const
+  );
+  return Object.fromEntries(steps);
+}
+
+/** For a machine that does much else. */
+const patience = { timeoutMs: 60_000 };
+
+async function fault(call: () => Promise<unknown>): Promise<Fault> {
+  const error = await call().then(
+    (result) => assert.fail(`returned ${JSON.stringify(result)}`),
+    (error) => error,
+  );
+  if (error instanceof assert.AssertionError) throw error;
+  return error;
+}
+
+/** The classes of errors other than `ApiError`. */
+const classes: Readonly<Record<string, new (...facts: never[]) => GatehouseError>> = {
+  connection_failed: ConnectionError,
+  timeout: TimeoutError,
+  rate_limited: RateLimitError,
+};
+
+function inTypeScript(options: ClientOptions): AnyClient {
+  const gatehouse = new Gatehouse({ ...patience, ...options });
+  return {
+    me: (cookie) => gatehouse.me(cookie === null ? {} : { cookie }),
+    verify: (key, given) => gatehouse.verify(key as string, given),
+    async fault(call) {
+      const error = await fault(call);
+      const expected = classes[error.code] ?? ApiError;
+      assert.ok(error instanceof expected && error instanceof GatehouseError, Deno.inspect(error));
+      assert.equal((error as Error).name, expected.name);
+      const isApiError = error instanceof ApiError;
+      const [details, retryAfterMs] = isApiError ? [error.details, error.retryAfterMs] : [[], null];
+      const { code, status, requestId, message } = error;
+      return { code, status, requestId, details, message, retryAfterMs } as Fault;
+    },
+  };
+}
+
+const definitions = `def call(method, *args, **named):
+    try:
+        return [getattr(g, method)(*args, **named), None]
+    except gatehouse.GatehouseError as error:
+        fault = dict(code=error.code, status=error.status, requestId=error.request_id, message=str(error))
+        wait = error.retry_after and error.retry_after * 1000
+        return [None, dict(fault, details=list(error.details), retryAfterMs=wait)]
+`;
+
+function ofPython(scene: Scene, options: ClientOptions): AnyClient {
+  const driven = drive({ url: nowhere, api_key: "unused" });
+  scene.onEnd(() => driven.kill());
+  const started = driven.run(
+    `${definitions}g = gatehouse.Gatehouse(**${literal(inPython({ ...patience, ...options }))})`,
+  );
+  const call = async (method: string, args: unknown[], named = {}) => {
+    await started;
+    const python = `result = call("${method}", *${literal(args)}, **${literal(inPython(named))})`;
+    const { result } = await driven.run(python);
+    if (!Array.isArray(result)) throw new Error(String(result));
+    const [value, fault] = result;
+    if (fault !== null) throw fault;
+    return value;
+  };
+  return {
+    me: (cookie) => call("me", [cookie]),
+    verify: (key, { usage, ...more } = {}) => call("verify", [key], { ...more, ...usage }),
+    fault,
+  };
+}
