@@ -10,6 +10,8 @@ export class RunFolder {
     this.path = path;
     this.#memory = memory;
     Deno.mkdirSync(`${path}/tmp`);
+    // Some tests run programs of other users.
+    for (const folder of [path, memory]) Deno.chmodSync(folder, 0o755);
   }
 
   /** Creates the folders. */
