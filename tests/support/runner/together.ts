@@ -17,6 +17,11 @@ export async function defineShare(share: number): Promise<void> {
   }
 }
 
+/** Defines the tests of a folder, for which one browser is enough. */
+export async function defineFolder(folder: string): Promise<void> {
+  for (const path of testFiles(folder).sort()) await import(new URL(path, root).href);
+}
+
 function testFiles(folder: string): string[] {
   return [...Deno.readDirSync(new URL(folder, root))].flatMap(({ name, isDirectory }) => {
     if (isDirectory) return testFiles(`${folder}${name}/`);
