@@ -247,9 +247,9 @@ const partsOfPage = `({
 const fillCopy = `({ html, styles }) => {
   const copy = new DOMParser().parseFromString(html, "text/html").documentElement;
   for (const one of copy.querySelectorAll("script, link, style")) one.remove();
-  const style = document.createElement("style");
-  style.textContent = styles;
-  copy.querySelector("head").append(style);
+  // The same styles aren't parsed again.
+  const style = document.querySelector("style") ?? document.head.appendChild(document.createElement("style"));
+  if (style.textContent !== styles) style.textContent = styles;
   const shapeOf = (e) => e.localName + e.getAttributeNames() + e.getAttribute("class") + "(" + [...e.children].map(shapeOf) + ")";
   const leaveOut = (parent) => {
     const counts = new Map();
@@ -261,7 +261,12 @@ const fillCopy = `({ html, styles }) => {
     }
   };
   leaveOut(copy.querySelector("body"));
-  document.documentElement.replaceWith(document.adoptNode(copy));
+  const root = document.documentElement;
+  for (const name of root.getAttributeNames()) root.removeAttribute(name);
+  for (const { name, value } of copy.attributes) root.setAttribute(name, value);
+  for (const one of [...document.head.children]) if (one !== style) one.remove();
+  document.head.append(...copy.querySelector("head").children);
+  document.body.replaceWith(document.adoptNode(copy.querySelector("body")));
 }`;
 
 /** @returns One line per width, in pixels, at which a loaded page scrolls sideways. */
