@@ -1,8 +1,9 @@
 // Tests the main workflow in Firefox with and without scripts: sign up, create a key, record usage, see it, revoke the key.
 import assert from "node:assert/strict";
 import { testPassword } from "../support/app/app.ts";
-import { withRunningProgram } from "../support/browser/app.ts";
+import { withServer } from "../support/browser/app.ts";
 import { firefoxMissing, type FirefoxWindow, withFirefox } from "../support/browser/firefox.ts";
+import { isFull } from "../support/runner/extent.ts";
 import { sendJson } from "../support/process/journey.ts";
 import { apiKeyWords } from "../support/portal/words/api_keys.ts";
 
@@ -13,12 +14,13 @@ async function fits(window: FirefoxWindow): Promise<void> {
   for (const width of [320, 1280]) assert.equal(await window.overhangAt(width), 0, `at ${width} px`);
 }
 
-for (const scripts of [true, false]) {
+// A quick run does without scripts only what main_job_test.ts does in Chromium.
+for (const scripts of isFull ? [true, false] : [true]) {
   Deno.test({
     ...options,
     name: `the main workflow works in Firefox ${scripts ? "with scripts" : "without scripts"}`,
     fn: () =>
-      withRunningProgram((baseUrl) =>
+      withServer("localhost", (_test, baseUrl) =>
         withFirefox({ scripts }, async (window) => {
           await window.open(`${baseUrl}/sign-up`);
           await window.fill("Your name", "Ada Lovelace");
@@ -59,7 +61,6 @@ for (const scripts of [true, false]) {
           await window.see(apiKeyWords.revoked("Production"));
           assert.equal((await sendJson(baseUrl, "/api/v1/usage", { apiKey, json })).status, 401);
           assert.deepEqual(window.errors, []);
-        })
-      ),
+        })),
   });
 }

@@ -1,29 +1,24 @@
 // Tests the main workflow in a real browser with and without scripts: sign up, create a key, run the command on the page,
 // see the usage, revoke the key.
 import assert from "node:assert/strict";
-import { testPassword } from "../support/app/app.ts";
 import {
-  browserMissing,
+  follow,
+  heading,
   type Page,
   problemsOnScreens,
+  signIn,
   signOut,
-  watchedPage,
+  signUp,
 } from "../support/browser/browser.ts";
-import { withApp, withProgram } from "../support/browser/app.ts";
+import {
+  browserOptions,
+  type BrowserScene,
+  browserTest,
+  withApp,
+  withProgram,
+} from "../support/browser/app.ts";
 import { apiKeyWords } from "../support/portal/words/api_keys.ts";
 import { enterName } from "../../routes/schemas/messages.ts";
-
-const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
-
-async function signUp(page: Page, baseUrl: string, email: string): Promise<void> {
-  await page.goto(`${baseUrl}/`);
-  await page.getByRole("link", { name: "Create an account" }).click();
-  await page.getByLabel("Your name").fill("Ada Lovelace");
-  await page.locator("#email").fill(email);
-  await page.getByLabel("Password").fill(testPassword);
-  await page.getByRole("button", { name: "Create account" }).click();
-  await page.getByRole("heading", { name: /^Welcome to/, level: 1 }).waitFor();
-}
 
 /** Runs the command on the page. */
 async function pasteCurl(page: Page): Promise<void> {
@@ -36,24 +31,28 @@ async function pasteCurl(page: Page): Promise<void> {
   assert.equal(JSON.parse(new TextDecoder().decode(stdout)).usageRecord.quantity, 1);
 }
 
+/** The program in a process of its own is the same with and without scripts. */
+const withProduct = (isOwnProcess: boolean) =>
+  isOwnProcess ? withProgram : (run: (scene: BrowserScene) => Promise<void>) => withApp("localhost", run);
+
 for (const scripts of [true, false]) {
   Deno.test({
-    ...options,
-    name: `the main workflow works in a browser ${scripts ? "with scripts" : "without scripts"}`,
+    ...browserOptions,
+    name: `the main workflow works in a browser ${scripts ? "with" : "without"} scripts`,
     fn: () =>
-      withProgram(async (baseUrl, browser) => {
-        const context = await browser.newContext({
+      withProduct(scripts)(async ({ origin, open }) => {
+        const page = await open("/", {
           javaScriptEnabled: scripts,
           permissions: ["clipboard-read", "clipboard-write"],
         });
-        const { page, errors } = await watchedPage(context);
         if (scripts) await page.clock.install();
         let loads = 0;
         // Count requests, because the load event may come too late.
         page.on("request", (request) => {
           if (request.isNavigationRequest()) loads++;
         });
-        await signUp(page, baseUrl, "ada@example.com");
+        await follow(page, "Create an account");
+        await signUp(page, origin);
         assert.equal(await page.title(), "Overview · Gatehouse");
 
         const loadsBefore = loads;
@@ -78,12 +77,12 @@ for (const scripts of [true, false]) {
 
         // The usage goes up.
         await page.getByRole("link", { name: "Usage", exact: true }).click();
-        await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
+        await heading(page, "Usage");
         assert.match(await page.locator("#main").innerText(), /my-product/);
         const count = async () => Number(await page.locator(".figure[aria-current] .value").innerText());
         assert.equal(await count(), 1);
         const json = { productSlug: "tiles", metric: "requests", quantity: 41 };
-        await fetch(`${baseUrl}/api/v1/usage`, {
+        await fetch(`${origin}/api/v1/usage`, {
           method: "POST",
           headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
           body: JSON.stringify(json),
@@ -94,7 +93,7 @@ for (const scripts of [true, false]) {
         await page.locator(".figure[aria-current] .value", { hasText: "42" }).waitFor();
 
         await page.getByRole("link", { name: "API keys" }).first().click();
-        await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
+        await heading(page, "API keys");
         assert.doesNotMatch(await page.content(), new RegExp(key));
         await page.locator("summary[aria-label='Actions for Production']").click();
         await page.getByRole("link", { name: /Revoke/ }).click();
@@ -103,7 +102,7 @@ for (const scripts of [true, false]) {
         await page.getByText(apiKeyWords.revoked("Production")).first().waitFor();
         await page.getByRole("link", { name: /^Inactive/ }).click();
         await page.locator("table").getByText(/Revoked/).first().waitFor();
-        const refused = await fetch(`${baseUrl}/api/v1/usage`, {
+        const refused = await fetch(`${origin}/api/v1/usage`, {
           headers: { authorization: `Bearer ${key}` },
         });
         await refused.body?.cancel();
@@ -112,39 +111,29 @@ for (const scripts of [true, false]) {
         if (scripts) assert.equal(loads, loadsBefore);
 
         await page.goBack();
-        await page.goto(`${baseUrl}/portal/api-keys`);
+        await page.goto(`${origin}/portal/api-keys`);
         await signOut(page);
-        await page.goto(`${baseUrl}/portal/usage`);
-        await page.locator("#email").fill("ADA@example.com");
-        await page.getByLabel("Password").fill(testPassword);
-        await page.getByRole("button", { name: "Sign in", exact: true }).click();
-        await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
-        assert.deepEqual(errors, []);
+        await page.goto(`${origin}/portal/usage`);
+        await signIn(page, "ADA@example.com");
+        await heading(page, "Usage");
       }),
   });
 }
 
-Deno.test({
-  ...options,
-  name: "rejected forms keep their input, and pass axe",
-  fn: () =>
-    withApp("localhost", async (test, browser) => {
-      const { origin: baseUrl } = test.config.baseUrl;
-      const { page } = await watchedPage(await browser.newContext());
-      await page.goto(`${baseUrl}/sign-up`);
-      await page.getByLabel("Your name").fill("Grace");
-      await page.locator("#email").fill("grace@example.com");
-      await page.getByLabel("Password").fill("password1234");
-      await page.getByRole("button", { name: "Create account" }).click();
-      await page.getByText("too common").waitFor();
-      assert.equal(await page.locator("#email").inputValue(), "grace@example.com");
-      assert.deepEqual(await problemsOnScreens(page), []);
-      await signUp(page, baseUrl, "ada@example.com");
-      await page.goto(`${baseUrl}/portal/api-keys/new`);
-      await page.getByLabel("Name", { exact: true }).fill("   ");
-      await page.getByRole("button", { name: "Create key" }).click();
-      await page.getByText(enterName).waitFor();
-      assert.equal(new URL(page.url()).pathname, "/portal/api-keys/new");
-      assert.deepEqual(await problemsOnScreens(page), []);
-    }),
+browserTest("rejected forms keep their input, and pass axe", async ({ open, origin }) => {
+  const page = await open("/sign-up");
+  await page.getByLabel("Your name").fill("Grace");
+  await page.locator("#email").fill("grace@example.com");
+  await page.getByLabel("Password").fill("password1234");
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.getByText("too common").waitFor();
+  assert.equal(await page.locator("#email").inputValue(), "grace@example.com");
+  assert.deepEqual(await problemsOnScreens(page), []);
+  await signUp(page, origin);
+  await page.goto(`${origin}/portal/api-keys/new`);
+  await page.getByLabel("Name", { exact: true }).fill("   ");
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByText(enterName).waitFor();
+  assert.equal(new URL(page.url()).pathname, "/portal/api-keys/new");
+  assert.deepEqual(await problemsOnScreens(page), []);
 });

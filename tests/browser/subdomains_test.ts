@@ -4,7 +4,9 @@ import { startTestApp, testPassword } from "../support/app/app.ts";
 import {
   type BrowserContext,
   browserMissing,
+  heading,
   type Page,
+  signIn,
   watchedPage,
   withBrowser,
 } from "../support/browser/browser.ts";
@@ -26,12 +28,6 @@ const options = {
 };
 const shared = { COOKIE_DOMAIN: ".example.test" };
 const nobody = { authenticated: false, user: null, organizationId: null, role: null, memberships: [] };
-
-async function signIn(page: Page, email: string): Promise<void> {
-  await page.locator("#email").fill(email);
-  await page.getByLabel("Password", { exact: true }).fill(testPassword);
-  await page.getByRole("button", { name: "Sign in", exact: true }).click();
-}
 
 const says = (page: Page, text: string) => page.locator("#who", { hasText: text }).waitFor();
 
@@ -137,7 +133,7 @@ Deno.test({
       await comeBack(page);
       await says(page, "Not signed in");
       await page.goto(`${auth}/portal/api-keys`);
-      await page.getByRole("heading", { name: "Sign in", level: 1 }).waitFor();
+      await heading(page, "Sign in");
       assert.deepEqual(await cookieDomains(context), []);
       assert.deepEqual([...errors, ...errorsOfOther], []);
     }),

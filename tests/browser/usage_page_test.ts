@@ -1,182 +1,145 @@
 // The usage page in a real browser: all filters work without scripts, and a refresh preserves what the user is doing.
 // axe-core checks the states that main_job_test.ts doesn't reach.
 import assert from "node:assert/strict";
-import {
-  type Browser,
-  type BrowserContext,
-  browserMissing,
-  type Page,
-  problemsOnScreens,
-  signedInContext,
-  watchedPage,
-} from "../support/browser/browser.ts";
-import { withApp } from "../support/browser/app.ts";
+import { type Page, problemsOnScreens } from "../support/browser/browser.ts";
+import { browserTest, browserTests } from "../support/browser/app.ts";
 import { type Journey, sendJson, signUpAndRecord } from "../support/process/journey.ts";
 import { poll } from "../support/runner/poll.ts";
 import { usageWords } from "../support/portal/words/usage.ts";
 
-const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
-
-interface Visit {
-  readonly baseUrl: string;
-  readonly browser: Browser;
-  readonly journey: Journey;
-}
-
-function withRecords(run: (visit: Visit) => Promise<void>): Promise<void> {
-  return withApp("localhost", async (test, browser) => {
-    const { origin: baseUrl } = test.config.baseUrl;
-    const journey = await signUpAndRecord(baseUrl);
-    await record({ baseUrl, journey }, { productSlug: "search", metric: "bytes", quantity: 2048 });
-    await run({ baseUrl, browser, journey });
-  });
+/** Someone with a key that has recorded two metrics. */
+async function recorded(origin: string) {
+  const journey = await signUpAndRecord(origin);
+  const visit = { origin, journey };
+  await record(visit, { productSlug: "search", metric: "bytes", quantity: 2048 });
+  return { ...visit, cookie: journey.cookie };
 }
 
 async function record(
-  { baseUrl, journey }: Pick<Visit, "baseUrl" | "journey">,
+  { origin, journey }: { origin: string; journey: Journey },
   json: { productSlug: string; metric: string; quantity: number },
 ): Promise<void> {
-  const response = await sendJson(baseUrl, "/api/v1/usage", { apiKey: journey.fullKey, json });
+  const response = await sendJson(origin, "/api/v1/usage", { apiKey: journey.fullKey, json });
   assert.equal(response.status, 201);
 }
-
-const signedIn = (
-  { baseUrl, browser, journey: { cookie } }: Visit,
-  look: Parameters<Browser["newContext"]>[0] = {},
-): Promise<BrowserContext> => signedInContext(browser, { baseUrl, cookie }, look);
 
 const sum = (page: Page) => page.locator(".figure[aria-current] .value");
 const openMenu = (page: Page, label: string) => page.locator(`summary[data-key="${label}"]`).click();
 const queryOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams);
 
-for (const scripts of [true, false]) {
-  Deno.test({
-    ...options,
-    name: `range, days, windows, filters and time zone work ${scripts ? "with" : "without"} scripts`,
-    fn: () =>
-      withRecords(async (visit) => {
-        const context = await signedIn(visit, { javaScriptEnabled: scripts, timezoneId: "Asia/Kathmandu" });
-        const { page, errors } = await watchedPage(context);
-        const apply = () =>
-          page.getByRole("button", { name: usageWords.apply }).and(page.locator(":visible")).click();
-        await page.goto(`${visit.baseUrl}/portal/usage`);
-        await sum(page).getByText("1.6", { exact: true }).waitFor();
+browserTests("range, days, windows, filters and time zone work", async ({ open, origin }, scripts) => {
+  const { cookie } = await recorded(origin);
+  const page = await open("/portal/usage", { cookie, timezoneId: "Asia/Kathmandu" });
+  const apply = () =>
+    page.getByRole("button", { name: usageWords.apply }).and(page.locator(":visible")).click();
+  await sum(page).getByText("1.6", { exact: true }).waitFor();
 
-        await page.locator(".figure", { hasText: "Bytes" }).click();
-        await sum(page).getByText("2,048", { exact: true }).waitFor();
-        await openMenu(page, "By");
-        await page.getByRole("link", { name: "Week" }).click();
-        await page.getByRole("heading", { name: usageWords.chartTitle("week", "Bytes") }).waitFor();
-        await openMenu(page, "Time zone");
-        await page.locator("#menu-timezone").selectOption("Asia/Kathmandu");
-        if (scripts) {
-          const own = await page.locator("#menu-timezone option:checked").innerText();
-          assert.equal(own, "Kathmandu (this browser)");
-        }
-        await apply();
-        await page.getByText(/Asia\/Kathmandu\. /).waitFor();
-        const { range, metric, window, timezone } = queryOf(page);
-        assert.deepEqual([range, metric, window, timezone], ["month", "bytes", "week", "Asia/Kathmandu"]);
+  await page.locator(".figure", { hasText: "Bytes" }).click();
+  await sum(page).getByText("2,048", { exact: true }).waitFor();
+  await openMenu(page, "By");
+  await page.getByRole("link", { name: "Week" }).click();
+  await page.getByRole("heading", { name: usageWords.chartTitle("week", "Bytes") }).waitFor();
+  await openMenu(page, "Time zone");
+  await page.locator("#menu-timezone").selectOption("Asia/Kathmandu");
+  if (scripts) {
+    const own = await page.locator("#menu-timezone option:checked").innerText();
+    assert.equal(own, "Kathmandu (this browser)");
+  }
+  await apply();
+  await page.getByText(/Asia\/Kathmandu\. /).waitFor();
+  const { range, metric, window, timezone } = queryOf(page);
+  assert.deepEqual([range, metric, window, timezone], ["month", "bytes", "week", "Asia/Kathmandu"]);
 
-        await openMenu(page, "Days");
-        let requests = 0;
-        page.on("request", (request) => requests += request.url().includes("/portal/usage") ? 1 : 0);
-        await page.locator("#menu-to").fill("2026-01-02");
-        await page.locator("#menu-from").fill("2026-01-03");
-        await apply();
-        await page.locator(".field-error").getByText(usageWords.endBeforeStart).waitFor();
-        // Both days are submitted together, by the button.
-        assert.equal(requests, 1);
-        await openMenu(page, "Days");
-        assert.equal(await page.locator("#menu-from").inputValue(), "2026-01-03");
-        await page.locator("#menu-to").fill("2026-01-04");
-        await apply();
-        await page.getByText(/January 3–4, 2026, in Asia\/Kathmandu/).waitFor();
-        assert.equal(await sum(page).innerText(), "0");
+  await openMenu(page, "Days");
+  let requests = 0;
+  page.on("request", (request) => requests += request.url().includes("/portal/usage") ? 1 : 0);
+  await page.locator("#menu-to").fill("2026-01-02");
+  await page.locator("#menu-from").fill("2026-01-03");
+  await apply();
+  await page.locator(".field-error").getByText(usageWords.endBeforeStart).waitFor();
+  // Both days are submitted together, by the button.
+  assert.equal(requests, 1);
+  await openMenu(page, "Days");
+  assert.equal(await page.locator("#menu-from").inputValue(), "2026-01-03");
+  await page.locator("#menu-to").fill("2026-01-04");
+  await apply();
+  await page.getByText(/January 3–4, 2026, in Asia\/Kathmandu/).waitFor();
+  assert.equal(await sum(page).innerText(), "0");
 
-        await page.getByRole("link", { name: "24 h", exact: true }).click();
-        await page.getByRole("heading", { name: usageWords.chartTitle("hour", "Bytes") }).waitFor();
-        assert.equal(await sum(page).innerText(), "2,048");
-        await page.getByRole("link", { name: "By key" }).click();
-        await page.getByRole("link", { name: "By key", exact: true }).and(page.locator("[aria-current]"))
-          .waitFor();
-        assert.equal(queryOf(page)["stack"], "key");
-        const saved = page.waitForEvent("download");
-        await page.getByRole("link", { name: "Download CSV" }).click();
-        assert.match((await saved).suggestedFilename(), /\.csv$/);
-        assert.equal(await sum(page).innerText(), "2,048");
-        // The address has the whole state.
-        await page.goto(page.url());
-        assert.equal(await sum(page).innerText(), "2,048");
-        assert.match(await page.locator(".figure[aria-current]").innerText(), /^Bytes/);
-        assert.deepEqual(errors, []);
-      }),
-  });
-}
-
-Deno.test({
-  ...options,
-  name:
-    "a refresh shows new usage and preserves focus, open details and unsent choices; a hidden page is not refreshed",
-  fn: () =>
-    withRecords(async (visit) => {
-      const { page, errors } = await watchedPage(await signedIn(visit));
-      let requests = 0;
-      page.on("request", (request) => requests += request.resourceType() === "fetch" ? 1 : 0);
-      await page.goto(`${visit.baseUrl}/portal/usage?metric=requests`);
-      const refresh = () =>
-        page.evaluate("document.getElementById('live').dispatchEvent(new Event('every'))");
-      const summary = page.getByText(usageWords.showAsTable);
-      await summary.click();
-      await summary.focus();
-      await page.evaluate("document.getElementById('head').dataset.here = 'yes'");
-
-      await page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })");
-      await refresh();
-      await page.evaluate("delete document.hidden");
-      await record(visit, { productSlug: "tiles", metric: "requests", quantity: 40 });
-      await refresh();
-      await sum(page).getByText("41.6", { exact: true }).waitFor();
-      assert.equal(requests, 1);
-      assert.equal(await page.locator("details.numbers").getAttribute("open"), "");
-      assert.equal(await page.evaluate("document.activeElement.tagName"), "SUMMARY");
-      assert.equal(await page.locator("tbody td.num", { hasText: "41.6" }).first().isVisible(), true);
-
-      const csv = page.getByRole("link", { name: "Download CSV" });
-      await csv.focus();
-      await record(visit, { productSlug: "tiles", metric: "requests", quantity: 400 });
-      await refresh();
-      await sum(page).getByText("441.6", { exact: true }).waitFor();
-      assert.equal(await page.evaluate("document.activeElement.textContent"), "Download CSV");
-      // A choice that is not submitted yet stays.
-      await openMenu(page, "Time zone");
-      await page.locator("#menu-timezone").selectOption("Europe/Berlin");
-      await refresh();
-      await poll(() => Promise.resolve(requests === 3));
-      assert.equal(await page.locator("#menu-timezone").inputValue(), "Europe/Berlin");
-      assert.deepEqual(errors, []);
-    }),
+  await page.getByRole("link", { name: "24 h", exact: true }).click();
+  await page.getByRole("heading", { name: usageWords.chartTitle("hour", "Bytes") }).waitFor();
+  assert.equal(await sum(page).innerText(), "2,048");
+  await page.getByRole("link", { name: "By key" }).click();
+  await page.getByRole("link", { name: "By key", exact: true }).and(page.locator("[aria-current]"))
+    .waitFor();
+  assert.equal(queryOf(page)["stack"], "key");
+  const saved = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Download CSV" }).click();
+  assert.match((await saved).suggestedFilename(), /\.csv$/);
+  assert.equal(await sum(page).innerText(), "2,048");
+  // The address has the whole state.
+  await page.goto(page.url());
+  assert.equal(await sum(page).innerText(), "2,048");
+  assert.match(await page.locator(".figure[aria-current]").innerText(), /^Bytes/);
 });
 
-Deno.test({
-  ...options,
-  name: "the usage page passes axe with any filters and never scrolls horizontally",
-  fn: () =>
-    withRecords(async (visit) => {
-      const { page, errors } = await watchedPage(await signedIn(visit));
-      for (
-        const query of [
-          "range=7d&window=hour&timezone=America/Argentina/ComodRivadavia",
-          "range=90d&window=hour&metric=nothing",
-          "range=custom&from=2026-02-01&to=2026-01-01&timezone=Mars&apiKey=x",
-          "range=custom&from=2020-01-01&to=2020-12-31",
-        ]
-      ) {
-        await page.goto(`${visit.baseUrl}/portal/usage?${query}`);
-        for (const summary of await page.locator("details.numbers summary").all()) await summary.click();
-        assert.deepEqual(await problemsOnScreens(page), []);
-        assert.deepEqual(await problemsOnScreens(page, [{ colorScheme: "light", width: 900 }]), []);
-      }
-      assert.deepEqual(errors, []);
-    }),
-});
+browserTest(
+  "a refresh shows new usage and preserves focus, open details and unsent choices; a hidden page is not refreshed",
+  async ({ open, origin }) => {
+    const visit = await recorded(origin);
+    const page = await open(undefined, { cookie: visit.cookie });
+    let requests = 0;
+    page.on("request", (request) => requests += request.resourceType() === "fetch" ? 1 : 0);
+    await page.goto(`${visit.origin}/portal/usage?metric=requests`);
+    const refresh = () => page.evaluate("document.getElementById('live').dispatchEvent(new Event('every'))");
+    const summary = page.getByText(usageWords.showAsTable);
+    await summary.click();
+    await summary.focus();
+    await page.evaluate("document.getElementById('head').dataset.here = 'yes'");
+
+    await page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })");
+    await refresh();
+    await page.evaluate("delete document.hidden");
+    await record(visit, { productSlug: "tiles", metric: "requests", quantity: 40 });
+    await refresh();
+    await sum(page).getByText("41.6", { exact: true }).waitFor();
+    assert.equal(requests, 1);
+    assert.equal(await page.locator("details.numbers").getAttribute("open"), "");
+    await page.locator("summary:focus").waitFor();
+    assert.equal(await page.locator("tbody td.num", { hasText: "41.6" }).first().isVisible(), true);
+
+    const csv = page.getByRole("link", { name: "Download CSV" });
+    await csv.focus();
+    await record(visit, { productSlug: "tiles", metric: "requests", quantity: 400 });
+    await refresh();
+    await sum(page).getByText("441.6", { exact: true }).waitFor();
+    await page.locator("a:focus", { hasText: "Download CSV" }).waitFor();
+    // A choice that is not submitted yet stays.
+    await openMenu(page, "Time zone");
+    await page.locator("#menu-timezone").selectOption("Europe/Berlin");
+    await refresh();
+    await poll(() => Promise.resolve(requests === 3));
+    assert.equal(await page.locator("#menu-timezone").inputValue(), "Europe/Berlin");
+  },
+);
+
+browserTest(
+  "the usage page passes axe with any filters and never scrolls horizontally",
+  async ({ open, origin }) => {
+    const visit = await recorded(origin);
+    const page = await open(undefined, { cookie: visit.cookie });
+    for (
+      const query of [
+        "range=7d&window=hour&timezone=America/Argentina/ComodRivadavia",
+        "range=90d&window=hour&metric=nothing",
+        "range=custom&from=2026-02-01&to=2026-01-01&timezone=Mars&apiKey=x",
+        "range=custom&from=2020-01-01&to=2020-12-31",
+      ]
+    ) {
+      await page.goto(`${visit.origin}/portal/usage?${query}`);
+      for (const summary of await page.locator("details.numbers summary").all()) await summary.click();
+      assert.deepEqual(await problemsOnScreens(page), []);
+      assert.deepEqual(await problemsOnScreens(page, { on: [{ colorScheme: "light", width: 900 }] }), []);
+    }
+  },
+);

@@ -5,11 +5,20 @@ import { type Browser, type BrowserContext, chromium, type Page } from "npm:play
 // deno-lint-ignore no-import-prefix
 import axe from "npm:axe-core@4.14.1/axe.min.js" with { type: "text" };
 
+import { testPassword } from "../app/app.ts";
+import { isFull } from "../runner/extent.ts";
+
 export type { Browser, BrowserContext, Page };
+/** How a window differs from a desktop's. */
+export type Look = Parameters<Browser["newContext"]>[0];
 
 /** Without windows, pages take half the time. */
 const shell = "/usr/bin/chromium-headless-shell";
-const executablePath = programMissing(shell, { isOptional: true }) ? "/usr/bin/chromium" : shell;
+/** `TEST_BROWSER` chooses another Chromium than the one that takes the least time. */
+const executablePath = Deno.env.get("TEST_BROWSER") ??
+  (programMissing(shell, { isOptional: true }) ? "/usr/bin/chromium" : shell);
+/** For starting, and for each step. Reached only by a failure, even on a slow machine. */
+const timeoutMs = 60_000;
 
 /** @returns Whether no browser is installed. @throws When `CI=true`, where one is required. */
 export function browserMissing(): boolean {
@@ -35,6 +44,7 @@ export function launchBrowser(
   const rules = Object.entries(hosts).map(([name, address]) => `MAP ${name} ${address}`);
   return chromium.launch({
     executablePath,
+    timeout: timeoutMs,
     args: [
       "--no-sandbox",
       "--disable-gpu",
@@ -50,24 +60,27 @@ export function launchBrowser(
 
 let shared: Browser | undefined;
 
-/** Runs a test with a browser that the file's tests share, and closes what the test opened. */
+/** Runs a test with a browser that the process's tests share, and closes what the test opened. */
 export async function withBrowser(run: (browser: Browser) => Promise<void>): Promise<void> {
-  const browser = shared ??= await launchBrowser();
+  if (!shared?.isConnected()) shared = await launchBrowser();
+  const browser = shared;
   try {
     await run(browser);
   } finally {
-    await Promise.all(browser.contexts().map((context) => context.close()));
+    const opened = browser.contexts().filter((context) => context !== copies?.context);
+    await Promise.all(opened.map((context) => context.close()));
   }
 }
 
 Deno.test.afterAll(async () => await shared?.close());
 
 /** Opens a page and collects its script errors and content security policy violations. */
-export async function watchedPage(context: BrowserContext): Promise<{ page: Page; errors: string[] }> {
+export async function watchedPage(
+  context: BrowserContext,
+  errors: string[] = [],
+): Promise<{ page: Page; errors: string[] }> {
   const page = await context.newPage();
-  // Reached only by a failure, even on a slow machine.
-  page.setDefaultTimeout(60_000);
-  const errors: string[] = [];
+  page.setDefaultTimeout(timeoutMs);
   page.on("pageerror", (error) => errors.push(`script error: ${error.message}`));
   page.on("console", (message) => {
     // Chromium logs the 4xx of a rejected form, and headers that it ignores without HTTPS.
@@ -77,9 +90,36 @@ export async function watchedPage(context: BrowserContext): Promise<{ page: Page
   return { page, errors };
 }
 
+/** Waits for a first-level heading. */
+export const heading = (page: Pick<Page, "getByRole">, name: string | RegExp): Promise<void> =>
+  page.getByRole("heading", { name, level: 1 }).first().waitFor();
+/** Uses the first button with a name. */
+export const press = (page: Page, name: string | RegExp): Promise<void> =>
+  page.getByRole("button", { name }).first().click();
+/** Uses the first link with a name. */
+export const follow = (page: Page, name: string | RegExp): Promise<void> =>
+  page.getByRole("link", { name }).first().click();
+
 /** Opens the menu of the sidebar, which has the organizations and the account. */
 export async function openMenu(page: Page): Promise<void> {
   await page.locator("#side summary:visible").last().click();
+}
+
+/** Creates an account. */
+export async function signUp(page: Page, origin: string, email = "ada@example.com"): Promise<void> {
+  await page.goto(`${origin}/sign-up`);
+  await page.getByLabel("Your name").fill("Ada Lovelace");
+  await page.locator("#email").fill(email);
+  await page.getByLabel("Password").fill(testPassword);
+  await press(page, "Create account");
+  await heading(page, /^Welcome to/);
+}
+
+/** Fills in and sends the form for signing in. */
+export async function signIn(page: Page, email: string, password = testPassword): Promise<void> {
+  await page.locator("#email").fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
 }
 
 /** Signs out of the portal. */
@@ -93,12 +133,17 @@ export async function signOut(page: Page): Promise<void> {
 export async function signedInContext(
   browser: Browser,
   { baseUrl, cookie }: { baseUrl: string; cookie: string },
-  look: Parameters<Browser["newContext"]>[0] = {},
+  look: Look = {},
 ): Promise<BrowserContext> {
   const context = await browser.newContext(look);
+  await addCookie(context, baseUrl, cookie);
+  return context;
+}
+
+/** Gives a profile the cookie of a session. @param cookie As the `Cookie` header has it. */
+export async function addCookie(context: BrowserContext, baseUrl: string, cookie: string): Promise<void> {
   const at = cookie.indexOf("=");
   await context.addCookies([{ name: cookie.slice(0, at), value: cookie.slice(at + 1), url: baseUrl }]);
-  return context;
 }
 
 /** What a page is looked at with. */
@@ -115,37 +160,123 @@ const diagonals: readonly (readonly Screen[])[] = [
 let looks = 0;
 
 /**
- * Checks a loaded page on each screen without reloading it.
+ * Checks a loaded page on each screen without reloading it. A quick run checks a copy, in which repeated rows are left out, and only
+ * its colors on the second screen.
  *
  * @param page Works with JavaScript disabled too.
- * @param on The screens. Default: phone and desktop, one light and the other dark, swapped from call to call.
+ * @param options `on`: the screens. Default: phone and desktop, one light and the other dark, swapped from call to call. `inPlace`:
+ *   whether a copy would look different.
  * @returns One line per problem: axe-core violations (frames excluded), horizontal scrolling, or not exactly one `h1`.
  */
 export async function problemsOnScreens(
   page: Page,
-  on = diagonals[looks++ % 2] as readonly Screen[],
+  { on = diagonals[looks++ % 2] as readonly Screen[], inPlace = isFull }: {
+    on?: readonly Screen[];
+    inPlace?: boolean;
+  } = {},
 ): Promise<string[]> {
-  // axe-core is half a megabyte, so inject it once per page.
-  if (await page.evaluate("globalThis.axe === undefined")) await page.evaluate(`(() => { ${axe} })()`);
-  const findings: string[] = [];
   const height = page.viewportSize()?.height ?? 900;
-  for (const { colorScheme, width } of on) {
+  const findings: string[] = [];
+  // Phones and desktops, light and dark, have their turn with all rules.
+  const thorough = on[looks % 4 < 2 ? 0 : on.length - 1];
+  for (const screen of on) {
+    const { colorScheme, width } = screen;
     await page.setViewportSize({ width, height });
-    await page.emulateMedia({ colorScheme });
-    const found = await page.evaluate(lookAtPage) as string[];
+    if (inPlace) await page.emulateMedia({ colorScheme });
+    const checked = inPlace ? page : await copyOf(page, screen);
+    // axe-core is half a megabyte, so inject it once per page.
+    if (await checked.evaluate("globalThis.axe === undefined")) {
+      await checked.evaluate(`(() => { ${axe} })()`);
+    }
+    const rules = inPlace || screen === thorough ? {} : { runOnly: ["color-contrast"] };
+    const found = [
+      ...await checked.evaluate(`(${violations})(${JSON.stringify(rules)})`) as string[],
+      ...await page.evaluate(misshapen) as string[],
+    ];
     findings.push(...found.map((finding) => `${page.url()}, ${colorScheme}, ${width} px: ${finding}`));
   }
   return findings;
 }
 
-const lookAtPage = `(async () => {
-  const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"], iframes: false });
-  const found = violations.map(({ id, nodes }) =>
+const violations = `async (rules) => {
+  const options = { resultTypes: ["violations"], iframes: false, ...rules };
+  const { violations } = await globalThis.axe.run(document, options);
+  return violations.map(({ id, nodes }) =>
     id + ": " + nodes.map(({ html }) => html.slice(0, 150)).join(" | ")
   );
+}`;
+
+const misshapen = `(() => {
+  const found = [];
   const over = document.documentElement.scrollWidth - innerWidth;
   if (over > 0) found.push("scrolls horizontally by " + over + " px");
   const headlines = document.querySelectorAll("h1").length;
   if (headlines !== 1) found.push(headlines + " headlines");
   return found;
 })()`;
+
+/** Windows by screen, in which axe-core stays compiled: running it for the first time takes four times as long. */
+let copies: { readonly context: BrowserContext; readonly pages: Map<string, Page> } | undefined;
+
+/** @returns A copy of a page without scripts and repeated rows. */
+async function copyOf(page: Page, { colorScheme, width }: Screen): Promise<Page> {
+  const browser = page.context().browser();
+  if (browser === null) throw new Error("the page has no browser");
+  if (copies?.context.browser() !== browser) {
+    copies = { context: await browser.newContext(), pages: new Map() };
+  }
+  const screen = `${colorScheme} ${width}`;
+  let copy = copies.pages.get(screen);
+  if (copy === undefined) {
+    copy = await copies.context.newPage();
+    copies.pages.set(screen, copy);
+    copy.setDefaultTimeout(timeoutMs);
+    await copy.setViewportSize({ width, height: 900 });
+    await copy.emulateMedia({ colorScheme });
+  }
+  const parts = await page.evaluate(partsOfPage);
+  await copy.evaluate(`(${fillCopy})(${JSON.stringify(parts)})`);
+  return copy;
+}
+
+const partsOfPage = `({
+  html: document.documentElement.outerHTML,
+  styles: [...document.styleSheets].flatMap(({ cssRules }) => [...cssRules].map(({ cssText }) => cssText)).join(""),
+})`;
+
+const fillCopy = `({ html, styles }) => {
+  const copy = new DOMParser().parseFromString(html, "text/html").documentElement;
+  for (const one of copy.querySelectorAll("script, link, style")) one.remove();
+  // The same styles aren't parsed again.
+  const style = document.querySelector("style") ?? document.head.appendChild(document.createElement("style"));
+  if (style.textContent !== styles) style.textContent = styles;
+  const shapeOf = (e) => e.localName + e.getAttributeNames() + e.getAttribute("class") + "(" + [...e.children].map(shapeOf) + ")";
+  const leaveOut = (parent) => {
+    const counts = new Map();
+    for (const child of [...parent.children]) {
+      const shape = shapeOf(child);
+      counts.set(shape, (counts.get(shape) ?? 0) + 1);
+      if (counts.get(shape) > 2) child.remove();
+      else leaveOut(child);
+    }
+  };
+  leaveOut(copy.querySelector("body"));
+  const root = document.documentElement;
+  for (const name of root.getAttributeNames()) root.removeAttribute(name);
+  for (const { name, value } of copy.attributes) root.setAttribute(name, value);
+  for (const one of [...document.head.children]) if (one !== style) one.remove();
+  document.head.append(...copy.querySelector("head").children);
+  document.body.replaceWith(document.adoptNode(copy.querySelector("body")));
+}`;
+
+/** @returns One line per width, in pixels, at which a loaded page scrolls sideways. */
+export async function overhangs(page: Page, widths: readonly number[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const width of widths) {
+    // A low page is painted sooner.
+    await page.setViewportSize({ width, height: 200 });
+    const over = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
+    if (over > 0) found.push(`${page.url()} scrolls sideways by ${over} px at ${width} px`);
+  }
+  return found;
+}

@@ -23,12 +23,16 @@ export interface Viewer {
 }
 
 /** How many pages of one route are visited, how many of them without filters, and how many with the same filters. */
-const most = { ofRoute: 9, plain: 8, ofFilters: 1 };
+const usual = { ofRoute: 9, plain: 8, ofFilters: 1 };
 /** Links to files. */
 const files = /^\/(static|api)\/|\.(md|txt|json)$/;
 
 /** @returns The pages that links lead to, each once. @throws If a link is dead. */
-export async function crawl(test: TestApp, { name, cookie, paths }: Viewer): Promise<CrawledPage[]> {
+export async function crawl(
+  test: TestApp,
+  { name, cookie, paths }: Viewer,
+  most = usual,
+): Promise<CrawledPage[]> {
   const pages: CrawledPage[] = [];
   const routeOf = routeFinder(test);
   const seen = new Set<string>();
@@ -36,7 +40,7 @@ export async function crawl(test: TestApp, { name, cookie, paths }: Viewer): Pro
   const waiting: { path: string; from: string }[] = paths.map((path) => ({ path, from: "the start" }));
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const { path, from } = next;
-    if (seen.has(path) || !isWanted(path, { route: routeOf(path), counts })) continue;
+    if (seen.has(path) || !isWanted(path, { route: routeOf(path), counts, most })) continue;
     seen.add(path);
     const page = await open(test, path, { viewer: name, cookie });
     if (page === null) continue;
@@ -148,7 +152,7 @@ function isFilledIn({ name, attributes }: Element): boolean {
 
 function isWanted(
   path: string,
-  { route, counts }: { route: string; counts: Map<string, number> },
+  { route, counts, most }: { route: string; counts: Map<string, number>; most: typeof usual },
 ): boolean {
   const names = [...new URL(path, "http://x").searchParams.keys()].sort();
   const filters = `${route}?${names}`;
