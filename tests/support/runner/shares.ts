@@ -1,10 +1,17 @@
 // Which test files run, and in which threads.
 import { filesBelow, root } from "../build/sources.ts";
 
-/** Shares of files that mostly use the CPU, and of those that mostly wait for processes. */
-const shareCounts = { inProcess: 6, processes: 6 };
-const processFiles =
-  /^tests\/((process|browser|guides|client|clients|python_client|packaging)\/|readme_test\.ts$)/;
+/** The kinds of files that run together, those first that take longest, and in how many threads. */
+const kinds: readonly { readonly files: RegExp; readonly threads: number }[] = [
+  // They share a browser.
+  { files: /^tests\/browser\//, threads: 1 },
+  {
+    files: /^tests\/((process|guides|client|clients|python_client|packaging)\/|readme_test\.ts$)/,
+    threads: 6,
+  },
+  { files: /^/, threads: 6 },
+];
+const kindOf = (file: string) => kinds.findIndex(({ files }) => files.test(file));
 const aloneFiles = /^tests\/(process\/alone\/|commands\/serve\/listen_test\.ts$)/;
 /** They depend most on the runtime. */
 const newestFiles =
@@ -13,7 +20,7 @@ const newestFiles =
 /** True for tests that load the whole machine, measure time, or count the descriptors of the test process. */
 export const alone = (file: string): boolean => aloneFiles.test(file);
 /** True for tests that start the program or other processes, and mostly wait. */
-export const startsProcesses = (file: string): boolean => processFiles.test(file);
+export const startsProcesses = (file: string): boolean => kindOf(file) < kinds.length - 1;
 /** True for tests that a full run repeats on the newest tested Deno. */
 export const byNewestDeno = (file: string): boolean => newestFiles.test(file);
 
@@ -33,21 +40,17 @@ export function testFiles(subjects: readonly string[]): string[] {
  *
  * @returns The paths of the modules, those that take longest first.
  */
-export async function sharesOf(
-  files: readonly string[],
-  folder: string,
-): Promise<string[]> {
-  const processes = files.filter(startsProcesses);
-  const inProcess = files.filter((file) => !startsProcesses(file));
-  const shares = [
-    ...await divide(processes, shareCounts.processes),
-    ...await divide(inProcess, shareCounts.inProcess),
-  ];
-  return await Promise.all(shares.map(async (share, index) => {
-    const path = `${folder}/share_${index + 1}_test.ts`;
-    await Deno.writeTextFile(path, share.map((file) => `import "file://${root}${file}";\n`).join(""));
-    return path;
-  }));
+export async function sharesOf(files: readonly string[], folder: string): Promise<string[]> {
+  const shares = await Promise.all(
+    kinds.map(({ threads }, kind) => divide(files.filter((file) => kindOf(file) === kind), threads)),
+  );
+  return await Promise.all(
+    shares.flat().map(async (share, index) => {
+      const path = `${folder}/share_${index + 1}_test.ts`;
+      await Deno.writeTextFile(path, share.map((file) => `import "file://${root}${file}";\n`).join(""));
+      return path;
+    }),
+  );
 }
 
 /** Divides files into shares of about as many bytes, because longer files take longer. */
