@@ -7,35 +7,19 @@ import axe from "npm:axe-core@4.14.1/axe.min.js" with { type: "text" };
 
 import { testPassword } from "../app/app.ts";
 import { isFull } from "../runner/extent.ts";
+import { isMissing, pathOf } from "../runner/needs.ts";
 
 export type { Browser, BrowserContext, Page };
 /** How a window differs from a desktop's. */
 export type Look = Parameters<Browser["newContext"]>[0];
 
-/** Without windows, pages take half the time. */
-const shell = "/usr/bin/chromium-headless-shell";
 /** `TEST_BROWSER` chooses another Chromium than the one that takes the least time. */
-const executablePath = Deno.env.get("TEST_BROWSER") ??
-  (programMissing(shell, { isOptional: true }) ? "/usr/bin/chromium" : shell);
+const executablePath = Deno.env.get("TEST_BROWSER") ?? pathOf("a browser") ?? "";
 /** For starting, and for each step. Reached only by a failure, even on a slow machine. */
 const timeoutMs = 60_000;
 
-/** @returns Whether no browser is installed. @throws When `CI=true`, where one is required. */
-export function browserMissing(): boolean {
-  return programMissing(executablePath);
-}
-
-/** @returns Whether a program is not installed. @throws When `CI=true`, where it is required unless it is optional. */
-export function programMissing(path: string, { isOptional = false } = {}): boolean {
-  try {
-    return !Deno.statSync(path).isFile;
-  } catch {
-    if (!isOptional && Deno.env.get("CI") === "true") {
-      throw new Error(`CI requires these tests, but ${path} is missing`);
-    }
-    return true;
-  }
-}
+/** True if no browser is installed. @throws When `CI=true`, where one is required. */
+export const browserMissing = (): boolean => isMissing("a browser");
 
 /** Starts a browser. @param hosts Addresses by host name. Default: every host name is this machine. */
 export function launchBrowser(

@@ -3,17 +3,15 @@ import assert from "node:assert/strict";
 // Test dependencies stay out of deno.json, because its imports go into the compiled binary.
 // deno-lint-ignore no-import-prefix
 import { type ElementHandle, type Frame, launch, type Page } from "npm:puppeteer-core@25.16.0";
-import { programMissing } from "./browser.ts";
+import { isMissing, pathOf } from "../runner/needs.ts";
 import { poll } from "../runner/poll.ts";
 
-const executablePath = "/usr/bin/firefox-esr";
+const executablePath = pathOf("firefox-esr") ?? "";
 /** For starting and for loading a page. Reached only by a failure, even on a slow machine. */
 const timeoutMs = 60_000;
 
-/** @returns Whether no Firefox is installed. @throws When `CI=true`, where it is required. */
-export function firefoxMissing(): boolean {
-  return programMissing(executablePath);
-}
+/** True if no Firefox is installed. @throws When `CI=true`, where it is required. */
+export const firefoxMissing = (): boolean => isMissing("firefox-esr");
 
 /** A window, used as people do. What is looked for may still be loading. */
 export interface FirefoxWindow {
