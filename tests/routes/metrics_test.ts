@@ -146,12 +146,8 @@ Deno.test("never contains a name, an email address or an id", () =>
     }));
     const operator = await newOperatorToken(test);
     const organization = { name: "Canary", externalId: "canary" };
-    await drop(
-      test.send("/api/operator/organizations", { apiKey: operator.fullToken, json: organization }),
-    );
-    await drop(
-      test.send("/api/operator/organizations/external:canary", { apiKey: operator.fullToken }),
-    );
+    await drop(test.send("/api/operator/organizations", { apiKey: operator.fullToken, json: organization }));
+    await drop(test.send("/api/operator/organizations/external:canary", { apiKey: operator.fullToken }));
     await drop(test.send("/canary?canary=canary", { method: "CANARY", headers: { "user-agent": "canary" } }));
     const text = await (await test.send("/metrics")).text();
     for (

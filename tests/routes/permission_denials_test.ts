@@ -9,46 +9,43 @@ import { joinedPerson } from "../support/people/people.ts";
 
 const keysPath = "/api/portal/api-keys";
 
-testApp(
-  "records a denied attempt once a minute for each person and route, without the query",
-  async (test) => {
-    const ada = await test.signUp("Ada");
-    const eve = await joinedPerson(test, ada, "MEMBER");
-    // The entry belongs to the organization of the attempt, not to the person's active organization.
-    const own = await test.send("/api/portal/organizations", {
+testApp("records a denied attempt once a minute by person and route, without the query", async (test) => {
+  const ada = await test.signUp("Ada");
+  const eve = await joinedPerson(test, ada, "MEMBER");
+  // The entry belongs to the organization of the attempt, not to the person's active organization.
+  const own = await test.send("/api/portal/organizations", {
+    cookie: eve.cookie,
+    json: { name: "Eve’s own" },
+  });
+  assert.equal(own.status, 201);
+  const organizationId = (await own.json()).organization.id;
+  await test.send("/api/auth/organization", { cookie: eve.cookie, json: { organizationId } });
+  const rename = (name: string) =>
+    test.send(`/api/portal/organizations/${ada.organizationId}`, {
       cookie: eve.cookie,
-      json: { name: "Eve’s own" },
+      method: "PATCH",
+      json: { name },
     });
-    assert.equal(own.status, 201);
-    const organizationId = (await own.json()).organization.id;
-    await test.send("/api/auth/organization", { cookie: eve.cookie, json: { organizationId } });
-    const rename = (name: string) =>
-      test.send(`/api/portal/organizations/${ada.organizationId}`, {
-        cookie: eve.cookie,
-        method: "PATCH",
-        json: { name },
-      });
-    const first = await rename("a");
-    await assertError(first.clone(), 403, "forbidden");
-    for (const name of ["b", "c", "d"]) await rename(name);
-    const [denied] = await waitForAudit(test, ada.cookie, "?action=access.denied");
-    assert.equal(denied?.actor.id, eve.userId);
-    assert.equal(denied?.requestId, first.headers.get("x-request-id"));
-    const route = { method: "PATCH", path: "/api/portal/organizations/:id", reason: "forbidden" };
-    assert.deepEqual(denied?.details, route);
-    assert.deepEqual((await listAudit(test, eve.cookie, "?action=access.denied")).events, []);
-    await test.send("/api/auth/organization", {
-      cookie: eve.cookie,
-      json: { organizationId: ada.organizationId },
-    });
-    await assertError(await test.send(`${path}?actorId=canary`, { cookie: eve.cookie }), 403, "forbidden");
-    test.advance(60_000);
-    await rename("e");
-    const events = await waitForAudit(test, ada.cookie, "?action=refusals", 3);
-    assert.deepEqual(events.map(({ details }) => details["path"]), [route.path, path, route.path]);
-    assert.doesNotMatch(JSON.stringify(events), /canary/);
-  },
-);
+  const first = await rename("a");
+  await assertError(first.clone(), 403, "forbidden");
+  for (const name of ["b", "c", "d"]) await rename(name);
+  const [denied] = await waitForAudit(test, ada.cookie, "?action=access.denied");
+  assert.equal(denied?.actor.id, eve.userId);
+  assert.equal(denied?.requestId, first.headers.get("x-request-id"));
+  const route = { method: "PATCH", path: "/api/portal/organizations/:id", reason: "forbidden" };
+  assert.deepEqual(denied?.details, route);
+  assert.deepEqual((await listAudit(test, eve.cookie, "?action=access.denied")).events, []);
+  await test.send("/api/auth/organization", {
+    cookie: eve.cookie,
+    json: { organizationId: ada.organizationId },
+  });
+  await assertError(await test.send(`${path}?actorId=canary`, { cookie: eve.cookie }), 403, "forbidden");
+  test.advance(60_000);
+  await rename("e");
+  const events = await waitForAudit(test, ada.cookie, "?action=refusals", 3);
+  assert.deepEqual(events.map(({ details }) => details["path"]), [route.path, path, route.path]);
+  assert.doesNotMatch(JSON.stringify(events), /canary/);
+});
 
 testApp("records a cross-site request only if it came with one person's valid session", async (test) => {
   const ada = await test.signUp();

@@ -228,10 +228,7 @@ testApp("one of several concurrent rotations succeeds, and one active key is lef
   const person = await test.signUp();
   const old = await createTestKey(test, person);
   const responses = await Promise.all(
-    Array.from(
-      { length: 8 },
-      () => rotate(test, person, { id: old.id, json: { expireOldAt: "now" } }),
-    ),
+    Array.from({ length: 8 }, () => rotate(test, person, { id: old.id, json: { expireOldAt: "now" } })),
   );
   assert.deepEqual(responses.map(({ status }) => status).sort(), [201, ...Array(7).fill(422)]);
   const active = (await list(test, person)).apiKeys.filter(({ status }: { status: string }) =>
@@ -240,19 +237,16 @@ testApp("one of several concurrent rotations succeeds, and one active key is lef
   assert.equal(active.length, 1);
 });
 
-testApp(
-  "an organization has at most 100 active keys, even when they are created concurrently",
-  async (test) => {
-    const person = await test.signUp();
-    const make = () => test.send(path, { cookie: person.cookie, json: { name: "A" } });
-    const responses = await Promise.all(Array.from({ length: 110 }, make));
-    assert.equal(responses.filter(({ status }) => status === 201).length, 100);
-    await assertError(await make(), 409, "key_limit_reached");
-    const { apiKeys } = await list(test, person, "?limit=1");
-    await del(test, person, apiKeys[0].id);
-    assert.equal((await make()).status, 201);
-  },
-);
+testApp("an organization has at most 100 active keys, even if created concurrently", async (test) => {
+  const person = await test.signUp();
+  const make = () => test.send(path, { cookie: person.cookie, json: { name: "A" } });
+  const responses = await Promise.all(Array.from({ length: 110 }, make));
+  assert.equal(responses.filter(({ status }) => status === 201).length, 100);
+  await assertError(await make(), 409, "key_limit_reached");
+  const { apiKeys } = await list(test, person, "?limit=1");
+  await del(test, person, apiKeys[0].id);
+  assert.equal((await make()).status, 201);
+});
 
 testApp("members see and manage only their own keys", async (test) => {
   const owner = await test.signUp();

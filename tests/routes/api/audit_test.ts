@@ -161,39 +161,34 @@ testApp("records each action with its actor, target, address, time and request",
   assert.deepEqual(resets.map((one) => one.target), [self]);
 });
 
-testApp(
-  "records each exceeded email limit once: for invitations, verifications and password resets",
-  async (test) => {
-    const ada = await test.signUp();
-    const { cookie, userId, organizationId } = ada;
-    const twiceOver = async (max: number, path: string, more: (n: number) => SendOptions) => {
-      const statuses: number[] = [];
-      for (let n = 0; n < max + 2; n++) {
-        statuses.push(
-          (await test.send(path, { method: "POST", ...more(n) })).status,
-        );
-      }
-      assert.deepEqual(statuses.slice(-3).map((status) => status === 429), [false, true, true]);
-    };
-    const invitations = `/api/portal/organizations/${organizationId}/invitations`;
-    const guest = (n: number) => `guest${n}@example.com`;
-    await twiceOver(unverifiedInvitationMailsPerHourMax, invitations, (n) => ({
-      cookie,
-      json: { email: guest(n), role: "MEMBER" },
-    }));
-    await twiceOver(accountMailsPerHourMax, "/api/auth/email/verification", () => ({ cookie }));
-    for (let n = 0; n < accountLinkMailsToRecipientPerHourMax + 2; n++) {
-      const response = await test.send("/api/auth/password/forgot", { json: { email: ada.email } });
-      assert.equal(response.status, 202);
+testApp("records each exceeded limit of emails once", async (test) => {
+  const ada = await test.signUp();
+  const { cookie, userId, organizationId } = ada;
+  const twiceOver = async (max: number, path: string, more: (n: number) => SendOptions) => {
+    const statuses: number[] = [];
+    for (let n = 0; n < max + 2; n++) {
+      statuses.push((await test.send(path, { method: "POST", ...more(n) })).status);
     }
-    const { events } = await listAudit(test, cookie, "?action=mail.limited");
-    assert.deepEqual(events.map(({ actor, target }) => [actor.id, target]), [
-      [null, { id: userId, name: ada.email }],
-      [userId, null],
-      [userId, { id: null, name: guest(unverifiedInvitationMailsPerHourMax) }],
-    ]);
-  },
-);
+    assert.deepEqual(statuses.slice(-3).map((status) => status === 429), [false, true, true]);
+  };
+  const invitations = `/api/portal/organizations/${organizationId}/invitations`;
+  const guest = (n: number) => `guest${n}@example.com`;
+  await twiceOver(unverifiedInvitationMailsPerHourMax, invitations, (n) => ({
+    cookie,
+    json: { email: guest(n), role: "MEMBER" },
+  }));
+  await twiceOver(accountMailsPerHourMax, "/api/auth/email/verification", () => ({ cookie }));
+  for (let n = 0; n < accountLinkMailsToRecipientPerHourMax + 2; n++) {
+    const response = await test.send("/api/auth/password/forgot", { json: { email: ada.email } });
+    assert.equal(response.status, 202);
+  }
+  const { events } = await listAudit(test, cookie, "?action=mail.limited");
+  assert.deepEqual(events.map(({ actor, target }) => [actor.id, target]), [
+    [null, { id: userId, name: ada.email }],
+    [userId, null],
+    [userId, { id: null, name: guest(unverifiedInvitationMailsPerHourMax) }],
+  ]);
+});
 
 testApp("records a sign-in that stops at the second step", async (test) => {
   const ada = await twoStepPerson(test);
@@ -204,32 +199,29 @@ testApp("records a sign-in that stops at the second step", async (test) => {
   ]);
 });
 
-testApp(
-  "names the new owner of a transferred organization, and other sessions that were ended",
-  async (test) => {
-    const ada = await test.signUp();
-    const eve = await joinedPerson(test, ada, "ADMIN");
-    const transfer = `/api/portal/organizations/${ada.organizationId}/transfer`;
-    await test.send(transfer, { cookie: ada.cookie, json: { userId: eve.userId } });
-    const other = await signInAgain(test, eve.email);
-    const sessions = "/api/auth/sessions";
-    const list = await (await test.send(sessions, { cookie: other })).json() as {
-      sessions: { id: string; current: boolean }[];
-    };
-    const own = list.sessions.find(({ current }) => current)?.id ?? "";
-    const others = list.sessions.map(({ id }) => id).filter((id) => id !== own);
-    for (const id of [...others, own]) {
-      assert.equal((await test.send(`${sessions}/${id}`, { method: "DELETE", cookie: other })).status, 204);
-    }
-    const query = "?action=organization.transferred,session.ended";
-    const { events } = await listAudit(test, await signInAgain(test, eve.email), query);
-    assert.deepEqual(events.map(({ target }) => target), [
-      null,
-      ...others.map((id) => ({ id, name: null })),
-      { id: eve.userId, name: events[0]?.actor.name },
-    ]);
-  },
-);
+testApp("names the new owner of a transferred organization, and other ended sessions", async (test) => {
+  const ada = await test.signUp();
+  const eve = await joinedPerson(test, ada, "ADMIN");
+  const transfer = `/api/portal/organizations/${ada.organizationId}/transfer`;
+  await test.send(transfer, { cookie: ada.cookie, json: { userId: eve.userId } });
+  const other = await signInAgain(test, eve.email);
+  const sessions = "/api/auth/sessions";
+  const list = await (await test.send(sessions, { cookie: other })).json() as {
+    sessions: { id: string; current: boolean }[];
+  };
+  const own = list.sessions.find(({ current }) => current)?.id ?? "";
+  const others = list.sessions.map(({ id }) => id).filter((id) => id !== own);
+  for (const id of [...others, own]) {
+    assert.equal((await test.send(`${sessions}/${id}`, { method: "DELETE", cookie: other })).status, 204);
+  }
+  const query = "?action=organization.transferred,session.ended";
+  const { events } = await listAudit(test, await signInAgain(test, eve.email), query);
+  assert.deepEqual(events.map(({ target }) => target), [
+    null,
+    ...others.map((id) => ({ id, name: null })),
+    { id: eve.userId, name: events[0]?.actor.name },
+  ]);
+});
 
 /** Waits out the delay that failed attempts impose on the correct password, and signs in. */
 async function signInAgainLater(test: TestApp, email: string): Promise<string> {

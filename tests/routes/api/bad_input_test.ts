@@ -156,42 +156,39 @@ testApp("rejects long URLs and headers first", async (test) => {
   await assertError(response, 431, "headers_too_large");
 });
 
-testApp(
-  "every response has a request id and the security headers, including errors and pages",
-  async (test) => {
-    const person = await test.signUp();
-    const paths = [
-      "/api/auth/me",
-      "/api/nowhere",
-      "/sign-in",
-      "/nowhere",
-      "/portal/api-keys",
-      "/",
-      "/health/live",
-      "/api/openapi.json",
-    ];
-    for (const path of paths) {
-      const response = await test.send(path, { cookie: person.cookie });
-      await response.body?.cancel();
-      assert.match(response.headers.get("x-request-id") ?? "", /^req_[0-9a-f]{32}$/, path);
-      assert.equal(response.headers.get("x-content-type-options"), "nosniff");
-      const document = {
-        "content-security-policy": /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'$/,
-        "referrer-policy": /^strict-origin-when-cross-origin$/,
-        "cross-origin-opener-policy": /^same-origin$/,
-      };
-      for (const [name, form] of Object.entries(document)) {
-        if (path.startsWith("/api/")) assert.equal(response.headers.has(name), false, `${name} of ${path}`);
-        else assert.match(response.headers.get(name) ?? "", form, path);
-      }
-      assert(response.headers.has("cross-origin-resource-policy"));
-      assert.equal(response.headers.has("strict-transport-security"), false);
-      if (/^\/(portal|api\/auth)/.test(path)) {
-        assert.match(response.headers.get("cache-control") ?? "", /no-store/, path);
-      }
+testApp("every response has a request id and security headers, also errors and pages", async (test) => {
+  const person = await test.signUp();
+  const paths = [
+    "/api/auth/me",
+    "/api/nowhere",
+    "/sign-in",
+    "/nowhere",
+    "/portal/api-keys",
+    "/",
+    "/health/live",
+    "/api/openapi.json",
+  ];
+  for (const path of paths) {
+    const response = await test.send(path, { cookie: person.cookie });
+    await response.body?.cancel();
+    assert.match(response.headers.get("x-request-id") ?? "", /^req_[0-9a-f]{32}$/, path);
+    assert.equal(response.headers.get("x-content-type-options"), "nosniff");
+    const document = {
+      "content-security-policy": /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'$/,
+      "referrer-policy": /^strict-origin-when-cross-origin$/,
+      "cross-origin-opener-policy": /^same-origin$/,
+    };
+    for (const [name, form] of Object.entries(document)) {
+      if (path.startsWith("/api/")) assert.equal(response.headers.has(name), false, `${name} of ${path}`);
+      else assert.match(response.headers.get(name) ?? "", form, path);
     }
-  },
-);
+    assert(response.headers.has("cross-origin-resource-policy"));
+    assert.equal(response.headers.has("strict-transport-security"), false);
+    if (/^\/(portal|api\/auth)/.test(path)) {
+      assert.match(response.headers.get("cache-control") ?? "", /no-store/, path);
+    }
+  }
+});
 
 testApp(
   "returns a 503 with Retry-After for an unavailable database, and a 500 without details for other errors",

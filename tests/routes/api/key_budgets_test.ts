@@ -119,37 +119,34 @@ testApp("no limit of a budget is above one of the organization that counts the s
   await setBudget(test, ada, id, budget.filter(({ quantity }) => quantity === 1_000 || quantity === 5_000));
 });
 
-testApp(
-  "an override counts instead of the plan's limit, and a lowered limit leaves budgets as they are",
-  async (test) => {
-    const ada = await test.signUp("Ada");
-    const { id } = await createTestKey(test, ada);
-    await planLimits(test, [{ ...perDay, quantity: 10 }]);
-    const override = (quantity: number | null) =>
-      run(
-        test,
-        `INSERT INTO usage_limits (id, organization, product_slug, metric, per, quantity_whole, quantity_micro, mode,
-         created_seq, created_at)
-       SELECT 'lim_override', number, 'tiles', 'requests', 'day', ?, ?, 'hard', 0, 0 FROM organizations WHERE id = ?
-       ON CONFLICT DO UPDATE SET quantity_whole = excluded.quantity_whole, quantity_micro = excluded.quantity_micro`,
-        quantity,
-        quantity === null ? null : 0,
-        ada.organizationId,
-      );
-    await override(20);
-    await setBudget(test, ada, id, [{ ...perDay, quantity: 20 }]);
-    await assertError(
-      await change(test, ada, { id, budget: [{ ...perDay, quantity: 21 }] }),
-      422,
-      "validation_failed",
+testApp("an override counts instead of the plan's limit, and a lowered limit keeps budgets", async (test) => {
+  const ada = await test.signUp("Ada");
+  const { id } = await createTestKey(test, ada);
+  await planLimits(test, [{ ...perDay, quantity: 10 }]);
+  const override = (quantity: number | null) =>
+    run(
+      test,
+      `INSERT INTO usage_limits (id, organization, product_slug, metric, per, quantity_whole, quantity_micro, mode,
+       created_seq, created_at)
+     SELECT 'lim_override', number, 'tiles', 'requests', 'day', ?, ?, 'hard', 0, 0 FROM organizations WHERE id = ?
+     ON CONFLICT DO UPDATE SET quantity_whole = excluded.quantity_whole, quantity_micro = excluded.quantity_micro`,
+      quantity,
+      quantity === null ? null : 0,
+      ada.organizationId,
     );
-    await override(null);
-    const [limit] = await setBudget(test, ada, id, [perDay]);
-    await override(5);
-    assert.equal((await change(test, ada, { id, name: "New", budget: [perDay] })).status, 200);
-    assert.deepEqual((await budgets(test, ada))[id], [limit]);
-  },
-);
+  await override(20);
+  await setBudget(test, ada, id, [{ ...perDay, quantity: 20 }]);
+  await assertError(
+    await change(test, ada, { id, budget: [{ ...perDay, quantity: 21 }] }),
+    422,
+    "validation_failed",
+  );
+  await override(null);
+  const [limit] = await setBudget(test, ada, id, [perDay]);
+  await override(5);
+  assert.equal((await change(test, ada, { id, name: "New", budget: [perDay] })).status, 200);
+  assert.deepEqual((await budgets(test, ada))[id], [limit]);
+});
 
 testApp("members don't set budgets, not even of their own keys", async (test) => {
   const ada = await test.signUp("Ada");
@@ -220,36 +217,33 @@ testApp("rejects budgets of another form", async (test) => {
   }
 });
 
-onEveryDatabase(
-  "a budget counts what a key and those that it replaced used, and nothing else",
-  async (test) => {
-    const ada = await test.signUp("Ada");
-    const old = await createTestKey(test, ada);
-    const other = await createTestKey(test, ada);
-    const { productSlug, metric } = perDay;
-    const record = (apiKey: string, quantity: number) =>
-      test.send("/api/v1/usage", { apiKey, json: { productSlug, metric, quantity } });
-    // Usage from before the budget counts too.
-    assert.equal((await record(old.fullKey, 30)).status, 201);
-    test.advance(60_000);
-    const [limit] = await setBudget(test, ada, old.id, [{ ...perDay, quantity: 100 }]);
-    assert.equal((await record(other.fullKey, 1_000)).status, 201);
-    const rotated = await test.send(`${path}/${old.id}/rotate`, {
-      cookie: ada.cookie,
-      json: { expireOldAt: "2026-11-21T15:00:00Z" },
-    });
-    const { fullKey } = await rotated.json();
-    assert.equal((await record(fullKey, 50)).status, 201);
-    const { error } = await assertError(await record(old.fullKey, 21), 429, "limit_exceeded");
-    const standing = { limitId: limit?.id, productSlug, metric, per: "day", quantity: 100 };
-    const resetsAt = "2026-11-22T00:00:00.000Z";
-    assert.partialDeepStrictEqual(error.details, [{ ...standing, used: 80, remaining: 20, resetsAt }]);
-    assert.equal((await record(old.fullKey, 20)).status, 201);
-    await assertError(await record(fullKey, 0.000001), 429, "limit_exceeded");
-    assert.equal((await record(other.fullKey, 1_000)).status, 201);
-    await setBudget(test, ada, old.id, [{ ...perDay, quantity: 101 }]);
-    assert.equal((await record(fullKey, 1)).status, 201);
-    await setBudget(test, ada, old.id, []);
-    assert.equal((await record(fullKey, 1_000)).status, 201);
-  },
-);
+onEveryDatabase("a budget counts usage of a key and those it replaced, and nothing else", async (test) => {
+  const ada = await test.signUp("Ada");
+  const old = await createTestKey(test, ada);
+  const other = await createTestKey(test, ada);
+  const { productSlug, metric } = perDay;
+  const record = (apiKey: string, quantity: number) =>
+    test.send("/api/v1/usage", { apiKey, json: { productSlug, metric, quantity } });
+  // Usage from before the budget counts too.
+  assert.equal((await record(old.fullKey, 30)).status, 201);
+  test.advance(60_000);
+  const [limit] = await setBudget(test, ada, old.id, [{ ...perDay, quantity: 100 }]);
+  assert.equal((await record(other.fullKey, 1_000)).status, 201);
+  const rotated = await test.send(`${path}/${old.id}/rotate`, {
+    cookie: ada.cookie,
+    json: { expireOldAt: "2026-11-21T15:00:00Z" },
+  });
+  const { fullKey } = await rotated.json();
+  assert.equal((await record(fullKey, 50)).status, 201);
+  const { error } = await assertError(await record(old.fullKey, 21), 429, "limit_exceeded");
+  const standing = { limitId: limit?.id, productSlug, metric, per: "day", quantity: 100 };
+  const resetsAt = "2026-11-22T00:00:00.000Z";
+  assert.partialDeepStrictEqual(error.details, [{ ...standing, used: 80, remaining: 20, resetsAt }]);
+  assert.equal((await record(old.fullKey, 20)).status, 201);
+  await assertError(await record(fullKey, 0.000001), 429, "limit_exceeded");
+  assert.equal((await record(other.fullKey, 1_000)).status, 201);
+  await setBudget(test, ada, old.id, [{ ...perDay, quantity: 101 }]);
+  assert.equal((await record(fullKey, 1)).status, 201);
+  await setBudget(test, ada, old.id, []);
+  assert.equal((await record(fullKey, 1_000)).status, 201);
+});

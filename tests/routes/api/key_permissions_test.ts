@@ -21,11 +21,7 @@ async function create(test: TestApp, person: TestPerson, permissions?: readonly 
 
 /** Gives a key the permission to void, as operators can. */
 const grantVoid = (test: TestApp, id: string) =>
-  run(
-    test,
-    `UPDATE api_keys SET permissions = '["usage:read","usage:void","usage:write"]' WHERE id = ?`,
-    id,
-  );
+  run(test, `UPDATE api_keys SET permissions = '["usage:read","usage:void","usage:write"]' WHERE id = ?`, id);
 
 testApp("a key has the permissions that were chosen, sorted and each once", async (test) => {
   const person = await test.signUp();

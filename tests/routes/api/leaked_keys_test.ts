@@ -61,98 +61,89 @@ async function eventsOf(test: TestApp, cookie: string) {
   return events.filter(({ type }) => /leaked|revoked/.test(type));
 }
 
-onEveryDatabase(
-  "a reported key is revoked on the next request, and its owners are notified once",
-  async (test) => {
-    const owner = await verifiedPerson(test);
-    const { organizationId } = owner;
-    await run(test, "UPDATE organizations SET timezone = 'Asia/Tokyo' WHERE id = ?", organizationId);
-    const admin = await joinedPerson(test, owner, "ADMIN");
-    const creator = await joinedPerson(test, owner, "MEMBER");
-    await joinedPerson(test, owner, "MEMBER");
-    const { id, fullKey } = await createTestKey(test, creator, { name: "Import www.evil.example" });
-    const other = await createTestKey(test, creator);
-    assert.equal(await usageStatus(test, fullKey), 200);
+onEveryDatabase("a reported key is revoked on the next request, its owners notified once", async (test) => {
+  const owner = await verifiedPerson(test);
+  const { organizationId } = owner;
+  await run(test, "UPDATE organizations SET timezone = 'Asia/Tokyo' WHERE id = ?", organizationId);
+  const admin = await joinedPerson(test, owner, "ADMIN");
+  const creator = await joinedPerson(test, owner, "MEMBER");
+  await joinedPerson(test, owner, "MEMBER");
+  const { id, fullKey } = await createTestKey(test, creator, { name: "Import www.evil.example" });
+  const other = await createTestKey(test, creator);
+  assert.equal(await usageStatus(test, fullKey), 200);
 
-    const url = `https://ada:${fullKey}@github.com/a/config.py?key=${fullKey}#${fullKey}`;
-    assert.equal((await report(test, { key: fullKey, url })).status, 202);
-    assert.equal(await usageStatus(test, fullKey), 401);
-    assert.equal(await usageStatus(test, other.fullKey), 200);
-    const stored = await storedText(test);
-    const mails = await leakMails(test);
-    assert.deepEqual(
-      mails.map(({ to }) => to).sort(),
-      [owner, admin, creator].map(({ email }) => email).sort(),
-    );
-    const [{ text, html, subject }] = mails as [typeof mails[0]];
-    assert.match(subject, /^The API key “Import www\.\u2060evil\.\u2060example” leaked and was revoked$/);
-    assert.match(text, /by someone who found it on Nov 21, 23:03 Tokyo\./);
-    // Mail programs must not make a link of what a stranger wrote.
-    assert.match(
-      text,
-      /found at https:\u2060\/\/github\.\u2060com\/a\/config\.\u2060py, which we didn't check\./,
-    );
-    assert.doesNotMatch(html, /href="[^"]*github/);
-    assert.match(text, new RegExp(`/portal/api-keys/${id}\n`));
-    assert.deepEqual(await actionsAbout(test, id), ["api_key.leaked", "api_key.revoked"]);
-    const [leaked, revoked] = (await eventsOf(test, owner.cookie)).toSorted((a, b) =>
-      a.type < b.type ? -1 : 1
-    );
-    assert.deepEqual([leaked?.type, revoked?.type], ["api_key.leaked", "api_key.revoked"]);
-    const { organization: _, ...data } = leaked?.data ?? {};
-    assert.deepEqual(data, {
-      apiKey: { id, name: "Import www.evil.example", expiresAt: null },
-      revoked: true,
-      actor: { type: "system", id: null, name: null },
-    });
+  const url = `https://ada:${fullKey}@github.com/a/config.py?key=${fullKey}#${fullKey}`;
+  assert.equal((await report(test, { key: fullKey, url })).status, 202);
+  assert.equal(await usageStatus(test, fullKey), 401);
+  assert.equal(await usageStatus(test, other.fullKey), 200);
+  const stored = await storedText(test);
+  const mails = await leakMails(test);
+  assert.deepEqual(
+    mails.map(({ to }) => to).sort(),
+    [owner, admin, creator].map(({ email }) => email).sort(),
+  );
+  const [{ text, html, subject }] = mails as [typeof mails[0]];
+  assert.match(subject, /^The API key “Import www\.\u2060evil\.\u2060example” leaked and was revoked$/);
+  assert.match(text, /by someone who found it on Nov 21, 23:03 Tokyo\./);
+  // Mail programs must not make a link of what a stranger wrote.
+  assert.match(
+    text,
+    /found at https:\u2060\/\/github\.\u2060com\/a\/config\.\u2060py, which we didn't check\./,
+  );
+  assert.doesNotMatch(html, /href="[^"]*github/);
+  assert.match(text, new RegExp(`/portal/api-keys/${id}\n`));
+  assert.deepEqual(await actionsAbout(test, id), ["api_key.leaked", "api_key.revoked"]);
+  const [leaked, revoked] = (await eventsOf(test, owner.cookie)).toSorted((a, b) => a.type < b.type ? -1 : 1);
+  assert.deepEqual([leaked?.type, revoked?.type], ["api_key.leaked", "api_key.revoked"]);
+  const { organization: _, ...data } = leaked?.data ?? {};
+  assert.deepEqual(data, {
+    apiKey: { id, name: "Import www.evil.example", expiresAt: null },
+    revoked: true,
+    actor: { type: "system", id: null, name: null },
+  });
 
-    test.advance(2 * 24 * 3_600_000);
-    assert.equal((await report(test, { key: fullKey, url })).status, 202);
-    assert.equal((await leakMails(test)).length, mails.length);
-    assert.equal((await actionsAbout(test, id)).length, 2);
-    for (const place of [stored, await storedText(test), test.logged(), JSON.stringify(mails)]) {
-      assert.ok(!place.includes(fullKey.slice(25)), "the key appears nowhere");
-    }
-    const { cookie } = owner;
-    for (const page of [`/portal/api-keys/${id}`, "/portal/api-keys?status=inactive"]) {
-      assert.match(await (await test.send(page, { cookie })).text(), /Reported as leaked on /);
-    }
-    const audit = await (await test.send("/portal/audit", { cookie })).text();
-    assert.match(audit, /found at/);
-    assert.match(audit, /https:\/\/github\.com\/a\/config\.py/);
-    assert.doesNotMatch(audit, /href="https:\/\/github/);
-  },
-);
+  test.advance(2 * 24 * 3_600_000);
+  assert.equal((await report(test, { key: fullKey, url })).status, 202);
+  assert.equal((await leakMails(test)).length, mails.length);
+  assert.equal((await actionsAbout(test, id)).length, 2);
+  for (const place of [stored, await storedText(test), test.logged(), JSON.stringify(mails)]) {
+    assert.ok(!place.includes(fullKey.slice(25)), "the key appears nowhere");
+  }
+  const { cookie } = owner;
+  for (const page of [`/portal/api-keys/${id}`, "/portal/api-keys?status=inactive"]) {
+    assert.match(await (await test.send(page, { cookie })).text(), /Reported as leaked on /);
+  }
+  const audit = await (await test.send("/portal/audit", { cookie })).text();
+  assert.match(audit, /found at/);
+  assert.match(audit, /https:\/\/github\.com\/a\/config\.py/);
+  assert.doesNotMatch(audit, /href="https:\/\/github/);
+});
 
-testApp(
-  "with LEAKED_KEYS=notify, a key keeps working, and its owners are notified once a day",
-  async (test) => {
-    const owner = await verifiedPerson(test);
-    const { id, fullKey } = await createTestKey(test, owner);
-    const send = async () => assert.equal((await report(test, { key: fullKey })).status, 202);
-    await send();
-    await Promise.all([send(), send()]);
-    assert.equal(await usageStatus(test, fullKey), 200);
-    assert.deepEqual((await leakMails(test)).map(({ subject }) => subject), [
-      "The API key “Production” leaked",
-    ]);
-    test.advance(24 * 3_600_000 - 1);
-    await send();
-    assert.equal((await leakMails(test)).length, 1);
-    test.advance(1);
-    await send();
-    assert.equal((await leakMails(test)).length, 2);
-    assert.deepEqual(await actionsAbout(test, id), ["api_key.leaked", "api_key.leaked"]);
-    const events = await eventsOf(test, owner.cookie);
-    assert.deepEqual(events.map(({ type, data }) => [type, data["revoked"]]), [
-      ["api_key.leaked", false],
-      ["api_key.leaked", false],
-    ]);
-    const page = await (await test.send(`/portal/api-keys/${id}`, { cookie: owner.cookie })).text();
-    assert.match(page, /Anyone who has this key can use it/);
-  },
-  { LEAKED_KEYS: "notify" },
-);
+testApp("with LEAKED_KEYS=notify, a key keeps working, and owners are notified once a day", async (test) => {
+  const owner = await verifiedPerson(test);
+  const { id, fullKey } = await createTestKey(test, owner);
+  const send = async () => assert.equal((await report(test, { key: fullKey })).status, 202);
+  await send();
+  await Promise.all([send(), send()]);
+  assert.equal(await usageStatus(test, fullKey), 200);
+  assert.deepEqual((await leakMails(test)).map(({ subject }) => subject), [
+    "The API key “Production” leaked",
+  ]);
+  test.advance(24 * 3_600_000 - 1);
+  await send();
+  assert.equal((await leakMails(test)).length, 1);
+  test.advance(1);
+  await send();
+  assert.equal((await leakMails(test)).length, 2);
+  assert.deepEqual(await actionsAbout(test, id), ["api_key.leaked", "api_key.leaked"]);
+  const events = await eventsOf(test, owner.cookie);
+  assert.deepEqual(events.map(({ type, data }) => [type, data["revoked"]]), [
+    ["api_key.leaked", false],
+    ["api_key.leaked", false],
+  ]);
+  const page = await (await test.send(`/portal/api-keys/${id}`, { cookie: owner.cookie })).text();
+  assert.match(page, /Anyone who has this key can use it/);
+}, { LEAKED_KEYS: "notify" });
 
 testApp("the response and its cost don't tell if a key exists", async (test) => {
   const owner = await verifiedPerson(test);
@@ -260,102 +251,93 @@ function githubTest(
     }));
 }
 
-githubTest(
-  "GitHub's documented examples are accepted, and nothing that differs from them",
-  async (test, list) => {
-    list.keys = [documented, documentedBefore];
-    for (const example of [documented, documentedBefore]) {
-      const response = await sendSigned(test, example);
-      assert.deepEqual([response.status, await response.text()], [202, ""]);
-      const { body, signature } = example;
-      const swapped = example === documented ? documentedBefore : documented;
-      for (
-        const wrong of [
-          { body: body.replace("some_token", "some_tokem") },
-          { body: `${body}\n` },
-          { body: body.replace(",", ", ") },
-          { signature: swapped.signature },
-          { identifier: swapped.identifier },
-          { identifier: "0".repeat(64) },
-          { identifier: "not hexadecimal" },
-          { signature: "" },
-          { signature: "!" },
-          { signature: signature.slice(0, -8) },
-        ]
-      ) await assertError(await sendSigned(test, { ...example, ...wrong }), 403, "invalid_signature");
-    }
-  },
-);
+githubTest("GitHub's documented examples are accepted, and nothing else", async (test, list) => {
+  list.keys = [documented, documentedBefore];
+  for (const example of [documented, documentedBefore]) {
+    const response = await sendSigned(test, example);
+    assert.deepEqual([response.status, await response.text()], [202, ""]);
+    const { body, signature } = example;
+    const swapped = example === documented ? documentedBefore : documented;
+    for (
+      const wrong of [
+        { body: body.replace("some_token", "some_tokem") },
+        { body: `${body}\n` },
+        { body: body.replace(",", ", ") },
+        { signature: swapped.signature },
+        { identifier: swapped.identifier },
+        { identifier: "0".repeat(64) },
+        { identifier: "not hexadecimal" },
+        { signature: "" },
+        { signature: "!" },
+        { signature: signature.slice(0, -8) },
+      ]
+    ) await assertError(await sendSigned(test, { ...example, ...wrong }), 403, "invalid_signature");
+  }
+});
 
-githubTest(
-  "keys that GitHub reports are revoked, all of them, with where they were found",
-  async (test, list) => {
-    const key = newSigningKey("aa");
-    list.keys = [key];
-    const owner = await verifiedPerson(test);
-    const keys = await newKeys(test, owner.organizationId, 120);
-    const url = "https://github.com/octocat/Hello-World/blob/1234/foo/bar.txt";
-    const found = keys.map(({ fullKey }) => ({
-      token: fullKey,
-      type: "gatehouse_api_key",
-      url,
-      source: "content",
-    }));
-    const others = [
-      { token: generateApiKey().fullKey, type: "gatehouse_api_key", url: "" },
-      { token: "", type: "x", url: null },
-      { token: "x".repeat(600), type: "x", url: "not a URL", later: { field: 1 } },
-    ];
-    const body = JSON.stringify([...others, ...found, found[0]]);
-    assert.ok(body.length > 16 * 1024);
-    assert.equal((await sendSigned(test, signed(key, body))).status, 202);
-    const [row] = await test.opened.database.read(sql`
-    SELECT count(*) AS left FROM api_keys WHERE revoked_at IS NULL`);
-    assert.equal(row?.["left"], 0);
-    const entries = await test.opened.database.read<{ details: string }>(sql`
-    SELECT details FROM audit_events WHERE action = 'api_key.leaked'`);
-    assert.equal(entries.length, 120);
-    assert.deepEqual(JSON.parse(entries[0]?.details ?? ""), { source: "GitHub", response: "revoked", url });
-    assert.match((await leakMails(test))[0]?.text ?? "", /reported as leaked by GitHub on /);
-    await assertError(await sendSigned(test, signed(key, '{"token":"x"}')), 422, "validation_failed");
-    assert.equal(list.requests, 1);
-  },
-);
+githubTest("keys that GitHub reports are revoked, with where they were found", async (test, list) => {
+  const key = newSigningKey("aa");
+  list.keys = [key];
+  const owner = await verifiedPerson(test);
+  const keys = await newKeys(test, owner.organizationId, 120);
+  const url = "https://github.com/octocat/Hello-World/blob/1234/foo/bar.txt";
+  const found = keys.map(({ fullKey }) => ({
+    token: fullKey,
+    type: "gatehouse_api_key",
+    url,
+    source: "content",
+  }));
+  const others = [
+    { token: generateApiKey().fullKey, type: "gatehouse_api_key", url: "" },
+    { token: "", type: "x", url: null },
+    { token: "x".repeat(600), type: "x", url: "not a URL", later: { field: 1 } },
+  ];
+  const body = JSON.stringify([...others, ...found, found[0]]);
+  assert.ok(body.length > 16 * 1024);
+  assert.equal((await sendSigned(test, signed(key, body))).status, 202);
+  const [row] = await test.opened.database.read(sql`
+  SELECT count(*) AS left FROM api_keys WHERE revoked_at IS NULL`);
+  assert.equal(row?.["left"], 0);
+  const entries = await test.opened.database.read<{ details: string }>(sql`
+  SELECT details FROM audit_events WHERE action = 'api_key.leaked'`);
+  assert.equal(entries.length, 120);
+  assert.deepEqual(JSON.parse(entries[0]?.details ?? ""), { source: "GitHub", response: "revoked", url });
+  assert.match((await leakMails(test))[0]?.text ?? "", /reported as leaked by GitHub on /);
+  await assertError(await sendSigned(test, signed(key, '{"token":"x"}')), 422, "validation_failed");
+  assert.equal(list.requests, 1);
+});
 
-githubTest(
-  "GitHub's list is read again for new keys and every hour, and reports wait until it can be read",
-  async (test, list) => {
-    const [old, current, p384] = [newSigningKey("01"), newSigningKey("02"), newSigningKey("03", "P-384")];
-    const send = (key: SigningKey) => sendSigned(test, signed(key, "[]"));
-    list.status = 403;
-    const unread = await send(old);
-    assert.equal(unread.headers.get("retry-after"), "60");
-    await assertError(unread, 503, "unavailable");
-    await assertError(await send(old), 503, "unavailable");
-    assert.equal(list.requests, 1, "a failure is not retried immediately");
-    list.status = 200;
-    list.keys = [old, p384];
-    test.advance(60_000);
-    assert.equal((await send(old)).status, 202);
-    await assertError(await send(p384), 403, "invalid_signature");
-    list.keys = [current, old];
-    await assertError(await send(current), 403, "invalid_signature");
-    assert.equal(list.requests, 2, "unknown keys are looked up at most once a minute");
-    test.advance(60_000);
-    assert.equal((await send(current)).status, 202);
-    assert.equal((await send(old)).status, 202, "a listed key need not be the current one");
-    assert.equal(list.requests, 3);
-    list.keys = [current];
-    test.advance(githubKeysKeptMs);
-    await assertError(await send(old), 403, "invalid_signature");
-    list.status = 500;
-    test.advance(githubKeysUsedMs - 1);
-    assert.equal((await send(current)).status, 202, "the last list is used for a day");
-    await assertError(await send(old), 503, "unavailable");
-    test.advance(60_000);
-    await assertError(await send(current), 503, "unavailable");
-  },
-);
+githubTest("GitHub's list is read hourly and for new keys, and reports wait for it", async (test, list) => {
+  const [old, current, p384] = [newSigningKey("01"), newSigningKey("02"), newSigningKey("03", "P-384")];
+  const send = (key: SigningKey) => sendSigned(test, signed(key, "[]"));
+  list.status = 403;
+  const unread = await send(old);
+  assert.equal(unread.headers.get("retry-after"), "60");
+  await assertError(unread, 503, "unavailable");
+  await assertError(await send(old), 503, "unavailable");
+  assert.equal(list.requests, 1, "a failure is not retried immediately");
+  list.status = 200;
+  list.keys = [old, p384];
+  test.advance(60_000);
+  assert.equal((await send(old)).status, 202);
+  await assertError(await send(p384), 403, "invalid_signature");
+  list.keys = [current, old];
+  await assertError(await send(current), 403, "invalid_signature");
+  assert.equal(list.requests, 2, "unknown keys are looked up at most once a minute");
+  test.advance(60_000);
+  assert.equal((await send(current)).status, 202);
+  assert.equal((await send(old)).status, 202, "a listed key need not be the current one");
+  assert.equal(list.requests, 3);
+  list.keys = [current];
+  test.advance(githubKeysKeptMs);
+  await assertError(await send(old), 403, "invalid_signature");
+  list.status = 500;
+  test.advance(githubKeysUsedMs - 1);
+  assert.equal((await send(current)).status, 202, "the last list is used for a day");
+  await assertError(await send(old), 503, "unavailable");
+  test.advance(60_000);
+  await assertError(await send(current), 503, "unavailable");
+});
 
 githubTest("an address that sends invalid signatures is limited", async (test, list) => {
   list.keys = [documented];

@@ -23,10 +23,7 @@ testMeanwhile("a reset link sent to a former email address doesn't work", async 
   meanwhile(/INSERT INTO outbox/, () => changeAddress(test, ada, "new@example.com"));
   const requested = await test.send("/api/auth/password/forgot", { json: { email: ada.email } });
   assert.equal(requested.status, 202);
-  assert.ok(
-    !(await test.mails()).some(({ link }) => link?.includes("/reset-")),
-    "no email with a dead link",
-  );
+  assert.ok(!(await test.mails()).some(({ link }) => link?.includes("/reset-")), "no email with a dead link");
   // A link whose email was already on its way.
   const token = await linkToken(test, ada, { purpose: "reset_password" });
   const page = await test.send(`/reset-password?token=${token}`);
@@ -51,43 +48,37 @@ testMeanwhile("setting the same role twice concurrently succeeds both times", as
   assert.equal((await again.json()).member.role, "ADMIN");
 });
 
-testMeanwhile(
-  "changing a role that another owner has just changed returns a 503",
-  async (test, meanwhile) => {
-    const ada = await verifiedPerson(test);
-    const bob = await joinedPerson(test, ada, "MEMBER");
-    const path = `/api/portal/organizations/${ada.organizationId}/members/${bob.userId}`;
-    const set = (role: string) => test.send(path, { method: "PATCH", cookie: ada.cookie, json: { role } });
-    meanwhile(/UPDATE memberships SET role/, async () => assert.equal((await set("OWNER")).status, 200));
-    await assertError(await set("ADMIN"), 503, "unavailable");
-    assert.equal((await set("ADMIN")).status, 200);
-  },
-);
+testMeanwhile("changing a role that was just changed returns a 503", async (test, meanwhile) => {
+  const ada = await verifiedPerson(test);
+  const bob = await joinedPerson(test, ada, "MEMBER");
+  const path = `/api/portal/organizations/${ada.organizationId}/members/${bob.userId}`;
+  const set = (role: string) => test.send(path, { method: "PATCH", cookie: ada.cookie, json: { role } });
+  meanwhile(/UPDATE memberships SET role/, async () => assert.equal((await set("OWNER")).status, 200));
+  await assertError(await set("ADMIN"), 503, "unavailable");
+  assert.equal((await set("ADMIN")).status, 200);
+});
 
-testMeanwhile(
-  "records that a member left when their account is deleted while they join",
-  async (test, meanwhile) => {
-    const ada = await verifiedPerson(test);
-    const bob = await verifiedPerson(test, "Bob");
-    const invited = await test.send(`/api/portal/organizations/${ada.organizationId}/invitations`, {
-      cookie: ada.cookie,
-      json: { email: bob.email, role: "MEMBER" },
-    });
-    assert.equal(invited.status, 201);
-    const token = await mailedToken(test, bob.email);
-    const cookie = await signInAgain(test, bob.email);
-    meanwhile(/DELETE FROM users/, async () => {
-      const joined = await test.send("/api/portal/invitations/accept", { cookie, json: { token } });
-      assert.equal(joined.status, 200, await joined.text());
-    });
-    const conflicted = await test.send("/api/portal/account", { method: "DELETE", cookie: bob.cookie });
-    await assertError(conflicted, 503, "unavailable");
-    const again = await test.send("/api/portal/account", { method: "DELETE", cookie: bob.cookie });
-    assert.equal(again.status, 204, await again.text());
-    const { events: [left] } = await listAudit(test, ada.cookie);
-    assert.deepEqual([left?.action, left?.target?.name], ["member.left", "Bob"]);
-  },
-);
+testMeanwhile("a person who joins while deleting their account has left", async (test, meanwhile) => {
+  const ada = await verifiedPerson(test);
+  const bob = await verifiedPerson(test, "Bob");
+  const invited = await test.send(`/api/portal/organizations/${ada.organizationId}/invitations`, {
+    cookie: ada.cookie,
+    json: { email: bob.email, role: "MEMBER" },
+  });
+  assert.equal(invited.status, 201);
+  const token = await mailedToken(test, bob.email);
+  const cookie = await signInAgain(test, bob.email);
+  meanwhile(/DELETE FROM users/, async () => {
+    const joined = await test.send("/api/portal/invitations/accept", { cookie, json: { token } });
+    assert.equal(joined.status, 200, await joined.text());
+  });
+  const conflicted = await test.send("/api/portal/account", { method: "DELETE", cookie: bob.cookie });
+  await assertError(conflicted, 503, "unavailable");
+  const again = await test.send("/api/portal/account", { method: "DELETE", cookie: bob.cookie });
+  assert.equal(again.status, 204, await again.text());
+  const { events: [left] } = await listAudit(test, ada.cookie);
+  assert.deepEqual([left?.action, left?.target?.name], ["member.left", "Bob"]);
+});
 
 for (
   const [change, update] of [
@@ -121,35 +112,29 @@ for (
   });
 }
 
-testMeanwhile(
-  "one of two concurrent recovery codes signs in, and each email says how many are left",
-  async (test, meanwhile) => {
-    const ada = await twoStepPerson(test);
-    const [first = "", second = ""] = ada.recoveryCodes;
-    const tokens = [await firstStep(test, ada.email), await firstStep(test, ada.email)] as const;
-    meanwhile(
-      /UPDATE recovery_codes SET used_at/,
-      async () => assert.equal((await secondStep(test, { token: tokens[1], code: second })).status, 200),
-    );
-    await assertError(await secondStep(test, { token: tokens[0], code: first }), 409, "two_step_state");
-    // The rejected code is still unused.
-    const token = await firstStep(test, ada.email);
-    assert.equal((await secondStep(test, { token, code: first })).status, 200);
-    const codesLeft = (await test.mails()).flatMap(({ text }) => /Codes left: (\d+)/.exec(text)?.[1] ?? []);
-    assert.deepEqual(codesLeft, ["9", "8"]);
-  },
-);
+testMeanwhile("one of two concurrent recovery codes signs in", async (test, meanwhile) => {
+  const ada = await twoStepPerson(test);
+  const [first = "", second = ""] = ada.recoveryCodes;
+  const tokens = [await firstStep(test, ada.email), await firstStep(test, ada.email)] as const;
+  meanwhile(
+    /UPDATE recovery_codes SET used_at/,
+    async () => assert.equal((await secondStep(test, { token: tokens[1], code: second })).status, 200),
+  );
+  await assertError(await secondStep(test, { token: tokens[0], code: first }), 409, "two_step_state");
+  // The rejected code is still unused.
+  const token = await firstStep(test, ada.email);
+  assert.equal((await secondStep(test, { token, code: first })).status, 200);
+  const codesLeft = (await test.mails()).flatMap(({ text }) => /Codes left: (\d+)/.exec(text)?.[1] ?? []);
+  assert.deepEqual(codesLeft, ["9", "8"]);
+});
 
-testMeanwhile(
-  "deleting an account twice concurrently returns a 401, not a last-owner error",
-  async (test, meanwhile) => {
-    const bob = await verifiedPerson(test, "Bob");
-    const cookie = await signInAgain(test, bob.email);
-    const end = (cookie: string) => test.send("/api/portal/account", { method: "DELETE", cookie });
-    meanwhile(/DELETE FROM users/, async () => assert.equal((await end(cookie)).status, 204));
-    await assertError(await end(bob.cookie), 401, "unauthenticated");
-  },
-);
+testMeanwhile("deleting an account twice concurrently returns a 401", async (test, meanwhile) => {
+  const bob = await verifiedPerson(test, "Bob");
+  const cookie = await signInAgain(test, bob.email);
+  const end = (cookie: string) => test.send("/api/portal/account", { method: "DELETE", cookie });
+  meanwhile(/DELETE FROM users/, async () => assert.equal((await end(cookie)).status, 204));
+  await assertError(await end(bob.cookie), 401, "unauthenticated");
+});
 
 testMeanwhile("the audit entry for a rename has the actual previous name", async (test, meanwhile) => {
   const ada = await verifiedPerson(test);

@@ -69,104 +69,98 @@ const mixed = (now: number): NewDelivery[] => [
   { type: "limit.reached", status: "waiting", createdAt: now - hourMs, dueAt: now + 60_000, isLeased: true },
 ];
 
-onEveryDatabase(
-  "lists deliveries newest first, filtered by status, type and time, in pages",
-  async (test) => {
-    const { ids, list, send, organizationId } = await startScene(test, mixed);
-    const at = (index: number) => new Date(test.now() - (6 - index) * hourMs).toISOString();
-    const [delivered, failedOne, held, waiting, testOne, leased] = ids;
-    for (
-      const [query, expected] of [
-        ["", [leased, testOne, waiting, held, failedOne, delivered]],
-        ["?status=failed", [testOne, failedOne]],
-        ["?type=limit.reached", [leased, testOne, held, failedOne]],
-        ["?type=limit.reached&status=held", [held]],
-        ["?type=member.added", []],
-        [`?from=${at(2)}&to=${at(4)}`, [waiting, held]],
-      ] as const
-    ) {
-      const { deliveries, nextCursor } = await list(query);
-      assert.deepEqual(deliveries.map(({ id }: { id: string }) => id), expected, query);
-      assert.equal(nextCursor, null, query);
-    }
-    const paged: string[] = [];
-    let cursor = "";
-    do {
-      const { deliveries, nextCursor } = await list(`?limit=2${cursor}`);
-      paged.push(...deliveries.map(({ id }: { id: string }) => id));
-      cursor = nextCursor === null ? "" : `&cursor=${nextCursor}`;
-    } while (cursor !== "");
-    assert.deepEqual(paged, [...ids].reverse());
-    assert.deepEqual((await list(`?cursor=${newId("dlv")}`)).deliveries, []);
+onEveryDatabase("lists deliveries newest first, by status, type and time, in pages", async (test) => {
+  const { ids, list, send, organizationId } = await startScene(test, mixed);
+  const at = (index: number) => new Date(test.now() - (6 - index) * hourMs).toISOString();
+  const [delivered, failedOne, held, waiting, testOne, leased] = ids;
+  for (
+    const [query, expected] of [
+      ["", [leased, testOne, waiting, held, failedOne, delivered]],
+      ["?status=failed", [testOne, failedOne]],
+      ["?type=limit.reached", [leased, testOne, held, failedOne]],
+      ["?type=limit.reached&status=held", [held]],
+      ["?type=member.added", []],
+      [`?from=${at(2)}&to=${at(4)}`, [waiting, held]],
+    ] as const
+  ) {
+    const { deliveries, nextCursor } = await list(query);
+    assert.deepEqual(deliveries.map(({ id }: { id: string }) => id), expected, query);
+    assert.equal(nextCursor, null, query);
+  }
+  const paged: string[] = [];
+  let cursor = "";
+  do {
+    const { deliveries, nextCursor } = await list(`?limit=2${cursor}`);
+    paged.push(...deliveries.map(({ id }: { id: string }) => id));
+    cursor = nextCursor === null ? "" : `&cursor=${nextCursor}`;
+  } while (cursor !== "");
+  assert.deepEqual(paged, [...ids].reverse());
+  assert.deepEqual((await list(`?cursor=${newId("dlv")}`)).deliveries, []);
 
-    const [row] = await test.opened.database.read<EventRow>(
-      sql`SELECT e.* FROM events e JOIN webhook_deliveries d ON d.event = e.seq WHERE d.id = ${
-        failedOne ?? ""
-      }`,
-    );
-    assert.ok(row);
-    const { delivery } = await (await send(`/deliveries/${failedOne}`)).json();
-    assert.deepEqual(delivery, {
-      id: failedOne,
-      eventId: row.id,
-      type: "limit.reached",
-      status: "failed",
-      attemptCount: 2,
-      nextAttemptAt: null,
+  const [row] = await test.opened.database.read<EventRow>(
+    sql`SELECT e.* FROM events e JOIN webhook_deliveries d ON d.event = e.seq WHERE d.id = ${
+      failedOne ?? ""
+    }`,
+  );
+  assert.ok(row);
+  const { delivery } = await (await send(`/deliveries/${failedOne}`)).json();
+  assert.deepEqual(delivery, {
+    id: failedOne,
+    eventId: row.id,
+    type: "limit.reached",
+    status: "failed",
+    attemptCount: 2,
+    nextAttemptAt: null,
+    code: "status",
+    responseStatus: 503,
+    createdAt: at(1),
+    endedAt: null,
+    payload: JSON.parse(eventBody(row, { isForOperators: false })),
+    attempts: [2, 1].map((index) => ({
+      at: at(index),
+      durationMs: delivery.attempts[0].durationMs,
       code: "status",
-      responseStatus: 503,
-      createdAt: at(1),
-      endedAt: null,
-      payload: JSON.parse(eventBody(row, { isForOperators: false })),
-      attempts: [2, 1].map((index) => ({
-        at: at(index),
-        durationMs: delivery.attempts[0].durationMs,
-        code: "status",
-        responseStatus: index === 2 ? 503 : 500,
-      })),
-    });
-    assert.equal(delivery.payload.data.organization.id, organizationId);
-  },
-);
+      responseStatus: index === 2 ? 503 : 500,
+    })),
+  });
+  assert.equal(delivery.payload.data.organization.id, organizationId);
+});
 
-onEveryDatabase(
-  "replays what failed or was held, from the first attempt, with the id of its event",
-  async (test) => {
-    const { cookie, ids, list, send } = await startScene(test, mixed);
-    const before = await list();
-    const from = new Date(test.now() - 24 * hourMs).toISOString();
-    const response = await send("/replay", { from });
-    assert.equal(response.status, 202);
-    assert.deepEqual(await response.json(), { replayed: 2 });
-    const after = await list();
-    const now = new Date(test.now()).toISOString();
-    for (const [index, delivery] of after.deliveries.entries()) {
-      const old = before.deliveries[index];
-      const isReplayed = [ids[1], ids[2]].includes(delivery.id);
-      const reset = {
-        status: "waiting",
-        attemptCount: 0,
-        nextAttemptAt: now,
-        code: null,
-        responseStatus: null,
-        endedAt: null,
-      };
-      assert.deepEqual(delivery, isReplayed ? { ...old, ...reset } : old);
-    }
-    const [audited] = (await listAudit(test, cookie, "?action=webhook.replayed")).events;
-    assert.deepEqual([audited?.target?.name, audited?.details], ["Billing", { deliveries: "2" }]);
-    // Those that wait or are being sent are not sent twice.
-    assert.deepEqual(await (await send("/replay", { from, status: "all" })).json(), { replayed: 1 });
-    // One that waits for its next attempt is sent now if it is named.
-    assert.deepEqual(await (await send("/replay", { deliveryIds: ids })).json(), { replayed: 2 });
-    const [turn] = await test.opened.database.read(sql`SELECT turn_at AS at FROM webhooks`);
-    assert.equal(turn?.["at"], test.now());
-    assert.deepEqual(await (await send("/replay", { deliveryIds: [ids[0], ids[0]] })).json(), {
-      replayed: 0,
-    });
-    assert.equal((await listAudit(test, cookie, "?action=webhook.replayed")).events.length, 3);
-  },
-);
+onEveryDatabase("replays failed and held deliveries from the first attempt, as their event", async (test) => {
+  const { cookie, ids, list, send } = await startScene(test, mixed);
+  const before = await list();
+  const from = new Date(test.now() - 24 * hourMs).toISOString();
+  const response = await send("/replay", { from });
+  assert.equal(response.status, 202);
+  assert.deepEqual(await response.json(), { replayed: 2 });
+  const after = await list();
+  const now = new Date(test.now()).toISOString();
+  for (const [index, delivery] of after.deliveries.entries()) {
+    const old = before.deliveries[index];
+    const isReplayed = [ids[1], ids[2]].includes(delivery.id);
+    const reset = {
+      status: "waiting",
+      attemptCount: 0,
+      nextAttemptAt: now,
+      code: null,
+      responseStatus: null,
+      endedAt: null,
+    };
+    assert.deepEqual(delivery, isReplayed ? { ...old, ...reset } : old);
+  }
+  const [audited] = (await listAudit(test, cookie, "?action=webhook.replayed")).events;
+  assert.deepEqual([audited?.target?.name, audited?.details], ["Billing", { deliveries: "2" }]);
+  // Those that wait or are being sent are not sent twice.
+  assert.deepEqual(await (await send("/replay", { from, status: "all" })).json(), { replayed: 1 });
+  // One that waits for its next attempt is sent now if it is named.
+  assert.deepEqual(await (await send("/replay", { deliveryIds: ids })).json(), { replayed: 2 });
+  const [turn] = await test.opened.database.read(sql`SELECT turn_at AS at FROM webhooks`);
+  assert.equal(turn?.["at"], test.now());
+  assert.deepEqual(await (await send("/replay", { deliveryIds: [ids[0], ids[0]] })).json(), {
+    replayed: 0,
+  });
+  assert.equal((await listAudit(test, cookie, "?action=webhook.replayed")).events.length, 3);
+});
 
 testApp("replays no more than may wait for an endpoint, the oldest first", async (test) => {
   const { send, list, webhookId, ids } = await startScene(test, mixed);

@@ -105,29 +105,25 @@ onEveryDatabase("creates, changes, disables, enables and deletes an endpoint", a
   );
 });
 
-testApp(
-  "the secret and the URL's path are shown once, and are in no log and no audit entry",
-  async (test) => {
-    const ada = await verifiedPerson(test);
-    const send = asMember(test, ada.cookie);
-    const { webhook, secret } = (await send("POST ", { url, events: ["*"] })).body;
-    const rotated = (await send(`POST /${webhook.id}/rotate-secret`)).body;
-    assert.notEqual(rotated.secret, secret);
-    const [row] = await rowsOf(test);
-    const open = (column: string) => test.services.secrets.open(webhook.id, String(row?.[column]));
-    assert.deepEqual([open("secret"), open("old_secret")], [rotated.secret, secret]);
-    const bodies = [
-      rotated.webhook,
-      (await send("GET ")).body,
-      (await send(`PATCH /${webhook.id}`, { description: "Billing" })).body,
-    ];
-    const elsewhere = JSON.stringify([bodies, row]) + test.logged();
-    for (const text of [secret, rotated.secret]) assert.ok(!elsewhere.includes(text.slice(6)), text);
-    const entries = await test.opened.database.read(sql`SELECT * FROM audit_events`);
-    assert.ok(!(JSON.stringify(entries) + test.logged()).includes("canary"));
-  },
-  { SECRETS_KEY: randomBytes(32).toString("base64") },
-);
+testApp("the secret and the URL's path are shown once, and never logged or audited", async (test) => {
+  const ada = await verifiedPerson(test);
+  const send = asMember(test, ada.cookie);
+  const { webhook, secret } = (await send("POST ", { url, events: ["*"] })).body;
+  const rotated = (await send(`POST /${webhook.id}/rotate-secret`)).body;
+  assert.notEqual(rotated.secret, secret);
+  const [row] = await rowsOf(test);
+  const open = (column: string) => test.services.secrets.open(webhook.id, String(row?.[column]));
+  assert.deepEqual([open("secret"), open("old_secret")], [rotated.secret, secret]);
+  const bodies = [
+    rotated.webhook,
+    (await send("GET ")).body,
+    (await send(`PATCH /${webhook.id}`, { description: "Billing" })).body,
+  ];
+  const elsewhere = JSON.stringify([bodies, row]) + test.logged();
+  for (const text of [secret, rotated.secret]) assert.ok(!elsewhere.includes(text.slice(6)), text);
+  const entries = await test.opened.database.read(sql`SELECT * FROM audit_events`);
+  assert.ok(!(JSON.stringify(entries) + test.logged()).includes("canary"));
+}, { SECRETS_KEY: randomBytes(32).toString("base64") });
 
 testApp("the old secret signs for a day, until a time of up to 7 days, or no longer", async (test) => {
   const send = asMember(test, (await verifiedPerson(test)).cookie);
@@ -206,38 +202,35 @@ testApp("rejects each invalid field by name, and addresses that aren't public", 
   assert.equal((await send("GET ?cursor=x")).body.error.code, "validation_failed");
 });
 
-testApp(
-  "organizations can have 10 endpoints and operators 20, even if all are created at the same time",
-  async (test) => {
-    const send = asMember(test, (await verifiedPerson(test)).cookie);
-    const { fullToken } = await newOperatorToken(test);
-    const operate = asOperator(test, fullToken);
-    const json = { url, events: ["*"] };
-    for (
-      const [create, max] of [
-        [() => send("POST ", json), webhooksOfOrganizationMax],
-        [() => operate("POST /webhooks", json), webhooksOfOperatorsMax],
-      ] as const
-    ) {
-      const responses = await Promise.all(Array.from({ length: max + 3 }, create));
-      const codes = responses.map(({ status, body }) => body.error?.code ?? status);
-      assert.deepEqual(codes.filter((code) => code === 201).length, max);
-      assert.equal(codes.filter((code) => code === "webhook_limit_reached").length, 3);
-      const { error } = (await create()).body;
-      assert.match(error.message, new RegExp(`at most ${max} webhook endpoints\\. Delete one first\\.$`));
-    }
-    const named = { url: "https://localhost/", events: ["*"] };
-    assert.equal((await send("POST ", named)).body.error.code, "webhook_limit_reached");
-    const [first] = (await send("GET ?limit=1")).body.webhooks;
-    assert.equal((await send(`DELETE /${first.id}`)).status, 204);
-    for (let names = 0; names <= webhookNamesPerMinuteMax; names++) {
-      const { error } = (await send("POST ", named)).body;
-      const isLast = names === webhookNamesPerMinuteMax;
-      assert.equal(error.code, isLast ? "rate_limited" : "webhook_address_blocked");
-    }
-    assert.equal((await send("POST ", json)).status, 201);
-  },
-);
+testApp("organizations have 10 endpoints and operators 20, even if created concurrently", async (test) => {
+  const send = asMember(test, (await verifiedPerson(test)).cookie);
+  const { fullToken } = await newOperatorToken(test);
+  const operate = asOperator(test, fullToken);
+  const json = { url, events: ["*"] };
+  for (
+    const [create, max] of [
+      [() => send("POST ", json), webhooksOfOrganizationMax],
+      [() => operate("POST /webhooks", json), webhooksOfOperatorsMax],
+    ] as const
+  ) {
+    const responses = await Promise.all(Array.from({ length: max + 3 }, create));
+    const codes = responses.map(({ status, body }) => body.error?.code ?? status);
+    assert.deepEqual(codes.filter((code) => code === 201).length, max);
+    assert.equal(codes.filter((code) => code === "webhook_limit_reached").length, 3);
+    const { error } = (await create()).body;
+    assert.match(error.message, new RegExp(`at most ${max} webhook endpoints\\. Delete one first\\.$`));
+  }
+  const named = { url: "https://localhost/", events: ["*"] };
+  assert.equal((await send("POST ", named)).body.error.code, "webhook_limit_reached");
+  const [first] = (await send("GET ?limit=1")).body.webhooks;
+  assert.equal((await send(`DELETE /${first.id}`)).status, 204);
+  for (let names = 0; names <= webhookNamesPerMinuteMax; names++) {
+    const { error } = (await send("POST ", named)).body;
+    const isLast = names === webhookNamesPerMinuteMax;
+    assert.equal(error.code, isLast ? "rate_limited" : "webhook_address_blocked");
+  }
+  assert.equal((await send("POST ", json)).status, 201);
+});
 
 testApp("members change endpoints after a recent authentication, and read them without", async (test) => {
   const ada = await verifiedPerson(test);
@@ -327,9 +320,5 @@ testApp("deleting an organization deletes its endpoints and their secrets", asyn
   const [theirs, own] = await rowsOf(test);
   assert.deepEqual([theirs?.["deleted_at"], theirs?.["secret"]], [test.now(), ""]);
   assert.equal(own?.["deleted_at"], null);
-  await assertError(
-    await test.send(`/api/operator/webhooks/${id}`, { apiKey: fullToken }),
-    404,
-    "not_found",
-  );
+  await assertError(await test.send(`/api/operator/webhooks/${id}`, { apiKey: fullToken }), 404, "not_found");
 });

@@ -177,16 +177,13 @@ testApp("removes no member and no key when people confirm their own address late
   );
 });
 
-testApp(
-  "keeps the organization and its usage when its only member resets an unconfirmed account",
-  async (test) => {
-    const ada = await test.signUp();
-    const { fullKey } = await createTestKey(test, ada);
-    assert.equal((await recordWith(test, fullKey)).status, 201);
-    const { cookie } = await resetByMail(test, ada.email);
-    assert.equal((await me(test, cookie)).organizationId, ada.organizationId);
-    const usage = await (await test.send("/api/portal/usage?productSlug=p&metric=m", { cookie })).text();
-    assert.match(usage, /"records":1|"count":1/, usage);
-    await assertError(await recordWith(test, fullKey), 401, "invalid_api_key");
-  },
-);
+testApp("keeps organization and usage when the only member resets an unconfirmed account", async (test) => {
+  const ada = await test.signUp();
+  const { fullKey } = await createTestKey(test, ada);
+  assert.equal((await recordWith(test, fullKey)).status, 201);
+  const { cookie } = await resetByMail(test, ada.email);
+  assert.equal((await me(test, cookie)).organizationId, ada.organizationId);
+  const usage = await (await test.send("/api/portal/usage?productSlug=p&metric=m", { cookie })).text();
+  assert.match(usage, /"records":1|"count":1/, usage);
+  await assertError(await recordWith(test, fullKey), 401, "invalid_api_key");
+});

@@ -17,84 +17,73 @@ function assertCode({ status, body }: OperatorResponse, expected: [status: numbe
   assert.deepEqual([status, body.error?.code], expected);
 }
 
-onEveryDatabase(
-  "creates, lists, changes and revokes keys of any organization, with every permission",
-  async (test) => {
-    const send = await operatorOf(test);
-    const ada = await test.signUp("Ada");
-    const keys = keysOf(ada.organizationId);
-    const created = await send(`POST ${keys}`, {
-      name: "Billing",
-      permissions: ["usage:write", "usage:void", "maps:render"],
-      expiresAt: "2027-01-31",
-    });
-    assert.equal(created.status, 201);
-    const { apiKey, fullKey } = created.body;
-    assert.deepEqual(apiKey, {
-      id: apiKey.id,
-      name: "Billing",
-      keyPrefix: apiKey.keyPrefix,
-      environment: "live",
-      createdAt: "2026-11-21T14:03:11.250Z",
-      createdBy: null,
-      createdByOperator: true,
-      permissions: ["maps:render", "usage:void", "usage:write"],
-      budget: [],
-      lastUsedAt: null,
-      leakedAt: null,
-      expiresAt: "2027-01-31T00:00:00.000Z",
-      revokedAt: null,
-      status: "active",
-    });
-    await recordOne(test, fullKey);
-    const own = await createTestKey(test, ada);
-    const granted = await send(`PATCH /api-keys/${own.id}`, { permissions: ["usage:void"] });
-    assert.deepEqual(granted.body.apiKey.permissions, ["usage:void"]);
-    assert.deepEqual(granted.body.apiKey.createdBy, { id: ada.userId, name: "Ada" });
-    await assertError(await test.send("/api/v1/usage", { apiKey: own.fullKey }), 403, "permission_missing");
-    const listed = await send(`GET ${keys}?limit=1`);
-    assert.deepEqual(listed.body.apiKeys.map(({ id }: { id: string }) => id), [own.id]);
-    const rest = await send(`GET ${keys}?limit=1&cursor=${listed.body.nextCursor}`);
-    assert.equal(rest.body.apiKeys[0].id, apiKey.id);
-    assert.equal(rest.body.nextCursor, null);
-    const mine = await (await test.send("/api/portal/api-keys", { cookie: ada.cookie })).json();
-    assert.deepEqual(mine.apiKeys[1], rest.body.apiKeys[0]);
+onEveryDatabase("creates, lists, changes and revokes keys of any organization", async (test) => {
+  const send = await operatorOf(test);
+  const ada = await test.signUp("Ada");
+  const keys = keysOf(ada.organizationId);
+  const created = await send(`POST ${keys}`, {
+    name: "Billing",
+    permissions: ["usage:write", "usage:void", "maps:render"],
+    expiresAt: "2027-01-31",
+  });
+  assert.equal(created.status, 201);
+  const { apiKey, fullKey } = created.body;
+  assert.deepEqual(apiKey, {
+    id: apiKey.id,
+    name: "Billing",
+    keyPrefix: apiKey.keyPrefix,
+    environment: "live",
+    createdAt: "2026-11-21T14:03:11.250Z",
+    createdBy: null,
+    createdByOperator: true,
+    permissions: ["maps:render", "usage:void", "usage:write"],
+    budget: [],
+    lastUsedAt: null,
+    leakedAt: null,
+    expiresAt: "2027-01-31T00:00:00.000Z",
+    revokedAt: null,
+    status: "active",
+  });
+  await recordOne(test, fullKey);
+  const own = await createTestKey(test, ada);
+  const granted = await send(`PATCH /api-keys/${own.id}`, { permissions: ["usage:void"] });
+  assert.deepEqual(granted.body.apiKey.permissions, ["usage:void"]);
+  assert.deepEqual(granted.body.apiKey.createdBy, { id: ada.userId, name: "Ada" });
+  await assertError(await test.send("/api/v1/usage", { apiKey: own.fullKey }), 403, "permission_missing");
+  const listed = await send(`GET ${keys}?limit=1`);
+  assert.deepEqual(listed.body.apiKeys.map(({ id }: { id: string }) => id), [own.id]);
+  const rest = await send(`GET ${keys}?limit=1&cursor=${listed.body.nextCursor}`);
+  assert.equal(rest.body.apiKeys[0].id, apiKey.id);
+  assert.equal(rest.body.nextCursor, null);
+  const mine = await (await test.send("/api/portal/api-keys", { cookie: ada.cookie })).json();
+  assert.deepEqual(mine.apiKeys[1], rest.body.apiKeys[0]);
 
-    assert.equal((await send(`DELETE /api-keys/${apiKey.id}`)).body.apiKey.status, "revoked");
-    assert.equal((await send(`DELETE /api-keys/${apiKey.id}`)).status, 200);
-    await assertError(await test.send("/api/v1/usage", { apiKey: fullKey }), 401, "invalid_api_key");
+  assert.equal((await send(`DELETE /api-keys/${apiKey.id}`)).body.apiKey.status, "revoked");
+  assert.equal((await send(`DELETE /api-keys/${apiKey.id}`)).status, 200);
+  await assertError(await test.send("/api/v1/usage", { apiKey: fullKey }), 401, "invalid_api_key");
 
-    const { events } = await listAudit(test, ada.cookie, "?action=keys");
-    assert.deepEqual(
-      events.filter(({ actor }) => actor.type === "operator").map((
-        { action, target },
-      ) => [action, target?.id]),
-      [
-        ["api_key.revoked", apiKey.id],
-        ["api_key.permissions_changed", own.id],
-        ["api_key.created", apiKey.id],
-      ],
-    );
-  },
-);
+  const { events } = await listAudit(test, ada.cookie, "?action=keys");
+  assert.deepEqual(
+    events.filter(({ actor }) => actor.type === "operator").map(({ action, target }) => [action, target?.id]),
+    [
+      ["api_key.revoked", apiKey.id],
+      ["api_key.permissions_changed", own.id],
+      ["api_key.created", apiKey.id],
+    ],
+  );
+});
 
-testApp(
-  "operators' keys count toward the limit, and are made for suspended organizations too",
-  async (test) => {
-    const send = await operatorOf(test);
-    const ada = await test.signUp();
-    const suspended = "UPDATE organizations SET suspended_at = 1 WHERE id = ?";
-    await test.opened.database.write([{ sql: suspended, args: [ada.organizationId] }]);
-    const keys = keysOf(ada.organizationId);
-    for (let n = 0; n < 100; n++) {
-      assert.equal(
-        (await send(`POST ${keys}`, { name: `Key ${n}` })).status,
-        201,
-      );
-    }
-    assertCode(await send(`POST ${keys}`, { name: "One more" }), [409, "key_limit_reached"]);
-  },
-);
+testApp("operators' keys count toward the limit, also in suspended organizations", async (test) => {
+  const send = await operatorOf(test);
+  const ada = await test.signUp();
+  const suspended = "UPDATE organizations SET suspended_at = 1 WHERE id = ?";
+  await test.opened.database.write([{ sql: suspended, args: [ada.organizationId] }]);
+  const keys = keysOf(ada.organizationId);
+  for (let n = 0; n < 100; n++) {
+    assert.equal((await send(`POST ${keys}`, { name: `Key ${n}` })).status, 201);
+  }
+  assertCode(await send(`POST ${keys}`, { name: "One more" }), [409, "key_limit_reached"]);
+});
 
 testApp("nothing is done with keys of a deleted organization", async (test) => {
   const { fullToken } = await newOperatorToken(test);

@@ -35,10 +35,7 @@ onEveryDatabase("grants raise a limit, and are used by expiry", async (test) => 
   assert.equal((await record(22.6)).status, 429);
   // 3.5 of the first to expire, 0.5 of the next.
   const recorded = await record(4);
-  assert.deepEqual(
-    [recorded.body.limits[0].quantity, recorded.body.limits[0].remaining],
-    [22.5, 18.5],
-  );
+  assert.deepEqual([recorded.body.limits[0].quantity, recorded.body.limits[0].remaining], [22.5, 18.5]);
   assert.deepEqual(await grants(), [[0, 5, "active"], [0.5, 3.5, "active"], [3.5, 0, "used"]]);
   const { quantity, used, remaining, grants: balance } = await standing();
   assert.deepEqual([quantity, used, remaining], [22.5, 4, 18.5]);
@@ -128,46 +125,41 @@ onEveryDatabase("voiding a grant takes back its unused rest, and is audited", as
   assert.equal((await send(ofOther, { reason: "x" })).body.error.code, "not_found");
 });
 
-onEveryDatabase(
-  "a low balance is an event, once for each grant, and a grant clears a reached limit",
-  async (test) => {
-    const { grant, record } = await grantScene(test);
-    const recheck = async () => {
-      while (
-        await recheckSomeLimits(test.services, { complete: () => Promise.reject(new Error("unknown")) })
-      );
-    };
-    await grant(100);
-    await recheck();
-    assert.equal((await record(79)).status, 201);
-    assert.deepEqual(await limitEvents(test), []);
-    assert.equal((await record(1)).status, 201);
-    assert.deepEqual(await limitEvents(test), ["limit.approaching 80"]);
-    await grant(80);
-    await recheck();
-    // 100 are left, 79 of them used: the event comes again.
-    assert.equal((await record(79)).status, 201);
-    assert.equal((await record(1)).status, 201);
-    assert.equal((await record(21)).status, 429);
-    assert.equal((await record(20)).status, 201);
-    await grant(1);
-    await recheck();
-    const events = await limitEvents(test);
-    assert.deepEqual(events.slice(0, 3), [
-      "limit.approaching 80",
-      "limit.approaching 80",
-      "limit.reached 100 rejected",
-    ]);
-    assert.match(events[3] ?? "", /^limit.cleared/);
-    assert.equal(events.length, 4);
-    const [reached] = await test.opened.database.read<{ facts: string }>({
-      sql: "SELECT facts FROM events WHERE type = 'limit.reached'",
-      args: [],
-    });
-    const { limit, used } = JSON.parse(reached?.facts ?? "{}");
-    assert.deepEqual([limit.whole, limit.micro, used], [180, 0, [0, 160, 0]]);
-  },
-);
+onEveryDatabase("a low balance is one event per grant, and a grant clears a reached limit", async (test) => {
+  const { grant, record } = await grantScene(test);
+  const recheck = async () => {
+    while (await recheckSomeLimits(test.services, { complete: () => Promise.reject(new Error("unknown")) }));
+  };
+  await grant(100);
+  await recheck();
+  assert.equal((await record(79)).status, 201);
+  assert.deepEqual(await limitEvents(test), []);
+  assert.equal((await record(1)).status, 201);
+  assert.deepEqual(await limitEvents(test), ["limit.approaching 80"]);
+  await grant(80);
+  await recheck();
+  // 100 are left, 79 of them used: the event comes again.
+  assert.equal((await record(79)).status, 201);
+  assert.equal((await record(1)).status, 201);
+  assert.equal((await record(21)).status, 429);
+  assert.equal((await record(20)).status, 201);
+  await grant(1);
+  await recheck();
+  const events = await limitEvents(test);
+  assert.deepEqual(events.slice(0, 3), [
+    "limit.approaching 80",
+    "limit.approaching 80",
+    "limit.reached 100 rejected",
+  ]);
+  assert.match(events[3] ?? "", /^limit.cleared/);
+  assert.equal(events.length, 4);
+  const [reached] = await test.opened.database.read<{ facts: string }>({
+    sql: "SELECT facts FROM events WHERE type = 'limit.reached'",
+    args: [],
+  });
+  const { limit, used } = JSON.parse(reached?.facts ?? "{}");
+  assert.deepEqual([limit.whole, limit.micro, used], [180, 0, [0, 160, 0]]);
+});
 
 onEveryDatabase("a grant covers usage beyond the limit, and outlives a change of limits", async (test) => {
   const { grant, record, standing, grants, send, person } = await grantScene(test, 10);

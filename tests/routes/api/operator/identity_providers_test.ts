@@ -26,123 +26,119 @@ function sender(test: TestApp, cookie: string) {
   };
 }
 
-onEveryDatabase(
-  "an operator adds, changes, orders and deletes providers, and each change is audited",
-  async (test) => {
-    await using discovery = startDiscovery();
-    const { cookie, userId } = await newOperator(test);
-    const send = sender(test, cookie);
-    const { issuer } = discovery;
-    const json = {
-      slug: "okta",
-      kind: "oidc",
-      name: " Okta ",
-      issuer,
-      clientId: "client",
-      clientSecret: ` ${secret} `,
-    };
-    const created = await send("POST", { ...json, trustEmail: true });
-    assert.equal(created.status, 201, JSON.stringify(created.body));
-    const { identityProvider: okta } = created.body;
-    const createdAt = new Date(test.now()).toISOString();
-    assert.match(okta.id, /^idp_[0-9a-f]{32}$/);
-    assert.deepEqual(okta, {
-      id: okta.id,
-      slug: "okta",
-      kind: "oidc",
-      name: "Okta",
-      issuer,
-      clientId: "client",
-      trustEmail: true,
-      signUp: true,
-      position: 1,
-      redirectUri: "http://localhost:8000/sign-in/with/okta/callback",
-      createdAt,
-      updatedAt: createdAt,
-    });
-    assert.deepEqual(discovery.paths, ["/.well-known/openid-configuration", "/keys"]);
-    assert.equal((await send("POST", json)).body.error.code, "provider_taken");
+onEveryDatabase("adds, changes, orders and deletes providers, and audits each change", async (test) => {
+  await using discovery = startDiscovery();
+  const { cookie, userId } = await newOperator(test);
+  const send = sender(test, cookie);
+  const { issuer } = discovery;
+  const json = {
+    slug: "okta",
+    kind: "oidc",
+    name: " Okta ",
+    issuer,
+    clientId: "client",
+    clientSecret: ` ${secret} `,
+  };
+  const created = await send("POST", { ...json, trustEmail: true });
+  assert.equal(created.status, 201, JSON.stringify(created.body));
+  const { identityProvider: okta } = created.body;
+  const createdAt = new Date(test.now()).toISOString();
+  assert.match(okta.id, /^idp_[0-9a-f]{32}$/);
+  assert.deepEqual(okta, {
+    id: okta.id,
+    slug: "okta",
+    kind: "oidc",
+    name: "Okta",
+    issuer,
+    clientId: "client",
+    trustEmail: true,
+    signUp: true,
+    position: 1,
+    redirectUri: "http://localhost:8000/sign-in/with/okta/callback",
+    createdAt,
+    updatedAt: createdAt,
+  });
+  assert.deepEqual(discovery.paths, ["/.well-known/openid-configuration", "/keys"]);
+  assert.equal((await send("POST", json)).body.error.code, "provider_taken");
 
-    // The secret is encrypted for this row alone.
-    const stored = await secretOf(test, okta.id);
-    assert.ok(!stored.includes(secret));
-    const secrets = new Secrets([new Uint8Array(key)]);
-    assert.equal(secrets.open(okta.id, stored), secret);
+  // The secret is encrypted for this row alone.
+  const stored = await secretOf(test, okta.id);
+  assert.ok(!stored.includes(secret));
+  const secrets = new Secrets([new Uint8Array(key)]);
+  assert.equal(secrets.open(okta.id, stored), secret);
 
-    const hub = await send("POST", { ...json, slug: "hub", kind: "github", name: "Hub" });
-    assert.deepEqual([hub.status, hub.body.identityProvider.position], [201, 2]);
-    assert.equal(discovery.paths.at(-1), "/api/v3/");
-    const third = (await send("POST", { ...json, slug: "third", signUp: false })).body.identityProvider;
-    assert.deepEqual([third.position, third.signUp, third.trustEmail], [3, false, false]);
-    // An organization's own provider is no one's business here.
-    const { organizationId } = await test.signUp("Ada");
-    const own = newId("idp");
-    await run(
-      test,
-      `INSERT INTO identity_providers
-    (id, organization_id, slug, kind, name, issuer, client_id, client_secret, position, role, created_at, updated_at)
-    VALUES (?, ?, 'own', 'oidc', 'Own', 'https://own.example', 'a', 'plain:a', 0, 'MEMBER', 0, 0)`,
-      own,
-      organizationId,
-    );
-    const list = async () =>
-      (await send("GET")).body.identityProviders.map((one: typeof okta) => `${one.position} ${one.slug}`);
-    assert.deepEqual(await list(), ["1 okta", "2 hub", "3 third"]);
-    for (const route of [`GET /${own}`, `DELETE /${own}`]) assert.equal((await send(route)).status, 404);
-    assert.equal((await send(`PATCH /${own}`, { name: "Mine" })).status, 404);
+  const hub = await send("POST", { ...json, slug: "hub", kind: "github", name: "Hub" });
+  assert.deepEqual([hub.status, hub.body.identityProvider.position], [201, 2]);
+  assert.equal(discovery.paths.at(-1), "/api/v3/");
+  const third = (await send("POST", { ...json, slug: "third", signUp: false })).body.identityProvider;
+  assert.deepEqual([third.position, third.signUp, third.trustEmail], [3, false, false]);
+  // An organization's own provider is no one's business here.
+  const { organizationId } = await test.signUp("Ada");
+  const own = newId("idp");
+  await run(
+    test,
+    `INSERT INTO identity_providers
+  (id, organization_id, slug, kind, name, issuer, client_id, client_secret, position, role, created_at, updated_at)
+  VALUES (?, ?, 'own', 'oidc', 'Own', 'https://own.example', 'a', 'plain:a', 0, 'MEMBER', 0, 0)`,
+    own,
+    organizationId,
+  );
+  const list = async () =>
+    (await send("GET")).body.identityProviders.map((one: typeof okta) => `${one.position} ${one.slug}`);
+  assert.deepEqual(await list(), ["1 okta", "2 hub", "3 third"]);
+  for (const route of [`GET /${own}`, `DELETE /${own}`]) assert.equal((await send(route)).status, 404);
+  assert.equal((await send(`PATCH /${own}`, { name: "Mine" })).status, 404);
 
-    // A change replaces only what is given, and the secret only when it is given.
-    test.advance(1_000);
-    const renamed = await send(`PATCH /${okta.id}`, { name: "Work", trustEmail: false });
-    const updatedAt = new Date(test.now()).toISOString();
-    assert.deepEqual(renamed.body.identityProvider, { ...okta, name: "Work", trustEmail: false, updatedAt });
-    assert.equal(await secretOf(test, okta.id), stored);
-    assert.equal(
-      (await send(`PATCH /${okta.id}`, { name: "Work" })).body.identityProvider.updatedAt,
-      updatedAt,
-    );
-    await send(`PATCH /${okta.id}`, { clientSecret: "another" });
-    assert.equal(secrets.open(okta.id, await secretOf(test, okta.id)), "another");
-    assert.equal((await send(`PATCH /${okta.id}`, { slug: "new" })).body.error.details[0].path, "slug");
+  // A change replaces only what is given, and the secret only when it is given.
+  test.advance(1_000);
+  const renamed = await send(`PATCH /${okta.id}`, { name: "Work", trustEmail: false });
+  const updatedAt = new Date(test.now()).toISOString();
+  assert.deepEqual(renamed.body.identityProvider, { ...okta, name: "Work", trustEmail: false, updatedAt });
+  assert.equal(await secretOf(test, okta.id), stored);
+  assert.equal(
+    (await send(`PATCH /${okta.id}`, { name: "Work" })).body.identityProvider.updatedAt,
+    updatedAt,
+  );
+  await send(`PATCH /${okta.id}`, { clientSecret: "another" });
+  assert.equal(secrets.open(okta.id, await secretOf(test, okta.id)), "another");
+  assert.equal((await send(`PATCH /${okta.id}`, { slug: "new" })).body.error.details[0].path, "slug");
 
-    await send(`PATCH /${third.id}`, { position: 1 });
-    assert.deepEqual(await list(), ["1 third", "2 okta", "3 hub"]);
-    await send(`PATCH /${third.id}`, { position: 2 });
-    assert.deepEqual(await list(), ["1 okta", "2 third", "3 hub"]);
-    await send(`PATCH /${okta.id}`, { position: 20 });
-    assert.deepEqual(await list(), ["1 third", "2 hub", "3 okta"]);
-    assert.equal((await send(`DELETE /${third.id}`)).status, 204);
-    assert.equal((await send(`DELETE /${third.id}`)).status, 404);
-    assert.deepEqual(await list(), ["1 hub", "2 okta"]);
-    const ownPosition = await test.opened.database.readFirst(
-      sql`SELECT position FROM identity_providers WHERE id = ${own}`,
-    );
-    assert.deepEqual(ownPosition, { position: 0 });
+  await send(`PATCH /${third.id}`, { position: 1 });
+  assert.deepEqual(await list(), ["1 third", "2 okta", "3 hub"]);
+  await send(`PATCH /${third.id}`, { position: 2 });
+  assert.deepEqual(await list(), ["1 okta", "2 third", "3 hub"]);
+  await send(`PATCH /${okta.id}`, { position: 20 });
+  assert.deepEqual(await list(), ["1 third", "2 hub", "3 okta"]);
+  assert.equal((await send(`DELETE /${third.id}`)).status, 204);
+  assert.equal((await send(`DELETE /${third.id}`)).status, 404);
+  assert.deepEqual(await list(), ["1 hub", "2 okta"]);
+  const ownPosition = await test.opened.database.readFirst(
+    sql`SELECT position FROM identity_providers WHERE id = ${own}`,
+  );
+  assert.deepEqual(ownPosition, { position: 0 });
 
-    const entries = await test.opened.database.read<{ action: string; details: string }>(sql`
-    SELECT action, actor_id AS actor, target_name AS target, organization_id AS organization, details FROM audit_events
-    WHERE action LIKE 'identity_provider.%' ORDER BY id`);
-    const entry = { actor: userId, organization: null };
-    assert.deepEqual(entries.map(({ details, ...one }) => ({ ...one, ...JSON.parse(details) })), [
-      { ...entry, action: "identity_provider.created", target: "Okta", issuer, trust: "every email address" },
-      { ...entry, action: "identity_provider.created", target: "Hub", issuer },
-      { ...entry, action: "identity_provider.created", target: "Okta", issuer },
-      {
-        ...entry,
-        action: "identity_provider.changed",
-        target: "Work",
-        change: "name, trusts every email address: no",
-      },
-      { ...entry, action: "identity_provider.changed", target: "Work", change: "client secret" },
-      { ...entry, action: "identity_provider.changed", target: "Okta", change: "position" },
-      { ...entry, action: "identity_provider.changed", target: "Okta", change: "position" },
-      { ...entry, action: "identity_provider.changed", target: "Work", change: "position" },
-      { ...entry, action: "identity_provider.deleted", target: "Okta", issuer },
-    ]);
-    for (const { details } of entries) assert.ok(!details.includes(secret) && !details.includes("another"));
-  },
-  { SECRETS_KEY: secretsKey },
-);
+  const entries = await test.opened.database.read<{ action: string; details: string }>(sql`
+  SELECT action, actor_id AS actor, target_name AS target, organization_id AS organization, details FROM audit_events
+  WHERE action LIKE 'identity_provider.%' ORDER BY id`);
+  const entry = { actor: userId, organization: null };
+  assert.deepEqual(entries.map(({ details, ...one }) => ({ ...one, ...JSON.parse(details) })), [
+    { ...entry, action: "identity_provider.created", target: "Okta", issuer, trust: "every email address" },
+    { ...entry, action: "identity_provider.created", target: "Hub", issuer },
+    { ...entry, action: "identity_provider.created", target: "Okta", issuer },
+    {
+      ...entry,
+      action: "identity_provider.changed",
+      target: "Work",
+      change: "name, trusts every email address: no",
+    },
+    { ...entry, action: "identity_provider.changed", target: "Work", change: "client secret" },
+    { ...entry, action: "identity_provider.changed", target: "Okta", change: "position" },
+    { ...entry, action: "identity_provider.changed", target: "Okta", change: "position" },
+    { ...entry, action: "identity_provider.changed", target: "Work", change: "position" },
+    { ...entry, action: "identity_provider.deleted", target: "Okta", issuer },
+  ]);
+  for (const { details } of entries) assert.ok(!details.includes(secret) && !details.includes("another"));
+}, { SECRETS_KEY: secretsKey });
 
 async function secretOf({ opened: { database } }: TestApp, id: string): Promise<string> {
   const row = await database.readFirst<{ secret: string }>(

@@ -83,73 +83,66 @@ testApp("a session has valid fields, and an organization that exists", async (te
   assert.equal((await create(good)).status, 404);
 }, settings);
 
-testApp(
-  "an organization has a bounded number of live sessions, and a token creates them at a bounded rate",
-  async (test) => {
-    const { organizationId } = await test.signUp();
-    const { id, fullToken } = await newOperatorToken(test);
-    const create = () =>
-      asOperator(test, fullToken)("POST /portal-sessions", { organizationId, pages: ["keys"] });
-    const { body: { id: first } } = await create();
-    const copy =
-      `INSERT INTO portal_sessions SELECT 'pse_' || value, organization_id, operator_token_id, value,
-    entry_expires_at, 'h', pages, read_only, NULL, NULL, NULL, created_at, expires_at, NULL
-    FROM portal_sessions, (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n
-      WHERE value < ?) SELECT value FROM n)`;
-    await run(test, copy, portalSessionsLiveMax - 1);
-    const full = await create();
-    assert.deepEqual([full.status, full.body.error.code], [409, "limit_reached"]);
-    // Ended, expired, and never opened.
-    await run(test, "UPDATE portal_sessions SET ended_at = 1 WHERE id = 'pse_1'");
-    assert.equal((await create()).status, 201);
-    assert.equal((await create()).status, 409);
-    await run(test, "UPDATE portal_sessions SET expires_at = ? WHERE id = 'pse_2'", test.now());
-    assert.equal((await create()).status, 201);
-    await run(test, "UPDATE portal_sessions SET entry_expires_at = ? WHERE id = ?", test.now(), first);
-    assert.equal((await create()).status, 201);
-    assert.equal((await create()).status, 409);
+testApp("an organization's live sessions and a token's new ones per minute are limited", async (test) => {
+  const { organizationId } = await test.signUp();
+  const { id, fullToken } = await newOperatorToken(test);
+  const create = () =>
+    asOperator(test, fullToken)("POST /portal-sessions", { organizationId, pages: ["keys"] });
+  const { body: { id: first } } = await create();
+  const copy = `INSERT INTO portal_sessions SELECT 'pse_' || value, organization_id, operator_token_id, value,
+  entry_expires_at, 'h', pages, read_only, NULL, NULL, NULL, created_at, expires_at, NULL
+  FROM portal_sessions, (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n
+    WHERE value < ?) SELECT value FROM n)`;
+  await run(test, copy, portalSessionsLiveMax - 1);
+  const full = await create();
+  assert.deepEqual([full.status, full.body.error.code], [409, "limit_reached"]);
+  // Ended, expired, and never opened.
+  await run(test, "UPDATE portal_sessions SET ended_at = 1 WHERE id = 'pse_1'");
+  assert.equal((await create()).status, 201);
+  assert.equal((await create()).status, 409);
+  await run(test, "UPDATE portal_sessions SET expires_at = ? WHERE id = 'pse_2'", test.now());
+  assert.equal((await create()).status, 201);
+  await run(test, "UPDATE portal_sessions SET entry_expires_at = ? WHERE id = ?", test.now(), first);
+  assert.equal((await create()).status, 201);
+  assert.equal((await create()).status, 409);
 
-    const { portalSessions } = test.services.rateLimits;
-    for (let n = 0; n < portalSessionsPerMinuteMax; n++) portalSessions.take(id);
-    const limited = await create();
-    assert.deepEqual([limited.status, limited.body.error.code], [429, "rate_limited"]);
-    assert.equal(
-      (await asOperator(test, (await newOperatorToken(test)).fullToken)("POST /portal-sessions", {
-        organizationId,
-        pages: ["keys"],
-      })).status,
-      409,
-    );
-  },
-);
+  const { portalSessions } = test.services.rateLimits;
+  for (let n = 0; n < portalSessionsPerMinuteMax; n++) portalSessions.take(id);
+  const limited = await create();
+  assert.deepEqual([limited.status, limited.body.error.code], [429, "rate_limited"]);
+  assert.equal(
+    (await asOperator(test, (await newOperatorToken(test)).fullToken)("POST /portal-sessions", {
+      organizationId,
+      pages: ["keys"],
+    })).status,
+    409,
+  );
+});
 
-onEveryDatabase(
-  "a session ends on the next request, and is deleted a day after its last possible one",
-  async (test) => {
-    const { organizationId } = await test.signUp();
-    const { fullToken } = await newOperatorToken(test);
-    const call = asOperator(test, fullToken);
-    const { base, cookie, id } = await openPortalSession(test, organizationId, { minutes: 10 });
-    const other = await openPortalSession(test, organizationId);
-    const statusOf = async (session: { base: string; cookie: string }) =>
-      (await openPage(test, `${session.base}/usage`, { cookie: session.cookie })).status;
-    assert.equal(await statusOf({ base, cookie }), 200);
-    assert.equal((await call(`DELETE /portal-sessions/${id}`)).status, 204);
-    assert.equal(await statusOf({ base, cookie }), 401);
-    assert.equal((await call(`DELETE /portal-sessions/${id}`)).status, 204);
-    assert.equal((await call("DELETE /portal-sessions/pse_1")).status, 404);
+onEveryDatabase("a session ends on the next request, and is deleted a day after its end", async (test) => {
+  const { organizationId } = await test.signUp();
+  const { fullToken } = await newOperatorToken(test);
+  const call = asOperator(test, fullToken);
+  const { base, cookie, id } = await openPortalSession(test, organizationId, { minutes: 10 });
+  const other = await openPortalSession(test, organizationId);
+  const statusOf = async (session: { base: string; cookie: string }) =>
+    (await openPage(test, `${session.base}/usage`, { cookie: session.cookie })).status;
+  assert.equal(await statusOf({ base, cookie }), 200);
+  assert.equal((await call(`DELETE /portal-sessions/${id}`)).status, 204);
+  assert.equal(await statusOf({ base, cookie }), 401);
+  assert.equal((await call(`DELETE /portal-sessions/${id}`)).status, 204);
+  assert.equal((await call("DELETE /portal-sessions/pse_1")).status, 404);
 
-    test.advance(3_600_000 - 1);
-    assert.equal(await statusOf(other), 200);
-    test.advance(1);
-    assert.equal(await statusOf(other), 401);
-    const count = async () =>
-      (await test.opened.database.read({ sql: "SELECT 1 FROM portal_sessions", args: [] })).length;
-    test.advance(portalSessionKeptMs);
-    assert.equal(await deleteOldPortalSessions(test.services), false);
-    assert.equal(await count(), 1);
-    test.advance(1);
-    assert.equal(await deleteOldPortalSessions(test.services), false);
-    assert.equal(await count(), 0);
-  },
-);
+  test.advance(3_600_000 - 1);
+  assert.equal(await statusOf(other), 200);
+  test.advance(1);
+  assert.equal(await statusOf(other), 401);
+  const count = async () =>
+    (await test.opened.database.read({ sql: "SELECT 1 FROM portal_sessions", args: [] })).length;
+  test.advance(portalSessionKeptMs);
+  assert.equal(await deleteOldPortalSessions(test.services), false);
+  assert.equal(await count(), 1);
+  test.advance(1);
+  assert.equal(await deleteOldPortalSessions(test.services), false);
+  assert.equal(await count(), 0);
+});

@@ -22,108 +22,105 @@ const openMonth = (period: string, { id, start, end }: { id: string; start: stri
   closedAt: null,
 });
 
-onEveryDatabase(
-  "closes months in order, with lines that never change and adjustments for what changes later",
-  async (test) => {
-    const { send, close, lines } = await asBilling(test);
-    const ada = await customer(test, "Ada");
-    const bob = await customer(test, "Bob");
-    await run(
-      test,
-      "UPDATE organizations SET external_id = 'crm-1', name = 'Ada Maps' WHERE id = ?",
-      ada.organizationId,
-    );
-    await run(test, "INSERT INTO products (slug, name, created_at) VALUES ('tiles', 'Map tiles', 0)");
-    await run(
-      test,
-      "INSERT INTO product_metrics (product, slug, name, unit, position) VALUES ('tiles', 'requests', 'Requests', 'k', 0)",
-    );
-    await ada.record("2026-10-20T12:00:00.000Z", { quantity: 0.1 });
-    await ada.record("2026-10-31T23:59:59.999Z", { quantity: 0.2 });
-    const mistake = await ada.record("2026-10-21T00:00:00.000Z", { quantity: 5, metric: "errors" });
-    await ada.record("2026-11-01T00:00:00.000Z", { quantity: 7 });
-    await bob.record("2026-10-25T00:00:00.000Z", { quantity: 9_007_199_254_740_991 });
+onEveryDatabase("closes months in order, whose lines never change, and adjusts them later", async (test) => {
+  const { send, close, lines } = await asBilling(test);
+  const ada = await customer(test, "Ada");
+  const bob = await customer(test, "Bob");
+  await run(
+    test,
+    "UPDATE organizations SET external_id = 'crm-1', name = 'Ada Maps' WHERE id = ?",
+    ada.organizationId,
+  );
+  await run(test, "INSERT INTO products (slug, name, created_at) VALUES ('tiles', 'Map tiles', 0)");
+  await run(
+    test,
+    "INSERT INTO product_metrics (product, slug, name, unit, position) VALUES ('tiles', 'requests', 'Requests', 'k', 0)",
+  );
+  await ada.record("2026-10-20T12:00:00.000Z", { quantity: 0.1 });
+  await ada.record("2026-10-31T23:59:59.999Z", { quantity: 0.2 });
+  const mistake = await ada.record("2026-10-21T00:00:00.000Z", { quantity: 5, metric: "errors" });
+  await ada.record("2026-11-01T00:00:00.000Z", { quantity: 7 });
+  await bob.record("2026-10-25T00:00:00.000Z", { quantity: 9_007_199_254_740_991 });
 
-    assert.deepEqual((await send("GET /statements")).body, {
-      statements: [],
-      next: {
-        period: "2026-10",
-        start: "2026-10-01T00:00:00.000Z",
-        end: "2026-11-01T00:00:00.000Z",
-        isEnded: true,
-      },
-      open: [
-        openMonth("2026-11", { id: "2026-11", start: "2026-11-01", end: "2026-12-01" }),
-        openMonth("2026-10", { id: "open", start: "2026-10-01", end: "2026-11-01" }),
-      ],
-      nextCursor: null,
-    });
-    const october = await close("2026-10");
-    const again = await send("POST /statements", { period: "2026-10" });
-    assert.deepEqual([again.status, again.body.statement], [200, october]);
-    const first = await lines(october, 1);
-    assert.deepEqual(first.map((line) => [line.organizationId, short(line)]), [
-      [ada.organizationId, "tiles/errors 5 1"],
-      [ada.organizationId, "tiles/requests 0.3 2"],
-      [bob.organizationId, "tiles/requests 9007199254740991 1"],
-    ]);
-    const { organizationName, externalId, productName, metricName, unit } = first[1] ?? {};
-    assert.deepEqual([organizationName, externalId, productName, metricName, unit], [
-      "Ada Maps",
-      "crm-1",
-      "Map tiles",
-      "Requests",
-      "k",
-    ]);
+  assert.deepEqual((await send("GET /statements")).body, {
+    statements: [],
+    next: {
+      period: "2026-10",
+      start: "2026-10-01T00:00:00.000Z",
+      end: "2026-11-01T00:00:00.000Z",
+      isEnded: true,
+    },
+    open: [
+      openMonth("2026-11", { id: "2026-11", start: "2026-11-01", end: "2026-12-01" }),
+      openMonth("2026-10", { id: "open", start: "2026-10-01", end: "2026-11-01" }),
+    ],
+    nextCursor: null,
+  });
+  const october = await close("2026-10");
+  const again = await send("POST /statements", { period: "2026-10" });
+  assert.deepEqual([again.status, again.body.statement], [200, october]);
+  const first = await lines(october, 1);
+  assert.deepEqual(first.map((line) => [line.organizationId, short(line)]), [
+    [ada.organizationId, "tiles/errors 5 1"],
+    [ada.organizationId, "tiles/requests 0.3 2"],
+    [bob.organizationId, "tiles/requests 9007199254740991 1"],
+  ]);
+  const { organizationName, externalId, productName, metricName, unit } = first[1] ?? {};
+  assert.deepEqual([organizationName, externalId, productName, metricName, unit], [
+    "Ada Maps",
+    "crm-1",
+    "Map tiles",
+    "Requests",
+    "k",
+  ]);
 
-    await voidOne(test, { apiKey: ada.apiKey, id: mistake.id });
-    await ada.record("2026-10-30T00:00:00.000Z", { quantity: 2 });
-    await bob.record("2026-10-30T00:00:00.000Z", { quantity: 1, metric: "late" });
-    await run(test, "UPDATE organizations SET name = 'Ada Atlas' WHERE id = ?", ada.organizationId);
-    assert.deepEqual(await lines(october), first);
-    assert.equal((await send("POST /statements", { period: "2026-11" })).body.error.code, "month_not_ended");
-    test.advance(31 * day);
-    for (const period of ["2026-09", "2026-08"]) {
-      const { status, body } = await send("POST /statements", { period });
-      assert.deepEqual([status, body.error.code], [409, "statement_out_of_order"]);
-      assert.match(body.error.message, /2026-11/);
-    }
-    const november = await close("2026-11");
-    const corrected = await lines(november, 2);
-    const ids = [...first, ...corrected].map(({ id }) => id);
-    assert.deepEqual([new Set(ids).size, ids.filter((id) => /^stl_[0-9a-f]{32}$/.test(id)).length], [7, 7]);
-    assert.deepEqual(corrected.map((line) => [line.organizationId, short(line)]), [
-      [ada.organizationId, "tiles/requests 7 1"],
-      [ada.organizationId, "tiles/errors 2026-10 -5 -1"],
-      [ada.organizationId, "tiles/requests 2026-10 2 1"],
-      [bob.organizationId, "tiles/late 2026-10 1 1"],
-    ]);
-    const list = (await send("GET /statements?limit=1")).body;
-    assert.deepEqual([
-      list.statements.map(({ period }: { period: string }) => period),
-      list.next.period,
-      list.next.isEnded,
-      list.open.map(({ period }: { period: string }) => period),
-    ], [
-      ["2026-11"],
-      "2026-12",
-      false,
-      ["2026-12"],
-    ]);
-    const older = (await send(`GET /statements?cursor=${list.nextCursor}`)).body;
-    assert.deepEqual([older.statements, older.nextCursor], [[october], null]);
-    // What was adjusted is not adjusted again.
-    test.advance(31 * day);
-    assert.deepEqual(await lines(await close("2026-12")), []);
-    const entries = await test.opened.database.read(
-      sql`SELECT actor_type AS actor, target_name AS period FROM audit_events WHERE action = 'statement.closed' ORDER BY id`,
-    );
-    assert.deepEqual(
-      entries,
-      ["2026-10", "2026-11", "2026-12"].map((period) => ({ actor: "operator", period })),
-    );
-  },
-);
+  await voidOne(test, { apiKey: ada.apiKey, id: mistake.id });
+  await ada.record("2026-10-30T00:00:00.000Z", { quantity: 2 });
+  await bob.record("2026-10-30T00:00:00.000Z", { quantity: 1, metric: "late" });
+  await run(test, "UPDATE organizations SET name = 'Ada Atlas' WHERE id = ?", ada.organizationId);
+  assert.deepEqual(await lines(october), first);
+  assert.equal((await send("POST /statements", { period: "2026-11" })).body.error.code, "month_not_ended");
+  test.advance(31 * day);
+  for (const period of ["2026-09", "2026-08"]) {
+    const { status, body } = await send("POST /statements", { period });
+    assert.deepEqual([status, body.error.code], [409, "statement_out_of_order"]);
+    assert.match(body.error.message, /2026-11/);
+  }
+  const november = await close("2026-11");
+  const corrected = await lines(november, 2);
+  const ids = [...first, ...corrected].map(({ id }) => id);
+  assert.deepEqual([new Set(ids).size, ids.filter((id) => /^stl_[0-9a-f]{32}$/.test(id)).length], [7, 7]);
+  assert.deepEqual(corrected.map((line) => [line.organizationId, short(line)]), [
+    [ada.organizationId, "tiles/requests 7 1"],
+    [ada.organizationId, "tiles/errors 2026-10 -5 -1"],
+    [ada.organizationId, "tiles/requests 2026-10 2 1"],
+    [bob.organizationId, "tiles/late 2026-10 1 1"],
+  ]);
+  const list = (await send("GET /statements?limit=1")).body;
+  assert.deepEqual([
+    list.statements.map(({ period }: { period: string }) => period),
+    list.next.period,
+    list.next.isEnded,
+    list.open.map(({ period }: { period: string }) => period),
+  ], [
+    ["2026-11"],
+    "2026-12",
+    false,
+    ["2026-12"],
+  ]);
+  const older = (await send(`GET /statements?cursor=${list.nextCursor}`)).body;
+  assert.deepEqual([older.statements, older.nextCursor], [[october], null]);
+  // What was adjusted is not adjusted again.
+  test.advance(31 * day);
+  assert.deepEqual(await lines(await close("2026-12")), []);
+  const entries = await test.opened.database.read(
+    sql`SELECT actor_type AS actor, target_name AS period FROM audit_events WHERE action = 'statement.closed' ORDER BY id`,
+  );
+  assert.deepEqual(
+    entries,
+    ["2026-10", "2026-11", "2026-12"].map((period) => ({ actor: "operator", period })),
+  );
+});
 
 onEveryDatabase("writes the CSV that an invoice needs", async (test) => {
   const { send, close } = await asBilling(test);

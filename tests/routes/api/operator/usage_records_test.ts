@@ -111,39 +111,34 @@ onEveryDatabase("lists the records of all, some or one organization, page by pag
   assert.equal((await send(`POST /usage/records/${id}/void`, { reason: "x" })).status, 404);
 });
 
-onEveryDatabase(
-  "a void by an operator is audited once, and customers don't see which operator",
-  async (test) => {
-    const { organizationId, apiKey, apiKeyId } = await newCustomer(test);
-    const { tokenId, send } = await operator(test);
-    const { id } = await recordOne(test, apiKey, { quantity: 2.5 });
-    await recordOne(test, apiKey, { quantity: 1 });
-    // A suspended organization's bill can still be corrected.
-    await run(test, "UPDATE organizations SET suspended_at = 1 WHERE id = ?", organizationId);
-    const reason = "cross_site";
-    const voids = await Promise.all(
-      [1, 2, 3].map(() => send(`POST /usage/records/${id}/void`, { reason })),
-    );
-    const record = (await send(`GET /usage/records/${id}`)).body.usageRecord;
-    for (const { status, body } of voids) assert.deepEqual([status, body.usageRecord], [200, record]);
-    assert.deepEqual([record.organizationId, record.apiKeyId], [organizationId, apiKeyId]);
-    assert.deepEqual([record.voidedBy, record.voidReason], [tokenId, reason]);
-    const [entry, ...more] = await auditOf(test);
-    assert.deepEqual(more, []);
-    assert.deepEqual({ ...entry, details: JSON.parse(String(entry?.["details"])) }, {
-      organizationId,
-      type: "operator",
-      actor: tokenId,
-      target: id,
-      details: { quantity: "2.5", metric: "requests", product: "tiles", timestamp: record.timestamp, reason },
-    });
-    await run(test, "UPDATE organizations SET suspended_at = NULL WHERE id = ?", organizationId);
-    const listed = (await listAll(test, apiKey)).find((listed) => listed.id === id);
-    assert.equal(listed?.voidedBy, "operator");
-    assert.deepEqual((await readSums(test, apiKey, "?window=month")).map(({ sum }) => sum), [1]);
-    await checkRollups(rowsOf(test.opened.database));
-  },
-);
+onEveryDatabase("a void by an operator is audited once, and customers don't see by whom", async (test) => {
+  const { organizationId, apiKey, apiKeyId } = await newCustomer(test);
+  const { tokenId, send } = await operator(test);
+  const { id } = await recordOne(test, apiKey, { quantity: 2.5 });
+  await recordOne(test, apiKey, { quantity: 1 });
+  // A suspended organization's bill can still be corrected.
+  await run(test, "UPDATE organizations SET suspended_at = 1 WHERE id = ?", organizationId);
+  const reason = "cross_site";
+  const voids = await Promise.all([1, 2, 3].map(() => send(`POST /usage/records/${id}/void`, { reason })));
+  const record = (await send(`GET /usage/records/${id}`)).body.usageRecord;
+  for (const { status, body } of voids) assert.deepEqual([status, body.usageRecord], [200, record]);
+  assert.deepEqual([record.organizationId, record.apiKeyId], [organizationId, apiKeyId]);
+  assert.deepEqual([record.voidedBy, record.voidReason], [tokenId, reason]);
+  const [entry, ...more] = await auditOf(test);
+  assert.deepEqual(more, []);
+  assert.deepEqual({ ...entry, details: JSON.parse(String(entry?.["details"])) }, {
+    organizationId,
+    type: "operator",
+    actor: tokenId,
+    target: id,
+    details: { quantity: "2.5", metric: "requests", product: "tiles", timestamp: record.timestamp, reason },
+  });
+  await run(test, "UPDATE organizations SET suspended_at = NULL WHERE id = ?", organizationId);
+  const listed = (await listAll(test, apiKey)).find((listed) => listed.id === id);
+  assert.equal(listed?.voidedBy, "operator");
+  assert.deepEqual((await readSums(test, apiKey, "?window=month")).map(({ sum }) => sum), [1]);
+  await checkRollups(rowsOf(test.opened.database));
+});
 
 onEveryDatabase("only keys with usage:void can void, and only while they may", async (test) => {
   const person = await newCustomer(test);

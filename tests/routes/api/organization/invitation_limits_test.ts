@@ -11,38 +11,35 @@ async function statusOfInvitation(test: TestApp, owner: TestPerson, email: strin
   return (await test.send(path, { cookie: owner.cookie, json: { email, role: "MEMBER" } })).status;
 }
 
-testApp(
-  "allows a hundred pending invitations, including resent ones, and says why more are rejected",
-  async (test) => {
-    const owner = await verifiedPerson(test);
-    const { database } = test.opened;
-    const path = `/api/portal/organizations/${owner.organizationId}/invitations`;
-    const invite = (email: string) =>
-      test.send(path, { cookie: owner.cookie, json: { email, role: "MEMBER" } });
-    const open = (count: number, expiresAt: number, prefix: string) =>
-      database.write(
-        Array.from({ length: count }, (_, n) =>
-          sql`INSERT INTO invitations (id, organization_id, email, role, invited_by, created_at, sent_at, expires_at)
-         VALUES (${
-            newId("inv")
-          }, ${owner.organizationId}, ${`${prefix}${n}@example.com`}, 'MEMBER', ${owner.userId}, 1, 1, ${expiresAt})`),
-      );
-    await open(openInvitationsMax, test.now() - 1, "old");
-    await assertError(await invite(owner.email), 409, "already_member");
-    await open(openInvitationsMax - 1, test.now() + 1, "new");
-    assert.equal((await invite("last@example.com")).status, 201);
-    await assertError(await invite("more@example.com"), 409, "limit_reached");
-    const old = await database.readFirst<{ id: string }>(
-      sql`SELECT id FROM invitations WHERE email = 'old1@example.com'`,
+testApp("allows a hundred pending invitations, and says why more are rejected", async (test) => {
+  const owner = await verifiedPerson(test);
+  const { database } = test.opened;
+  const path = `/api/portal/organizations/${owner.organizationId}/invitations`;
+  const invite = (email: string) =>
+    test.send(path, { cookie: owner.cookie, json: { email, role: "MEMBER" } });
+  const open = (count: number, expiresAt: number, prefix: string) =>
+    database.write(
+      Array.from({ length: count }, (_, n) =>
+        sql`INSERT INTO invitations (id, organization_id, email, role, invited_by, created_at, sent_at, expires_at)
+       VALUES (${
+          newId("inv")
+        }, ${owner.organizationId}, ${`${prefix}${n}@example.com`}, 'MEMBER', ${owner.userId}, 1, 1, ${expiresAt})`),
     );
-    const again = `${path}/${old?.id}/resend`;
-    const resend = () => test.send(again, { method: "POST", cookie: owner.cookie });
-    await assertError(await resend(), 409, "limit_reached");
-    await database.write([sql`UPDATE invitations SET revoked_at = 1 WHERE email = 'new1@example.com'`]);
-    assert.equal((await resend()).status, 200);
-    assert.equal((await resend()).status, 200, "a pending one is resent");
-  },
-);
+  await open(openInvitationsMax, test.now() - 1, "old");
+  await assertError(await invite(owner.email), 409, "already_member");
+  await open(openInvitationsMax - 1, test.now() + 1, "new");
+  assert.equal((await invite("last@example.com")).status, 201);
+  await assertError(await invite("more@example.com"), 409, "limit_reached");
+  const old = await database.readFirst<{ id: string }>(
+    sql`SELECT id FROM invitations WHERE email = 'old1@example.com'`,
+  );
+  const again = `${path}/${old?.id}/resend`;
+  const resend = () => test.send(again, { method: "POST", cookie: owner.cookie });
+  await assertError(await resend(), 409, "limit_reached");
+  await database.write([sql`UPDATE invitations SET revoked_at = 1 WHERE email = 'new1@example.com'`]);
+  assert.equal((await resend()).status, 200);
+  assert.equal((await resend()).status, 200, "a pending one is resent");
+});
 
 testApp("sends one address at most five invitation emails an hour from one person", async (test) => {
   const owner = await verifiedPerson(test);

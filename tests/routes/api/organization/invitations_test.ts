@@ -70,22 +70,19 @@ testApp("the email of an invitation names the inviter and the organization", asy
   assert.deepEqual(invitations, [invitation]);
 });
 
-testApp(
-  "an account created from an invitation has a confirmed address and no other organization",
-  async (test) => {
-    const owner = await test.signUp();
-    const { token } = await invited(test, owner, "bob@example.com");
-    const response = await signUpBy(test, token);
-    assert.equal(response.status, 201);
-    const body = await response.json();
-    assert.equal(body.user.email, "bob@example.com");
-    assert.equal(body.user.emailVerified, true);
-    assert.deepEqual(body.memberships.map(({ role }: { role: string }) => role), ["MEMBER"]);
-    assert.equal(body.organizationId, owner.organizationId);
-    await assertError(await signUpBy(test, token), 404, "invalid_token");
-    assert.equal((await me(test, cookieOf(response))).memberships.length, 1);
-  },
-);
+testApp("an invited account has a confirmed address and no other organization", async (test) => {
+  const owner = await test.signUp();
+  const { token } = await invited(test, owner, "bob@example.com");
+  const response = await signUpBy(test, token);
+  assert.equal(response.status, 201);
+  const body = await response.json();
+  assert.equal(body.user.email, "bob@example.com");
+  assert.equal(body.user.emailVerified, true);
+  assert.deepEqual(body.memberships.map(({ role }: { role: string }) => role), ["MEMBER"]);
+  assert.equal(body.organizationId, owner.organizationId);
+  await assertError(await signUpBy(test, token), 404, "invalid_token");
+  assert.equal((await me(test, cookieOf(response))).memberships.length, 1);
+});
 
 testApp("rejects an organization name when signing up with an invitation", async (test) => {
   const owner = await test.signUp();
@@ -154,38 +151,35 @@ testApp("accepting twice at the same time creates one membership", async (test) 
   assert.equal(signUps.filter(({ status }) => status === 201).length, 1);
 });
 
-testApp(
-  "a link ends after seven days, when it is revoked, and when the invitation is resent",
-  async (test) => {
-    let owner = await test.signUp();
-    const old = await invited(test, owner, "a@example.com");
-    test.advance(sevenDays);
-    owner = { ...owner, cookie: await signInAgain(test, owner.email) };
-    await assertError(await signUpBy(test, old.token), 404, "invalid_token");
-    const { invitations } = await (await test.send(at(owner), { cookie: owner.cookie })).json();
-    assert.equal(invitations[0].status, "expired");
-    const renewed = await invited(test, owner, "a@example.com");
+testApp("a link ends after seven days, when it is revoked, and when it is resent", async (test) => {
+  let owner = await test.signUp();
+  const old = await invited(test, owner, "a@example.com");
+  test.advance(sevenDays);
+  owner = { ...owner, cookie: await signInAgain(test, owner.email) };
+  await assertError(await signUpBy(test, old.token), 404, "invalid_token");
+  const { invitations } = await (await test.send(at(owner), { cookie: owner.cookie })).json();
+  assert.equal(invitations[0].status, "expired");
+  const renewed = await invited(test, owner, "a@example.com");
 
-    const resent = await test.send(at(owner, `/${renewed.id}/resend`), {
-      cookie: owner.cookie,
-      method: "POST",
-    });
-    assert.equal(resent.status, 200);
-    await assertError(await signUpBy(test, renewed.token), 404, "invalid_token");
-    const newest = await mailedToken(test, "a@example.com");
-    assert.notEqual(newest, renewed.token);
+  const resent = await test.send(at(owner, `/${renewed.id}/resend`), {
+    cookie: owner.cookie,
+    method: "POST",
+  });
+  assert.equal(resent.status, 200);
+  await assertError(await signUpBy(test, renewed.token), 404, "invalid_token");
+  const newest = await mailedToken(test, "a@example.com");
+  assert.notEqual(newest, renewed.token);
 
-    const one = at(owner, `/${renewed.id}`);
-    assert.equal((await test.send(one, { cookie: owner.cookie, method: "DELETE" })).status, 204);
-    await assertError(await signUpBy(test, newest), 404, "invalid_token");
-    await assertError(await test.send(one, { cookie: owner.cookie, method: "DELETE" }), 404, "not_found");
-    await assertError(
-      await test.send(at(owner, `/${renewed.id}/resend`), { cookie: owner.cookie, method: "POST" }),
-      404,
-      "not_found",
-    );
-  },
-);
+  const one = at(owner, `/${renewed.id}`);
+  assert.equal((await test.send(one, { cookie: owner.cookie, method: "DELETE" })).status, 204);
+  await assertError(await signUpBy(test, newest), 404, "invalid_token");
+  await assertError(await test.send(one, { cookie: owner.cookie, method: "DELETE" }), 404, "not_found");
+  await assertError(
+    await test.send(at(owner, `/${renewed.id}/resend`), { cookie: owner.cookie, method: "POST" }),
+    404,
+    "not_found",
+  );
+});
 
 testApp("never sends a link that was replaced before its email was sent", async (test) => {
   const owner = await test.signUp();
@@ -334,11 +328,7 @@ testApp("accepting an invitation as a member changes nothing, and adds no audit 
     json: { token: change },
   });
   assert.equal(verified.status, 200);
-  await assertError(
-    await test.send(accept, { cookie: bob.cookie, json: { token } }),
-    409,
-    "already_member",
-  );
+  await assertError(await test.send(accept, { cookie: bob.cookie, json: { token } }), 409, "already_member");
   const { events } = await listAudit(test, owner.cookie, "?action=member.joined");
   assert.deepEqual(events.map(({ details }) => details["role"]), ["MEMBER"]);
 });

@@ -57,22 +57,19 @@ testApp("rejects invalid names, and more than fifty organizations of one person"
   assert.equal((await me(test, ada.cookie)).memberships.length, 50);
 });
 
-testApp(
-  "deletes an organization by its name with plain characters instead of typographic ones",
-  async (test) => {
-    const astronauts = "👩".repeat(100);
-    const ada = await test.signUp(astronauts);
-    const [{ name: own } = { name: "" }] = (await me(test, ada.cookie)).memberships;
-    assert.match(own, /^(👩){84}…’s organization$/u);
-    const send = (to: string, json: unknown, method = "POST") =>
-      test.send(to, { method, cookie: ada.cookie, json });
-    assert.equal((await send(`${path}/${ada.organizationId}`, { name: own }, "DELETE")).status, 204);
-    const { organization: { id } } = await (await send(path, { name: "Cafe\u0301  \u200bNord" })).json();
-    const wrong = await send(`${path}/${id}`, { name: "Cafe Nord" }, "DELETE");
-    await assertError(wrong, 422, "validation_failed");
-    assert.equal((await send(`${path}/${id}`, { name: "Café Nord" }, "DELETE")).status, 204);
-  },
-);
+testApp("deletes an organization by its name in plain instead of typographic characters", async (test) => {
+  const astronauts = "👩".repeat(100);
+  const ada = await test.signUp(astronauts);
+  const [{ name: own } = { name: "" }] = (await me(test, ada.cookie)).memberships;
+  assert.match(own, /^(👩){84}…’s organization$/u);
+  const send = (to: string, json: unknown, method = "POST") =>
+    test.send(to, { method, cookie: ada.cookie, json });
+  assert.equal((await send(`${path}/${ada.organizationId}`, { name: own }, "DELETE")).status, 204);
+  const { organization: { id } } = await (await send(path, { name: "Cafe\u0301  \u200bNord" })).json();
+  const wrong = await send(`${path}/${id}`, { name: "Cafe Nord" }, "DELETE");
+  await assertError(wrong, 422, "validation_failed");
+  assert.equal((await send(`${path}/${id}`, { name: "Café Nord" }, "DELETE")).status, 204);
+});
 
 testApp("switching applies to this session and the next sign-in", async (test) => {
   const ada = await test.signUp();
@@ -122,53 +119,50 @@ testApp("a transfer requires recent authentication, and makes a new owner and an
   assert.equal((await me(test, bob.cookie)).role, "OWNER");
 });
 
-testApp(
-  "deleting an organization immediately ends its keys, memberships, sessions and invitations",
-  async (test) => {
-    const ada = await test.signUp();
-    const bob = await joinedPerson(test, ada, "ADMIN");
-    const { fullKey } = await createTestKey(test, bob);
-    const use = () =>
-      test.send("/api/v1/usage", {
-        apiKey: fullKey,
-        json: { productSlug: "p", metric: "m", quantity: 1 },
-        headers: { origin: "" },
-      });
-    assert.equal((await use()).status, 201);
-    await test.send(`${path}/${ada.organizationId}/invitations`, {
-      cookie: ada.cookie,
-      json: { email: "late@example.com", role: "MEMBER" },
+testApp("deleting an organization immediately ends its keys, members and invitations", async (test) => {
+  const ada = await test.signUp();
+  const bob = await joinedPerson(test, ada, "ADMIN");
+  const { fullKey } = await createTestKey(test, bob);
+  const use = () =>
+    test.send("/api/v1/usage", {
+      apiKey: fullKey,
+      json: { productSlug: "p", metric: "m", quantity: 1 },
+      headers: { origin: "" },
     });
-    const link = (await test.mails()).at(-1)?.link ?? "";
-    const remove = (cookie: string, name: string) =>
-      test.send(`${path}/${ada.organizationId}`, { cookie, method: "DELETE", json: { name } });
-    await assertError(await remove(bob.cookie, "Ada Lovelace’s organization"), 403, "forbidden");
-    const wrong = await assertError(await remove(ada.cookie, "Something else"), 422, "validation_failed");
-    assert.equal(wrong.error.details?.[0]?.path, "name");
-    test.advance(tenMinutes + 1);
-    await assertError(await remove(ada.cookie, "Ada Lovelace’s organization"), 403, "proof_required");
-    const fresh = await signInAgain(test, ada.email);
-    assert.equal((await remove(fresh, "Ada Lovelace’s organization")).status, 204);
+  assert.equal((await use()).status, 201);
+  await test.send(`${path}/${ada.organizationId}/invitations`, {
+    cookie: ada.cookie,
+    json: { email: "late@example.com", role: "MEMBER" },
+  });
+  const link = (await test.mails()).at(-1)?.link ?? "";
+  const remove = (cookie: string, name: string) =>
+    test.send(`${path}/${ada.organizationId}`, { cookie, method: "DELETE", json: { name } });
+  await assertError(await remove(bob.cookie, "Ada Lovelace’s organization"), 403, "forbidden");
+  const wrong = await assertError(await remove(ada.cookie, "Something else"), 422, "validation_failed");
+  assert.equal(wrong.error.details?.[0]?.path, "name");
+  test.advance(tenMinutes + 1);
+  await assertError(await remove(ada.cookie, "Ada Lovelace’s organization"), 403, "proof_required");
+  const fresh = await signInAgain(test, ada.email);
+  assert.equal((await remove(fresh, "Ada Lovelace’s organization")).status, 204);
 
-    await assertError(await use(), 401, "invalid_api_key");
-    for (const cookie of [fresh, ada.cookie, bob.cookie]) {
-      const { organizationId, memberships, role } = await me(test, cookie);
-      assert.deepEqual({ organizationId, memberships, role }, {
-        organizationId: null,
-        memberships: [],
-        role: null,
-      });
-    }
-    await assertError(await test.send("/api/portal/api-keys", { cookie: fresh }), 403, "forbidden");
-    const invitationToken = new URL(link).searchParams.get("token");
-    await assertError(
-      await test.send("/api/auth/sign-up", {
-        json: { name: "Late", password: "correct horse 9 battery", invitationToken },
-        peerAddress: "10.3.0.1",
-      }),
-      404,
-      "invalid_token",
-    );
-    await assertError(await remove(fresh, "Ada Lovelace’s organization"), 404, "not_found");
-  },
-);
+  await assertError(await use(), 401, "invalid_api_key");
+  for (const cookie of [fresh, ada.cookie, bob.cookie]) {
+    const { organizationId, memberships, role } = await me(test, cookie);
+    assert.deepEqual({ organizationId, memberships, role }, {
+      organizationId: null,
+      memberships: [],
+      role: null,
+    });
+  }
+  await assertError(await test.send("/api/portal/api-keys", { cookie: fresh }), 403, "forbidden");
+  const invitationToken = new URL(link).searchParams.get("token");
+  await assertError(
+    await test.send("/api/auth/sign-up", {
+      json: { name: "Late", password: "correct horse 9 battery", invitationToken },
+      peerAddress: "10.3.0.1",
+    }),
+    404,
+    "invalid_token",
+  );
+  await assertError(await remove(fresh, "Ada Lovelace’s organization"), 404, "not_found");
+});
