@@ -5,7 +5,7 @@ import { externalIdCharactersMax } from "../../../../domain/limits.ts";
 import type { AuditEvent } from "../../../../domain/audit.ts";
 import { type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
-import { asOperator } from "../../../support/operators/operator_api.ts";
+import { operatorOf } from "../../../support/operators/operator_api.ts";
 import { makeOperator, newOperatorToken } from "../../../support/operators/operators.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import { newPerson, run } from "../../../support/people/scene.ts";
@@ -36,7 +36,7 @@ onEveryDatabase("operators read and filter their own log, or all of an organizat
   await run(test, "UPDATE organizations SET external_id = ? WHERE id = ?", externalId, ada.organizationId);
   const { mara, token } = await actedOn(test, ada);
   await actedOn(test, bob);
-  const send = asOperator(test, (await newOperatorToken(test, ["audit:read"])).fullToken);
+  const send = await operatorOf(test, ["audit:read"]);
   const list = async (query: string): Promise<AuditEvent[]> => {
     const { status, body } = await send(`GET /audit${query}`);
     assert.equal(status, 200, JSON.stringify(body));

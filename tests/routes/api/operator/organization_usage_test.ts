@@ -1,8 +1,7 @@
 // The usage of listed organizations, their order by it, and the CSV of the list, on both kinds of database.
 import assert from "node:assert/strict";
 import { type TestApp, testApp } from "../../../support/app/app.ts";
-import { asOperator } from "../../../support/operators/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { operatorOf } from "../../../support/operators/operator_api.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import { newOrganization, run } from "../../../support/people/scene.ts";
 import fc from "../../../support/runner/fast_check.ts";
@@ -13,9 +12,8 @@ interface Listed {
   readonly usage: { readonly metric: string; readonly sum: string; readonly previousSum: string } | null;
 }
 
-async function operatorOf(test: TestApp) {
-  const { fullToken } = await newOperatorToken(test);
-  const send = asOperator(test, fullToken);
+async function listing(test: TestApp) {
+  const send = await operatorOf(test);
   return {
     send,
     /** Lists organizations, two at a time. */
@@ -43,7 +41,7 @@ const dayMs = 86_400_000;
 const iso = (time: number) => new Date(time).toISOString();
 
 onEveryDatabase("sums of the list equal those of the usage API", async (test) => {
-  const { send, list } = await operatorOf(test);
+  const { send, list } = await listing(test);
   const ids: string[] = [];
   for (let n = 0; n < 4; n++) ids.push(await newOrganization(test, `Customer ${n}`));
   const month = Date.UTC(2026, 10, 1);
@@ -98,7 +96,7 @@ onEveryDatabase("sums of the list equal those of the usage API", async (test) =>
 });
 
 onEveryDatabase("pages by usage and growth have each organization once, even if sums tie", async (test) => {
-  const { list, record } = await operatorOf(test);
+  const { list, record } = await listing(test);
   const ids: string[] = [];
   for (let n = 0; n < 9; n++) ids.push(await newOrganization(test, `Customer ${n}`));
   assert.deepEqual((await list("sort=usage")).map(({ id }) => id), ids.toReversed());
@@ -120,7 +118,7 @@ onEveryDatabase("pages by usage and growth have each organization once, even if 
 });
 
 onEveryDatabase("finds organizations over and near a limit in its current window", async (test) => {
-  const { send, list, record } = await operatorOf(test);
+  const { send, list, record } = await listing(test);
   const limit = (per: string, mode: string) => ({
     productSlug: null,
     metric: "requests",
@@ -160,7 +158,7 @@ onEveryDatabase("finds organizations over and near a limit in its current window
 });
 
 testApp("the order of over 2,000 organizations can be 30 seconds old, but not their sums", async (test) => {
-  const { send, record } = await operatorOf(test);
+  const { send, record } = await listing(test);
   await run(
     test,
     `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 2001)
@@ -190,7 +188,7 @@ testApp("the order of over 2,000 organizations can be 30 seconds old, but not th
 });
 
 onEveryDatabase("the CSV has every organization that matches, and no formulas", async (test) => {
-  const { send, record } = await operatorOf(test);
+  const { send, record } = await listing(test);
   const names = ["=HYPERLINK(1)", 'Quote " and; comma,', "@sum", "Été\u202e", "plain"];
   const ids = [];
   for (const name of names) {

@@ -4,7 +4,7 @@ import { sql } from "../../../../db/engine/database.ts";
 import { usageSeriesMax } from "../../../../domain/limits.ts";
 import { createTestKey, type TestApp } from "../../../support/app/app.ts";
 import fc from "../../../support/runner/fast_check.ts";
-import { asOperator } from "../../../support/operators/operator_api.ts";
+import { operatorOf } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { checkRollups, rowsOf } from "../../../support/meter/rollups.ts";
 import { listAll, onEveryDatabase, readSums, recordOne } from "../../../support/meter/usage.ts";
@@ -15,7 +15,7 @@ const day = 24 * 3_600_000;
 
 /** An organization with a key, and a function that records as an operator. */
 async function stage(test: TestApp) {
-  const send = asOperator(test, (await newOperatorToken(test, ["usage:write"])).fullToken);
+  const send = await operatorOf(test, ["usage:write"]);
   const person = await test.signUp();
   const { id: apiKeyId, fullKey: apiKey } = await createTestKey(test, person);
   return {

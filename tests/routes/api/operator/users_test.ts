@@ -1,7 +1,7 @@
 // Users over the operators' API, on both kinds of database.
 import assert from "node:assert/strict";
 import { assertError, startTestApp, type TestApp, testPassword } from "../../../support/app/app.ts";
-import { asOperator } from "../../../support/operators/operator_api.ts";
+import { asOperator, operatorOf } from "../../../support/operators/operator_api.ts";
 import { makeOperator, newOperatorToken } from "../../../support/operators/operators.ts";
 import { onEveryDatabase, unlimited } from "../../../support/meter/usage.ts";
 import { newPerson, run } from "../../../support/people/scene.ts";
@@ -29,7 +29,7 @@ async function addUsers(test: TestApp, people: readonly (readonly [name: string,
 }
 
 onEveryDatabase("finds users by any part of a name or address, in any case and accent", async (test) => {
-  const send = asOperator(test, (await newOperatorToken(test, ["users:read"])).fullToken);
+  const send = await operatorOf(test, ["users:read"]);
   await addUsers(test, [
     ["Élodie Müller", "elodie@north.example"],
     ["Łukasz ÅNGSTRÖM", "l.a@halden.example"],
@@ -72,7 +72,7 @@ onEveryDatabase("finds users by any part of a name or address, in any case and a
 });
 
 onEveryDatabase("pages through users once each, also while searching and filtering", async (test) => {
-  const send = asOperator(test, (await newOperatorToken(test, ["users:read"])).fullToken);
+  const send = await operatorOf(test, ["users:read"]);
   await addUsers(test, Array.from({ length: 9 }, (_, n) => [`Person ${n}`, `p${n}@many.example`] as const));
   await run(test, "UPDATE users SET disabled_at = 1 WHERE name IN ('Person 2', 'Person 5')");
   for (const query of ["", "&search=many", "&search=p", "&search=many&status=active", "&status=disabled"]) {
@@ -92,7 +92,7 @@ onEveryDatabase("pages through users once each, also while searching and filteri
 });
 
 onEveryDatabase("shows a user with their organizations and sessions, and no secrets", async (test) => {
-  const send = asOperator(test, (await newOperatorToken(test, ["users:read"])).fullToken);
+  const send = await operatorOf(test, ["users:read"]);
   const ada = await test.signUp();
   const { status, body } = await send(`GET /users/${ada.userId}`);
   assert.equal(status, 200);
@@ -146,7 +146,7 @@ onEveryDatabase("disables a user on the very next request, and enables them agai
 });
 
 onEveryDatabase("emails a link to choose a new password, and shows it to no one", async (test) => {
-  const send = asOperator(test, (await newOperatorToken(test, ["users:write"])).fullToken);
+  const send = await operatorOf(test, ["users:write"]);
   const ada = await test.signUp();
   const { status, body } = await send(`POST /users/${ada.userId}/reset-password`);
   assert.deepEqual([status, body], [200, { sentTo: ada.email, link: null }]);
@@ -160,7 +160,7 @@ onEveryDatabase("emails a link to choose a new password, and shows it to no one"
 });
 
 onEveryDatabase("lets no token change an operator, and no operator disable themselves", async (test) => {
-  const send = asOperator(test, (await newOperatorToken(test, ["users:read", "users:write"])).fullToken);
+  const send = await operatorOf(test, ["users:read", "users:write"]);
   const [mara, other] = [await newPerson(test, null), await newPerson(test, null)];
   for (const person of [mara, other]) await makeOperator(test, person);
   for (
