@@ -14,7 +14,7 @@ import { atMost, oneOf } from "../../../routes/schemas/messages.ts";
 import type { EventRow } from "../../../db/webhooks/events.ts";
 import { assertError, type TestApp, testApp } from "../../support/app/app.ts";
 import { listAudit } from "../../support/app/audit.ts";
-import { onEveryDatabase } from "../../support/meter/usage.ts";
+import { onBothDatabases, onEveryDatabase } from "../../support/meter/usage.ts";
 import { assertRows, type Row } from "../../support/app/rows.ts";
 import { operatorOf } from "../../support/operators/operator_api.ts";
 import { verifiedPerson } from "../../support/people/people.ts";
@@ -110,7 +110,7 @@ onEveryDatabase("lists deliveries newest first, by status, type and time, in pag
   assert.equal(delivery.payload.data.organization.id, organizationId);
 });
 
-onEveryDatabase("replays failed and held deliveries from the first attempt, as their event", async (test) => {
+onBothDatabases("replays failed and held deliveries from the first attempt, as their event", async (test) => {
   const { cookie, ids, list, send } = await startScene(test, mixed);
   const before = await list();
   const from = new Date(test.now() - 24 * hourMs).toISOString();

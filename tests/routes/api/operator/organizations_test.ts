@@ -4,7 +4,7 @@ import { metadataKeysMax } from "../../../../domain/limits.ts";
 import { type TestApp, testApp } from "../../../support/app/app.ts";
 import { assertSent, operatorOf } from "../../../support/operators/operator_api.ts";
 import { lastMail, me } from "../../../support/people/people.ts";
-import { onEveryDatabase } from "../../../support/meter/usage.ts";
+import { onBothDatabases, onEveryDatabase } from "../../../support/meter/usage.ts";
 import { newOrganization, newPerson, run } from "../../../support/people/scene.ts";
 
 const scopes = ["organizations:read", "organizations:write"] as const;
@@ -57,7 +57,7 @@ onEveryDatabase("creates, reads and changes an organization, by id and by extern
   ]);
 });
 
-onEveryDatabase("an external id belongs to one organization at a time, also in a race", async (test) => {
+onBothDatabases("an external id belongs to one organization at a time, also in a race", async (test) => {
   const send = await operatorOf(test, scopes);
   const create = (externalId: string) => send("POST /organizations", { name: "Engines", externalId });
   const both = await Promise.all([create("c-1"), create("c-1")]);

@@ -7,7 +7,13 @@ import fc from "../../../support/runner/fast_check.ts";
 import { operatorOf } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { checkRollups, rowsOf } from "../../../support/meter/rollups.ts";
-import { listAll, onEveryDatabase, readSums, recordOne } from "../../../support/meter/usage.ts";
+import {
+  listAll,
+  onBothDatabases,
+  onEveryDatabase,
+  readSums,
+  recordOne,
+} from "../../../support/meter/usage.ts";
 import { run } from "../../../support/people/scene.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
@@ -83,7 +89,7 @@ onEveryDatabase("records too old for a key are in the organization's audit log, 
   assert.match(await page.text(), /Recorded .*2.* old records/);
 });
 
-onEveryDatabase("a repeat changes nothing, and a conflict records nothing", async (test) => {
+onBothDatabases("a repeat changes nothing, and a conflict records nothing", async (test) => {
   const { organizationId, apiKeyId, apiKey, record } = await stage(test);
   const other = await test.signUp();
   await recordOne(test, apiKey, { idempotencyKey: "by key" });

@@ -11,6 +11,7 @@ import { assertError, createTestKey, type TestApp, type TestPerson } from "../..
 import { addLimit } from "../../../support/meter/limits.ts";
 import {
   listPage,
+  onBothDatabases,
   onEveryDatabase,
   readSums,
   recordAll,
@@ -193,8 +194,8 @@ async function assertGone(
   }
 }
 
-onEveryDatabase(
-  "a deleted organization's keys fail immediately, and its data is deleted from every table",
+onBothDatabases(
+  "a deleted organization's keys fail immediately, and every table is cleared",
   async (test) => {
     const { ada, bob } = await both(test);
     const bobsRows = await allRowsOf(test, bob.number);
