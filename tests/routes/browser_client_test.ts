@@ -141,37 +141,34 @@ clientTest("the client does nothing before it is called, and its exports match t
   return Promise.resolve();
 });
 
-clientTest(
-  "onChange() checks when the page is shown, one request at a time, and never while it is hidden",
-  async (scene) => {
-    const changes: unknown[] = [];
-    const stop = scene.client.onChange((user) => changes.push(user));
-    assert.deepEqual(scene.waiting, [me]);
-    for (const type of ["focus", "visibilitychange", "pageshow"] as const) scene.look(type, true);
-    assert.deepEqual(scene.waiting, [me], "one request at a time");
-    await scene.answer(ada);
-    assert.deepEqual(changes, [], "the first user is not a change");
-    // A new page has sent its request already.
-    scene.look("pageshow");
-    assert.deepEqual(scene.waiting, []);
-    scene.look("focus");
-    await scene.answer(ada);
-    assert.deepEqual(changes, [], "the same user is not a change");
-    scene.hide(true);
-    for (const type of ["focus", "visibilitychange", "pageshow"] as const) scene.look(type, true);
-    assert.deepEqual(scene.waiting, [], "hidden");
-    scene.hide(false);
-    for (const type of ["focus", "visibilitychange", "pageshow"] as const) {
-      scene.look(type, true);
-      assert.deepEqual(scene.waiting, [me], type);
-      await scene.answer(changes.length % 2 === 0 ? signedOut : ada);
-    }
-    assert.deepEqual(changes, [signedOut, ada, signedOut]);
-    stop();
-    scene.look("focus");
-    assert.deepEqual(scene.waiting, []);
-  },
-);
+clientTest("onChange() checks when the page is shown, once at a time, never while hidden", async (scene) => {
+  const changes: unknown[] = [];
+  const stop = scene.client.onChange((user) => changes.push(user));
+  assert.deepEqual(scene.waiting, [me]);
+  for (const type of ["focus", "visibilitychange", "pageshow"] as const) scene.look(type, true);
+  assert.deepEqual(scene.waiting, [me], "one request at a time");
+  await scene.answer(ada);
+  assert.deepEqual(changes, [], "the first user is not a change");
+  // A new page has sent its request already.
+  scene.look("pageshow");
+  assert.deepEqual(scene.waiting, []);
+  scene.look("focus");
+  await scene.answer(ada);
+  assert.deepEqual(changes, [], "the same user is not a change");
+  scene.hide(true);
+  for (const type of ["focus", "visibilitychange", "pageshow"] as const) scene.look(type, true);
+  assert.deepEqual(scene.waiting, [], "hidden");
+  scene.hide(false);
+  for (const type of ["focus", "visibilitychange", "pageshow"] as const) {
+    scene.look(type, true);
+    assert.deepEqual(scene.waiting, [me], type);
+    await scene.answer(changes.length % 2 === 0 ? signedOut : ada);
+  }
+  assert.deepEqual(changes, [signedOut, ada, signedOut]);
+  stop();
+  scene.look("focus");
+  assert.deepEqual(scene.waiting, []);
+});
 
 clientTest("a page that is opened in the background checks when it is first shown", async (scene) => {
   scene.hide(true);
@@ -279,37 +276,34 @@ clientTest("the last of two concurrent switches wins, on the service too", async
   stop();
 });
 
-clientTest(
-  "signing out doesn't wait for a switch, whose response doesn't restore the session",
-  async (scene) => {
-    const changes: unknown[] = [];
-    const stop = scene.client.onChange((user) => changes.push(user));
-    // Also if the page doesn't know yet about a sign-in elsewhere.
-    for (const before of [ada, signedOut]) {
-      scene.look("focus");
-      await scene.answer(before);
-      changes.length = 0;
-      const switched = scene.client.switchOrganization("org_1");
-      const out = scene.client.signOut();
-      const rejected = assert.rejects(scene.client.switchOrganization("org_2"));
-      assert.deepEqual(scene.waiting, [organization, signOut]);
-      await scene.answer(null, { status: 204, to: signOut });
-      await out;
-      assert.deepEqual(changes, before === ada ? [signedOut] : []);
-      await scene.answer(inOrganization("org_1"), { to: organization });
-      await switched;
-      assert.deepEqual(changes, before === ada ? [signedOut] : [], "an outdated response");
-      const error = { code: "unauthenticated", message: "Sign in first." };
-      await scene.answer({ error, requestId: "req_1" }, { status: 401, to: organization });
-      await rejected;
-      // The client requests the user again until nothing changes during the request.
-      while (scene.waiting.includes(me)) await scene.answer(signedOut, { to: me });
-      assert.deepEqual(changes, before === ada ? [signedOut] : []);
-      assert.deepEqual(scene.waiting, []);
-    }
-    stop();
-  },
-);
+clientTest("signing out doesn't wait for a switch, which doesn't restore the session", async (scene) => {
+  const changes: unknown[] = [];
+  const stop = scene.client.onChange((user) => changes.push(user));
+  // Also if the page doesn't know yet about a sign-in elsewhere.
+  for (const before of [ada, signedOut]) {
+    scene.look("focus");
+    await scene.answer(before);
+    changes.length = 0;
+    const switched = scene.client.switchOrganization("org_1");
+    const out = scene.client.signOut();
+    const rejected = assert.rejects(scene.client.switchOrganization("org_2"));
+    assert.deepEqual(scene.waiting, [organization, signOut]);
+    await scene.answer(null, { status: 204, to: signOut });
+    await out;
+    assert.deepEqual(changes, before === ada ? [signedOut] : []);
+    await scene.answer(inOrganization("org_1"), { to: organization });
+    await switched;
+    assert.deepEqual(changes, before === ada ? [signedOut] : [], "an outdated response");
+    const error = { code: "unauthenticated", message: "Sign in first." };
+    await scene.answer({ error, requestId: "req_1" }, { status: 401, to: organization });
+    await rejected;
+    // The client requests the user again until nothing changes during the request.
+    while (scene.waiting.includes(me)) await scene.answer(signedOut, { to: me });
+    assert.deepEqual(changes, before === ada ? [signedOut] : []);
+    assert.deepEqual(scene.waiting, []);
+  }
+  stop();
+});
 
 clientTest("the response to a switch doesn't override newer information", async (scene) => {
   const changes: unknown[] = [];

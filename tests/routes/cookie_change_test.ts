@@ -100,42 +100,33 @@ async function assertSignedIn(
   }
 }
 
-changeTest(
-  "keeps people signed in and reissues their cookies with the new scope",
-  async ({ from, to, before, after }) => {
-    for (const path of ["/api/auth/me", "/portal/usage", "/sign-in", "/sign-in/continue"]) {
-      const { browser, person: { userId } } = await signedIn(before, from);
-      await assertSignedIn(browser, { test: before, kind: from, userId });
-      await browser.send(after, path);
-      await assertSignedIn(browser, { test: after, kind: to, userId });
-      // And back.
-      await browser.send(before, path);
-      await assertSignedIn(browser, { test: before, kind: from, userId });
-    }
-  },
-);
+changeTest("keeps people signed in with a cookie of the new scope", async ({ from, to, before, after }) => {
+  for (const path of ["/api/auth/me", "/portal/usage", "/sign-in", "/sign-in/continue"]) {
+    const { browser, person: { userId } } = await signedIn(before, from);
+    await assertSignedIn(browser, { test: before, kind: from, userId });
+    await browser.send(after, path);
+    await assertSignedIn(browser, { test: after, kind: to, userId });
+    // And back.
+    await browser.send(before, path);
+    await assertSignedIn(browser, { test: before, kind: from, userId });
+  }
+});
 
-changeTest(
-  "signing out with an old cookie removes it and ends the session",
-  async ({ before, after, from, to }) => {
-    for (const path of ["/api/auth/sign-out", "/sign-out"]) {
-      const { browser, person } = await signedIn(before, from);
-      await browser.send(after, path, { method: "POST" });
-      await assertSignedIn(browser, { test: after, kind: to, userId: null });
-      for (const test of [before, after]) assert.equal((await me(test, person.cookie)).authenticated, false);
-    }
-  },
-);
-
-changeTest(
-  "deleting the account with an old cookie removes the cookie",
-  async ({ before, after, from, to }) => {
-    const { browser } = await signedIn(before, from);
-    const response = await browser.send(after, "/api/portal/account", { method: "DELETE" });
-    assert.equal(response.status, 204, await response.text());
+changeTest("signing out with an old cookie ends its session", async ({ before, after, from, to }) => {
+  for (const path of ["/api/auth/sign-out", "/sign-out"]) {
+    const { browser, person } = await signedIn(before, from);
+    await browser.send(after, path, { method: "POST" });
     await assertSignedIn(browser, { test: after, kind: to, userId: null });
-  },
-);
+    for (const test of [before, after]) assert.equal((await me(test, person.cookie)).authenticated, false);
+  }
+});
+
+changeTest("deleting the account removes an old cookie", async ({ before, after, from, to }) => {
+  const { browser } = await signedIn(before, from);
+  const response = await browser.send(after, "/api/portal/account", { method: "DELETE" });
+  assert.equal(response.status, 204, await response.text());
+  await assertSignedIn(browser, { test: after, kind: to, userId: null });
+});
 
 changeTest("signing in replaces another person's old cookie", async (change) => {
   const { before, after, from, to } = change;

@@ -19,54 +19,46 @@ testApp("a domain cookie names its domain in its value", async (test) => {
   assert.deepEqual(await set(test, "/api/auth/me", cookie), []);
 }, shared);
 
-testApp(
-  "ignores cookies whose names differ by case or whitespace, as a proxy that strips the token does",
-  async (test) => {
-    const { cookie, userId } = await test.signUp();
-    const token = tokenOf(cookie);
-    const userIdOf = async (cookie: string) => (await me(test, cookie)).user?.id ?? null;
-    for (
-      const name of [
-        "access_token ",
-        "\u00a0access_token",
-        "access_token\t",
-        "ACCESS_TOKEN",
-        "x access_token",
-      ]
-    ) {
-      assert.equal(await userIdOf(`a=1; ${name}=${token}.example.com`), null, JSON.stringify(name));
-    }
-    for (const before of ["a=1;", "a=1;\t ", ";", ""]) assert.equal(await userIdOf(before + cookie), userId);
-  },
-  shared,
-);
+testApp("ignores cookies whose names differ by case or whitespace", async (test) => {
+  const { cookie, userId } = await test.signUp();
+  const token = tokenOf(cookie);
+  const userIdOf = async (cookie: string) => (await me(test, cookie)).user?.id ?? null;
+  for (
+    const name of [
+      "access_token ",
+      "\u00a0access_token",
+      "access_token\t",
+      "ACCESS_TOKEN",
+      "x access_token",
+    ]
+  ) {
+    assert.equal(await userIdOf(`a=1; ${name}=${token}.example.com`), null, JSON.stringify(name));
+  }
+  for (const before of ["a=1;", "a=1;\t ", ";", ""]) assert.equal(await userIdOf(before + cookie), userId);
+}, shared);
 
-testApp(
-  "replaces a host-only cookie with a domain cookie on any path, for the rest of its lifetime",
-  async (test) => {
-    const person = await test.signUp();
-    const token = tokenOf(person.cookie);
-    test.advance(3 * dayMs + 500);
-    const paths = [
-      "/api/auth/me",
-      "/portal/usage",
-      "/sign-in?return_to=/portal",
-      "/",
-      "/portal/nothing-here",
-    ];
-    for (const path of paths) {
-      assert.deepEqual(await set(test, path, hostOnly(token)), [
-        cleared,
-        `access_token=${token}.example.com; Max-Age=${
-          27 * 86_400 - 1
-        }; Domain=.example.com; Path=/; HttpOnly; Secure; SameSite=Lax`,
-      ], path);
-    }
-    // The token and the session stay the same.
-    assert.equal((await me(test, hostOnly(token))).user?.id, person.userId);
-  },
-  shared,
-);
+testApp("replaces a host-only cookie with a domain cookie for the rest of its lifetime", async (test) => {
+  const person = await test.signUp();
+  const token = tokenOf(person.cookie);
+  test.advance(3 * dayMs + 500);
+  const paths = [
+    "/api/auth/me",
+    "/portal/usage",
+    "/sign-in?return_to=/portal",
+    "/",
+    "/portal/nothing-here",
+  ];
+  for (const path of paths) {
+    assert.deepEqual(await set(test, path, hostOnly(token)), [
+      cleared,
+      `access_token=${token}.example.com; Max-Age=${
+        27 * 86_400 - 1
+      }; Domain=.example.com; Path=/; HttpOnly; Secure; SameSite=Lax`,
+    ], path);
+  }
+  // The token and the session stay the same.
+  assert.equal((await me(test, hostOnly(token))).user?.id, person.userId);
+}, shared);
 
 testApp("leaves invalid host-only cookies alone", async (test) => {
   const { cookie } = await test.signUp();
@@ -119,23 +111,19 @@ testApp("replaces a cookie for a domain other than COOKIE_DOMAIN", async (test) 
   }
 }, shared);
 
-testApp(
-  "without COOKIE_DOMAIN the cookie is host-only and replaces an earlier domain cookie",
-  async (test) => {
-    const { cookie, userId } = await test.signUp();
-    const token = tokenOf(cookie);
-    assert.equal(cookie, hostOnly(token));
-    assert.deepEqual(await set(test, "/api/auth/me", cookie), []);
-    assert.equal((await me(test, ofDomain(token))).user?.id, userId);
-    const [own, domain] = [cleared, cleared.replace("Path", "Domain=.example.com; Path")];
-    assert.deepEqual(await set(test, "/api/auth/me", ofDomain(token)), [
-      domain,
-      own.replace("access_token=; Max-Age=0", `access_token=${token}; Max-Age=${30 * 86_400}`),
-    ]);
-    assert.deepEqual(await set(test, "/api/auth/me", `${hostOnly(token)}; ${ofDomain(token)}`), [domain]);
-  },
-  { BASE_URL: shared.BASE_URL },
-);
+testApp("without COOKIE_DOMAIN a host-only cookie replaces an earlier domain cookie", async (test) => {
+  const { cookie, userId } = await test.signUp();
+  const token = tokenOf(cookie);
+  assert.equal(cookie, hostOnly(token));
+  assert.deepEqual(await set(test, "/api/auth/me", cookie), []);
+  assert.equal((await me(test, ofDomain(token))).user?.id, userId);
+  const [own, domain] = [cleared, cleared.replace("Path", "Domain=.example.com; Path")];
+  assert.deepEqual(await set(test, "/api/auth/me", ofDomain(token)), [
+    domain,
+    own.replace("access_token=; Max-Age=0", `access_token=${token}; Max-Age=${30 * 86_400}`),
+  ]);
+  assert.deepEqual(await set(test, "/api/auth/me", `${hostOnly(token)}; ${ofDomain(token)}`), [domain]);
+}, { BASE_URL: shared.BASE_URL });
 
 testApp("clears cookies only for domains that browsers accept from this host", async (test) => {
   const { cookie } = await test.signUp();

@@ -1,6 +1,7 @@
 // Writes with a cookie: accepted from the service's own pages and from programs, rejected from other sites.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, type TestApp, testApp, testPassword } from "../support/app/app.ts";
+import { createTestKey, type TestApp, testApp, testPassword } from "../support/app/app.ts";
+import { assertOutcome } from "../support/app/rows.ts";
 
 /** Sends only these headers, like a program. `test.send` acts like a page of the service. */
 function sendPlain(
@@ -17,78 +18,59 @@ function sendPlain(
 
 testApp("a program without Origin and Sec-Fetch-Site signs in and writes with JSON", async (test) => {
   const ada = await test.signUp();
-  const json = { "content-type": "application/json; charset=utf-8" };
-  const body = JSON.stringify({ email: ada.email, password: testPassword });
-  const signedIn = await sendPlain(test, "/api/auth/sign-in", { headers: json, body });
-  assert.equal(signedIn.status, 200, await signedIn.text());
-  const key = await createTestKey(test, ada);
-  const { cookie } = ada;
-  const path = `/api/portal/api-keys/${key.id}`;
-  const renamed = await sendPlain(test, path, {
-    method: "PATCH",
-    headers: { ...json, cookie },
-    body: JSON.stringify({ name: "Staging" }),
-  });
-  assert.equal(renamed.status, 200, await renamed.text());
-  const rotated = await sendPlain(test, `${path}/rotate`, { headers: { ...json, cookie } });
-  assert.equal(rotated.status, 201, await rotated.text());
-  const revoked = await sendPlain(test, path, { method: "DELETE", headers: { cookie } });
-  assert.equal(revoked.status, 200, await revoked.text());
+  const { id } = await createTestKey(test, ada);
+  const path = `/api/portal/api-keys/${id}`;
+  const json = { "content-type": "application/json; charset=utf-8", cookie: ada.cookie };
+  const signIn = JSON.stringify({ email: ada.email, password: testPassword });
+  for (
+    const [method, to, headers, body, status] of [
+      ["POST", "/api/auth/sign-in", { ...json, cookie: "" }, signIn, 200],
+      ["PATCH", path, json, '{"name":"Staging"}', 200],
+      ["POST", `${path}/rotate`, json, undefined, 201],
+      ["DELETE", path, { cookie: ada.cookie }, undefined, 200],
+    ] as const
+  ) {
+    await assertOutcome(
+      sendPlain(test, to, { method, headers, ...(body === undefined ? {} : { body }) }),
+      status,
+    );
+  }
 });
 
-testApp(
-  "rejects requests without origin headers that another site could send without a preflight",
-  async (test) => {
-    const { cookie } = await test.signUp();
-    const types = [
-      "application/x-www-form-urlencoded",
-      "multipart/form-data",
-      "text/plain",
-      "text/plain; application/json",
-    ];
-    for (const path of ["/api/auth/sign-out", "/api/portal/api-keys", "/api/auth/sign-in"]) {
-      for (const type of types) {
-        const response = await sendPlain(test, path, {
-          headers: { cookie, "content-type": type },
-          body: "name=x",
-        });
-        await assertError(response, 403, "cross_site");
-      }
-      // Scripts can send this to any site without a preflight.
-      await assertError(await sendPlain(test, path, { headers: { cookie } }), 403, "cross_site");
+testApp("rejects requests without origin headers that need no preflight", async (test) => {
+  const { cookie } = await test.signUp();
+  const form = "application/x-www-form-urlencoded";
+  const types = [form, "multipart/form-data", "text/plain", "text/plain; application/json"];
+  for (const path of ["/api/auth/sign-out", "/api/portal/api-keys", "/api/auth/sign-in"]) {
+    for (const type of types) {
+      const options = { headers: { cookie, "content-type": type }, body: "name=x" };
+      await assertOutcome(sendPlain(test, path, options), "403 cross_site");
     }
-    const form = await sendPlain(test, "/sign-in", {
-      headers: { "content-type": "application/x-www-form-urlencoded" },
-      body: "email=ada%40example.com&password=x",
-    });
-    assert.equal(form.status, 403);
-  },
-);
+    // Scripts can send this to any site without a preflight.
+    await assertOutcome(sendPlain(test, path, { headers: { cookie } }), "403 cross_site");
+  }
+  const fields = { headers: { "content-type": form }, body: "email=ada%40example.com&password=x" };
+  await assertOutcome(sendPlain(test, "/sign-in", fields), 403);
+});
 
 testApp("rejects JSON from another site", async (test) => {
   const { cookie } = await test.signUp();
-  const json = { cookie, "content-type": "application/json" };
   const own = test.config.baseUrl.origin;
   for (
-    const headers of [
-      { ...json, origin: "https://evil.example" },
-      { ...json, origin: "null" },
-      { ...json, "sec-fetch-site": "same-site" },
-      { ...json, "sec-fetch-site": "cross-site" },
-      { ...json, "sec-fetch-site": "none" },
-      { ...json, origin: own, "sec-fetch-site": "cross-site" },
-      { ...json, origin: "" },
+    const more of [
+      { origin: "https://evil.example" },
+      { origin: "null" },
+      { "sec-fetch-site": "same-site" },
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "none" },
+      { origin: own, "sec-fetch-site": "cross-site" },
+      { origin: "" },
     ]
   ) {
-    for (const method of ["POST", "DELETE"]) {
-      const response = await sendPlain(test, "/api/auth/sessions", { method, headers });
-      assert.equal(response.status, method === "DELETE" ? 403 : 405);
-    }
-    await assertError(
-      await sendPlain(test, "/api/portal/api-keys", { headers, body: "{}" }),
-      403,
-      "cross_site",
-    );
+    const headers = { cookie, "content-type": "application/json", ...more };
+    await assertOutcome(sendPlain(test, "/api/auth/sessions", { method: "POST", headers }), 405);
+    await assertOutcome(sendPlain(test, "/api/auth/sessions", { method: "DELETE", headers }), 403);
+    await assertOutcome(sendPlain(test, "/api/portal/api-keys", { headers, body: "{}" }), "403 cross_site");
   }
 });
 

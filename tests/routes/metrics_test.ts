@@ -1,21 +1,14 @@
 // GET /metrics: the values, labels without client input, and a format that promtool accepts.
 import assert from "node:assert/strict";
 import { collectAll, MetricSet, metricsText } from "../../routes/metric_set.ts";
-import { assertError, createTestKey, startTestApp, type TestApp } from "../support/app/app.ts";
-import type { Settings } from "../../config.ts";
+import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../support/app/app.ts";
 import { newOperatorToken } from "../support/operators/operators.ts";
 import { addEndpoint, addEvents, webhookSettings, withReceiver } from "../support/webhooks/endpoints.ts";
 import { withOtherThread } from "../support/app/other_thread.ts";
 import { programsMissing } from "../support/runner/missing.ts";
-
-async function withApp(run: (test: TestApp) => Promise<void>, settings?: Settings): Promise<void> {
-  const test = await startTestApp(settings);
-  try {
-    await run(test);
-  } finally {
-    await test.dispose();
-  }
-}
+import { assertOutcome, assertRows } from "../support/app/rows.ts";
+import { asOperator, assertSent } from "../support/operators/operator_api.ts";
+import { recordOne, recordWith } from "../support/meter/usage.ts";
 
 /** @returns A function that returns the value of a sample by its name and labels; 0 for none. */
 async function scrape(test: Pick<TestApp, "send">): Promise<(sample: string) => number> {
@@ -35,61 +28,56 @@ async function drop(response: Promise<Response>): Promise<number> {
   return status;
 }
 
-Deno.test("counts requests, durations and errors by route pattern", () =>
-  withApp(async (test) => {
-    const { cookie } = await test.signUp();
-    const unknown = "/api/portal/api-keys/key_00000000000000000000000000000000";
-    assert.equal(await drop(test.send(unknown, { method: "DELETE", cookie })), 404);
-    assert.equal(await drop(test.send("/api/unknown/canary")), 404);
-    assert.equal(
-      await drop(test.send("/sign-in", { form: { email: "canary@example.com", password: "canary" } })),
-      401,
-    );
-    const value = await scrape(test);
-    const labels = 'method="DELETE",route="/api/portal/api-keys/:id"';
-    assert.equal(value(`gatehouse_http_requests_total{${labels},status="404"}`), 1);
-    assert.equal(value(`gatehouse_http_request_duration_seconds_count{${labels}}`), 1);
-    assert.equal(value(`gatehouse_http_request_duration_seconds_bucket{${labels},le="+Inf"}`), 1);
-    assert.equal(value('gatehouse_http_requests_total{method="GET",route="unmatched",status="404"}'), 1);
-    assert.equal(value('gatehouse_http_errors_total{code="not_found"}'), 2);
-    // Also for a page that shows the error in its form.
-    assert.equal(value('gatehouse_http_errors_total{code="invalid_credentials"}'), 1);
-  }));
+testApp("counts requests, durations and errors by route pattern", async (test) => {
+  const { cookie } = await test.signUp();
+  const unknown = "/api/portal/api-keys/key_00000000000000000000000000000000";
+  assert.equal(await drop(test.send(unknown, { method: "DELETE", cookie })), 404);
+  assert.equal(await drop(test.send("/api/unknown/canary")), 404);
+  assert.equal(
+    await drop(test.send("/sign-in", { form: { email: "canary@example.com", password: "canary" } })),
+    401,
+  );
+  const value = await scrape(test);
+  const labels = 'method="DELETE",route="/api/portal/api-keys/:id"';
+  assert.equal(value(`gatehouse_http_requests_total{${labels},status="404"}`), 1);
+  assert.equal(value(`gatehouse_http_request_duration_seconds_count{${labels}}`), 1);
+  assert.equal(value(`gatehouse_http_request_duration_seconds_bucket{${labels},le="+Inf"}`), 1);
+  assert.equal(value('gatehouse_http_requests_total{method="GET",route="unmatched",status="404"}'), 1);
+  assert.equal(value('gatehouse_http_errors_total{code="not_found"}'), 2);
+  // Also for a page that shows the error in its form.
+  assert.equal(value('gatehouse_http_errors_total{code="invalid_credentials"}'), 1);
+});
 
-Deno.test("counts usage records by result, and commits", () =>
-  withApp(async (test) => {
-    const { fullKey } = await createTestKey(test, await test.signUp());
-    const record = (quantity: number) =>
-      drop(test.send("/api/v1/usage", {
-        apiKey: fullKey,
-        json: { productSlug: "tiles", metric: "requests", quantity, idempotencyKey: "once" },
-      }));
-    assert.deepEqual([await record(1), await record(1), await record(2)], [201, 200, 409]);
-    const value = await scrape(test);
-    for (const result of ["recorded", "duplicate", "conflict"]) {
-      assert.equal(value(`gatehouse_usage_records_total{result="${result}"}`), 1, result);
-    }
-    assert.equal(value("gatehouse_recorder_commit_records_count"), 3);
-    assert.equal(value("gatehouse_recorder_commit_records_sum"), 3);
-    assert.ok(value("gatehouse_recorder_commit_duration_seconds_sum") > 0);
-  }));
+testApp("counts usage records by result, and commits", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  for (const [quantity, status] of [[1, 201], [1, 200], [2, 409]] as const) {
+    await assertOutcome(recordWith(test, fullKey, { quantity, idempotencyKey: "once" }), status);
+  }
+  const value = await scrape(test);
+  for (const result of ["recorded", "duplicate", "conflict"]) {
+    assert.equal(value(`gatehouse_usage_records_total{result="${result}"}`), 1, result);
+  }
+  assert.equal(value("gatehouse_recorder_commit_records_count"), 3);
+  assert.equal(value("gatehouse_recorder_commit_records_sum"), 3);
+  assert.ok(value("gatehouse_recorder_commit_duration_seconds_sum") > 0);
+});
 
-Deno.test("shows how many emails are waiting, and for how long", () =>
-  withApp(async (test) => {
-    await test.signUp();
-    test.advance(90_000);
-    const before = await scrape(test);
-    assert.equal(before("gatehouse_mail_outbox_emails"), 1);
-    assert.equal(before("gatehouse_mail_outbox_oldest_seconds"), 90);
-    await test.mails();
-    const after = await scrape(test);
-    assert.equal(after("gatehouse_mail_outbox_emails"), 0);
-    assert.equal(after('gatehouse_mail_attempts_total{result="sent"}'), 1);
-  }));
+testApp("shows how many emails are waiting, and for how long", async (test) => {
+  await test.signUp();
+  test.advance(90_000);
+  const before = await scrape(test);
+  assert.equal(before("gatehouse_mail_outbox_emails"), 1);
+  assert.equal(before("gatehouse_mail_outbox_oldest_seconds"), 90);
+  await test.mails();
+  const after = await scrape(test);
+  assert.equal(after("gatehouse_mail_outbox_emails"), 0);
+  assert.equal(after('gatehouse_mail_attempts_total{result="sent"}'), 1);
+});
 
-Deno.test("shows attempts of webhooks by code and how long they are due, without addresses", () =>
-  withReceiver((receiver) =>
-    withApp(async (test) => {
+testApp(
+  "shows attempts of webhooks by code and how long they are due, without addresses",
+  (test) =>
+    withReceiver(async (receiver) => {
       const { organizationId } = await test.signUp();
       const url = `${receiver.url}/canary?token=canary`;
       const sendOne = async (status: number) => {
@@ -115,55 +103,46 @@ Deno.test("shows attempts of webhooks by code and how long they are due, without
       for (const secret of ["canary", "127.0.0.1", "whk_", "dlv_", "evt_"]) {
         assert.ok(!text.includes(secret), secret);
       }
-    }, webhookSettings)
-  ));
+    }),
+  webhookSettings,
+);
 
-Deno.test("shows the memory of the process and of its threads, and the version", () =>
-  withApp(async (test) => {
-    const value = await scrape(test);
-    assert.ok(value('gatehouse_build_info{version="0.0.0",deno="' + Deno.version.deno + '"}') === 1);
-    const resident = value("process_resident_memory_bytes");
-    assert.ok(resident > 1e6);
-    const heap = value('gatehouse_http_thread_heap_bytes{thread="1"}');
-    assert.ok(heap > 1e6 && heap < resident);
-    if (Deno.build.os === "linux") assert.ok(value("process_open_fds") > 3);
-  }));
+testApp("shows the memory of the process and of its threads, and the version", async (test) => {
+  const value = await scrape(test);
+  assert.ok(value('gatehouse_build_info{version="0.0.0",deno="' + Deno.version.deno + '"}') === 1);
+  const resident = value("process_resident_memory_bytes");
+  assert.ok(resident > 1e6);
+  const heap = value('gatehouse_http_thread_heap_bytes{thread="1"}');
+  assert.ok(heap > 1e6 && heap < resident);
+  if (Deno.build.os === "linux") assert.ok(value("process_open_fds") > 3);
+});
 
-Deno.test("never contains a name, an email address or an id", () =>
-  withApp(async (test) => {
-    const person = await test.signUp("Canary");
-    const { cookie, email, userId, organizationId } = person;
-    const { fullKey, id } = await createTestKey(test, person, { name: "Canary" });
-    await drop(
-      test.send(`/api/portal/organizations/${organizationId}/members/${userId}`, {
-        method: "DELETE",
-        cookie,
-      }),
-    );
-    await drop(test.send("/api/v1/usage", {
-      apiKey: fullKey,
-      json: { productSlug: "canary-product", metric: "canary-metric", quantity: 1 },
-    }));
-    const operator = await newOperatorToken(test);
-    const organization = { name: "Canary", externalId: "canary" };
-    await drop(
-      test.send("/api/operator/organizations", { apiKey: operator.fullToken, json: organization }),
-    );
-    await drop(
-      test.send("/api/operator/organizations/external:canary", { apiKey: operator.fullToken }),
-    );
-    await drop(test.send("/canary?canary=canary", { method: "CANARY", headers: { "user-agent": "canary" } }));
-    const text = await (await test.send("/metrics")).text();
-    for (
-      const secret of [/canary/i, email, userId, organizationId, id, fullKey, operator.fullToken, operator.id]
-    ) {
-      assert.ok(!new RegExp(secret).test(text), String(secret));
-    }
-    assert.ok(!test.logged().includes(operator.fullToken) && !test.logged().includes(fullKey));
-  }));
+testApp("never contains a name, an email address or an id", async (test) => {
+  const person = await test.signUp("Canary");
+  const { email, userId, organizationId } = person;
+  const { fullKey, id } = await createTestKey(test, person, { name: "Canary" });
+  await recordOne(test, fullKey, { productSlug: "canary-product", metric: "canary-metric" });
+  const operator = await newOperatorToken(test);
+  await assertRows(test, person, [
+    [`DELETE /api/portal/organizations/${organizationId}/members/${userId}`, null, "409 last_owner"],
+  ]);
+  await assertSent(asOperator(test, operator.fullToken), [
+    ["POST /organizations", { name: "Canary", externalId: "canary" }, "201"],
+    ["GET /organizations/external:canary", undefined, "200"],
+  ]);
+  await drop(test.send("/canary?canary=canary", { method: "CANARY", headers: { "user-agent": "canary" } }));
+  const text = await (await test.send("/metrics")).text();
+  for (
+    const secret of [/canary/i, email, userId, organizationId, id, fullKey, operator.fullToken, operator.id]
+  ) {
+    assert.ok(!new RegExp(secret).test(text), String(secret));
+  }
+  assert.ok(!test.logged().includes(operator.fullToken) && !test.logged().includes(fullKey));
+});
 
-Deno.test("every thread responds with the sum of all threads, and with the values of the process once", () =>
-  withApp((test) =>
+testApp(
+  "every thread responds with the sum of all threads, and values of the process once",
+  (test) =>
     withOtherThread(test, async (other) => {
       const person = await test.signUp();
       const { fullKey: apiKey } = await createTestKey(test, person);
@@ -182,8 +161,8 @@ Deno.test("every thread responds with the sum of all threads, and with the value
         assert.equal(value('gatehouse_mail_attempts_total{result="sent"}'), 1);
         assert.equal(value(`gatehouse_build_info{version="0.0.0",deno="${Deno.version.deno}"}`), 1);
       }
-    })
-  ));
+    }),
+);
 
 Deno.test("the oldest of all threads counts", async () => {
   const waiting = (seconds: number) => {
@@ -197,26 +176,25 @@ Deno.test("the oldest of all threads counts", async () => {
   assert.match(text, /^waiting 3$/m);
 });
 
-Deno.test("responds with an error rather than with a part of the threads", () =>
-  withApp(async (test) => {
-    const silent = () => new Promise<never>(() => {});
-    test.metricSources.push(() => collectAll([silent], { timeoutMs: 1 }).then(([values]) => values ?? []));
-    await assertError(await test.send("/metrics"), 503, "unavailable");
-  }));
+testApp("responds with an error rather than with a part of the threads", async (test) => {
+  const silent = () => new Promise<never>(() => {});
+  test.metricSources.push(() => collectAll([silent], { timeoutMs: 1 }).then(([values]) => values ?? []));
+  await assertError(await test.send("/metrics"), 503, "unavailable");
+});
 
-Deno.test("leaves out metrics of the database when it is unavailable", () =>
-  withApp(async (test) => {
-    await test.opened.database.close();
-    const value = await scrape(test);
-    assert.ok(value("process_resident_memory_bytes") > 1e6);
-    assert.equal(value("gatehouse_mail_outbox_emails"), 0);
-  }));
+testApp("leaves out metrics of the database when it is unavailable", async (test) => {
+  await test.opened.database.close();
+  const value = await scrape(test);
+  assert.ok(value("process_resident_memory_bytes") > 1e6);
+  assert.equal(value("gatehouse_mail_outbox_emails"), 0);
+});
 
 Deno.test({
   name: "promtool accepts the metrics",
   ignore: programsMissing("promtool"),
-  fn: () =>
-    withApp(async (test) => {
+  fn: async () => {
+    const test = await startTestApp();
+    try {
       await test.signUp();
       const text = await (await test.send("/metrics")).text();
       const child = new Deno.Command("promtool", {
@@ -228,5 +206,8 @@ Deno.test({
       await new Blob([text]).stream().pipeTo(child.stdin);
       const { success, stdout, stderr } = await child.output();
       assert.ok(success, new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr));
-    }),
+    } finally {
+      await test.dispose();
+    }
+  },
 });

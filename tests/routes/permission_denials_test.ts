@@ -6,72 +6,56 @@ import { assertError, createTestKey, testApp } from "../support/app/app.ts";
 import { auditPath as path, listAudit, waitForAudit } from "../support/app/audit.ts";
 import { ask } from "../support/network/forward.ts";
 import { joinedPerson } from "../support/people/people.ts";
+import { assertRows, fetchJson, type Row } from "../support/app/rows.ts";
 
 const keysPath = "/api/portal/api-keys";
 
-testApp(
-  "records a denied attempt once a minute for each person and route, without the query",
-  async (test) => {
-    const ada = await test.signUp("Ada");
-    const eve = await joinedPerson(test, ada, "MEMBER");
-    // The entry belongs to the organization of the attempt, not to the person's active organization.
-    const own = await test.send("/api/portal/organizations", {
-      cookie: eve.cookie,
-      json: { name: "Eve’s own" },
-    });
-    assert.equal(own.status, 201);
-    const organizationId = (await own.json()).organization.id;
-    await test.send("/api/auth/organization", { cookie: eve.cookie, json: { organizationId } });
-    const rename = (name: string) =>
-      test.send(`/api/portal/organizations/${ada.organizationId}`, {
-        cookie: eve.cookie,
-        method: "PATCH",
-        json: { name },
-      });
-    const first = await rename("a");
-    await assertError(first.clone(), 403, "forbidden");
-    for (const name of ["b", "c", "d"]) await rename(name);
-    const [denied] = await waitForAudit(test, ada.cookie, "?action=access.denied");
-    assert.equal(denied?.actor.id, eve.userId);
-    assert.equal(denied?.requestId, first.headers.get("x-request-id"));
-    const route = { method: "PATCH", path: "/api/portal/organizations/:id", reason: "forbidden" };
-    assert.deepEqual(denied?.details, route);
-    assert.deepEqual((await listAudit(test, eve.cookie, "?action=access.denied")).events, []);
-    await test.send("/api/auth/organization", {
-      cookie: eve.cookie,
-      json: { organizationId: ada.organizationId },
-    });
-    await assertError(await test.send(`${path}?actorId=canary`, { cookie: eve.cookie }), 403, "forbidden");
-    test.advance(60_000);
-    await rename("e");
-    const events = await waitForAudit(test, ada.cookie, "?action=refusals", 3);
-    assert.deepEqual(events.map(({ details }) => details["path"]), [route.path, path, route.path]);
-    assert.doesNotMatch(JSON.stringify(events), /canary/);
-  },
-);
+testApp("records a denied attempt once a minute by person and route, without the query", async (test) => {
+  const ada = await test.signUp("Ada");
+  const eve = await joinedPerson(test, ada, "MEMBER");
+  // The entry belongs to the organization of the attempt, not to the person's active organization.
+  const own = await fetchJson(test, eve, "POST /api/portal/organizations", { name: "Eve’s own" });
+  const switchTo = (organizationId: string): Row => ["POST /api/auth/organization", { organizationId }, 200];
+  const rename = (name: string): Row => [
+    `PATCH /api/portal/organizations/${ada.organizationId}`,
+    { name },
+    "403 forbidden",
+  ];
+  const { answer: first } = await assertRows(test, eve, [switchTo(own.organization.id), rename("a")]);
+  await assertRows(test, eve, ["b", "c", "d"].map(rename));
+  const [denied] = await waitForAudit(test, ada.cookie, "?action=access.denied");
+  assert.equal(denied?.actor.id, eve.userId);
+  assert.equal(denied?.requestId, first.headers.get("x-request-id"));
+  const route = { method: "PATCH", path: "/api/portal/organizations/:id", reason: "forbidden" };
+  assert.deepEqual(denied?.details, route);
+  assert.deepEqual((await listAudit(test, eve.cookie, "?action=access.denied")).events, []);
+  await assertRows(test, eve, [
+    switchTo(ada.organizationId),
+    [`GET ${path}?actorId=canary`, null, "403 forbidden"],
+  ]);
+  test.advance(60_000);
+  await assertRows(test, eve, [rename("e")]);
+  const events = await waitForAudit(test, ada.cookie, "?action=refusals", 3);
+  assert.deepEqual(events.map(({ details }) => details["path"]), [route.path, path, route.path]);
+  assert.doesNotMatch(JSON.stringify(events), /canary/);
+});
 
 testApp("records a cross-site request only if it came with one person's valid session", async (test) => {
   const ada = await test.signUp();
-  const attack = (cookie: string) =>
-    test.send(`${keysPath}?x=canary`, {
-      cookie,
-      json: { name: "x" },
-      headers: { origin: "https://evil.example.com" },
-    });
-  for (const cookie of ["", "access_token=planted", `access_token=${"A".repeat(43)}`]) await attack(cookie);
   const eve = await test.signUp();
+  const headers = { origin: "https://evil.example.com" };
+  const attack = (cookie: string) =>
+    assertRows(test, { cookie, headers }, [[`POST ${keysPath}?x=canary`, { name: "x" }, "403 cross_site"]]);
+  for (const cookie of ["", "access_token=planted", `access_token=${"A".repeat(43)}`]) await attack(cookie);
   // With the cookies of two people, the attempt can't be attributed.
   await attack(`${ada.cookie}; ${eve.cookie}`);
-  const response = await attack(ada.cookie);
-  await assertError(response.clone(), 403, "cross_site");
+  const { answer } = await attack(ada.cookie);
   await attack(ada.cookie);
   const [event] = await waitForAudit(test, ada.cookie, "?action=access.denied");
   assert.equal(event?.actor.id, ada.userId);
-  assert.equal(event?.requestId, response.headers.get("x-request-id"));
+  assert.equal(event?.requestId, answer.headers.get("x-request-id"));
   assert.deepEqual(event?.details, { method: "POST", path: keysPath, reason: "cross_site" });
-  const all = await test.opened.database.read(
-    sql`SELECT id FROM audit_events WHERE action = 'access.denied'`,
-  );
+  const all = await test.opened.database.read(sql`SELECT 1 FROM audit_events WHERE action = 'access.denied'`);
   assert.equal(all.length, 1);
 });
 

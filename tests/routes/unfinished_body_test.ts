@@ -36,7 +36,7 @@ async function unfinished(
 }
 
 testApp(
-  "closes the connection after the response when a body doesn't arrive within 10 seconds",
+  "closes the connection after the response when a body is 10 seconds late",
   (test) =>
     onRealPort(test, async (baseUrl) => {
       const { fullKey } = await createTestKey(test, await test.signUp());

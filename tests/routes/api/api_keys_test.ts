@@ -1,61 +1,57 @@
 // API keys over JSON: what responses contain, who sees which key, and when keys stop working.
 import assert from "node:assert/strict";
+import { sql } from "../../../db/engine/database.ts";
 import { isWellFormedApiKey } from "../../../domain/api_key.ts";
-import { assertError, createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
+import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
+import { assertOutcome, assertRows, fetchJson, type Row } from "../../support/app/rows.ts";
+import { recordWith } from "../../support/meter/usage.ts";
+import { newPerson } from "../../support/people/scene.ts";
 
 const path = "/api/portal/api-keys";
-const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
-const record = (test: TestApp, apiKey: string) => test.send("/api/v1/usage", { apiKey, json: usage });
-const list = async (test: TestApp, person: TestPerson, query = "") =>
-  await (await test.send(`${path}${query}`, { cookie: person.cookie })).json();
-const del = (test: TestApp, person: TestPerson, id: string) =>
-  test.send(`${path}/${id}`, { method: "DELETE", cookie: person.cookie });
+const createdAt = "2026-11-21T14:03:11.250Z";
+const list = (test: TestApp, person: TestPerson, query = "") =>
+  fetchJson(test, person, `GET ${path}${query}`);
+
+/** Asserts what the key's next record is. */
+const assertWorks = (test: TestApp, { fullKey }: { fullKey: string }) =>
+  assertOutcome(recordWith(test, fullKey), 201);
+const assertEnded = (test: TestApp, { fullKey }: { fullKey: string }) =>
+  assertOutcome(recordWith(test, fullKey), "401 invalid_api_key");
 
 testApp("createApiKey() returns the full key once, and never its hash", async (test) => {
   const person = await test.signUp("Ada");
-  const response = await test.send(path, { cookie: person.cookie, json: { name: "  Production  " } });
-  assert.equal(response.status, 201);
-  assert.match(response.headers.get("cache-control") ?? "", /no-store/);
-  const { apiKey, fullKey } = await response.json();
+  const { html, answer } = await assertRows(test, person, [[
+    `POST ${path}`,
+    { name: "  Production  " },
+    201,
+  ]]);
+  assert.match(answer.headers.get("cache-control") ?? "", /no-store/);
+  const { apiKey, fullKey } = JSON.parse(html);
   assert.match(fullKey, /^service_live_[0-9A-Za-z]{38}$/);
   assert(isWellFormedApiKey(fullKey));
   assert.match(apiKey.keyPrefix, /^service_live_[0-9A-Za-z]{4,12}…$/);
   assert(fullKey.startsWith(apiKey.keyPrefix.slice(0, -1)));
+  const never = { lastUsedAt: null, expiresAt: null, revokedAt: null, leakedAt: null };
   assert.deepEqual(apiKey, {
-    id: apiKey.id,
-    name: "Production",
-    keyPrefix: apiKey.keyPrefix,
-    environment: "live",
-    createdAt: "2026-11-21T14:03:11.250Z",
-    createdBy: { id: person.userId, name: "Ada" },
-    createdByOperator: false,
-    permissions: ["usage:read", "usage:write"],
-    budget: [],
-    lastUsedAt: null,
-    expiresAt: null,
-    revokedAt: null,
-    leakedAt: null,
-    status: "active",
+    ...{ id: apiKey.id, name: "Production", keyPrefix: apiKey.keyPrefix, environment: "live", createdAt },
+    ...{ createdBy: { id: person.userId, name: "Ada" }, createdByOperator: false, ...never },
+    ...{ permissions: ["usage:read", "usage:write"], budget: [], status: "active" },
   });
-  const listed = await list(test, person);
-  assert.deepEqual(listed, { apiKeys: [apiKey], nextCursor: null });
-  const rows = await test.opened.database.read({ sql: "SELECT * FROM api_keys", args: [] });
+  assert.deepEqual(await list(test, person), { apiKeys: [apiKey], nextCursor: null });
+  const rows = await test.opened.database.read(sql`SELECT * FROM api_keys`);
   assert(!JSON.stringify(rows).includes(fullKey.slice(apiKey.keyPrefix.length)));
 });
 
 testApp("trims names, limits their characters, and rejects control characters", async (test) => {
   const person = await test.signUp();
-  for (const name of ["", "   ", "x".repeat(101), "a\nb", "a\u0000b", "\ud800", 7, null, ["a"]]) {
-    const { error } = await assertError(
-      await test.send(path, { cookie: person.cookie, json: { name } }),
-      422,
-      "validation_failed",
-    );
-    assert.equal(error.details?.[0]?.path, "name", JSON.stringify(name));
-  }
+  const wrong = ["", "   ", "x".repeat(101), "a\nb", "a\u0000b", "\ud800", 7, null, ["a"]];
+  await assertRows(
+    test,
+    person,
+    wrong.map((name): Row => [`POST ${path}`, { name }, "422 validation_failed name"]),
+  );
   for (const name of ["x", "🗝".repeat(100), `"<script>alert(1)</script>' OR 1=1; --`]) {
-    const created = await (await test.send(path, { cookie: person.cookie, json: { name } })).json();
-    assert.equal(created.apiKey.name, name);
+    assert.equal((await fetchJson(test, person, `POST ${path}`, { name })).apiKey.name, name);
   }
 });
 
@@ -63,92 +59,77 @@ testApp("lists keys newest first, in pages, including revoked and expired ones",
   const person = await test.signUp();
   const ids: string[] = [];
   for (let n = 0; n < 5; n++) ids.unshift((await createTestKey(test, person, { name: `Key ${n}` })).id);
-  await del(test, person, ids[1] ?? "");
+  await assertRows(test, person, [[`DELETE ${path}/${ids[1]}`, null, 200]]);
   const first = await list(test, person, "?limit=2");
   const second = await list(test, person, `?limit=2&cursor=${first.nextCursor}`);
   const third = await list(test, person, `?limit=2&cursor=${second.nextCursor}`);
   const seen = [first, second, third].flatMap(({ apiKeys }) => apiKeys.map(({ id }: { id: string }) => id));
-  assert.deepEqual(seen, ids);
-  assert.equal(third.nextCursor, null);
-  assert.equal(first.apiKeys[1].status, "revoked");
-  for (
-    const query of ["?limit=0", "?limit=101", "?limit=x", "?cursor=nothing", "?page=2", "?limit=1&limit=2"]
-  ) {
-    await assertError(
-      await test.send(`${path}${query}`, { cookie: person.cookie }),
-      422,
-      "validation_failed",
-    );
-  }
+  assert.deepEqual([seen, third.nextCursor, first.apiKeys[1].status], [ids, null, "revoked"]);
+  await assertRows(test, person, [
+    ...["limit=0", "limit=101", "limit=x", "limit=1&limit=2"].map((query): Row => [
+      `GET ${path}?${query}`,
+      null,
+      "422 validation_failed limit",
+    ]),
+    [`GET ${path}?cursor=nothing`, null, "422 validation_failed cursor"],
+    [`GET ${path}?page=2`, null, "422 validation_failed page"],
+  ]);
 });
 
 testApp("revokeApiKey() rejects the key's next request, and returns the same result again", async (test) => {
   const person = await test.signUp();
   const key = await createTestKey(test, person);
-  assert.equal((await record(test, key.fullKey)).status, 201);
-  const first = await (await del(test, person, key.id)).json();
-  await assertError(await record(test, key.fullKey), 401, "invalid_api_key");
-  await assertError(await test.send("/api/v1/usage", { apiKey: key.fullKey }), 401, "invalid_api_key");
-  assert.equal(first.apiKey.status, "revoked");
-  assert.equal(first.apiKey.revokedAt, "2026-11-21T14:03:11.250Z");
+  await assertWorks(test, key);
+  const first = await fetchJson(test, person, `DELETE ${path}/${key.id}`);
+  await assertEnded(test, key);
+  await assertOutcome(test.send("/api/v1/usage", { apiKey: key.fullKey }), "401 invalid_api_key");
+  assert.deepEqual([first.apiKey.status, first.apiKey.revokedAt], ["revoked", createdAt]);
   test.advance(60_000);
-  assert.deepEqual(await (await del(test, person, key.id)).json(), { apiKey: { ...first.apiKey } });
+  assert.deepEqual(await fetchJson(test, person, `DELETE ${path}/${key.id}`), first);
 });
 
-testApp("a key expires at its time, and not before", async (test) => {
-  const person = await test.signUp();
-  const key = await createTestKey(test, person, { expiresAt: "2026-11-21T15:04:11.250+01:00" });
-  test.advance(59_999);
-  assert.equal((await record(test, key.fullKey)).status, 201);
-  test.advance(1);
-  await assertError(await record(test, key.fullKey), 401, "invalid_api_key");
-  assert.equal((await list(test, person)).apiKeys[0].status, "expired");
-  for (
-    const expiresAt of [
-      "2026-11-21T14:04:11.250Z",
-      "yesterday",
-      "2026-11-21",
-      1,
-      "2027-02-30",
-      "2027-02-30T00:00:00Z",
-    ]
-  ) {
-    const response = await test.send(path, { cookie: person.cookie, json: { name: "A", expiresAt } });
-    const { error } = await assertError(response, 422, "validation_failed");
-    assert.equal(error.details?.[0]?.path, "expiresAt");
-  }
-});
+for (
+  const [form, expiresAt, shown] of [
+    ["its time", "2026-11-21T15:04:11.250+01:00", "2026-11-21T14:04:11.250Z"],
+    ["midnight UTC of its date", "2026-11-22", "2026-11-22T00:00:00.000Z"],
+  ] as const
+) {
+  testApp(`a key expires at ${form}, and not before`, async (test) => {
+    const person = await test.signUp();
+    const key = await createTestKey(test, person, { expiresAt });
+    assert.equal((await list(test, person)).apiKeys[0].expiresAt, shown);
+    test.advance(Date.parse(shown) - test.now() - 1);
+    await assertWorks(test, key);
+    test.advance(1);
+    await assertEnded(test, key);
+    assert.equal((await list(test, person)).apiKeys[0].status, "expired");
+  });
+}
 
-testApp("a key that expires on a date expires at midnight UTC", async (test) => {
-  const person = await test.signUp();
-  const key = await createTestKey(test, person, { expiresAt: "2026-11-22" });
-  assert.equal((await list(test, person)).apiKeys[0].expiresAt, "2026-11-22T00:00:00.000Z");
-  test.advance(Date.UTC(2026, 10, 22) - test.now() - 1);
-  assert.equal((await record(test, key.fullKey)).status, 201);
-  test.advance(1);
-  await assertError(await record(test, key.fullKey), 401, "invalid_api_key");
+testApp("rejects times of expiry that are invalid or not in the future", async (test) => {
+  const times = [createdAt, "yesterday", "2026-11-21", 1, "2027-02-30", "2027-02-30T00:00:00Z"];
+  await assertRows(
+    test,
+    await test.signUp(),
+    times.map((
+      expiresAt,
+    ): Row => [`POST ${path}`, { name: "A", expiresAt }, "422 validation_failed expiresAt"]),
+  );
 });
 
 testApp("changeApiKey() changes only the name that it is given", async (test) => {
   const person = await test.signUp();
   const key = await createTestKey(test, person);
-  const before = (await list(test, person)).apiKeys[0];
-  const response = await test.send(`${path}/${key.id}`, {
-    method: "PATCH",
-    cookie: person.cookie,
-    json: { name: "Staging" },
-  });
-  assert.deepEqual((await response.json()).apiKey, { ...before, name: "Staging" });
-  assert.equal((await record(test, key.fullKey)).status, 201);
+  const [before] = (await list(test, person)).apiKeys;
+  const { apiKey } = await fetchJson(test, person, `PATCH ${path}/${key.id}`, { name: "Staging" });
+  assert.deepEqual(apiKey, { ...before, name: "Staging" });
+  await assertWorks(test, key);
 });
 
-const rotate = (test: TestApp, { cookie }: TestPerson, { id, json }: { id: string; json?: unknown }) =>
-  test.send(`${path}/${id}/rotate`, { method: "POST", cookie, ...(json === undefined ? {} : { json }) });
+const rotate = (id: string) => `POST ${path}/${id}/rotate`;
 
-async function rotated(test: TestApp, person: TestPerson, options: { id: string; json?: unknown }) {
-  const response = await rotate(test, person, options);
-  assert.equal(response.status, 201, await response.clone().text());
-  const { apiKey, fullKey } = await response.json();
+async function rotated(test: TestApp, person: TestPerson, id: string, json: Row[1] = null) {
+  const { apiKey, fullKey } = await fetchJson(test, person, rotate(id), json);
   return { id: apiKey.id as string, name: apiKey.name as string, fullKey: fullKey as string };
 }
 
@@ -158,122 +139,96 @@ async function endOf(test: TestApp, person: TestPerson, id: string) {
   return { status, expiresAt, revokedAt };
 }
 
-for (const json of [undefined, {}, { expireOldAt: null }]) {
-  testApp(
-    `rotating with ${JSON.stringify(json) ?? "no body"} keeps the old key for 24 hours`,
-    async (test) => {
-      const person = await test.signUp();
-      const old = await createTestKey(test, person);
-      const next = await rotated(test, person, { id: old.id, json });
-      assert.equal(next.name, "Production");
-      const end = { expiresAt: "2026-11-22T14:03:11.250Z", revokedAt: null };
-      assert.deepEqual(await endOf(test, person, old.id), { status: "active", ...end });
-      test.advance(24 * 3_600_000 - 1);
-      for (const { fullKey } of [old, next]) assert.equal((await record(test, fullKey)).status, 201);
-      test.advance(1);
-      await assertError(await record(test, old.fullKey), 401, "invalid_api_key");
-      assert.equal((await record(test, next.fullKey)).status, 201);
-      await assertError(await rotate(test, person, { id: old.id }), 422, "validation_failed");
-    },
-  );
+for (const json of [null, {}, { expireOldAt: null }]) {
+  testApp(`rotating with the body ${JSON.stringify(json)} keeps the old key for 24 hours`, async (test) => {
+    const person = await test.signUp();
+    const old = await createTestKey(test, person);
+    const next = await rotated(test, person, old.id, json);
+    assert.equal(next.name, "Production");
+    const end = { expiresAt: "2026-11-22T14:03:11.250Z", revokedAt: null };
+    assert.deepEqual(await endOf(test, person, old.id), { status: "active", ...end });
+    test.advance(24 * 3_600_000 - 1);
+    for (const key of [old, next]) await assertWorks(test, key);
+    test.advance(1);
+    await assertEnded(test, old);
+    await assertWorks(test, next);
+    await assertRows(test, person, [[rotate(old.id), null, "422 validation_failed id"]]);
+  });
 }
 
 testApp("rotating with “now” revokes the old key immediately", async (test) => {
   const person = await test.signUp();
   const old = await createTestKey(test, person);
-  const next = await rotated(test, person, { id: old.id, json: { expireOldAt: "now" } });
-  await assertError(await record(test, old.fullKey), 401, "invalid_api_key");
-  assert.equal((await record(test, next.fullKey)).status, 201);
-  const revokedAt = "2026-11-21T14:03:11.250Z";
-  assert.deepEqual(await endOf(test, person, old.id), { status: "revoked", expiresAt: null, revokedAt });
+  const next = await rotated(test, person, old.id, { expireOldAt: "now" });
+  await assertEnded(test, old);
+  await assertWorks(test, next);
+  const revoked = { status: "revoked", expiresAt: null, revokedAt: createdAt };
+  assert.deepEqual(await endOf(test, person, old.id), revoked);
 });
 
 testApp("a rotated key works until the given time, which must be in the future", async (test) => {
   const person = await test.signUp();
   const old = await createTestKey(test, person);
-  for (const expireOldAt of ["2026-11-21T14:03:11.250Z", "2026-11-21", "Now", "", "never", 1]) {
-    const { error } = await assertError(
-      await rotate(test, person, { id: old.id, json: { expireOldAt } }),
-      422,
-      "validation_failed",
-    );
-    assert.equal(error.details?.[0]?.path, "expireOldAt");
-  }
-  const next = await rotated(test, person, {
-    id: old.id,
-    json: { expireOldAt: "2026-11-21T15:03:11.250Z" },
-  });
-  assert.equal((await record(test, old.fullKey)).status, 201);
+  const wrong = [createdAt, "2026-11-21", "Now", "", "never", 1];
+  await assertRows(
+    test,
+    person,
+    wrong.map((expireOldAt): Row => [rotate(old.id), { expireOldAt }, "422 validation_failed expireOldAt"]),
+  );
+  const next = await rotated(test, person, old.id, { expireOldAt: "2026-11-21T15:03:11.250Z" });
+  await assertWorks(test, old);
   test.advance(3_600_000);
-  await assertError(await record(test, old.fullKey), 401, "invalid_api_key");
-  assert.equal((await record(test, next.fullKey)).status, 201);
+  await assertEnded(test, old);
+  await assertWorks(test, next);
 });
 
 testApp("rotating never extends a key that expires earlier, also not in a chain", async (test) => {
   const person = await test.signUp();
   const expiresAt = "2026-11-21T15:00:00.000Z";
   const old = await createTestKey(test, person, { expiresAt });
-  const second = await rotated(test, person, { id: old.id, json: {} });
-  const third = await rotated(test, person, { id: second.id, json: {} });
+  const second = await rotated(test, person, old.id, {});
+  const third = await rotated(test, person, second.id, {});
   for (const { id } of [old, second, third]) {
     assert.deepEqual(await endOf(test, person, id), { status: "active", expiresAt, revokedAt: null });
   }
   const first = await createTestKey(test, person);
-  await rotated(test, person, { id: first.id, json: { expireOldAt: expiresAt } });
-  await rotated(test, person, { id: first.id, json: {} });
+  await rotated(test, person, first.id, { expireOldAt: expiresAt });
+  await rotated(test, person, first.id, {});
   assert.equal((await endOf(test, person, first.id)).expiresAt, expiresAt);
 });
 
 testApp("one of several concurrent rotations succeeds, and one active key is left", async (test) => {
   const person = await test.signUp();
-  const old = await createTestKey(test, person);
+  const { id } = await createTestKey(test, person);
+  const options = { cookie: person.cookie, json: { expireOldAt: "now" } };
   const responses = await Promise.all(
-    Array.from(
-      { length: 8 },
-      () => rotate(test, person, { id: old.id, json: { expireOldAt: "now" } }),
-    ),
+    Array.from({ length: 8 }, () => test.send(`${path}/${id}/rotate`, options)),
   );
   assert.deepEqual(responses.map(({ status }) => status).sort(), [201, ...Array(7).fill(422)]);
-  const active = (await list(test, person)).apiKeys.filter(({ status }: { status: string }) =>
-    status === "active"
-  );
-  assert.equal(active.length, 1);
+  const { apiKeys } = await list(test, person);
+  assert.equal(apiKeys.filter(({ status }: { status: string }) => status === "active").length, 1);
 });
 
-testApp(
-  "an organization has at most 100 active keys, even when they are created concurrently",
-  async (test) => {
-    const person = await test.signUp();
-    const make = () => test.send(path, { cookie: person.cookie, json: { name: "A" } });
-    const responses = await Promise.all(Array.from({ length: 110 }, make));
-    assert.equal(responses.filter(({ status }) => status === 201).length, 100);
-    await assertError(await make(), 409, "key_limit_reached");
-    const { apiKeys } = await list(test, person, "?limit=1");
-    await del(test, person, apiKeys[0].id);
-    assert.equal((await make()).status, 201);
-  },
-);
+testApp("an organization has at most 100 active keys, even if created concurrently", async (test) => {
+  const person = await test.signUp();
+  const make = () => test.send(path, { cookie: person.cookie, json: { name: "A" } });
+  const responses = await Promise.all(Array.from({ length: 110 }, make));
+  assert.equal(responses.filter(({ status }) => status === 201).length, 100);
+  await assertOutcome(make(), "409 key_limit_reached");
+  const { apiKeys: [{ id }] } = await list(test, person, "?limit=1");
+  await assertRows(test, person, [[`DELETE ${path}/${id}`, null, 200]]);
+  await assertOutcome(make(), 201);
+});
 
 testApp("members see and manage only their own keys", async (test) => {
   const owner = await test.signUp();
-  const member = await test.signUp();
+  const member = await newPerson(test, { organizationId: owner.organizationId, role: "MEMBER" });
   const key = await createTestKey(test, owner);
-  await test.opened.database.write([
-    { sql: "DELETE FROM memberships WHERE user_id = ?", args: [member.userId] },
-    {
-      sql: "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'MEMBER', 1)",
-      args: [member.userId, owner.organizationId],
-    },
-    {
-      sql: "UPDATE sessions SET organization_id = ? WHERE user_id = ?",
-      args: [owner.organizationId, member.userId],
-    },
-  ]);
   assert.deepEqual((await list(test, member)).apiKeys, []);
-  await assertError(await del(test, member, key.id), 404, "not_found");
+  await assertRows(test, member, [[`DELETE ${path}/${key.id}`, null, "404 not_found"]]);
   const own = await createTestKey(test, member, { name: "Mine" });
   assert.equal((await list(test, member)).apiKeys.length, 1);
   assert.equal((await list(test, owner)).apiKeys.length, 2);
-  assert.equal((await del(test, owner, own.id)).status, 200);
-  await assertError(await record(test, own.fullKey), 401, "invalid_api_key");
+  await assertRows(test, owner, [[`DELETE ${path}/${own.id}`, null, 200]]);
+  await assertEnded(test, own);
 });

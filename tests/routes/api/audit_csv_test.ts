@@ -11,33 +11,30 @@ const path = `${auditPath}.csv`;
 const keysPath = "/api/portal/api-keys";
 const columns = "at,action,actor,actorId,target,targetId,details,address,userAgent,requestId";
 
-testApp(
-  "prefixes cells that a spreadsheet would evaluate with an apostrophe, and doubles quotes",
-  async (test) => {
-    const names = ["=1+1", "+1", "-1", "@x", "＝1", "＋1", "－1", "＠x", "a;=1+1", 'a "b", c', "plain"];
-    const ada = await test.signUp('=HYPERLINK("https://evil.example.com")');
-    const ids: [id: string, requestId: string | null][] = [];
-    for (const name of names) {
-      const headers = { "user-agent": "@agent, 1" };
-      const response = await test.send(keysPath, { cookie: ada.cookie, json: { name }, headers });
-      ids.push([(await response.json()).apiKey.id, response.headers.get("x-request-id")]);
-    }
-    const answer = await test.send(`${path}?action=api_key.created`, { cookie: ada.cookie });
-    assert.equal(answer.status, 200);
-    assert.match(answer.headers.get("content-type") ?? "", /^text\/csv; ?charset=utf-8\b/);
-    assert.equal(answer.headers.get("content-disposition"), 'attachment; filename="audit-2026-11-21.csv"');
-    assert.match(answer.headers.get("cache-control") ?? "", /\bno-store\b/);
-    const plain = ["'=1+1", "'+1", "'-1", "'@x", "'＝1", "'＋1", "'－1", "'＠x"];
-    const safe = [...plain, '"a;=1+1"', '"a ""b"", c"', "plain"];
-    const details = '"{""permissions"":""usage:read, usage:write""}"';
-    const lines = safe.map((name, n) => {
-      const actor = `"'=HYPERLINK(""https://evil.example.com"")"`;
-      const [id, request] = ids[n] ?? [];
-      return `2026-11-21T14:03:11.250Z,api_key.created,${actor},${ada.userId},${name},${id},${details},127.0.0.1,"'@agent, 1",${request}`;
-    });
-    assert.equal(await answer.text(), [columns, ...lines.reverse(), ""].join("\r\n"));
-  },
-);
+testApp("prefixes cells that a spreadsheet would evaluate, and doubles quotes", async (test) => {
+  const names = ["=1+1", "+1", "-1", "@x", "＝1", "＋1", "－1", "＠x", "a;=1+1", 'a "b", c', "plain"];
+  const ada = await test.signUp('=HYPERLINK("https://evil.example.com")');
+  const ids: [id: string, requestId: string | null][] = [];
+  for (const name of names) {
+    const headers = { "user-agent": "@agent, 1" };
+    const response = await test.send(keysPath, { cookie: ada.cookie, json: { name }, headers });
+    ids.push([(await response.json()).apiKey.id, response.headers.get("x-request-id")]);
+  }
+  const answer = await test.send(`${path}?action=api_key.created`, { cookie: ada.cookie });
+  assert.equal(answer.status, 200);
+  assert.match(answer.headers.get("content-type") ?? "", /^text\/csv; ?charset=utf-8\b/);
+  assert.equal(answer.headers.get("content-disposition"), 'attachment; filename="audit-2026-11-21.csv"');
+  assert.match(answer.headers.get("cache-control") ?? "", /\bno-store\b/);
+  const plain = ["'=1+1", "'+1", "'-1", "'@x", "'＝1", "'＋1", "'－1", "'＠x"];
+  const safe = [...plain, '"a;=1+1"', '"a ""b"", c"', "plain"];
+  const details = '"{""permissions"":""usage:read, usage:write""}"';
+  const lines = safe.map((name, n) => {
+    const actor = `"'=HYPERLINK(""https://evil.example.com"")"`;
+    const [id, request] = ids[n] ?? [];
+    return `2026-11-21T14:03:11.250Z,api_key.created,${actor},${ada.userId},${name},${id},${details},127.0.0.1,"'@agent, 1",${request}`;
+  });
+  assert.equal(await answer.text(), [columns, ...lines.reverse(), ""].join("\r\n"));
+});
 
 testApp("details are JSON, and an anonymous actor has no id", async (test) => {
   const ada = await test.signUp();

@@ -1,7 +1,9 @@
 // Invalid input gets a clear error without internal details, and changes nothing.
 import assert from "node:assert/strict";
+import { sql } from "../../../db/engine/database.ts";
 import { errorDetailsMax } from "../../../domain/limits.ts";
 import { assertError, createTestKey, testApp } from "../../support/app/app.ts";
+import { assertOutcome, assertRows } from "../../support/app/rows.ts";
 import { mustBe, required } from "../../../routes/schemas/messages.ts";
 
 const json = { "content-type": "application/json" };
@@ -12,105 +14,69 @@ testApp("rejects bodies that are not JSON objects", async (test) => {
   const send = (body: BodyInit, headers: Record<string, string> = json) =>
     test.send("/api/v1/usage", { method: "POST", apiKey, body, headers });
   const nested = (depth: number) =>
-    `{"productSlug":"a","metric":"b","quantity":1,"properties":${"[".repeat(depth)}${"]".repeat(depth)}}`;
-  for (
-    const body of [
-      "",
-      "{",
-      "nonsense",
-      "{'a':1}",
-      `${good}x`,
-      "\ufeff" + good,
-      '{"a":"\u0001"}',
-      nested(16),
-      nested(20_000),
-    ]
-  ) {
-    await assertError(await send(body), 400, "malformed_request");
+    good.replace("}", `,"properties":${"[".repeat(depth)}${"]".repeat(depth)}}`);
+  const invalidBytes = new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]);
+  const texts = ["", "{", "nonsense", "{'a':1}", `${good}x`, "\ufeff" + good, '{"a":"\u0001"}'];
+  for (const body of [...texts, nested(16), nested(20_000), invalidBytes]) {
+    await assertOutcome(send(body), "400 malformed_request");
   }
-  await assertError(
-    await send(new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])),
-    400,
-    "malformed_request",
-  );
   for (const body of ["null", "1", '"text"', "[]", "true", nested(3)]) {
     await assertError(await send(body), 422, "validation_failed");
   }
   for (const text of ["\\u0000", "\\ud800", "\\udfff\\ud800", "\\n", "\\u007f", "\x7f", "\x85"]) {
-    for (
-      const body of [
-        `{"productSlug":"a","metric":"b","quantity":1,"properties":{"x":"${text}"}}`,
-        good.replace("}", `,"${text}":1}`),
-      ]
-    ) {
-      const { error } = await assertError(await send(body), 422, "validation_failed");
+    for (const more of [`"properties":{"x":"${text}"}`, `"${text}":1`]) {
+      const { error } = await assertError(
+        await send(good.replace("}", `,${more}}`)),
+        422,
+        "validation_failed",
+      );
       assert((error.details?.length ?? 0) > 0);
     }
   }
-  for (
-    const type of [
-      "text/plain",
-      "application/x-www-form-urlencoded",
-      "application/json; charset=latin1",
-      "",
-      "multipart/form-data",
-    ]
-  ) {
-    await assertError(await send(good, { "content-type": type }), 415, "unsupported_media_type");
+  const form = "application/x-www-form-urlencoded";
+  for (const type of ["text/plain", form, "application/json; charset=latin1", "", "multipart/form-data"]) {
+    await assertOutcome(send(good, { "content-type": type }), "415 unsupported_media_type");
   }
-  await assertError(await send(good, { ...json, "content-encoding": "gzip" }), 415, "unsupported_media_type");
-  assert.equal((await send(good, { "content-type": "Application/JSON; charset=UTF-8" })).status, 201);
+  await assertOutcome(send(good, { ...json, "content-encoding": "gzip" }), "415 unsupported_media_type");
+  await assertOutcome(send(good, { "content-type": "Application/JSON; charset=UTF-8" }), 201);
   // What invalid bytes would become is a character like any other.
-  assert.equal((await send(good.replace("}", ',"properties":{"x":"\ufffd"}}'))).status, 201);
-  const rows = await test.opened.database.read<{ properties: string | null }>({
-    sql: "SELECT properties FROM usage_records ORDER BY seq",
-    args: [],
-  });
-  assert.deepEqual(rows.map(({ properties }) => properties), [null, '{"x":"\ufffd"}']);
+  await assertOutcome(send(good.replace("}", ',"properties":{"x":"\ufffd"}}')), 201);
+  const rows = await test.opened.database.read(sql`SELECT properties FROM usage_records ORDER BY seq`);
+  assert.deepEqual(rows, [{ properties: null }, { properties: '{"x":"\ufffd"}' }]);
 });
 
 testApp("distinguishes wrong types from missing fields", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  const detailsOf = async (body: string, type = "application/json") => {
-    const response = await test.send("/api/v1/usage", {
-      method: "POST",
-      apiKey,
-      body,
-      headers: { "content-type": type },
-    });
-    const { error } = await assertError(response, 422, "validation_failed");
-    return Object.fromEntries(error.details?.map(({ path, message }) => [path, message]) ?? []);
+  const assertDetails = async (body: string, expected: Record<string, string>, type = "application/json") => {
+    const options = { method: "POST", apiKey, body, headers: { "content-type": type } };
+    const { error } = await assertError(await test.send("/api/v1/usage", options), 422, "validation_failed");
+    const details = error.details?.map(({ path, message }) => [path, message]) ?? [];
+    assert.deepEqual(Object.fromEntries(details), expected);
   };
-  assert.deepEqual(await detailsOf('{"productSlug":5,"metric":null,"quantity":"1","properties":[]}'), {
-    productSlug: mustBe("string"),
-    metric: mustBe("string"),
-    quantity: mustBe("number"),
-    properties: mustBe("object"),
-  });
-  assert.deepEqual(await detailsOf('{"productSlug":"a"}'), {
-    metric: required,
-    quantity: required,
-  });
-  assert.deepEqual(await detailsOf("[]"), { "": mustBe("object") });
+  const [string, number, object] = [mustBe("string"), mustBe("number"), mustBe("object")];
+  await assertDetails(
+    '{"productSlug":5,"metric":null,"quantity":"1","properties":[]}',
+    { productSlug: string, metric: string, quantity: number, properties: object },
+  );
+  await assertDetails('{"productSlug":"a"}', { metric: required, quantity: required });
+  await assertDetails("[]", { "": object });
   const event = '{"specversion":"1.0","id":5,"source":"/a","data":"x"}';
-  assert.deepEqual(await detailsOf(event, "application/cloudevents+json"), {
-    id: mustBe("string"),
-    type: required,
-    data: mustBe("object"),
-  });
+  await assertDetails(event, { id: string, type: required, data: object }, "application/cloudevents+json");
 });
 
 testApp("rejects a body that is too large, with and without a declared length", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const large = (bytes: number) => `{"productSlug":"${"a".repeat(bytes)}"}`;
   const stream = (bytes: number) => ReadableStream.from([new TextEncoder().encode(large(bytes))]);
-  const send = (path: string, body: BodyInit) =>
-    test.send(path, { method: "POST", apiKey, body, headers: json });
-  await assertError(await send("/api/v1/usage", large(1024 * 1024)), 413, "body_too_large");
-  await assertError(await send("/api/v1/usage", stream(1024 * 1024)), 413, "body_too_large");
-  await assertError(await send("/api/v1/usage", large(1000)), 422, "validation_failed");
-  await assertError(await send("/api/auth/sign-in", large(64 * 1024)), 413, "body_too_large");
-  await assertError(await send("/api/auth/sign-in", stream(64 * 1024)), 413, "body_too_large");
+  for (
+    const [path, body, status] of [
+      ["/api/v1/usage", large(1024 * 1024), 413],
+      ["/api/v1/usage", stream(1024 * 1024), 413],
+      ["/api/v1/usage", large(1000), 422],
+      ["/api/auth/sign-in", large(64 * 1024), 413],
+      ["/api/auth/sign-in", stream(64 * 1024), 413],
+    ] as const
+  ) await assertOutcome(test.send(path, { method: "POST", apiKey, body, headers: json }), status);
 });
 
 testApp("stops reading a chunked body at the limit, regardless of the declared length", async (test) => {
@@ -156,42 +122,39 @@ testApp("rejects long URLs and headers first", async (test) => {
   await assertError(response, 431, "headers_too_large");
 });
 
-testApp(
-  "every response has a request id and the security headers, including errors and pages",
-  async (test) => {
-    const person = await test.signUp();
-    const paths = [
-      "/api/auth/me",
-      "/api/nowhere",
-      "/sign-in",
-      "/nowhere",
-      "/portal/api-keys",
-      "/",
-      "/health/live",
-      "/api/openapi.json",
-    ];
-    for (const path of paths) {
-      const response = await test.send(path, { cookie: person.cookie });
-      await response.body?.cancel();
-      assert.match(response.headers.get("x-request-id") ?? "", /^req_[0-9a-f]{32}$/, path);
-      assert.equal(response.headers.get("x-content-type-options"), "nosniff");
-      const document = {
-        "content-security-policy": /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'$/,
-        "referrer-policy": /^strict-origin-when-cross-origin$/,
-        "cross-origin-opener-policy": /^same-origin$/,
-      };
-      for (const [name, form] of Object.entries(document)) {
-        if (path.startsWith("/api/")) assert.equal(response.headers.has(name), false, `${name} of ${path}`);
-        else assert.match(response.headers.get(name) ?? "", form, path);
-      }
-      assert(response.headers.has("cross-origin-resource-policy"));
-      assert.equal(response.headers.has("strict-transport-security"), false);
-      if (/^\/(portal|api\/auth)/.test(path)) {
-        assert.match(response.headers.get("cache-control") ?? "", /no-store/, path);
-      }
+testApp("every response has a request id and security headers, also errors and pages", async (test) => {
+  const person = await test.signUp();
+  const paths = [
+    "/api/auth/me",
+    "/api/nowhere",
+    "/sign-in",
+    "/nowhere",
+    "/portal/api-keys",
+    "/",
+    "/health/live",
+    "/api/openapi.json",
+  ];
+  for (const path of paths) {
+    const response = await test.send(path, { cookie: person.cookie });
+    await response.body?.cancel();
+    assert.match(response.headers.get("x-request-id") ?? "", /^req_[0-9a-f]{32}$/, path);
+    assert.equal(response.headers.get("x-content-type-options"), "nosniff");
+    const document = {
+      "content-security-policy": /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'$/,
+      "referrer-policy": /^strict-origin-when-cross-origin$/,
+      "cross-origin-opener-policy": /^same-origin$/,
+    };
+    for (const [name, form] of Object.entries(document)) {
+      if (path.startsWith("/api/")) assert.equal(response.headers.has(name), false, `${name} of ${path}`);
+      else assert.match(response.headers.get(name) ?? "", form, path);
     }
-  },
-);
+    assert(response.headers.has("cross-origin-resource-policy"));
+    assert.equal(response.headers.has("strict-transport-security"), false);
+    if (/^\/(portal|api\/auth)/.test(path)) {
+      assert.match(response.headers.get("cache-control") ?? "", /no-store/, path);
+    }
+  }
+});
 
 testApp(
   "returns a 503 with Retry-After for an unavailable database, and a 500 without details for other errors",
@@ -219,20 +182,10 @@ testApp(
 
 testApp("the error of a batch lists all records with timestamps out of range", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  const old = new Date(test.now() - 36 * 24 * 3_600_000).toISOString();
-  const records = Array.from(
-    { length: 300 },
-    (_, n) => ({
-      productSlug: "tiles",
-      metric: "requests",
-      quantity: 1,
-      timestamp: n % 2 === 0 ? old : undefined,
-    }),
-  );
-  const response = await test.send("/api/v1/usage/batch", { apiKey, json: { records } });
-  const { error } = await assertError(response, 422, "validation_failed");
-  assert.deepEqual(
-    error.details?.map(({ path }) => path),
-    Array.from({ length: errorDetailsMax }, (_, n) => `records[${2 * n}].timestamp`),
-  );
+  const record = { productSlug: "tiles", metric: "requests", quantity: 1 };
+  const timestamp = new Date(test.now() - 36 * 24 * 3_600_000).toISOString();
+  const records = Array.from({ length: 150 }, () => [{ ...record, timestamp }, record]).flat();
+  const faults = Array.from({ length: errorDetailsMax }, (_, n) => `records[${2 * n}].timestamp`);
+  const request = "POST /api/v1/usage/batch";
+  await assertRows(test, { apiKey }, [[request, { records }, `422 validation_failed ${faults.join(" ")}`]]);
 });

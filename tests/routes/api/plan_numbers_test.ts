@@ -1,11 +1,11 @@
 // How many active keys and members an organization may have: as its plan says, unless it has numbers of its own.
 import assert from "node:assert/strict";
-import type { OperatorActor } from "../../../domain/actor.ts";
 import { createUser } from "../../../services/operator/new_user.ts";
-import { assertError, type TestApp, testPassword, type TestPerson } from "../../support/app/app.ts";
-import { asOperator } from "../../support/operators/operator_api.ts";
-import { newOperatorToken } from "../../support/operators/operators.ts";
-import { mailedToken, verifiedPerson } from "../../support/people/people.ts";
+import { assertError, testPassword } from "../../support/app/app.ts";
+import { assertOutcome } from "../../support/app/rows.ts";
+import { operatorOf } from "../../support/operators/operator_api.ts";
+import { commandLineActor } from "../../support/operators/operators.ts";
+import { inviteTo, verifiedPerson } from "../../support/people/people.ts";
 import { changePlan, overridePlan } from "../../support/operators/plans.ts";
 import { onEveryDatabase } from "../../support/meter/usage.ts";
 
@@ -37,7 +37,7 @@ onEveryDatabase("an organization has as many active keys as its plan allows", as
 
   await overridePlan(test, ada.organizationId, { api_keys_max: null });
   await changePlan(test, "api_keys_max", 1);
-  const send = asOperator(test, (await newOperatorToken(test)).fullToken);
+  const send = await operatorOf(test);
   const byOperator = await send(`POST /organizations/${ada.organizationId}/api-keys`, { name: "B" });
   assert.deepEqual([byOperator.status, byOperator.body.error.code], [409, "key_limit_reached"]);
   const later = new Date(test.now() + 3_600_000).toISOString();
@@ -48,46 +48,26 @@ onEveryDatabase("an organization has as many active keys as its plan allows", as
   await replaced.body?.cancel();
 });
 
-/** Invites an address. @returns The token of the link. */
-async function invite(test: TestApp, owner: TestPerson, email: string): Promise<string> {
-  const path = `/api/portal/organizations/${owner.organizationId}/invitations`;
-  const response = await test.send(path, { cookie: owner.cookie, json: { email, role: "MEMBER" } });
-  assert.equal(response.status, 201, await response.text());
-  return await mailedToken(test, email);
-}
-
 onEveryDatabase("an organization has as many members as its plan allows", async (test) => {
   const owner = await verifiedPerson(test);
   const people = [await verifiedPerson(test), await verifiedPerson(test), await verifiedPerson(test)];
   const tokens: string[] = [];
-  for (const { email } of people) tokens.push(await invite(test, owner, email));
-  const grace = { token: await invite(test, owner, "grace@example.com"), name: "Grace" };
-  const accept = (at: number) =>
-    test.send("/api/portal/invitations/accept", {
-      cookie: people[at]?.cookie ?? "",
-      json: { token: tokens[at] },
-    });
-  const signUp = () =>
-    test.send("/api/auth/sign-up", {
-      json: { name: grace.name, password: testPassword, invitationToken: grace.token },
-    });
+  for (const person of people) tokens.push((await inviteTo(test, owner, person)).token);
+  const { token: invitationToken } = await inviteTo(test, owner, { email: "grace@example.com" });
+  const accepting = people.map(({ cookie }, at) => () =>
+    test.send("/api/portal/invitations/accept", { cookie, json: { token: tokens[at] } })
+  );
+  const json = { name: "Grace", password: testPassword, invitationToken };
+  const signUp = () => test.send("/api/auth/sign-up", { json });
   await changePlan(test, "members_max", 3);
-  assert.deepEqual(await statusesOf([accept(0), accept(1), accept(2)]), [200, 200, 409]);
+  assert.deepEqual(await statusesOf(accepting.map((accept) => accept())), [200, 200, 409]);
   await assertFull(await signUp(), "limit_reached", "3 members");
 
   await overridePlan(test, owner.organizationId, { members_max: 4 });
-  const joined = await signUp();
-  assert.equal(joined.status, 201, await joined.text());
+  await assertOutcome(signUp(), 201);
   const join = { organizationId: owner.organizationId, role: "MEMBER" } as const;
-  const client = { address: "", userAgent: "test", requestId: null };
-  const operator: OperatorActor = { type: "operator", client, credential: { kind: "commandLine" } };
-  const create = () =>
-    createUser(test.services, operator, {
-      email: "kay@example.com",
-      name: "Kay",
-      password: testPassword,
-      join,
-    });
+  const kay = { email: "kay@example.com", name: "Kay", password: testPassword, join };
+  const create = () => createUser(test.services, commandLineActor, kay);
   await assert.rejects(create(), /limit of 4 members/);
 
   await overridePlan(test, owner.organizationId, { members_max: null });

@@ -114,10 +114,7 @@ Deno.test("reads each source's events with their customer, metric, quantity, tim
   assert.deepEqual(read("stripe", stripeEvent, { customers }), fromStripe);
   const newer = { ...stripeEvent, object: "v2.billing.meter_event", timestamp: "2026-10-26T07:33:20.000Z" };
   assert.deepEqual(read("stripe", newer, { customers }), fromStripe);
-  assert.match(
-    String(read("stripe", stripeEvent, { customers: new Map() })),
-    /^stripe_customer_id is “cus_/,
-  );
+  assert.match(String(read("stripe", stripeEvent, { customers: new Map() })), /^stripe_customer_id is “cus_/);
 
   assert.deepEqual(read("gatehouse", { ...exported, environment: "live" }), {
     ...common,

@@ -3,6 +3,11 @@ import assert from "node:assert/strict";
 import { openPage, type TestPage } from "../portal/pages.ts";
 import { assertError, type SendOptions, type TestApp } from "./app.ts";
 
+/** Who sends the requests of a table, and the path before those of its rows. */
+export interface Sender extends Pick<SendOptions, "cookie" | "apiKey" | "headers" | "peerAddress"> {
+  readonly at?: string;
+}
+
 /** Text or patterns of a response's body. Text is escaped as pages do. */
 export interface Content {
   readonly shows?: readonly (string | RegExp)[];
@@ -23,7 +28,7 @@ export type Row = readonly [
 /** Sends requests one after another. @returns The last response. */
 export async function assertRows(
   test: TestApp,
-  by: Pick<SendOptions, "cookie" | "headers" | "peerAddress">,
+  by: Sender,
   rows: readonly Row[],
 ): Promise<TestPage> {
   let page: TestPage | undefined;
@@ -42,21 +47,43 @@ export async function assertRows(
 /** Sends one request of a table. */
 export function sendRow(
   test: TestApp,
-  by: Pick<SendOptions, "cookie" | "headers" | "peerAddress">,
+  by: Sender,
   request: string,
   body: Row[1] = null,
 ): Promise<TestPage> {
-  const [method = "", path = ""] = request.split(" ");
-  const { cookie, headers, peerAddress } = by;
+  const [method = "", rest = ""] = request.split(" ");
+  const { at = "", cookie, apiKey, headers, peerAddress } = by;
+  const path = at + rest;
   const isApi = path.startsWith("/api/");
   return openPage(test, path, {
     method,
     ...(cookie === undefined ? {} : { cookie }),
+    ...(apiKey === undefined ? {} : { apiKey }),
     ...(headers === undefined ? {} : { headers }),
     ...(peerAddress === undefined ? {} : { peerAddress }),
     ...(body !== null && isApi ? { json: body } : {}),
     ...(method === "POST" && !isApi ? { form: body as Record<string, string> ?? {} } : {}),
   });
+}
+
+/** Sends a request that succeeds. @returns The JSON of its response. */
+export async function fetchJson(
+  test: TestApp,
+  by: Sender,
+  request: string,
+  body: Row[1] = null,
+  // deno-lint-ignore no-explicit-any
+): Promise<any> {
+  const { status, html } = await sendRow(test, by, request, body);
+  assert.ok(status < 300, `${request}: ${status} ${html}`);
+  return JSON.parse(html);
+}
+
+/** Asserts what a response is: a status, or an outcome as {@linkcode outcomeOf} states it. */
+export async function assertOutcome(response: Promise<Response>, outcome: string | number): Promise<void> {
+  const given = await response;
+  const actual = typeof outcome === "number" ? given.status : await outcomeOf(given);
+  assert.equal(actual, outcome, given.bodyUsed ? "" : await given.text());
 }
 
 /**

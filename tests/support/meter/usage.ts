@@ -90,12 +90,19 @@ export async function recordAll(
   return accepted;
 }
 
+/** Sends one record with a key, whether or not the key still works. */
+export function recordWith(
+  test: TestApp,
+  apiKey: string,
+  more: Partial<SentRecord> = {},
+): Promise<Response> {
+  const json = { productSlug: "tiles", metric: "requests", quantity: 1, ...more };
+  return test.send("/api/v1/usage", { apiKey, json });
+}
+
 /** Records one record. @returns The record from the response. */
 export async function recordOne(test: TestApp, apiKey: string, more: Partial<SentRecord> = {}) {
-  const response = await test.send("/api/v1/usage", {
-    apiKey,
-    json: { productSlug: "tiles", metric: "requests", quantity: 1, ...more },
-  });
+  const response = await recordWith(test, apiKey, more);
   assert.equal(response.status, 201, await response.clone().text());
   return (await response.json()).usageRecord as ListedRecord;
 }

@@ -28,20 +28,27 @@ export async function verifiedPerson(test: TestApp, name?: string): Promise<Test
   return person;
 }
 
+/** Invites an address to an organization. @returns The invitation's id, and the token of its link. */
+export async function inviteTo(
+  test: TestApp,
+  by: Pick<TestPerson, "organizationId" | "cookie">,
+  { email, role = "MEMBER" }: { email: string; role?: Role },
+): Promise<{ id: string; token: string }> {
+  const path = `/api/portal/organizations/${by.organizationId}/invitations`;
+  const response = await test.send(path, { cookie: by.cookie, json: { email, role } });
+  assert.equal(response.status, 201, await response.clone().text());
+  const { invitation } = await response.json();
+  return { id: invitation.id, token: await mailedToken(test, email) };
+}
+
 let invited = 0;
 
 /** Invites a new address to the owner's organization, and creates an account from the invitation. */
 export async function joinedPerson(test: TestApp, owner: TestPerson, role: Role): Promise<TestPerson> {
   const email = `joined${++invited}@example.com`;
-  const path = `/api/portal/organizations/${owner.organizationId}/invitations`;
-  const response = await test.send(path, { cookie: owner.cookie, json: { email, role } });
-  assert.equal(response.status, 201, await response.text());
+  const { token: invitationToken } = await inviteTo(test, owner, { email, role });
   const signUp = await test.send("/api/auth/sign-up", {
-    json: {
-      name: `Joined ${invited}`,
-      password: testPassword,
-      invitationToken: await mailedToken(test, email),
-    },
+    json: { name: `Joined ${invited}`, password: testPassword, invitationToken },
     peerAddress: `10.2.${invited >> 8}.${invited & 255}`,
   });
   assert.equal(signUp.status, 201, await signUp.clone().text());

@@ -83,31 +83,28 @@ testApp("changes a name", async (test) => {
   assert.equal(JSON.parse(html).user.name, "Ada King");
 });
 
-testApp(
-  "deletes an account with its sessions, keys and organizations without other members",
-  async (test) => {
-    const owner = await test.signUp();
-    const bob = await joinedPerson(test, owner, "MEMBER");
-    const { fullKey } = await createTestKey(test, bob);
-    const { answer } = await assertRows(test, bob, [
-      ["POST /api/portal/organizations", { name: "Bob alone" }, 201],
-      [`DELETE ${account}`, null, 204],
-    ]);
-    assert.match(answer.headers.get("set-cookie") ?? "", /Max-Age=0/);
-    assert.equal((await me(test, bob.cookie)).authenticated, false);
-    const json = { productSlug: "p", metric: "m", quantity: 1 };
-    await assertError(await test.send("/api/v1/usage", { apiKey: fullKey, json }), 401, "invalid_api_key");
-    const signIn = { email: bob.email, password: testPassword };
-    await assertRows(test, {}, [["POST /api/auth/sign-in", signIn, "401 invalid_credentials"]]);
-    const left = await test.opened.database.read(sql`SELECT id FROM organizations WHERE deleted_at IS NULL`);
-    assert.deepEqual(left, [{ id: owner.organizationId }]);
-    const members = `GET /api/portal/organizations/${owner.organizationId}/members`;
-    assert.equal(JSON.parse((await sendRow(test, owner, members)).html).members.length, 1);
-    const { apiKeys } = JSON.parse((await sendRow(test, owner, "GET /api/portal/api-keys")).html);
-    assert.deepEqual([apiKeys[0].status, apiKeys[0].createdBy], ["revoked", null]);
-    assert.match((await lastMail(test, bob.email)).subject, /deleted/i);
-  },
-);
+testApp("deletes an account with its sessions, keys and organizations of one member", async (test) => {
+  const owner = await test.signUp();
+  const bob = await joinedPerson(test, owner, "MEMBER");
+  const { fullKey } = await createTestKey(test, bob);
+  const { answer } = await assertRows(test, bob, [
+    ["POST /api/portal/organizations", { name: "Bob alone" }, 201],
+    [`DELETE ${account}`, null, 204],
+  ]);
+  assert.match(answer.headers.get("set-cookie") ?? "", /Max-Age=0/);
+  assert.equal((await me(test, bob.cookie)).authenticated, false);
+  const json = { productSlug: "p", metric: "m", quantity: 1 };
+  await assertError(await test.send("/api/v1/usage", { apiKey: fullKey, json }), 401, "invalid_api_key");
+  const signIn = { email: bob.email, password: testPassword };
+  await assertRows(test, {}, [["POST /api/auth/sign-in", signIn, "401 invalid_credentials"]]);
+  const left = await test.opened.database.read(sql`SELECT id FROM organizations WHERE deleted_at IS NULL`);
+  assert.deepEqual(left, [{ id: owner.organizationId }]);
+  const members = `GET /api/portal/organizations/${owner.organizationId}/members`;
+  assert.equal(JSON.parse((await sendRow(test, owner, members)).html).members.length, 1);
+  const { apiKeys } = JSON.parse((await sendRow(test, owner, "GET /api/portal/api-keys")).html);
+  assert.deepEqual([apiKeys[0].status, apiKeys[0].createdBy], ["revoked", null]);
+  assert.match((await lastMail(test, bob.email)).subject, /deleted/i);
+});
 
 testApp("adds an audit entry to each organization that a deleted account leaves", async (test) => {
   const [first, second] = [await test.signUp("First"), await test.signUp("Second")];

@@ -10,7 +10,7 @@ import { rejectedApiKeysPerMinuteMax } from "../../../../domain/limits.ts";
 import { assertError, startTestApp, type TestApp, testApp } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
 import { embeddedTestDatabase } from "../../../support/database/database.ts";
-import { onEveryDatabase } from "../../../support/meter/usage.ts";
+import { onBothDatabases, onEveryDatabase } from "../../../support/meter/usage.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { newKeys, newOrganization } from "../../../support/people/scene.ts";
@@ -45,119 +45,113 @@ async function scene(test: TestApp) {
   };
 }
 
-onEveryDatabase(
-  "an imported key records, verifies, rotates, expires and is revoked like any other",
-  async (test) => {
-    const { send, entry, importKeys, verify, record } = await scene(test);
-    const ada = await test.signUp();
-    const { organizationId } = ada;
-    const [key, expiring, permitted] = [newKey(), newKey(), newKey()];
-    await assertError(await record(key), 401, "invalid_api_key");
-    assert.equal((await verify(key)).code, "NOT_FOUND");
-    const dayMs = 24 * 3_600_000;
-    const result = await importKeys([
-      entry(expiring, { organizationId, expiresAt: new Date(test.now() + dayMs).toISOString() }),
-      entry(permitted, { organizationId, permissions: ["usage:void", "maps:render"] }),
-      entry(key, { organizationId, createdAt: "2024-02-29T12:00:00Z" }),
-    ]);
-    assert.deepEqual(result, { imported: 3, duplicates: 0, failed: [] });
+onEveryDatabase("an imported key records, verifies, rotates, expires and is revoked", async (test) => {
+  const { send, entry, importKeys, verify, record } = await scene(test);
+  const ada = await test.signUp();
+  const { organizationId } = ada;
+  const [key, expiring, permitted] = [newKey(), newKey(), newKey()];
+  await assertError(await record(key), 401, "invalid_api_key");
+  assert.equal((await verify(key)).code, "NOT_FOUND");
+  const dayMs = 24 * 3_600_000;
+  const result = await importKeys([
+    entry(expiring, { organizationId, expiresAt: new Date(test.now() + dayMs).toISOString() }),
+    entry(permitted, { organizationId, permissions: ["usage:void", "maps:render"] }),
+    entry(key, { organizationId, createdAt: "2024-02-29T12:00:00Z" }),
+  ]);
+  assert.deepEqual(result, { imported: 3, duplicates: 0, failed: [] });
 
-    // It works on the next request, although it was rejected a moment ago.
-    assert.equal((await record(key)).status, 201);
-    const [{ id }] = (await (await test.send("/api/v1/usage/records", { apiKey: key })).json()).usageRecords;
-    assert.match(id, /^use_/);
-    const forwarded = await test.send("/api/auth/forward?accept=key&meter=tiles/requests", { apiKey: key });
-    assert.deepEqual([forwarded.status, forwarded.headers.get("remote-organization")], [200, organizationId]);
-    const verified = await verify(key, { usage: { ...usage, record: true } });
-    assert.deepEqual([verified.code, verified.organization.id], ["VALID", organizationId]);
-    assert.deepEqual((await verify(permitted, { permissions: ["maps:render"] })).code, "VALID");
-    await assertError(await record(permitted), 403, "permission_missing");
+  // It works on the next request, although it was rejected a moment ago.
+  assert.equal((await record(key)).status, 201);
+  const [{ id }] = (await (await test.send("/api/v1/usage/records", { apiKey: key })).json()).usageRecords;
+  assert.match(id, /^use_/);
+  const forwarded = await test.send("/api/auth/forward?accept=key&meter=tiles/requests", { apiKey: key });
+  assert.deepEqual([forwarded.status, forwarded.headers.get("remote-organization")], [200, organizationId]);
+  const verified = await verify(key, { usage: { ...usage, record: true } });
+  assert.deepEqual([verified.code, verified.organization.id], ["VALID", organizationId]);
+  assert.deepEqual((await verify(permitted, { permissions: ["maps:render"] })).code, "VALID");
+  await assertError(await record(permitted), 403, "permission_missing");
 
-    const { apiKeys } = (await send(`GET /organizations/${organizationId}/api-keys`)).body;
-    assert.deepEqual(apiKeys.map(({ createdAt }: { createdAt: string }) => createdAt.slice(0, 4)), [
-      "2026",
-      "2026",
-      "2024",
-    ]);
-    const { id: keyId, ...shown } = apiKeys[2];
-    assert.deepEqual(shown, {
-      name: "Production",
-      keyPrefix: `${key.slice(0, 9)}…`,
-      environment: "live",
-      createdAt: "2024-02-29T12:00:00.000Z",
-      createdBy: null,
-      createdByOperator: true,
-      permissions: ["usage:read", "usage:write"],
-      budget: [],
-      lastUsedAt: shown.lastUsedAt,
-      expiresAt: null,
-      revokedAt: null,
-      leakedAt: null,
-      status: "active",
-    });
-    const { events } = await listAudit(test, ada.cookie, "?action=api_key.imported");
-    assert.deepEqual(events.map(({ details }) => details), [{ keys: "3" }]);
-    assert.deepEqual((await send("GET /events?type=api_key.created")).body.events, []);
+  const { apiKeys } = (await send(`GET /organizations/${organizationId}/api-keys`)).body;
+  assert.deepEqual(apiKeys.map(({ createdAt }: { createdAt: string }) => createdAt.slice(0, 4)), [
+    "2026",
+    "2026",
+    "2024",
+  ]);
+  const { id: keyId, ...shown } = apiKeys[2];
+  assert.deepEqual(shown, {
+    name: "Production",
+    keyPrefix: `${key.slice(0, 9)}…`,
+    environment: "live",
+    createdAt: "2024-02-29T12:00:00.000Z",
+    createdBy: null,
+    createdByOperator: true,
+    permissions: ["usage:read", "usage:write"],
+    budget: [],
+    lastUsedAt: shown.lastUsedAt,
+    expiresAt: null,
+    revokedAt: null,
+    leakedAt: null,
+    status: "active",
+  });
+  const { events } = await listAudit(test, ada.cookie, "?action=api_key.imported");
+  assert.deepEqual(events.map(({ details }) => details), [{ keys: "3" }]);
+  assert.deepEqual((await send("GET /events?type=api_key.created")).body.events, []);
 
-    const rotated = await (await test.send(`/api/portal/api-keys/${keyId}/rotate`, {
-      method: "POST",
-      cookie: ada.cookie,
-    })).json();
-    assert.match(rotated.fullKey, /^service_live_[0-9A-Za-z]{38}$/);
-    assert.equal((await record(rotated.fullKey)).status, 201);
-    assert.equal((await record(key)).status, 201);
-    assert.equal((await record(expiring)).status, 201);
+  const rotated = await (await test.send(`/api/portal/api-keys/${keyId}/rotate`, {
+    method: "POST",
+    cookie: ada.cookie,
+  })).json();
+  assert.match(rotated.fullKey, /^service_live_[0-9A-Za-z]{38}$/);
+  assert.equal((await record(rotated.fullKey)).status, 201);
+  assert.equal((await record(key)).status, 201);
+  assert.equal((await record(expiring)).status, 201);
 
-    assert.equal((await send(`PATCH /organizations/${organizationId}`, { status: "suspended" })).status, 200);
-    await assertError(await record(key), 403, "organization_suspended");
-    await send(`PATCH /organizations/${organizationId}`, { status: "active" });
-    assert.equal((await record(key)).status, 201);
-    await send(`DELETE /api-keys/${keyId}`);
-    await assertError(await record(key), 401, "invalid_api_key");
-    assert.equal((await verify(key)).code, "REVOKED");
-    // Importing it again doesn't bring it back.
-    assert.deepEqual(await importKeys([entry(key, { organizationId })]), {
-      imported: 0,
-      duplicates: 1,
-      failed: [],
-    });
-    await assertError(await record(key), 401, "invalid_api_key");
-    test.advance(dayMs);
-    await assertError(await record(expiring), 401, "invalid_api_key");
-    assert.equal((await verify(expiring)).code, "EXPIRED");
-  },
-);
+  assert.equal((await send(`PATCH /organizations/${organizationId}`, { status: "suspended" })).status, 200);
+  await assertError(await record(key), 403, "organization_suspended");
+  await send(`PATCH /organizations/${organizationId}`, { status: "active" });
+  assert.equal((await record(key)).status, 201);
+  await send(`DELETE /api-keys/${keyId}`);
+  await assertError(await record(key), 401, "invalid_api_key");
+  assert.equal((await verify(key)).code, "REVOKED");
+  // Importing it again doesn't bring it back.
+  assert.deepEqual(await importKeys([entry(key, { organizationId })]), {
+    imported: 0,
+    duplicates: 1,
+    failed: [],
+  });
+  await assertError(await record(key), 401, "invalid_api_key");
+  test.advance(dayMs);
+  await assertError(await record(expiring), 401, "invalid_api_key");
+  assert.equal((await verify(expiring)).code, "EXPIRED");
+});
 
-onEveryDatabase(
-  "an old key isn't offered as unused after its import, and operators find it by its prefix",
-  async (test) => {
-    const { entry, importKeys } = await scene(test);
-    const organizationId = await newOrganization(test, "Maps");
-    const key = newKey();
-    await importKeys([entry(key, { organizationId, createdAt: "2024-02-29T12:00:00Z" })]);
-    const { database } = test.opened;
-    const now = test.now();
-    const list = await findListedKeys(database, { organizationId }, { isActive: true, now, limit: 10 });
-    const [line] = toLines(list.keys, []);
-    assert.equal(line?.current.createdAt, Date.UTC(2024, 1, 29, 12));
-    assert.equal(isWithoutRequests(line, now), false);
-    const { id } = line.current;
-    const revoke = async (since: number) => {
-      const actor = { type: "system", client: { address: "", userAgent: "", requestId: null } } as const;
-      const results = await database.write(
-        revokeUnusedApiKeys(actor, { organizationId }, { ids: [id], since, now }),
-      );
-      return results[1]?.rows;
-    };
-    assert.deepEqual(await revoke(now), []);
-    const found = async (scope: { organizationId: string } | null) =>
-      (await findApiKeysByText(database, key.slice(0, 9).toUpperCase(), { scope, now })).map(({ id }) => id);
-    assert.deepEqual([await found(null), await found({ organizationId })], [[id], []]);
-    assert.deepEqual(await revoke(now + 1), [{ id }]);
-  },
-);
+onEveryDatabase("an old key isn't unused after its import, and is found by its prefix", async (test) => {
+  const { entry, importKeys } = await scene(test);
+  const organizationId = await newOrganization(test, "Maps");
+  const key = newKey();
+  await importKeys([entry(key, { organizationId, createdAt: "2024-02-29T12:00:00Z" })]);
+  const { database } = test.opened;
+  const now = test.now();
+  const list = await findListedKeys(database, { organizationId }, { isActive: true, now, limit: 10 });
+  const [line] = toLines(list.keys, []);
+  assert.equal(line?.current.createdAt, Date.UTC(2024, 1, 29, 12));
+  assert.equal(isWithoutRequests(line, now), false);
+  const { id } = line.current;
+  const revoke = async (since: number) => {
+    const actor = { type: "system", client: { address: "", userAgent: "", requestId: null } } as const;
+    const results = await database.write(
+      revokeUnusedApiKeys(actor, { organizationId }, { ids: [id], since, now }),
+    );
+    return results[1]?.rows;
+  };
+  assert.deepEqual(await revoke(now), []);
+  const found = async (scope: { organizationId: string } | null) =>
+    (await findApiKeysByText(database, key.slice(0, 9).toUpperCase(), { scope, now })).map(({ id }) => id);
+  assert.deepEqual([await found(null), await found({ organizationId })], [[id], []]);
+  assert.deepEqual(await revoke(now + 1), [{ id }]);
+});
 
-onEveryDatabase("imports 1,000 keys in one request, and again without effect", async (test) => {
+onBothDatabases("imports 1,000 keys in one request, and again without effect", async (test) => {
   const { send, entry, importKeys, record } = await scene(test);
   const organizations = await Promise.all(
     Array.from(
@@ -189,52 +183,49 @@ onEveryDatabase("imports 1,000 keys in one request, and again without effect", a
   assert.deepEqual(tooMany.body.error.details, [{ path: "keys", message: "must have at most 1000 keys." }]);
 });
 
-onEveryDatabase(
-  "imports the keys of a batch that can be imported, and says why others can't",
-  async (test) => {
-    const { send, entry, importKeys, record } = await scene(test);
-    const [organizationId, other, deleted] = [
-      await newOrganization(test, "Maps"),
-      await newOrganization(test, "Elsewhere"),
-      await newOrganization(test, "Gone"),
-    ];
-    await send(`DELETE /organizations/${deleted}`);
-    await newKeys(test, organizationId, 2);
-    assert.equal(
-      (await send(`PATCH /organizations/${organizationId}`, { overrides: { apiKeysMax: 4 } })).status,
-      200,
-    );
-    const [taken, first, second, third] = [newKey(), newKey(), newKey(), newKey()];
-    await importKeys([entry(taken, { organizationId: other })]);
-    const batch = [
-      entry(first, { organizationId, name: "First" }),
-      entry(newKey(), { externalId: "nobody" }),
-      entry(newKey(), { organizationId: deleted }),
-      entry(taken, { organizationId }),
-      entry(newKey(), { organizationId, expiresAt: new Date(test.now()).toISOString() }),
-      entry(first, { organizationId, name: "Second" }),
-      entry(first, { organizationId, name: "First" }),
-      entry(second, { organizationId }),
-      entry(third, { organizationId }),
-      entry(third, { organizationId }),
-    ];
-    const failed = [
-      { index: 1, code: "organization_not_found" },
-      { index: 2, code: "organization_not_found" },
-      { index: 3, code: "hash_taken" },
-      { index: 4, code: "expired" },
-      { index: 5, code: "hash_repeated" },
-      { index: 8, code: "key_limit_reached" },
-      { index: 9, code: "key_limit_reached" },
-    ];
-    assert.deepEqual(await importKeys(batch), { imported: 2, duplicates: 1, failed });
-    assert.deepEqual(await importKeys(batch), { imported: 0, duplicates: 3, failed });
-    for (const key of [taken, first, second]) assert.equal((await record(key)).status, 201);
-    await assertError(await record(third), 401, "invalid_api_key");
-    const names = (await send(`GET /organizations/${organizationId}/api-keys`)).body.apiKeys;
-    assert.deepEqual(names.map(({ name }: { name: string }) => name), ["Production", "First", "Key", "Key"]);
-  },
-);
+onEveryDatabase("imports the keys of a batch that can be, and says why others can't", async (test) => {
+  const { send, entry, importKeys, record } = await scene(test);
+  const [organizationId, other, deleted] = [
+    await newOrganization(test, "Maps"),
+    await newOrganization(test, "Elsewhere"),
+    await newOrganization(test, "Gone"),
+  ];
+  await send(`DELETE /organizations/${deleted}`);
+  await newKeys(test, organizationId, 2);
+  assert.equal(
+    (await send(`PATCH /organizations/${organizationId}`, { overrides: { apiKeysMax: 4 } })).status,
+    200,
+  );
+  const [taken, first, second, third] = [newKey(), newKey(), newKey(), newKey()];
+  await importKeys([entry(taken, { organizationId: other })]);
+  const batch = [
+    entry(first, { organizationId, name: "First" }),
+    entry(newKey(), { externalId: "nobody" }),
+    entry(newKey(), { organizationId: deleted }),
+    entry(taken, { organizationId }),
+    entry(newKey(), { organizationId, expiresAt: new Date(test.now()).toISOString() }),
+    entry(first, { organizationId, name: "Second" }),
+    entry(first, { organizationId, name: "First" }),
+    entry(second, { organizationId }),
+    entry(third, { organizationId }),
+    entry(third, { organizationId }),
+  ];
+  const failed = [
+    { index: 1, code: "organization_not_found" },
+    { index: 2, code: "organization_not_found" },
+    { index: 3, code: "hash_taken" },
+    { index: 4, code: "expired" },
+    { index: 5, code: "hash_repeated" },
+    { index: 8, code: "key_limit_reached" },
+    { index: 9, code: "key_limit_reached" },
+  ];
+  assert.deepEqual(await importKeys(batch), { imported: 2, duplicates: 1, failed });
+  assert.deepEqual(await importKeys(batch), { imported: 0, duplicates: 3, failed });
+  for (const key of [taken, first, second]) assert.equal((await record(key)).status, 201);
+  await assertError(await record(third), 401, "invalid_api_key");
+  const names = (await send(`GET /organizations/${organizationId}/api-keys`)).body.apiKeys;
+  assert.deepEqual(names.map(({ name }: { name: string }) => name), ["Production", "First", "Key", "Key"]);
+});
 
 testApp("rejects a malformed key with its path, and imports none of its batch", async (test) => {
   const { send, entry } = await scene(test);

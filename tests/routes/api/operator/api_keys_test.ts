@@ -1,127 +1,88 @@
 // API keys of customers over the operators' API.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { createTestKey, testApp } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
-import { asOperator, type OperatorResponse } from "../../../support/operators/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { assertOutcome, fetchJson } from "../../../support/app/rows.ts";
+import { assertSent, operatorOf } from "../../../support/operators/operator_api.ts";
+import { changePlan } from "../../../support/operators/plans.ts";
 import { onEveryDatabase, recordOne } from "../../../support/meter/usage.ts";
+import { run } from "../../../support/people/scene.ts";
 
+const scopes = ["keys:read", "keys:write"] as const;
 const keysOf = (organizationId: string) => `/organizations/${organizationId}/api-keys`;
 
-async function operatorOf(test: TestApp) {
-  const { fullToken } = await newOperatorToken(test, ["keys:read", "keys:write"]);
-  return asOperator(test, fullToken);
-}
+onEveryDatabase("creates, lists, changes and revokes keys of any organization", async (test) => {
+  const send = await operatorOf(test, scopes);
+  const ada = await test.signUp("Ada");
+  const keys = keysOf(ada.organizationId);
+  const permissions = ["usage:write", "usage:void", "maps:render"];
+  const created = await send(`POST ${keys}`, { name: "Billing", permissions, expiresAt: "2027-01-31" });
+  assert.equal(created.status, 201);
+  const { apiKey, fullKey } = created.body;
+  assert.deepEqual(apiKey, {
+    ...{ id: apiKey.id, name: "Billing", keyPrefix: apiKey.keyPrefix, environment: "live", status: "active" },
+    ...{ createdAt: "2026-11-21T14:03:11.250Z", createdBy: null, createdByOperator: true, lastUsedAt: null },
+    ...{ permissions: permissions.toSorted(), budget: [], expiresAt: "2027-01-31T00:00:00.000Z" },
+    ...{ leakedAt: null, revokedAt: null },
+  });
+  await recordOne(test, fullKey);
+  const own = await createTestKey(test, ada);
+  const { body: granted } = await send(`PATCH /api-keys/${own.id}`, { permissions: ["usage:void"] });
+  assert.deepEqual(granted.apiKey.permissions, ["usage:void"]);
+  assert.deepEqual(granted.apiKey.createdBy, { id: ada.userId, name: "Ada" });
+  await assertOutcome(test.send("/api/v1/usage", { apiKey: own.fullKey }), "403 permission_missing");
+  const { body: first } = await send(`GET ${keys}?limit=1`);
+  assert.deepEqual(first.apiKeys.map(({ id }: { id: string }) => id), [own.id]);
+  const { body: rest } = await send(`GET ${keys}?limit=1&cursor=${first.nextCursor}`);
+  assert.deepEqual([rest.apiKeys[0].id, rest.nextCursor], [apiKey.id, null]);
+  const mine = await fetchJson(test, ada, "GET /api/portal/api-keys");
+  assert.deepEqual(mine.apiKeys[1], rest.apiKeys[0]);
 
-function assertCode({ status, body }: OperatorResponse, expected: [status: number, code: string]): void {
-  assert.deepEqual([status, body.error?.code], expected);
-}
+  assert.equal((await send(`DELETE /api-keys/${apiKey.id}`)).body.apiKey.status, "revoked");
+  await assertSent(send, [[`DELETE /api-keys/${apiKey.id}`, undefined, "200"]]);
+  await assertOutcome(test.send("/api/v1/usage", { apiKey: fullKey }), "401 invalid_api_key");
 
-onEveryDatabase(
-  "creates, lists, changes and revokes keys of any organization, with every permission",
-  async (test) => {
-    const send = await operatorOf(test);
-    const ada = await test.signUp("Ada");
-    const keys = keysOf(ada.organizationId);
-    const created = await send(`POST ${keys}`, {
-      name: "Billing",
-      permissions: ["usage:write", "usage:void", "maps:render"],
-      expiresAt: "2027-01-31",
-    });
-    assert.equal(created.status, 201);
-    const { apiKey, fullKey } = created.body;
-    assert.deepEqual(apiKey, {
-      id: apiKey.id,
-      name: "Billing",
-      keyPrefix: apiKey.keyPrefix,
-      environment: "live",
-      createdAt: "2026-11-21T14:03:11.250Z",
-      createdBy: null,
-      createdByOperator: true,
-      permissions: ["maps:render", "usage:void", "usage:write"],
-      budget: [],
-      lastUsedAt: null,
-      leakedAt: null,
-      expiresAt: "2027-01-31T00:00:00.000Z",
-      revokedAt: null,
-      status: "active",
-    });
-    await recordOne(test, fullKey);
-    const own = await createTestKey(test, ada);
-    const granted = await send(`PATCH /api-keys/${own.id}`, { permissions: ["usage:void"] });
-    assert.deepEqual(granted.body.apiKey.permissions, ["usage:void"]);
-    assert.deepEqual(granted.body.apiKey.createdBy, { id: ada.userId, name: "Ada" });
-    await assertError(await test.send("/api/v1/usage", { apiKey: own.fullKey }), 403, "permission_missing");
-    const listed = await send(`GET ${keys}?limit=1`);
-    assert.deepEqual(listed.body.apiKeys.map(({ id }: { id: string }) => id), [own.id]);
-    const rest = await send(`GET ${keys}?limit=1&cursor=${listed.body.nextCursor}`);
-    assert.equal(rest.body.apiKeys[0].id, apiKey.id);
-    assert.equal(rest.body.nextCursor, null);
-    const mine = await (await test.send("/api/portal/api-keys", { cookie: ada.cookie })).json();
-    assert.deepEqual(mine.apiKeys[1], rest.body.apiKeys[0]);
+  const { events } = await listAudit(test, ada.cookie, "?action=keys");
+  const byOperator = events.filter(({ actor }) => actor.type === "operator");
+  assert.deepEqual(byOperator.map(({ action, target }) => [action, target?.id]), [
+    ["api_key.revoked", apiKey.id],
+    ["api_key.permissions_changed", own.id],
+    ["api_key.created", apiKey.id],
+  ]);
+});
 
-    assert.equal((await send(`DELETE /api-keys/${apiKey.id}`)).body.apiKey.status, "revoked");
-    assert.equal((await send(`DELETE /api-keys/${apiKey.id}`)).status, 200);
-    await assertError(await test.send("/api/v1/usage", { apiKey: fullKey }), 401, "invalid_api_key");
-
-    const { events } = await listAudit(test, ada.cookie, "?action=keys");
-    assert.deepEqual(
-      events.filter(({ actor }) => actor.type === "operator").map((
-        { action, target },
-      ) => [action, target?.id]),
-      [
-        ["api_key.revoked", apiKey.id],
-        ["api_key.permissions_changed", own.id],
-        ["api_key.created", apiKey.id],
-      ],
-    );
-  },
-);
-
-testApp(
-  "operators' keys count toward the limit, and are made for suspended organizations too",
-  async (test) => {
-    const send = await operatorOf(test);
-    const ada = await test.signUp();
-    const suspended = "UPDATE organizations SET suspended_at = 1 WHERE id = ?";
-    await test.opened.database.write([{ sql: suspended, args: [ada.organizationId] }]);
-    const keys = keysOf(ada.organizationId);
-    for (let n = 0; n < 100; n++) {
-      assert.equal(
-        (await send(`POST ${keys}`, { name: `Key ${n}` })).status,
-        201,
-      );
-    }
-    assertCode(await send(`POST ${keys}`, { name: "One more" }), [409, "key_limit_reached"]);
-  },
-);
+testApp("operators' keys count toward the limit, also in suspended organizations", async (test) => {
+  const send = await operatorOf(test, scopes);
+  const { organizationId } = await test.signUp();
+  await run(test, "UPDATE organizations SET suspended_at = 1 WHERE id = ?", organizationId);
+  await changePlan(test, "api_keys_max", 2);
+  await assertSent(send, [
+    [`POST ${keysOf(organizationId)}`, { name: "One" }, "201"],
+    [`POST ${keysOf(organizationId)}`, { name: "Two" }, "201"],
+    [`POST ${keysOf(organizationId)}`, { name: "One more" }, "409 key_limit_reached"],
+  ]);
+});
 
 testApp("nothing is done with keys of a deleted organization", async (test) => {
-  const { fullToken } = await newOperatorToken(test);
-  const send = asOperator(test, fullToken);
+  const send = await operatorOf(test);
   const ada = await test.signUp();
   const { id } = await createTestKey(test, ada);
-  assert.equal((await send(`DELETE /organizations/${ada.organizationId}`)).status, 204);
-  for (
-    const response of [
-      await send(`GET ${keysOf(ada.organizationId)}`),
-      await send(`POST ${keysOf(ada.organizationId)}`, { name: "Key" }),
-      await send(`PATCH /api-keys/${id}`, { name: "Key" }),
-      await send(`DELETE /api-keys/${id}`),
-    ]
-  ) assertCode(response, [404, "not_found"]);
+  await assertSent(send, [
+    [`DELETE /organizations/${ada.organizationId}`, undefined, "204"],
+    [`GET ${keysOf(ada.organizationId)}`, undefined, "404 not_found"],
+    [`POST ${keysOf(ada.organizationId)}`, { name: "Key" }, "404 not_found"],
+    [`PATCH /api-keys/${id}`, { name: "Key" }, "404 not_found"],
+    [`DELETE /api-keys/${id}`, undefined, "404 not_found"],
+  ]);
 });
 
 testApp("rejects invalid keys of operators as those of people", async (test) => {
-  const send = await operatorOf(test);
-  const keys = keysOf((await test.signUp()).organizationId);
-  for (
-    const json of [
-      {},
-      { name: "" },
-      { name: "Key", permissions: ["usage:delete"] },
-      { name: "Key", expiresAt: "2020-01-01" },
-      { name: "Key", organizationId: "org_1" },
-    ]
-  ) assertCode(await send(`POST ${keys}`, json), [422, "validation_failed"]);
+  const create = `POST ${keysOf((await test.signUp()).organizationId)}`;
+  await assertSent(await operatorOf(test, scopes), [
+    [create, {}, "422 validation_failed name"],
+    [create, { name: "" }, "422 validation_failed name"],
+    [create, { name: "Key", permissions: ["usage:delete"] }, "422 validation_failed permissions[0]"],
+    [create, { name: "Key", expiresAt: "2020-01-01" }, "422 validation_failed expiresAt"],
+    [create, { name: "Key", organizationId: "org_1" }, "422 validation_failed organizationId"],
+  ]);
 });

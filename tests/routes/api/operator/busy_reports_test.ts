@@ -20,61 +20,57 @@ async function fillShare(test: TestApp, path: string, headers: Record<string, st
   };
 }
 
-testApp(
-  "operators see and act while a token and a customer's keys have all their reports open",
-  async (test) => {
-    const customer = await test.signUp();
-    const { fullKey: apiKey, id: keyId } = await createTestKey(test, customer);
-    const usageRecord = await recordOne(test, apiKey);
-    await test.opened.database.write(
-      manySums({ series: 1_000, hours: 20, keyId, from: Date.UTC(2026, 10, 1) }),
-    );
-    const { fullToken: reading } = await newOperatorToken(test, ["usage:read"]);
-    const { fullToken: acting } = await newOperatorToken(test);
-    const account = await test.signUp("Olga");
-    await makeOperator(test, account);
-    const organization = customer.organizationId;
-    const groups = "window=hour&groupBy=productSlug,metric,apiKey";
-    const filled = [
-      await fillShare(test, `/api/operator/usage.csv?${groups}`, bearer(reading)),
-      await fillShare(test, `/api/v1/usage.csv?${groups}`, bearer(apiKey)),
-    ];
-    try {
-      for (const { rejected } of filled) {
-        assert.equal(rejected.status, 503);
-        assert.match(await rejected.text(), /Too many of your reports are open/);
-      }
-      const { cookie } = account;
-      for (
-        const page of [
-          "",
-          `/organizations/${organization}`,
-          `/organizations/${organization}/suspend`,
-          "/plans",
-        ]
-      ) {
-        assert.equal((await test.send(`/operator${page}`, { cookie })).status, 200, page);
-      }
-      assert.equal((await test.send("/portal/api-keys", { cookie: customer.cookie })).status, 200);
-      const send = asOperator(test, acting);
-      const created = await send("POST /organizations", { name: "New", externalId: "new" });
-      assert.deepEqual([created.status, created.body.organization.name], [201, "New"]);
-      const voided = await send(`POST /usage/records/${usageRecord.id}/void`, { reason: "wrong" });
-      assert.equal(voided.status, 200);
-      const suspended = await test.send(`/operator/organizations/${organization}/suspend`, {
-        cookie,
-        form: {},
-      });
-      assert.equal(suspended.status, 303);
-      const denied = await test.send("/api/v1/usage", { apiKey });
-      assert.equal((await denied.json()).error.code, "organization_suspended");
-      assert.equal((await send(`DELETE /api-keys/${keyId}`)).body.apiKey.status, "revoked");
-    } finally {
-      for (const { end } of filled) await end();
+testApp("operators see and act while a token and a customer have all their reports open", async (test) => {
+  const customer = await test.signUp();
+  const { fullKey: apiKey, id: keyId } = await createTestKey(test, customer);
+  const usageRecord = await recordOne(test, apiKey);
+  await test.opened.database.write(
+    manySums({ series: 1_000, hours: 20, keyId, from: Date.UTC(2026, 10, 1) }),
+  );
+  const { fullToken: reading } = await newOperatorToken(test, ["usage:read"]);
+  const { fullToken: acting } = await newOperatorToken(test);
+  const account = await test.signUp("Olga");
+  await makeOperator(test, account);
+  const organization = customer.organizationId;
+  const groups = "window=hour&groupBy=productSlug,metric,apiKey";
+  const filled = [
+    await fillShare(test, `/api/operator/usage.csv?${groups}`, bearer(reading)),
+    await fillShare(test, `/api/v1/usage.csv?${groups}`, bearer(apiKey)),
+  ];
+  try {
+    for (const { rejected } of filled) {
+      assert.equal(rejected.status, 503);
+      assert.match(await rejected.text(), /Too many of your reports are open/);
     }
-  },
-  unlimited,
-);
+    const { cookie } = account;
+    for (
+      const page of [
+        "",
+        `/organizations/${organization}`,
+        `/organizations/${organization}/suspend`,
+        "/plans",
+      ]
+    ) {
+      assert.equal((await test.send(`/operator${page}`, { cookie })).status, 200, page);
+    }
+    assert.equal((await test.send("/portal/api-keys", { cookie: customer.cookie })).status, 200);
+    const send = asOperator(test, acting);
+    const created = await send("POST /organizations", { name: "New", externalId: "new" });
+    assert.deepEqual([created.status, created.body.organization.name], [201, "New"]);
+    const voided = await send(`POST /usage/records/${usageRecord.id}/void`, { reason: "wrong" });
+    assert.equal(voided.status, 200);
+    const suspended = await test.send(`/operator/organizations/${organization}/suspend`, {
+      cookie,
+      form: {},
+    });
+    assert.equal(suspended.status, 303);
+    const denied = await test.send("/api/v1/usage", { apiKey });
+    assert.equal((await denied.json()).error.code, "organization_suspended");
+    assert.equal((await send(`DELETE /api-keys/${keyId}`)).body.apiKey.status, "revoked");
+  } finally {
+    for (const { end } of filled) await end();
+  }
+}, unlimited);
 
 testApp("the page of an organization works while its operator's own reports are all open", async (test) => {
   const customer = await test.signUp();

@@ -6,6 +6,7 @@ import { addLimit, limitEvents } from "../../../support/meter/limits.ts";
 import { grantScene } from "../../../support/meter/grants.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import { run } from "../../../support/people/scene.ts";
+import { assertSent } from "../../../support/operators/operator_api.ts";
 
 const dayMs = 24 * 3_600_000;
 
@@ -35,10 +36,7 @@ onEveryDatabase("grants raise a limit, and are used by expiry", async (test) => 
   assert.equal((await record(22.6)).status, 429);
   // 3.5 of the first to expire, 0.5 of the next.
   const recorded = await record(4);
-  assert.deepEqual(
-    [recorded.body.limits[0].quantity, recorded.body.limits[0].remaining],
-    [22.5, 18.5],
-  );
+  assert.deepEqual([recorded.body.limits[0].quantity, recorded.body.limits[0].remaining], [22.5, 18.5]);
   assert.deepEqual(await grants(), [[0, 5, "active"], [0.5, 3.5, "active"], [3.5, 0, "used"]]);
   const { quantity, used, remaining, grants: balance } = await standing();
   assert.deepEqual([quantity, used, remaining], [22.5, 4, 18.5]);
@@ -128,46 +126,41 @@ onEveryDatabase("voiding a grant takes back its unused rest, and is audited", as
   assert.equal((await send(ofOther, { reason: "x" })).body.error.code, "not_found");
 });
 
-onEveryDatabase(
-  "a low balance is an event, once for each grant, and a grant clears a reached limit",
-  async (test) => {
-    const { grant, record } = await grantScene(test);
-    const recheck = async () => {
-      while (
-        await recheckSomeLimits(test.services, { complete: () => Promise.reject(new Error("unknown")) })
-      );
-    };
-    await grant(100);
-    await recheck();
-    assert.equal((await record(79)).status, 201);
-    assert.deepEqual(await limitEvents(test), []);
-    assert.equal((await record(1)).status, 201);
-    assert.deepEqual(await limitEvents(test), ["limit.approaching 80"]);
-    await grant(80);
-    await recheck();
-    // 100 are left, 79 of them used: the event comes again.
-    assert.equal((await record(79)).status, 201);
-    assert.equal((await record(1)).status, 201);
-    assert.equal((await record(21)).status, 429);
-    assert.equal((await record(20)).status, 201);
-    await grant(1);
-    await recheck();
-    const events = await limitEvents(test);
-    assert.deepEqual(events.slice(0, 3), [
-      "limit.approaching 80",
-      "limit.approaching 80",
-      "limit.reached 100 rejected",
-    ]);
-    assert.match(events[3] ?? "", /^limit.cleared/);
-    assert.equal(events.length, 4);
-    const [reached] = await test.opened.database.read<{ facts: string }>({
-      sql: "SELECT facts FROM events WHERE type = 'limit.reached'",
-      args: [],
-    });
-    const { limit, used } = JSON.parse(reached?.facts ?? "{}");
-    assert.deepEqual([limit.whole, limit.micro, used], [180, 0, [0, 160, 0]]);
-  },
-);
+onEveryDatabase("a low balance is one event per grant, and a grant clears a reached limit", async (test) => {
+  const { grant, record } = await grantScene(test);
+  const recheck = async () => {
+    while (await recheckSomeLimits(test.services, { complete: () => Promise.reject(new Error("unknown")) }));
+  };
+  await grant(100);
+  await recheck();
+  assert.equal((await record(79)).status, 201);
+  assert.deepEqual(await limitEvents(test), []);
+  assert.equal((await record(1)).status, 201);
+  assert.deepEqual(await limitEvents(test), ["limit.approaching 80"]);
+  await grant(80);
+  await recheck();
+  // 100 are left, 79 of them used: the event comes again.
+  assert.equal((await record(79)).status, 201);
+  assert.equal((await record(1)).status, 201);
+  assert.equal((await record(21)).status, 429);
+  assert.equal((await record(20)).status, 201);
+  await grant(1);
+  await recheck();
+  const events = await limitEvents(test);
+  assert.deepEqual(events.slice(0, 3), [
+    "limit.approaching 80",
+    "limit.approaching 80",
+    "limit.reached 100 rejected",
+  ]);
+  assert.match(events[3] ?? "", /^limit.cleared/);
+  assert.equal(events.length, 4);
+  const [reached] = await test.opened.database.read<{ facts: string }>({
+    sql: "SELECT facts FROM events WHERE type = 'limit.reached'",
+    args: [],
+  });
+  const { limit, used } = JSON.parse(reached?.facts ?? "{}");
+  assert.deepEqual([limit.whole, limit.micro, used], [180, 0, [0, 160, 0]]);
+});
 
 onEveryDatabase("a grant covers usage beyond the limit, and outlives a change of limits", async (test) => {
   const { grant, record, standing, grants, send, person } = await grantScene(test, 10);
@@ -197,39 +190,26 @@ onEveryDatabase("a grant covers usage beyond the limit, and outlives a change of
 });
 
 onEveryDatabase("rejects grants that can't be given, each with its code", async (test) => {
-  const { grant, send, path, limit, person, record, standing } = await grantScene(test);
+  const { grant, send, path, limit, record, standing } = await grantScene(test);
   const { id: monthly } = await addLimit(test, {}, { per: "month", quantity: 9 });
-  const code = async (quantity: unknown, more: Record<string, unknown>) => {
-    const { status, body } = await grant(quantity as number, more);
-    return [status, body.error?.code, body.error?.details?.[0]?.path];
-  };
-  assert.deepEqual(await code(1, { limitId: monthly }), [422, "limit_not_total", "limitId"]);
-  const invalid: [unknown, Record<string, unknown>, string][] = [
-    [1, { limitId: "lim_x" }, "limitId"],
-    [1, { limitId: `lim_${"0".repeat(32)}` }, "limitId"],
-    [0, {}, "quantity"],
-    [-1, {}, "quantity"],
-    ["1", {}, "quantity"],
-    [0.0000001, {}, "quantity"],
-    [grantQuantityMax + 1, {}, "quantity"],
-    [1, { expiresAt: new Date(test.now()).toISOString() }, "expiresAt"],
-    [1, { expiresAt: "tomorrow" }, "expiresAt"],
-    [1, { reason: "" }, "reason"],
-    [1, { reason: "x".repeat(201) }, "reason"],
-    [1, { idempotencyKey: "" }, "idempotencyKey"],
-    [1, { idempotencyKey: null }, "idempotencyKey"],
-    [1, { more: 1 }, "more"],
+  const good = { limitId: limit.id, quantity: 1, reason: "Paid.", idempotencyKey: "invoice" };
+  const invalid: readonly (readonly [field: string, ...values: unknown[]])[] = [
+    ["limitId", "lim_x", `lim_${"0".repeat(32)}`],
+    ["quantity", 0, -1, "1", 0.0000001, grantQuantityMax + 1],
+    ["expiresAt", new Date(test.now()).toISOString(), "tomorrow"],
+    ["reason", "", "x".repeat(201)],
+    ["idempotencyKey", "", null],
+    ["more", 1],
   ];
-  for (const [quantity, more, field] of invalid) {
-    assert.deepEqual(
-      await code(quantity, more),
-      [422, "validation_failed", field],
-      JSON.stringify([quantity, more]),
-    );
-  }
-  assert.equal((await send("POST /organizations/org_x/grants", { limitId: limit.id })).status, 422);
-  const member = await test.send(`/api/operator${path}`, { cookie: person.cookie });
-  assert.equal(member.status, 404);
+  await assertSent(send, [
+    [`POST ${path}`, { ...good, limitId: monthly }, "422 limit_not_total limitId"],
+    ...invalid.flatMap(([field, ...values]) =>
+      values.map((value) =>
+        [`POST ${path}`, { ...good, [field]: value }, `422 validation_failed ${field}`] as const
+      )
+    ),
+    ["POST /organizations/org_x/grants", good, "404 not_found"],
+  ]);
 
   // Once for each idempotency key.
   const once = { idempotencyKey: "once", expiresAt: "2030-01-01T00:00:00.000Z" };
@@ -238,16 +218,17 @@ onEveryDatabase("rejects grants that can't be given, each with its code", async 
   assert.equal(new Set(answers.map(({ body }) => body.grant.id)).size, 1);
   assert.equal((await record(1)).status, 201);
   assert.equal((await grant(7, once)).body.grant.used, 1);
-  for (const [quantity, more] of [[8, {}], [7, { reason: "Other." }], [7, { expiresAt: null }]] as const) {
-    const { status, body } = await grant(quantity, { ...once, ...more });
-    assert.deepEqual([status, body.error.code], [409, "idempotency_conflict"]);
-  }
-  const largest = await grant(grantQuantityMax);
-  assert.equal(largest.status, 201);
+  const other = [{ quantity: 8 }, { quantity: 7, reason: "Other." }, { quantity: 7, expiresAt: null }];
+  await assertSent(
+    send,
+    other.map((one) =>
+      [`POST ${path}`, { ...good, ...once, ...one }, "409 idempotency_conflict idempotencyKey"] as const
+    ),
+  );
+  assert.equal((await grant(grantQuantityMax)).status, 201);
   assert.equal((await record(grantQuantityMax)).status, 201, "one record can use the largest grant");
   for (let at = 1; at < activeGrantsMax; at++) assert.equal((await grant(grantQuantityMax)).status, 201);
-  const { status, body } = await grant(1);
-  assert.deepEqual([status, body.error.code], [409, "limit_reached"]);
+  await assertSent(send, [[`POST ${path}`, good, "409 limit_reached"]]);
   assert.equal((await record(2 ** 52)).status, 429);
   assert.equal((await record(grantQuantityMax - 1)).status, 201);
   assert.equal((await standing()).used, 2 * grantQuantityMax);

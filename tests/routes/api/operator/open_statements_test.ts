@@ -22,57 +22,54 @@ function addProduct({ send }: Billing, metrics: Readonly<Record<string, string |
   return send("POST /products", { slug: "tiles", name: "Map tiles", metrics: list });
 }
 
-onEveryDatabase(
-  "an open month has the lines that closing it writes, and nothing is written",
-  async (test) => {
-    const billing = await asBilling(test);
-    const { send, close, lines } = billing;
-    const ada = await customer(test, "Ada");
-    const bob = await customer(test, "Bob");
-    const mistake = await ada.record("2026-10-20T12:00:00.000Z", { quantity: 5 });
-    await ada.record("2026-10-20T12:00:00.000Z", { quantity: 0.1 });
-    await ada.record("2026-11-03T12:00:00.000Z", { metric: "b", quantity: 2 });
-    await ada.record("2026-11-03T12:00:00.000Z", { metric: "a", quantity: 1 });
-    await bob.record("2026-10-20T12:00:00.000Z", { quantity: 3 });
-    // October has ended, and is closed next. November is not over.
-    assert.deepEqual((await lines({ id: "open" }, 1)).map(short), [
-      "tiles/requests 5.1 2",
-      "tiles/requests 3 1",
-    ]);
-    assert.deepEqual(await lines({ id: "2026-10" }), await lines({ id: "open" }));
-    assert.deepEqual((await lines({ id: "2026-11" }, 1)).map(short), ["tiles/a 1 1", "tiles/b 2 1"]);
-    const preview = await csvLines(billing, "open");
-    const rows = await test.opened.database.read({ sql: "SELECT 1 FROM statement_lines", args: [] });
-    assert.deepEqual(rows, []);
-    const { id } = await close("2026-10");
-    assert.deepEqual((await csvLines(billing, id)).sort(), preview.sort());
+onEveryDatabase("an open month has the lines that closing it writes, and writes nothing", async (test) => {
+  const billing = await asBilling(test);
+  const { send, close, lines } = billing;
+  const ada = await customer(test, "Ada");
+  const bob = await customer(test, "Bob");
+  const mistake = await ada.record("2026-10-20T12:00:00.000Z", { quantity: 5 });
+  await ada.record("2026-10-20T12:00:00.000Z", { quantity: 0.1 });
+  await ada.record("2026-11-03T12:00:00.000Z", { metric: "b", quantity: 2 });
+  await ada.record("2026-11-03T12:00:00.000Z", { metric: "a", quantity: 1 });
+  await bob.record("2026-10-20T12:00:00.000Z", { quantity: 3 });
+  // October has ended, and is closed next. November is not over.
+  assert.deepEqual((await lines({ id: "open" }, 1)).map(short), [
+    "tiles/requests 5.1 2",
+    "tiles/requests 3 1",
+  ]);
+  assert.deepEqual(await lines({ id: "2026-10" }), await lines({ id: "open" }));
+  assert.deepEqual((await lines({ id: "2026-11" }, 1)).map(short), ["tiles/a 1 1", "tiles/b 2 1"]);
+  const preview = await csvLines(billing, "open");
+  const rows = await test.opened.database.read({ sql: "SELECT 1 FROM statement_lines", args: [] });
+  assert.deepEqual(rows, []);
+  const { id } = await close("2026-10");
+  assert.deepEqual((await csvLines(billing, id)).sort(), preview.sort());
 
-    await voidOne(test, { apiKey: ada.apiKey, id: mistake.id });
-    await bob.record("2026-10-30T00:00:00.000Z", { quantity: 1, metric: "late" });
-    assert.deepEqual((await lines({ id: "open" }, 1)).map(short), [
-      "tiles/a 1 1",
-      "tiles/b 2 1",
-      "tiles/requests 2026-10 -5 -1",
-      "tiles/late 2026-10 1 1",
-    ]);
-    // Adjustments are part of the next month to close only.
-    test.advance(31 * day);
-    assert.deepEqual(await lines({ id: "2026-12" }), []);
-    const bobs = (await send(`GET /statements/open?organizationId=${bob.organizationId}`)).body;
-    assert.deepEqual([bobs.statement.period, bobs.lines.map(short)], ["2026-11", ["tiles/late 2026-10 1 1"]]);
-    // While November is being closed, its adjustments are none of December's.
-    await run(
-      test,
-      `INSERT INTO statements (number, id, period, timezone, start_at, end_at, status, progress, created_at)
-      SELECT 2, 'stm_2', '2026-11', 'UTC', end_at, end_at + 30 * 86400000, 'closing', 0, 0 FROM statements`,
-    );
-    assert.deepEqual(await lines({ id: "open" }), []);
-    for (const id of ["2026-09", "2027-01", "opened"]) {
-      assert.equal((await send(`GET /statements/${id}`)).body.error.code, "not_found", id);
-    }
-    assert.equal((await send("GET /statements/2026-11.csv")).body.error.code, "statement_not_closed");
-  },
-);
+  await voidOne(test, { apiKey: ada.apiKey, id: mistake.id });
+  await bob.record("2026-10-30T00:00:00.000Z", { quantity: 1, metric: "late" });
+  assert.deepEqual((await lines({ id: "open" }, 1)).map(short), [
+    "tiles/a 1 1",
+    "tiles/b 2 1",
+    "tiles/requests 2026-10 -5 -1",
+    "tiles/late 2026-10 1 1",
+  ]);
+  // Adjustments are part of the next month to close only.
+  test.advance(31 * day);
+  assert.deepEqual(await lines({ id: "2026-12" }), []);
+  const bobs = (await send(`GET /statements/open?organizationId=${bob.organizationId}`)).body;
+  assert.deepEqual([bobs.statement.period, bobs.lines.map(short)], ["2026-11", ["tiles/late 2026-10 1 1"]]);
+  // While November is being closed, its adjustments are none of December's.
+  await run(
+    test,
+    `INSERT INTO statements (number, id, period, timezone, start_at, end_at, status, progress, created_at)
+    SELECT 2, 'stm_2', '2026-11', 'UTC', end_at, end_at + 30 * 86400000, 'closing', 0, 0 FROM statements`,
+  );
+  assert.deepEqual(await lines({ id: "open" }), []);
+  for (const id of ["2026-09", "2027-01", "opened"]) {
+    assert.equal((await send(`GET /statements/${id}`)).body.error.code, "not_found", id);
+  }
+  assert.equal((await send("GET /statements/2026-11.csv")).body.error.code, "statement_not_closed");
+});
 
 testApp("amounts are exact, and closed statements keep their prices and currency", async (test) => {
   const billing = await asBilling(test);

@@ -1,17 +1,11 @@
 // The plan, overrides and time zone of an organization over the operators' API, on both kinds of database.
 import assert from "node:assert/strict";
 import type { TestApp } from "../../../support/app/app.ts";
-import { asOperator } from "../../../support/operators/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { operatorOf } from "../../../support/operators/operator_api.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
 
 const scope = { productSlug: "tiles", metric: "requests", per: "month" };
 const numbers = { apiKeysMax: null, membersMax: null, requestsPerSecond: null, usageSeriesMax: null };
-
-async function operatorOf(test: TestApp) {
-  const { fullToken } = await newOperatorToken(test, ["organizations:read", "organizations:write"]);
-  return asOperator(test, fullToken);
-}
 
 onEveryDatabase("gives organizations plans, and lists those of a plan", async (test) => {
   const send = await operatorOf(test);

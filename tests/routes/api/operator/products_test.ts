@@ -1,40 +1,22 @@
 // The catalogue of products, over the operators' API, on both kinds of database.
 import assert from "node:assert/strict";
 import { productMetricsMax, productsMax } from "../../../../domain/limits.ts";
-import { assertError } from "../../../support/app/app.ts";
-import { asOperator } from "../../../support/operators/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { assertSent, operatorOf } from "../../../support/operators/operator_api.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import { run } from "../../../support/people/scene.ts";
 
+const unpriced = { unit: null, unitPrice: null, dimensions: [], aggregation: "sum", uniqueProperty: null };
 const tiles = {
   slug: "tiles",
   name: "Map tiles",
   metrics: [
-    {
-      slug: "requests",
-      name: "Requests",
-      unit: null,
-      unitPrice: "0.000000000001",
-      dimensions: [],
-      aggregation: "sum",
-      uniqueProperty: null,
-    },
-    {
-      slug: "bytes",
-      name: "Traffic",
-      unit: "GB",
-      unitPrice: null,
-      dimensions: [],
-      aggregation: "sum",
-      uniqueProperty: null,
-    },
+    { slug: "requests", name: "Requests", ...unpriced, unitPrice: "0.000000000001" },
+    { slug: "bytes", name: "Traffic", ...unpriced, unit: "GB" },
   ],
 };
 
 onEveryDatabase("adds, lists, changes and deletes products, and audits each change", async (test) => {
-  const { fullToken } = await newOperatorToken(test, ["statements:read", "statements:write"]);
-  const send = asOperator(test, fullToken);
+  const send = await operatorOf(test, ["statements:read", "statements:write"]);
   const created = await send("POST /products", { ...tiles, name: "  Map tiles " });
   assert.equal(created.status, 201);
   const createdAt = new Date(test.now()).toISOString();
@@ -93,40 +75,31 @@ onEveryDatabase("adds, lists, changes and deletes products, and audits each chan
 });
 
 onEveryDatabase("rejects products that are invalid or too many", async (test) => {
-  const { fullToken } = await newOperatorToken(test);
+  const send = await operatorOf(test);
   const metric = { slug: "m", name: "M" };
-  const invalid: readonly [unknown, string][] = [
-    [{ slug: "-x", name: "X" }, "slug"],
-    [{ slug: "x", name: " " }, "name"],
-    [{ slug: "x", name: "X", metrics: [metric, { ...metric, name: "Again" }] }, "metrics[1].slug"],
-    [{ slug: "x", name: "X", metrics: [{ ...metric, unit: "x".repeat(21) }] }, "metrics[0].unit"],
-    [{ slug: "x", name: "X", metrics: [{ ...metric, unit: "\u202e" }] }, "metrics[0].unit"],
-    ...["-1", "1e3", ".5", "1.", "1,5", "", "0.0000000000001", "1000000000000", "9".repeat(101), 1].map((
-      unitPrice,
-    ): [unknown, string] => [
-      { slug: "x", name: "X", metrics: [{ ...metric, unitPrice }] },
-      "metrics[0].unitPrice",
-    ]),
-    [{
-      slug: "x",
-      name: "X",
-      metrics: Array.from({ length: productMetricsMax + 1 }, (_, i) => ({ slug: `m${i}`, name: "M" })),
-    }, "metrics"],
-    [{ slug: "x", name: "X", price: 1 }, "price"],
+  const withMetric = (more: object) => ({ metrics: [{ ...metric, ...more }] });
+  const prices = ["-1", "1e3", ".5", "1.", "1,5", "", "0.0000000000001", "1000000000000", "9".repeat(101), 1];
+  const many = Array.from({ length: productMetricsMax + 1 }, (_, i) => ({ slug: `m${i}`, name: "M" }));
+  const invalid: readonly (readonly [object, string])[] = [
+    [{ slug: "-x" }, "slug"],
+    [{ name: " " }, "name"],
+    [{ metrics: [metric, { ...metric, name: "Again" }] }, "metrics[1].slug"],
+    [withMetric({ unit: "x".repeat(21) }), "metrics[0].unit"],
+    [withMetric({ unit: "\u202e" }), "metrics[0].unit"],
+    ...prices.map((unitPrice) => [withMetric({ unitPrice }), "metrics[0].unitPrice"] as const),
+    [{ metrics: many }, "metrics"],
+    [{ price: 1 }, "price"],
   ];
-  for (const [json, path] of invalid) {
-    const response = await test.send("/api/operator/products", {
-      apiKey: fullToken,
-      json,
-    });
-    const { error } = await assertError(response, 422, "validation_failed");
-    assert.equal(error.details?.[0]?.path, path);
-  }
+  const good = { slug: "x", name: "X" };
+  await assertSent(
+    send,
+    invalid.map(([json, path]) =>
+      ["POST /products", { ...good, ...json }, `422 validation_failed ${path}`] as const
+    ),
+  );
   const slugs = Array.from({ length: productsMax - 1 }, (_, i) => `p${i}`);
   const insert = "INSERT INTO products (slug, name, created_at) SELECT value, 'P', 0 FROM json_each(?)";
   await run(test, insert, JSON.stringify(slugs));
-  const send = asOperator(test, fullToken);
   const last = await Promise.all(["x", "y"].map((slug) => send("POST /products", { slug, name: "X" })));
-  assert.deepEqual(last.map(({ status }) => status).sort(), [201, 409]);
-  assert.equal(last.find(({ status }) => status === 409)?.body.error.code, "limit_reached");
+  assert.deepEqual(last.map(({ status, body }) => body.error?.code ?? status).sort(), [201, "limit_reached"]);
 });

@@ -1,8 +1,7 @@
 // What a company's own sign-up does with one operator token: from the customer's organization to its deletion.
 import assert from "node:assert/strict";
 import { startTestApp, testPassword } from "../../../support/app/app.ts";
-import { asOperator } from "../../../support/operators/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { operatorOf } from "../../../support/operators/operator_api.ts";
 import { me, signInAgain } from "../../../support/people/people.ts";
 import { linksOf, startSmtp } from "../../../support/network/smtp.ts";
 
@@ -14,8 +13,7 @@ Deno.test("a company provisions, bills and removes a customer with an operator t
   const mailSettings = { SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: "auth@example.com" };
   const test = await startTestApp(mailSettings);
   try {
-    const { fullToken } = await newOperatorToken(test);
-    const send = asOperator(test, fullToken);
+    const send = await operatorOf(test);
     const owner = { email: "ada@customer.example", name: "Ada" };
     const perMonth = { productSlug: "tiles", metric: "requests", per: "month" };
     const limits = [{ ...perMonth, quantity: 6, mode: "hard" }];

@@ -85,135 +85,122 @@ async function showsFiles(
   assert.ok(text.includes("By model + type m · in 6 (none) · (none) 1.75"), text);
 }
 
-onEveryDatabase(
-  "lines have the usage by each dimension, which adds up to them and never changes, and corrections the difference",
-  async (test) => {
-    const billing = await asBilling(test);
-    const { close, lines } = billing;
-    assert.equal((await save(billing, "POST")).status, 201);
-    const [ada, bob] = [await customer(test, "Ada"), await customer(test, "Bob")];
-    const mistake = await ada.record("2026-10-20T12:00:00.000Z", {
-      ...{ quantity: 4, properties: { region: "us", model: "m", type: "in" } },
-    });
-    await send(test, ada.apiKey, [
-      // In Vienna, October ends on 31 October at 23:00 in UTC.
-      ["2026-10-31T20:15:00.000Z", "requests", 1.5, { region: "eu" }],
-      ["2026-10-31T22:59:59.999Z", "requests", 2, { region: "eu", model: "m", type: "in" }],
-      ["2026-10-31T23:00:00.000Z", "requests", 2000, { region: "eu" }],
-      ["2026-10-21T10:00:00.000Z", "requests", 0.25],
-      ["2026-10-21T10:00:00.000Z", "calls", 7, { region: "eu" }],
-      ["2026-10-21T10:00:00.000Z", "calls", 8, { region: "eu" }],
-      ["2026-10-21T10:00:00.000Z", "peak", 8, { region: "eu" }],
-      ["2026-10-21T10:00:00.000Z", "bytes", 1, { region: "eu" }],
-    ]);
-    const regions = Array.from(
-      { length: lineValuesShownMax + 2 },
-      (_, n) => `r${String(n).padStart(2, "0")}`,
-    );
-    await send(
-      test,
-      bob.apiKey,
-      regions.map((region) => ["2026-10-21T10:00:00.000Z", "requests", 1, { region }]),
-    );
-    const october = [
-      [
-        "tiles requests 7.75",
-        "model+type: m+in 6, (none)+(none) 1.75",
-        "region: us 4, eu 3.5, (none) 0.25",
-      ],
-      ["tiles calls 2", "region: eu 2"],
-      ["tiles peak 8"],
-      ["tiles bytes 1"],
-    ];
-    const [shown, hidden] = [regions.slice(0, lineValuesShownMax), regions.slice(lineValuesShownMax)];
-    const ofBob = [[
-      `tiles requests ${regions.length}`,
-      `model+type: (none)+(none) ${regions.length}`,
-      `region: ${shown.map((region) => `${region} 1`).join(", ")}, ${hidden.length} more`,
-    ]];
-    const of = async (id: string, organizationId: string) =>
-      inShort((await lines({ id })).filter((line) => line.organizationId === organizationId));
-    const own = async (id: string) => {
-      const { body } = await billing.send(`GET /statements/${id}?organizationId=${ada.organizationId}`);
-      return inShort(body.lines);
-    };
-    const ofMember = async (id: string) => {
-      const response = await test.send(`/api/portal/statements/${id}`, { cookie: ada.cookie });
-      return inShort((await response.json()).lines);
-    };
-    assert.deepEqual(await own("open"), october);
-    assert.deepEqual(await of("open", bob.organizationId), ofBob);
-    await close("2026-10");
-    assert.deepEqual(await own("2026-10"), october);
-    assert.deepEqual(await ofMember("2026-10"), october);
-    assert.deepEqual(await of("2026-10", bob.organizationId), ofBob);
+onEveryDatabase("lines have usage by dimension that never changes, and corrections do too", async (test) => {
+  const billing = await asBilling(test);
+  const { close, lines } = billing;
+  assert.equal((await save(billing, "POST")).status, 201);
+  const [ada, bob] = [await customer(test, "Ada"), await customer(test, "Bob")];
+  const mistake = await ada.record("2026-10-20T12:00:00.000Z", {
+    ...{ quantity: 4, properties: { region: "us", model: "m", type: "in" } },
+  });
+  await send(test, ada.apiKey, [
+    // In Vienna, October ends on 31 October at 23:00 in UTC.
+    ["2026-10-31T20:15:00.000Z", "requests", 1.5, { region: "eu" }],
+    ["2026-10-31T22:59:59.999Z", "requests", 2, { region: "eu", model: "m", type: "in" }],
+    ["2026-10-31T23:00:00.000Z", "requests", 2000, { region: "eu" }],
+    ["2026-10-21T10:00:00.000Z", "requests", 0.25],
+    ["2026-10-21T10:00:00.000Z", "calls", 7, { region: "eu" }],
+    ["2026-10-21T10:00:00.000Z", "calls", 8, { region: "eu" }],
+    ["2026-10-21T10:00:00.000Z", "peak", 8, { region: "eu" }],
+    ["2026-10-21T10:00:00.000Z", "bytes", 1, { region: "eu" }],
+  ]);
+  const regions = Array.from({ length: lineValuesShownMax + 2 }, (_, n) => `r${String(n).padStart(2, "0")}`);
+  await send(
+    test,
+    bob.apiKey,
+    regions.map((region) => ["2026-10-21T10:00:00.000Z", "requests", 1, { region }]),
+  );
+  const october = [
+    [
+      "tiles requests 7.75",
+      "model+type: m+in 6, (none)+(none) 1.75",
+      "region: us 4, eu 3.5, (none) 0.25",
+    ],
+    ["tiles calls 2", "region: eu 2"],
+    ["tiles peak 8"],
+    ["tiles bytes 1"],
+  ];
+  const [shown, hidden] = [regions.slice(0, lineValuesShownMax), regions.slice(lineValuesShownMax)];
+  const ofBob = [[
+    `tiles requests ${regions.length}`,
+    `model+type: (none)+(none) ${regions.length}`,
+    `region: ${shown.map((region) => `${region} 1`).join(", ")}, ${hidden.length} more`,
+  ]];
+  const of = async (id: string, organizationId: string) =>
+    inShort((await lines({ id })).filter((line) => line.organizationId === organizationId));
+  const own = async (id: string) => {
+    const { body } = await billing.send(`GET /statements/${id}?organizationId=${ada.organizationId}`);
+    return inShort(body.lines);
+  };
+  const ofMember = async (id: string) => {
+    const response = await test.send(`/api/portal/statements/${id}`, { cookie: ada.cookie });
+    return inShort((await response.json()).lines);
+  };
+  assert.deepEqual(await own("open"), october);
+  assert.deepEqual(await of("open", bob.organizationId), ofBob);
+  await close("2026-10");
+  assert.deepEqual(await own("2026-10"), october);
+  assert.deepEqual(await ofMember("2026-10"), october);
+  assert.deepEqual(await of("2026-10", bob.organizationId), ofBob);
 
-    await showsFiles(test, { cookie: ada.cookie, billing, organizationId: ada.organizationId });
+  await showsFiles(test, { cookie: ada.cookie, billing, organizationId: ada.organizationId });
 
-    await voidOne(test, { apiKey: ada.apiKey, id: mistake.id });
-    await send(test, ada.apiKey, [["2026-10-27T10:00:00.000Z", "requests", 4, { region: "asia" }]]);
-    await send(test, bob.apiKey, [["2026-10-27T10:00:00.000Z", "requests", 3, { region: "r00" }]]);
-    assert.deepEqual(await own("2026-10"), october);
-    const november = [
-      ["tiles requests 2000", "model+type: (none)+(none) 2000", "region: eu 2000"],
-    ];
-    assert.deepEqual(await own("open"), november);
-    // October's sum is what it was, so there is nothing to correct until it changes.
-    await send(test, ada.apiKey, [["2026-10-28T10:00:00.000Z", "requests", 0.5, { region: "eu" }]]);
-    const corrected = [...november, [
-      "tiles requests 2026-10 0.5",
-      "model+type: (none)+(none) 4.5, m+in -4",
-      "region: asia 4, us -4, eu 0.5",
-    ]];
-    assert.deepEqual(await own("open"), corrected);
-    test.advance(31 * 24 * 3_600_000);
-    await close("2026-11");
-    assert.deepEqual(await own("2026-11"), corrected);
-    assert.deepEqual((await of("2026-11", bob.organizationId)).at(-1), [
-      "tiles requests 2026-10 3",
-      "model+type: (none)+(none) 3",
-      "region: r00 3",
-    ]);
-    await assert.rejects(
-      run(test, "UPDATE statement_line_values SET parts = '[]'"),
-      /a line never changes/,
-    );
-    await assert.rejects(run(test, "DELETE FROM statement_line_values"), /a line is never deleted/);
-  },
-  vienna,
-);
+  await voidOne(test, { apiKey: ada.apiKey, id: mistake.id });
+  await send(test, ada.apiKey, [["2026-10-27T10:00:00.000Z", "requests", 4, { region: "asia" }]]);
+  await send(test, bob.apiKey, [["2026-10-27T10:00:00.000Z", "requests", 3, { region: "r00" }]]);
+  assert.deepEqual(await own("2026-10"), october);
+  const november = [
+    ["tiles requests 2000", "model+type: (none)+(none) 2000", "region: eu 2000"],
+  ];
+  assert.deepEqual(await own("open"), november);
+  // October's sum is what it was, so there is nothing to correct until it changes.
+  await send(test, ada.apiKey, [["2026-10-28T10:00:00.000Z", "requests", 0.5, { region: "eu" }]]);
+  const corrected = [...november, [
+    "tiles requests 2026-10 0.5",
+    "model+type: (none)+(none) 4.5, m+in -4",
+    "region: asia 4, us -4, eu 0.5",
+  ]];
+  assert.deepEqual(await own("open"), corrected);
+  test.advance(31 * 24 * 3_600_000);
+  await close("2026-11");
+  assert.deepEqual(await own("2026-11"), corrected);
+  assert.deepEqual((await of("2026-11", bob.organizationId)).at(-1), [
+    "tiles requests 2026-10 3",
+    "model+type: (none)+(none) 3",
+    "region: r00 3",
+  ]);
+  await assert.rejects(run(test, "UPDATE statement_line_values SET parts = '[]'"), /a line never changes/);
+  await assert.rejects(run(test, "DELETE FROM statement_line_values"), /a line is never deleted/);
+}, vienna);
 
-onEveryDatabase(
-  "dimensions that lack usage of a line aren't shown with it, and those of another server's line aren't stored",
-  async (test) => {
-    const billing = await asBilling(test);
-    const { close, lines } = billing;
-    assert.equal((await save(billing, "POST", { requests: {} })).status, 201);
-    const ada = await customer(test, "Ada");
-    await send(test, ada.apiKey, [["2026-10-20T12:00:00.000Z", "requests", 4, { region: "eu" }]]);
-    await close("2026-10");
-    const changed = { requests: { dimensions: [["region"]] } };
-    assert.equal((await save(billing, "PATCH", changed)).status, 200);
-    await send(test, ada.apiKey, [["2026-11-01T12:00:00.000Z", "requests", 1, { region: "eu" }]]);
-    while (await fillDimensions(test.services, { restMs: 0 }));
-    await send(test, ada.apiKey, [["2026-10-20T12:00:00.000Z", "requests", 2, { region: "eu" }]]);
-    const november = [["tiles requests 1", "region: eu 1"], ["tiles requests 2026-10 2"]];
-    assert.deepEqual(inShort(await lines({ id: "open" })), november);
-    test.advance(31 * 24 * 3_600_000);
-    await run(
-      test,
-      `INSERT INTO statements (number, id, period, timezone, start_at, end_at, status, progress, created_at)
-        SELECT 2, 'stm_0', '2026-11', 'UTC', end_at, ?, 'closing', 0, 0 FROM statements`,
-      Date.UTC(2026, 11),
-    );
-    // Another server wrote a line before a record came, and stopped.
-    await run(
-      test,
-      `INSERT INTO statement_lines (statement, organization_id, months_back, product_slug, metric, count, sum_high, sum_low,
-        sum_micro, organization_name) VALUES (2, ?, 0, 'tiles', 'requests', 2, 0, 1, 0, 'Ada')`,
-      ada.organizationId,
-    );
-    assert.equal((await closeDueStatement(test.services))?.status, "closed");
-    assert.deepEqual(inShort(await lines({ id: "2026-11" })), [["tiles requests 1"], november[1]]);
-  },
-);
+onEveryDatabase("dimensions that lack usage of a line are neither shown nor stored with it", async (test) => {
+  const billing = await asBilling(test);
+  const { close, lines } = billing;
+  assert.equal((await save(billing, "POST", { requests: {} })).status, 201);
+  const ada = await customer(test, "Ada");
+  await send(test, ada.apiKey, [["2026-10-20T12:00:00.000Z", "requests", 4, { region: "eu" }]]);
+  await close("2026-10");
+  const changed = { requests: { dimensions: [["region"]] } };
+  assert.equal((await save(billing, "PATCH", changed)).status, 200);
+  await send(test, ada.apiKey, [["2026-11-01T12:00:00.000Z", "requests", 1, { region: "eu" }]]);
+  while (await fillDimensions(test.services, { restMs: 0 }));
+  await send(test, ada.apiKey, [["2026-10-20T12:00:00.000Z", "requests", 2, { region: "eu" }]]);
+  const november = [["tiles requests 1", "region: eu 1"], ["tiles requests 2026-10 2"]];
+  assert.deepEqual(inShort(await lines({ id: "open" })), november);
+  test.advance(31 * 24 * 3_600_000);
+  await run(
+    test,
+    `INSERT INTO statements (number, id, period, timezone, start_at, end_at, status, progress, created_at)
+      SELECT 2, 'stm_0', '2026-11', 'UTC', end_at, ?, 'closing', 0, 0 FROM statements`,
+    Date.UTC(2026, 11),
+  );
+  // Another server wrote a line before a record came, and stopped.
+  await run(
+    test,
+    `INSERT INTO statement_lines (statement, organization_id, months_back, product_slug, metric, count, sum_high, sum_low,
+      sum_micro, organization_name) VALUES (2, ?, 0, 'tiles', 'requests', 2, 0, 1, 0, 'Ada')`,
+    ada.organizationId,
+  );
+  assert.equal((await closeDueStatement(test.services))?.status, "closed");
+  assert.deepEqual(inShort(await lines({ id: "2026-11" })), [["tiles requests 1"], november[1]]);
+});

@@ -4,10 +4,16 @@ import { sql } from "../../../../db/engine/database.ts";
 import { usageSeriesMax } from "../../../../domain/limits.ts";
 import { createTestKey, type TestApp } from "../../../support/app/app.ts";
 import fc from "../../../support/runner/fast_check.ts";
-import { asOperator } from "../../../support/operators/operator_api.ts";
+import { operatorOf } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { checkRollups, rowsOf } from "../../../support/meter/rollups.ts";
-import { listAll, onEveryDatabase, readSums, recordOne } from "../../../support/meter/usage.ts";
+import {
+  listAll,
+  onBothDatabases,
+  onEveryDatabase,
+  readSums,
+  recordOne,
+} from "../../../support/meter/usage.ts";
 import { run } from "../../../support/people/scene.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
@@ -15,7 +21,7 @@ const day = 24 * 3_600_000;
 
 /** An organization with a key, and a function that records as an operator. */
 async function stage(test: TestApp) {
-  const send = asOperator(test, (await newOperatorToken(test, ["usage:write"])).fullToken);
+  const send = await operatorOf(test, ["usage:write"]);
   const person = await test.signUp();
   const { id: apiKeyId, fullKey: apiKey } = await createTestKey(test, person);
   return {
@@ -83,7 +89,7 @@ onEveryDatabase("records too old for a key are in the organization's audit log, 
   assert.match(await page.text(), /Recorded .*2.* old records/);
 });
 
-onEveryDatabase("a repeat changes nothing, and a conflict records nothing", async (test) => {
+onBothDatabases("a repeat changes nothing, and a conflict records nothing", async (test) => {
   const { organizationId, apiKeyId, apiKey, record } = await stage(test);
   const other = await test.signUp();
   await recordOne(test, apiKey, { idempotencyKey: "by key" });

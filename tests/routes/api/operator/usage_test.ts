@@ -82,10 +82,7 @@ onEveryDatabase("names organizations, filters them, and leaves deleted ones out"
   assert.equal((await get(`GET /usage?${month}&groupBy=nothing`)).status, 422);
   const csv = await get(`GET /usage.csv?${month}&groupBy=organization,productSlug&metric=m1`);
   const [head, first] = csv.body.split("\r\n");
-  assert.equal(
-    head,
-    "start,end,organizationId,organizationName,externalId,productSlug,sum,count,min,max",
-  );
+  assert.equal(head, "start,end,organizationId,organizationName,externalId,productSlug,sum,count,min,max");
   assert.match(first, new RegExp(`^2026-10-01T00:00:00.000Z,2026-12-01T00:00:00.000Z,${ada.id},`));
   const before = (await get(`GET /usage?${month}`)).body.data;
   await run(test, "UPDATE organizations SET deleted_at = ? WHERE id = ?", test.now(), ada.id);

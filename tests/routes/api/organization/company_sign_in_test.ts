@@ -196,71 +196,68 @@ companyTest("a required provider is the only way in, and owners' passkeys the wa
   issuer.person = { sub: "owner", email: owner.email };
 });
 
-companyTest(
-  "people who sign in with the organization's provider become members, within the plan",
-  async (scene) => {
-    const { test } = scene;
-    const owner = await verifiedPerson(test);
-    const { organizationId } = owner;
-    await requireProvider(scene, owner, { role: "ADMIN" });
-    const slug = await slugOf(scene, owner);
-    const { database } = test.opened;
-    await database.write([
-      sql`UPDATE identity_providers SET enforced = 0`,
-      sql`UPDATE organizations SET members_max = 4 WHERE id = ${organizationId}`,
-    ]);
-    const fresh = await userOf(test, (await signInAs(scene, slug, "fresh@example.com")).visitor);
-    assert.deepEqual(fresh.memberships.map(({ organizationId, role }) => [organizationId, role]), [[
-      organizationId,
-      "ADMIN",
-    ]]);
-    assert.equal(fresh.user?.emailVerified, true);
-    // A confirmed account keeps its own organization.
-    const confirmed = await verifiedPerson(test, "Grace");
-    const joined = await userOf(test, (await signInAs(scene, slug, confirmed.email)).visitor);
-    assert.equal(joined.user?.id, confirmed.userId);
-    assert.equal(joined.memberships.length, 2);
-    assert.equal(joined.organizationId, organizationId);
-    // One that a stranger created is taken back: the stranger is out.
-    const squatter = await test.signUp("Squatter");
-    const owned = await userOf(test, (await signInAs(scene, slug, squatter.email)).visitor);
-    assert.deepEqual([owned.user?.id, owned.memberships.length], [squatter.userId, 2]);
-    assert.equal((await me(test, squatter.cookie)).authenticated, false);
-    const entries = await database.read<{ details: string }>(
-      sql`SELECT details FROM audit_events WHERE action = 'member.joined' AND organization_id = ${organizationId}`,
-    );
-    assert.equal(entries.length, 3);
-    assert.ok(entries.every(({ details }) => JSON.parse(details).provider !== undefined));
-    // Full, suspended, not confirmed at the provider, another domain: a page, no account and no membership.
-    const counts =
-      sql`SELECT (SELECT count(*) FROM users) AS users, (SELECT count(*) FROM memberships) AS members`;
-    const before = await database.readFirst(counts);
-    const full = await signInAs(scene, slug, "fifth@example.com");
-    assert.equal(full.visited.status, 409);
-    assert.match(full.visited.html, /limit of 4 members/);
-    await database.write([
-      sql`UPDATE organizations SET members_max = NULL, suspended_at = 1 WHERE id = ${organizationId}`,
-    ]);
-    assert.equal((await signInAs(scene, slug, "fifth@example.com")).visited.status, 403);
-    assert.ok(await (await signInAs(scene, slug, "fresh@example.com")).visitor.isSignedIn());
-    await database.write([sql`UPDATE organizations SET suspended_at = NULL WHERE id = ${organizationId}`]);
-    for (
-      const [email, claims] of [["x@other.example", {}], ["sixth@example.com", {
-        email_verified: false,
-      }]] as const
-    ) {
-      const { visited, visitor } = await signInAs(scene, slug, email, claims);
-      assert.equal(visited.status, 403, email);
-      assert.ok(!await visitor.isSignedIn());
-    }
-    assert.deepEqual(await database.readFirst(counts), before);
-    // Removed from the organization and still in the directory, someone joins again.
-    await assertRows(test, owner, [
-      [`DELETE /api/portal/organizations/${organizationId}/members/${fresh.user?.id}`, null, 204],
-    ]);
-    assert.equal(
-      (await userOf(test, (await signInAs(scene, slug, "fresh@example.com")).visitor)).memberships.length,
-      1,
-    );
-  },
-);
+companyTest("people who sign in with the provider become members, within the plan", async (scene) => {
+  const { test } = scene;
+  const owner = await verifiedPerson(test);
+  const { organizationId } = owner;
+  await requireProvider(scene, owner, { role: "ADMIN" });
+  const slug = await slugOf(scene, owner);
+  const { database } = test.opened;
+  await database.write([
+    sql`UPDATE identity_providers SET enforced = 0`,
+    sql`UPDATE organizations SET members_max = 4 WHERE id = ${organizationId}`,
+  ]);
+  const fresh = await userOf(test, (await signInAs(scene, slug, "fresh@example.com")).visitor);
+  assert.deepEqual(fresh.memberships.map(({ organizationId, role }) => [organizationId, role]), [[
+    organizationId,
+    "ADMIN",
+  ]]);
+  assert.equal(fresh.user?.emailVerified, true);
+  // A confirmed account keeps its own organization.
+  const confirmed = await verifiedPerson(test, "Grace");
+  const joined = await userOf(test, (await signInAs(scene, slug, confirmed.email)).visitor);
+  assert.equal(joined.user?.id, confirmed.userId);
+  assert.equal(joined.memberships.length, 2);
+  assert.equal(joined.organizationId, organizationId);
+  // One that a stranger created is taken back: the stranger is out.
+  const squatter = await test.signUp("Squatter");
+  const owned = await userOf(test, (await signInAs(scene, slug, squatter.email)).visitor);
+  assert.deepEqual([owned.user?.id, owned.memberships.length], [squatter.userId, 2]);
+  assert.equal((await me(test, squatter.cookie)).authenticated, false);
+  const entries = await database.read<{ details: string }>(
+    sql`SELECT details FROM audit_events WHERE action = 'member.joined' AND organization_id = ${organizationId}`,
+  );
+  assert.equal(entries.length, 3);
+  assert.ok(entries.every(({ details }) => JSON.parse(details).provider !== undefined));
+  // Full, suspended, not confirmed at the provider, another domain: a page, no account and no membership.
+  const counts =
+    sql`SELECT (SELECT count(*) FROM users) AS users, (SELECT count(*) FROM memberships) AS members`;
+  const before = await database.readFirst(counts);
+  const full = await signInAs(scene, slug, "fifth@example.com");
+  assert.equal(full.visited.status, 409);
+  assert.match(full.visited.html, /limit of 4 members/);
+  await database.write([
+    sql`UPDATE organizations SET members_max = NULL, suspended_at = 1 WHERE id = ${organizationId}`,
+  ]);
+  assert.equal((await signInAs(scene, slug, "fifth@example.com")).visited.status, 403);
+  assert.ok(await (await signInAs(scene, slug, "fresh@example.com")).visitor.isSignedIn());
+  await database.write([sql`UPDATE organizations SET suspended_at = NULL WHERE id = ${organizationId}`]);
+  for (
+    const [email, claims] of [["x@other.example", {}], ["sixth@example.com", {
+      email_verified: false,
+    }]] as const
+  ) {
+    const { visited, visitor } = await signInAs(scene, slug, email, claims);
+    assert.equal(visited.status, 403, email);
+    assert.ok(!await visitor.isSignedIn());
+  }
+  assert.deepEqual(await database.readFirst(counts), before);
+  // Removed from the organization and still in the directory, someone joins again.
+  await assertRows(test, owner, [
+    [`DELETE /api/portal/organizations/${organizationId}/members/${fresh.user?.id}`, null, 204],
+  ]);
+  assert.equal(
+    (await userOf(test, (await signInAs(scene, slug, "fresh@example.com")).visitor)).memberships.length,
+    1,
+  );
+});

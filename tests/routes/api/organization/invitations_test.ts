@@ -1,16 +1,13 @@
 // Invitations: for one address, valid once and for seven days, unless they are revoked or replaced.
 import assert from "node:assert/strict";
+import { sql } from "../../../../db/engine/database.ts";
 import { recentAuthenticationMs } from "../../../../domain/limits.ts";
+import type { Role } from "../../../../domain/sign_in/session.ts";
+import { cookieOf, type TestApp, testApp, testPassword, type TestPerson } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
+import { assertOutcome, assertRows, fetchJson } from "../../../support/app/rows.ts";
 import {
-  assertError,
-  cookieOf,
-  type TestApp,
-  testApp,
-  testPassword,
-  type TestPerson,
-} from "../../../support/app/app.ts";
-import {
+  inviteTo,
   joinedPerson,
   lastMail,
   mailedToken,
@@ -20,30 +17,10 @@ import {
   verifiedPerson,
 } from "../../../support/people/people.ts";
 
-const accept = "/api/portal/invitations/accept";
+const accept = "POST /api/portal/invitations/accept";
 const sevenDays = 7 * 24 * 3_600_000;
 const at = (owner: TestPerson, rest = "") =>
   `/api/portal/organizations/${owner.organizationId}/invitations${rest}`;
-
-async function invite(
-  test: TestApp,
-  actor: TestPerson,
-  input: { email: string; role?: string; owner?: TestPerson },
-) {
-  const { email, role = "MEMBER", owner = actor } = input;
-  return await test.send(at(owner), { cookie: actor.cookie, json: { email, role } });
-}
-
-async function invited(
-  test: TestApp,
-  owner: TestPerson,
-  email: string,
-): Promise<{ id: string; token: string }> {
-  const response = await invite(test, owner, { email });
-  assert.equal(response.status, 201, await response.clone().text());
-  const { invitation } = await response.json();
-  return { id: invitation.id, token: await mailedToken(test, email) };
-}
 
 let address = 0;
 function signUpBy(test: TestApp, token: string, more: Record<string, unknown> = {}) {
@@ -55,290 +32,210 @@ function signUpBy(test: TestApp, token: string, more: Record<string, unknown> = 
 
 testApp("the email of an invitation names the inviter and the organization", async (test) => {
   const owner = await test.signUp("Ada <b>Lovelace</b>");
-  const response = await invite(test, owner, { email: " Bob@Example.COM ", role: "ADMIN" });
-  assert.equal(response.status, 201);
-  const { invitation } = await response.json();
-  assert.equal(invitation.email, "bob@example.com");
-  assert.equal(invitation.status, "pending");
-  assert.equal(Date.parse(invitation.expiresAt) - test.now(), sevenDays);
-  assert.equal(invitation.invitedBy.id, owner.userId);
+  const json = { email: " Bob@Example.COM ", role: "ADMIN" };
+  const { invitation } = await fetchJson(test, owner, `POST ${at(owner)}`, json);
+  const { email, status, expiresAt, invitedBy } = invitation;
+  assert.deepEqual([email, status, invitedBy.id], ["bob@example.com", "pending", owner.userId]);
+  assert.equal(Date.parse(expiresAt) - test.now(), sevenDays);
   const mail = await lastMail(test, "bob@example.com");
   assert.match(mail.text, /Ada <b>Lovelace<\/b>/);
   assert.doesNotMatch(mail.html, /<b>Lovelace/);
   assert.ok(mail.link?.startsWith(`${test.config.baseUrl.origin}/invitations/accept?token=`));
-  const { invitations } = await (await test.send(at(owner), { cookie: owner.cookie })).json();
-  assert.deepEqual(invitations, [invitation]);
+  assert.deepEqual((await fetchJson(test, owner, `GET ${at(owner)}`)).invitations, [invitation]);
 });
 
-testApp(
-  "an account created from an invitation has a confirmed address and no other organization",
-  async (test) => {
-    const owner = await test.signUp();
-    const { token } = await invited(test, owner, "bob@example.com");
-    const response = await signUpBy(test, token);
-    assert.equal(response.status, 201);
-    const body = await response.json();
-    assert.equal(body.user.email, "bob@example.com");
-    assert.equal(body.user.emailVerified, true);
-    assert.deepEqual(body.memberships.map(({ role }: { role: string }) => role), ["MEMBER"]);
-    assert.equal(body.organizationId, owner.organizationId);
-    await assertError(await signUpBy(test, token), 404, "invalid_token");
-    assert.equal((await me(test, cookieOf(response))).memberships.length, 1);
-  },
-);
-
-testApp("rejects an organization name when signing up with an invitation", async (test) => {
+testApp("an invited account has a confirmed address and no other organization", async (test) => {
   const owner = await test.signUp();
-  assert.equal((await invite(test, owner, { email: "grace@example.com" })).status, 201);
-  const token = await mailedToken(test, "grace@example.com");
-  const refused = await assertError(
-    await signUpBy(test, token, { organizationName: "Mine" }),
-    422,
-    "validation_failed",
+  const { token } = await inviteTo(test, owner, { email: "bob@example.com" });
+  await assertOutcome(
+    signUpBy(test, token, { organizationName: "Mine" }),
+    "422 validation_failed organizationName",
   );
-  assert.deepEqual(refused.error.details?.map(({ path }) => path), ["organizationName"]);
-  assert.equal((await signUpBy(test, token)).status, 201);
+  const response = await signUpBy(test, token);
+  assert.equal(response.status, 201);
+  const { user, memberships, organizationId } = await response.json();
+  assert.deepEqual([user.email, user.emailVerified, organizationId], [
+    "bob@example.com",
+    true,
+    owner.organizationId,
+  ]);
+  assert.deepEqual(memberships.map(({ role }: { role: string }) => role), ["MEMBER"]);
+  await assertOutcome(signUpBy(test, token), "404 invalid_token");
+  assert.equal((await me(test, cookieOf(response))).memberships.length, 1);
 });
 
 testApp("rejects an invitation for another address, at sign-up and for an existing account", async (test) => {
-  const owner = await test.signUp();
-  const { token } = await invited(test, owner, "bob@example.com");
-  const body = await assertError(
-    await signUpBy(test, token, { email: "eve@example.com" }),
-    422,
-    "validation_failed",
-  );
-  assert.equal(body.error.details?.[0]?.path, "email");
-  const eve = await verifiedPerson(test, "Eve");
-  await assertError(await test.send(accept, { cookie: eve.cookie, json: { token } }), 403, "wrong_account");
-  assert.equal((await signUpBy(test, token)).status, 201, "and it still works for its own");
+  const { token } = await inviteTo(test, await test.signUp(), { email: "bob@example.com" });
+  await assertOutcome(signUpBy(test, token, { email: "eve@example.com" }), "422 validation_failed email");
+  await assertRows(test, await verifiedPerson(test, "Eve"), [[accept, { token }, "403 wrong_account"]]);
+  await assertOutcome(signUpBy(test, token), 201);
 });
 
 testApp("accepting requires a confirmed address and makes the organization active", async (test) => {
   const owner = await test.signUp();
   const bob = await test.signUp("Bob");
-  const { token: confirmation } = { token: await mailedToken(test, bob.email) };
-  const { token } = await invited(test, owner, bob.email);
-  await assertError(await test.send(accept, { json: { token } }), 401, "unauthenticated");
-  await assertError(await signUpBy(test, token), 409, "email_taken");
-  await assertError(
-    await test.send(accept, { cookie: bob.cookie, json: { token } }),
-    403,
-    "email_unverified",
-  );
-  await test.send("/api/auth/email/verify", { cookie: bob.cookie, json: { token: confirmation } });
-  const response = await test.send(accept, { cookie: bob.cookie, json: { token } });
-  assert.equal(response.status, 200);
-  const body = await response.json();
-  assert.equal(body.organizationId, owner.organizationId);
-  assert.equal(body.role, "MEMBER");
-  assert.equal(body.memberships.length, 2);
-  await assertError(await test.send(accept, { cookie: bob.cookie, json: { token } }), 404, "invalid_token");
+  const confirmation = await mailedToken(test, bob.email);
+  const { token } = await inviteTo(test, owner, { email: bob.email });
+  await assertOutcome(signUpBy(test, token), "409 email_taken");
+  await assertRows(test, {}, [[accept, { token }, "401 unauthenticated"]]);
+  await assertRows(test, bob, [
+    [accept, { token }, "403 email_unverified"],
+    ["POST /api/auth/email/verify", { token: confirmation }, 200],
+  ]);
+  const { organizationId, role, memberships } = await fetchJson(test, bob, accept, { token });
+  assert.deepEqual([organizationId, role, memberships.length], [owner.organizationId, "MEMBER", 2]);
+  await assertRows(test, bob, [[accept, { token }, "404 invalid_token"]]);
 });
 
 testApp("accepting twice at the same time creates one membership", async (test) => {
   const owner = await test.signUp();
-  const bob = await verifiedPerson(test, "Bob");
-  const { token } = await invited(test, owner, bob.email);
+  const { email, cookie } = await verifiedPerson(test, "Bob");
+  const { token } = await inviteTo(test, owner, { email });
+  const path = "/api/portal/invitations/accept";
   const responses = await Promise.all(
-    Array.from({ length: 8 }, () => test.send(accept, { cookie: bob.cookie, json: { token } })),
+    Array.from({ length: 8 }, () => test.send(path, { cookie, json: { token } })),
   );
   assert.deepEqual(responses.map(({ status }) => status).sort(), [200, ...Array(7).fill(404)]);
-  const joined = await test.opened.database.read({
-    sql: "SELECT * FROM audit_events WHERE action = 'member.joined' AND organization_id = ?",
-    args: [owner.organizationId],
-  });
-  assert.equal(joined.length, 1);
-  const other = await invited(test, owner, "carol@example.com");
+  assert.equal((await listAudit(test, owner.cookie, "?action=member.joined")).events.length, 1);
+  const other = await inviteTo(test, owner, { email: "carol@example.com" });
   const signUps = await Promise.all(Array.from({ length: 4 }, () => signUpBy(test, other.token)));
   assert.equal(signUps.filter(({ status }) => status === 201).length, 1);
 });
 
-testApp(
-  "a link ends after seven days, when it is revoked, and when the invitation is resent",
-  async (test) => {
-    let owner = await test.signUp();
-    const old = await invited(test, owner, "a@example.com");
-    test.advance(sevenDays);
-    owner = { ...owner, cookie: await signInAgain(test, owner.email) };
-    await assertError(await signUpBy(test, old.token), 404, "invalid_token");
-    const { invitations } = await (await test.send(at(owner), { cookie: owner.cookie })).json();
-    assert.equal(invitations[0].status, "expired");
-    const renewed = await invited(test, owner, "a@example.com");
+testApp("a link ends after seven days, when it is revoked, and when it is resent", async (test) => {
+  let owner = await test.signUp();
+  const email = "a@example.com";
+  const old = await inviteTo(test, owner, { email });
+  test.advance(sevenDays);
+  owner = { ...owner, cookie: await signInAgain(test, owner.email) };
+  await assertOutcome(signUpBy(test, old.token), "404 invalid_token");
+  assert.equal((await fetchJson(test, owner, `GET ${at(owner)}`)).invitations[0].status, "expired");
 
-    const resent = await test.send(at(owner, `/${renewed.id}/resend`), {
-      cookie: owner.cookie,
-      method: "POST",
-    });
-    assert.equal(resent.status, 200);
-    await assertError(await signUpBy(test, renewed.token), 404, "invalid_token");
-    const newest = await mailedToken(test, "a@example.com");
-    assert.notEqual(newest, renewed.token);
+  const { id, token } = await inviteTo(test, owner, { email });
+  await assertRows(test, owner, [[`POST ${at(owner, `/${id}/resend`)}`, null, 200]]);
+  await assertOutcome(signUpBy(test, token), "404 invalid_token");
+  const newest = await mailedToken(test, email);
+  assert.notEqual(newest, token);
 
-    const one = at(owner, `/${renewed.id}`);
-    assert.equal((await test.send(one, { cookie: owner.cookie, method: "DELETE" })).status, 204);
-    await assertError(await signUpBy(test, newest), 404, "invalid_token");
-    await assertError(await test.send(one, { cookie: owner.cookie, method: "DELETE" }), 404, "not_found");
-    await assertError(
-      await test.send(at(owner, `/${renewed.id}/resend`), { cookie: owner.cookie, method: "POST" }),
-      404,
-      "not_found",
-    );
-  },
-);
+  await assertRows(test, owner, [[`DELETE ${at(owner, `/${id}`)}`, null, 204]]);
+  await assertOutcome(signUpBy(test, newest), "404 invalid_token");
+  await assertRows(test, owner, [
+    [`DELETE ${at(owner, `/${id}`)}`, null, "404 not_found"],
+    [`POST ${at(owner, `/${id}/resend`)}`, null, "404 not_found"],
+  ]);
+});
 
 testApp("never sends a link that was replaced before its email was sent", async (test) => {
   const owner = await test.signUp();
-  const response = await invite(test, owner, { email: "a@example.com" });
-  const { invitation } = await response.json();
-  await test.send(at(owner, `/${invitation.id}`), { cookie: owner.cookie, method: "DELETE" });
-  assert.equal((await test.mails()).filter(({ to }) => to === "a@example.com").length, 0);
+  const json = { email: "a@example.com", role: "MEMBER" };
+  const { invitation: { id } } = await fetchJson(test, owner, `POST ${at(owner)}`, json);
+  await assertRows(test, owner, [[`DELETE ${at(owner, `/${id}`)}`, null, 204]]);
+  assert.equal((await test.mails()).filter(({ to }) => to === json.email).length, 0);
 });
 
 testApp("rejects a second open invitation to an address, and invitations to members", async (test) => {
   const owner = await test.signUp();
-  await invited(test, owner, "a@example.com");
-  await assertError(await invite(test, owner, { email: "A@example.com" }), 409, "already_invited");
-  const bob = await joinedPerson(test, owner, "MEMBER");
-  await assertError(await invite(test, owner, { email: bob.email }), 409, "already_member");
-  await assertError(await invite(test, owner, { email: "no address" }), 422, "validation_failed");
-  await assertError(
-    await invite(test, owner, { email: "x@example.com", role: "BOSS" }),
-    422,
-    "validation_failed",
-  );
+  await inviteTo(test, owner, { email: "a@example.com" });
+  const { email } = await joinedPerson(test, owner, "MEMBER");
+  const invite = `POST ${at(owner)}`;
+  await assertRows(test, owner, [
+    [invite, { email: "A@example.com", role: "MEMBER" }, "409 already_invited"],
+    [invite, { email, role: "MEMBER" }, "409 already_member"],
+    [invite, { email: "no address", role: "MEMBER" }, "422 validation_failed email"],
+    [invite, { email: "x@example.com", role: "BOSS" }, "422 validation_failed role"],
+  ]);
 });
 
 testApp("admins can't invite owners or change their invitations", async (test) => {
   const owner = await test.signUp();
-  const admin = await joinedPerson(test, owner, "ADMIN");
-  await assertError(
-    await invite(test, admin, { owner, email: "a@example.com", role: "OWNER" }),
-    403,
-    "forbidden",
-  );
-  assert.equal((await invite(test, admin, { owner, email: "a@example.com", role: "ADMIN" })).status, 201);
-  const forOwner = await invite(test, owner, { email: "o@example.com", role: "OWNER" });
-  const { invitation } = await forOwner.json();
-  const one = at(owner, `/${invitation.id}`);
-  await assertError(await test.send(one, { cookie: admin.cookie, method: "DELETE" }), 403, "forbidden");
-  await assertError(
-    await test.send(`${one}/resend`, { cookie: admin.cookie, method: "POST" }),
-    403,
-    "forbidden",
-  );
+  const { id } = await inviteTo(test, owner, { email: "o@example.com", role: "OWNER" });
+  await assertRows(test, await joinedPerson(test, owner, "ADMIN"), [
+    [`POST ${at(owner)}`, { email: "a@example.com", role: "OWNER" }, "403 forbidden"],
+    [`POST ${at(owner)}`, { email: "a@example.com", role: "ADMIN" }, 201],
+    [`DELETE ${at(owner, `/${id}`)}`, null, "403 forbidden"],
+    [`POST ${at(owner, `/${id}/resend`)}`, null, "403 forbidden"],
+  ]);
 });
 
 testApp("inviting an owner or resending that invitation requires recent authentication", async (test) => {
   const owner = await test.signUp();
-  const made = await (await invite(test, owner, { email: "one@example.com", role: "OWNER" })).json();
-  const resend = () =>
-    test.send(at(owner, `/${made.invitation.id}/resend`), { cookie: owner.cookie, method: "POST" });
+  const { id } = await inviteTo(test, owner, { email: "one@example.com", role: "OWNER" });
   test.advance(recentAuthenticationMs);
-  assert.equal((await invite(test, owner, { email: "admin@example.com", role: "ADMIN" })).status, 201);
-  const inviteOwner = () => invite(test, owner, { email: "two@example.com", role: "OWNER" });
-  await assertError(await inviteOwner(), 403, "proof_required");
-  await assertError(await resend(), 403, "proof_required");
-  assert.deepEqual((await test.mails()).map(({ to }) => to).slice(1), [
-    "one@example.com",
-    "admin@example.com",
+  const inviteOwner = [`POST ${at(owner)}`, { email: "two@example.com", role: "OWNER" }] as const;
+  const resend = [`POST ${at(owner, `/${id}/resend`)}`, null] as const;
+  await assertRows(test, owner, [
+    [`POST ${at(owner)}`, { email: "admin@example.com", role: "ADMIN" }, 201],
+    [...inviteOwner, "403 proof_required"],
+    [...resend, "403 proof_required"],
   ]);
+  const invited = (await test.mails()).map(({ to }) => to).slice(1);
+  assert.deepEqual(invited, ["one@example.com", "admin@example.com"]);
   await reauthenticate(test, owner.cookie);
-  assert.equal((await inviteOwner()).status, 201);
-  assert.equal((await resend()).status, 200);
+  await assertRows(test, owner, [[...inviteOwner, 201], [...resend, 200]]);
 });
 
 testApp("removing an admin revokes the invitations that they sent", async (test) => {
   const owner = await test.signUp();
   const admin = await joinedPerson(test, owner, "ADMIN");
-  await invite(test, admin, { owner, email: "puppet@example.com", role: "ADMIN" });
-  const token = await mailedToken(test, "puppet@example.com");
-  await test.send(`/api/portal/organizations/${owner.organizationId}/members/${admin.userId}`, {
-    cookie: owner.cookie,
-    method: "DELETE",
-  });
-  await assertError(await signUpBy(test, token), 404, "invalid_token");
+  const { token } = await inviteTo(test, admin, { email: "puppet@example.com", role: "ADMIN" });
+  const path = `/api/portal/organizations/${owner.organizationId}/members/${admin.userId}`;
+  await assertRows(test, owner, [[`DELETE ${path}`, null, 204]]);
+  await assertOutcome(signUpBy(test, token), "404 invalid_token");
 });
 
 testApp("with SIGN_UP=invite, only invited people create accounts", async (test) => {
   const body = { name: "Stranger", email: "s@example.com", password: testPassword };
-  await assertError(await test.send("/api/auth/sign-up", { json: body }), 403, "sign_up_closed");
-  await assertError(await signUpBy(test, "x".repeat(43), { email: "s@example.com" }), 404, "invalid_token");
+  await assertRows(test, {}, [["POST /api/auth/sign-up", body, "403 sign_up_closed"]]);
+  await assertOutcome(signUpBy(test, "x".repeat(43), { email: "s@example.com" }), "404 invalid_token");
 }, { SIGN_UP: "invite" });
 
 testApp("with SIGN_UP=closed, invited people can't create accounts", async (test) => {
-  await assertError(await signUpBy(test, "x".repeat(43)), 403, "sign_up_closed");
+  await assertOutcome(signUpBy(test, "x".repeat(43)), "403 sign_up_closed");
 }, { SIGN_UP: "closed" });
 
 testApp("rejects invitations on an https address without SMTP_URL", async (test) => {
   const owner = await test.signUp();
-  await assertError(await invite(test, owner, { email: "a@example.com" }), 503, "mail_unavailable");
-  const rows = await test.opened.database.read({
-    sql: "SELECT 1 FROM invitations UNION SELECT 1 FROM outbox",
-    args: [],
-  });
+  const json = { email: "a@example.com", role: "MEMBER" };
+  await assertRows(test, owner, [[`POST ${at(owner)}`, json, "503 mail_unavailable"]]);
+  const rows = await test.opened.database.read(sql`SELECT 1 FROM invitations UNION SELECT 1 FROM outbox`);
   assert.equal(rows.length, 0);
 }, { BASE_URL: "https://auth.example.com" });
 
 testApp("a role change revokes the invitations that the member may no longer send", async (test) => {
   const owner = await test.signUp();
   const second = await joinedPerson(test, owner, "OWNER");
-  const member = (rest: string) => `/api/portal/organizations/${owner.organizationId}${rest}`;
-  const byRole = async (roles: readonly string[]) => {
-    const tokens: string[] = [];
-    for (const role of roles) {
-      const email = `puppet-${role}-${++address}@example.com`.toLowerCase();
-      assert.equal((await invite(test, second, { owner, email, role })).status, 201);
-      tokens.push(await mailedToken(test, email));
-    }
-    return tokens;
+  const organization = `/api/portal/organizations/${owner.organizationId}`;
+  const invitedAs = async (role: Role) => {
+    const email = `puppet-${++address}@example.com`;
+    return (await inviteTo(test, second, { email, role })).token;
   };
-  const [asOwner = "", asAdmin = "", asMember = ""] = await byRole(["OWNER", "ADMIN", "MEMBER"]);
-  const demote = async (role: string) => {
-    const response = await test.send(member(`/members/${second.userId}`), {
-      cookie: owner.cookie,
-      method: "PATCH",
-      json: { role },
-    });
-    assert.equal(response.status, 200, await response.text());
-  };
+  const demote = (role: Role) =>
+    assertRows(test, owner, [[`PATCH ${organization}/members/${second.userId}`, { role }, 200]]);
+  const [asOwner, asAdmin] = [await invitedAs("OWNER"), await invitedAs("ADMIN")];
+  const asMember = await invitedAs("MEMBER");
   await demote("ADMIN");
-  await assertError(await signUpBy(test, asOwner), 404, "invalid_token");
-  assert.equal((await signUpBy(test, asAdmin)).status, 201, "an ADMIN may still invite ADMINs");
+  await assertOutcome(signUpBy(test, asOwner), "404 invalid_token");
+  // An ADMIN may still invite ADMINs.
+  await assertOutcome(signUpBy(test, asAdmin), 201);
   await demote("MEMBER");
-  await assertError(await signUpBy(test, asMember), 404, "invalid_token");
+  await assertOutcome(signUpBy(test, asMember), "404 invalid_token");
 
   await demote("OWNER");
-  const [again = ""] = await byRole(["OWNER"]);
-  const handedOver = await test.send(member("/transfer"), {
-    cookie: second.cookie,
-    json: { userId: owner.userId },
-  });
-  assert.equal(handedOver.status, 200, await handedOver.text());
-  await assertError(await signUpBy(test, again), 404, "invalid_token");
+  const again = await invitedAs("OWNER");
+  await assertRows(test, second, [[`POST ${organization}/transfer`, { userId: owner.userId }, 200]]);
+  await assertOutcome(signUpBy(test, again), "404 invalid_token");
 });
 
 testApp("accepting an invitation as a member changes nothing, and adds no audit entry", async (test) => {
   const owner = await test.signUp();
   const bob = await joinedPerson(test, owner, "MEMBER");
-  assert.equal((await invite(test, owner, { email: "bob-new@example.com", role: "ADMIN" })).status, 201);
-  const token = await mailedToken(test, "bob-new@example.com");
-  const asked = await test.send("/api/portal/account/email", {
-    cookie: bob.cookie,
-    json: { email: "bob-new@example.com" },
-  });
-  assert.equal(asked.status, 202);
-  const change = await mailedToken(test, "bob-new@example.com");
-  const verified = await test.send("/api/auth/email/verify", {
-    cookie: bob.cookie,
-    json: { token: change },
-  });
-  assert.equal(verified.status, 200);
-  await assertError(
-    await test.send(accept, { cookie: bob.cookie, json: { token } }),
-    409,
-    "already_member",
-  );
+  const email = "bob-new@example.com";
+  const { token } = await inviteTo(test, owner, { email, role: "ADMIN" });
+  await assertRows(test, bob, [["POST /api/portal/account/email", { email }, 202]]);
+  await assertRows(test, bob, [
+    ["POST /api/auth/email/verify", { token: await mailedToken(test, email) }, 200],
+    [accept, { token }, "409 already_member"],
+  ]);
   const { events } = await listAudit(test, owner.cookie, "?action=member.joined");
   assert.deepEqual(events.map(({ details }) => details["role"]), ["MEMBER"]);
 });

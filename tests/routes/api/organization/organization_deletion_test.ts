@@ -11,6 +11,7 @@ import { assertError, createTestKey, type TestApp, type TestPerson } from "../..
 import { addLimit } from "../../../support/meter/limits.ts";
 import {
   listPage,
+  onBothDatabases,
   onEveryDatabase,
   readSums,
   recordAll,
@@ -193,8 +194,8 @@ async function assertGone(
   }
 }
 
-onEveryDatabase(
-  "a deleted organization's keys fail immediately, and its data is deleted from every table",
+onBothDatabases(
+  "a deleted organization's keys fail immediately, and every table is cleared",
   async (test) => {
     const { ada, bob } = await both(test);
     const bobsRows = await allRowsOf(test, bob.number);
@@ -232,39 +233,36 @@ onEveryDatabase(
   },
 );
 
-onEveryDatabase(
-  "a step can fail before or after it is written, or be done twice, without harm",
-  async (test) => {
-    const { ada, bob } = await both(test);
-    const bobsRows = await allRowsOf(test, bob.number);
-    await deleteOrganization(test, ada);
-    let writes = 0;
-    const { database } = test.opened;
-    const flaky: Database = {
-      ...bound(database),
-      async write(batch) {
-        writes++;
-        if (writes % 3 === 1) throw new Error("killed before");
-        const results = await database.write(batch);
-        if (writes % 3 === 2) throw new Error("killed after");
-        return results;
-      },
-    };
-    for (let isMore = true, n = 0; isMore; n++) {
-      assert.ok(n < 100);
-      const done = await Promise.allSettled([
-        deleteSome(test, flaky),
-        deleteSome(test),
-      ]);
-      // Bob reads all of his usage between the steps.
-      isMore = done.some((one) => one.status === "rejected" || one.value);
-      if (n % 2 === 0) await readSums(test, bob.apiKey, range);
-    }
-    assert.ok(writes > 2);
-    await assertGone(test, { ada, bobsRows });
-    assert.deepEqual(await allRowsOf(test, bob.number), bobsRows);
-  },
-);
+onEveryDatabase("a step can fail before or after its write, or be done twice, without harm", async (test) => {
+  const { ada, bob } = await both(test);
+  const bobsRows = await allRowsOf(test, bob.number);
+  await deleteOrganization(test, ada);
+  let writes = 0;
+  const { database } = test.opened;
+  const flaky: Database = {
+    ...bound(database),
+    async write(batch) {
+      writes++;
+      if (writes % 3 === 1) throw new Error("killed before");
+      const results = await database.write(batch);
+      if (writes % 3 === 2) throw new Error("killed after");
+      return results;
+    },
+  };
+  for (let isMore = true, n = 0; isMore; n++) {
+    assert.ok(n < 100);
+    const done = await Promise.allSettled([
+      deleteSome(test, flaky),
+      deleteSome(test),
+    ]);
+    // Bob reads all of his usage between the steps.
+    isMore = done.some((one) => one.status === "rejected" || one.value);
+    if (n % 2 === 0) await readSums(test, bob.apiKey, range);
+  }
+  assert.ok(writes > 2);
+  await assertGone(test, { ada, bobsRows });
+  assert.deepEqual(await allRowsOf(test, bob.number), bobsRows);
+});
 
 onEveryDatabase("a late step does not touch an organization that reuses the number", async (test) => {
   const { ada } = await both(test);
@@ -291,35 +289,32 @@ onEveryDatabase("a late step does not touch an organization that reuses the numb
   assert.equal((await rowsOf(test, carol.number, "usage_keys_recent")).length, 26);
 });
 
-onEveryDatabase(
-  "records that arrive during the deletion are stored before it or rejected",
-  async (test) => {
-    const { ada, bob } = await both(test);
-    const send = (apiKey: string, n: number) =>
-      test.send("/api/v1/usage", {
-        apiKey,
-        json: { productSlug: "late", metric: `m${n % 5}`, quantity: 1, idempotencyKey: `late ${n}` },
-      });
-    const adas: Promise<Response>[] = [];
-    const bobs: Promise<Response>[] = [];
-    for (let n = 0; n < 60; n++) {
-      adas.push(send(ada.apiKey, n));
-      bobs.push(send(bob.apiKey, n));
-      if (n === 20) adas.push(deleteOrganization(test, ada).then(() => new Response(null, { status: 204 })));
-      if (n % 10 === 9) await bobs.at(-1);
-    }
-    const finished = finish(test);
-    const responses = await Promise.all(adas);
-    for (const { status } of responses) assert.ok([201, 401, 204].includes(status), String(status));
-    assert.equal(responses.at(-1)?.status, 401);
-    for (const response of [...responses, ...await Promise.all(bobs)]) await response.body?.cancel();
-    await finished;
-    await finish(test);
-    await assertGone(test, { ada, bobsRows: await allRowsOf(test, bob.number) });
-    const late = await readSums(test, bob.apiKey, "?from=2026-11-01&to=2026-12-01&productSlug=late");
-    assert.equal(late.reduce((count, sum) => count + sum.count, 0), 60);
-  },
-);
+onEveryDatabase("records that come during the deletion are stored before it or rejected", async (test) => {
+  const { ada, bob } = await both(test);
+  const send = (apiKey: string, n: number) =>
+    test.send("/api/v1/usage", {
+      apiKey,
+      json: { productSlug: "late", metric: `m${n % 5}`, quantity: 1, idempotencyKey: `late ${n}` },
+    });
+  const adas: Promise<Response>[] = [];
+  const bobs: Promise<Response>[] = [];
+  for (let n = 0; n < 60; n++) {
+    adas.push(send(ada.apiKey, n));
+    bobs.push(send(bob.apiKey, n));
+    if (n === 20) adas.push(deleteOrganization(test, ada).then(() => new Response(null, { status: 204 })));
+    if (n % 10 === 9) await bobs.at(-1);
+  }
+  const finished = finish(test);
+  const responses = await Promise.all(adas);
+  for (const { status } of responses) assert.ok([201, 401, 204].includes(status), String(status));
+  assert.equal(responses.at(-1)?.status, 401);
+  for (const response of [...responses, ...await Promise.all(bobs)]) await response.body?.cancel();
+  await finished;
+  await finish(test);
+  await assertGone(test, { ada, bobsRows: await allRowsOf(test, bob.number) });
+  const late = await readSums(test, bob.apiKey, "?from=2026-11-01&to=2026-12-01&productSlug=late");
+  assert.equal(late.reduce((count, sum) => count + sum.count, 0), 60);
+});
 
 onEveryDatabase("creates no key in an organization that is being deleted", async (test) => {
   const ada = await person(test, "Ada");

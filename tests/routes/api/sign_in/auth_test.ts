@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { signInFailuresFree } from "../../../../domain/limits.ts";
-import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import {
+  assertError,
+  cookieOf,
+  type SendOptions,
+  type TestApp,
+  testApp,
+  testPassword,
+} from "../../../support/app/app.ts";
 import { assertRows, type Row } from "../../../support/app/rows.ts";
 import { signInAgain } from "../../../support/people/people.ts";
 
@@ -18,34 +25,22 @@ const me = async (test: TestApp, cookie?: string) =>
   await (await test.send("/api/auth/me", cookie === undefined ? {} : { cookie })).json();
 
 testApp("sign-up creates a user who owns a new organization, and signs them in", async (test) => {
-  const response = await test.send("/api/auth/sign-up", {
-    json: signUp({ organizationName: "Northwind Maps" }),
-  });
-  assert.equal(response.status, 201);
-  const body = await response.json();
-  assert.equal(body.authenticated, true);
-  assert.deepEqual({ ...body.user, id: "" }, {
-    id: "",
-    name: "Ada Lovelace",
-    email: "ada@example.com",
-    emailVerified: false,
-  });
-  assert.match(body.user.id, /^usr_[0-9a-f]{32}$/);
-  assert.equal(body.role, "OWNER");
-  assert.deepEqual(body.memberships, [{
-    organizationId: body.organizationId,
-    name: "Northwind Maps",
-    role: "OWNER",
-  }]);
-  const [cookie = ""] = response.headers.getSetCookie();
+  const organizationName = "Northwind Maps";
+  const { html, answer } = await assertRows(test, {}, [
+    ["POST /api/auth/sign-up", signUp({ organizationName }), 201],
+  ]);
+  const body = JSON.parse(html);
+  const { authenticated, role, memberships, organizationId, user: { id, ...user } } = body;
+  assert.deepEqual(user, { name: "Ada Lovelace", email: "ada@example.com", emailVerified: false });
+  assert.match(id, /^usr_[0-9a-f]{32}$/);
+  assert.deepEqual([authenticated, role], [true, "OWNER"]);
+  assert.deepEqual(memberships, [{ organizationId, name: organizationName, role }]);
+  const [cookie = ""] = answer.headers.getSetCookie();
   assert.match(cookie, /^access_token=[A-Za-z0-9_-]{43}; /);
-  assert.match(cookie, /HttpOnly/);
-  assert.match(cookie, /SameSite=Lax/);
-  assert.match(cookie, /Path=\//);
-  assert.match(cookie, /Max-Age=2592000/);
+  for (const part of [/HttpOnly/, /SameSite=Lax/, /Path=\//, /Max-Age=2592000/]) assert.match(cookie, part);
   assert.doesNotMatch(cookie, /Domain|Secure/);
-  assert.match(response.headers.get("cache-control") ?? "", /no-store/);
-  assert.deepEqual(await me(test, cookieOf(response)), body);
+  assert.match(answer.headers.get("cache-control") ?? "", /no-store/);
+  assert.deepEqual(await me(test, cookieOf(answer)), body);
 });
 
 testApp("sets a Secure cookie for the whole domain if configured", async (test) => {
@@ -105,22 +100,12 @@ testApp("sixteen concurrent sign-ups with one email address create one account",
 });
 
 testApp("rejects short, common and personal passwords, naming the field", async (test) => {
-  const bad = [
-    "short",
-    "a".repeat(129),
-    "password1234",
-    email,
-    "AdaLovelace123",
-    "gatehouse2026",
-    "aaaaaaaaaaaaaaaa",
-  ];
+  const own = [email, "AdaLovelace123", "gatehouse2026"];
+  const bad = ["short", "a".repeat(129), "password1234", ...own, "aaaaaaaaaaaaaaaa"];
   const long = "𝒜 long pass".padEnd(128, "é");
+  const invalid = "422 validation_failed password";
   await assertRows(test, {}, [
-    ...bad.map((password): Row => [
-      "POST /api/auth/sign-up",
-      signUp({ password }),
-      "422 validation_failed password",
-    ]),
+    ...bad.map((password): Row => ["POST /api/auth/sign-up", signUp({ password }), invalid]),
     ["POST /api/auth/sign-up", signUp({ password: long }), 201],
     ["POST /api/auth/sign-in", { email, password: long.normalize("NFKC") }, 200],
   ]);
@@ -223,86 +208,79 @@ for (const policy of ["closed", "invite"]) {
 
 testApp("rejects writes from other sites, signed in or not", async (test) => {
   const person = await test.signUp();
+  const own = "http://localhost:8000";
+  const evil = "https://evil.example";
   const rejected: Record<string, string>[] = [
-    { origin: "https://evil.example" },
+    { origin: evil },
     { origin: "null" },
     { origin: "http://app.localhost:8000" },
-    { origin: "http://localhost:8000", "sec-fetch-site": "same-site" },
-    { origin: "https://evil.example", "sec-fetch-site": "same-origin" },
-    { origin: "", "sec-fetch-site": "cross-site" },
+    { origin: own, "sec-fetch-site": "same-site" },
+    { origin: evil, "sec-fetch-site": "same-origin" },
+    { "sec-fetch-site": "cross-site" },
   ];
-  const paths = [
-    "/api/portal/api-keys",
-    "/api/auth/sign-in",
-    "/api/auth/sign-out",
-    "/sign-in",
-    "/portal/account/delete",
-    "/portal/confirm-password",
-  ];
-  for (const path of paths) {
+  const api = ["portal/api-keys", "auth/sign-in", "auth/sign-out"].map((path) => `/api/${path}`);
+  const post = async (path: string, headers: Record<string, string>, json?: unknown) => {
+    const response = await test.app.request(own + path, {
+      method: "POST",
+      headers: {
+        cookie: person.cookie,
+        ...headers,
+        ...(json === undefined ? {} : { "content-type": "application/json" }),
+      },
+      body: json === undefined ? null : JSON.stringify(json),
+    });
+    await response.body?.cancel();
+    return response;
+  };
+  for (const path of [...api, "/sign-in", "/portal/account/delete", "/portal/confirm-password"]) {
     for (const headers of rejected) {
-      const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ""));
-      const response = await test.app.request(`http://localhost:8000${path}`, {
-        method: "POST",
-        headers: { ...given, cookie: person.cookie, "content-type": "application/json" },
-        body: "{}",
-      });
+      const response = await post(path, headers, {});
       assert.equal(response.status, 403, `${path} ${JSON.stringify(headers)}`);
       assert.equal(response.headers.get("vary"), "Origin");
-      await response.body?.cancel();
     }
-    const bare = await test.app.request(`http://localhost:8000${path}`, {
-      method: "POST",
-      headers: { cookie: person.cookie },
-    });
-    assert.equal(bare.status, 403);
-    await bare.body?.cancel();
+    assert.equal((await post(path, {})).status, 403);
   }
   // The browser's header alone is enough.
-  const own = await test.app.request("http://localhost:8000/api/portal/api-keys", {
-    method: "POST",
-    headers: { "sec-fetch-site": "same-origin", cookie: person.cookie, "content-type": "application/json" },
-    body: JSON.stringify({ name: "A" }),
-  });
-  assert.equal(own.status, 201);
+  const { status } = await post("/api/portal/api-keys", { "sec-fetch-site": "same-origin" }, { name: "A" });
+  assert.equal(status, 201);
 });
 
 testApp("CORS lets allowed origins read and sign in with cookies, and no others", async (test) => {
-  const person = await test.signUp();
-  for (const origin of ["https://app.example.com", "https://docs.products.example.com"]) {
-    const response = await test.send("/api/auth/me", { cookie: person.cookie, headers: { origin } });
-    assert.equal(response.headers.get("access-control-allow-origin"), origin);
-    assert.equal(response.headers.get("access-control-allow-credentials"), "true");
-    assert.match(response.headers.get("vary") ?? "", /Origin/);
-    const preflight = await test.send("/api/auth/sign-out", {
-      method: "OPTIONS",
-      headers: { origin, "access-control-request-method": "POST" },
-    });
-    assert.equal(preflight.status, 204);
-    assert.equal(preflight.headers.get("access-control-allow-origin"), origin);
-    assert.match(preflight.headers.get("access-control-allow-methods") ?? "", /POST/);
-    const failed = await test.send("/api/auth/sign-in", {
-      headers: { origin },
-      json: { email: "a", password: "b" },
-    });
-    assert.equal(failed.status, 401);
-    assert.equal(failed.headers.get("access-control-allow-origin"), origin);
-    // Early rejections too: otherwise a page can't tell them from a network failure.
-    for (
-      const [path, more, status] of [
-        ["/api/auth/me", { "x-long": "a".repeat(17_000) }, 431],
-        [`/api/auth/me?x=${"a".repeat(9_000)}`, {}, 414],
-        ["/api/auth/nowhere", {}, 404],
-      ] as const
-    ) {
-      const rejected = await test.send(path, { headers: { origin, ...more } });
-      assert.equal(rejected.status, status);
-      assert.equal(rejected.headers.get("access-control-allow-origin"), origin, path);
-      assert.equal(rejected.headers.get("access-control-allow-credentials"), "true");
-      assert.equal(rejected.headers.get("cross-origin-resource-policy"), "cross-origin");
-      assert.equal(rejected.headers.get("vary"), "Origin");
+  const { cookie } = await test.signUp();
+  const send = async (
+    path: string,
+    options: SendOptions,
+    expected: Record<string, string | number | RegExp | null>,
+  ) => {
+    const response = await test.send(path, { cookie, ...options });
+    await response.body?.cancel();
+    for (const [name, value] of Object.entries(expected)) {
+      const actual = name === "status" ? response.status : response.headers.get(name);
+      const about = `${name} of ${path} ${JSON.stringify(options).slice(0, 100)}`;
+      if (value instanceof RegExp) assert.match(String(actual), value, about);
+      else assert.equal(actual, value, about);
     }
+  };
+  const [allowOrigin, credentials] = [
+    "access-control-allow-origin",
+    "access-control-allow-credentials",
+  ] as const;
+  for (const origin of ["https://app.example.com", "https://docs.products.example.com"]) {
+    const allowed = { [allowOrigin]: origin, [credentials]: "true", vary: /Origin/ };
+    await send("/api/auth/me", { headers: { origin } }, { status: 200, ...allowed });
+    const asked = { origin, "access-control-request-method": "POST" };
+    const methods = { "access-control-allow-methods": /POST/, [allowOrigin]: origin };
+    await send("/api/auth/sign-out", { method: "OPTIONS", headers: asked }, { status: 204, ...methods });
+    const wrong = { headers: { origin }, json: { email: "a", password: "b" } };
+    await send("/api/auth/sign-in", wrong, { status: 401, [allowOrigin]: origin });
+    // Early rejections too: otherwise a page can't tell them from a network failure.
+    const early = { ...allowed, vary: "Origin", "cross-origin-resource-policy": "cross-origin" };
+    const long = { origin, "x-long": "a".repeat(17_000) };
+    await send("/api/auth/me", { headers: long }, { status: 431, ...early });
+    await send(`/api/auth/me?x=${"a".repeat(9_000)}`, { headers: { origin } }, { status: 414, ...early });
+    await send("/api/auth/nowhere", { headers: { origin } }, { status: 404, ...early });
   }
+  const denied = { [allowOrigin]: null, [credentials]: null };
   for (
     const origin of [
       "https://evil.example",
@@ -313,28 +291,18 @@ testApp("CORS lets allowed origins read and sign in with cookies, and no others"
       "null",
     ]
   ) {
+    const headers = { origin, "access-control-request-method": "GET" };
     for (const method of ["GET", "OPTIONS"]) {
-      const answer = await test.send("/api/auth/me", {
-        method,
-        cookie: person.cookie,
-        headers: { origin, "access-control-request-method": "GET" },
-      });
-      assert.equal(answer.headers.get("access-control-allow-origin"), null, origin);
-      assert.equal(answer.headers.get("access-control-allow-credentials"), null);
-      assert.match(answer.headers.get("vary") ?? "", /Origin/);
-      await answer.body?.cancel();
+      await send("/api/auth/me", { method, headers }, { ...denied, vary: /Origin/ });
     }
-    const written = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
-    assert.deepEqual([written.status, written.headers.get("vary")], [403, "Origin"]);
+    await send("/api/auth/sign-out", { method: "POST", headers: { origin } }, {
+      status: 403,
+      vary: "Origin",
+    });
   }
   // The portal and its API have no CORS, and reject writes from allowed origins.
-  const portal = await test.send("/api/portal/api-keys", {
-    cookie: person.cookie,
-    headers: { origin: "https://app.example.com" },
-    json: { name: "A" },
-  });
-  assert.equal(portal.status, 403);
-  assert.equal(portal.headers.get("access-control-allow-origin"), null);
+  const write = { headers: { origin: "https://app.example.com" }, json: { name: "A" } };
+  await send("/api/portal/api-keys", write, { status: 403, [allowOrigin]: null });
 }, { ALLOWED_ORIGINS: "https://app.example.com, https://*.products.example.com" });
 
 testApp("unknown methods and paths are reported as such, even from other sites", async (test) => {

@@ -34,49 +34,46 @@ const lastEntry = async (test: TestApp, action: string) =>
 const lastDetails = async (test: TestApp, action: string) =>
   JSON.parse(String((await lastEntry(test, action))?.["details"]));
 
-testApp(
-  "a passkey is bound to this service, sends an email, and signs in without a password",
-  async (test) => {
-    const ada = await test.signUp();
-    const options = await passkeyOptions(test, ada.cookie);
-    assert.deepEqual(options.rp, { name: "Gatehouse", id: "localhost" });
-    assert.equal(options.user.name, ada.email);
-    assert.equal(options.attestation, "none");
-    assert.equal(options.authenticatorSelection.residentKey, "required");
-    assert.equal(options.authenticatorSelection.userVerification, "required");
-    const { passkey, id } = await addPasskey(test, ada.cookie);
-    const { subject, text } = await lastMail(test, ada.email);
-    assert.match(subject, /passkey/i);
-    assert.match(text, /Laptop/);
-    assert.deepEqual((await passkeyOptions(test, ada.cookie)).excludeCredentials, [
-      { id: passkey.credentialId, type: "public-key", transports: ["internal"] },
-    ]);
+testApp("a passkey is bound to this service, and signs in without a password", async (test) => {
+  const ada = await test.signUp();
+  const options = await passkeyOptions(test, ada.cookie);
+  assert.deepEqual(options.rp, { name: "Gatehouse", id: "localhost" });
+  assert.equal(options.user.name, ada.email);
+  assert.equal(options.attestation, "none");
+  assert.equal(options.authenticatorSelection.residentKey, "required");
+  assert.equal(options.authenticatorSelection.userVerification, "required");
+  const { passkey, id } = await addPasskey(test, ada.cookie);
+  const { subject, text } = await lastMail(test, ada.email);
+  assert.match(subject, /passkey/i);
+  assert.match(text, /Laptop/);
+  assert.deepEqual((await passkeyOptions(test, ada.cookie)).excludeCredentials, [
+    { id: passkey.credentialId, type: "public-key", transports: ["internal"] },
+  ]);
 
-    const asked = await signInOptions(test);
-    assert.deepEqual({ ...asked, challenge: "" }, {
-      rpId: "localhost",
-      challenge: "",
-      timeout: 300_000,
-      userVerification: "required",
-    });
-    // Synced passkeys don't count: their counter stays at 0.
-    for (let n = 0; n < 2; n++) {
-      assert.equal(await signIn(test, { response: passkey.signIn(await signInOptions(test)) }), "200");
-    }
-    passkey.counter = 7;
-    const { answer } = await assertRows(test, {}, [[path, { response: passkey.signIn(asked) }, 200]]);
-    const by = { cookie: cookieOf(answer) };
-    assert.equal((await me(test, by.cookie)).user?.id, ada.userId);
-    assert.deepEqual(await lastDetails(test, "session.created"), { method: "passkey" });
-    const { html: list } = await assertRows(test, by, [[`GET ${account}/passkeys`, null, 200]]);
-    const at = new Date(test.now()).toISOString();
-    assert.deepEqual(JSON.parse(list).passkeys, [{ id, name: "Laptop", createdAt: at, lastUsedAt: at }]);
-    // It counts as a recent authentication.
-    await assertRows(test, by, [[`POST ${account}/two-step/totp`, null, 200]]);
-    // The password alone still signs in: adding a passkey doesn't turn on two-step sign-in.
-    assert.equal((await me(test, await signInAgain(test, ada.email))).authenticated, true);
-  },
-);
+  const asked = await signInOptions(test);
+  assert.deepEqual({ ...asked, challenge: "" }, {
+    rpId: "localhost",
+    challenge: "",
+    timeout: 300_000,
+    userVerification: "required",
+  });
+  // Synced passkeys don't count: their counter stays at 0.
+  for (let n = 0; n < 2; n++) {
+    assert.equal(await signIn(test, { response: passkey.signIn(await signInOptions(test)) }), "200");
+  }
+  passkey.counter = 7;
+  const { answer } = await assertRows(test, {}, [[path, { response: passkey.signIn(asked) }, 200]]);
+  const by = { cookie: cookieOf(answer) };
+  assert.equal((await me(test, by.cookie)).user?.id, ada.userId);
+  assert.deepEqual(await lastDetails(test, "session.created"), { method: "passkey" });
+  const { html: list } = await assertRows(test, by, [[`GET ${account}/passkeys`, null, 200]]);
+  const at = new Date(test.now()).toISOString();
+  assert.deepEqual(JSON.parse(list).passkeys, [{ id, name: "Laptop", createdAt: at, lastUsedAt: at }]);
+  // It counts as a recent authentication.
+  await assertRows(test, by, [[`POST ${account}/two-step/totp`, null, 200]]);
+  // The password alone still signs in: adding a passkey doesn't turn on two-step sign-in.
+  assert.equal((await me(test, await signInAgain(test, ada.email))).authenticated, true);
+});
 
 testApp("a passkey completes a sign-in of its own user, once", async (test) => {
   const ada = await twoStepPerson(test);
@@ -108,33 +105,30 @@ testApp("a passkey completes a sign-in of its own user, once", async (test) => {
   ]);
 });
 
-testApp(
-  "a passkey can't complete a sign-in once two-step sign-in is off, the user is disabled, or it has expired",
-  async (test) => {
-    const ada = await twoStepPerson(test);
-    const { passkey } = await addPasskey(test, ada.cookie);
-    const begin = async () => {
-      const token = await firstStep(test, ada.email);
-      return { token, response: passkey.signIn(await signInOptions(test, token)) };
-    };
-    const { database } = test.opened;
-    const changes: readonly (() => Promise<unknown> | void)[] = [
-      () => database.write([sql`UPDATE totp SET confirmed_at = NULL WHERE user_id = ${ada.userId}`]),
-      () => database.write([sql`UPDATE users SET disabled_at = 1 WHERE id = ${ada.userId}`]),
-      () => test.advance(10 * minuteMs),
-    ];
-    for (const change of changes) {
-      const json = await begin();
-      await change();
-      assert.equal(await signIn(test, json), "409 two_step_state");
-      await database.write([
-        sql`UPDATE totp SET confirmed_at = 1 WHERE user_id = ${ada.userId}`,
-        sql`UPDATE users SET disabled_at = NULL WHERE id = ${ada.userId}`,
-      ]);
-    }
-    assert.equal(await signIn(test, await begin()), "200");
-  },
-);
+testApp("a passkey can't complete a sign-in that is off, of a disabled user, or expired", async (test) => {
+  const ada = await twoStepPerson(test);
+  const { passkey } = await addPasskey(test, ada.cookie);
+  const begin = async () => {
+    const token = await firstStep(test, ada.email);
+    return { token, response: passkey.signIn(await signInOptions(test, token)) };
+  };
+  const { database } = test.opened;
+  const changes: readonly (() => Promise<unknown> | void)[] = [
+    () => database.write([sql`UPDATE totp SET confirmed_at = NULL WHERE user_id = ${ada.userId}`]),
+    () => database.write([sql`UPDATE users SET disabled_at = 1 WHERE id = ${ada.userId}`]),
+    () => test.advance(10 * minuteMs),
+  ];
+  for (const change of changes) {
+    const json = await begin();
+    await change();
+    assert.equal(await signIn(test, json), "409 two_step_state");
+    await database.write([
+      sql`UPDATE totp SET confirmed_at = 1 WHERE user_id = ${ada.userId}`,
+      sql`UPDATE users SET disabled_at = NULL WHERE id = ${ada.userId}`,
+    ]);
+  }
+  assert.equal(await signIn(test, await begin()), "200");
+});
 
 const otherKey = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
 const forgeries: Readonly<Record<string, Forgery>> = {

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { totpPeriodMs } from "../../../../domain/limits.ts";
 import { cookieOf } from "../../../support/app/app.ts";
 import { assertRows } from "../../../support/app/rows.ts";
-import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import { me } from "../../../support/people/people.ts";
 import {
   addPasskey,
@@ -14,8 +13,9 @@ import {
   signInOptions,
   twoStepPerson,
 } from "../../../support/people/second_step.ts";
+import { onBothDatabases } from "../../../support/meter/usage.ts";
 
-onEveryDatabase("codes, recovery codes and passkey responses work once", async (test) => {
+onBothDatabases("codes, recovery codes and passkey responses work once", async (test) => {
   const ada = await twoStepPerson(test);
   const { passkey, id } = await addPasskey(test, ada.cookie);
   for (const code of [codeOf(ada.secret, test.now()), ada.recoveryCodes[0] ?? ""]) {

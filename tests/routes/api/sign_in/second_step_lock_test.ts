@@ -61,49 +61,43 @@ async function lockMails(test: TestApp) {
   return (await test.mails()).filter(({ subject }) => subject === subjectOf("two_step_locked"));
 }
 
-onEveryDatabase(
-  "rejects the right code after a hundred wrong ones in a row, days apart, and notifies the owner once",
-  async (test) => {
-    const ada = await twoStepPerson(test);
-    await setWrongCodes(test, ada, totpWrongCodesMax - 3);
-    for (let n = 0; n < 3; n++) {
-      // Unlike the delays, the count is not forgotten after a day.
-      test.advance(dayMs + 1);
-      assert.deepEqual(await lockMails(test), []);
-      await assertError(await guess(test, ada, wrongCode(ada.secret, test.now())), 401, "invalid_code");
-    }
-    const lockedAt = new Date(test.now()).toISOString();
-    assert.equal((await lockMails(test)).length, 1);
-    for (let n = 0; n < 2; n++) {
-      test.advance(60_000);
-      await assertError(await guess(test, ada, rightCode(test, ada)), 403, "codes_locked");
-    }
-    const [mail, ...more] = await lockMails(test);
-    assert.deepEqual([mail?.to, more], [ada.email, []]);
-    assert.match(mail?.text ?? "", /100 wrong codes in a row.*\/forgot-password/s);
-    assert.equal((await listAudit(test, ada.cookie, "?action=two_step.locked")).events.length, 1);
-    // The person stays signed in and sees it.
-    const { html } = await assertRows(test, ada, [
-      ["GET /portal/account/two-step", null, 200, { shows: [signInWords.locked] }],
-      ["GET /api/portal/account/two-step", null, 200],
-    ]);
-    const { totp } = JSON.parse(html);
-    assert.deepEqual([totp.enabled, totp.lockedAt], [true, lockedAt]);
-  },
-);
-
-testApp(
-  "recovery codes and passkeys still work when codes are locked, and keep them locked",
-  async (test) => {
-    const ada = await lockedPerson(test);
-    const { passkey } = await addPasskey(test, ada.cookie);
-    assert.equal((await guess(test, ada, ada.recoveryCodes[0] ?? "")).status, 200);
-    const token = await firstStep(test, ada.email);
-    const response = passkey.signIn(await signInOptions(test, token));
-    assert.equal((await test.send("/api/auth/sign-in/passkey", { json: { token, response } })).status, 200);
+onEveryDatabase("rejects the right code after 100 wrong ones, and notifies the owner once", async (test) => {
+  const ada = await twoStepPerson(test);
+  await setWrongCodes(test, ada, totpWrongCodesMax - 3);
+  for (let n = 0; n < 3; n++) {
+    // Unlike the delays, the count is not forgotten after a day.
+    test.advance(dayMs + 1);
+    assert.deepEqual(await lockMails(test), []);
+    await assertError(await guess(test, ada, wrongCode(ada.secret, test.now())), 401, "invalid_code");
+  }
+  const lockedAt = new Date(test.now()).toISOString();
+  assert.equal((await lockMails(test)).length, 1);
+  for (let n = 0; n < 2; n++) {
+    test.advance(60_000);
     await assertError(await guess(test, ada, rightCode(test, ada)), 403, "codes_locked");
-  },
-);
+  }
+  const [mail, ...more] = await lockMails(test);
+  assert.deepEqual([mail?.to, more], [ada.email, []]);
+  assert.match(mail?.text ?? "", /100 wrong codes in a row.*\/forgot-password/s);
+  assert.equal((await listAudit(test, ada.cookie, "?action=two_step.locked")).events.length, 1);
+  // The person stays signed in and sees it.
+  const { html } = await assertRows(test, ada, [
+    ["GET /portal/account/two-step", null, 200, { shows: [signInWords.locked] }],
+    ["GET /api/portal/account/two-step", null, 200],
+  ]);
+  const { totp } = JSON.parse(html);
+  assert.deepEqual([totp.enabled, totp.lockedAt], [true, lockedAt]);
+});
+
+testApp("recovery codes and passkeys work while codes are locked, and keep them locked", async (test) => {
+  const ada = await lockedPerson(test);
+  const { passkey } = await addPasskey(test, ada.cookie);
+  assert.equal((await guess(test, ada, ada.recoveryCodes[0] ?? "")).status, 200);
+  const token = await firstStep(test, ada.email);
+  const response = passkey.signIn(await signInOptions(test, token));
+  assert.equal((await test.send("/api/auth/sign-in/passkey", { json: { token, response } })).status, 200);
+  await assertError(await guess(test, ada, rightCode(test, ada)), 403, "codes_locked");
+});
 
 testApp("a right code resets the count, even on the last attempt", async (test) => {
   const ada = await twoStepPerson(test);
