@@ -7,6 +7,7 @@ import { insertUsageRecords, type RecordOutcome } from "../../../db/meter/record
 import { keysMiddleMax, keysRecentMax } from "../../../domain/limits.ts";
 import { idempotencyHashSpace } from "../../../domain/meter/usage_record.ts";
 import { databaseKinds } from "../../support/database/database.ts";
+import { repeats } from "../../support/runner/extent.ts";
 import fc from "../../support/runner/fast_check.ts";
 
 const tables = ["usage_keys_recent", "usage_keys_middle", "usage_keys_settled"] as const;
@@ -346,6 +347,6 @@ for (const kind of databaseKinds) {
       }
       await assertKeysAreComplete(database);
     });
-    await fc.assert(property, { numRuns: 30 });
+    await fc.assert(property, { numRuns: repeats({ quick: 10, full: 30 }) });
   });
 }

@@ -26,6 +26,7 @@ import { keyAccess } from "../../../services/meter/usage_access.ts";
 import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.ts";
 import { databaseKinds } from "../../support/database/database.ts";
+import { repeats } from "../../support/runner/extent.ts";
 import { runHistories } from "../../support/meter/histories.ts";
 import {
   hourMs,
@@ -330,7 +331,7 @@ for (const { name, ignore, open } of databaseKinds) {
           for (const step of [...limits, ...taken]) await take(scene, step);
           await checkCounters(scene);
           twins += await checkTwins(scene);
-        }, { rounds: name === "remote" ? 8 : 100, seeds: [899_798_767], test });
+        }, { rounds: repeats({ quick: 30, full: name === "remote" ? 8 : 100 }), seeds: [899_798_767], test });
         assert.ok(twins > 0, "no alert was noted");
       } finally {
         await test.dispose();

@@ -12,6 +12,7 @@ import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.ts";
 import { databaseKinds } from "../../support/database/database.ts";
 import { GrantModel } from "../../support/meter/grant_model.ts";
+import { repeats } from "../../support/runner/extent.ts";
 import { runHistories } from "../../support/meter/histories.ts";
 import { addLimit } from "../../support/meter/limits.ts";
 import { unlimited } from "../../support/meter/usage.ts";
@@ -204,7 +205,7 @@ for (const { name, ignore, open } of databaseKinds) {
               (SELECT CAST(sum(used_micros) AS TEXT) FROM usage_grants) AS used FROM usage_grant_accounts`,
           );
           assert.equal(account?.taken, account?.used);
-        }, { rounds: name === "remote" ? 6 : 60, test });
+        }, { rounds: repeats({ quick: 25, full: name === "remote" ? 6 : 60 }), test });
       } finally {
         await test.dispose();
       }

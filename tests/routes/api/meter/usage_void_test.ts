@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
 import { grantVoids } from "../../../support/operators/operators.ts";
+import { repeats } from "../../../support/runner/extent.ts";
 import fc from "../../../support/runner/fast_check.ts";
 import {
   addUpNaively,
@@ -157,7 +158,7 @@ testApp("after any voids, sums are those of the remaining records", async (test)
       }
       await test.send(`/api/portal/api-keys/${id}`, { method: "DELETE", cookie: person.cookie });
     }),
-    { seed: 20261121, numRuns: 25 },
+    { seed: 20261121, numRuns: repeats({ quick: 10, full: 25 }) },
   );
 }, unlimited);
 

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import { createTestKey, type TestApp, testApp, testStart } from "../../../support/app/app.ts";
+import { repeats } from "../../../support/runner/extent.ts";
 import fc from "../../../support/runner/fast_check.ts";
 import {
   addUpNaively,
@@ -267,6 +268,7 @@ testApp("sums match the records for any range, window, zone, group and filter", 
     from: at - before * quarterMs,
     to: at + after * quarterMs,
   }));
+  const numRuns = repeats({ quick: 80, full: 200 });
   let notEmpty = 0;
   await fc.assert(
     fc.asyncProperty(fc.oneof(query, aroundAChange), async (given) => {
@@ -274,9 +276,9 @@ testApp("sums match the records for any range, window, zone, group and filter", 
       if (wanted.length > 0) notEmpty++;
       assert.deepEqual(await readSums(test, apiKey, queryText(given)), wanted, queryText(given));
     }),
-    { seed, numRuns: 200 },
+    { seed, numRuns },
   );
-  assert.ok(notEmpty > 120, `only ${notEmpty} queries had records`);
+  assert.ok(notEmpty > 0.6 * numRuns, `only ${notEmpty} queries had records`);
 }, unlimited);
 
 /** Enough series that a month takes many steps to sum. */
