@@ -209,7 +209,7 @@ for (const kind of databaseKinds) {
     "finds a repeated key in every table, and neither loses nor duplicates keys",
     async (database) => {
       const groups = 8;
-      const size = 4_000;
+      const size = 2_000;
       for (let n = 0; n < groups; n++) {
         // The second sweep is slow, so it starts where the first has been: keys then move through both.
         await sweepFrom(database, { recent: n / groups, middle: (n + 4) % groups / groups });

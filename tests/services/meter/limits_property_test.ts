@@ -331,7 +331,7 @@ for (const { name, ignore, open } of databaseKinds) {
           for (const step of [...limits, ...taken]) await take(scene, step);
           await checkCounters(scene);
           twins += await checkTwins(scene);
-        }, { rounds: repeats({ quick: 30, full: name === "remote" ? 8 : 100 }), seeds: [899_798_767], test });
+        }, { rounds: repeats({ quick: 20, full: name === "remote" ? 8 : 100 }), seeds: [899_798_767], test });
         assert.ok(twins > 0, "no alert was noted");
       } finally {
         await test.dispose();

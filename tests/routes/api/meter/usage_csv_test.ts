@@ -253,7 +253,7 @@ Deno.test({
       await isReady(program);
       const { baseUrl, pid } = program;
       const { cookie, keyId } = await signUpAndRecord(baseUrl);
-      const [series, hours] = [1_000, repeats({ quick: 200, full: 1_000 })];
+      const [series, hours] = [1_000, repeats({ quick: 130, full: 1_000 })];
       const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
       for (const statement of manySums({ series, hours, keyId, from })) connection.run(statement);
       connection.close();
