@@ -2,30 +2,17 @@
 // UPDATE_STATEMENTS=1 ./denow test -A --no-check tests/db/meter/recorder_statements_test.ts
 import assert from "node:assert/strict";
 import type { Statement } from "../../../db/engine/database.ts";
-import { RecordEncoder, type RecordGroup } from "../../../db/meter/record_group.ts";
+import type { RecordGroup } from "../../../db/meter/record_group.ts";
 import { insertUsageRecords } from "../../../db/meter/recorder.ts";
+import { encodedRecord, plainGroup } from "../../support/meter/record_groups.ts";
 
 const path = new URL("./recorder_statements.sql", import.meta.url);
 
-const record = {
-  series: 0,
-  request: 0,
-  timestamp: null,
-  quantity: { whole: 1, micro: 0 },
-  idempotencyKey: null,
-  properties: null,
-};
 const plain: RecordGroup = {
-  now: 0,
-  by: "keys",
+  ...plainGroup,
   targets: ["key"],
   series: [["key", "tiles", "requests"]],
-  records: [new RecordEncoder(0).encode(record)],
-  idempotencyKeys: 0,
-  isCatalogueRequired: false,
-  hasLimits: false,
-  hasDimensions: false,
-  isSeriesKnown: false,
+  records: [encodedRecord(0)],
 };
 
 /** Each differs from the first one in one way, or two. */
