@@ -18,7 +18,7 @@ import { createTestKey, type TestApp } from "../../support/app/app.ts";
 import { addLimit } from "../../support/meter/limits.ts";
 import { plainGroup } from "../../support/meter/record_groups.ts";
 import { poll } from "../../support/runner/poll.ts";
-import { onEveryDatabase } from "../../support/meter/usage.ts";
+import { onBothDatabases, onEveryDatabase } from "../../support/meter/usage.ts";
 import { testReader } from "../../support/app/reports.ts";
 
 const record = (test: TestApp, apiKey: string, idempotencyKey: string) =>
@@ -82,7 +82,7 @@ async function recordEachTurn(
   return requests;
 }
 
-onEveryDatabase(
+onBothDatabases(
   "a group of known series is recorded without the requests that may not be recorded since",
   async (test) => {
     const keys = [];

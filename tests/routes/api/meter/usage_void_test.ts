@@ -8,6 +8,7 @@ import {
   addUpNaively,
   listAll,
   type ListedRecord,
+  onBothDatabases,
   onEveryDatabase,
   readSums,
   recordAll,
@@ -65,7 +66,7 @@ onEveryDatabase(
   },
 );
 
-onEveryDatabase(
+onBothDatabases(
   "voiding again, even concurrently, changes nothing and returns the first reason",
   async (test) => {
     const person = await test.signUp();

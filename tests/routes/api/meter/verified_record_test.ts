@@ -6,7 +6,7 @@ import { watchedDatabase } from "../../../support/network/forward.ts";
 import { addLimit } from "../../../support/meter/limits.ts";
 import { testMeanwhile } from "../../../support/app/meanwhile.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
-import { onEveryDatabase, recordOne, unlimited } from "../../../support/meter/usage.ts";
+import { onBothDatabases, onEveryDatabase, recordOne, unlimited } from "../../../support/meter/usage.ts";
 import { run } from "../../../support/people/scene.ts";
 
 const tiles = { productSlug: "tiles", metric: "requests" };
@@ -72,7 +72,7 @@ onEveryDatabase(
   },
 );
 
-onEveryDatabase(
+onBothDatabases(
   "nothing is recorded for a key that isn't valid, as its last change left it",
   async (test) => {
     const { person, id, apiKey, reader, permit, code, recorded } = await newScene(test);
