@@ -9,14 +9,14 @@ import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts"
 import { createTestKey } from "../../support/app/app.ts";
 import { checkRollupLevels, checkRollups, rowsOf } from "../../support/meter/rollups.ts";
 import { sqldMissing, startSqld } from "../../support/database/sqld.ts";
-import { listAll, onBothDatabases, recordAll, voidOne } from "../../support/meter/usage.ts";
+import { listAll, onEveryDatabase, recordAll, voidOne } from "../../support/meter/usage.ts";
 
 function randomFrom(seed: number) {
   let state = seed;
   return (below: number) => (state = state * 48271 % 2147483647) % below;
 }
 
-onBothDatabases(
+onEveryDatabase(
   "all rollups match the records through concurrent records, voids and retention",
   async (test) => {
     const random = randomFrom(13);

@@ -309,7 +309,7 @@ testApp("arbitrary events get a documented response", async (test) => {
         await look(await test.send(events, { apiKey, json: { ...one, id: "o" } }), one);
       },
     ),
-    { seed: 20261121, numRuns: repeats({ quick: 60, full: 300 }) },
+    { seed: 20261121, numRuns: repeats({ quick: 40, full: 300 }) },
   );
   assert.deepEqual([...seen].sort(), [200, 201, 204, 409, 422]);
   const { length } = await listAll(test, apiKey);

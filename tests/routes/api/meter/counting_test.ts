@@ -10,13 +10,7 @@ import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { asBilling } from "../../../support/meter/statements.ts";
 import { usagePage } from "../../../support/portal/usage_page.ts";
-import {
-  onBothDatabases,
-  onEveryDatabase,
-  recordAll,
-  recordOne,
-  voidOne,
-} from "../../../support/meter/usage.ts";
+import { onEveryDatabase, recordAll, recordOne, voidOne } from "../../../support/meter/usage.ts";
 
 const metric = (slug: string, more: Record<string, unknown> = {}) => ({ slug, name: slug, ...more });
 const seats = metric("seats", { dimensions: [["user"]], aggregation: "unique", uniqueProperty: "user" });
@@ -190,7 +184,7 @@ onEveryDatabase(
   },
 );
 
-onBothDatabases(
+onEveryDatabase(
   "voids the largest, the latest and the only record of a value exactly, also of test keys",
   async (test) => {
     const { send } = await asBilling(test);

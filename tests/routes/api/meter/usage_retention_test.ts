@@ -125,7 +125,7 @@ onEveryDatabase("recording, voiding and reading go on between the steps", async 
 testApp("keys of deleted records are cleaned up in proportion and don't accumulate", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const { database } = test.opened;
-  const daily = 2_800;
+  const daily = 1_000;
   const keptDays = 3;
   let mostStale = 0;
   for (let day = 0; day < 12; day++) {

@@ -269,7 +269,7 @@ testApp("sums match the records for any range, window, zone, group and filter", 
     from: at - before * quarterMs,
     to: at + after * quarterMs,
   }));
-  const numRuns = repeats({ quick: 80, full: 200 });
+  const numRuns = repeats({ quick: 50, full: 200 });
   let notEmpty = 0;
   await fc.assert(
     fc.asyncProperty(fc.oneof(query, aroundAChange), async (given) => {
