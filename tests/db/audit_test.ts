@@ -11,7 +11,8 @@ import {
 } from "../../db/audit.ts";
 import { type Database, sql, type Statement } from "../../db/engine/database.ts";
 import type { AuditAction } from "../../domain/audit.ts";
-import { databaseKinds } from "../support/database/database.ts";
+import { bothDatabases, databaseKinds, onDatabases } from "../support/database/database.ts";
+import { plansOf } from "../support/database/query_plans.ts";
 
 const organizationId = "org_test";
 const client = { address: "203.0.113.7", userAgent: "test", requestId: "req_1" };
@@ -30,77 +31,47 @@ function entry(
   ).statement;
 }
 
-function on(name: string, test: (database: Database) => Promise<void>): void {
-  for (const kind of databaseKinds) {
-    Deno.test({
-      name: `${kind.name} database: ${name}`,
-      ignore: kind.ignore,
-      fn: async () => {
-        const { database, dispose } = await kind.open();
-        try {
-          await database.write([
-            sql`CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT`,
-            sql`INSERT INTO notes (text) VALUES ('a'), ('b')`,
-          ]);
-          await test(database);
-        } finally {
-          await dispose();
-        }
-      },
-    });
-  }
-}
+const on = (promise: string, run: (database: Database) => Promise<void>, kinds = databaseKinds) =>
+  onDatabases(promise, async ({ database }) => {
+    await database.write([
+      sql`CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT`,
+      sql`INSERT INTO notes (text) VALUES ('a'), ('b')`,
+    ]);
+    await run(database);
+  }, kinds);
 
 const update = (to: string, from: string) => sql`UPDATE notes SET text = ${to} WHERE text = ${from}`;
 /** Statements before an entry, and whether the last one changes something. */
-const before: readonly { name: string; batch: Statement[]; isWritten: boolean }[] = [
-  { name: "an UPDATE of a row", batch: [update("A", "a")], isWritten: true },
-  { name: "an UPDATE of no row", batch: [update("A", "nobody")], isWritten: false },
-  {
-    name: "an UPDATE of no row after one of a row",
-    batch: [update("B", "b"), update("A", "x")],
-    isWritten: false,
-  },
-  {
-    name: "an UPDATE of a row after one of no row",
-    batch: [update("A", "x"), update("b", "B")],
-    isWritten: true,
-  },
-  { name: "an INSERT", batch: [sql`INSERT INTO notes (text) VALUES ('c')`], isWritten: true },
-  {
-    name: "an INSERT that returns rows",
-    batch: [sql`INSERT INTO notes (text) VALUES ('d'), ('e'), ('f') RETURNING id, text`],
-    isWritten: true,
-  },
-  {
-    name: "an INSERT that returns no rows",
-    batch: [sql`INSERT INTO notes (text) SELECT 'g' WHERE 1 = 2 RETURNING id`],
-    isWritten: false,
-  },
-  {
-    name: "an INSERT with a conflict",
-    batch: [sql`INSERT INTO notes (text) VALUES ('c') ON CONFLICT DO NOTHING`],
-    isWritten: false,
-  },
-  {
-    name: "an INSERT that becomes an UPDATE",
-    batch: [
-      sql`INSERT INTO notes (text) VALUES ('c') ON CONFLICT (text) DO UPDATE SET text = 'h' RETURNING id`,
-    ],
-    isWritten: true,
-  },
-  {
-    name: "a DELETE of a row",
-    batch: [sql`DELETE FROM notes WHERE text = 'd' RETURNING id`],
-    isWritten: true,
-  },
-  { name: "a DELETE of no row", batch: [sql`DELETE FROM notes WHERE text = 'd'`], isWritten: false },
-  { name: "an entry that was written", batch: [update("e2", "e"), entry()], isWritten: true },
-  { name: "an entry that was not written", batch: [update("i", "i"), entry()], isWritten: false },
+const before: readonly [name: string, isWritten: boolean, ...batch: Statement[]][] = [
+  ["an UPDATE of a row", true, update("A", "a")],
+  ["an UPDATE of no row", false, update("A", "nobody")],
+  ["an UPDATE of no row after one of a row", false, update("B", "b"), update("A", "x")],
+  ["an UPDATE of a row after one of no row", true, update("A", "x"), update("b", "B")],
+  ["an INSERT", true, sql`INSERT INTO notes (text) VALUES ('c')`],
+  [
+    "an INSERT that returns rows",
+    true,
+    sql`INSERT INTO notes (text) VALUES ('d'), ('e'), ('f') RETURNING id, text`,
+  ],
+  [
+    "an INSERT that returns no rows",
+    false,
+    sql`INSERT INTO notes (text) SELECT 'g' WHERE 1 = 2 RETURNING id`,
+  ],
+  ["an INSERT with a conflict", false, sql`INSERT INTO notes (text) VALUES ('c') ON CONFLICT DO NOTHING`],
+  [
+    "an INSERT that becomes an UPDATE",
+    true,
+    sql`INSERT INTO notes (text) VALUES ('c') ON CONFLICT (text) DO UPDATE SET text = 'h' RETURNING id`,
+  ],
+  ["a DELETE of a row", true, sql`DELETE FROM notes WHERE text = 'd' RETURNING id`],
+  ["a DELETE of no row", false, sql`DELETE FROM notes WHERE text = 'd'`],
+  ["an entry that was written", true, update("e2", "e"), entry()],
+  ["an entry that was not written", false, update("i", "i"), entry()],
 ];
 
 on("writes an entry only if the statement directly before it changed something", async (database) => {
-  for (const { name, batch, isWritten } of before) {
+  for (const [name, isWritten, ...batch] of before) {
     const results = await database.write([...batch, entry()]);
     assert.equal(results.at(-1)?.rows.length, isWritten ? 1 : 0, `after ${name}`);
   }
@@ -110,7 +81,7 @@ on("writes an entry only if the statement directly before it changed something",
   assert.equal(none?.rows.length, 0);
   const [always] = await database.write([entry({ always: true })]);
   assert.equal(always?.rows.length, 1);
-});
+}, bothDatabases);
 
 on("lists one organization's entries newest first, with every combination of filters", async (database) => {
   const [a, b, c] = ["session.created", "api_key.created", "member.joined"] as const;
@@ -174,51 +145,37 @@ on("deletes old entries, oldest first, up to a limit", async (database) => {
 });
 
 Deno.test("embedded database: every query uses an index in the order of the list", async () => {
-  const kind = databaseKinds.find(({ name }) => name === "embedded");
-  assert.ok(kind);
-  const { database, dispose } = await kind.open();
-  try {
-    const asked: Statement[] = [];
-    const spy = {
-      ...database,
-      read: (statement: Statement) => {
-        asked.push(statement);
-        return Promise.resolve([]);
-      },
-    };
-    await findAuditEvents(spy, query);
-    await findAuditEvents(spy, { ...query, actions: ["api_key.created", "api_key.revoked"] });
-    await findAuditEvents(spy, { ...query, actions: ["api_key.created"], actorId: "usr_ada" });
-    await findAuditEvents(spy, { ...query, actorId: "usr_ada" });
-    await findAuditActors(spy, { organizationId, limit: 10 });
+  const plans = await plansOf(async (database) => {
+    await findAuditEvents(database, query);
+    await findAuditEvents(database, { ...query, actions: ["api_key.created", "api_key.revoked"] });
+    await findAuditEvents(database, { ...query, actions: ["api_key.created"], actorId: "usr_ada" });
+    await findAuditEvents(database, { ...query, actorId: "usr_ada" });
+    await findAuditActors(database, { organizationId, limit: 10 });
     const own = { ...query, organizationId: null, isForOperators: true };
-    await findAuditEvents(spy, own);
-    await findAuditEvents(spy, { ...own, actions: ["account.disabled"] });
-    await findAuditEvents(spy, { ...own, actorId: "usr_ada" });
-    const range = "(organization_id=? AND at>? AND (at,id)<(?,?))";
-    const expected = [
-      [`audit_events_organization ${range}`],
-      [`audit_events_action ${range.replace(" AND", " AND action=? AND")}`],
-      [`audit_events_actor ${range.replace(" AND", " AND actor_id=? AND action=? AND")}`],
-      [`audit_events_actor ${range.replace(" AND", " AND actor_id=? AND action=? AND")}`],
-      Array(2).fill("audit_events_actor (organization_id=? AND actor_id>?)"),
-      "audit_events_operator (at>? AND (at,id)<(?,?))",
-      "audit_events_operator_action (action=? AND at>? AND (at,id)<(?,?))",
-      "audit_events_operator_actor (actor_id=? AND action=? AND at>? AND (at,id)<(?,?))",
-    ].flat();
-    const used: string[] = [];
-    for (const { sql: text, args } of asked) {
-      const plan = await database.read<{ detail: string }>({ sql: `EXPLAIN QUERY PLAN ${text}`, args });
-      for (const { detail } of plan) {
-        assert.doesNotMatch(detail, /SCAN (n|e|audit_events)\b/, text);
-        used.push(...(/ INDEX (audit_events_\w+ \(.*\))$/.exec(detail)?.slice(1) ?? []));
-      }
+    await findAuditEvents(database, own);
+    await findAuditEvents(database, { ...own, actions: ["account.disabled"] });
+    await findAuditEvents(database, { ...own, actorId: "usr_ada" });
+  });
+  const range = "(organization_id=? AND at>? AND (at,id)<(?,?))";
+  const expected = [
+    [`audit_events_organization ${range}`],
+    [`audit_events_action ${range.replace(" AND", " AND action=? AND")}`],
+    [`audit_events_actor ${range.replace(" AND", " AND actor_id=? AND action=? AND")}`],
+    [`audit_events_actor ${range.replace(" AND", " AND actor_id=? AND action=? AND")}`],
+    Array(2).fill("audit_events_actor (organization_id=? AND actor_id>?)"),
+    "audit_events_operator (at>? AND (at,id)<(?,?))",
+    "audit_events_operator_action (action=? AND at>? AND (at,id)<(?,?))",
+    "audit_events_operator_actor (actor_id=? AND action=? AND at>? AND (at,id)<(?,?))",
+  ].flat();
+  const used: string[] = [];
+  for (const { text, steps } of plans) {
+    for (const step of steps) {
+      assert.doesNotMatch(step, /SCAN (n|e|audit_events)\b/, text);
+      used.push(...(/ INDEX (audit_events_\w+ \(.*\))$/.exec(step)?.slice(1) ?? []));
     }
-    assert.deepEqual(
-      used.filter((one) => one !== "audit_events_actor (organization_id=? AND actor_id=?)"),
-      expected,
-    );
-  } finally {
-    await dispose();
   }
+  assert.deepEqual(
+    used.filter((one) => one !== "audit_events_actor (organization_id=? AND actor_id=?)"),
+    expected,
+  );
 });

@@ -3,117 +3,98 @@ import assert from "node:assert/strict";
 import { DatabaseError, sql } from "../../../db/engine/database.ts";
 import { openEmbedded } from "../../../db/engine/embedded.ts";
 import { openRemote } from "../../../db/engine/remote.ts";
-import { databaseKinds, type TestDatabase } from "../../support/database/database.ts";
+import { bothDatabases, onDatabases, type TestDatabase } from "../../support/database/database.ts";
 import { freePort } from "../../support/database/sqld.ts";
 
 const table = sql`CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT`;
 
-function on(
-  kind: (typeof databaseKinds)[number],
-  name: string,
-  test: (opened: TestDatabase) => Promise<void>,
-) {
-  Deno.test({
-    name: `${kind.name} database: ${name}`,
-    ignore: kind.ignore,
-    fn: async () => {
-      const opened = await kind.open();
-      try {
-        await test(opened);
-      } finally {
-        await opened.dispose();
-      }
-    },
-  });
-}
+const on = (promise: string, run: (opened: TestDatabase) => Promise<void>) =>
+  onDatabases(promise, run, bothDatabases);
 
-for (const kind of databaseKinds) {
-  on(
-    kind,
-    "a batch returns the rows and changes of each statement, and is visible immediately",
-    async ({ database }) => {
-      const results = await database.write([
-        table,
-        sql`INSERT INTO notes (text) VALUES (${"a"}), (${"b"}) RETURNING id, text`,
-        sql`UPDATE notes SET text = text || '!' WHERE id > ${0}`,
-        sql`SELECT count(*) AS n FROM notes`,
-      ]);
-      assert.deepEqual(results[1]?.rows.map((row) => ({ ...row })), [{ id: 1, text: "a" }, {
-        id: 2,
-        text: "b",
-      }]);
-      assert.deepEqual(results.map(({ changes }) => changes), [0, 0, 2, 0]);
-      assert.equal(results[3]?.rows[0]?.["n"], 2);
-      const rows = await database.read<{ text: string }>(sql`SELECT text FROM notes ORDER BY id`);
-      assert.deepEqual(rows.map(({ text }) => text), ["a!", "b!"]);
-      const first = await database.readFirst<{ text: string }>(sql`SELECT text FROM notes WHERE id = ${2}`);
-      assert.equal(first?.text, "b!");
-      assert.equal(await database.readFirst(sql`SELECT text FROM notes WHERE id = 99`), undefined);
-    },
-  );
-
-  on(kind, "a failing statement rolls back the whole batch", async ({ database }) => {
-    await database.write([table, sql`INSERT INTO notes (text) VALUES ('kept')`]);
-    await assert.rejects(
-      database.write([
-        sql`INSERT INTO notes (text) VALUES ('lost')`,
-        sql`INSERT INTO notes (text) VALUES ('kept')`,
-      ]),
-      (error) => error instanceof DatabaseError && error.kind === "constraint",
-    );
-    assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 1);
-    await assert.rejects(
-      database.write([
-        sql`INSERT INTO notes (text) VALUES ('lost')`,
-        sql`INSERT INTO nowhere VALUES (1)`,
-      ]),
-      (error) => error instanceof DatabaseError && error.kind === "fault",
-    );
-    assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 1);
-    // The writer continues.
-    await database.write([sql`INSERT INTO notes (text) VALUES ('next')`]);
-    assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 2);
-  });
-
-  on(kind, "texts, numbers and null are returned unchanged", async ({ database }) => {
-    await database.write([sql`CREATE TABLE things (a, b, c, d)`]);
-    const text = "“Ångström” 🜁 ' \" \\ % \u{10FFFF}";
-    await database.write([
-      sql`INSERT INTO things VALUES (${text}, ${Number.MAX_SAFE_INTEGER}, ${0.1}, ${null})`,
+on(
+  "a batch returns the rows and changes of each statement, and is visible immediately",
+  async ({ database }) => {
+    const results = await database.write([
+      table,
+      sql`INSERT INTO notes (text) VALUES (${"a"}), (${"b"}) RETURNING id, text`,
+      sql`UPDATE notes SET text = text || '!' WHERE id > ${0}`,
+      sql`SELECT count(*) AS n FROM notes`,
     ]);
-    const row = await database.readFirst<{ a: string; b: number; c: number; d: null }>(
-      sql`SELECT a, b, c, d FROM things`,
-    );
-    assert.deepEqual([row?.a, row?.b, row?.c, row?.d], [text, Number.MAX_SAFE_INTEGER, 0.1, null]);
-  });
+    assert.deepEqual(results[1]?.rows.map((row) => ({ ...row })), [{ id: 1, text: "a" }, {
+      id: 2,
+      text: "b",
+    }]);
+    assert.deepEqual(results.map(({ changes }) => changes), [0, 0, 2, 0]);
+    assert.equal(results[3]?.rows[0]?.["n"], 2);
+    const rows = await database.read<{ text: string }>(sql`SELECT text FROM notes ORDER BY id`);
+    assert.deepEqual(rows.map(({ text }) => text), ["a!", "b!"]);
+    const first = await database.readFirst<{ text: string }>(sql`SELECT text FROM notes WHERE id = ${2}`);
+    assert.equal(first?.text, "b!");
+    assert.equal(await database.readFirst(sql`SELECT text FROM notes WHERE id = 99`), undefined);
+  },
+);
 
-  on(kind, "rejects invalid values before they reach the driver", async ({ database }) => {
-    await database.write([table]);
-    for (const bad of [undefined, Number.NaN, Infinity, true, 10n, new Uint8Array(2), {}]) {
-      const statement = { sql: "INSERT INTO notes (text) VALUES (?)", args: [bad as never] };
-      await assert.rejects(database.write([statement]), DatabaseError);
-      await assert.rejects(database.read(statement), DatabaseError);
-    }
-    assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 0);
-  });
+on("a failing statement rolls back the whole batch", async ({ database }) => {
+  await database.write([table, sql`INSERT INTO notes (text) VALUES ('kept')`]);
+  await assert.rejects(
+    database.write([
+      sql`INSERT INTO notes (text) VALUES ('lost')`,
+      sql`INSERT INTO notes (text) VALUES ('kept')`,
+    ]),
+    (error) => error instanceof DatabaseError && error.kind === "constraint",
+  );
+  assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 1);
+  await assert.rejects(
+    database.write([
+      sql`INSERT INTO notes (text) VALUES ('lost')`,
+      sql`INSERT INTO nowhere VALUES (1)`,
+    ]),
+    (error) => error instanceof DatabaseError && error.kind === "fault",
+  );
+  assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 1);
+  // The writer continues.
+  await database.write([sql`INSERT INTO notes (text) VALUES ('next')`]);
+  assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 2);
+});
 
-  on(kind, "rejects an object that looks like a statement, such as parsed JSON", async ({ database }) => {
-    const forged = JSON.parse(`{"sql": "'forged'", "args": []}`);
-    await assert.rejects(database.read(sql`SELECT ${forged} AS text`), DatabaseError);
-    await assert.rejects(database.read(sql`SELECT ${forged} AS text WHERE ${sql`true`}`), DatabaseError);
-    await assert.rejects(database.write([sql`SELECT ${forged} AS text`]), DatabaseError);
-  });
+on("texts, numbers and null are returned unchanged", async ({ database }) => {
+  await database.write([sql`CREATE TABLE things (a, b, c, d)`]);
+  const text = "“Ångström” 🜁 ' \" \\ % \u{10FFFF}";
+  await database.write([
+    sql`INSERT INTO things VALUES (${text}, ${Number.MAX_SAFE_INTEGER}, ${0.1}, ${null})`,
+  ]);
+  const row = await database.readFirst<{ a: string; b: number; c: number; d: null }>(
+    sql`SELECT a, b, c, d FROM things`,
+  );
+  assert.deepEqual([row?.a, row?.b, row?.c, row?.d], [text, Number.MAX_SAFE_INTEGER, 0.1, null]);
+});
 
-  on(kind, "loses none of many concurrent batches", async ({ database }) => {
-    await database.write([table]);
-    const texts = Array.from({ length: 200 }, (_, n) => `note ${n}`);
-    await Promise.all(
-      texts.map((text) => database.write([sql`INSERT INTO notes (text) VALUES (${text})`])),
-    );
-    const rows = await database.read<{ n: number }>(sql`SELECT count(DISTINCT text) AS n FROM notes`);
-    assert.equal(rows[0]?.n, 200);
-  });
-}
+on("rejects invalid values before they reach the driver", async ({ database }) => {
+  await database.write([table]);
+  for (const bad of [undefined, Number.NaN, Infinity, true, 10n, new Uint8Array(2), {}]) {
+    const statement = { sql: "INSERT INTO notes (text) VALUES (?)", args: [bad as never] };
+    await assert.rejects(database.write([statement]), DatabaseError);
+    await assert.rejects(database.read(statement), DatabaseError);
+  }
+  assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 0);
+});
+
+on("rejects an object that looks like a statement, such as parsed JSON", async ({ database }) => {
+  const forged = JSON.parse(`{"sql": "'forged'", "args": []}`);
+  await assert.rejects(database.read(sql`SELECT ${forged} AS text`), DatabaseError);
+  await assert.rejects(database.read(sql`SELECT ${forged} AS text WHERE ${sql`true`}`), DatabaseError);
+  await assert.rejects(database.write([sql`SELECT ${forged} AS text`]), DatabaseError);
+});
+
+on("loses none of many concurrent batches", async ({ database }) => {
+  await database.write([table]);
+  const texts = Array.from({ length: 200 }, (_, n) => `note ${n}`);
+  await Promise.all(
+    texts.map((text) => database.write([sql`INSERT INTO notes (text) VALUES (${text})`])),
+  );
+  const rows = await database.read<{ n: number }>(sql`SELECT count(DISTINCT text) AS n FROM notes`);
+  assert.equal(rows[0]?.n, 200);
+});
 
 Deno.test("embedded database: keeps writes after a restart, in a file that only its owner can read", async () => {
   const folder = await Deno.makeTempDir();

@@ -3,31 +3,23 @@ import assert from "node:assert/strict";
 import { DatabaseError, type SharedDatabase, sql } from "../../../db/engine/database.ts";
 import { openEmbedded } from "../../../db/engine/embedded.ts";
 import { openShared } from "../../../db/engine/open.ts";
-import { databaseKinds } from "../../support/database/database.ts";
+import { bothDatabases, embeddedTestDatabase, onDatabases } from "../../support/database/database.ts";
 import { poll } from "../../support/runner/poll.ts";
 
 const onFatal = (error: Error) => assert.fail(error);
 
-for (const kind of databaseKinds) {
-  Deno.test({
-    name: `${kind.name} database: another thread writes and reads through a share`,
-    ignore: kind.ignore,
-    fn: async () => {
-      const { database, dispose } = await kind.open();
-      await database.write([sql`CREATE TABLE notes (text TEXT NOT NULL UNIQUE) STRICT`]);
-      const thread = new Worker(new URL("../../support/database/thread.ts", import.meta.url), {
-        type: "module",
-      });
-      const share = database.share();
-      const written = new Promise<MessageEvent>((resolve) => thread.onmessage = resolve);
-      thread.postMessage({ share, text: "from a thread" }, share.kind === "file" ? [share.port] : []);
-      assert.deepEqual((await written).data, { read: ["from a thread"], refused: "constraint" });
-      thread.terminate();
-      assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 1);
-      await dispose();
-    },
+onDatabases("another thread writes and reads through a share", async ({ database }) => {
+  await database.write([sql`CREATE TABLE notes (text TEXT NOT NULL UNIQUE) STRICT`]);
+  const thread = new Worker(new URL("../../support/database/thread.ts", import.meta.url), {
+    type: "module",
   });
-}
+  const share = database.share();
+  const written = new Promise<MessageEvent>((resolve) => thread.onmessage = resolve);
+  thread.postMessage({ share, text: "from a thread" }, share.kind === "file" ? [share.port] : []);
+  assert.deepEqual((await written).data, { read: ["from a thread"], refused: "constraint" });
+  thread.terminate();
+  assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 1);
+}, bothDatabases);
 
 Deno.test("an unknown outcome is fatal for all threads", async () => {
   const folder = await Deno.makeTempDir();
@@ -63,23 +55,17 @@ Deno.test("an outcome that is unknown while the database closes leaves the log a
   await Deno.remove(folder, { recursive: true });
 });
 
-for (const { name, open, ignore } of databaseKinds) {
-  Deno.test(`${name} database: a value that can't be sent rejects its batch and no later one`, {
-    ignore,
-  }, async () => {
-    const { database, dispose } = await open();
-    const insert = (text: unknown) => database.write([sql`INSERT INTO notes VALUES (${text as string})`]);
-    await database.write([sql`CREATE TABLE notes (text TEXT)`]);
-    await assert.rejects(insert(Promise.resolve("lost")), { name: "DatabaseError", kind: "fault" });
-    assert.equal((await database.write([sql`SELECT 'other'`])).length, 1);
-    await insert("kept");
-    assert.deepEqual(await database.read(sql`SELECT text FROM notes`), [{ text: "kept" }]);
-    await dispose();
-  });
-}
+onDatabases("a value that can't be sent rejects its batch and no later one", async ({ database }) => {
+  const insert = (text: unknown) => database.write([sql`INSERT INTO notes VALUES (${text as string})`]);
+  await database.write([sql`CREATE TABLE notes (text TEXT)`]);
+  await assert.rejects(insert(Promise.resolve("lost")), { name: "DatabaseError", kind: "fault" });
+  assert.equal((await database.write([sql`SELECT 'other'`])).length, 1);
+  await insert("kept");
+  assert.deepEqual(await database.read(sql`SELECT text FROM notes`), [{ text: "kept" }]);
+});
 
 Deno.test("writes accepted batches of a share before it closes, and what follows from them", async () => {
-  const { database, dispose } = await databaseKinds[0]!.open();
+  const { database, dispose } = await embeddedTestDatabase();
   await database.write([sql`CREATE TABLE notes (text TEXT)`]);
   const shared = await openShared(database.share(), { onFatal });
   const last = shared.write([sql`INSERT INTO notes VALUES ('first')`])
@@ -92,7 +78,7 @@ Deno.test("writes accepted batches of a share before it closes, and what follows
 });
 
 Deno.test("fail() rejects what waits and all later writes of a share", async () => {
-  const { database, dispose } = await databaseKinds[0]!.open();
+  const { database, dispose } = await embeddedTestDatabase();
   const shared: SharedDatabase = await openShared(database.share(), { onFatal });
   const waiting = shared.write([sql`SELECT 1`]);
   shared.fail("it crashed");

@@ -8,7 +8,13 @@ import { createTestKey } from "../../support/app/app.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { checkRollups, rowsOf } from "../../support/meter/rollups.ts";
-import { onEveryDatabase, recordAll, recordOne, voidOne } from "../../support/meter/usage.ts";
+import {
+  onBothDatabases,
+  onEveryDatabase,
+  recordAll,
+  recordOne,
+  voidOne,
+} from "../../support/meter/usage.ts";
 
 const metric = { slug: "requests", name: "Requests", unit: null, unitPrice: null };
 const product = (...dimensions: string[][]) => ({
@@ -17,7 +23,7 @@ const product = (...dimensions: string[][]) => ({
   metrics: [{ ...metric, dimensions }],
 });
 
-onEveryDatabase(
+onBothDatabases(
   "counts values in the recording transaction, beyond the maximum as others, and voids them",
   async (test) => {
     const { fullToken } = await newOperatorToken(test, ["statements:read", "statements:write"]);

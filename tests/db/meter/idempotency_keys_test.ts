@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { type Database, sql } from "../../../db/engine/database.ts";
 import { cleanIdempotencyKeys } from "../../../db/meter/idempotency_keys.ts";
-import { RecordEncoder } from "../../../db/meter/record_group.ts";
 import { insertUsageRecords, type RecordOutcome } from "../../../db/meter/recorder.ts";
 import { keysMiddleMax, keysRecentMax } from "../../../domain/limits.ts";
 import { idempotencyHashSpace } from "../../../domain/meter/usage_record.ts";
-import { databaseKinds } from "../../support/database/database.ts";
+import { bothDatabases, databaseKinds, onDatabases } from "../../support/database/database.ts";
+import { encodedRecord, insertKeys, plainGroup } from "../../support/meter/record_groups.ts";
+import { repeats } from "../../support/runner/extent.ts";
 import fc from "../../support/runner/fast_check.ts";
 
 const tables = ["usage_keys_recent", "usage_keys_middle", "usage_keys_settled"] as const;
@@ -14,22 +15,6 @@ const activeKey = "a".repeat(64);
 const otherActiveKey = "b".repeat(64);
 const revoked = "c".repeat(64);
 const now = 1_800_000_000_000;
-
-/** Two organizations with a key each, and a third key of the first that is revoked. */
-async function insertKeys(database: Database): Promise<void> {
-  await database.write([
-    ...["org_one", "org_two"].map((id) =>
-      sql`INSERT INTO organizations (id, name, created_at) VALUES (${id}, 'Test', 0)`
-    ),
-    ...([[activeKey, "org_one", null], [otherActiveKey, "org_two", null], [revoked, "org_one", 1]] as const)
-      .map((
-        [hash, organization, revokedAt],
-      ) =>
-        sql`INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_at, revoked_at)
-        VALUES ('key_' || ${hash}, ${organization}, ${hash}, 'service_live_', 'Test', 0, ${revokedAt})`
-      ),
-  ]);
-}
 
 /** One record; `idempotencyKey` null for one without. */
 interface Given {
@@ -43,14 +28,7 @@ const hashAt = { from: 47, to: 62 };
 
 /** Returns a record as it is sent to the database. */
 function encoded({ idempotencyKey, keyHash, whole }: Given, at: { series: number; request: number }): string {
-  const quantity = { whole: whole ?? 1, micro: 0 };
-  const text = new RecordEncoder(now).encode({
-    ...at,
-    timestamp: null,
-    quantity,
-    idempotencyKey,
-    properties: null,
-  });
+  const text = encodedRecord(now, { ...at, quantity: { whole: whole ?? 1, micro: 0 }, idempotencyKey });
   if (keyHash === undefined) return text;
   const hash = String(keyHash).padStart(hashAt.to - hashAt.from, "0");
   return `${text.slice(0, hashAt.from)}${hash}${text.slice(hashAt.to)}`;
@@ -58,12 +36,8 @@ function encoded({ idempotencyKey, keyHash, whole }: Given, at: { series: number
 
 function record(database: Database, records: readonly Given[], apiKey = activeKey): Promise<RecordOutcome> {
   return insertUsageRecords(database, {
+    ...plainGroup,
     now,
-    by: "keys",
-    isCatalogueRequired: false,
-    hasLimits: false,
-    hasDimensions: false,
-    isSeriesKnown: false,
     targets: [apiKey],
     series: [[apiKey, "tiles", "requests"]],
     records: records.map((given, request) => encoded(given, { series: 0, request })),
@@ -104,12 +78,8 @@ const aRandomGroup = fc.record({
 /** Records a random group. `prefix`: of its keys, whose hashes are one of three. */
 function recordRandom(database: Database, records: readonly RandomRecord[], prefix: string) {
   return insertUsageRecords(database, {
+    ...plainGroup,
     now,
-    by: "keys",
-    isCatalogueRequired: false,
-    hasLimits: false,
-    hasDimensions: false,
-    isSeriesKnown: false,
     targets: [activeKey, otherActiveKey],
     series: randomSeries.map(({ row }) => row),
     records: records.map(({ key, whole, ...at }) =>
@@ -156,19 +126,9 @@ async function assertKeysAreComplete(database: Database): Promise<number[]> {
 
 /** The contents of all tables that recording writes to, as one text. */
 async function everything(database: Database): Promise<string> {
+  const written = ["api_keys", "series", "records", "rollups", "rollups_hourly", "rollups_monthly", "cursor"];
   const texts: string[] = [];
-  for (
-    const table of [
-      "api_keys",
-      "usage_series",
-      "usage_records",
-      "usage_rollups",
-      "usage_rollups_hourly",
-      "usage_rollups_monthly",
-      "usage_cursor",
-      ...tables,
-    ]
-  ) {
+  for (const table of [...written.map((name) => name.replace(/^(?!api_)/, "usage_")), ...tables]) {
     texts.push(table, JSON.stringify(await database.read({ sql: `SELECT * FROM ${table}`, args: [] })));
   }
   return texts.join("\n");
@@ -188,164 +148,157 @@ Deno.test("cleaning keys uses the same statements for any number of deleted reco
   assert.deepEqual(texts(500), texts(3));
 });
 
-for (const kind of databaseKinds) {
-  const on = (name: string, run: (database: Database) => Promise<void>) =>
-    Deno.test({
-      name: `${kind.name} database: ${name}`,
-      ignore: kind.ignore,
-      fn: async () => {
-        const { database, dispose } = await kind.open();
-        try {
-          await insertKeys(database);
-          await run(database);
-        } finally {
-          await dispose();
-        }
-      },
-    });
+/** Defines a test with two organizations with a key each, and a third key of the first that is revoked. */
+const on = (promise: string, run: (database: Database) => Promise<void>, kinds = databaseKinds) =>
+  onDatabases(promise, async ({ database }) => {
+    await database.write([
+      ...insertKeys({ org_one: [activeKey, revoked], org_two: [otherActiveKey] }),
+      sql`UPDATE api_keys SET revoked_at = 1 WHERE key_hash = ${revoked}`,
+    ]);
+    await run(database);
+  }, kinds);
 
-  on(
-    "finds a repeated key in every table, and neither loses nor duplicates keys",
-    async (database) => {
-      const groups = 8;
-      const size = 4_000;
-      for (let n = 0; n < groups; n++) {
-        // The second sweep is slow, so it starts where the first has been: keys then move through both.
-        await sweepFrom(database, { recent: n / groups, middle: (n + 4) % groups / groups });
-        const group = [
-          ...named("key", n * size, size),
-          ...plain(100),
-          // Repeats of the previous group.
-          ...(n === 0 ? [] : named("key", (n - 1) * size, 50)),
-        ];
-        const outcome = await record(database, group);
-        assert.equal(outcome.inserted, size + 100);
-        assert.equal(outcome.existing.length, n === 0 ? 0 : 50);
-        await record(database, plain(10));
-        await record(database, named("key", n * size, 10), revoked);
-        await assertKeysAreComplete(database);
-      }
-      const counts = await assertKeysAreComplete(database);
-      for (const [index, count] of counts.entries()) assert.ok(count > 0, `${tables[index]} has no key`);
-      // Repeats all of them, then with different content, then some with the other organization's key.
-      for (let n = 0; n < groups; n++) {
-        const repeats = named("key", n * size, size);
-        const again = await record(database, repeats);
-        assert.equal(again.inserted, 0);
-        assert.deepEqual(again.existing.map(({ position }) => position).sort((a, b) => a - b), [
-          ...repeats.keys(),
-        ]);
-        assert.ok(
-          again.existing.every(({ differs, position, idempotencyKey }) =>
-            differs === 0 && idempotencyKey === repeats[position]?.idempotencyKey
-          ),
-        );
-        const other = await record(database, repeats.map((given) => ({ ...given, whole: 2 })));
-        assert.equal(other.inserted, 0);
-        assert.ok(
-          other.existing.length === size && other.existing.every(({ differs }) => differs === 1),
-        );
-      }
-      const strangers = await record(database, named("key", 0, 100), otherActiveKey);
-      assert.equal(strangers.inserted, 100);
+on(
+  "finds a repeated key in every table, and neither loses nor duplicates keys",
+  async (database) => {
+    const groups = 8;
+    const size = 2_000;
+    for (let n = 0; n < groups; n++) {
+      // The second sweep is slow, so it starts where the first has been: keys then move through both.
+      await sweepFrom(database, { recent: n / groups, middle: (n + 4) % groups / groups });
+      const group = [
+        ...named("key", n * size, size),
+        ...plain(100),
+        // Repeats of the previous group.
+        ...(n === 0 ? [] : named("key", (n - 1) * size, 50)),
+      ];
+      const outcome = await record(database, group);
+      assert.equal(outcome.inserted, size + 100);
+      assert.equal(outcome.existing.length, n === 0 ? 0 : 50);
+      await record(database, plain(10));
+      await record(database, named("key", n * size, 10), revoked);
       await assertKeysAreComplete(database);
-    },
-  );
-
-  on("writes nothing for a group of a revoked key or of repeats", async (database) => {
-    await record(database, [...named("key", 0, 3_000), ...plain(5)]);
-    const before = await everything(database);
-    const rejected = await record(
-      database,
-      [...named("key", 0, 20), ...named("new", 0, 2_000), ...plain(7)],
-      revoked,
-    );
-    assert.deepEqual([rejected.targets.length, rejected.inserted, rejected.existing.length], [0, 0, 0]);
-    assert.equal(await everything(database), before);
-    const repeated = await record(database, named("key", 0, 3_000));
-    assert.deepEqual([repeated.inserted, repeated.existing.length], [0, 3_000]);
-    const other = await record(database, [{ idempotencyKey: "key 1", whole: 5 }]);
-    assert.deepEqual(other.existing.map(({ differs }) => differs), [1]);
-    assert.equal(await everything(database), before);
-  });
-
-  on(
-    "records and finds two keys with the same hash, whichever table they are in",
-    async (database) => {
-      const keyHash = 77_777_777_777;
-      const collide = (name: string): Given => ({ idempotencyKey: name, keyHash });
-      assert.equal((await record(database, [collide("one"), collide("two")])).inserted, 2);
-      assert.equal((await record(database, [collide("three"), collide("one")])).inserted, 1);
-      // A key of the other organization with the same hash in the index.
-      const shifted = (keyHash + idempotencyHashSpace - 2654435761) % idempotencyHashSpace;
-      const stranger: Given = { idempotencyKey: "one", keyHash: shifted };
-      assert.equal((await record(database, [stranger], otherActiveKey)).inserted, 1);
-      const hashes = await database.read(sql`SELECT DISTINCT hash FROM usage_keys_recent`);
-      assert.equal(hashes.length, 1, "the hashes are not the same");
-      const names = ["one", "two", "three"];
-      for (const [n, table] of tables.entries()) {
-        if (n > 0) {
-          await database.write([
-            { sql: `INSERT INTO ${table} SELECT * FROM ${tables[n - 1]} ORDER BY seq LIMIT 3`, args: [] },
-            { sql: `DELETE FROM ${tables[n - 1]} WHERE seq IN (SELECT seq FROM ${table})`, args: [] },
-          ]);
-        }
-        const again = await record(database, names.map(collide));
-        assert.equal(again.inserted, 0, table);
-        assert.deepEqual(
-          again.existing.map(({ idempotencyKey }) => idempotencyKey).sort(),
-          names.toSorted(),
-          table,
-        );
-        assert.equal((await record(database, [stranger], otherActiveKey)).inserted, 0);
-      }
-      await assertKeysAreComplete(database);
-    },
-  );
-
-  on(
-    "moves keys at both ends of the hash space, and wraps around",
-    async (database) => {
-      const ends = [0, 1, idempotencyHashSpace - 1, idempotencyHashSpace - 2];
-      // The organization's number shifts every hash.
-      const given = ends.map((hash, n): Given => ({
-        idempotencyKey: `end ${n}`,
-        keyHash: (hash + idempotencyHashSpace - 2654435761) % idempotencyHashSpace,
-      }));
-      assert.equal((await record(database, given)).inserted, 4);
-      // The sweeps start at 0.
-      assert.equal(await countOf(database, "usage_keys_settled"), 2);
-      // From half a step before the end they pass it and start over.
-      await sweepFrom(database, { recent: 1 - 0.5 / keysRecentMax, middle: 1 - 0.5 / keysMiddleMax });
-      assert.equal((await record(database, [{ idempotencyKey: "one more" }])).inserted, 1);
-      const at = await database.readFirst<Record<string, number>>(
-        sql`SELECT recent_moved AS recent, middle_moved AS middle FROM usage_cursor`,
+    }
+    const counts = await assertKeysAreComplete(database);
+    for (const [index, count] of counts.entries()) assert.ok(count > 0, `${tables[index]} has no key`);
+    // Repeats all of them, then with different content, then some with the other organization's key.
+    for (let n = 0; n < groups; n++) {
+      const repeats = named("key", n * size, size);
+      const again = await record(database, repeats);
+      assert.equal(again.inserted, 0);
+      assert.deepEqual(again.existing.map(({ position }) => position).sort((a, b) => a - b), [
+        ...repeats.keys(),
+      ]);
+      assert.ok(
+        again.existing.every(({ differs, position, idempotencyKey }) =>
+          differs === 0 && idempotencyKey === repeats[position]?.idempotencyKey
+        ),
       );
-      assert.deepEqual({ ...at }, { recent: 0, middle: 0 });
-      assert.equal(await countOf(database, "usage_keys_settled"), 4);
-      await assertKeysAreComplete(database);
-      assert.equal((await record(database, given)).existing.length, 4);
-    },
-  );
+      const other = await record(database, repeats.map((given) => ({ ...given, whole: 2 })));
+      assert.equal(other.inserted, 0);
+      assert.ok(
+        other.existing.length === size && other.existing.every(({ differs }) => differs === 1),
+      );
+    }
+    const strangers = await record(database, named("key", 0, 100), otherActiveKey);
+    assert.equal(strangers.inserted, 100);
+    await assertKeysAreComplete(database);
+  },
+);
 
-  on("decides the same as a map of keys, for random groups whose keys have few hashes", async (database) => {
-    let runs = 0;
-    const property = fc.asyncProperty(fc.array(aRandomGroup, { maxLength: 6 }), async (groups) => {
-      const prefix = `${runs++} `;
-      const contents = new Map<string, string>();
-      for (const { records, moved } of groups) {
-        const { inserted, existing } = await recordRandom(database, records, prefix);
-        const found = existing.map(({ position, differs }) => ({ position, differs }));
-        found.sort((a, b) => a.position - b.position);
-        assert.deepEqual({ inserted, existing: found }, decide(contents, records));
-        if (moved === null) continue;
+on("writes nothing for a group of a revoked key or of repeats", async (database) => {
+  await record(database, [...named("key", 0, 3_000), ...plain(5)]);
+  const before = await everything(database);
+  const rejected = await record(
+    database,
+    [...named("key", 0, 20), ...named("new", 0, 2_000), ...plain(7)],
+    revoked,
+  );
+  assert.deepEqual([rejected.targets.length, rejected.inserted, rejected.existing.length], [0, 0, 0]);
+  assert.equal(await everything(database), before);
+  const repeated = await record(database, named("key", 0, 3_000));
+  assert.deepEqual([repeated.inserted, repeated.existing.length], [0, 3_000]);
+  const other = await record(database, [{ idempotencyKey: "key 1", whole: 5 }]);
+  assert.deepEqual(other.existing.map(({ differs }) => differs), [1]);
+  assert.equal(await everything(database), before);
+});
+
+on(
+  "records and finds two keys with the same hash, whichever table they are in",
+  async (database) => {
+    const keyHash = 77_777_777_777;
+    const collide = (name: string): Given => ({ idempotencyKey: name, keyHash });
+    assert.equal((await record(database, [collide("one"), collide("two")])).inserted, 2);
+    assert.equal((await record(database, [collide("three"), collide("one")])).inserted, 1);
+    // A key of the other organization with the same hash in the index.
+    const shifted = (keyHash + idempotencyHashSpace - 2654435761) % idempotencyHashSpace;
+    const stranger: Given = { idempotencyKey: "one", keyHash: shifted };
+    assert.equal((await record(database, [stranger], otherActiveKey)).inserted, 1);
+    const hashes = await database.read(sql`SELECT DISTINCT hash FROM usage_keys_recent`);
+    assert.equal(hashes.length, 1, "the hashes are not the same");
+    const names = ["one", "two", "three"];
+    for (const [n, table] of tables.entries()) {
+      if (n > 0) {
         await database.write([
-          { sql: `INSERT INTO ${tables[moved + 1]} SELECT * FROM ${tables[moved]}`, args: [] },
-          { sql: `DELETE FROM ${tables[moved]}`, args: [] },
+          { sql: `INSERT INTO ${table} SELECT * FROM ${tables[n - 1]} ORDER BY seq LIMIT 3`, args: [] },
+          { sql: `DELETE FROM ${tables[n - 1]} WHERE seq IN (SELECT seq FROM ${table})`, args: [] },
         ]);
       }
-      await assertKeysAreComplete(database);
-    });
-    await fc.assert(property, { numRuns: 30 });
+      const again = await record(database, names.map(collide));
+      assert.equal(again.inserted, 0, table);
+      assert.deepEqual(
+        again.existing.map(({ idempotencyKey }) => idempotencyKey).sort(),
+        names.toSorted(),
+        table,
+      );
+      assert.equal((await record(database, [stranger], otherActiveKey)).inserted, 0);
+    }
+    await assertKeysAreComplete(database);
+  },
+);
+
+on(
+  "moves keys at both ends of the hash space, and wraps around",
+  async (database) => {
+    const ends = [0, 1, idempotencyHashSpace - 1, idempotencyHashSpace - 2];
+    // The organization's number shifts every hash.
+    const given = ends.map((hash, n): Given => ({
+      idempotencyKey: `end ${n}`,
+      keyHash: (hash + idempotencyHashSpace - 2654435761) % idempotencyHashSpace,
+    }));
+    assert.equal((await record(database, given)).inserted, 4);
+    // The sweeps start at 0.
+    assert.equal(await countOf(database, "usage_keys_settled"), 2);
+    // From half a step before the end they pass it and start over.
+    await sweepFrom(database, { recent: 1 - 0.5 / keysRecentMax, middle: 1 - 0.5 / keysMiddleMax });
+    assert.equal((await record(database, [{ idempotencyKey: "one more" }])).inserted, 1);
+    const at = await database.readFirst<Record<string, number>>(
+      sql`SELECT recent_moved AS recent, middle_moved AS middle FROM usage_cursor`,
+    );
+    assert.deepEqual({ ...at }, { recent: 0, middle: 0 });
+    assert.equal(await countOf(database, "usage_keys_settled"), 4);
+    await assertKeysAreComplete(database);
+    assert.equal((await record(database, given)).existing.length, 4);
+  },
+);
+
+on("decides the same as a map of keys, for random groups whose keys have few hashes", async (database) => {
+  let runs = 0;
+  const property = fc.asyncProperty(fc.array(aRandomGroup, { maxLength: 6 }), async (groups) => {
+    const prefix = `${runs++} `;
+    const contents = new Map<string, string>();
+    for (const { records, moved } of groups) {
+      const { inserted, existing } = await recordRandom(database, records, prefix);
+      const found = existing.map(({ position, differs }) => ({ position, differs }));
+      found.sort((a, b) => a.position - b.position);
+      assert.deepEqual({ inserted, existing: found }, decide(contents, records));
+      if (moved === null) continue;
+      await database.write([
+        { sql: `INSERT INTO ${tables[moved + 1]} SELECT * FROM ${tables[moved]}`, args: [] },
+        { sql: `DELETE FROM ${tables[moved]}`, args: [] },
+      ]);
+    }
+    await assertKeysAreComplete(database);
   });
-}
+  await fc.assert(property, { numRuns: repeats({ quick: 10, full: 30 }) });
+}, bothDatabases);

@@ -2,30 +2,17 @@
 // UPDATE_STATEMENTS=1 ./denow test -A --no-check tests/db/meter/recorder_statements_test.ts
 import assert from "node:assert/strict";
 import type { Statement } from "../../../db/engine/database.ts";
-import { RecordEncoder, type RecordGroup } from "../../../db/meter/record_group.ts";
+import type { RecordGroup } from "../../../db/meter/record_group.ts";
 import { insertUsageRecords } from "../../../db/meter/recorder.ts";
+import { encodedRecord, plainGroup } from "../../support/meter/record_groups.ts";
 
 const path = new URL("./recorder_statements.sql", import.meta.url);
 
-const record = {
-  series: 0,
-  request: 0,
-  timestamp: null,
-  quantity: { whole: 1, micro: 0 },
-  idempotencyKey: null,
-  properties: null,
-};
 const plain: RecordGroup = {
-  now: 0,
-  by: "keys",
+  ...plainGroup,
   targets: ["key"],
   series: [["key", "tiles", "requests"]],
-  records: [new RecordEncoder(0).encode(record)],
-  idempotencyKeys: 0,
-  isCatalogueRequired: false,
-  hasLimits: false,
-  hasDimensions: false,
-  isSeriesKnown: false,
+  records: [encodedRecord(0)],
 };
 
 /** Each differs from the first one in one way, or two. */
@@ -56,18 +43,48 @@ async function statementsOf(group: RecordGroup): Promise<readonly Statement[]> {
 const clause =
   /\b(WITH|SELECT|FROM|WHERE|GROUP BY|ORDER BY|UNION ALL|INSERT|UPDATE|DELETE|ON CONFLICT|SET|LIMIT|AND|(?:CROSS |LEFT )?JOIN)\b/;
 const token = /'[^']*'|[()]|[^'()]+/g;
+const lineLength = 130;
 
-/** Puts each clause, and what is in the parentheses of a subquery, on lines of its own. */
-function format(statement: string): string {
+const tokensOf = (statement: string) => statement.replaceAll(/\s+/g, " ").trim().match(token) ?? [];
+
+/** Returns the text of the subquery that starts with the parenthesis at a position, if one does, and where it ends. */
+function subqueryAt(tokens: readonly string[], start: number): { text: string; end: number } | undefined {
+  if (tokens[start] !== "(" || !/^\s*(SELECT|WITH)\b/.test(tokens[start + 1] ?? "")) return undefined;
+  let end = start;
+  for (let depth = 1; depth > 0;) depth += { "(": 1, ")": -1 }[tokens[++end] ?? ""] ?? 0;
+  return { text: tokens.slice(start + 1, end).join("").trim(), end };
+}
+
+/** Returns long subqueries that occur more than once. */
+function findRepeated(statements: Iterable<string>): ReadonlySet<string> {
+  const [once, more] = [new Set<string>(), new Set<string>()];
+  for (const statement of statements) {
+    const tokens = tokensOf(statement);
+    for (const position of tokens.keys()) {
+      const text = subqueryAt(tokens, position)?.text;
+      if (text !== undefined && text.length > lineLength) (once.has(text) ? more : once).add(text);
+    }
+  }
+  return more;
+}
+
+/** Puts each clause, and each subquery that doesn't fit in its line, on lines of its own. @param nameOf Names a subquery that is described elsewhere. */
+function format(statement: string, nameOf: (subquery: string) => string | undefined): string[] {
   const lines: string[] = [""];
   const isSubquery: boolean[] = [];
   const indent = () => "  ".repeat(isSubquery.filter(Boolean).length);
   const add = (text: string) => lines.push(lines.pop() + text);
-  const tokens = statement.replaceAll(/\s+/g, " ").trim().match(token) ?? [];
-  for (const [position, text] of tokens.entries()) {
+  const tokens = tokensOf(statement);
+  if (tokens.join("").length < lineLength) return [tokens.join("")];
+  for (let position = 0; position < tokens.length; position++) {
+    const text = tokens[position] ?? "";
     if (text === "(") {
-      isSubquery.push(/^\s*(SELECT|WITH)\b/.test(tokens[position + 1] ?? ""));
-      add("(");
+      const subquery = subqueryAt(tokens, position);
+      const isShort = subquery !== undefined && subquery.text.length < lineLength;
+      const name = subquery && (nameOf(subquery.text) ?? (isShort ? subquery.text : undefined));
+      if (subquery === undefined || name === undefined) isSubquery.push(subquery !== undefined);
+      else position = subquery.end;
+      add(name === undefined ? "(" : `(${name})`);
     } else if (text === ")") {
       if (isSubquery.pop()) lines.push(indent());
       add(")");
@@ -82,28 +99,79 @@ function format(statement: string): string {
       }
     }
   }
-  return lines.map((line) => line.trimEnd()).filter((line) => line !== "").join("\n");
+  return lines.map((line) => line.trimEnd()).filter((line) => line !== "");
+}
+
+/** Returns the lines of `next` that replace others of `base`, with the numbers of those; a longest common subsequence is left out. */
+function changesOf(base: readonly string[], next: readonly string[]): string[] {
+  const common = [...base, ""].map(() => [...next, ""].map(() => 0));
+  const at = (row: number, column: number) => common[row]?.[column] ?? 0;
+  for (let row = base.length - 1; row >= 0; row--) {
+    for (let column = next.length - 1; column >= 0; column--) {
+      (common[row] ?? [])[column] = base[row] === next[column]
+        ? at(row + 1, column + 1) + 1
+        : Math.max(at(row + 1, column), at(row, column + 1));
+    }
+  }
+  const changes: string[] = [];
+  for (let row = 0, column = 0; row < base.length || column < next.length; row++, column++) {
+    if (base[row] === next[column]) continue;
+    const [firstRow, firstColumn] = [row, column];
+    while (base[row] !== next[column]) {
+      if (column >= next.length || (row < base.length && at(row + 1, column) >= at(row, column + 1))) row++;
+      else column++;
+    }
+    const lines = row === firstRow
+      ? `before ${row + 1}`
+      : row === firstRow + 1
+      ? `${row}`
+      : `${firstRow + 1} to ${row}`;
+    changes.push(`-- ${lines}:`, ...next.slice(firstColumn, column));
+  }
+  return changes;
+}
+
+/** A description by differences is only easier to read if it is this much shorter. */
+const mostlySame = 0.9;
+
+/** Describes a statement by how it differs from the most similar one before it, if few lines do. */
+function shortest(lines: readonly string[], before: ReadonlyMap<string, readonly string[]>): string {
+  const [similar] = [...before].map(([name, base]) => ({ name, lines: changesOf(base, lines) }))
+    .sort((a, b) => a.lines.length - b.lines.length);
+  return similar !== undefined && similar.lines.length < lines.length * mostlySame
+    ? [`: ${similar.name} with other lines`, ...similar.lines].join("\n")
+    : ["", ...lines].join("\n");
 }
 
 async function describe(): Promise<string> {
   const sections: string[] = [
-    "-- The statements of the recorder as they run, in their order: see db/meter/recorder.ts. Those that a variant shares with an\n" +
-    "-- earlier one are left out. ?1 is the records or targets, ?2 the series and ?3 the time.",
+    "-- The statements of the recorder as they run, in their order: see db/meter/recorder.ts. Each is described once: the variants\n" +
+    "-- name those that they share. (q1) is a subquery that occurs more than once. ?1 is the records or targets, ?2 the series and\n" +
+    "-- ?3 the time.",
   ];
-  const numbers = new Map<string, number>();
+  const batches = new Map<string, readonly string[]>();
   for (const [name, group] of Object.entries(variants)) {
-    const own: string[] = [];
-    const order = (await statementsOf(group)).map(({ sql }) => {
-      const known = numbers.get(sql);
-      if (known !== undefined) return known;
-      const number = numbers.size + 1;
-      numbers.set(sql, number);
-      own.push(`-- ${number}\n${format(sql)};`);
-      return number;
-    });
-    sections.push(`-- ${name}: ${order.join(", ")}`, ...own);
+    batches.set(name, (await statementsOf(group)).map(({ sql }) => sql));
   }
-  return sections.join("\n\n") + "\n";
+  const repeated = findRepeated(new Set([...batches.values()].flat()));
+  const names = new Map<string, string>();
+  const described = new Map<string, string[]>();
+  const count = { "": 0, q: 0 };
+  function nameOf(text: string, prefix: keyof typeof count): string {
+    const known = names.get(text);
+    if (known !== undefined) return known;
+    const lines = format(text, (subquery) => repeated.has(subquery) ? nameOf(subquery, "q") : undefined);
+    const name = `${prefix}${++count[prefix]}`;
+    names.set(text, name);
+    sections.push(`-- ${name}${shortest(lines, described)}`);
+    described.set(name, lines);
+    return name;
+  }
+  for (const [name, batch] of batches) {
+    const heading = sections.push("") - 1;
+    sections[heading] = `\n-- ${name}: ${batch.map((text) => nameOf(text, "")).join(", ")}`;
+  }
+  return sections.join("\n") + "\n";
 }
 
 Deno.test("the recorder's statements are those of recorder_statements.sql", async () => {

@@ -3,11 +3,25 @@
 // dimension.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
-import type { Aggregation } from "../../../domain/meter/aggregation.ts";
 import { deleteRemovedDimensions, fillDimensions } from "../../../services/meter/dimensions.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
 import { createTestKey, startTestApp, type TestApp, type TestPerson } from "../../support/app/app.ts";
 import { databaseKinds } from "../../support/database/database.ts";
+import {
+  type Act,
+  aHistory,
+  counted,
+  examples,
+  hourMs,
+  type Key,
+  type Known,
+  metrics,
+  product,
+  split,
+  timeOf,
+  users,
+  valueOf,
+} from "../../support/meter/counting_model.ts";
 import { runHistories } from "../../support/meter/histories.ts";
 import { asBilling, microsOf } from "../../support/meter/statements.ts";
 import {
@@ -21,103 +35,7 @@ import {
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";
 import { run } from "../../support/people/scene.ts";
-import fc from "../../support/runner/fast_check.ts";
-
-const hourMs = 3_600_000;
-const counted: Record<string, Aggregation> = {
-  plain: "sum",
-  calls: "count",
-  peak: "max",
-  level: "last",
-  seats: "unique",
-};
-const metrics = Object.keys(counted);
-/** Metrics whose statements are also by user. */
-const split = ["plain", "calls"];
-const timezones = ["UTC", "Asia/Kathmandu", "Pacific/Chatham", "America/New_York"];
-
-const users = ["ada", "bob", "1", "", "(none)"];
-const aRecord = fc.record({
-  kind: fc.constant("record" as const),
-  key: fc.nat(3),
-  metric: fc.constantFrom(...metrics, "level", "seats", "peak"),
-  quantity: fc.constantFrom(0, 0.25, 3, 7, 2 ** 53 - 1),
-  user: fc.option(fc.constantFrom(...users), { freq: 5 }),
-  // Often in the same quarter of an hour, or the same moment.
-  minutesBack: fc.oneof(fc.constantFrom(0, 0, 1, 14, 15), fc.nat(3 * 24 * 60), fc.nat(34 * 24 * 60)),
-});
-const anAct = fc.oneof(
-  { weight: 9, arbitrary: aRecord },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("void" as const), which: fc.nat(1000) }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("rotate" as const), key: fc.nat(3) }) },
-  // Often into the next month, while records of the last one are still accepted.
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant("wait" as const),
-      hours: fc.constantFrom(1, 30, 240, 240, 1000),
-    }),
-  },
-  { weight: 3, arbitrary: fc.constant({ kind: "close" as const }) },
-  fc.constant({ kind: "retain" as const }),
-  fc.record({ kind: fc.constant("redeclare" as const), steps: fc.nat(3) }),
-);
-const aHistory = fc.record({
-  isDeclaredLater: fc.boolean(),
-  acts: fc.array(anAct, { minLength: 20, maxLength: 60, size: "max" }),
-  timezone: fc.constantFrom(...timezones),
-});
-type ValueOf<A> = A extends fc.Arbitrary<infer T> ? T : never;
-type Act = ValueOf<typeof anAct>;
-
-interface Known {
-  readonly id: string;
-  readonly order: number;
-  readonly organization: number;
-  readonly isTest: boolean;
-  readonly lineage: number;
-  readonly apiKeyId: string;
-  readonly metric: string;
-  readonly micros: bigint;
-  readonly user: string | null;
-  readonly time: number;
-  readonly recordedAt: number;
-}
-
-interface Key {
-  readonly organization: number;
-  readonly isTest: boolean;
-  id: string;
-  fullKey: string;
-}
-
-const product = (isDeclared: boolean) => ({
-  metrics: metrics.map((slug) => {
-    const aggregation = isDeclared || slug === "plain" ? counted[slug] : "sum";
-    const uniqueProperty = aggregation === "unique" ? "user" : null;
-    const dimensions = split.includes(slug) || slug === "seats" ? [["user"]] : [];
-    return { slug, name: slug, unit: null, unitPrice: "0.5", dimensions, aggregation, uniqueProperty };
-  }),
-});
-
-/** Counts some records of one organization, environment and metric, in millionths. */
-function valueOf(records: readonly Known[], { isByKey = false } = {}): bigint {
-  const aggregation = counted[records[0]?.metric ?? ""] ?? "sum";
-  if (aggregation === "sum") return records.reduce((sum, { micros }) => sum + micros, 0n);
-  if (aggregation === "count") return BigInt(records.length) * 1_000_000n;
-  if (aggregation === "unique") {
-    const users = new Set(records.flatMap(({ user }) => user === null ? [] : [user]));
-    return BigInt(users.size) * 1_000_000n;
-  }
-  const lineages = Map.groupBy(records, ({ lineage, apiKeyId }) => isByKey ? apiKeyId : lineage);
-  return [...lineages.values()].reduce((sum, ofKey) => {
-    const best = ofKey.reduce((a, b) => {
-      if (aggregation === "max") return b.micros > a.micros ? b : a;
-      return b.time > a.time || (b.time === a.time && b.order > a.order) ? b : a;
-    });
-    return sum + best.micros;
-  }, 0n);
-}
+import { repeats } from "../../support/runner/extent.ts";
 
 class Stage {
   readonly test: TestApp;
@@ -198,10 +116,10 @@ class Stage {
     assert.equal(status, 200, JSON.stringify(body));
   }
 
-  async #record({ key: index, metric, quantity, user, minutesBack }: Act & { kind: "record" }) {
+  async #record({ key: index, metric, quantity, user, ...when }: Act & { kind: "record" }) {
     const { test } = this;
     const key = this.keys[index]!;
-    const timestamp = new Date(test.now() - minutesBack * 60_000).toISOString();
+    const timestamp = new Date(timeOf(when, test.now())).toISOString();
     const properties = user === null ? {} : { properties: { user } };
     const { id } = await recordOne(test, key.fullKey, {
       productSlug: "p",
@@ -389,7 +307,7 @@ for (const kind of databaseKinds) {
         } finally {
           await test.dispose();
         }
-      }, { rounds: kind.name === "embedded" ? 6 : 2 });
+      }, { rounds: repeats({ quick: 3, full: kind.name === "embedded" ? 6 : 2 }), examples });
     },
   });
 }

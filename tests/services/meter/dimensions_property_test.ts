@@ -125,7 +125,6 @@ async function runHistory(
   const metrics = (list: readonly string[][]) => [{ slug: name, name, dimensions: list }];
   await send("POST /products", { slug: name, name, metrics: metrics([]) });
   const all: Counted[] = [];
-  const removed: Model[] = [];
   let models: Model[] = [];
   let hasDeleted = false;
   const database = test.opened.database;
@@ -178,11 +177,13 @@ async function runHistory(
       const { status } = await send(`PATCH /products/${name}`, { metrics: metrics(step.which) });
       assert.equal(status, 200);
       const seq = all.length === 0 ? 0 : await number("SELECT seq AS n FROM usage_cursor");
-      const known = new Map(models.map((model) => [model.names.join(), model]));
-      removed.push(...models.filter(({ names }) => !step.which.some((one) => one.join() === names.join())));
-      models = step.which.map((names) => known.get(names.join()) ?? new Model(names, seq));
-      // In the order of the database, in which they are filled.
-      models.sort((a, b) => Number(!known.has(a.names.join())) - Number(!known.has(b.names.join())));
+      const wanted = step.which.map((names) => names.join());
+      const known = models.map(({ names }) => names.join());
+      // In the order of the database, in which they are filled: new ones are last, in the order of the request.
+      models = [
+        ...models.filter(({ names }) => wanted.includes(names.join())),
+        ...step.which.filter((names) => !known.includes(names.join())).map((names) => new Model(names, seq)),
+      ];
     }
     if (step.do === "fill") {
       await fillDimensions(test.services, { recordsMax: step.recordsMax, restMs: 0 });

@@ -16,7 +16,7 @@ import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import { microsToDecimal, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";
 import { limitPeriods } from "../../../domain/meter/usage_limit.ts";
 import { LimitCounters } from "../../../services/meter/limit_counters.ts";
-import { createTestKey, startTestApp, type TestApp } from "../../support/app/app.ts";
+import { createTestKey, type TestApp, testApp } from "../../support/app/app.ts";
 import { addLimit, softCountersAreKnown } from "../../support/meter/limits.ts";
 import {
   listAll,
@@ -307,60 +307,55 @@ onEveryDatabase("a counter that is opened again is not completed with its earlie
   assert.deepEqual([...(await readCounters(test, found.usageLimit)).values()], ["unknown"]);
 });
 
-Deno.test("in a minute with too many records to add up, limits count what follows", async () => {
-  const test = await startTestApp(unlimited);
-  try {
-    const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-    await recordAll(test, { apiKey, records: [{ productSlug: "p", metric: "m", quantity: 1 }] });
-    // The first minute has exactly as many as can be added up.
-    const minute = 60_000;
-    const [first, second] = [test.now() - 10 * minute, test.now() - 20 * minute];
-    await test.opened.database.write([
-      sql`WITH RECURSIVE numbers (n) AS (
+testApp("in a minute with too many records to add up, limits count what follows", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  await recordAll(test, { apiKey, records: [{ productSlug: "p", metric: "m", quantity: 1 }] });
+  // The first minute has exactly as many as can be added up.
+  const minute = 60_000;
+  const [first, second] = [test.now() - 10 * minute, test.now() - 20 * minute];
+  await test.opened.database.write([
+    sql`WITH RECURSIVE numbers (n) AS (
           SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n <= ${2 * limitMinuteRecordsMax})
         INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro)
         SELECT r.seq + n, r.organization, r.series, iif(n <= ${limitMinuteRecordsMax}, ${first}, ${second}),
           r.recorded_at, 1, 0
         FROM usage_records r CROSS JOIN numbers`,
-      sql`UPDATE usage_cursor SET seq = (SELECT max(seq) FROM usage_records)`,
-    ]);
-    const soft = await addLimit(test, {}, { per: "minute", metric: "m", quantity: 5 });
-    const hard = await addLimit(test, {}, {
-      per: "minute",
-      quantity: limitMinuteRecordsMax + 1,
-      mode: "hard",
-    });
-    const record = async (...records: readonly { time: number; quantity?: number }[]) => {
-      const json = {
-        records: records.map(({ time, quantity = 1 }) => ({
-          productSlug: "p",
-          metric: "m",
-          quantity,
-          timestamp: new Date(time).toISOString(),
-        })),
-      };
-      return (await test.send("/api/v1/usage/batch", { apiKey, json })).status;
+    sql`UPDATE usage_cursor SET seq = (SELECT max(seq) FROM usage_records)`,
+  ]);
+  const soft = await addLimit(test, {}, { per: "minute", metric: "m", quantity: 5 });
+  const hard = await addLimit(test, {}, {
+    per: "minute",
+    quantity: limitMinuteRecordsMax + 1,
+    mode: "hard",
+  });
+  const record = async (...records: readonly { time: number; quantity?: number }[]) => {
+    const json = {
+      records: records.map(({ time, quantity = 1 }) => ({
+        productSlug: "p",
+        metric: "m",
+        quantity,
+        timestamp: new Date(time).toISOString(),
+      })),
     };
-    const used = async (limit: { number: number }, time: number) =>
-      (await readCounters(test, limit.number)).get(Math.floor(time / minute));
-    assert.equal(await record({ time: first, quantity: 2 }), 429);
-    assert.equal(await record({ time: first }), 201);
-    assert.equal(await record({ time: first }), 429);
-    assert.equal(await used(hard, first), String(limitMinuteRecordsMax + 1));
-    assert.equal(await record({ time: second, quantity: 2 }), 201);
-    const others = Array.from({ length: 9 }, () => ({ time: test.now() }));
-    assert.equal(await record({ time: second }, ...others), 201);
-    assert.equal(await used(hard, second), "3");
-    assert.equal(await record({ time: second, quantity: limitMinuteRecordsMax - 1 }), 429);
-    assert.equal(await record({ time: second, quantity: limitMinuteRecordsMax - 2 }), 201);
-    await softCountersAreKnown(test);
-    // With the record that didn't wait for the sum, the first minute has too many as well.
-    assert.equal(await used(soft, first), "1");
-    assert.equal(await used(soft, second), String(limitMinuteRecordsMax + 1));
-  } finally {
-    await test.dispose();
-  }
-});
+    return (await test.send("/api/v1/usage/batch", { apiKey, json })).status;
+  };
+  const used = async (limit: { number: number }, time: number) =>
+    (await readCounters(test, limit.number)).get(Math.floor(time / minute));
+  assert.equal(await record({ time: first, quantity: 2 }), 429);
+  assert.equal(await record({ time: first }), 201);
+  assert.equal(await record({ time: first }), 429);
+  assert.equal(await used(hard, first), String(limitMinuteRecordsMax + 1));
+  assert.equal(await record({ time: second, quantity: 2 }), 201);
+  const others = Array.from({ length: 9 }, () => ({ time: test.now() }));
+  assert.equal(await record({ time: second }, ...others), 201);
+  assert.equal(await used(hard, second), "3");
+  assert.equal(await record({ time: second, quantity: limitMinuteRecordsMax - 1 }), 429);
+  assert.equal(await record({ time: second, quantity: limitMinuteRecordsMax - 2 }), 201);
+  await softCountersAreKnown(test);
+  // With the record that didn't wait for the sum, the first minute has too many as well.
+  assert.equal(await used(soft, first), "1");
+  assert.equal(await used(soft, second), String(limitMinuteRecordsMax + 1));
+}, unlimited);
 
 onEveryDatabase("times have the same window number if they are in the same window", async (test) => {
   const random = randomNumbers(7);

@@ -24,8 +24,8 @@ import {
 import { readLimits } from "../../../services/meter/limits.ts";
 import { keyAccess } from "../../../services/meter/usage_access.ts";
 import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
-import { startTestApp, type TestApp } from "../../support/app/app.ts";
-import { databaseKinds } from "../../support/database/database.ts";
+import type { TestApp } from "../../support/app/app.ts";
+import { repeats } from "../../support/runner/extent.ts";
 import { runHistories } from "../../support/meter/histories.ts";
 import {
   hourMs,
@@ -35,7 +35,7 @@ import {
   Scene,
   type Step,
 } from "../../support/meter/limit_model.ts";
-import { unlimited } from "../../support/meter/usage.ts";
+import { isRemote, onEveryDatabase } from "../../support/meter/usage.ts";
 import { newKeys, newOrganization, run } from "../../support/people/scene.ts";
 import { commandLineActor } from "../../support/operators/operators.ts";
 
@@ -317,24 +317,13 @@ async function createScene(
   return scene;
 }
 
-for (const { name, ignore, open } of databaseKinds) {
-  Deno.test({
-    name: `${name} database: limits are those of a model that records one request after the other`,
-    ignore,
-    fn: async () => {
-      const test = await startTestApp(unlimited, { open });
-      let twins = 0;
-      try {
-        await runHistories(runArbitrary, async ({ limits, steps: taken, ...options }) => {
-          const scene = await createScene(test, options);
-          for (const step of [...limits, ...taken]) await take(scene, step);
-          await checkCounters(scene);
-          twins += await checkTwins(scene);
-        }, { rounds: name === "remote" ? 8 : 100, seeds: [899_798_767], test });
-        assert.ok(twins > 0, "no alert was noted");
-      } finally {
-        await test.dispose();
-      }
-    },
-  });
-}
+onEveryDatabase("limits are those of a model that records one request after the other", async (test) => {
+  let twins = 0;
+  await runHistories(runArbitrary, async ({ limits, steps: taken, ...options }) => {
+    const scene = await createScene(test, options);
+    for (const step of [...limits, ...taken]) await take(scene, step);
+    await checkCounters(scene);
+    twins += await checkTwins(scene);
+  }, { rounds: repeats({ quick: 20, full: isRemote(test) ? 8 : 100 }), seeds: [899_798_767], test });
+  assert.ok(twins > 0, "no alert was noted");
+});

@@ -1,6 +1,7 @@
 // Pages of records, forward and back, against the whole list: equal timestamps, voided records, rotated keys and filters.
 import assert from "node:assert/strict";
 import { createTestKey } from "../../support/app/app.ts";
+import { repeats } from "../../support/runner/extent.ts";
 import fc from "../../support/runner/fast_check.ts";
 import { listAll, onEveryDatabase, recordAll, voidOne } from "../../support/meter/usage.ts";
 import { testReader } from "../../support/app/reports.ts";
@@ -92,6 +93,6 @@ onEveryDatabase("pages of records have the same records forward and back", async
         assert.equal(last.nextCursor, page.nextCursor);
       }
     }),
-    { numRuns: 60, seed: 15 },
+    { numRuns: repeats({ quick: 25, full: 60 }), seed: 15 },
   );
 });

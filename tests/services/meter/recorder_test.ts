@@ -16,8 +16,9 @@ import { queueLimits } from "../../../services/meter/recorder.ts";
 import type { Reports } from "../../../services/reports/reports.ts";
 import { createTestKey, type TestApp } from "../../support/app/app.ts";
 import { addLimit } from "../../support/meter/limits.ts";
+import { plainGroup } from "../../support/meter/record_groups.ts";
 import { poll } from "../../support/runner/poll.ts";
-import { onEveryDatabase } from "../../support/meter/usage.ts";
+import { onBothDatabases, onEveryDatabase } from "../../support/meter/usage.ts";
 import { testReader } from "../../support/app/reports.ts";
 
 const record = (test: TestApp, apiKey: string, idempotencyKey: string) =>
@@ -50,18 +51,7 @@ onEveryDatabase(
       { length: databaseWritesWaitingMax },
       () => database.write([sql`SELECT 1`]),
     );
-    const commit = insertUsageRecords(database, {
-      now: 0,
-      by: "keys",
-      isCatalogueRequired: false,
-      hasLimits: false,
-      hasDimensions: false,
-      isSeriesKnown: false,
-      targets: [],
-      series: [],
-      records: [],
-      idempotencyKeys: 0,
-    });
+    const commit = insertUsageRecords(database, plainGroup);
     await assert.rejects(
       database.write([sql`SELECT 1`]),
       (error) => error instanceof DatabaseError && error.kind === "unavailable",
@@ -92,7 +82,7 @@ async function recordEachTurn(
   return requests;
 }
 
-onEveryDatabase(
+onBothDatabases(
   "a group of known series is recorded without the requests that may not be recorded since",
   async (test) => {
     const keys = [];

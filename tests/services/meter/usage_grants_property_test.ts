@@ -9,12 +9,12 @@ import { readLimits } from "../../../services/meter/limits.ts";
 import { keyAccess } from "../../../services/meter/usage_access.ts";
 import { createGrant, listGrants, voidGrant } from "../../../services/meter/usage_grants.ts";
 import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
-import { startTestApp, type TestApp } from "../../support/app/app.ts";
-import { databaseKinds } from "../../support/database/database.ts";
+import type { TestApp } from "../../support/app/app.ts";
 import { GrantModel } from "../../support/meter/grant_model.ts";
+import { repeats } from "../../support/runner/extent.ts";
 import { runHistories } from "../../support/meter/histories.ts";
 import { addLimit } from "../../support/meter/limits.ts";
-import { unlimited } from "../../support/meter/usage.ts";
+import { isRemote, onEveryDatabase } from "../../support/meter/usage.ts";
 import { commandLineActor } from "../../support/operators/operators.ts";
 import { newKeys, newOrganization, run } from "../../support/people/scene.ts";
 import fc from "../../support/runner/fast_check.ts";
@@ -185,29 +185,18 @@ async function checkStanding({ test, model, operator, limit: { id } }: Scene): P
   }
 }
 
-for (const { name, ignore, open } of databaseKinds) {
-  Deno.test({
-    name: `${name} database: grants are used as by a model that is a pure function of the history`,
-    ignore,
-    fn: async () => {
-      const test = await startTestApp(unlimited, { open });
-      try {
-        await runHistories(history, async ({ first, mode, steps }) => {
-          const scene = await createScene(test, first, mode);
-          for (const step of steps) {
-            await take(scene, step);
-            await checkStanding(scene);
-          }
-          const [account] = await test.opened.database.read<{ taken: string | null; used: string | null }>(
-            sql`
+onEveryDatabase("grants are used as by a model that is a pure function of the history", async (test) => {
+  await runHistories(history, async ({ first, mode, steps }) => {
+    const scene = await createScene(test, first, mode);
+    for (const step of steps) {
+      await take(scene, step);
+      await checkStanding(scene);
+    }
+    const [account] = await test.opened.database.read<{ taken: string | null; used: string | null }>(
+      sql`
             SELECT CAST(sum(taken_whole * 1000000 + taken_micro) AS TEXT) AS taken,
               (SELECT CAST(sum(used_micros) AS TEXT) FROM usage_grants) AS used FROM usage_grant_accounts`,
-          );
-          assert.equal(account?.taken, account?.used);
-        }, { rounds: name === "remote" ? 6 : 60, test });
-      } finally {
-        await test.dispose();
-      }
-    },
-  });
-}
+    );
+    assert.equal(account?.taken, account?.used);
+  }, { rounds: repeats({ quick: 25, full: isRemote(test) ? 6 : 60 }), test });
+});

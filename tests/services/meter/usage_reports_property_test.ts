@@ -5,6 +5,7 @@ import { microsToDecimal } from "../../../domain/meter/quantity.ts";
 import { parsePeriodQuery, type PeriodQuery } from "../../../domain/meter/usage_period.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import { createTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";
+import { repeats } from "../../support/runner/extent.ts";
 import fc from "../../support/runner/fast_check.ts";
 import {
   listAll,
@@ -219,6 +220,6 @@ onEveryDatabase("strip, chart, tables, CSV and API have the same totals as the r
   assert(filled.added.length > 50);
   await fc.assert(
     fc.asyncProperty(viewArbitrary, (view) => checkView(test, person, { ...filled, view })),
-    { numRuns: 40, seed: 15 },
+    { numRuns: repeats({ quick: 15, full: 40 }), seed: 15 },
   );
 });

@@ -109,3 +109,25 @@ export const bothDatabases: readonly DatabaseKind[] = [
 
 /** The kinds of database to test with: in a quick run only the embedded one. */
 export const databaseKinds = isFull ? bothDatabases : bothDatabases.slice(0, 1);
+
+/** Defines a test with a new database of each kind: in a quick run only the embedded one. @param kinds Others. */
+export function onDatabases(
+  promise: string,
+  run: (opened: TestDatabase<MainDatabase>) => Promise<void>,
+  kinds: readonly DatabaseKind[] = databaseKinds,
+): void {
+  for (const { name, ignore, open } of kinds) {
+    Deno.test({
+      name: `${name} database: ${promise}`,
+      ignore,
+      fn: async () => {
+        const opened = await open();
+        try {
+          await run(opened);
+        } finally {
+          await opened.dispose();
+        }
+      },
+    });
+  }
+}

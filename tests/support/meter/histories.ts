@@ -4,9 +4,11 @@ import { runSeed } from "../runner/extent.ts";
 import fc from "../runner/fast_check.ts";
 
 /** How many histories to run, and with which clock. */
-export interface HistoryOptions {
+export interface HistoryOptions<History> {
   /** Histories for each seed. */
   readonly rounds: number;
+  /** Histories that are always run, before the random ones. */
+  readonly examples?: readonly History[];
   /** Seeds that are always run, besides the run's own. */
   readonly seeds?: readonly number[];
   /** The app of all histories, if they share one. Then its clock depends on the histories before. */
@@ -26,7 +28,7 @@ const searchMsMax = 60_000;
 export async function runHistories<History>(
   histories: fc.Arbitrary<History>,
   run: (history: History) => Promise<void>,
-  { rounds, seeds = [], test }: HistoryOptions,
+  { rounds, examples = [], seeds = [], test }: HistoryOptions<History>,
 ): Promise<void> {
   const { FAULT_SEED, FAULT_PATH, FAULT_CLOCK, FAULT_ROUNDS = rounds } = Deno.env.toObject();
   if (FAULT_CLOCK !== undefined) test?.advance(Date.parse(FAULT_CLOCK) - test.now());
@@ -44,7 +46,8 @@ export async function runHistories<History>(
     });
     const result = await fc.check(property, {
       seed,
-      numRuns: Number(FAULT_ROUNDS),
+      numRuns: Number(FAULT_ROUNDS) + examples.length,
+      examples: examples.map((history): [History] => [history]),
       ...(FAULT_PATH !== undefined && { path: FAULT_PATH }),
     });
     if (!result.failed) continue;

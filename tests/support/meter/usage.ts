@@ -55,6 +55,11 @@ export function onBothDatabases(promise: string, run: Run, settings: Settings = 
   for (const kind of bothDatabases) define(promise, { kind, run, settings });
 }
 
+/** True if the test's database is on a libSQL server, where a history takes longer. */
+export function isRemote({ opened: { place } }: TestApp): boolean {
+  return place.startsWith("http");
+}
+
 function define(
   promise: string,
   { kind, run, settings }: { kind: typeof bothDatabases[number]; run: Run; settings: Settings },

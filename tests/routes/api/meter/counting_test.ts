@@ -269,3 +269,74 @@ onEveryDatabase(
     ]]);
   },
 );
+
+onEveryDatabase(
+  "counts a distinct value once in a month of any time zone, if it has a record in that month",
+  async (test) => {
+    test.advance(Date.UTC(2026, 11, 2, 12) - test.now());
+    const { send } = await asBilling(test);
+    await send("POST /products", { slug: "tiles", name: "Map tiles", metrics: [seats] });
+    const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+    // In New York, months start 4 or 5 hours later than in UTC, in Kathmandu 5:45 hours earlier.
+    const times = {
+      ada: ["2026-11-01T02:00Z", "2026-11-01T03:00Z"],
+      bob: ["2026-11-15T12:00Z", "2026-12-01T02:00Z"],
+      cid: ["2026-10-31T20:00Z"],
+      dan: ["2026-11-30T20:00Z"],
+      eve: ["2026-12-01T02:00Z"],
+      fay: ["2026-11-01T02:00Z", "2026-11-10T12:00Z"],
+    };
+    const records = Object.entries(times).flatMap(([user, list]) =>
+      list.map((timestamp) => ({
+        ...{ productSlug: "tiles", metric: "seats", quantity: 1, properties: { user } },
+        timestamp: timestamp.replace("Z", ":00Z"),
+      }))
+    );
+    await recordAll(test, { apiKey, records });
+    const valuesOf = async (window: string, timezone: string) => {
+      const path =
+        `/api/v1/usage?window=${window}&timezone=${timezone}&from=2026-10-01&to=2026-12-31&metric=seats`;
+      const { data } = await (await test.send(path, { apiKey })).json();
+      return data.map(({ start, value }: { start: string; value: number }) =>
+        `${start.slice(0, 7)} ${value}`
+      );
+    };
+    const months = {
+      UTC: ["2026-10 1", "2026-11 4", "2026-12 2"],
+      "America/New_York": ["2026-10 3", "2026-11 4"],
+      "Asia/Kathmandu": ["2026-11 4", "2026-12 3"],
+    };
+    for (const [timezone, expected] of Object.entries(months)) {
+      assert.deepEqual(await valuesOf("month", timezone), expected, timezone);
+      assert.match((await valuesOf("total", timezone)).join(), / 6$/, timezone);
+    }
+  },
+);
+
+onEveryDatabase(
+  "voiding a record that a changed metric has not counted yet leaves the values of others",
+  async (test) => {
+    const { send } = await asBilling(test);
+    const dimensions = [["user"]];
+    await send("POST /products", {
+      slug: "tiles",
+      name: "Map tiles",
+      metrics: [metric("seats", { dimensions })],
+    });
+    const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+    const record = (user: string) => recordOne(test, apiKey, { metric: "seats", properties: { user } });
+    const [same, other] = [await record("ada"), await record("cid")];
+    assert.equal((await send("PATCH /products/tiles", { metrics: [seats] })).status, 200);
+    await record("ada");
+    // The month is full, so that the last record counts for none of its values.
+    await test.opened.database.write([sql`UPDATE usage_unique_limits SET known = ${uniqueValuesMax}`]);
+    await record("bob");
+    for (const { id } of [same, other]) await voidOne(test, { apiKey, id });
+    const read = async () => {
+      const { data } = await (await test.send("/api/v1/usage?window=total&metric=seats", { apiKey })).json();
+      return data.map(({ value, capped, count }: Record<string, unknown>) => [value, capped, count]);
+    };
+    while (await fillDimensions(test.services, { restMs: 0 }));
+    assert.deepEqual(await read(), [[1, true, 2]]);
+  },
+);

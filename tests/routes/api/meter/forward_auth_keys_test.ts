@@ -8,7 +8,7 @@ import {
   testApp,
   type TestPerson,
 } from "../../../support/app/app.ts";
-import { databaseKinds } from "../../../support/database/database.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import {
   ask,
   identityNames,
@@ -34,37 +34,26 @@ async function revoke(test: TestApp, person: TestPerson, id: string): Promise<vo
   assert.equal(response.status, 200);
 }
 
-for (const kind of databaseKinds) {
-  Deno.test({
-    name: `${kind.name} database: a request with a key is admitted, identified and metered once`,
-    ignore: kind.ignore,
-    fn: async () => {
-      const test = await startTestApp({}, { open: kind.open });
-      try {
-        const ada = await test.signUp();
-        const { id, fullKey } = await createTestKey(test, ada);
-        const plain = await ask(test, "?accept=session,key", { apiKey: fullKey });
-        const identity = ["", "", "", ada.organizationId, "", id, "live", "usage:read,usage:write", ""];
-        assert.deepEqual(statusAndIdentity(plain), { status: 200, identity });
-        assert.deepEqual(await counted(test, fullKey), [0, 0]);
-        for (const query of [metered, "?accept=key,session&meter=tiles/requests"]) {
-          assert.deepEqual(statusAndIdentity(await ask(test, query, { apiKey: fullKey })), {
-            status: 200,
-            identity,
-          });
-        }
-        assert.deepEqual(await counted(test, fullKey), [2, 2]);
-        const responses = await Promise.all(
-          Array.from({ length: 50 }, () => ask(test, metered, { apiKey: fullKey })),
-        );
-        assert(responses.every(({ status }) => status === 200));
-        assert.deepEqual(await counted(test, fullKey), [52, 52]);
-      } finally {
-        await test.dispose();
-      }
-    },
-  });
-}
+onEveryDatabase("a request with a key is admitted, identified and metered once", async (test) => {
+  const ada = await test.signUp();
+  const { id, fullKey } = await createTestKey(test, ada);
+  const plain = await ask(test, "?accept=session,key", { apiKey: fullKey });
+  const identity = ["", "", "", ada.organizationId, "", id, "live", "usage:read,usage:write", ""];
+  assert.deepEqual(statusAndIdentity(plain), { status: 200, identity });
+  assert.deepEqual(await counted(test, fullKey), [0, 0]);
+  for (const query of [metered, "?accept=key,session&meter=tiles/requests"]) {
+    assert.deepEqual(statusAndIdentity(await ask(test, query, { apiKey: fullKey })), {
+      status: 200,
+      identity,
+    });
+  }
+  assert.deepEqual(await counted(test, fullKey), [2, 2]);
+  const responses = await Promise.all(
+    Array.from({ length: 50 }, () => ask(test, metered, { apiKey: fullKey })),
+  );
+  assert(responses.every(({ status }) => status === 200));
+  assert.deepEqual(await counted(test, fullKey), [52, 52]);
+});
 
 testApp("an idempotency key of the client does not make two requests count as one", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
@@ -187,39 +176,30 @@ testApp("asks a proxy for sensible conditions of keys", async (test) => {
   }
 });
 
-for (const kind of databaseKinds) {
-  Deno.test({
-    name:
-      `${kind.name} database: a metered request that doesn't fit into a hard limit is denied and not counted`,
-    ignore: kind.ignore,
-    fn: async () => {
-      const test = await startTestApp({}, { open: kind.open });
-      try {
-        const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-        await addLimit(test, {}, { productSlug: "tiles", per: "day", quantity: 2, mode: "hard" });
-        for (const query of [metered, `${metered}&limit=on`]) {
-          assert.equal((await ask(test, query, { apiKey })).status, 200);
-        }
-        await assertError(await ask(test, metered, { apiKey }), 403, "forbidden");
-        const rejected = await ask(test, `${metered}&limit=on`, { apiKey });
-        const midnightMs = Date.UTC(2026, 10, 22);
-        assert.equal(
-          rejected.headers.get("retry-after"),
-          String(Math.ceil((midnightMs - test.now()) / 1000)),
-        );
-        const { error: { details } } = await assertError(rejected, 429, "limit_exceeded");
-        assert.equal(details?.length, 1);
-        assert.equal((await ask(test, "?accept=key", { apiKey })).status, 200);
-        assert.equal((await ask(test, "?accept=key&meter=maps/loads", { apiKey })).status, 200);
-        assert.deepEqual(await counted(test, apiKey), [2, 2]);
-        test.advance(midnightMs - test.now());
-        assert.equal((await ask(test, `${metered}&limit=on`, { apiKey })).status, 200);
-      } finally {
-        await test.dispose();
-      }
-    },
-  });
-}
+onEveryDatabase(
+  "a metered request that doesn't fit into a hard limit is denied and not counted",
+  async (test) => {
+    const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+    await addLimit(test, {}, { productSlug: "tiles", per: "day", quantity: 2, mode: "hard" });
+    for (const query of [metered, `${metered}&limit=on`]) {
+      assert.equal((await ask(test, query, { apiKey })).status, 200);
+    }
+    await assertError(await ask(test, metered, { apiKey }), 403, "forbidden");
+    const rejected = await ask(test, `${metered}&limit=on`, { apiKey });
+    const midnightMs = Date.UTC(2026, 10, 22);
+    assert.equal(
+      rejected.headers.get("retry-after"),
+      String(Math.ceil((midnightMs - test.now()) / 1000)),
+    );
+    const { error: { details } } = await assertError(rejected, 429, "limit_exceeded");
+    assert.equal(details?.length, 1);
+    assert.equal((await ask(test, "?accept=key", { apiKey })).status, 200);
+    assert.equal((await ask(test, "?accept=key&meter=maps/loads", { apiKey })).status, 200);
+    assert.deepEqual(await counted(test, apiKey), [2, 2]);
+    test.advance(midnightMs - test.now());
+    assert.equal((await ask(test, `${metered}&limit=on`, { apiKey })).status, 200);
+  },
+);
 
 testApp("a session is admitted unmetered only if sessions are accepted", async (test) => {
   const ada = await test.signUp();

@@ -5,7 +5,7 @@ import { addLimit, limitEvents } from "../../../support/meter/limits.ts";
 import { grantVoids, newOperatorToken } from "../../../support/operators/operators.ts";
 import { sql } from "../../../../db/engine/database.ts";
 import { errorDetailsMax } from "../../../../domain/limits.ts";
-import { onEveryDatabase } from "../../../support/meter/usage.ts";
+import { onBothDatabases, onEveryDatabase } from "../../../support/meter/usage.ts";
 
 const record = (test: TestApp, apiKey: string, more: object = {}) =>
   test.send("/api/v1/usage", {
@@ -18,7 +18,7 @@ const usedToday = async (test: TestApp, apiKey: string) => {
   return data[0]?.sum ?? 0;
 };
 
-onEveryDatabase("a hard limit admits exactly the units that fit, and says where it stands", async (test) => {
+onBothDatabases("a hard limit admits exactly the units that fit, and says where it stands", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const { id: limitId } = await addLimit(test, {}, { per: "day", quantity: 10, mode: "hard" });
   const responses = await Promise.all(Array.from({ length: 25 }, () => record(test, apiKey)));

@@ -1,7 +1,7 @@
 // Ids reveal when something happened, but not how much the service is used. All servers of a database use the same ids.
 import assert from "node:assert/strict";
 import { createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app/app.ts";
-import { databaseKinds } from "../../../support/database/database.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
 
 async function record(test: TestApp, apiKey: string): Promise<{ id: string; requestId: string }> {
   const response = await test.send("/api/v1/usage", {
@@ -43,33 +43,25 @@ testApp("the id does not contain the count as encoded by an old formula", async 
   }
 });
 
-for (const kind of databaseKinds) {
-  Deno.test({
-    name: `${kind.name} database: an id of one server works on another, but not with another database`,
-    ignore: kind.ignore,
-    async fn() {
-      const opened = await kind.open();
-      const shared = { open: () => Promise.resolve({ ...opened, dispose: () => Promise.resolve() }) };
-      const [first, second] = [await startTestApp({}, shared), await startTestApp({}, shared)];
-      const elsewhere = await startTestApp();
-      try {
-        const ada = await first.signUp();
-        const { fullKey } = await createTestKey(first, ada);
-        const { id } = await record(first, fullKey);
-        const listed = await second.send("/api/v1/usage/records", { apiKey: fullKey });
-        assert.equal((await listed.json()).usageRecords[0].id, id);
-        assert.equal(
-          (await second.send(`/api/v1/usage/records?cursor=${id}`, { apiKey: fullKey })).status,
-          200,
-        );
-        const other = await createTestKey(elsewhere, await elsewhere.signUp());
-        await record(elsewhere, other.fullKey);
-        const foreign = await elsewhere.send(`/api/v1/usage/records?cursor=${id}`, { apiKey: other.fullKey });
-        assert.equal(foreign.status, 422);
-      } finally {
-        for (const app of [first, second, elsewhere]) await app.dispose();
-        await opened.dispose();
-      }
-    },
-  });
-}
+onEveryDatabase("an id of one server works on another, but not with another database", async (first) => {
+  const dispose = () => Promise.resolve();
+  const second = await startTestApp({}, { open: () => Promise.resolve({ ...first.opened, dispose }) });
+  const elsewhere = await startTestApp();
+  try {
+    const ada = await first.signUp();
+    const { fullKey } = await createTestKey(first, ada);
+    const { id } = await record(first, fullKey);
+    const listed = await second.send("/api/v1/usage/records", { apiKey: fullKey });
+    assert.equal((await listed.json()).usageRecords[0].id, id);
+    assert.equal(
+      (await second.send(`/api/v1/usage/records?cursor=${id}`, { apiKey: fullKey })).status,
+      200,
+    );
+    const other = await createTestKey(elsewhere, await elsewhere.signUp());
+    await record(elsewhere, other.fullKey);
+    const foreign = await elsewhere.send(`/api/v1/usage/records?cursor=${id}`, { apiKey: other.fullKey });
+    assert.equal(foreign.status, 422);
+  } finally {
+    for (const app of [second, elsewhere]) await app.dispose();
+  }
+});

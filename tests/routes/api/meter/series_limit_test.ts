@@ -7,7 +7,13 @@ import { assertError, createTestKey, startTestApp, type TestApp } from "../../..
 import { remoteTestDatabase } from "../../../support/database/database.ts";
 import { changePlan, overridePlan } from "../../../support/operators/plans.ts";
 import { sqldMissing } from "../../../support/database/sqld.ts";
-import { onEveryDatabase, readSums, recordOne, unlimited } from "../../../support/meter/usage.ts";
+import {
+  onBothDatabases,
+  onEveryDatabase,
+  readSums,
+  recordOne,
+  unlimited,
+} from "../../../support/meter/usage.ts";
 
 /** An organization with room for a number of further series. */
 async function nearlyFull(test: TestApp, room: number) {
@@ -89,7 +95,7 @@ onEveryDatabase("records a batch whole or not at all at the limit", async (test)
   assert.equal((await seriesOf(test, organizationId)).stored, usageSeriesMax);
 });
 
-onEveryDatabase("rejecting a request leaves the others of its group alone", async (test) => {
+onBothDatabases("rejecting a request leaves the others of its group alone", async (test) => {
   const { apiKey, organizationId } = await nearlyFull(test, 3);
   const { fullKey: neighbourKey } = await createTestKey(test, await test.signUp());
   // Sent concurrently, so that they are committed together.

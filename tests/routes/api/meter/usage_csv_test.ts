@@ -7,6 +7,7 @@ import { assertError, createTestKey, type TestApp, testApp } from "../../../supp
 import { sendJson, signUpAndRecord } from "../../../support/process/journey.ts";
 import { manySums } from "../../../support/meter/many_sums.ts";
 import { isReady, startProgram } from "../../../support/process/program.ts";
+import { repeats } from "../../../support/runner/extent.ts";
 import { recordOne, unlimited, voidOne } from "../../../support/meter/usage.ts";
 
 const maxQuantity = Number.MAX_SAFE_INTEGER;
@@ -191,7 +192,7 @@ const hoursQuery = (hours: number) =>
     new Date(from + hours * 3_600_000).toISOString()
   }`;
 
-testApp("JSON has a limit of rows, and CSV has none", async (test) => {
+testApp("JSON has a limit of rows", async (test) => {
   const person = await test.signUp();
   const { fullKey: apiKey, id: keyId } = await createTestKey(test, person);
   const [series, hours] = [1_000, usageSumRowsMax / 1_000 + 1];
@@ -208,18 +209,19 @@ testApp("JSON has a limit of rows, and CSV has none", async (test) => {
     422,
     "range_too_long",
   );
-  const most = await (await test.send(`/api/v1/usage${hoursQuery(hours - 1)}`, { apiKey })).json();
+  // Checking the response against the OpenAPI document takes longer than the report.
+  const address = `${test.config.baseUrl.origin}/api/v1/usage${hoursQuery(hours - 1)}`;
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const most = await (await test.app.fetch(new Request(address, { headers }))).json();
   assert.equal(most.data.length, usageSumRowsMax);
-  const table = await csv(test, cookie, hoursQuery(hours));
-  assert.equal(table.split("\r\n").length, 1 + hours * series + 1);
 }, unlimited);
 
 testApp("waits for a slow reader, and ends the report when it disconnects", async (test) => {
   const person = await test.signUp();
   const { id: keyId } = await createTestKey(test, person);
-  await test.opened.database.write(manySums({ series: 200, hours: 900, keyId, from }));
+  await test.opened.database.write(manySums({ series: 200, hours: 120, keyId, from }));
   const { reports } = test.services;
-  const response = await test.send(`/api/portal/usage.csv${hoursQuery(900)}`, { cookie: person.cookie });
+  const response = await test.send(`/api/portal/usage.csv${hoursQuery(120)}`, { cookie: person.cookie });
   const reader = response.body?.getReader();
   assert.ok(reader);
   for (let n = 0; n < 3; n++) {
@@ -240,7 +242,8 @@ async function memoryMb(pid: number, which: "VmRSS" | "VmHWM"): Promise<number> 
 }
 
 Deno.test({
-  name: "a million lines raise the server's memory by at most 200 MB and don't block other requests",
+  name:
+    "a long file raises the server's memory by at most 200 bytes for each line and doesn't block other requests",
   ignore: Deno.build.os !== "linux",
   fn: async () => {
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-csv-" });
@@ -250,7 +253,7 @@ Deno.test({
       await isReady(program);
       const { baseUrl, pid } = program;
       const { cookie, keyId } = await signUpAndRecord(baseUrl);
-      const [series, hours] = [1_000, 1_000];
+      const [series, hours] = [1_000, repeats({ quick: 130, full: 1_000 })];
       const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
       for (const statement of manySums({ series, hours, keyId, from })) connection.run(statement);
       connection.close();
@@ -289,13 +292,13 @@ Deno.test({
       }
       await reading;
       assert.equal(lines, 1 + series * hours);
-      assert.match(
-        tail,
-        /\r\n2026-11-11T15:00:00\.000Z,2026-11-11T16:00:00\.000Z,m000999,5\.25,3,0\.000001,2\r\n$/,
-      );
+      assert.ok(lines > usageSumRowsMax, "JSON has a limit of rows, but CSV has none");
+      const [last, end] = [hours - 1, hours].map((n) => new Date(from + n * 3_600_000).toISOString());
+      assert.ok(tail.endsWith(`\r\n${last},${end},m000999,5.25,3,0.000001,2\r\n`), tail);
       const most = await memoryMb(pid, "VmHWM");
-      assert.ok(most - before <= 200, `${before.toFixed()} MB before, ${most.toFixed()} MB at the peak`);
-      assert.ok(answered >= 200, `${answered} requests were handled meanwhile`);
+      const allowed = 20 + 180e-6 * lines;
+      assert.ok(most - before <= allowed, `${before.toFixed()} MB before, ${most.toFixed()} MB at the peak`);
+      assert.ok(answered >= hours / 4, `${answered} requests were handled meanwhile`);
     } finally {
       program.kill("SIGKILL");
       await program.ended();

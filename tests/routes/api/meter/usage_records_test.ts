@@ -1,13 +1,13 @@
 // The list of records: newest first, every record exactly once, only of the own organization.
 import assert from "node:assert/strict";
 import { sql, type Statement } from "../../../../db/engine/database.ts";
-import { RecordEncoder } from "../../../../db/meter/record_group.ts";
 import { insertUsageRecords } from "../../../../db/meter/recorder.ts";
 import { generateApiKey, hashApiKey } from "../../../../domain/api_key.ts";
 import { usageRecordScanMax } from "../../../../domain/limits.ts";
 import { readUsageRecordPage } from "../../../../services/reports/jobs/usage_record_list.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
 import { noJobContext } from "../../../support/app/reports.ts";
+import { encodedRecord, plainGroup } from "../../../support/meter/record_groups.ts";
 import {
   listAll,
   type ListedRecord,
@@ -39,26 +39,14 @@ async function recordMany(
   { apiKey, metric, count, timestamp }: { apiKey: string; metric: string; count: number; timestamp: number },
 ): Promise<void> {
   const keyHash = hashApiKey(apiKey);
-  const record = new RecordEncoder(timestamp).encode({
-    series: 0,
-    request: 0,
-    timestamp,
-    quantity: { whole: 1, micro: 0 },
-    idempotencyKey: null,
-    properties: null,
-  });
+  const record = encodedRecord(timestamp, { timestamp });
   for (let left = count; left > 0; left -= 10_000) {
     const { inserted } = await insertUsageRecords(test.opened.database, {
+      ...plainGroup,
       now: test.now(),
-      by: "keys",
-      isCatalogueRequired: false,
-      hasLimits: false,
-      hasDimensions: false,
-      isSeriesKnown: false,
       targets: [keyHash],
       series: [[keyHash, "tiles", metric]],
       records: Array(Math.min(left, 10_000)).fill(record),
-      idempotencyKeys: 0,
     });
     assert.equal(inserted, Math.min(left, 10_000));
   }

@@ -1,9 +1,8 @@
 // Recording and reading usage on both kinds of database: exact, once, durable, and only with an active key.
 import assert from "node:assert/strict";
 import { rememberedSeriesMs } from "../../../../domain/limits.ts";
-import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app/app.ts";
-import { databaseKinds } from "../../../support/database/database.ts";
-import { checkRollups, rowsOf } from "../../../support/meter/rollups.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { onBothDatabases, onEveryDatabase } from "../../../support/meter/usage.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const record = (
@@ -22,169 +21,156 @@ const read = async (test: TestApp, apiKey: string, query = "") => {
 const total = async (test: TestApp, apiKey: string, query = "?window=month") =>
   (await read(test, apiKey, query)).data[0];
 
-for (const kind of databaseKinds) {
-  const on = (promise: string, run: (test: TestApp) => Promise<void>) =>
-    Deno.test({
-      name: `${kind.name} database: ${promise}`,
-      ignore: kind.ignore,
-      fn: async () => {
-        const test = await startTestApp({}, { open: kind.open });
-        try {
-          await run(test);
-        } finally {
-          await test.dispose();
-        }
-      },
-    });
-
-  on("returns new records in full and includes them in the next query", async (test) => {
-    const { fullKey, id } = await createTestKey(test, await test.signUp());
-    const given = {
-      quantity: 2.5,
-      timestamp: "2026-11-20T23:59:59.999+01:00",
-      idempotencyKey: "a b~",
-      properties: { b: "2", a: "1" },
-    };
-    const response = await record(test, fullKey, given);
-    assert.equal(response.status, 201);
-    const { usageRecord, ...rest } = await response.json();
-    assert.deepEqual(rest, {});
-    assert.match(usageRecord.id, /^use_[0-9a-f]{24}$/);
-    assert.deepEqual(usageRecord, {
-      id: usageRecord.id,
-      productSlug: "tiles",
+onEveryDatabase("returns new records in full and includes them in the next query", async (test) => {
+  const { fullKey, id } = await createTestKey(test, await test.signUp());
+  const given = {
+    quantity: 2.5,
+    timestamp: "2026-11-20T23:59:59.999+01:00",
+    idempotencyKey: "a b~",
+    properties: { b: "2", a: "1" },
+  };
+  const response = await record(test, fullKey, given);
+  assert.equal(response.status, 201);
+  const { usageRecord, ...rest } = await response.json();
+  assert.deepEqual(rest, {});
+  assert.match(usageRecord.id, /^use_[0-9a-f]{24}$/);
+  assert.deepEqual(usageRecord, {
+    id: usageRecord.id,
+    productSlug: "tiles",
+    metric: "requests",
+    quantity: 2.5,
+    timestamp: "2026-11-20T22:59:59.999Z",
+    recordedAt: "2026-11-21T14:03:11.250Z",
+    idempotencyKey: "a b~",
+    properties: { b: "2", a: "1" },
+    apiKeyId: id,
+    environment: "live",
+    voidedAt: null,
+    voidedBy: null,
+    voidReason: null,
+  });
+  assert.deepEqual(await read(test, fullKey), {
+    from: "2026-11-01T00:00:00.000Z",
+    to: "2026-12-01T00:00:00.000Z",
+    window: "day",
+    data: [{
+      start: "2026-11-20T00:00:00.000Z",
+      end: "2026-11-21T00:00:00.000Z",
       metric: "requests",
-      quantity: 2.5,
-      timestamp: "2026-11-20T22:59:59.999Z",
-      recordedAt: "2026-11-21T14:03:11.250Z",
-      idempotencyKey: "a b~",
-      properties: { b: "2", a: "1" },
-      apiKeyId: id,
-      environment: "live",
-      voidedAt: null,
-      voidedBy: null,
-      voidReason: null,
-    });
-    assert.deepEqual(await read(test, fullKey), {
-      from: "2026-11-01T00:00:00.000Z",
-      to: "2026-12-01T00:00:00.000Z",
-      window: "day",
-      data: [{
-        start: "2026-11-20T00:00:00.000Z",
-        end: "2026-11-21T00:00:00.000Z",
-        metric: "requests",
-        sum: 2.5,
-        count: 1,
-        min: 2.5,
-        max: 2.5,
-      }],
-    });
+      sum: 2.5,
+      count: 1,
+      min: 2.5,
+      max: 2.5,
+    }],
   });
+});
 
-  on("a record without properties is the same record in its repeat", async (test) => {
-    const { fullKey } = await createTestKey(test, await test.signUp());
-    const given = { quantity: 1, idempotencyKey: "none", properties: {} };
-    const { usageRecord } = await (await record(test, fullKey, given)).json();
-    assert.equal(usageRecord.properties, null);
-    assert.deepEqual((await (await record(test, fullKey, given)).json()).usageRecord, usageRecord);
+onEveryDatabase("a record without properties is the same record in its repeat", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const given = { quantity: 1, idempotencyKey: "none", properties: {} };
+  const { usageRecord } = await (await record(test, fullKey, given)).json();
+  assert.equal(usageRecord.properties, null);
+  assert.deepEqual((await (await record(test, fullKey, given)).json()).usageRecord, usageRecord);
+});
+
+onBothDatabases("sums are exact: tenths, 2^53−1, and beyond what 64 bits hold", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  for (let n = 0; n < 10; n++) await record(test, fullKey, { quantity: 0.1 });
+  assert.deepEqual({ ...await total(test, fullKey), start: "", end: "" }, {
+    start: "",
+    end: "",
+    metric: "requests",
+    sum: 1,
+    count: 10,
+    min: 0.1,
+    max: 0.1,
   });
+  // Minimum and maximum are right in any order.
+  for (const quantity of [5, 2.000001, 9, 3]) await record(test, fullKey, { metric: "mixed", quantity });
+  const mixed = await total(test, fullKey, "?window=month&metric=mixed");
+  assert.deepEqual([mixed.sum, mixed.min, mixed.max], [19.000001, 2.000001, 9]);
+  const most = Number.MAX_SAFE_INTEGER;
+  await record(test, fullKey, { metric: "bytes", quantity: most - 1 });
+  await record(test, fullKey, { metric: "bytes", quantity: 1 });
+  assert.equal((await total(test, fullKey, "?window=month&metric=bytes")).sum, most);
+  // 2,000 times 2^53−1 is more than 2^63.
+  for (let n = 0; n < 2; n++) {
+    const records = Array.from({ length: 1000 }, () => ({ ...usage, metric: "huge", quantity: most }));
+    assert.equal((await batch(test, fullKey, records)).status, 201);
+  }
+  const huge = await total(test, fullKey, "?window=month&metric=huge");
+  assert.deepEqual([huge.sum, huge.count, huge.min, huge.max], [
+    Number(2000n * BigInt(most)),
+    2000,
+    most,
+    most,
+  ]);
+});
 
-  on("sums are exact: tenths, 2^53−1, and beyond what 64 bits hold", async (test) => {
-    const { fullKey } = await createTestKey(test, await test.signUp());
-    for (let n = 0; n < 10; n++) await record(test, fullKey, { quantity: 0.1 });
-    assert.deepEqual({ ...await total(test, fullKey), start: "", end: "" }, {
-      start: "",
-      end: "",
-      metric: "requests",
-      sum: 1,
-      count: 10,
-      min: 0.1,
-      max: 0.1,
-    });
-    // Minimum and maximum are right in any order.
-    for (const quantity of [5, 2.000001, 9, 3]) await record(test, fullKey, { metric: "mixed", quantity });
-    const mixed = await total(test, fullKey, "?window=month&metric=mixed");
-    assert.deepEqual([mixed.sum, mixed.min, mixed.max], [19.000001, 2.000001, 9]);
-    const most = Number.MAX_SAFE_INTEGER;
-    await record(test, fullKey, { metric: "bytes", quantity: most - 1 });
-    await record(test, fullKey, { metric: "bytes", quantity: 1 });
-    assert.equal((await total(test, fullKey, "?window=month&metric=bytes")).sum, most);
-    // 2,000 times 2^53−1 is more than 2^63.
-    for (let n = 0; n < 2; n++) {
-      const records = Array.from({ length: 1000 }, () => ({ ...usage, metric: "huge", quantity: most }));
-      assert.equal((await batch(test, fullKey, records)).status, 201);
-    }
-    const huge = await total(test, fullKey, "?window=month&metric=huge");
-    assert.deepEqual([huge.sum, huge.count, huge.min, huge.max], [
-      Number(2000n * BigInt(most)),
-      2000,
-      most,
-      most,
-    ]);
-  });
-
-  on("a repeat returns the first record; different content is a conflict", async (test) => {
-    const person = await test.signUp();
-    const { fullKey } = await createTestKey(test, person);
-    const other = await createTestKey(test, person, { name: "Other" });
-    const first = await (await record(test, fullKey, { idempotencyKey: "one" })).json();
-    test.advance(3_600_000);
-    for (
-      const again of [
-        await record(test, fullKey, { idempotencyKey: "one" }),
-        await record(test, fullKey, {}, { "idempotency-key": "one" }),
-      ]
-    ) {
-      assert.equal(again.status, 200);
-      assert.deepEqual(await again.json(), { usageRecord: first.usageRecord, duplicate: true });
-    }
-    // The same with another key of the organization.
-    assert.equal((await record(test, other.fullKey, { idempotencyKey: "one" })).status, 200);
-    const different = [
-      { quantity: 2 },
-      { quantity: 1.000001 },
-      { metric: "other" },
-      { productSlug: "other" },
-      { properties: { a: "b" } },
-      { timestamp: "2026-11-21T14:00:00Z" },
-    ];
-    for (const more of different) {
-      const { error } = await assertError(
-        await record(test, fullKey, { idempotencyKey: "one", ...more }),
-        409,
-        "idempotency_conflict",
-      );
-      assert.equal(error.details?.[0]?.path, "idempotencyKey");
-    }
-    assert.equal((await total(test, fullKey)).count, 1);
-    const stranger = await createTestKey(test, await test.signUp());
-    assert.equal((await record(test, stranger.fullKey, { idempotencyKey: "one" })).status, 201);
-  });
-
-  on("a record with a timestamp, repeated without one, is a conflict", async (test) => {
-    const { fullKey } = await createTestKey(test, await test.signUp());
-    const idempotencyKey = "one";
-    const dated = { idempotencyKey, timestamp: "2026-11-21T14:00:00Z" };
-    assert.equal((await record(test, fullKey, dated)).status, 201);
-    await assertError(await record(test, fullKey, { idempotencyKey }), 409, "idempotency_conflict");
-    assert.equal((await record(test, fullKey, dated)).status, 200);
-    const within = [{ ...usage, ...dated, idempotencyKey: "two" }, { ...usage, idempotencyKey: "two" }];
-    await assertError(await batch(test, fullKey, within), 409, "idempotency_conflict");
-    assert.equal((await total(test, fullKey)).count, 1);
-  });
-
-  on("sixty identical concurrent requests create one record", async (test) => {
-    const { fullKey } = await createTestKey(test, await test.signUp());
-    const responses = await Promise.all(
-      Array.from({ length: 60 }, () => record(test, fullKey, { idempotencyKey: "once" })),
+onEveryDatabase("a repeat returns the first record; different content is a conflict", async (test) => {
+  const person = await test.signUp();
+  const { fullKey } = await createTestKey(test, person);
+  const other = await createTestKey(test, person, { name: "Other" });
+  const first = await (await record(test, fullKey, { idempotencyKey: "one" })).json();
+  test.advance(3_600_000);
+  for (
+    const again of [
+      await record(test, fullKey, { idempotencyKey: "one" }),
+      await record(test, fullKey, {}, { "idempotency-key": "one" }),
+    ]
+  ) {
+    assert.equal(again.status, 200);
+    assert.deepEqual(await again.json(), { usageRecord: first.usageRecord, duplicate: true });
+  }
+  // The same with another key of the organization.
+  assert.equal((await record(test, other.fullKey, { idempotencyKey: "one" })).status, 200);
+  const different = [
+    { quantity: 2 },
+    { quantity: 1.000001 },
+    { metric: "other" },
+    { productSlug: "other" },
+    { properties: { a: "b" } },
+    { timestamp: "2026-11-21T14:00:00Z" },
+  ];
+  for (const more of different) {
+    const { error } = await assertError(
+      await record(test, fullKey, { idempotencyKey: "one", ...more }),
+      409,
+      "idempotency_conflict",
     );
-    assert.deepEqual(responses.map(({ status }) => status).sort(), [...Array(59).fill(200), 201]);
-    const ids = await Promise.all(responses.map(async (response) => (await response.json()).usageRecord.id));
-    assert.equal(new Set(ids).size, 1);
-    assert.equal((await total(test, fullKey)).count, 1);
-  });
+    assert.equal(error.details?.[0]?.path, "idempotencyKey");
+  }
+  assert.equal((await total(test, fullKey)).count, 1);
+  const stranger = await createTestKey(test, await test.signUp());
+  assert.equal((await record(test, stranger.fullKey, { idempotencyKey: "one" })).status, 201);
+});
 
-  on("a batch is all or nothing, counts repeats once, and keeps out nobody else's records", async (test) => {
+onEveryDatabase("a record with a timestamp, repeated without one, is a conflict", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const idempotencyKey = "one";
+  const dated = { idempotencyKey, timestamp: "2026-11-21T14:00:00Z" };
+  assert.equal((await record(test, fullKey, dated)).status, 201);
+  await assertError(await record(test, fullKey, { idempotencyKey }), 409, "idempotency_conflict");
+  assert.equal((await record(test, fullKey, dated)).status, 200);
+  const within = [{ ...usage, ...dated, idempotencyKey: "two" }, { ...usage, idempotencyKey: "two" }];
+  await assertError(await batch(test, fullKey, within), 409, "idempotency_conflict");
+  assert.equal((await total(test, fullKey)).count, 1);
+});
+
+onEveryDatabase("sixty identical concurrent requests create one record", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const responses = await Promise.all(
+    Array.from({ length: 60 }, () => record(test, fullKey, { idempotencyKey: "once" })),
+  );
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [...Array(59).fill(200), 201]);
+  const ids = await Promise.all(responses.map(async (response) => (await response.json()).usageRecord.id));
+  assert.equal(new Set(ids).size, 1);
+  assert.equal((await total(test, fullKey)).count, 1);
+});
+
+onBothDatabases(
+  "a batch is all or nothing, counts repeats once, and keeps out nobody else's records",
+  async (test) => {
     const { fullKey } = await createTestKey(test, await test.signUp());
     const keyed = (key: string, quantity = 1) => ({ ...usage, quantity, idempotencyKey: key });
     const response = await batch(test, fullKey, [keyed("a"), keyed("b"), keyed("a"), usage, usage]);
@@ -211,33 +197,8 @@ for (const kind of databaseKinds) {
       accepted: 3,
       duplicates: 0,
     });
-  });
-
-  on("concurrent records are counted exactly once, and rollups match the records", async (test) => {
-    const people = await Promise.all([test.signUp(), test.signUp()]);
-    const keys = await Promise.all(people.map((person) => createTestKey(test, person)));
-    const requests = keys.flatMap(({ fullKey }, person) =>
-      Array.from({ length: 150 }, (_, n) => () =>
-        n % 10 === 0
-          ? batch(
-            test,
-            fullKey,
-            Array.from({ length: 7 }, (_, m) => ({ ...usage, quantity: m + 0.25, metric: `m${m % 3}` })),
-          )
-          : record(test, fullKey, {
-            quantity: n,
-            productSlug: `p${person}`,
-            timestamp: new Date(test.now() - n * 400_000).toISOString(),
-          }))
-    );
-    const responses = await Promise.all(requests.map((send) => send()));
-    assert(responses.every(({ status }) => status === 201));
-    const rows = rowsOf(test.opened.database);
-    const [stored] = await rows("SELECT count(*) AS records FROM usage_records");
-    assert.equal(stored?.["records"], 2 * (15 * 7 + 135));
-    await checkRollups(rows);
-  });
-}
+  },
+);
 
 testApp(
   "without an active key the response is 401 with identical bytes, and nothing is recorded",

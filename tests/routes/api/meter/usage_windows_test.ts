@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import { createTestKey, type TestApp, testApp, testStart } from "../../../support/app/app.ts";
+import { manySums } from "../../../support/meter/many_sums.ts";
+import { repeats } from "../../../support/runner/extent.ts";
 import fc from "../../../support/runner/fast_check.ts";
 import {
   addUpNaively,
@@ -267,6 +269,7 @@ testApp("sums match the records for any range, window, zone, group and filter", 
     from: at - before * quarterMs,
     to: at + after * quarterMs,
   }));
+  const numRuns = repeats({ quick: 50, full: 200 });
   let notEmpty = 0;
   await fc.assert(
     fc.asyncProperty(fc.oneof(query, aroundAChange), async (given) => {
@@ -274,19 +277,16 @@ testApp("sums match the records for any range, window, zone, group and filter", 
       if (wanted.length > 0) notEmpty++;
       assert.deepEqual(await readSums(test, apiKey, queryText(given)), wanted, queryText(given));
     }),
-    { seed, numRuns: 200 },
+    { seed, numRuns },
   );
-  assert.ok(notEmpty > 120, `only ${notEmpty} queries had records`);
+  assert.ok(notEmpty > 0.6 * numRuns, `only ${notEmpty} queries had records`);
 }, unlimited);
 
 /** Enough series that a month takes many steps to sum. */
 const manySeries = 1_200;
 
-async function recordManySeries(
-  test: TestApp,
-): Promise<{ apiKey: string; cookie: string; all: ListedRecord[] }> {
-  const person = await test.signUp();
-  const { fullKey: apiKey } = await createTestKey(test, person);
+async function recordManySeries(test: TestApp): Promise<{ apiKey: string; all: ListedRecord[] }> {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const sent = fc.sample(
     fc.record({ quantity, ago: fc.integer({ min: 0, max: 35 * dayMs }) }),
     { seed, numRuns: 2 * manySeries },
@@ -302,7 +302,7 @@ async function recordManySeries(
     const timestamp = new Date(Date.UTC(2026, 10, 20, hour)).toISOString();
     await recordOne(test, apiKey, { productSlug, timestamp });
   }
-  return { apiKey, cookie: person.cookie, all: await listAll(test, apiKey) };
+  return { apiKey, all: await listAll(test, apiKey) };
 }
 
 testApp("windows of many series, summed in steps, count every record once and in order", async (test) => {
@@ -322,7 +322,11 @@ testApp("windows of many series, summed in steps, count every record once and in
 });
 
 testApp("other requests are handled while a window of very many series is summed", async (test) => {
-  const { apiKey, cookie } = await recordManySeries(test);
+  const { cookie, ...person } = await test.signUp();
+  const { fullKey: apiKey, id: keyId } = await createTestKey(test, { cookie, ...person });
+  await test.opened.database.write(
+    manySums({ series: 2 * manySeries, hours: 1, keyId, from: Date.UTC(2026, 10, 3) }),
+  );
   let isReading = true;
   const reading = readSums(test, apiKey, "?from=2026-11-01&to=2026-12-01&window=month")
     .finally(() => isReading = false);

@@ -1,12 +1,12 @@
 // Verifying keys and recording their usage in one transaction.
 import assert from "node:assert/strict";
-import { type Database, sql, type Statement } from "../../../../db/engine/database.ts";
+import { sql } from "../../../../db/engine/database.ts";
 import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app/app.ts";
-import { embeddedTestDatabase } from "../../../support/database/database.ts";
+import { watchedDatabase } from "../../../support/network/forward.ts";
 import { addLimit } from "../../../support/meter/limits.ts";
 import { testMeanwhile } from "../../../support/app/meanwhile.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
-import { onEveryDatabase, recordOne, unlimited } from "../../../support/meter/usage.ts";
+import { onBothDatabases, onEveryDatabase, recordOne, unlimited } from "../../../support/meter/usage.ts";
 import { run } from "../../../support/people/scene.ts";
 
 const tiles = { productSlug: "tiles", metric: "requests" };
@@ -72,7 +72,7 @@ onEveryDatabase(
   },
 );
 
-onEveryDatabase(
+onBothDatabases(
   "nothing is recorded for a key that isn't valid, as its last change left it",
   async (test) => {
     const { person, id, apiKey, reader, permit, code, recorded } = await newScene(test);
@@ -232,27 +232,15 @@ testMeanwhile(
 );
 
 Deno.test("verifying and recording is one transaction, without a read", async () => {
-  const operations: string[] = [];
-  const opened = await embeddedTestDatabase();
-  const { database } = opened;
-  const noting = <T>(what: string, result: T) => {
-    operations.push(what);
-    return result;
-  };
-  const noted: Database = {
-    source: database.source,
-    read: (statement: Statement) => noting("read", database.read(statement)),
-    readFirst: (statement: Statement) => noting("read", database.readFirst(statement)),
-    write: (batch, options) => noting("write", database.write(batch, options)),
-    close: () => database.close(),
-  };
-  const test = await startTestApp(unlimited, { open: () => Promise.resolve({ ...opened, database: noted }) });
+  const watched = watchedDatabase();
+  const test = await startTestApp(unlimited, { open: watched.open });
   try {
-    const { code } = await newScene(test);
+    const { code, recorded } = await newScene(test);
     assert.equal(await code(), "VALID");
-    operations.length = 0;
+    const before = watched.operations();
     assert.equal(await code(), "VALID");
-    assert.deepEqual(operations, ["write"]);
+    assert.equal(watched.operations() - before, 1);
+    assert.deepEqual(await recorded(), [2, 2]);
   } finally {
     await test.dispose();
   }

@@ -204,9 +204,8 @@ onEveryDatabase("a key and those that it replaced are unused only together", asy
 testApp("the list of 10,000 active keys and any number of others leaves time for others", async (test) => {
   const person = await test.signUp();
   await addKeys(test, person, { count: listedKeysMax, name: "Active" });
-  for (const name of ["Old", "Older", "Oldest"]) {
-    await addKeys(test, person, { count: 10_000, name, endedAt: test.now() });
-  }
+  await addKeys(test, person, { count: listedKeysMax, name: "Old", endedAt: test.now() });
+  await addKeys(test, person, { count: 1_000, name: "Older", endedAt: test.now() });
   const neighbor = await test.signUp();
   await createTestKey(test, neighbor);
   const states: KeyState[] = ["active", "expiring", "inactive"];
