@@ -1,6 +1,7 @@
 // A folder with the servers and commands that a test runs in it. Servers end with the test, also when it fails.
 import assert from "node:assert/strict";
 import { runCommand } from "./command.ts";
+import { poll } from "../runner/poll.ts";
 import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "./program.ts";
 
 type Settings = Readonly<Record<string, string>>;
@@ -77,5 +78,13 @@ export function onServer(options: StartOptions, test: (scene: Scene) => Promise<
 /** Stops a server in an orderly way, and asserts that it says so. */
 export async function stop(program: Program): Promise<void> {
   program.kill("SIGTERM");
-  assert.equal(await program.ended(), 0, program.output());
+  await endsWith(program, 0);
+}
+
+/** Waits until a program ends, and asserts its exit status. */
+export async function endsWith(program: Program, expected: number): Promise<void> {
+  let status: number | undefined;
+  program.ended().then((code) => status = code);
+  await poll(() => status !== undefined).catch(() => assert.fail(`still running:\n${program.output()}`));
+  assert.equal(status, expected, program.output());
 }
