@@ -6,51 +6,33 @@ import { migrate, migrations } from "../../db/engine/migrate.ts";
 import { type CommandEnd, runCommand } from "../support/process/command.ts";
 import { assertMonthSum, sendJson, signUpAndRecord } from "../support/process/journey.ts";
 import { poll } from "../support/runner/poll.ts";
-import {
-  isReady,
-  killProgram,
-  type Program,
-  type ProgramOptions,
-  startProgram,
-} from "../support/process/program.ts";
+import { runHere } from "../support/process/here.ts";
+import { killProgram, type Program } from "../support/process/program.ts";
+import { inScene, type Scene, stop } from "../support/process/scene.ts";
 
-/** A folder with the programs that run in it. */
-interface Scene {
-  readonly folder: string;
-  /** Path of the data file. */
-  readonly path: string;
-  start(env?: Record<string, string>): Promise<Program>;
-  run(...args: readonly string[]): ReturnType<typeof runCommand>;
+interface BackupScene extends Pick<Scene, "folder" | "path"> {
+  /** Starts a server with more settings. */
+  start(env?: Readonly<Record<string, string>>): Promise<Program>;
+  /** Runs a command in this thread. Names of files are relative to the folder. */
+  run(...args: readonly string[]): Promise<CommandEnd>;
+  /** Runs a command in its own process. */
+  runProcess: Scene["run"];
 }
 
-async function inScene(test: (scene: Scene) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-backup-" });
-  const programs: Program[] = [];
-  const options = (env: Record<string, string> = {}): ProgramOptions => ({
-    folder,
-    env: { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning", HTTP_THREADS: "1", ...env },
-  });
-  try {
-    await test({
+function inFolder(test: (scene: BackupScene) => Promise<void>): Promise<void> {
+  const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning" };
+  return inScene({ env }, ({ folder, path, options, start, run }) =>
+    test({
       folder,
-      path: `${folder}/data/gatehouse.db`,
-      async start(env) {
-        const program = startProgram(options(env));
-        programs.push(program);
-        await isReady(program);
-        return program;
+      path,
+      start: (env = {}) => start({ env }),
+      run(command = "", ...files) {
+        if (command === "migrate") Deno.mkdirSync(`${folder}/data`);
+        const paths = files.map((name) => name.startsWith("-") ? name : `${folder}/${name}`);
+        return runHere(options, command, ...paths);
       },
-      run: (...args) => runCommand(options(), ...args),
-    });
-  } finally {
-    for (const program of programs) await killProgram(program);
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
-async function stop(program: Program): Promise<void> {
-  program.kill("SIGTERM");
-  assert.equal(await program.ended(), 0, program.output());
+      runProcess: run,
+    }));
 }
 
 function assertRejected(end: CommandEnd, status: number, words: RegExp): void {
@@ -97,7 +79,7 @@ async function countOf(baseUrl: string, apiKey: string): Promise<number> {
 }
 
 Deno.test("a restored backup has every record acknowledged before the backup and none recorded after it", () =>
-  inScene(async ({ folder, path, start, run }) => {
+  inFolder(async ({ folder, path, start, run }) => {
     const first = await start({ HTTP_THREADS: "2" });
     const { fullKey } = await signUpAndRecord(first.baseUrl);
     const recording = startRecording(first.baseUrl, fullKey);
@@ -141,10 +123,10 @@ Deno.test("a restored backup has every record acknowledged before the backup and
   }));
 
 Deno.test("backs up to standard output, and restores from standard input over a killed server's log", () =>
-  inScene(async ({ folder, path, start, run }) => {
+  inFolder(async ({ folder, path, start, runProcess }) => {
     const first = await start();
     const { fullKey } = await signUpAndRecord(first.baseUrl);
-    const { status, bytes: backup, stderr } = await run("backup", "-");
+    const { status, bytes: backup, stderr } = await runProcess("backup", "-");
     assert.equal(status, 0, stderr);
     assert.equal(stderr, `Database: ${await Deno.realPath(path)}\n`);
     assert.deepEqual(namesIn(`${folder}/data`).filter((name) => name.endsWith(".output")), []);
@@ -172,19 +154,16 @@ Deno.test("backs up to standard output, and restores from standard input over a 
   }));
 
 Deno.test("backs up and restores an older schema without a server, and migrates it on the next start", () =>
-  inScene(async ({ folder, path, start, run }) => {
+  inFolder(async ({ folder, path, start, runProcess }) => {
     const onFatal = (error: Error) => assert.fail(error);
     const older = await openEmbedded({ path: `${folder}/older.db`, create: "file", onFatal });
     await migrate(older, { now: 1, list: migrations.slice(0, -1) });
     await older.close();
-    const env = { DATABASE_URL: "file:older.db" };
-    assert.equal((await runCommand({ folder, env }, "backup", "kept.db")).status, 0);
-    assert.equal(
-      (await runCommand({ folder, env }, "backup", "kept.db")).status,
-      0,
-      "an existing backup is replaced",
-    );
-    const restored = await run("restore", "kept.db");
+    const env = { DATABASE_URL: `file:${folder}/older.db` };
+    for (const what of ["a new backup", "an existing backup is replaced"]) {
+      assert.equal((await runHere({ folder, env }, "backup", `${folder}/kept.db`)).status, 0, what);
+    }
+    const restored = await runProcess("restore", "kept.db");
     assert.equal(restored.status, 0, restored.stderr);
     assert.match(restored.stdout, /older schema/);
     assert.doesNotMatch(restored.stdout, /former/);
@@ -194,7 +173,7 @@ Deno.test("backs up and restores an older schema without a server, and migrates 
   }));
 
 Deno.test("restore rejects an unusable backup, and leaves the database unchanged", () =>
-  inScene(async ({ folder, path, run }) => {
+  inFolder(async ({ folder, path, run }) => {
     await run("migrate");
     assert.equal((await run("backup", "kept.db")).status, 0);
     const whole = await Deno.readFile(`${folder}/kept.db`);
@@ -223,7 +202,7 @@ Deno.test("restore rejects an unusable backup, and leaves the database unchanged
         ["changed.db", 65, /changed\.db: migration 1 .*changed/],
         ["other.db", 65, /not a Gatehouse database/],
         ["used.db", 65, /used\.db-wal belongs to it/],
-        ["missing.db", 66, /cannot read missing\.db: no such file or directory\n$/],
+        ["missing.db", 66, /cannot read \S+missing\.db: no such file or directory\n$/],
         ["data/gatehouse.db", 64, /is the database itself/],
         ["--force", 64, /expected one file/],
       ] as const
@@ -235,11 +214,11 @@ Deno.test("restore rejects an unusable backup, and leaves the database unchanged
   }));
 
 Deno.test("backup doesn't create a database, back up a libSQL server or overwrite the data file", () =>
-  inScene(async ({ folder, run }) => {
+  inFolder(async ({ folder, run }) => {
     assertRejected(await run("backup", "kept.db"), 78, /\/data\/gatehouse\.db: the database doesn't exist/);
     assertRejected(await run("backup"), 64, /expected one file/);
     for (const command of ["backup", "restore"]) {
-      const remote = await runCommand(
+      const remote = await runHere(
         { folder, env: { DATABASE_URL: "http://127.0.0.1:1" } },
         command,
         "kept.db",
@@ -257,7 +236,7 @@ Deno.test("backup doesn't create a database, back up a libSQL server or overwrit
   }));
 
 Deno.test("makes scheduled backups when due, prunes only its own, and reports the time of the last one", () =>
-  inScene(async ({ folder, start, run }) => {
+  inFolder(async ({ folder, start, run }) => {
     await Deno.mkdir(`${folder}/kept`);
     const env = { BACKUP_DIR: "kept", BACKUP_KEEP: "2", LOG_LEVEL: "info" };
     const metric = async (program: Program, name: string) => {
@@ -302,7 +281,7 @@ Deno.test("makes scheduled backups when due, prunes only its own, and reports th
   }));
 
 Deno.test("doesn't start with unusable settings for scheduled backups", () =>
-  inScene(async ({ folder }) => {
+  inFolder(async ({ folder }) => {
     const rejected = async (env: Record<string, string>, words: RegExp) =>
       assertRejected(await runCommand({ folder, env }, "serve"), 78, words);
     await rejected(

@@ -3,13 +3,9 @@ import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { migrations } from "../../db/engine/migrate.ts";
 import { runCommand } from "../support/process/command.ts";
-import {
-  isReady,
-  killProgram,
-  type Program,
-  type ProgramOptions,
-  startProgram,
-} from "../support/process/program.ts";
+import { runHere } from "../support/process/here.ts";
+import type { Program } from "../support/process/program.ts";
+import { inScene, type Scene, stop } from "../support/process/scene.ts";
 import { mayMount, mountSmallDisk } from "../support/database/small_disk.ts";
 import { smtpTlsMissing, startSmtpTls, testAuthority } from "../support/network/smtp_tls.ts";
 import { freePort, sqldMissing, startSqld } from "../support/database/sqld.ts";
@@ -23,8 +19,7 @@ interface Check {
 }
 
 /** A folder with settings, and a port that is free at first. */
-interface Scene {
-  readonly folder: string;
+interface CheckScene extends Pick<Scene, "folder"> {
   readonly port: number;
   start(env?: Record<string, string>): Promise<Program>;
   check(env?: Record<string, string>, ...args: string[]): Promise<CommandEnd>;
@@ -32,49 +27,48 @@ interface Scene {
   problems(env?: Record<string, string>): Promise<{ status: number; found: Record<string, string> }>;
 }
 
-async function inScene(test: (scene: Scene) => Promise<void>, at?: string): Promise<void> {
-  const folder = at ?? await Deno.makeTempDir({ prefix: "gatehouse-check-" });
+function inFolder(test: (scene: CheckScene) => Promise<void>, folder?: string): Promise<void> {
   const port = freePort();
-  const programs: Program[] = [];
-  const options = (env: Record<string, string> = {}): ProgramOptions => ({
-    folder,
-    env: { PORT: String(port), LOG_LEVEL: "warning", HTTP_THREADS: "1", ...env },
-  });
-  const scene: Scene = {
-    folder,
-    port,
-    async start(env) {
-      const program = startProgram(options(env));
-      programs.push(program);
-      await isReady(program);
-      return program;
-    },
-    async check(env, ...args) {
-      return await runCommand(options(env), "check", ...args);
-    },
-    async problems(env) {
-      const { status, stdout, stderr } = await scene.check(env, "--json");
-      assert.equal(stderr, "");
-      const { checks } = JSON.parse(stdout) as { checks: Check[] };
-      const bad = checks.filter(({ verdict }) => verdict !== "ok");
-      assert(bad.every(({ advice }) => advice !== null), stdout);
-      assert.equal(status, bad.some(({ verdict }) => verdict === "wrong") ? 1 : 0);
-      return {
-        status,
-        found: Object.fromEntries(bad.map((one) => [one.about, `${one.verdict}: ${one.saw}`])),
+  const settings = { PORT: String(port), LOG_LEVEL: "warning" };
+  return inScene(
+    { env: settings, ...(folder === undefined ? {} : { folder }) },
+    async ({ folder, options, start }) => {
+      const check: CheckScene["check"] = (env = {}, ...args) => {
+        const all = { ...options, env: { ...options.env, ...env } };
+        // These take effect when a process starts, or are relative to its folder.
+        const needsProcess = "DENO_CERT" in env || env["DATABASE_URL"]?.startsWith("file:");
+        const run = needsProcess || !existsData(folder) ? runCommand : runHere;
+        return run(all, "check", ...args);
       };
+      await test({
+        folder,
+        port,
+        start: (env = {}) => start({ env }),
+        check,
+        async problems(env) {
+          const { status, stdout, stderr } = await check(env, "--json");
+          assert.equal(stderr, "");
+          const { checks } = JSON.parse(stdout) as { checks: Check[] };
+          const bad = checks.filter(({ verdict }) => verdict !== "ok");
+          assert(bad.every(({ advice }) => advice !== null), stdout);
+          assert.equal(status, bad.some(({ verdict }) => verdict === "wrong") ? 1 : 0);
+          return {
+            status,
+            found: Object.fromEntries(bad.map((one) => [one.about, `${one.verdict}: ${one.saw}`])),
+          };
+        },
+      });
     },
-  };
-  try {
-    await test(scene);
-  } finally {
-    for (const program of programs) await killProgram(program);
-    if (at === undefined) await Deno.remove(folder, { recursive: true });
-  }
+  );
+}
+
+/** True once a server has created the folder of its data file. */
+function existsData(folder: string): boolean {
+  return [...Deno.readDirSync(folder)].some(({ name }) => name === "data");
 }
 
 Deno.test("check reports no problem next to a running server, and changes nothing", () =>
-  inScene(async ({ folder, start, check, problems }) => {
+  inFolder(async ({ folder, start, check, problems }) => {
     const env = { ALLOWED_ORIGINS: "http://localhost:3000" };
     const program = await start(env);
     const before = contentOf(folder);
@@ -97,7 +91,7 @@ Deno.test("check reports no problem next to a running server, and changes nothin
   }));
 
 Deno.test("check without a server reports what it can't check, and creates no data file", () =>
-  inScene(async ({ folder, check, problems }) => {
+  inFolder(async ({ folder, check, problems }) => {
     const { status, found } = await problems();
     assert.equal(status, 0);
     assert.deepEqual(Object.keys(found), ["Database", "Public address"]);
@@ -111,7 +105,7 @@ Deno.test("check without a server reports what it can't check, and creates no da
   }));
 
 Deno.test("check reports every invalid setting, and exits with 78", () =>
-  inScene(async ({ check }) => {
+  inFolder(async ({ check }) => {
     const { status, stdout, stderr } = await check({ BASE_URL: "ftp://x", SIGN_UP: "maybe" }, "--json");
     assert.equal(status, 78);
     assert.equal(stdout, "");
@@ -119,12 +113,11 @@ Deno.test("check reports every invalid setting, and exits with 78", () =>
   }));
 
 Deno.test("check reports a database that is missing, older, newer, invalid or not private", () =>
-  inScene(async ({ folder, start, problems }) => {
+  inFolder(async ({ folder, start, problems }) => {
     const program = await start();
     const other = await problems({ DATABASE_URL: "file:other.db" });
     assert.match(other.found["Database"] ?? "", /^wrong: \/.*\/other\.db: the file does not exist/);
-    program.kill("SIGTERM");
-    await program.ended();
+    await stop(program);
 
     const path = `${folder}/data/gatehouse.db`;
     const database = async (change?: string) => {
@@ -161,10 +154,9 @@ Deno.test({
   fn: async () => {
     const disk = mountSmallDisk(8 * 1024 * 1024);
     try {
-      await inScene(async ({ folder, start, problems }) => {
+      await inFolder(async ({ folder, start, problems }) => {
         const program = await start();
-        program.kill("SIGTERM");
-        await program.ended();
+        await stop(program);
         const writable = await problems();
         assert.equal(writable.found["Database"], undefined);
         assert.match(writable.found["Disk"] ?? "", /^wrong: \d MB are free/);
@@ -184,7 +176,7 @@ Deno.test({
   fn: async () => {
     const disk = mountSmallDisk(8 * 1024 * 1024);
     try {
-      await inScene(async ({ start, problems }) => {
+      await inFolder(async ({ start, problems }) => {
         await start();
         assert.equal((await problems()).found["Database"], undefined);
         disk.fill();
@@ -203,7 +195,7 @@ Deno.test({
   name: "check signs in to the mail server, sends nothing, and reports rejections without the password",
   ignore: smtpTlsMissing(),
   fn: () =>
-    inScene(async ({ check, problems }) => {
+    inFolder(async ({ check, problems }) => {
       const authority = await testAuthority();
       const credentials = { user: "robin.mailer", pass: "open sesame" };
       const certificate = await authority.certify("localhost");
@@ -238,7 +230,7 @@ Deno.test({
 });
 
 Deno.test("check reports a proxy that removes headers and has a wrong clock, and prints a configuration for it", () =>
-  inScene(async ({ port, start, check }) => {
+  inFolder(async ({ port, start, check }) => {
     const proxy = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
       const { pathname } = new URL(request.url);
       const headers = new Headers(request.headers);
@@ -288,7 +280,7 @@ Deno.test("check reports a proxy that removes headers and has a wrong clock, and
   }));
 
 Deno.test("check finds names below localhost, which no resolver has to know", () =>
-  inScene(async ({ port, start, problems }) => {
+  inFolder(async ({ port, start, problems }) => {
     const env = {
       BASE_URL: `http://auth.acme.localhost:${port}`,
       COOKIE_DOMAIN: ".acme.localhost",
@@ -302,7 +294,7 @@ Deno.test({
   name: "check reports an invalid certificate, and prints no configuration for a proxy",
   ignore: smtpTlsMissing(),
   fn: () =>
-    inScene(async ({ port, start, check }) => {
+    inFolder(async ({ port, start, check }) => {
       const authority = await testAuthority();
       const certificate = await authority.certify("localhost");
       const proxy = Deno.serve(
@@ -344,7 +336,7 @@ Deno.test({
   name: "check writes to a libSQL server, reads its clock, and reports when it is down",
   ignore: sqldMissing() !== null,
   fn: () =>
-    inScene(async ({ start, check, problems }) => {
+    inFolder(async ({ start, check, problems }) => {
       const sqld = await startSqld();
       const env = { DATABASE_URL: sqld.url };
       try {

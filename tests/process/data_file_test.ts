@@ -2,135 +2,82 @@
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { sql } from "../../db/engine/database.ts";
-import { runCommand } from "../support/process/command.ts";
 import { holdLock } from "../support/database/held_lock.ts";
-import { assertMonthSum, signUpAndRecord } from "../support/process/journey.ts";
-import {
-  isReady,
-  killProgram,
-  type Program,
-  type ProgramOptions,
-  startProgram,
-} from "../support/process/program.ts";
-
-async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-file-" });
-  try {
-    await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
-async function withServer(
-  options: ProgramOptions,
-  act: (program: Program) => Promise<void>,
-): Promise<Program> {
-  const program = startProgram({ ...options, env: { HTTP_THREADS: "1", ...options.env } });
-  try {
-    await isReady(program);
-    await act(program);
-    return program;
-  } finally {
-    await killProgram(program);
-  }
-}
-
-async function stop(program: Program): Promise<void> {
-  program.kill("SIGTERM");
-  assert.equal(await program.ended(), 0, program.output());
-}
+import { assertMonthSum, sendJson, signUpAndRecord } from "../support/process/journey.ts";
+import { runHere } from "../support/process/here.ts";
+import { killProgram } from "../support/process/program.ts";
+import { inScene, onServer, type Scene, stop } from "../support/process/scene.ts";
 
 const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 const allOfTheData = ["gatehouse.db", "gatehouse.db.lock"];
 
-Deno.test("a copy of the data file after a clean stop has all data", () =>
-  inFolder(async (folder) => {
-    let fullKey = "";
-    await withServer({ folder }, async (program) => {
-      ({ fullKey } = await signUpAndRecord(program.baseUrl));
-      await stop(program);
-    });
-    assert.deepEqual(namesIn(`${folder}/data`), allOfTheData);
-    await Deno.copyFile(`${folder}/data/gatehouse.db`, `${folder}/copy.db`);
-    const env = { DATABASE_URL: "file:copy.db" };
-    await withServer({ folder, env }, ({ baseUrl }) => assertMonthSum(baseUrl, { fullKey, sum: 1.6 }));
-  }));
+/** Asserts that a copy of the data file alone has what was recorded. */
+async function isComplete({ folder, path, start }: Scene, fullKey: string): Promise<void> {
+  await Deno.copyFile(path, `${folder}/copy.db`);
+  const server = await start({ env: { DATABASE_URL: "file:copy.db" } });
+  await assertMonthSum(server.baseUrl, { fullKey, sum: 1.6 });
+}
 
-Deno.test("commands leave no log behind, and neither does a server after a command ran next to it", () =>
-  inFolder(async (folder) => {
-    const run = async (...args: string[]) => assert.equal((await runCommand({ folder }, ...args)).status, 0);
-    await run("migrate");
+Deno.test("commands leave no log behind, and neither does a server after a command ran next to it: its data file has all data", () =>
+  inScene({}, async (scene) => {
+    const { folder, options, run, start } = scene;
+    const runs = async (...args: string[]) => assert.equal((await runHere(options, ...args)).status, 0);
+    assert.equal((await run("migrate")).status, 0);
     assert.deepEqual(namesIn(`${folder}/data`), allOfTheData);
-    await run("user", "create", "ada@example.com", "--name", "Ada");
+    await runs("user", "create", "eve@example.com", "--name", "Eve");
     assert.deepEqual(namesIn(`${folder}/data`), allOfTheData);
-    await withServer({ folder }, async (program) => {
-      await run("user", "disable", "ada@example.com");
-      await run("user", "list");
-      await stop(program);
-    });
+    const server = await start();
+    const { fullKey } = await signUpAndRecord(server.baseUrl);
+    await runs("user", "disable", "eve@example.com");
+    await runs("user", "list");
+    await stop(server);
     assert.deepEqual(namesIn(`${folder}/data`), allOfTheData);
+    await isComplete(scene, fullKey);
   }));
 
 Deno.test("moves the log into the data file even if another process has the file open", () =>
-  inFolder(async (folder) => {
-    const path = `${folder}/data/gatehouse.db`;
-    let fullKey = "";
-    const program = await withServer({ folder }, async (program) => {
-      ({ fullKey } = await signUpAndRecord(program.baseUrl));
-      const other = new Connection(path, { readOnly: true, isGuest: true });
-      assert.equal(other.all(sql`SELECT * FROM users`).length, 1);
-      await stop(program);
-      await Deno.copyFile(path, `${folder}/copy.db`);
-      other.close();
-    });
+  onServer({}, async (scene) => {
+    const { program, path, baseUrl } = scene;
+    const { fullKey } = await signUpAndRecord(baseUrl);
+    const other = new Connection(path, { readOnly: true, isGuest: true });
+    assert.equal(other.all(sql`SELECT * FROM users`).length, 1);
+    await stop(program);
     assert.doesNotMatch(program.output(), /gatehouse\.db-wal/);
-    const env = { DATABASE_URL: "file:copy.db" };
-    await withServer({ folder, env }, ({ baseUrl }) => assertMonthSum(baseUrl, { fullKey, sum: 1.6 }));
+    await isComplete(scene, fullKey);
+    other.close();
   }));
 
-Deno.test("reports data left in the log while another process uses the file, and loses nothing", () =>
-  inFolder(async (folder) => {
-    const path = `${folder}/data/gatehouse.db`;
-    let fullKey = "";
-    const program = await withServer({ folder }, async (program) => {
-      ({ fullKey } = await signUpAndRecord(program.baseUrl));
-      const lock = await holdLock(path);
-      await stop(program);
-      assert.ok((await Deno.stat(`${path}-wal`)).size > 0);
-      await lock.release();
-    });
+Deno.test("reports data left in the log while another process uses the file, and recovers it, as after a kill", () =>
+  onServer({}, async ({ folder, program, path, start }) => {
+    const { fullKey } = await signUpAndRecord(program.baseUrl);
+    const lock = holdLock(path);
+    await stop(program);
+    const logBytes = () => Deno.statSync(`${path}-wal`).size;
+    assert.ok(logBytes() > 0);
+    lock.release();
     assert.match(program.output(), /newest data is still in \/.*gatehouse\.db-wal, .*Copy both files/);
-    await withServer({ folder }, ({ baseUrl }) => assertMonthSum(baseUrl, { fullKey, sum: 1.6 }));
-  }));
-
-Deno.test("recovers the log after a kill, and removes it at the next clean stop", () =>
-  inFolder(async (folder) => {
-    let fullKey = "";
-    await withServer({ folder }, async (program) => {
-      ({ fullKey } = await signUpAndRecord(program.baseUrl));
-      await killProgram(program);
-    });
-    assert.ok((await Deno.stat(`${folder}/data/gatehouse.db-wal`)).size > 0);
-    await withServer({ folder }, async (program) => {
-      await assertMonthSum(program.baseUrl, { fullKey, sum: 1.6 });
-      await stop(program);
-    });
+    const second = await start();
+    await assertMonthSum(second.baseUrl, { fullKey, sum: 1.6 });
+    await signUpAndRecord(second.baseUrl, "bob@example.com");
+    await killProgram(second);
+    assert.ok(logBytes() > 0);
+    const third = await start();
+    assert.equal((await sendJson(third.baseUrl, "/api/v1/usage", { apiKey: fullKey })).status, 200);
+    const { stdout } = await runHere({ folder }, "user", "list");
+    assert.match(stdout, /bob@example\.com/);
+    await stop(third);
     assert.deepEqual(namesIn(`${folder}/data`), allOfTheData);
   }));
 
 Deno.test("starts again after a kill while it created its data file", () =>
-  inFolder(async (folder) => {
+  inScene({}, async ({ folder, start }) => {
     // What such a kill leaves behind: an empty temporary file.
     await Deno.mkdir(`${folder}/data`);
     await Deno.writeFile(`${folder}/data/gatehouse.db.new`, new Uint8Array());
-    const program = await withServer({ folder }, async (program) => {
-      await signUpAndRecord(program.baseUrl);
-      await stop(program);
-    });
-    assert.match(
-      program.output(),
-      new RegExp(`"database":"${await Deno.realPath(folder)}/data/gatehouse.db"`),
-    );
+    const program = await start();
+    await signUpAndRecord(program.baseUrl);
+    await stop(program);
+    const database = `"database":"${await Deno.realPath(folder)}/data/gatehouse.db"`;
+    assert.match(program.output(), new RegExp(database));
     assert.deepEqual(namesIn(`${folder}/data`), allOfTheData);
   }));

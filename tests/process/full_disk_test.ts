@@ -12,6 +12,7 @@ import {
   startProgram,
 } from "../support/process/program.ts";
 import { untilReadiness } from "../support/process/threads.ts";
+import { isFull } from "../support/runner/extent.ts";
 import { faultRandom, faultsTimeoutMs, type Random } from "../support/runner/random.ts";
 import {
   limitFileSize,
@@ -214,7 +215,7 @@ diskTest(
   },
 );
 
-for (const threads of httpThreads) {
+for (const threads of isFull ? httpThreads : ["2"]) {
   limitTest(
     `HTTP_THREADS=${threads}: returns 503 for writes beyond a file size limit, and resumes writes when it is lifted`,
     async (scene) => {

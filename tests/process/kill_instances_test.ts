@@ -20,7 +20,7 @@ import {
 
 /** Time from the start of the process to its first response, beside another instance under full load on the same cores. */
 const startMsMax = 30_000;
-const rounds = repeats({ quick: 2, full: 12 });
+const rounds = repeats({ quick: 1, full: 12 });
 /**
  * `FAULT_SQLD=1` also kills the libSQL server. It writes before it responds, so a kill loses nothing, but calls fsync
  * only at checkpoints. Power loss isn't tested.

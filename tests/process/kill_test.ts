@@ -18,7 +18,7 @@ import {
 
 /** Time from the start of the process to its first response: much longer than usual, because a machine may be slow. */
 const startMsMax = 30_000;
-const rounds = repeats({ quick: 3, full: 50 });
+const rounds = repeats({ quick: 2, full: 50 });
 
 Deno.test(
   "after a kill of two and of four HTTP threads under load, restarts quickly with each acknowledged record exactly once and correct rollups",

@@ -24,7 +24,18 @@ function hasBegun(path: string): boolean {
   }
 }
 
-Deno.test("gatehouse move continues after a kill, and no server accepts its target before", async () => {
+/** Writes as a command beside a server does. */
+function insertProduct(path: string): void {
+  const connection = new Connection(path, { readOnly: false, isGuest: true });
+  try {
+    connection.exec("PRAGMA busy_timeout = 0");
+    connection.exec("INSERT INTO products (slug, name, created_at) VALUES ('more', 'More', 1)");
+  } finally {
+    connection.close();
+  }
+}
+
+Deno.test("gatehouse move locks its source and its target and continues after a kill, and no server accepts its target before", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-move-" });
   const filled = await embeddedTestDatabase();
   const [source, target] = [`${folder}/source.db`, `${folder}/target.db`];
@@ -49,6 +60,15 @@ Deno.test("gatehouse move continues after a kill, and no server accepts its targ
     const child = programCommand({ folder, args, env: { DATABASE_URL: `file:${source}` } }, { stdin: "null" })
       .spawn();
     await poll(() => hasBegun(target));
+    // It keeps its locks while it is stopped.
+    child.kill("SIGSTOP");
+    assert.ok(hasBegun(target), "the move ended too soon");
+    assert.throws(() => insertProduct(source), { kind: "unavailable" }, "the source can be changed");
+    for (const place of [source, target]) {
+      const unlock = lockDataFile(place);
+      unlock?.();
+      assert.equal(unlock, null, `a server can start on ${place}`);
+    }
     child.kill("SIGKILL");
     const { code, stdout } = await child.output();
     assert.deepEqual([code, stdout.length], [137, 0]);

@@ -2,25 +2,21 @@
 import assert from "node:assert/strict";
 import { operatorScopes } from "../../domain/operator/operator_scope.ts";
 import { cookieOf, testPassword } from "../support/app/app.ts";
-import { runCommand } from "../support/process/command.ts";
 import { startDiscovery } from "../support/network/discovery.ts";
 import { sendJson } from "../support/process/journey.ts";
-import { isReady, killProgram, startProgram } from "../support/process/program.ts";
+import { runHere } from "../support/process/here.ts";
+import { inScene, onServer } from "../support/process/scene.ts";
 
 const dayMs = 24 * 3_600_000;
 
 Deno.test("operators, tokens and sign-in providers are managed alongside a running server", async () => {
   await using discovery = startDiscovery();
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-operator-" });
-  const options = { folder, env: { LOG_LEVEL: "warning", HTTP_THREADS: "1" } };
-  const program = startProgram(options);
-  const gatehouse = async (...args: readonly string[]) => {
-    const { status, stdout, stderr } = await runCommand(options, ...args);
-    return [status, stdout.trim(), stderr.replace(/^Database: .*\n/, "").trim()] as const;
-  };
-  try {
-    await isReady(program);
-    const { baseUrl } = program;
+  await onServer({ env: { LOG_LEVEL: "warning" } }, async ({ folder, program, baseUrl, options }) => {
+    const settings = { ...options, env: { PORT: new URL(baseUrl).port } };
+    const gatehouse = async (...args: readonly string[]) => {
+      const { status, stdout, stderr } = await runHere(settings, ...args);
+      return [status, stdout.trim(), stderr.replace(/^Database: .*\n/, "").trim()] as const;
+    };
     const json = { name: "Mara Rossi", email: "mara@example.com", password: testPassword };
     const cookie = cookieOf(await sendJson(baseUrl, "/api/auth/sign-up", { json }));
     const listTokens = async () => {
@@ -63,17 +59,10 @@ Deno.test("operators, tokens and sign-in providers are managed alongside a runni
     assert.equal((await sendJson(baseUrl, "/api/operator/users", asToken)).status, 401);
 
     await Deno.writeTextFile(`${folder}/secret`, " canary\n");
-    const add = [
-      "provider",
-      "add",
-      "local",
-      "--client-id",
-      "a",
-      "--client-secret-file",
-      "secret",
-      "--trust-email",
+    const provider = [
+      ...["provider", "add", "local", "--client-id", "a", "--client-secret-file", `${folder}/secret`],
+      ...["--trust-email", "--kind", "oidc", "--issuer", discovery.issuer],
     ];
-    const provider = [...add, "--kind", "oidc", "--issuer", discovery.issuer];
     const callback = "/sign-in/with/local/callback";
     const [status, redirectUri, text] = await gatehouse(...provider);
     assert.deepEqual([status, new URL(redirectUri).pathname], [0, callback], text);
@@ -92,70 +81,61 @@ Deno.test("operators, tokens and sign-in providers are managed alongside a runni
     assert.match((await gatehouse("provider", "remove", "local"))[1], /^Removed “local”/);
     assert.match((await gatehouse("provider", "remove", "local"))[2], /no provider has this slug/);
     assert.ok(!program.output().includes("canary"));
-  } finally {
-    await killProgram(program);
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 });
 
 const alreadyOperator = "The account was already an operator.";
 
-Deno.test("says what is wrong with the arguments, and exits with the documented status", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-operator-" });
-  const scopes = operatorScopes.join(", ");
-  const cases: readonly (readonly [args: string, status: number, message: string])[] = [
-    ["operator", 64, "a command is required. Try gatehouse operator --help."],
-    ["operator promote", 64, "unknown command “promote”. Try gatehouse operator --help."],
-    ["operator add", 64, "add takes exactly one email address."],
-    ["operator list all", 64, "list takes no argument."],
-    ["token create A", 64, "--scope is required."],
-    [
-      "token create A --scope usage:read,usage:all",
-      65,
-      `“usage:all” is not a scope. The scopes are ${scopes}.`,
-    ],
-    ["token create A --scope usage:read --expires 0d", 65, "--expires must be in the future"],
-    ["token create A --scope usage:read --expires never", 65, "--expires must be in the future"],
-    ["token create A --scope usage:read --address 10.1", 65, "--address 10.1 is not an IP address"],
-    ["token create A --scope usage:read --scope", 64, "Option '--scope <value>' argument missing"],
-    ["provider add a --kind oidc --client-id a", 64, "--client-secret-file is required."],
-    [
-      "provider add a --kind saml --client-id a --client-secret-file f",
-      64,
-      "--kind must be one of oidc, google",
-    ],
-    ["provider add A --kind oidc --client-id a --client-secret-file f", 65, "SLUG must be 1 to 32 lowercase"],
-    ["token revoke", 64, "revoke takes exactly one token id."],
-    // Never creates a database.
-    ["token list", 78, "doesn't exist"],
-  ];
-  try {
-    for (const [args, status, message] of cases) {
-      const end = await runCommand({ folder }, ...args.split(" "));
-      assert.deepEqual([end.status, end.stdout], [status, ""], `${args}: ${end.stderr}`);
-      assert.ok(end.stderr.includes(message), `${args}: ${end.stderr}`);
-    }
+Deno.test("says what is wrong with the arguments, and exits with the documented status", () =>
+  inScene({}, async (scene) => {
+    const scopes = operatorScopes.join(", ");
+    const cases: readonly (readonly [args: string, status: number, message: string])[] = [
+      ["operator", 64, "a command is required. Try gatehouse operator --help."],
+      ["operator promote", 64, "unknown command “promote”. Try gatehouse operator --help."],
+      ["operator add", 64, "add takes exactly one email address."],
+      ["operator list all", 64, "list takes no argument."],
+      ["token create A", 64, "--scope is required."],
+      [
+        "token create A --scope usage:read,usage:all",
+        65,
+        `“usage:all” is not a scope. The scopes are ${scopes}.`,
+      ],
+      ["token create A --scope usage:read --expires 0d", 65, "--expires must be in the future"],
+      ["token create A --scope usage:read --expires never", 65, "--expires must be in the future"],
+      ["token create A --scope usage:read --address 10.1", 65, "--address 10.1 is not an IP address"],
+      ["token create A --scope usage:read --scope", 64, "Option '--scope <value>' argument missing"],
+      ["provider add a --kind oidc --client-id a", 64, "--client-secret-file is required."],
+      [
+        "provider add a --kind saml --client-id a --client-secret-file f",
+        64,
+        "--kind must be one of oidc, google",
+      ],
+      [
+        "provider add A --kind oidc --client-id a --client-secret-file f",
+        65,
+        "SLUG must be 1 to 32 lowercase",
+      ],
+      ["token revoke", 64, "revoke takes exactly one token id."],
+      // Never creates a database.
+      ["token list", 78, "doesn't exist"],
+    ];
+    const rejects = async (rejected: typeof cases) => {
+      for (const [args, status, message] of rejected) {
+        const end = await runHere(scene.options, ...args.split(" "));
+        assert.deepEqual([end.status, end.stdout], [status, ""], `${args}: ${end.stderr}`);
+        assert.ok(end.stderr.includes(message), `${args}: ${end.stderr}`);
+      }
+    };
+    await rejects(cases);
     for (const command of ["operator", "token", "provider"]) {
-      const { status, stdout } = await runCommand({ folder }, command, "--help");
+      const { status, stdout } = await runHere(scene.options, command, "--help");
       assert.equal(status, 0);
       assert.match(stdout, new RegExp(`gatehouse ${command} list`));
     }
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
-
-Deno.test("an unknown account or token has its own exit status", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-operator-" });
-  try {
-    assert.equal((await runCommand({ folder }, "migrate")).status, 0);
-    const account = await runCommand({ folder }, "operator", "add", "nobody@example.com");
-    assert.equal(account.status, 67);
-    assert.match(account.stderr, /gatehouse operator: no account has this email address\./);
-    const token = await runCommand({ folder }, "token", "revoke", `opt_${"0".repeat(32)}`);
-    assert.equal(token.status, 65);
-    assert.match(token.stderr, /gatehouse token: no token has this id\./);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+    await Deno.mkdir(`${scene.folder}/data`);
+    assert.equal((await runHere(scene.options, "migrate")).status, 0);
+    await rejects([
+      ["operator add nobody@example.com", 67, "gatehouse operator: no account has this email address."],
+      [`token revoke opt_${"0".repeat(32)}`, 65, "gatehouse token: no token has this id."],
+    ]);
+  }));

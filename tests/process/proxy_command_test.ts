@@ -2,7 +2,7 @@
 // forward_proxies_test.ts and reverse_proxy_guide_test.ts run the output.
 import assert from "node:assert/strict";
 import { codeBlocks, installGatehouse, readGuide, runLines } from "../support/runner/guides.ts";
-import { programCommand } from "../support/process/program.ts";
+import { runHere } from "../support/process/here.ts";
 import { proxyNames } from "../../commands/proxy/configuration.ts";
 import { proxyCommand } from "../../commands/proxy/proxy.ts";
 
@@ -14,13 +14,10 @@ const settings = Object.fromEntries(
 async function print(args: readonly string[], env: Record<string, string> = settings) {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxy-" });
   try {
-    const { code, stdout, stderr } = await programCommand({ folder, args: ["proxy", ...args], env }, {
-      stdin: "null",
-    }).output();
+    const { status, stdout, stderr } = await runHere({ folder, env }, "proxy", ...args);
     // It creates no database.
     assert.deepEqual([...Deno.readDirSync(folder)], []);
-    const decoder = new TextDecoder();
-    return { code, out: decoder.decode(stdout), said: decoder.decode(stderr) };
+    return { code: status, out: stdout, said: stderr };
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { databaseWritesWaitingMax, remoteRequestTimeoutMs } from "../../domain/limits.ts";
 import { type Answer, post, signUpForLoad } from "../support/meter/load.ts";
+import { isFull } from "../support/runner/extent.ts";
 import { poll } from "../support/runner/poll.ts";
 import {
   httpThreads,
@@ -15,6 +16,7 @@ import { sqldMissing, startSqld } from "../support/database/sqld.ts";
 import { storedAtServer, type StoredUsage } from "../support/meter/stored_usage.ts";
 import { startTcpProxy, type TcpProxy } from "../support/network/tcp_proxy.ts";
 
+const counts = isFull ? httpThreads : ["2"];
 /** Limit of connections of each thread, for reads and writes together. */
 const connectionsMax = 2 * 64;
 /** Time within which the service recovers once the connection works again. */
@@ -35,8 +37,8 @@ interface Service {
 }
 
 function remoteTest(name: string, test: (service: Service) => Promise<void>): void {
-  const fn = () => withThreadCounts(httpThreads, (count) => withService(count, test));
-  Deno.test({ name: `HTTP_THREADS=${httpThreads.join(", ")}: ${name}`, ignore: sqldMissing() !== null, fn });
+  const fn = () => withThreadCounts(counts, (count) => withService(count, test));
+  Deno.test({ name: `HTTP_THREADS=${counts.join(", ")}: ${name}`, ignore: sqldMissing() !== null, fn });
 }
 
 async function withService(HTTP_THREADS: string, test: (service: Service) => Promise<void>): Promise<void> {
@@ -204,7 +206,7 @@ Deno.test({
   // The limit is for each thread, and the system chooses the thread of a connection. All wait most of the time.
   fn: () =>
     withThreadCounts(
-      ["1", ...httpThreads],
+      ["1", ...counts],
       (count) => withService(count, count === "1" ? limitWaitingRequests : waitUpToTheTimeout),
     ),
 });

@@ -7,6 +7,7 @@ import { runCommand } from "../support/process/command.ts";
 import { sendJson } from "../support/process/journey.ts";
 import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
 import { mailedToken } from "../support/network/proxy_scene.ts";
+import { isFull } from "../support/runner/extent.ts";
 import { sqldMissing, startSqld } from "../support/database/sqld.ts";
 
 /** Enough that each of four threads gets some: the system chooses one for each connection. */
@@ -166,7 +167,7 @@ Deno.test(`embedded database: ${name}`, () => checkRevocations({}));
 
 Deno.test({
   name: `remote database: ${name}`,
-  ignore: sqldMissing() !== null,
+  ignore: sqldMissing() !== null || !isFull,
   async fn() {
     const server = await startSqld();
     try {

@@ -3,46 +3,15 @@ import assert from "node:assert/strict";
 import { connectTo, requestText } from "../support/network/connection.ts";
 import { type Journey, sendJson, signUpAndRecord } from "../support/process/journey.ts";
 import { poll } from "../support/runner/poll.ts";
-import {
-  isReady,
-  killProgram,
-  type Program,
-  type ProgramOptions,
-  startProgram,
-} from "../support/process/program.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import { endsWith, inScene, onServer, type Scene, stop } from "../support/process/scene.ts";
 import { type ReplacedModules, replaceModule, shortenWaits, writeConfig } from "../support/process/config.ts";
 import { orderFile } from "../support/process/orders.ts";
 import { requestsByThread, sendOnce, sendToAll } from "../support/process/threads.ts";
 
-interface Scene {
-  readonly program: Program;
-  readonly folder: string;
-  readonly baseUrl: string;
-}
-
 /** Runs a test with a server of so many threads. */
-async function withThreads(
-  threads: number,
-  test: (scene: Scene) => Promise<void>,
-  options: Partial<ProgramOptions> = {},
-): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-threads-" });
-  const program = startProgram({
-    ...options,
-    folder,
-    env: { ...options.env, HTTP_THREADS: String(threads) },
-  });
-  try {
-    await isReady(program);
-    await test({ program, folder, baseUrl: program.baseUrl });
-  } finally {
-    await killProgram(program);
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
-async function endsWith(program: Program, status: number): Promise<void> {
-  assert.equal(await program.ended(), status, program.output());
+function withThreads(threads: number, test: (scene: Scene) => Promise<void>): Promise<void> {
+  return onServer({ env: { HTTP_THREADS: String(threads) } }, test);
 }
 
 const statusOf = (response: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(response)?.[1]);
@@ -70,8 +39,7 @@ Deno.test("all threads respond with one state, and the metrics are their sum", (
     for (const sums of await everywhere(usage, { authorization })) assert.equal(statusOf(sums), 401);
     await sendJson(baseUrl, "/api/auth/sign-out", { method: "POST", cookie });
     for (const me of await everywhere("/api/auth/me", { cookie })) assert.match(me, /"authenticated":false/);
-    program.kill("SIGTERM");
-    await endsWith(program, 0);
+    await stop(program);
   }));
 
 Deno.test("/health/ready returns 503 until all threads have started", () =>
@@ -131,18 +99,13 @@ Deno.test("emails of all threads are on one page, and no second server starts on
     await Deno.remove(folder, { recursive: true });
   }));
 
-Deno.test("with PORT=0, all threads listen on the port that the log names", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-threads-" });
-  const program = startProgram({ folder, env: { PORT: "0", HTTP_THREADS: "2" } });
-  try {
+Deno.test("with PORT=0, all threads listen on the port that the log names", () =>
+  inScene({ env: { PORT: "0", HTTP_THREADS: "2" } }, async ({ begin }) => {
+    const program = begin();
     const named = () => /"baseUrl":"(http:\/\/localhost:\d+)"/.exec(program.output())?.[1] ?? "";
     await poll(() => named() !== "");
     await sendToAll(named(), "/health/ready", { threads: 2 });
-  } finally {
-    await killProgram(program);
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  }));
 
 Deno.test("with one thread, the server does not share its port", () =>
   withThreads(1, async ({ program, baseUrl }) => {

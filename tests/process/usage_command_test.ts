@@ -1,46 +1,41 @@
 // Tests `gatehouse usage` with the real program, while a server runs and after it has stopped, on both kinds of database.
 import assert from "node:assert/strict";
-import { runCommand } from "../support/process/command.ts";
 import { sendJson, signUpAndRecord } from "../support/process/journey.ts";
-import { isReady, killProgram, type ProgramOptions, startProgram } from "../support/process/program.ts";
+import { runHere } from "../support/process/here.ts";
+import { onServer, type Scene, stop } from "../support/process/scene.ts";
+import { isFull } from "../support/runner/extent.ts";
 import { sqldMissing, startSqld } from "../support/database/sqld.ts";
 
-async function declareRegions(options: ProgramOptions, baseUrl: string): Promise<void> {
-  const { stdout } = await runCommand(options, "token", "create", "Catalogue", "--scope", "statements:write");
+async function declareRegions({ options, baseUrl }: Scene): Promise<void> {
+  const { stdout } = await runHere(options, "token", "create", "Catalogue", "--scope", "statements:write");
   const metrics = [{ slug: "requests", name: "Requests", dimensions: [["region"]] }];
   const json = { slug: "tiles", name: "Tiles", metrics };
   const response = await sendJson(baseUrl, "/api/operator/products", { apiKey: stdout.trim(), json });
   assert.equal(response.status, 201, await response.text());
 }
 
-async function printsUsage(options: ProgramOptions): Promise<void> {
-  const program = startProgram(options);
-  const usage = (...args: string[]) => runCommand(options, "usage", ...args);
-  try {
-    await isReady(program);
-    const { fullKey } = await signUpAndRecord(program.baseUrl, "ada@example.com");
-    await signUpAndRecord(program.baseUrl, "bob@example.com");
-    await declareRegions(options, program.baseUrl);
-    const inEurope = { productSlug: "tiles", metric: "requests", quantity: 3, properties: { region: "eu" } };
-    await sendJson(program.baseUrl, "/api/v1/usage", { apiKey: fullKey, json: inEurope });
-    const beside = await usage("--group-by", "organization,metric");
-    assert.equal(beside.status, 0, beside.stderr);
-    const [head, ...lines] = beside.stdout.trimEnd().split("\r\n");
-    assert.equal(head, "start,end,organizationId,organizationName,externalId,metric,sum,count,min,max");
-    assert.equal(lines.length, 2, beside.stdout);
-    const id = lines[1]?.split(",")[2] ?? "";
-    program.kill("SIGTERM");
-    await program.ended();
-    assert.equal((await usage("--group-by=organization,metric")).stdout, beside.stdout, "without a server");
-    const one = await usage("--group-by=organization,metric", "--organization", id);
-    assert.equal(one.stdout, [head, lines[1], ""].join("\r\n"));
-    const regions = await usage("--group-by=properties.region,metric", "--property=region=eu");
-    const [names, sum, ...more] = regions.stdout.trimEnd().split("\r\n");
-    assert.equal(names, "start,end,metric,properties.region,sum,count,min,max");
-    assert.deepEqual([sum?.split(",").slice(2), more], [["requests", "eu", "3", "1", "3", "3"], []]);
-  } finally {
-    await killProgram(program);
-  }
+async function printsUsage(scene: Scene): Promise<void> {
+  const { program, options } = scene;
+  const usage = (...args: string[]) => runHere(options, "usage", ...args);
+  const { fullKey } = await signUpAndRecord(program.baseUrl, "ada@example.com");
+  await signUpAndRecord(program.baseUrl, "bob@example.com");
+  await declareRegions(scene);
+  const inEurope = { productSlug: "tiles", metric: "requests", quantity: 3, properties: { region: "eu" } };
+  await sendJson(program.baseUrl, "/api/v1/usage", { apiKey: fullKey, json: inEurope });
+  const beside = await usage("--group-by", "organization,metric");
+  assert.equal(beside.status, 0, beside.stderr);
+  const [head, ...lines] = beside.stdout.trimEnd().split("\r\n");
+  assert.equal(head, "start,end,organizationId,organizationName,externalId,metric,sum,count,min,max");
+  assert.equal(lines.length, 2, beside.stdout);
+  const id = lines[1]?.split(",")[2] ?? "";
+  await stop(program);
+  assert.equal((await usage("--group-by=organization,metric")).stdout, beside.stdout, "without a server");
+  const one = await usage("--group-by=organization,metric", "--organization", id);
+  assert.equal(one.stdout, [head, lines[1], ""].join("\r\n"));
+  const regions = await usage("--group-by=properties.region,metric", "--property=region=eu");
+  const [names, sum, ...more] = regions.stdout.trimEnd().split("\r\n");
+  assert.equal(names, "start,end,metric,properties.region,sum,count,min,max");
+  assert.deepEqual([sum?.split(",").slice(2), more], [["requests", "eu", "3", "1", "3", "3"], []]);
   const wrong = async (args: string[], status: number, message: RegExp) => {
     const end = await usage(...args);
     assert.deepEqual([end.status, end.stdout], [status, ""], end.stderr);
@@ -63,23 +58,20 @@ async function printsUsage(options: ProgramOptions): Promise<void> {
   assert.match((await usage("--help")).stdout, /--group-by/);
 }
 
-Deno.test("gatehouse usage prints the sums of the data file, alongside a server and without one", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-usage-" });
-  await printsUsage({ folder, env: { LOG_LEVEL: "warning", HTTP_THREADS: "1" } });
-  await Deno.remove(folder, { recursive: true });
-});
+const env = { LOG_LEVEL: "warning" };
+
+Deno.test("gatehouse usage prints the sums of the data file, alongside a server and without one", () =>
+  onServer({ env }, printsUsage));
 
 Deno.test({
   name: "gatehouse usage prints the sums of a libSQL server",
-  ignore: sqldMissing() !== null,
+  ignore: sqldMissing() !== null || !isFull,
   fn: async () => {
-    const folder = await Deno.makeTempDir({ prefix: "gatehouse-usage-" });
     const server = await startSqld();
     try {
-      await printsUsage({ folder, env: { LOG_LEVEL: "warning", DATABASE_URL: server.url } });
+      await onServer({ env: { ...env, DATABASE_URL: server.url } }, printsUsage);
     } finally {
       await server.stop();
-      await Deno.remove(folder, { recursive: true });
     }
   },
 });

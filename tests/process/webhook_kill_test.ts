@@ -10,7 +10,7 @@ import { faultRandom, faultsTimeoutMs, letOthersRun } from "../support/runner/ra
 import { signUpForLoad } from "../support/meter/load.ts";
 import { storedInFile } from "../support/meter/stored_usage.ts";
 
-const rounds = repeats({ quick: 3, full: 50 });
+const rounds = repeats({ quick: 2, full: 50 });
 /** More is never recorded than the hard limit allows, which rises by this much when it is reached. */
 const limitStep = 10;
 

@@ -7,6 +7,7 @@ import { Ledger } from "../support/meter/ledger.ts";
 import { repeatAll, signUpForLoad, startLoad } from "../support/meter/load.ts";
 import { orderFile } from "../support/process/orders.ts";
 import { allowVoids } from "../support/operators/operators.ts";
+import { isFull } from "../support/runner/extent.ts";
 import { poll } from "../support/runner/poll.ts";
 import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
 import { faultRandom } from "../support/runner/random.ts";
@@ -25,7 +26,7 @@ const dyingWriter = replaceModule({
 
 const deaths: readonly WriterOrder[] = ["commit", "roll back", "die"];
 
-for (const HTTP_THREADS of httpThreads) {
+for (const HTTP_THREADS of isFull ? httpThreads : ["2"]) {
   Deno.test(`HTTP_THREADS=${HTTP_THREADS}: a writer that fails under load ends the program, and each acknowledged record is stored exactly once`, async () => {
     const random = faultRandom("writer_death_test.ts");
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-writer-" });

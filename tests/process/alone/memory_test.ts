@@ -11,10 +11,11 @@ import {
   unfinishedBodies,
 } from "../../support/process/memory_loads.ts";
 import { heapFlags } from "../../support/process/permissions.ts";
-import { isReady, killProgram, startProgram } from "../../support/process/program.ts";
+import { onServer } from "../../support/process/scene.ts";
+import { repeats } from "../../support/runner/extent.ts";
 
 const megabytesMax = 512;
-const ms = 2_000;
+const ms = repeats({ quick: 300, full: 2_000 });
 const env = { HTTP_THREADS: "1", LOG_LEVEL: "error", API_KEY_REQUESTS_PER_SECOND: "0" };
 
 const loads: Readonly<Record<string, MemoryLoad>> = {
@@ -23,11 +24,8 @@ const loads: Readonly<Record<string, MemoryLoad>> = {
 };
 
 for (const [name, load] of Object.entries(loads)) {
-  Deno.test(`survives ${name} within ${megabytesMax} MB`, async () => {
-    const folder = await Deno.makeTempDir({ prefix: "gatehouse-memory-" });
-    const program = startProgram({ folder, env });
-    try {
-      await isReady(program);
+  Deno.test(`survives ${name} within ${megabytesMax} MB`, () =>
+    onServer({ env }, async ({ program, folder }) => {
       const scene = await memoryScene(program, folder);
       const { statuses } = await besideNeighbor(scene, load(scene, { ms }));
       const { most } = await memoryOf(program);
@@ -37,11 +35,7 @@ for (const [name, load] of Object.entries(loads)) {
       const ready = await fetch(`${program.baseUrl}/health/ready`);
       await ready.body?.cancel();
       assert.equal(ready.status, 200);
-    } finally {
-      await killProgram(program);
-      await Deno.remove(folder, { recursive: true });
-    }
-  });
+    }));
 }
 
 Deno.test("the tasks that start the program bound the heap as the binary does", () => {

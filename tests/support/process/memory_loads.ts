@@ -167,11 +167,12 @@ export const events: MemoryLoad = async (scene, { ms }) => {
 /** Bodies just below those that need room, on 1,500 connections, while nothing can be written. */
 export const waitingWrites: MemoryLoad = async (scene, { ms }) => {
   const text = largestBatch(anonymousBodyBytesMax);
-  const lock = await holdLock(`${scene.folder}/data/gatehouse.db`, { forMs: ms });
+  const lock = holdLock(`${scene.folder}/data/gatehouse.db`);
+  setTimeout(() => lock.release(), ms);
   const type = "application/json";
   const path = "/api/v1/usage/batch";
   const statuses = await sendBodies(scene, { ms, connections: 1_500, body: () => text, path, type });
-  await lock.release();
+  lock.release();
   return statuses;
 };
 
