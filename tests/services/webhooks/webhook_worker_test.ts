@@ -2,13 +2,17 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { webhookAttemptTimeoutMs, webhookRetryWaitsMs } from "../../../domain/webhooks/webhook_limits.ts";
-import { testApp } from "../../support/app/app.ts";
+import { type SendOptions, type TestApp, testApp } from "../../support/app/app.ts";
+import { makeOperator, newOperatorToken } from "../../support/operators/operators.ts";
+import { poll } from "../../support/runner/poll.ts";
 import {
   addEndpoint,
   addEvents,
   anotherWorker,
   assertSigned,
   deliveriesOf,
+  deliverMeanwhile,
+  type Receiver,
   stateOf,
   webhookSettings,
   withReceiver,
@@ -71,6 +75,76 @@ testApp(
         [["delivered", 1]],
       );
       assert.equal((await stateOf(test, endpoint)).failures, 0);
+    }),
+  webhookSettings,
+);
+
+/** @returns The actors in the bodies that an endpoint got and in those that its deliveries show, each once. */
+async function actorsIn(
+  test: TestApp,
+  { received }: Receiver,
+  { path, by }: { path: string; by: SendOptions },
+): Promise<string[]> {
+  const { deliveries } = await (await test.send(`${path}/deliveries`, by)).json();
+  assert.deepEqual([received.length, deliveries.length], [4, 4]);
+  const shown = await Promise.all(deliveries.map(async ({ id }: { id: string }) => {
+    const response = await test.send(`${path}/deliveries/${id}`, by);
+    return (await response.json()).delivery.payload.data.actor;
+  }));
+  const actors = [...received.map(({ body }) => JSON.parse(body).data.actor), ...shown];
+  return [...new Set(actors.map((actor) => JSON.stringify(actor)))].sort();
+}
+
+testApp(
+  "tells only operators' endpoints which operator acted",
+  (test) =>
+    withReceiver((customers) =>
+      withReceiver(async (operators) => {
+        const { organizationId, cookie } = await test.signUp();
+        const { userId, ...olive } = await test.signUp("Olive");
+        await makeOperator(test, { userId });
+        const { id: tokenId, fullToken: apiKey } = await newOperatorToken(test);
+        const own = await addEndpoint(test, { organizationId, url: customers.url });
+        const all = await addEndpoint(test, { organizationId: null, url: operators.url });
+        const path = `/api/operator/organizations/${organizationId}`;
+        for (const by of [{ cookie: olive.cookie }, { apiKey }]) {
+          for (const status of ["suspended", "active"]) {
+            const response = await test.send(path, { method: "PATCH", ...by, json: { status } });
+            assert.equal(response.status, 200, await response.text());
+          }
+        }
+        await anotherWorker(test).deliverDue();
+        const byCustomer = { path: `/api/portal/webhooks/${own.id}`, by: { cookie } };
+        assert.deepEqual(await actorsIn(test, customers, byCustomer), [
+          JSON.stringify({ type: "operator", id: null, name: null }),
+        ]);
+        const byOperator = { path: `/api/operator/webhooks/${all.id}`, by: { apiKey } };
+        assert.deepEqual(await actorsIn(test, operators, byOperator), [
+          JSON.stringify({ type: "operator", id: tokenId, name: "Invoices" }),
+          JSON.stringify({ type: "operator", id: userId, name: "Olive" }),
+        ]);
+      })
+    ),
+  webhookSettings,
+);
+
+testApp(
+  "no second server sends a delivery before the first one's attempt must have ended",
+  (test) =>
+    withReceiver(async (receiver) => {
+      const { organizationId } = await test.signUp();
+      await addEndpoint(test, { organizationId, url: receiver.url });
+      await addEvents(test, organizationId);
+      const { promise, resolve } = Promise.withResolvers<Response>();
+      receiver.respond(() => promise);
+      const first = deliverMeanwhile(anotherWorker(test));
+      await poll(() => receiver.received.length === 1);
+      // An attempt also takes what passes between its lease and its start, and until its result is written.
+      test.advance(2 * webhookAttemptTimeoutMs);
+      const { sent } = await anotherWorker(test).deliverDue();
+      resolve(new Response());
+      await first;
+      assert.deepEqual([sent, receiver.mostOfOneId()], [0, 1]);
     }),
   webhookSettings,
 );
