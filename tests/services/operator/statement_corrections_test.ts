@@ -141,6 +141,43 @@ testApp("a correction has the price of the newest statement that charged its mon
   }
 }, unlimited);
 
+testApp("what is recorded while a month is being closed is corrected in the next statement", async (test) => {
+  const { record, lines } = await startScene(test);
+  const use = (day: string, quantity: number) => record(day, quantity, "eu", ["sum"]);
+  /** Records before or after each read of what is to be written. */
+  const close = async (period: string, meanwhile: (() => Promise<void>)[] = []) => {
+    const { reports, ...services } = test.services;
+    const read = async (...args: Parameters<typeof reports.read>) => {
+      const step = await reports.read(...args);
+      await meanwhile.shift()?.();
+      return step;
+    };
+    const context = { ...services, reports: { read } } as unknown as typeof test.services;
+    await closeStatement(context, operator, { period, waitMs: 60_000 });
+    assert.equal(meanwhile.length, 0);
+    test.advance(31 * dayMs);
+  };
+  await use("2026-10-20", 1);
+  await close("2026-10", [() => use("2026-10-20", 10), () => use("2026-10-20", 100)]);
+  assert.deepEqual(await lines("2026-10"), ["p/sum 1 1, 0.1, eu 1"]);
+  await use("2026-11-20", 2);
+  await close("2026-11", [
+    async () => {
+      await use("2026-10-20", 1_000);
+      await use("2026-11-20", 20);
+    },
+    () => use("2026-10-20", 10_000),
+  ]);
+  assert.deepEqual(await lines("2026-11"), ["p/sum 2 1, 0.1, eu 2", "p/sum 2026-10 110 2, 0.1, eu 110"]);
+  await close("2026-12");
+  assert.deepEqual(await lines("2026-12"), [
+    "p/sum 2026-11 20 1, 0.1, eu 20",
+    "p/sum 2026-10 11000 2, 0.1, eu 11000",
+  ]);
+  await close("2027-01");
+  assert.deepEqual(await lines("2027-01"), []);
+}, unlimited);
+
 testApp("values of a correction add up to it, also where their numbers of records cancel", async (test) => {
   const { close, record, voidAll, lines } = await startScene(test);
   await record("2026-10-20", 4, "eu", ["sum"]);
