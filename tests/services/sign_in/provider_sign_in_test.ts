@@ -11,7 +11,7 @@ import { testMeanwhile } from "../../support/app/meanwhile.ts";
 import { type TestIssuer, withIssuer } from "../../support/identity_providers/issuer.ts";
 import { addProvider, auditedBy } from "../../support/identity_providers/providers.ts";
 import { newVisitor } from "../../support/identity_providers/visitor.ts";
-import { onEveryDatabase } from "../../support/meter/usage.ts";
+import { onBothDatabases, onEveryDatabase } from "../../support/meter/usage.ts";
 import { lastMail, me, verifiedPerson } from "../../support/people/people.ts";
 import { codeOf, turnOnTwoStep } from "../../support/people/second_step.ts";
 import { invite } from "../../support/people/portal_people.ts";
@@ -42,7 +42,7 @@ async function rowsOf(test: TestApp, userId: string) {
   return { ...row };
 }
 
-onEveryDatabase("signs up, in and back with what a provider says", async (test) => {
+onBothDatabases("signs up, in and back with what a provider says", async (test) => {
   await withIssuer({ person: { sub: "nobody" } }, async (issuer) => {
     const provider = await addProvider(test, issuer);
     // The provider doesn't vouch for the address: it is to be confirmed.
