@@ -8,7 +8,7 @@ import { createTestKey, type TestApp, type TestPerson } from "../../support/app/
 import { addLimit, softCountersAreKnown } from "../../support/meter/limits.ts";
 import { makeOperator, newOperatorToken } from "../../support/operators/operators.ts";
 import { joinedPerson, verifiedPerson } from "../../support/people/people.ts";
-import { onEveryDatabase } from "../../support/meter/usage.ts";
+import { onBothDatabases, onEveryDatabase } from "../../support/meter/usage.ts";
 import { run } from "../../support/people/scene.ts";
 
 type Level = "near" | "reached" | "refused";
@@ -74,7 +74,7 @@ async function record(
   assert.equal((await test.send("/api/v1/usage", { apiKey, json })).status, status);
 }
 
-onEveryDatabase("owners and admins get an email at 80% and at 100%, once a window", async (test) => {
+onBothDatabases("owners and admins get an email at 80% and at 100%, once a window", async (test) => {
   const owner = await newOwner(test);
   const { organizationId } = owner;
   const admin = await joinedPerson(test, owner, "ADMIN");

@@ -1,5 +1,4 @@
-// Emails to one inbox, with a real mail server and two servers on one database. Strangers can't flood it, and its owner still
-// gets what they need.
+// Emails to one inbox, with two servers on one database. Strangers can't flood it, and its owner still gets what they need.
 import assert from "node:assert/strict";
 import {
   accountLinkMailsToRecipientPerHourMax,
@@ -11,9 +10,9 @@ import {
   unverifiedInvitationMailsToRecipientPerDayMax,
   verificationMailsToRecipientPerDayMax,
 } from "../../../domain/mail/mail_budget.ts";
+import type { MailMessage } from "../../../services/mail/mail_transport.ts";
 import { cookieOf, startTestApp, type TestApp, testPassword } from "../../support/app/app.ts";
 import { databaseKinds } from "../../support/database/database.ts";
-import { headerOf, linksOf, type Smtp, startSmtp } from "../../support/network/smtp.ts";
 import { subjectOf } from "../../support/portal/words/mail.ts";
 
 const victim = "victim@example.com";
@@ -21,7 +20,7 @@ const [embedded] = databaseKinds as [(typeof databaseKinds)[number]];
 
 interface Scene {
   readonly apps: readonly [TestApp, TestApp];
-  readonly smtp: Smtp;
+  readonly received: readonly MailMessage[];
 }
 
 /** Defines a test on a new database of a kind. */
@@ -34,17 +33,19 @@ function testScene(
     name,
     ignore,
     async fn() {
-      const smtp = await startSmtp();
+      const received: MailMessage[] = [];
       const opened = await open();
-      const settings = { SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: "auth@example.com" };
-      const shared = { open: () => Promise.resolve({ ...opened, dispose: () => Promise.resolve() }) };
+      const settings = { SMTP_URL: "smtp://mail.example.com", MAIL_FROM: "auth@example.com" };
+      const shared = {
+        open: () => Promise.resolve({ ...opened, dispose: () => Promise.resolve() }),
+        mailTransport: (message: MailMessage) => Promise.resolve(void received.push(message)),
+      };
       const apps = [await startTestApp(settings, shared), await startTestApp(settings, shared)] as const;
       try {
-        await act({ apps, smtp });
+        await act({ apps, received });
       } finally {
         for (const app of apps) await app.dispose();
         await opened.dispose();
-        await smtp.stop();
       }
     },
   });
@@ -56,12 +57,12 @@ function testSceneEverywhere(name: string, act: (scene: Scene) => Promise<void>)
 }
 
 /** Sends all due emails. @returns The subjects of the emails to an address, oldest first. */
-async function inbox({ apps, smtp }: Scene, address = victim): Promise<string[]> {
+async function inbox({ apps, received }: Scene, address = victim): Promise<string[]> {
   await apps[0].mails();
-  return smtp.received.filter(({ to }) => to.includes(address)).map(({ raw }) =>
-    headerOf(raw, "Subject") ?? ""
-  );
+  return received.filter(({ to }) => to === address).map(({ subject }) => subject);
 }
+
+const tokenOf = (mail: MailMessage | undefined) => /\?token=([\w-]{43})$/m.exec(mail?.text ?? "")?.[1];
 
 let peers = 0;
 async function account(test: TestApp, email: string): Promise<{ cookie: string; organizationId: string }> {
@@ -76,10 +77,9 @@ async function account(test: TestApp, email: string): Promise<{ cookie: string; 
 /** Confirms the address with the newest link for it. */
 async function confirm(scene: Scene, { email, cookie }: { email: string; cookie: string }): Promise<void> {
   await inbox(scene);
-  const mail = scene.smtp.received.findLast(({ to, raw }) =>
-    to.includes(email) && linksOf(raw)[0]?.includes("/verify-email?")
+  const token = tokenOf(
+    scene.received.findLast(({ to, text }) => to === email && text.includes("/verify-email?")),
   );
-  const token = new URL(linksOf(mail?.raw ?? "")[0] ?? "").searchParams.get("token");
   const response = await scene.apps[0].send("/api/auth/email/verify", { cookie, json: { token } });
   assert.equal(response.status, 200, await response.text());
 }
@@ -105,7 +105,7 @@ testSceneEverywhere("limits emails of ten throwaway accounts to one inbox", asyn
     Array.from({ length: 10 }, (_, n) => account(apps[n % 2 as 0 | 1], `eve${n}@example.com`)),
   );
   const statuses: number[] = [];
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < 2; round++) {
     const results = await Promise.all(throwaways.flatMap((from, n) => [
       // An address with a tag is the same inbox.
       invite(apps[n % 2 as 0 | 1], from, `victim+${n}-${round}@example.com`),
@@ -123,7 +123,7 @@ testSceneEverywhere("limits emails of ten throwaway accounts to one inbox", asyn
     "an invitation whose email is not sent is not created",
   );
   await inbox(scene);
-  const toVictim = scene.smtp.received.filter(({ to }) => /^victim(\+.*)?@/.test(to[0] ?? ""));
+  const toVictim = scene.received.filter(({ to }) => /^victim(\+.*)?@/.test(to));
   assert.equal(
     toVictim.length,
     unverifiedInvitationMailsToRecipientPerDayMax + emailChangeMailsToRecipientPerDayMax,
@@ -172,7 +172,7 @@ testScene("in a flood of resets, the last link works and no notice is suppressed
   const [first, second] = scene.apps;
   await confirmedAccount(scene, victim);
   const before = (await inbox(scene)).length;
-  for (let n = 0; n < 20; n++) {
+  for (let n = 0; n < accountLinkMailsToRecipientPerHourMax + 3; n++) {
     assert.equal((await forgot(scene.apps[n % 2 as 0 | 1], victim)).status, 202);
     await inbox(scene);
   }
@@ -181,8 +181,7 @@ testScene("in a flood of resets, the last link works and no notice is suppressed
     subjects,
     Array(accountLinkMailsToRecipientPerHourMax).fill(subjectOf("reset_password")),
   );
-  const link = linksOf(scene.smtp.received.at(-1)?.raw ?? "")[0] ?? "";
-  const token = new URL(link).searchParams.get("token");
+  const token = tokenOf(scene.received.at(-1));
   const reset = await second.send("/api/auth/password/reset", {
     json: { token, password: "another 7 fine battery" },
   });
@@ -256,7 +255,7 @@ async function signUpAndDelete(scene: Scene, times: number): Promise<void> {
 }
 
 testScene("sends nothing about deletion to an address that was never confirmed", async (scene) => {
-  await signUpAndDelete(scene, 15);
+  await signUpAndDelete(scene, verificationMailsToRecipientPerDayMax + 2);
   assert.deepEqual(
     await inbox(scene),
     Array(verificationMailsToRecipientPerDayMax).fill(subjectOf("verify_email")),
@@ -268,7 +267,7 @@ testScene("sends nothing about deletion to an address that was never confirmed",
 testScene("limits the notices that an account with another's address sends", async (scene) => {
   const [test] = scene.apps;
   const { cookie } = await account(test, victim);
-  await changePassword(test, { cookie, times: 15 });
+  await changePassword(test, { cookie, times: noticesToUnconfirmedRecipientPerDayMax + 2 });
   const notices = (await inbox(scene)).filter((subject) => subject === subjectOf("password_changed"));
   assert.equal(notices.length, noticesToUnconfirmedRecipientPerDayMax);
 });
@@ -288,7 +287,7 @@ testSceneEverywhere("limits all emails to an address that was never confirmed", 
   assert.equal((await change()).status, 429);
   assert.equal((await inbox(scene)).length, otherMailsToUnconfirmedRecipientPerDayMax);
   // With a reset link, the owner takes the account back.
-  for (let n = 0; n < 2 * accountLinkMailsToRecipientPerHourMax; n++) {
+  for (let n = 0; n < accountLinkMailsToRecipientPerHourMax + 2; n++) {
     assert.equal((await forgot(second, victim)).status, 202);
     await inbox(scene);
   }

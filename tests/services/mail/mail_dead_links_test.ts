@@ -5,7 +5,7 @@ import { mailLeaseMs } from "../../../domain/limits.ts";
 import { linkLifetimesMs, type NewMail } from "../../../domain/mail/mail.ts";
 import type { Role } from "../../../domain/sign_in/session.ts";
 import { type TestApp, testApp, testPassword, type TestPerson } from "../../support/app/app.ts";
-import { onEveryDatabase } from "../../support/meter/usage.ts";
+import { onBothDatabases } from "../../support/meter/usage.ts";
 import { linkToken } from "../../support/people/links.ts";
 import { putMails, waitingMails } from "../../support/people/mails.ts";
 import { mailLog } from "../../support/portal/words/mail.ts";
@@ -108,7 +108,7 @@ const over: Record<string, readonly [sql: string, drops: readonly string[]]> = {
   ],
 };
 
-onEveryDatabase("drops resets, confirmations and address changes with invalid links", async (test) => {
+onBothDatabases("drops resets, confirmations and address changes with invalid links", async (test) => {
   for (const [index, [what, [change, drops]]] of Object.entries(over).entries()) {
     const person = {
       email: `a${index}@example.com`,

@@ -16,7 +16,7 @@ import { MailWorker } from "../../../services/mail/mail_worker.ts";
 import { MailError, type MailMessage } from "../../../services/mail/mail_transport.ts";
 import { emailTextsOf } from "../../../views/mail/mails.tsx";
 import { startTestApp, type TestApp, testApp } from "../../support/app/app.ts";
-import { databaseKinds, type TestDatabase } from "../../support/database/database.ts";
+import { bothDatabases, type TestDatabase } from "../../support/database/database.ts";
 import { putMails, verifyMail, waitingMails } from "../../support/people/mails.ts";
 import { mailLog } from "../../support/portal/words/mail.ts";
 import { poll } from "../../support/runner/poll.ts";
@@ -96,7 +96,7 @@ function findToken(test: TestApp, message: MailMessage) {
   return findLinkToken(test.opened.database, hash("sha256", tokenOf(message), "hex"), test.now());
 }
 
-for (const { name, ignore, open } of databaseKinds) {
+for (const { name, ignore, open } of bothDatabases) {
   Deno.test({
     name: `${name}: sends each email once in concurrent rounds, and empties the outbox`,
     ignore,

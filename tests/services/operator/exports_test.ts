@@ -13,6 +13,7 @@ import { onEveryDatabase, recordAll, recordOne, unlimited, voidOne } from "../..
 import { asOperator } from "../../support/operators/operator_api.ts";
 import { commandLineActor, newOperatorToken } from "../../support/operators/operators.ts";
 import { newKeys, newOrganization } from "../../support/people/scene.ts";
+import { repeats } from "../../support/runner/extent.ts";
 import fc from "../../support/runner/fast_check.ts";
 
 async function all<T>(pages: AsyncIterable<T[]>): Promise<T[]> {
@@ -119,7 +120,7 @@ for (const kind of databaseKinds) {
               await sumsOf(target, { token: to.fullToken, ids: targetIds }),
               await sumsOf(source, { token: from.fullToken, ids }),
             );
-          }, { rounds: 6, test: source }));
+          }, { rounds: repeats({ quick: 2, full: 6 }), test: source }));
       } finally {
         await Promise.all([source.dispose(), target.dispose()]);
         await Deno.remove(folder, { recursive: true });

@@ -12,6 +12,7 @@ import { closeDueStatement, closeStatement } from "../../../services/operator/st
 import { readStatementCsv, statementsFor } from "../../../services/operator/statements.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.ts";
 import { databaseKinds } from "../../support/database/database.ts";
+import { repeats } from "../../support/runner/extent.ts";
 import fc from "../../support/runner/fast_check.ts";
 import { runHistories } from "../../support/meter/histories.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
@@ -367,8 +368,7 @@ async function closeBySchedule(context: Context) {
 
 for (const kind of databaseKinds) {
   Deno.test({
-    name:
-      `${kind.name} database: closed statements and open months are the sum over all records, in any history`,
+    name: `${kind.name} database: closed and open months are the sum over all records, in any history`,
     ignore: kind.ignore,
     fn: () =>
       runHistories(aHistory, async (history) => {
@@ -394,6 +394,6 @@ for (const kind of databaseKinds) {
         } finally {
           await test.dispose();
         }
-      }, { rounds: kind.name === "embedded" ? 12 : 3, seeds: [20261122] }),
+      }, { rounds: repeats({ quick: 8, full: kind.name === "embedded" ? 12 : 3 }) }),
   });
 }

@@ -7,7 +7,7 @@ import { closeDueStatement } from "../../../services/operator/statement_closing.
 import { deleteSomeOfDeletedOrganizations } from "../../../services/organization/organization_deletion.ts";
 import { createTestKey, type TestApp } from "../../support/app/app.ts";
 import { asBilling, short } from "../../support/meter/statements.ts";
-import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
+import { onBothDatabases, onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
 
 const day = 24 * 3_600_000;
 
@@ -86,7 +86,7 @@ onEveryDatabase("the schedule closes months at midnight in the billing time zone
   }
 });
 
-onEveryDatabase(
+onBothDatabases(
   "a statement is completed by another server after any write fails or its outcome is lost",
   async (test) => {
     const { lines, send } = await asBilling(test);

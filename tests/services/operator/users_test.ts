@@ -10,7 +10,7 @@ import { disableUser, enableUser } from "../../../services/operator/users.ts";
 import { allUsers } from "../../../services/operator/user_list.ts";
 import { hashToken } from "../../../services/sign_in/session_tokens.ts";
 import { createTestKey, type TestApp, testPassword, type TestPerson } from "../../support/app/app.ts";
-import { onEveryDatabase } from "../../support/meter/usage.ts";
+import { onBothDatabases, onEveryDatabase } from "../../support/meter/usage.ts";
 
 const client = { address: "", userAgent: "gatehouse user test", requestId: null };
 const actor: OperatorActor = { type: "operator", client, credential: { kind: "commandLine" } };
@@ -247,7 +247,7 @@ onEveryDatabase(
   },
 );
 
-onEveryDatabase(
+onBothDatabases(
   "ends everything of a disabled user, and revokes their keys in every organization",
   async (test) => {
     const { services } = test;

@@ -7,13 +7,15 @@ import { providerKeptMs, providerVisitTimeoutMs } from "../../../domain/sign_in/
 import { newSession, newToken } from "../../../services/sign_in/session_tokens.ts";
 import { cleanUpSignIns } from "../../../services/sign_in/sign_in.ts";
 import { type TestApp, testApp, testPassword } from "../../support/app/app.ts";
+import { testMeanwhile } from "../../support/app/meanwhile.ts";
 import { type TestIssuer, withIssuer } from "../../support/identity_providers/issuer.ts";
 import { addProvider, auditedBy } from "../../support/identity_providers/providers.ts";
 import { newVisitor } from "../../support/identity_providers/visitor.ts";
-import { onEveryDatabase } from "../../support/meter/usage.ts";
+import { onBothDatabases, onEveryDatabase } from "../../support/meter/usage.ts";
 import { lastMail, me, verifiedPerson } from "../../support/people/people.ts";
 import { codeOf, turnOnTwoStep } from "../../support/people/second_step.ts";
 import { invite } from "../../support/people/portal_people.ts";
+import { run } from "../../support/people/scene.ts";
 
 const vouched = (sub: string, email: string) => ({
   sub,
@@ -40,7 +42,7 @@ async function rowsOf(test: TestApp, userId: string) {
   return { ...row };
 }
 
-onEveryDatabase("signs up, in and back with what a provider says", async (test) => {
+onBothDatabases("signs up, in and back with what a provider says", async (test) => {
   await withIssuer({ person: { sub: "nobody" } }, async (issuer) => {
     const provider = await addProvider(test, issuer);
     // The provider doesn't vouch for the address: it is to be confirmed.
@@ -179,6 +181,35 @@ onEveryDatabase("an organization's own provider is believed for its verified dom
     assert.deepEqual(await attempts(), [1, 0, 0, 1]);
   });
 }, { WEBHOOK_ALLOWED_HOSTS: "127.0.0.0/8" });
+
+const changes: Readonly<Record<string, string>> = {
+  "has another address": "UPDATE users SET email = 'moved@example.com' WHERE id = ?",
+  "has an unconfirmed address": "UPDATE users SET email_verified_at = NULL WHERE id = ?",
+  "is disabled": "UPDATE users SET disabled_at = 1 WHERE id = ?",
+};
+
+for (const [change, statement] of Object.entries(changes)) {
+  testMeanwhile(
+    `a new identity isn't connected to an account that now ${change}`,
+    async (test, meanwhile) => {
+      await withIssuer({ person: { sub: "nobody" } }, async (issuer) => {
+        await addProvider(test, issuer);
+        const { userId, email, cookie } = await verifiedPerson(test);
+        meanwhile(/INSERT INTO identities/, () => run(test, statement, userId));
+        const { entries, visitor } = await visit(test, issuer, vouched("ada", email));
+        assert.ok(entries.every(({ action }) => action !== "identity.linked"), JSON.stringify(entries));
+        const { identities } = await rowsOf(test, userId);
+        // The owner of an address that isn't confirmed takes the account back.
+        const isTakenBack = change.includes("unconfirmed");
+        assert.deepEqual([identities, (await me(test, await visitor.cookie())).user?.id === userId], [
+          isTakenBack ? 1 : 0,
+          isTakenBack,
+        ]);
+        assert.equal((await me(test, cookie)).authenticated, change.includes("another"));
+      });
+    },
+  );
+}
 
 testApp("an invitation admits its address: by its link, or if the provider vouches", async (test) => {
   await withIssuer({ person: { sub: "nobody" } }, async (issuer) => {

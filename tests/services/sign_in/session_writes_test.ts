@@ -7,7 +7,7 @@ import { sessionWritesWaitingMax } from "../../../domain/limits.ts";
 import type { Permission } from "../../../domain/permissions.ts";
 import { accessTo, requirePermission } from "../../../services/access.ts";
 import { type TestApp, testApp } from "../../support/app/app.ts";
-import { onEveryDatabase } from "../../support/meter/usage.ts";
+import { onBothDatabases } from "../../support/meter/usage.ts";
 import { run } from "../../support/people/scene.ts";
 
 const dayMs = 24 * 3_600_000;
@@ -54,7 +54,7 @@ async function nameOf(database: Database, { user: { id } }: SessionActor): Promi
   return (await database.readFirst<{ name: string }>(sql`SELECT name FROM users WHERE id = ${id}`))?.name;
 }
 
-onEveryDatabase("writes a batch only for a live session with the required role", async (test) => {
+onBothDatabases("writes a batch only for a live session with the required role", async (test) => {
   const scene = await signedIn(test);
   const { actor: { id, user } } = scene;
   const assertRename = async (permission: Permission | null, code: string | null) =>
@@ -87,7 +87,7 @@ onEveryDatabase("writes a batch only for a live session with the required role",
   assert.deepEqual(await test.opened.database.read(sql`SELECT * FROM refused_writes`), []);
 });
 
-onEveryDatabase("reports a constraint error of the batch itself as such", async (test) => {
+onBothDatabases("reports a constraint error of the batch itself as such", async (test) => {
   const { actor } = await signedIn(test);
   const broken = sql`UPDATE memberships SET role = 'KING' WHERE user_id = ${actor.user.id}`;
   await assert.rejects(

@@ -15,187 +15,166 @@ import {
   addEndpoint,
   addEvents,
   anotherWorker,
-  deliveriesOf,
   deliverMeanwhile,
   stateOf,
+  statusesOf,
   type TestEndpoint,
-  webhookSettings,
-  withReceiver,
+  webhookTest,
 } from "../../support/webhooks/endpoints.ts";
 
 const status = (code: number) => () => new Response(null, { status: code });
 
-testApp(
+webhookTest(
   "operators get the events of an organization that was deleted before they were sent",
-  (test) =>
-    withReceiver(async (operators) => {
-      const { organizationId } = await test.signUp();
-      const endpoint = await addEndpoint(test, { organizationId: null, url: operators.url });
-      operators.respond(status(503));
-      const ids = await addEvents(test, organizationId, 3);
-      const worker = anotherWorker(test, { random: () => 0.5 });
-      await worker.deliverDue();
-      ids.push(...await addEvents(test, organizationId, 2));
-      operators.respond(status(204));
-      operators.received.length = 0;
-      const { fullToken: apiKey } = await newOperatorToken(test);
-      const path = `/api/operator/organizations/${organizationId}`;
-      assert.equal((await test.send(path, { method: "DELETE", apiKey })).status, 204);
-      while (await deleteSomeOfDeletedOrganizations(test.services)) { /* More may be left. */ }
-      const [left] = await test.opened.database.read(sql`SELECT count(*) AS count FROM organizations`);
-      assert.equal(left?.["count"], 0);
-      test.advance(6_000);
-      await worker.deliverDue();
-      const types = operators.received.map(({ body }) => JSON.parse(body).type);
-      assert.equal(types.filter((type) => type === "organization.deleted").length, 1);
-      assert.deepEqual(
-        operators.received.map(({ id }) => id).filter((id) => ids.includes(id)).sort(),
-        ids.sort(),
-      );
-      // Without its event, a delivery ends and holds up no other.
-      await test.opened.database.write([
-        sql`UPDATE webhook_deliveries SET status = 'waiting' WHERE status = 'delivered'`,
-        sql`DELETE FROM events`,
-      ]);
-      await worker.deliverDue();
-      assert.deepEqual((await stateOf(test, endpoint)).waiting, 0);
-    }),
-  webhookSettings,
+  async ({ test, organizationId, receiver: operators }) => {
+    const endpoint = await addEndpoint(test, { organizationId: null, url: operators.url });
+    operators.respond(status(503));
+    const ids = await addEvents(test, organizationId, 3);
+    const worker = anotherWorker(test, { random: () => 0.5 });
+    await worker.deliverDue();
+    ids.push(...await addEvents(test, organizationId, 2));
+    operators.respond(status(204));
+    operators.received.length = 0;
+    const { fullToken: apiKey } = await newOperatorToken(test);
+    const path = `/api/operator/organizations/${organizationId}`;
+    assert.equal((await test.send(path, { method: "DELETE", apiKey })).status, 204);
+    while (await deleteSomeOfDeletedOrganizations(test.services)) { /* More may be left. */ }
+    const [left] = await test.opened.database.read(sql`SELECT count(*) AS count FROM organizations`);
+    assert.equal(left?.["count"], 0);
+    test.advance(6_000);
+    await worker.deliverDue();
+    const types = operators.received.map(({ body }) => JSON.parse(body).type);
+    assert.equal(types.filter((type) => type === "organization.deleted").length, 1);
+    assert.deepEqual(
+      operators.received.map(({ id }) => id).filter((id) => ids.includes(id)).sort(),
+      ids.sort(),
+    );
+    // Without its event, a delivery ends and holds up no other.
+    await test.opened.database.write([
+      sql`UPDATE webhook_deliveries SET status = 'waiting' WHERE status = 'delivered'`,
+      sql`DELETE FROM events`,
+    ]);
+    await worker.deliverDue();
+    assert.deepEqual((await stateOf(test, endpoint)).waiting, 0);
+  },
 );
 
-testApp(
+webhookTest(
   "tests hold up no deliveries: two at a time of an endpoint and eight of a server",
-  (test) =>
-    withReceiver((slow) =>
-      withReceiver(async (quick) => {
-        const { organizationId, cookie } = await test.signUp();
-        const { session } = await test.services.sessionSearch.find([cookie.slice(cookie.indexOf("=") + 1)]);
-        assert.ok(session);
-        const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
-        const access = accessTo({ ...session, type: "session", client }, organizationId);
-        const endpoints: TestEndpoint[] = [];
-        for (let count = 0; count < 5; count++) {
-          endpoints.push(await addEndpoint(test, { organizationId, url: slow.url }));
-        }
-        const { promise: never, resolve: end } = Promise.withResolvers<Response>();
-        slow.respond(() => never);
-        const worker = anotherWorker(test);
-        const send = (index: number) =>
-          sendTestEvent({ ...test.services, webhooks: worker }, { access }, {
-            id: endpoints[index]?.id ?? "",
-          });
-        const tests = [0, 0, 1, 1, 2, 2].map(send);
-        await poll(() => slow.received.length === 6);
-        await assert.rejects(send(0), { code: "unavailable" });
-        tests.push(send(3), send(3));
-        await poll(() => slow.received.length === 8);
-        await assert.rejects(send(4), { code: "unavailable" });
-        await addEndpoint(test, { organizationId, url: quick.url });
-        for (let count = 5; count < 60; count++) await addEndpoint(test, { organizationId, url: slow.url });
-        await addEvents(test, organizationId, 1);
-        const delivering = deliverMeanwhile(worker);
-        // All 64 places are left to deliveries.
-        await poll(() => slow.received.length === 8 + 56 && quick.received.length === 1);
-        end(new Response());
-        await Promise.all([...tests, delivering]);
-        const audited = await test.opened.database.read(
-          sql`SELECT count(*) AS count FROM audit_events WHERE action = 'webhook.tested'`,
-        );
-        assert.equal(audited[0]?.["count"], 8);
-        test.advance(recentAuthenticationMs + 1_000);
-        await assert.rejects(send(0), { code: "proof_required" });
-      })
-    ),
-  webhookSettings,
+  async ({ test, organizationId, cookie, receiver: slow, other: quick }) => {
+    const { session } = await test.services.sessionSearch.find([cookie.slice(cookie.indexOf("=") + 1)]);
+    assert.ok(session);
+    const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
+    const access = accessTo({ ...session, type: "session", client }, organizationId);
+    const endpoints: TestEndpoint[] = [];
+    for (let count = 0; count < 5; count++) {
+      endpoints.push(await addEndpoint(test, { organizationId, url: slow.url }));
+    }
+    const { promise: never, resolve: end } = Promise.withResolvers<Response>();
+    slow.respond(() => never);
+    const worker = anotherWorker(test);
+    const send = (index: number) =>
+      sendTestEvent({ ...test.services, webhooks: worker }, { access }, {
+        id: endpoints[index]?.id ?? "",
+      });
+    const tests = [0, 0, 1, 1, 2, 2].map(send);
+    await poll(() => slow.received.length === 6);
+    await assert.rejects(send(0), { code: "unavailable" });
+    tests.push(send(3), send(3));
+    await poll(() => slow.received.length === 8);
+    await assert.rejects(send(4), { code: "unavailable" });
+    await addEndpoint(test, { organizationId, url: quick.url });
+    for (let count = 5; count < 60; count++) await addEndpoint(test, { organizationId, url: slow.url });
+    await addEvents(test, organizationId, 1);
+    const delivering = deliverMeanwhile(worker);
+    // All 64 places are left to deliveries.
+    await poll(() => slow.received.length === 8 + 56 && quick.received.length === 1);
+    end(new Response());
+    await Promise.all([...tests, delivering]);
+    const audited = await test.opened.database.read(
+      sql`SELECT count(*) AS count FROM audit_events WHERE action = 'webhook.tested'`,
+    );
+    assert.equal(audited[0]?.["count"], 8);
+    test.advance(recentAuthenticationMs + 1_000);
+    await assert.rejects(send(0), { code: "proof_required" });
+  },
 );
 
-testApp(
-  "disabling and immediately enabling an endpoint holds what waited and repeats only what was in progress",
-  (test) =>
-    withReceiver(async (receiver) => {
-      const { organizationId } = await test.signUp();
-      const endpoint = await addEndpoint(test, { organizationId, url: receiver.url });
-      receiver.respond(status(503));
-      await addEvents(test, organizationId, 3);
-      const worker = anotherWorker(test, { random: () => 0.5 });
-      await worker.deliverDue();
-      // The server that sends this one dies.
-      await test.opened.database.write([
-        sql`UPDATE webhook_deliveries SET is_leased = 1, due_at = ${
-          test.now() + webhookLeaseMs
-        } WHERE number = 1`,
-      ]);
-      const { fullToken: apiKey } = await newOperatorToken(test);
-      for (const enabled of [false, true]) {
-        const path = `/api/operator/webhooks/${endpoint.id}`;
-        const response = await test.send(path, { method: "PATCH", apiKey, json: { enabled } });
-        assert.equal((await response.json()).webhook.status, enabled ? "enabled" : "disabled");
-      }
-      receiver.respond(status(204));
-      receiver.received.length = 0;
-      test.advance(20 * 86_400_000);
-      await worker.deliverDue();
-      assert.equal(receiver.received.length, 1);
-      const statuses = (await deliveriesOf(test, endpoint)).map(({ status }) => status);
-      assert.deepEqual(statuses, ["delivered", "held", "held"]);
-      assert.equal((await stateOf(test, endpoint)).waiting, 0);
-    }),
-  webhookSettings,
+webhookTest(
+  "disabling and enabling an endpoint holds what waited and repeats what was in progress",
+  async ({ test, organizationId, receiver }) => {
+    const endpoint = await addEndpoint(test, { organizationId, url: receiver.url });
+    receiver.respond(status(503));
+    await addEvents(test, organizationId, 3);
+    const worker = anotherWorker(test, { random: () => 0.5 });
+    await worker.deliverDue();
+    // The server that sends this one dies.
+    await test.opened.database.write([
+      sql`UPDATE webhook_deliveries SET is_leased = 1, due_at = ${
+        test.now() + webhookLeaseMs
+      } WHERE number = 1`,
+    ]);
+    const { fullToken: apiKey } = await newOperatorToken(test);
+    for (const enabled of [false, true]) {
+      const path = `/api/operator/webhooks/${endpoint.id}`;
+      const response = await test.send(path, { method: "PATCH", apiKey, json: { enabled } });
+      assert.equal((await response.json()).webhook.status, enabled ? "enabled" : "disabled");
+    }
+    receiver.respond(status(204));
+    receiver.received.length = 0;
+    test.advance(20 * 86_400_000);
+    await worker.deliverDue();
+    assert.equal(receiver.received.length, 1);
+    const statuses = await statusesOf(test, endpoint);
+    assert.deepEqual(statuses, ["delivered", "held", "held"]);
+    assert.equal((await stateOf(test, endpoint)).waiting, 0);
+  },
 );
 
-testApp(
-  "keeps the newest 100 attempts of a delivery",
-  (test) =>
-    withReceiver(async (receiver) => {
-      const { organizationId } = await test.signUp();
-      await addEndpoint(test, { organizationId, url: receiver.url });
-      receiver.respond(status(503));
-      await addEvents(test, organizationId);
-      const worker = anotherWorker(test, { random: () => 0.5 });
-      await worker.deliverDue();
-      await test.opened.database.write([
-        sql`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 150)
+webhookTest("keeps the newest 100 attempts of a delivery", async ({ test, organizationId, receiver }) => {
+  await addEndpoint(test, { organizationId, url: receiver.url });
+  receiver.respond(status(503));
+  await addEvents(test, organizationId);
+  const worker = anotherWorker(test, { random: () => 0.5 });
+  await worker.deliverDue();
+  await test.opened.database.write([
+    sql`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 150)
           INSERT INTO webhook_attempts (delivery, at, duration_ms) SELECT 1, n, 1 FROM n`,
-      ]);
-      test.advance(5_000);
-      await worker.deliverDue();
-      const [attempts] = await test.opened.database.read(
-        sql`SELECT count(*) AS count, max(at) AS last FROM webhook_attempts`,
-      );
-      assert.deepEqual(attempts, { count: 100, last: test.now() });
-    }),
-  webhookSettings,
-);
+  ]);
+  test.advance(5_000);
+  await worker.deliverDue();
+  const [attempts] = await test.opened.database.read(
+    sql`SELECT count(*) AS count, max(at) AS last FROM webhook_attempts`,
+  );
+  assert.deepEqual(attempts, { count: 100, last: test.now() });
+});
 
-testApp(
-  "after the clock was set back, deliveries wait no longer than the schedule says, and old secrets are erased",
-  (test) =>
-    withReceiver(async (receiver) => {
-      const { organizationId } = await test.signUp();
-      const endpoint = await addEndpoint(test, { organizationId, url: receiver.url });
-      await addEvents(test, organizationId, 2);
-      receiver.respond(status(503));
-      const worker = anotherWorker(test);
-      await worker.deliverDue();
-      const secrets = sql`SELECT old_secret AS secret, old_secret_until AS until FROM webhooks`;
-      const day = 86_400_000;
-      await test.opened.database.write([
-        sql`UPDATE webhook_deliveries SET due_at = ${test.now() + 40 * day}`,
-        sql`UPDATE webhooks SET turn_at = ${test.now() + 40 * day}, old_secret = 'old', old_secret_until = ${
-          test.now() + 1
-        }`,
-      ]);
-      test.advance(1);
-      assert.equal(await deleteOldEvents(test.services), false);
-      assert.deepEqual(await test.opened.database.read(secrets), [{ secret: null, until: null }]);
-      receiver.respond(status(204));
-      await worker.deliverDue();
-      assert.deepEqual((await deliveriesOf(test, endpoint)).map(({ status }) => status), [
-        "delivered",
-        "delivered",
-      ]);
-    }),
-  webhookSettings,
+webhookTest(
+  "after the clock was set back, deliveries wait no longer, and old secrets are erased",
+  async ({ test, organizationId, receiver }) => {
+    const endpoint = await addEndpoint(test, { organizationId, url: receiver.url });
+    await addEvents(test, organizationId, 2);
+    receiver.respond(status(503));
+    const worker = anotherWorker(test);
+    await worker.deliverDue();
+    const secrets = sql`SELECT old_secret AS secret, old_secret_until AS until FROM webhooks`;
+    const day = 86_400_000;
+    await test.opened.database.write([
+      sql`UPDATE webhook_deliveries SET due_at = ${test.now() + 40 * day}`,
+      sql`UPDATE webhooks SET turn_at = ${test.now() + 40 * day}, old_secret = 'old', old_secret_until = ${
+        test.now() + 1
+      }`,
+    ]);
+    test.advance(1);
+    assert.equal(await deleteOldEvents(test.services), false);
+    assert.deepEqual(await test.opened.database.read(secrets), [{ secret: null, until: null }]);
+    receiver.respond(status(204));
+    await worker.deliverDue();
+    assert.deepEqual(await statusesOf(test, endpoint), [
+      "delivered",
+      "delivered",
+    ]);
+  },
 );
 
 testApp("a step of deliveries is bounded, however many endpoints and events there are", async (test) => {

@@ -95,7 +95,7 @@ export interface TestPerson {
  *
  * @param settings Overrides of the default settings.
  * @param options `open`: opens a database other than a new data file. `mailTransport`: delivers email when `SMTP_URL` is set.
- * `providerTimeoutMs`: for identity providers; a minute by default, because the machine may be loaded.
+ * `providerTimeoutMs`: for identity providers; a minute by default, because the machine may be loaded. `isDebug`: also logs each request.
  */
 export async function startTestApp(
   settings: Settings = {},
@@ -103,6 +103,7 @@ export async function startTestApp(
     open?: () => Promise<TestDatabase>;
     mailTransport?: MailTransport;
     providerTimeoutMs?: number;
+    isDebug?: boolean;
   } = {},
 ): Promise<TestApp> {
   const result = parseConfig(settings, { isTerminal: false });
@@ -139,7 +140,7 @@ export async function startTestApp(
   const app = createApp({
     config,
     services,
-    log: { debug: undefined, warn: write, error: write },
+    log: { debug: options.isDebug === true ? write : undefined, warn: write, error: write },
     metrics,
     allMetrics: () => collectAll(metricSources),
   }, { version: "0.0.0" });

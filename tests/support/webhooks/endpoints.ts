@@ -2,12 +2,13 @@
 import assert from "node:assert/strict";
 // deno-lint-ignore no-import-prefix
 import { Webhook } from "npm:standardwebhooks@1.1.1";
-import { sql } from "../../../db/engine/database.ts";
+import { sql, type Statement } from "../../../db/engine/database.ts";
 import { insertEvent } from "../../../db/webhooks/events.ts";
 import { newId } from "../../../domain/id.ts";
 import { newWebhookSecret } from "../../../domain/webhooks/signature.ts";
 import { WebhookWorker, type WebhookWorkerOptions } from "../../../services/webhooks/webhook_worker.ts";
-import type { TestApp } from "../app/app.ts";
+import { type TestApp, testApp, type TestPerson } from "../app/app.ts";
+import { onBothDatabases } from "../meter/usage.ts";
 
 /** Settings with which webhooks reach loopback. */
 export const webhookSettings = { WEBHOOK_ALLOWED_HOSTS: "127.0.0.0/8" };
@@ -67,6 +68,30 @@ export async function withReceiver(use: (receiver: Receiver) => Promise<void>): 
   }
 }
 
+/** What a test of deliveries begins with: someone with an organization, and two servers for its endpoints. */
+export interface WebhookScene extends Pick<TestPerson, "organizationId" | "cookie"> {
+  readonly test: TestApp;
+  readonly receiver: Receiver;
+  readonly other: Receiver;
+}
+
+type RunScene = (scene: WebhookScene) => Promise<void>;
+
+const inScene = (run: RunScene) => (test: TestApp) =>
+  withReceiver((receiver) =>
+    withReceiver(async (other) => run({ test, receiver, other, ...await test.signUp() }))
+  );
+
+/** Defines a test with its own app. */
+export function webhookTest(promise: string, run: RunScene): void {
+  testApp(promise, inScene(run), webhookSettings);
+}
+
+/** Defines a test on both kinds of database, because they claim deliveries differently. */
+export function webhookTestOnBothDatabases(promise: string, run: RunScene): void {
+  onBothDatabases(promise, inScene(run), webhookSettings);
+}
+
 /** A stored endpoint. */
 export interface TestEndpoint {
   readonly id: string;
@@ -89,6 +114,11 @@ export async function addEndpoint(
   },
       (SELECT coalesce(max(seq), 0) FROM events), ${now()})`]);
   return { id, secret };
+}
+
+/** Marks endpoints as deleted. @param which A condition. */
+export async function deleteEndpoints({ opened }: Pick<TestApp, "opened">, which: Statement): Promise<void> {
+  await opened.database.write([sql`UPDATE webhooks SET deleted_at = 1, turn_at = NULL WHERE ${which}`]);
 }
 
 /** Writes events of an organization. @returns Their ids. */
@@ -148,6 +178,11 @@ export function deliveriesOf({ opened }: Pick<TestApp, "opened">, { id }: TestEn
   >(sql`SELECT e.id AS eventId, d.status, d.attempts, d.code, d.response_status AS responseStatus
     FROM webhook_deliveries d JOIN webhooks w ON w.number = d.webhook JOIN events e ON e.seq = d.event
     WHERE w.id = ${id} ORDER BY d.event`);
+}
+
+/** Returns the statuses of the deliveries of an endpoint, in the order of their events. */
+export async function statusesOf(test: Pick<TestApp, "opened">, endpoint: TestEndpoint): Promise<string[]> {
+  return (await deliveriesOf(test, endpoint)).map(({ status }) => status);
 }
 
 /** Returns how an endpoint fares. */

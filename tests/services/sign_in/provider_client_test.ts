@@ -1,0 +1,64 @@
+// The discovery documents that a visit accepts. The library that reads them accepts more, such as Microsoft's for all tenants.
+import assert from "node:assert/strict";
+import type { StoredProvider } from "../../../db/sign_in/identity_providers.ts";
+import { ProviderClient } from "../../../services/sign_in/provider_client.ts";
+import { findProviderFault } from "../../../services/sign_in/provider_discovery.ts";
+import { testApp } from "../../support/app/app.ts";
+
+const microsoft = "https://login.microsoftonline.com";
+const tenants = ["11111111-2222-4333-8444-555555555555", "99999999-2222-4333-8444-555555555555"];
+const issuers = ["https://id.example.com", `${microsoft}/${tenants[0]}/v2.0`];
+const fields: Omit<StoredProvider, "issuer" | "clientSecret"> = {
+  ...{ id: "idp_1", organizationId: null, slug: "peer", kind: "oidc", name: "Peer", clientId: "client" },
+  ...{ trustEmail: false, signUp: true, position: 0, role: null, enforced: false, sessionMaxDays: null },
+  ...{ testedAt: null, createdAt: 0, updatedAt: 0 },
+};
+const secrets = { state: "state", nonce: "nonce", codeVerifier: "verifier" };
+
+/** Runs a test while all addresses return a discovery document, or keys. */
+async function withDocument(document: unknown, use: () => Promise<void>): Promise<void> {
+  const { fetch } = globalThis;
+  globalThis.fetch = (input) =>
+    Promise.resolve(Response.json(`${input}`.endsWith("/keys") ? { keys: [{ kty: "RSA" }] } : document));
+  try {
+    await use();
+  } finally {
+    globalThis.fetch = fetch;
+  }
+}
+
+for (const issuer of issuers) {
+  testApp(`sends no one to ${issuer} if its discovery document has a fault`, async ({ services }) => {
+    const clientSecret = services.secrets.seal(fields.id, "secret");
+    const begin = () => new ProviderClient(services).begin({ ...fields, issuer, clientSecret }, secrets);
+    const { origin, host } = new URL(issuer);
+    const document = {
+      issuer,
+      authorization_endpoint: `${origin}/authorize`,
+      token_endpoint: `${origin}/token`,
+      jwks_uri: `${origin}/keys`,
+    };
+    await withDocument(document, async () => {
+      assert.equal((await begin()).origin, origin);
+      assert.equal(await findProviderFault(services, { ...fields, issuer }), null);
+    });
+    const faults = [
+      { issuer: `${microsoft}/{tenantid}/v2.0` },
+      { issuer: `${microsoft}/${tenants[1]}/v2.0` },
+      { authorization_endpoint: undefined },
+      { token_endpoint: `http://${host}/token` },
+      { jwks_uri: undefined },
+      { response_types_supported: ["id_token"] },
+      { code_challenge_methods_supported: ["plain"] },
+      { id_token_signing_alg_values_supported: ["HS256"] },
+      { token_endpoint_auth_methods_supported: ["private_key_jwt"] },
+    ];
+    for (const fault of faults) {
+      await withDocument({ ...document, ...fault }, async () => {
+        await assert.rejects(begin(), { name: "ProviderError" }, JSON.stringify(fault));
+        const found = await findProviderFault(services, { ...fields, issuer });
+        assert.ok(found?.startsWith(`${issuer}/.well-known`), `${found} for ${JSON.stringify(fault)}`);
+      });
+    }
+  });
+}
