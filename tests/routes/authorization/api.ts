@@ -86,7 +86,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   },
   "POST /api/auth/sign-in": {
     who: open,
-    attempt: () => ({ json: { email: "x@example.com", password: "not a password" } }),
+    attempt: ({ me }) => ({ json: { email: `no.${me.email}`, password: "not a password" } }),
     also: [401],
   },
   "POST /api/auth/sign-out": { who: open },

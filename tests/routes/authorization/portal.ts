@@ -82,7 +82,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /sign-in": { who: open },
   "POST /sign-in": {
     who: open,
-    attempt: () => ({ form: { email: "x@example.com", password: "not a password" } }),
+    attempt: ({ me }) => ({ form: { email: `no.${me.email}`, password: "not a password" } }),
     also: [401],
   },
   "GET /sign-in/continue": { who: open },

@@ -1,6 +1,7 @@
 // Who is allowed to use each route and page of webhook endpoints.
+import { sql } from "../../../db/engine/database.ts";
 import { newId } from "../../../domain/id.ts";
-import { run, type Scene } from "../../support/people/scene.ts";
+import type { Scene } from "../../support/people/scene.ts";
 import { addDeliveries } from "../../support/webhooks/deliveries.ts";
 import { type Attempt, byOperator, type Entry, inActiveFromAdmin, objectFromAdmin } from "./entry.ts";
 import { belowAdmin, write } from "./writes.ts";
@@ -13,13 +14,18 @@ export const withWebhook =
   (more: Attempt = {}, options: { isOwn?: boolean; isDisabled?: boolean } = {}) =>
   async ({ test, organizationId }: Scene): Promise<Attempt> => {
     const id = newId("whk");
-    const insert =
-      `INSERT INTO webhooks (id, organization, url, events, description, secret, since_seq, created_at, disabled_at)
-      VALUES (?, ${
-        options.isOwn ? "0" : "(SELECT number FROM organizations WHERE id = ?)"
-      }, 'https://127.0.0.1/', '["*"]', '', 'plain:x', 0, 0, ?)`;
-    const disabledAt = options.isDisabled ? 0 : null;
-    await run(test, insert, id, ...(options.isOwn ? [] : [organizationId]), disabledAt);
+    const organization = options.isOwn
+      ? sql`0`
+      : sql`(SELECT number FROM organizations WHERE id = ${organizationId})`;
+    await test.opened.database.write([
+      // Few are allowed, and the one of an earlier attempt is no longer needed.
+      sql`DELETE FROM webhook_deliveries WHERE webhook IN (SELECT number FROM webhooks WHERE organization = ${organization})`,
+      sql`DELETE FROM webhooks WHERE organization = ${organization}`,
+      sql`INSERT INTO webhooks (id, organization, url, events, description, secret, since_seq, created_at, disabled_at)
+        VALUES (${id}, ${organization}, 'https://127.0.0.1/', '["*"]', '', 'plain:x', 0, 0, ${
+        options.isDisabled ? 0 : null
+      })`,
+    ]);
     return { ...more, params: { id, webhookId: id } };
   };
 

@@ -1,7 +1,7 @@
 // Creates operators and their tokens directly in the database.
 import assert from "node:assert/strict";
 import { Connection } from "../../../db/engine/connection.ts";
-import type { Statement } from "../../../db/engine/database.ts";
+import { sql, type Statement } from "../../../db/engine/database.ts";
 import { generateOperatorToken } from "../../../domain/operator/operator_token.ts";
 import { type OperatorScope, operatorScopes } from "../../../domain/operator/operator_scope.ts";
 import { hashSecretToken } from "../../../domain/secret_token.ts";
@@ -26,15 +26,11 @@ export async function makeOperator(
   { userId }: Pick<TestPerson, "userId">,
   { secondFactorAt = test.now(), provedAt = test.now() }: OperatorOptions = {},
 ): Promise<void> {
-  await run(test, "UPDATE users SET operator_since = ? WHERE id = ?", test.now(), userId);
-  await run(
-    test,
-    "UPDATE sessions SET second_factor_at = ?, proved_at = ? WHERE user_id = ?",
-    secondFactorAt,
-    provedAt,
-    userId,
-  );
-  await newPasskey(test, userId);
+  await test.opened.database.write([
+    sql`UPDATE users SET operator_since = ${test.now()} WHERE id = ${userId}`,
+    sql`UPDATE sessions SET second_factor_at = ${secondFactorAt}, proved_at = ${provedAt} WHERE user_id = ${userId}`,
+    passkeyOf(userId, test.now())[1],
+  ]);
 }
 
 /** Gives all keys every permission of usage. */
@@ -77,17 +73,18 @@ export async function allowVoids(
 
 /** Adds a passkey that can't be used. @returns Its id. */
 export async function newPasskey(test: TestApp, userId: string): Promise<string> {
-  const id = newId("pas");
-  await run(
-    test,
-    `INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, name, created_at)
-     VALUES (?, ?, ?, 'x', 0, '[]', 'Phone', ?)`,
-    id,
-    userId,
-    id,
-    test.now(),
-  );
+  const [id, statement] = passkeyOf(userId, test.now());
+  await test.opened.database.write([statement]);
   return id;
+}
+
+function passkeyOf(userId: string, now: number): [id: string, statement: Statement] {
+  const id = newId("pas");
+  return [
+    id,
+    sql`INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, name, created_at)
+      VALUES (${id}, ${userId}, ${id}, 'x', 0, '[]', 'Phone', ${now})`,
+  ];
 }
 
 /**

@@ -1,5 +1,6 @@
 // Inserts an organization with people in every role directly into the database, so that hundreds of them are cheap.
 import { hash, randomBytes } from "node:crypto";
+import { sql, type Statement } from "../../../db/engine/database.ts";
 import { generateApiKey, hashApiKey } from "../../../domain/api_key.ts";
 import { type IdPrefix, newId } from "../../../domain/id.ts";
 import type { Role } from "../../../domain/sign_in/session.ts";
@@ -45,9 +46,14 @@ export interface Scene {
 
 /** Creates an organization without members. */
 export async function newOrganization(test: TestApp, name: string): Promise<string> {
-  const id = newId("org");
-  await run(test, "INSERT INTO organizations (id, name, created_at) VALUES (?, ?, ?)", id, name, test.now());
+  const [id, statement] = organizationNamed(name, test.now());
+  await test.opened.database.write([statement]);
   return id;
+}
+
+function organizationNamed(name: string, now: number): [id: string, statement: Statement] {
+  const id = newId("org");
+  return [id, sql`INSERT INTO organizations (id, name, created_at) VALUES (${id}, ${name}, ${now})`];
 }
 
 /** Creates keys of an organization that can also void records. @returns Them, in their order. */
@@ -65,104 +71,103 @@ export async function newKeys(test: TestApp, organizationId: string, count: numb
 const noPassword =
   "$argon2id$v=19$m=19456,t=2,p=1$U5hXNoi3j8Cjtw6/xyGXxw$Qm6GKzPm4TFaCziKqrzVdtWu01TFdLOPNrZLx2E2bPI";
 
+interface Membership {
+  readonly organizationId: string;
+  readonly role: Role;
+}
+
 /** Creates a user with a session and an optional membership. */
-export async function newPerson(
-  test: TestApp,
-  membership: { organizationId: string; role: Role } | null,
-): Promise<TestPerson> {
+export async function newPerson(test: TestApp, membership: Membership | null): Promise<TestPerson> {
+  const [person, statements] = personIn(membership, test.now());
+  await test.opened.database.write(statements);
+  return person;
+}
+
+function personIn(membership: Membership | null, now: number): [person: TestPerson, statements: Statement[]] {
   const userId = newId("usr");
   const email = `${userId}@example.com`;
-  const now = test.now();
-  await run(
-    test,
-    `INSERT INTO users (id, email, name, password_hash, email_verified_at, last_organization_id, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    userId,
-    email,
-    `Person ${userId.slice(-4)}`,
-    noPassword,
-    now,
-    membership?.organizationId ?? null,
-    now,
-  );
-  if (membership !== null) {
-    await run(
-      test,
-      "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, ?, ?)",
-      userId,
-      membership.organizationId,
-      membership.role,
-      now,
-    );
-  }
   const organizationId = membership?.organizationId ?? "";
-  return { email, cookie: await newSession(test, { userId, organizationId }), userId, organizationId };
+  const session = sessionOf({ userId, organizationId }, now);
+  return [{ email, cookie: session.cookie, userId, organizationId }, [
+    sql`INSERT INTO users (id, email, name, password_hash, email_verified_at, last_organization_id, created_at)
+      VALUES (${userId}, ${email}, ${`Person ${userId.slice(-4)}`}, ${noPassword}, ${now}, ${
+      organizationId || null
+    }, ${now})`,
+    ...(membership === null ? [] : [
+      sql`INSERT INTO memberships (user_id, organization_id, role, created_at)
+        VALUES (${userId}, ${organizationId}, ${membership.role}, ${now})`,
+    ]),
+    session.statement,
+  ]];
 }
 
 /** Creates a session of a user. @param more `organizationId`: the active organization; "" for none. @returns The `Cookie` header. */
 export async function newSession(
   test: TestApp,
-  { userId, organizationId }: Pick<TestPerson, "userId" | "organizationId">,
+  person: Pick<TestPerson, "userId" | "organizationId">,
 ): Promise<string> {
-  const now = test.now();
+  const { cookie, statement } = sessionOf(person, test.now());
+  await test.opened.database.write([statement]);
+  return cookie;
+}
+
+function sessionOf(
+  { userId, organizationId }: Pick<TestPerson, "userId" | "organizationId">,
+  now: number,
+): { cookie: string; statement: Statement } {
   const token = randomBytes(32).toString("base64url");
-  await run(
-    test,
-    `INSERT INTO sessions (token_hash, id, user_id, organization_id, created_at, last_seen_at, proved_at, address, user_agent)
-     VALUES (?, ?, ?, ?, ?, ?, ?, '127.0.0.1', 'test')`,
-    hash("sha256", token, "hex"),
-    newId("ses"),
-    userId,
-    organizationId || null,
-    now,
-    now,
-    now,
-  );
-  return `access_token=${token}`;
+  return {
+    cookie: `access_token=${token}`,
+    statement:
+      sql`INSERT INTO sessions (token_hash, id, user_id, organization_id, created_at, last_seen_at, proved_at,
+        address, user_agent)
+      VALUES (${hash("sha256", token, "hex")}, ${newId("ses")}, ${userId}, ${
+        organizationId || null
+      }, ${now}, ${now},
+        ${now}, '127.0.0.1', 'test')`,
+  };
 }
 
 /** Creates a new scene for one attempt. */
 export async function newScene(test: TestApp, caller: Caller): Promise<Scene> {
   const organizationName = "Scene";
-  const organizationId = await newOrganization(test, organizationName);
+  const [organizationId, organization] = organizationNamed(organizationName, test.now());
+  const [elsewhereId, elsewhere] = organizationNamed("Elsewhere", test.now());
   const roles = { member: "MEMBER", admin: "ADMIN", owner: "OWNER" } as const;
-  const owner = await newPerson(test, { organizationId, role: "OWNER" });
-  const me = caller === "stranger"
-    ? await newPerson(test, { organizationId: await newOrganization(test, "Elsewhere"), role: "OWNER" })
-    : caller === "member" || caller === "admin" || caller === "owner"
-    ? await newPerson(test, { organizationId, role: roles[caller] })
-    : await newPerson(test, { organizationId, role: "MEMBER" });
-  if (caller === "removed") {
-    await run(test, "DELETE FROM memberships WHERE user_id = ?", me.userId);
-  }
-  const newApiKey = async (createdBy?: string) => {
+  const [owner, insertOwner] = personIn({ organizationId, role: "OWNER" }, test.now());
+  const [me, insertMe] = personIn(
+    caller === "stranger"
+      ? { organizationId: elsewhereId, role: "OWNER" }
+      : { organizationId, role: caller in roles ? roles[caller as keyof typeof roles] : "MEMBER" },
+    test.now(),
+  );
+  const keyOf = (createdBy = caller === "stranger" ? owner.userId : me.userId) => {
     const { fullKey, keyPrefix } = generateApiKey();
     const id = newId("key");
-    await run(
-      test,
-      `INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_at)
-       VALUES (?, ?, ?, ?, 'Key', ?, ?)`,
-      id,
-      organizationId,
-      hashApiKey(fullKey),
-      keyPrefix,
-      createdBy ?? (caller === "stranger" ? owner.userId : me.userId),
-      test.now(),
-    );
-    return { id, fullKey };
+    const statement =
+      sql`INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_at)
+        VALUES (${id}, ${organizationId}, ${
+        hashApiKey(fullKey)
+      }, ${keyPrefix}, 'Key', ${createdBy}, ${test.now()})`;
+    return { id, fullKey, statement };
   };
+  const key = keyOf();
+  await test.opened.database.write([
+    organization,
+    ...(caller === "stranger" ? [elsewhere] : []),
+    ...insertOwner,
+    ...insertMe,
+    ...(caller === "removed" ? [sql`DELETE FROM memberships WHERE user_id = ${me.userId}`] : []),
+    key.statement,
+  ]);
   const newLink = async (purpose: string, subject: string, email: string) => {
     const token = randomBytes(32).toString("base64url");
-    await run(
-      test,
-      `INSERT INTO link_tokens (token_hash, purpose, subject, email, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)`,
-      hash("sha256", token, "hex"),
-      purpose,
-      subject,
-      email,
-      test.now(),
-      test.now() + 3_600_000,
-    );
+    await test.opened.database.write([
+      sql`INSERT INTO link_tokens (token_hash, purpose, subject, email, created_at, expires_at)
+        VALUES (${hash("sha256", token, "hex")}, ${purpose}, ${subject}, ${email}, ${test.now()}, ${
+        test.now() + 3_600_000
+      })`,
+    ]);
     return token;
   };
   return {
@@ -170,33 +175,34 @@ export async function newScene(test: TestApp, caller: Caller): Promise<Scene> {
     organizationId,
     organizationName,
     me,
-    apiKey: (await newApiKey()).fullKey,
+    apiKey: key.fullKey,
     unknownId: (prefix) => `${prefix}_${"0".repeat(32)}`,
     newMember: (role) => newPerson(test, { organizationId, role }),
-    newApiKey,
+    async newApiKey(createdBy) {
+      const { id, fullKey, statement } = keyOf(createdBy);
+      await test.opened.database.write([statement]);
+      return { id, fullKey };
+    },
     newLink,
     async newInvitation(role = "MEMBER", more = {}) {
       const id = newId("inv");
       const email = more.email ?? `${id}@example.com`;
-      await run(
-        test,
-        `INSERT INTO invitations (id, organization_id, email, role, invited_by, created_at, sent_at, expires_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-        id,
-        more.organizationId ?? organizationId,
-        email,
-        role,
-        owner.userId,
-        test.now(),
-        test.now(),
-        test.now() + 3_600_000,
-      );
+      const now = test.now();
+      await test.opened.database.write([
+        sql`INSERT INTO invitations (id, organization_id, email, role, invited_by, created_at, sent_at, expires_at)
+          VALUES (${id}, ${more.organizationId ?? organizationId}, ${email}, ${role}, ${owner.userId}, ${now},
+            ${now}, ${now + 3_600_000})`,
+      ]);
       return { id, token: await newLink("invitation", id, email) };
     },
   };
 }
 
 /** Runs one statement. */
-export async function run(test: TestApp, sql: string, ...args: (string | number | null)[]): Promise<void> {
-  await test.opened.database.write([{ sql, args }]);
+export async function run(
+  test: TestApp,
+  text: string,
+  ...args: (string | number | null)[]
+): Promise<void> {
+  await test.opened.database.write([{ sql: text, args }]);
 }
