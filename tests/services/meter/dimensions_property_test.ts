@@ -15,6 +15,7 @@ import {
 } from "../../support/meter/usage.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
+import { repeats } from "../../support/runner/extent.ts";
 import fc from "../../support/runner/fast_check.ts";
 
 const day = 24 * 3_600_000;
@@ -52,6 +53,27 @@ const stepArbitrary = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("flood" as const, "retain" as const) }) },
 );
 type Step = typeof stepArbitrary extends fc.Arbitrary<infer T> ? T : never;
+
+const inRegion = (region: "x" | "y"): Step => ({
+  do: "record",
+  isTest: false,
+  records: [{ micros: 1_000_000, ago: 0, properties: { region } }],
+});
+/** More values than a month lists; and a record that is voided before a new dimension has counted it. */
+const examples: Step[][] = [
+  [{ do: "flood" }, { do: "flood" }, { do: "void", at: 700 }],
+  [
+    { do: "declare", which: [] },
+    inRegion("x"),
+    inRegion("x"),
+    { do: "declare", which: [["region"], ["constructor"]] },
+    inRegion("x"),
+    { do: "declare", which: [["constructor"], ["region"]] },
+    { do: "void", at: 0 },
+    { do: "fill", recordsMax: 1 },
+    { do: "fill", recordsMax: 30 },
+  ],
+];
 
 interface Counted {
   readonly id: string;
@@ -275,6 +297,6 @@ onEveryDatabase("sums by properties are those of the records, in random historie
   await runHistories(
     fc.array(stepArbitrary, { minLength: 6, maxLength: 16 }),
     (steps) => runHistory(test, send, [first, ...steps], `m${count++}`),
-    { rounds: 4, test },
+    { rounds: repeats({ quick: 2, full: 4 }), examples, test },
   );
 }, { USAGE_RETENTION_DAYS: "100" });

@@ -65,14 +65,18 @@ export interface EventScenario {
   readonly records?: readonly object[];
 }
 
-/** Sends each request with the key of a new organization. @throws With the name of the scenario. */
+/** Sends each request with the key of a new organization; those that record nothing share one. @throws With the name of the scenario. */
 export async function checkScenarios(
   test: TestApp,
   scenarios: Readonly<Record<string, EventScenario>>,
 ): Promise<void> {
+  const newKey = async (name: string) =>
+    (await newKeys(test, await newOrganization(test, name), 1))[0]?.fullKey;
+  let rejected: string | undefined;
   for (const [name, scenario] of Object.entries(scenarios)) {
-    const [key] = await newKeys(test, await newOrganization(test, name), 1);
-    await checkScenario(test, key?.fullKey ?? "", scenario).catch((cause) => {
+    const isRejected = typeof scenario.gives !== "number" && scenario.records === undefined;
+    const key = isRejected ? rejected ??= await newKey("Rejected") : await newKey(name);
+    await checkScenario(test, key ?? "", scenario).catch((cause) => {
       throw new Error(name, { cause });
     });
   }
