@@ -1,5 +1,6 @@
 // Tests a full disk: writes and /health/ready return 503, reads continue, writes resume when there is space, and a kill loses nothing.
 import assert from "node:assert/strict";
+import { Connection } from "../../db/engine/connection.ts";
 import { Ledger, type SentRequest } from "../support/meter/ledger.ts";
 import { type LoadOptions, repeatAll, sendRequest, signUpForLoad, startLoad } from "../support/meter/load.ts";
 import { poll } from "../support/runner/poll.ts";
@@ -12,7 +13,7 @@ import {
   startProgram,
 } from "../support/process/program.ts";
 import { untilReadiness } from "../support/process/threads.ts";
-import { isFull } from "../support/runner/extent.ts";
+import { isFull, repeats } from "../support/runner/extent.ts";
 import { faultRandom, faultsTimeoutMs, type Random } from "../support/runner/random.ts";
 import {
   limitFileSize,
@@ -22,6 +23,9 @@ import {
   throughFileSizeLimit,
 } from "../support/database/small_disk.ts";
 import { checkAllUsage, storedInFile } from "../support/meter/stored_usage.ts";
+
+/** The numbers of threads of one start after the other. */
+const counts: readonly string[] = isFull ? httpThreads : ["2"];
 
 /** A server with some acknowledged usage, and the ledger of it. */
 interface Scene {
@@ -119,7 +123,7 @@ function diskTest(
   name: string,
   bytes: number,
   test: (scene: Scene, disk: SmallDisk) => Promise<void>,
-  threads: readonly string[] = httpThreads,
+  threads = counts,
 ) {
   Deno.test({
     name,
@@ -140,7 +144,7 @@ function diskTest(
 function limitTest(
   name: string,
   test: (scene: Scene) => Promise<void>,
-  threads: readonly string[] = httpThreads,
+  threads = counts,
 ) {
   Deno.test({
     name,
@@ -159,6 +163,21 @@ function limitTest(
 
 function logBytes({ path }: Scene): number {
   return Deno.statSync(`${path}-wal`).size;
+}
+
+/** Fills the log to this size, as a command beside the server may. */
+function fillLog(scene: Scene, bytes: number): void {
+  const connection = new Connection(scene.path, { readOnly: false, isGuest: true });
+  try {
+    connection.exec("CREATE TABLE filler (page BLOB NOT NULL) STRICT");
+    connection.exec(`INSERT INTO filler
+      WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 100)
+      SELECT zeroblob(4000) FROM n`);
+    // The same pages again and again.
+    while (logBytes(scene) < bytes) connection.exec("UPDATE filler SET page = randomblob(4000)");
+  } finally {
+    connection.close();
+  }
 }
 
 diskTest(
@@ -198,9 +217,7 @@ diskTest(
     // The server moves its log into the data file at about 80 MB.
     const checkpointBytes = 20_000 * 4120;
     const single = { singleClients: 2, batchClients: 0, singleKeyChance: 0.02 };
-    while (logBytes(scene) < checkpointBytes - 4_000_000) {
-      await scene.recordUntilAnswered(100, single);
-    }
+    fillLog(scene, checkpointBytes - 4_000_000);
     const before = Deno.statSync(path).size;
     disk.fill({ leaveBytes: checkpointBytes - logBytes(scene) + 400_000 });
     const load = startLoad({ ...scene, ...single, targets: [scene.program.baseUrl] });
@@ -215,7 +232,7 @@ diskTest(
   },
 );
 
-for (const threads of isFull ? httpThreads : ["2"]) {
+for (const threads of counts) {
   limitTest(
     `HTTP_THREADS=${threads}: returns 503 for writes beyond a file size limit, and resumes writes when it is lifted`,
     async (scene) => {
@@ -241,7 +258,8 @@ diskTest(
     // The index covers 4,062 frames of the log before it grows by 32 KiB.
     const indexedBytes = 4_062 * 4120;
     const single = { singleClients: 2, batchClients: 0, singleKeyChance: 0.1 };
-    while (logBytes(scene) < indexedBytes - 2_000_000) await scene.recordUntilAnswered(20, single);
+    fillLog(scene, indexedBytes - 2_000_000);
+    await scene.recordUntilAnswered(20, single);
     const { pid } = scene.program;
     const send = (request: SentRequest) => sendRequest(scene.program.baseUrl, { request, ledger });
     // A commit of a single record writes 6 or a few more pages. The index needs 8.
@@ -275,10 +293,11 @@ diskTest(
 
 limitTest("a failure at any byte of a commit loses, duplicates or splits nothing", async (scene) => {
   const { ledger, random } = scene;
-  for (let step = 0; step < 120; step++) {
+  const steps = repeats({ quick: 60, full: 120 });
+  for (let step = 0; step < steps; step++) {
     const { pid, baseUrl } = scene.program;
     // Fails at the start, within each part of a frame (24 bytes and a page of 4096), and so on to the end of a commit.
-    limitFileSize(pid, logBytes(scene) + step * 300);
+    limitFileSize(pid, logBytes(scene) + Math.floor(36_000 * step / steps));
     const request = ledger.takeUnanswered() ??
       (random.chance(0.5) ? ledger.newSingle() : ledger.newBatch(20));
     await sendRequest(baseUrl, { request, ledger });

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { runCommand } from "../support/process/command.ts";
 import { sendJson, signUpAndRecord } from "../support/process/journey.ts";
 import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import { isFull } from "../support/runner/extent.ts";
 import { sqldMissing, startSqld } from "../support/database/sqld.ts";
 
 /** Enough that each of four threads gets some: the system chooses one for each connection. */
@@ -79,7 +80,12 @@ async function testRates(count: number, env: Record<string, string>): Promise<vo
 }
 
 const name = "a changed rate takes effect after a request that sees it, on every thread";
-Deno.test(`embedded database: ${name}`, () => testRates(1, { HTTP_THREADS: "4" }));
+// The quick run has two servers with two threads each.
+Deno.test({
+  name: `embedded database: ${name}`,
+  ignore: !isFull && sqldMissing() === null,
+  fn: () => testRates(1, { HTTP_THREADS: "4" }),
+});
 
 Deno.test({
   name: `remote database: ${name} of both servers`,

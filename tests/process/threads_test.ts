@@ -1,5 +1,6 @@
 // Tests that several HTTP threads behave as one server: on one port, with one state, and with one end.
 import assert from "node:assert/strict";
+import { cookieOf, testPassword } from "../support/app/app.ts";
 import { connectTo, requestText } from "../support/network/connection.ts";
 import { type Journey, sendJson, signUpAndRecord } from "../support/process/journey.ts";
 import { poll } from "../support/runner/poll.ts";
@@ -7,6 +8,7 @@ import { isReady, killProgram, type Program, startProgram } from "../support/pro
 import { endsWith, inScene, onServer, type Scene, stop } from "../support/process/scene.ts";
 import { type ReplacedModules, replaceModule, shortenWaits, writeConfig } from "../support/process/config.ts";
 import { orderFile } from "../support/process/orders.ts";
+import { codeOf } from "../support/people/second_step.ts";
 import { requestsByThread, sendOnce, sendToAll } from "../support/process/threads.ts";
 
 /** Runs a test with a server of so many threads. */
@@ -16,31 +18,94 @@ function withThreads(threads: number, test: (scene: Scene) => Promise<void>): Pr
 
 const statusOf = (response: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(response)?.[1]);
 
-Deno.test("all threads respond with one state, and the metrics are their sum", () =>
+Deno.test("four threads are one server", (t) =>
   withThreads(4, async ({ program, baseUrl }) => {
-    const responses = await sendToAll(baseUrl, "/health/live", { threads: 4 });
-    assert.deepEqual([...new Set(responses.map(statusOf))], [200]);
-    assert.deepEqual([...(await requestsByThread(baseUrl)).keys()].sort(), ["1", "2", "3", "4"]);
-    const metrics = await (await fetch(`${baseUrl}/metrics`)).text();
-    const live = 'gatehouse_http_requests_total{method="GET",route="/health/live",status="200"}';
-    assert(metrics.includes(`\n${live} ${responses.length}\n`), metrics);
-    assert.equal(metrics.match(/^process_start_time_seconds \S+$/gm)?.length, 1);
-
-    // Signing in, signing out and revoking a key take effect on every thread with the next request.
-    const { cookie, fullKey, keyId }: Journey = await signUpAndRecord(baseUrl);
-    const everywhere = async (path: string, headers: Record<string, string>) =>
-      await sendToAll(baseUrl, path, { threads: 4, headers });
-    const usage = "/api/v1/usage?window=month";
-    const authorization = `Bearer ${fullKey}`;
-    for (const me of await everywhere("/api/auth/me", { cookie })) assert.match(me, /"ada@example\.com"/);
-    for (const sums of await everywhere(usage, { authorization })) assert.equal(statusOf(sums), 200);
-
-    await sendJson(baseUrl, `/api/portal/api-keys/${keyId}`, { method: "DELETE", cookie });
-    for (const sums of await everywhere(usage, { authorization })) assert.equal(statusOf(sums), 401);
-    await sendJson(baseUrl, "/api/auth/sign-out", { method: "POST", cookie });
-    for (const me of await everywhere("/api/auth/me", { cookie })) assert.match(me, /"authenticated":false/);
+    await t.step("all threads respond with one state, and the metrics are their sum", () =>
+      haveOneState(baseUrl));
+    await t.step("queries and exports work on every thread", () =>
+      report(baseUrl));
+    await t.step(
+      "each step of a two-step sign-in may reach another thread, and a code works once",
+      () => signInInTwoSteps(sendTo(baseUrl)),
+    );
     await stop(program);
   }));
+
+async function haveOneState(baseUrl: string): Promise<void> {
+  const responses = await sendToAll(baseUrl, "/health/live", { threads: 4 });
+  assert.deepEqual([...new Set(responses.map(statusOf))], [200]);
+  assert.deepEqual([...(await requestsByThread(baseUrl)).keys()].sort(), ["1", "2", "3", "4"]);
+  const metrics = await (await fetch(`${baseUrl}/metrics`)).text();
+  const live = 'gatehouse_http_requests_total{method="GET",route="/health/live",status="200"}';
+  assert(metrics.includes(`\n${live} ${responses.length}\n`), metrics);
+  assert.equal(metrics.match(/^process_start_time_seconds \S+$/gm)?.length, 1);
+
+  // Signing in, signing out and revoking a key take effect on every thread with the next request.
+  const { cookie, fullKey, keyId }: Journey = await signUpAndRecord(baseUrl);
+  const everywhere = async (path: string, headers: Record<string, string>) =>
+    await sendToAll(baseUrl, path, { threads: 4, headers });
+  const usage = "/api/v1/usage?window=month";
+  const authorization = `Bearer ${fullKey}`;
+  for (const me of await everywhere("/api/auth/me", { cookie })) assert.match(me, /"ada@example\.com"/);
+  for (const sums of await everywhere(usage, { authorization })) assert.equal(statusOf(sums), 200);
+
+  await sendJson(baseUrl, `/api/portal/api-keys/${keyId}`, { method: "DELETE", cookie });
+  for (const sums of await everywhere(usage, { authorization })) assert.equal(statusOf(sums), 401);
+  await sendJson(baseUrl, "/api/auth/sign-out", { method: "POST", cookie });
+  for (const me of await everywhere("/api/auth/me", { cookie })) assert.match(me, /"authenticated":false/);
+}
+
+type Send = (path: string, json: unknown, cookie?: string) => Promise<Response>;
+
+/** @returns A function that sends JSON over a new connection. */
+function sendTo(baseUrl: string): Send {
+  return async (path, json, cookie = "") => {
+    using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+    const headers = { origin: baseUrl, "content-type": "application/json", cookie };
+    const body = JSON.stringify(json);
+    const response = await fetch(`${baseUrl}${path}`, { method: "POST", headers, body, client });
+    const text = await response.text();
+    return new Response(text === "" ? null : text, response);
+  };
+}
+
+async function signInInTwoSteps(send: Send): Promise<void> {
+  const email = "grace@example.com";
+  const signedUp = await send("/api/auth/sign-up", { name: "Ada", email, password: testPassword });
+  const cookie = cookieOf(signedUp);
+  const account = "/api/portal/account/two-step/totp";
+  const { secret } = await (await send(account, {}, cookie)).json();
+  const confirmed = await send(`${account}/confirm`, { code: codeOf(secret, Date.now()) }, cookie);
+  const { recoveryCodes } = await confirmed.json();
+  const tokens = await Promise.all(
+    recoveryCodes.slice(0, 4).map(async () => {
+      const { secondStep } = await (await send("/api/auth/sign-in", { email, password: testPassword }))
+        .json();
+      return secondStep.token;
+    }),
+  );
+  // All with the same code.
+  const finished = await Promise.all(
+    tokens.map((token) => send("/api/auth/sign-in/second-step", { token, code: recoveryCodes[0] })),
+  );
+  const [first, ...others] = finished.map(({ status }) => status).sort();
+  assert.equal(first, 200);
+  // 409: the code was used after it had been checked.
+  for (const status of others) assert.ok([401, 409].includes(status), String(status));
+}
+
+async function report(baseUrl: string): Promise<void> {
+  const { cookie, fullKey } = await signUpAndRecord(baseUrl, "hedy@example.com");
+  const authorization = `Bearer ${fullKey}`;
+  const day = "usage?window=day";
+  for (const sums of await sendToAll(baseUrl, `/api/v1/${day}`, { threads: 4, headers: { authorization } })) {
+    assert.match(sums, /^HTTP\/1\.1 200 [^]*"sum":1\.6,/);
+  }
+  const csv = "/api/portal/usage.csv?window=day";
+  for (const sums of await sendToAll(baseUrl, csv, { threads: 4, headers: { cookie } })) {
+    assert.match(sums, /^HTTP\/1\.1 200 [^]*,1\.6,/);
+  }
+}
 
 Deno.test("/health/ready returns 503 until all threads have started", () =>
   inFolder(async (folder) => {
@@ -63,41 +128,43 @@ Deno.test("/health/ready returns 503 until all threads have started", () =>
     }
   }));
 
-Deno.test("health checks write nothing while other writes succeed", () =>
-  withThreads(2, async ({ folder, baseUrl }) => {
-    await signUpAndRecord(baseUrl);
-    const logBytes = () => Deno.statSync(`${folder}/data/gatehouse.db-wal`).size;
-    const before = logBytes();
-    for (let n = 0; n < 200; n++) {
-      const response = await fetch(`${baseUrl}/health/ready`);
-      assert.equal(await response.text(), '{"status":"ok"}');
-    }
-    // The server also writes by itself now and then.
-    assert(logBytes() - before < 100 * 4120, `${logBytes() - before} bytes`);
+Deno.test("two threads on one port", (t) =>
+  withThreads(2, async ({ folder, path, baseUrl }) => {
+    const second = "emails of all threads are on one page, and no second server starts on their port";
+    await t.step(second, () => shareEmails(baseUrl, folder));
+    await t.step("health checks write nothing while other writes succeed", async () => {
+      await signUpAndRecord(baseUrl, "eve@example.com");
+      const logBytes = () => Deno.statSync(`${path}-wal`).size;
+      const before = logBytes();
+      for (let n = 0; n < 200; n++) {
+        const response = await fetch(`${baseUrl}/health/ready`);
+        assert.equal(await response.text(), '{"status":"ok"}');
+      }
+      // The server also writes by itself now and then.
+      assert(logBytes() - before < 100 * 4120, `${logBytes() - before} bytes`);
+    });
   }));
 
-Deno.test("emails of all threads are on one page, and no second server starts on their port", () =>
-  withThreads(2, async ({ baseUrl }) => {
-    const addresses = ["ada", "bob", "cleo", "dora"].map((name) => `${name}@example.com`);
-    for (const address of addresses) {
-      const client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
-      const body = JSON.stringify({ name: "A", email: address, password: "correct horse battery" });
-      const headers = { "content-type": "application/json", connection: "close" };
-      const sent = await fetch(`${baseUrl}/api/auth/sign-up`, { method: "POST", body, headers, client });
-      assert.equal(sent.status, 201, await sent.text());
-      client.close();
-    }
-    const pages = () => sendToAll(baseUrl, "/dev/mail", { threads: 2 });
-    await poll(async () =>
-      (await pages()).every((page) => addresses.every((address) => page.includes(address)))
-    );
-    // A second server on the same port doesn't start, although the first one shares it.
-    const folder = await Deno.makeTempDir({ prefix: "gatehouse-threads-" });
-    const second = startProgram({ folder, env: { PORT: new URL(baseUrl).port, HTTP_THREADS: "2" } });
-    await endsWith(second, 75);
-    assert.match(second.output(), /cannot listen on 127\.0\.0\.1:\d+: .*in use/i);
-    await Deno.remove(folder, { recursive: true });
-  }));
+async function shareEmails(baseUrl: string, parent: string): Promise<void> {
+  const addresses = ["ada", "bob", "cleo", "dora"].map((name) => `${name}@example.com`);
+  for (const address of addresses) {
+    using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+    const body = JSON.stringify({ name: "A", email: address, password: "correct horse battery" });
+    const headers = { "content-type": "application/json", connection: "close" };
+    const sent = await fetch(`${baseUrl}/api/auth/sign-up`, { method: "POST", body, headers, client });
+    assert.equal(sent.status, 201, await sent.text());
+  }
+  const pages = () => sendToAll(baseUrl, "/dev/mail", { threads: 2 });
+  await poll(async () =>
+    (await pages()).every((page) => addresses.every((address) => page.includes(address)))
+  );
+  // A second server on the same port doesn't start, although the first one shares it.
+  const folder = `${parent}/other`;
+  await Deno.mkdir(folder);
+  const second = startProgram({ folder, env: { PORT: new URL(baseUrl).port, HTTP_THREADS: "2" } });
+  await endsWith(second, 75);
+  assert.match(second.output(), /cannot listen on 127\.0\.0\.1:\d+: .*in use/i);
+}
 
 Deno.test("with PORT=0, all threads listen on the port that the log names", () =>
   inScene({ env: { PORT: "0", HTTP_THREADS: "2" } }, async ({ begin }) => {
