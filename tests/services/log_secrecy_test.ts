@@ -5,7 +5,7 @@ import { linkLifetimesMs } from "../../domain/mail/mail.ts";
 import { MailError } from "../../services/mail/mail_transport.ts";
 import { createTestKey, startTestApp, testPassword } from "../support/app/app.ts";
 import { openWatched } from "../support/app/meanwhile.ts";
-import { withIssuer } from "../support/identity_providers/issuer.ts";
+import { startIssuer } from "../support/identity_providers/issuer.ts";
 import { addProvider } from "../support/identity_providers/providers.ts";
 import { newVisitor } from "../support/identity_providers/visitor.ts";
 import { newOperatorToken } from "../support/operators/operators.ts";
@@ -147,34 +147,33 @@ async function sendWebhooks({ test, faults, hide }: Scene, organizationId: strin
 
 /** Visits to a provider that succeed and fail. */
 async function visitProvider({ test, hide }: Scene): Promise<void> {
-  await withIssuer({ person: { sub: "eve", email: "eve@example.com" } }, async (issuer) => {
-    await addProvider(test, issuer);
-    hide(issuer.clientSecret, "provider's secret");
-    const tokens: string[] = [];
-    const keeps = async (honest: () => Promise<Response>) => {
-      const body = await (await honest()).json();
-      tokens.push(body.access_token, body.id_token);
-      return Response.json(body);
-    };
-    const lies = [
-      {},
-      { claims: { nonce: "other" } },
-      { signature: "broken" as const },
-      { tokens: { token_type: "mac" } },
-      { callback: { iss: "https://other.example" } },
-      { callback: { error: "access_denied" } },
-    ];
-    for (const lie of lies) {
-      issuer.lies = { ...lie, respond: { token: keeps } };
-      const visitor = newVisitor(test);
-      const callback = await visitor.untilCallback("peer");
-      for (const name of ["code", "state"]) hide(callback.searchParams.get(name) ?? "", name);
-      hide(issuer.asked.get("nonce") ?? "", "nonce");
-      hide(/provider_visit=([\w-]{43})/.exec(await visitor.cookie())?.[1] ?? "", "visit");
-      await visitor.open(callback);
-    }
-    for (const token of tokens) hide(token, "provider's token");
-  });
+  await using issuer = startIssuer({ person: { sub: "eve", email: "eve@example.com" } });
+  await addProvider(test, issuer);
+  hide(issuer.clientSecret, "provider's secret");
+  const tokens: string[] = [];
+  const keeps = async (honest: () => Promise<Response>) => {
+    const body = await (await honest()).json();
+    tokens.push(body.access_token, body.id_token);
+    return Response.json(body);
+  };
+  const lies = [
+    {},
+    { claims: { nonce: "other" } },
+    { signature: "broken" as const },
+    { tokens: { token_type: "mac" } },
+    { callback: { iss: "https://other.example" } },
+    { callback: { error: "access_denied" } },
+  ];
+  for (const lie of lies) {
+    issuer.lies = { ...lie, respond: { token: keeps } };
+    const visitor = newVisitor(test);
+    const callback = await visitor.untilCallback("peer");
+    for (const name of ["code", "state"]) hide(callback.searchParams.get(name) ?? "", name);
+    hide(issuer.asked.get("nonce") ?? "", "nonce");
+    hide(/provider_visit=([\w-]{43})/.exec(await visitor.cookie())?.[1] ?? "", "visit");
+    await visitor.open(callback);
+  }
+  for (const token of tokens) hide(token, "provider's token");
 }
 
 Deno.test("no line of the debug log has a token, a secret, a password or a webhook's address", async () => {

@@ -1,11 +1,12 @@
 // Emails about keys that expire soon, and about keys that nobody uses: who gets them, and that each is sent once with several servers.
 import assert from "node:assert/strict";
-import { DatabaseError, sql } from "../../../db/engine/database.ts";
+import { sql } from "../../../db/engine/database.ts";
 import { mailedKeysMax, unusedKeysOfStepMax } from "../../../domain/key_limits.ts";
 import { remindOfUnusedKeys } from "../../../services/mail/unused_keys.ts";
 import { noteExpiringKeys } from "../../../services/webhooks/expiring_keys.ts";
 import { createTestKey, type TestApp } from "../../support/app/app.ts";
 import { assertRows } from "../../support/app/rows.ts";
+import { flakyDatabase } from "../../support/database/flaky.ts";
 import { onEveryDatabase } from "../../support/meter/usage.ts";
 import { joinedPerson, verifiedPerson } from "../../support/people/people.ts";
 import { newKeys, run } from "../../support/people/scene.ts";
@@ -16,22 +17,8 @@ type Step = (context: TestApp["services"]) => Promise<boolean>;
 
 /** Two servers do what is due, at the same time; every third write fails, or is made without a result. @returns The new emails. */
 async function newMails(test: TestApp, step: Step) {
-  const { database } = test.opened;
-  let writes = 0;
-  const failing = {
-    ...test.services,
-    database: {
-      ...database,
-      read: database.read.bind(database),
-      readFirst: database.readFirst.bind(database),
-      async write(...[batch]: Parameters<typeof database.write>) {
-        if (++writes % 6 === 1) throw new DatabaseError("unavailable", "before");
-        const results = await database.write(batch);
-        if (writes % 6 === 4) throw new DatabaseError("unavailable", "after");
-        return results;
-      },
-    },
-  };
+  const failure = (write: number) => write % 6 === 1 ? "before" : write % 6 === 4 ? "after" : null;
+  const failing = { ...test.services, database: flakyDatabase(test.opened.database, failure) };
   const before = (await test.mails()).length;
   const server = async () => {
     for (let isMore = true; isMore;) isMore = await step(failing).catch(() => true);

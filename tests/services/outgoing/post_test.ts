@@ -28,56 +28,44 @@ async function postTo(
 
 /** Posts over http to a server that sends a text, and then closes the connection unless `stays`. */
 async function responseOf(text: string, { stays = false, timeoutMs = 10_000 } = {}) {
-  const server = startRawServer(async (connection) => {
+  await using server = startRawServer(async (connection) => {
     await connection.write(encode(text));
     if (!stays) connection.close();
   });
-  try {
-    return await postTo(`http://${name}:${server.port}/`, { timeoutMs });
-  } finally {
-    await server.stop();
-  }
+  return await postTo(`http://${name}:${server.port}/`, { timeoutMs });
 }
 
 Deno.test("sends one complete request, and reads only the head of the response", async () => {
   let request = "";
-  const server = startRawServer(async (connection, received) => {
+  await using server = startRawServer(async (connection, received) => {
     request = received;
     // The rest of the body never comes.
     await connection.write(encode("HTTP/1.1 204 No Content\r\ncontent-length: 1000000\r\n\r\nstart"));
   });
-  try {
-    const url = `http://${name}:${server.port}/a b?q=ü'&x`;
-    assert.deepEqual(await postTo(url, { body: '{"name":"é"}' }), {
-      status: 204,
-      retryAfter: null,
-      code: null,
-    });
-    assert.equal(
-      request,
-      `POST /a%20b?q=%C3%BC%27&x HTTP/1.1\r\nhost: ${name}:${server.port}\r\nx-test: a\r\n` +
-        'content-length: 13\r\nconnection: close\r\n\r\n{"name":"é"}',
-    );
-    // Headers can't add lines.
-    const hostile = { headers: { "x-test": "a\r\nx-more: b" } };
-    assert.equal((await postTo(url, hostile)).code, "refused");
-  } finally {
-    await server.stop();
-  }
+  const url = `http://${name}:${server.port}/a b?q=ü'&x`;
+  assert.deepEqual(await postTo(url, { body: '{"name":"é"}' }), {
+    status: 204,
+    retryAfter: null,
+    code: null,
+  });
+  assert.equal(
+    request,
+    `POST /a%20b?q=%C3%BC%27&x HTTP/1.1\r\nhost: ${name}:${server.port}\r\nx-test: a\r\n` +
+      'content-length: 13\r\nconnection: close\r\n\r\n{"name":"é"}',
+  );
+  // Headers can't add lines.
+  const hostile = { headers: { "x-test": "a\r\nx-more: b" } };
+  assert.equal((await postTo(url, hostile)).code, "refused");
 });
 
 Deno.test("reports the status and Retry-After, and follows no redirect", async () => {
-  const canary = startRawServer();
-  try {
-    const target = `http://127.0.0.1:${canary.port}/`;
-    for (const status of [301, 302, 303, 307, 308]) {
-      const head = `HTTP/1.1 ${status} Moved\r\nLocation: ${target}\r\nRefresh: 0; url=${target}\r\n\r\n`;
-      assert.deepEqual(await responseOf(head), { status, retryAfter: null, code: "status" });
-    }
-    assert.equal(canary.connections(), 0);
-  } finally {
-    await canary.stop();
+  await using canary = startRawServer();
+  const target = `http://127.0.0.1:${canary.port}/`;
+  for (const status of [301, 302, 303, 307, 308]) {
+    const head = `HTTP/1.1 ${status} Moved\r\nLocation: ${target}\r\nRefresh: 0; url=${target}\r\n\r\n`;
+    assert.deepEqual(await responseOf(head), { status, retryAfter: null, code: "status" });
   }
+  assert.equal(canary.connections(), 0);
   const busy =
     "HTTP/1.1 503 Busy\r\nServer: x\r\nRETRY-AFTER:  120 \r\n\r\nbody\r\n\r\nRetry-After: 1\r\n\r\n";
   assert.deepEqual(await responseOf(busy), { status: 503, retryAfter: "120", code: "status" });
@@ -101,31 +89,23 @@ Deno.test("reports as refused what is no HTTP response", async () => {
   ];
   for (const text of bad) assert.deepEqual(await responseOf(text), refused, text.slice(0, 40));
 
-  const closed = startRawServer((connection) => connection.close());
+  await using closed = startRawServer((connection) => connection.close());
   const unused = startRawServer();
   await unused.stop();
-  try {
-    assert.deepEqual(await postTo(`http://${name}:${closed.port}/`), refused);
-    assert.deepEqual(await postTo(`http://${name}:${unused.port}/`), refused);
-    assert.deepEqual(await postTo(`https://${name}:${closed.port}/`), refused);
-    assert.deepEqual(await postTo(`http://${name}:${closed.port}/`, { at: [] }), refused);
-  } finally {
-    await closed.stop();
-  }
+  assert.deepEqual(await postTo(`http://${name}:${closed.port}/`), refused);
+  assert.deepEqual(await postTo(`http://${name}:${unused.port}/`), refused);
+  assert.deepEqual(await postTo(`https://${name}:${closed.port}/`), refused);
+  assert.deepEqual(await postTo(`http://${name}:${closed.port}/`, { at: [] }), refused);
 });
 
 Deno.test("tries the next address if one doesn't accept connections", async () => {
-  const server = startRawServer(async (connection) => {
+  await using server = startRawServer(async (connection) => {
     await connection.write(encode("HTTP/1.1 200 OK\r\n\r\n"));
   });
-  try {
-    // No one listens on the first one.
-    const { code } = await postTo(`http://${name}:${server.port}/`, { at: ["127.0.0.2", "127.0.0.1"] });
-    assert.equal(code, null);
-    assert.equal(server.connections(), 1);
-  } finally {
-    await server.stop();
-  }
+  // No one listens on the first one.
+  const { code } = await postTo(`http://${name}:${server.port}/`, { at: ["127.0.0.2", "127.0.0.1"] });
+  assert.equal(code, null);
+  assert.equal(server.connections(), 1);
 });
 
 Deno.test("ends every attempt in time, and when it is aborted", async () => {

@@ -27,17 +27,13 @@ function ways(port: number) {
 
 /** Sends a request to a server that responds with these pieces, and then closes the connection. */
 async function responseOf(send: typeof ofCompany, ...pieces: readonly string[]) {
-  const server = startRawServer(async (connection) => {
+  await using server = startRawServer(async (connection) => {
     for (const piece of pieces) await connection.write(encode(piece));
     connection.close();
   });
-  try {
-    const host = send === ofCompany ? name : "127.0.0.1";
-    const response = await send(`http://${host}:${server.port}/`);
-    return { status: response.status, body: await response.text(), headers: response.headers };
-  } finally {
-    await server.stop();
-  }
+  const host = send === ofCompany ? name : "127.0.0.1";
+  const response = await send(`http://${host}:${server.port}/`);
+  return { status: response.status, body: await response.text(), headers: response.headers };
 }
 
 const unreachable = (message: RegExp) => (error: unknown) => {
@@ -48,7 +44,7 @@ const unreachable = (message: RegExp) => (error: unknown) => {
 
 Deno.test("sends a form and reads the response, of the service's providers and of an organization's", async () => {
   const requests: string[] = [];
-  const server = startRawServer(async (connection, received) => {
+  await using server = startRawServer(async (connection, received) => {
     requests.push(received);
     await connection.write(
       encode("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n"),
@@ -57,29 +53,25 @@ Deno.test("sends a form and reads the response, of the service's providers and o
     await connection.write(encode("12}"));
     connection.close();
   });
-  try {
-    for (const { send, url } of ways(server.port)) {
-      const response = await send(`${url}/token?x=1`, {
-        method: "POST",
-        headers: { "content-type": "application/x-www-form-urlencoded" },
-        body: new URLSearchParams({ code: "a b", next: "é" }),
-      });
-      assert.deepEqual([response.status, response.headers.get("content-type"), await response.json()], [
-        200,
-        "application/json",
-        { a: 12 },
-      ]);
-      const request = requests.at(-1)!;
-      assert.match(request, /^POST \/token\?x=1 HTTP\/1\.1\r\n/);
-      assert.match(request, /\r\nuser-agent: Gatehouse\r\n/i);
-      assert.match(request, /\r\ncontent-length: 20\r\n/i);
-      assert.ok(request.endsWith("\r\n\r\ncode=a+b&next=%C3%A9"), request);
-      await send(`${url}/keys`);
-      assert.match(requests.at(-1)!, /^GET \/keys HTTP\/1\.1\r\n/);
-      assert.doesNotMatch(requests.at(-1)!, /content-length|transfer-encoding/i);
-    }
-  } finally {
-    await server.stop();
+  for (const { send, url } of ways(server.port)) {
+    const response = await send(`${url}/token?x=1`, {
+      method: "POST",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: new URLSearchParams({ code: "a b", next: "é" }),
+    });
+    assert.deepEqual([response.status, response.headers.get("content-type"), await response.json()], [
+      200,
+      "application/json",
+      { a: 12 },
+    ]);
+    const request = requests.at(-1)!;
+    assert.match(request, /^POST \/token\?x=1 HTTP\/1\.1\r\n/);
+    assert.match(request, /\r\nuser-agent: Gatehouse\r\n/i);
+    assert.match(request, /\r\ncontent-length: 20\r\n/i);
+    assert.ok(request.endsWith("\r\n\r\ncode=a+b&next=%C3%A9"), request);
+    await send(`${url}/keys`);
+    assert.match(requests.at(-1)!, /^GET \/keys HTTP\/1\.1\r\n/);
+    assert.doesNotMatch(requests.at(-1)!, /content-length|transfer-encoding/i);
   }
 });
 
@@ -155,27 +147,22 @@ Deno.test("rejects bodies of more than 64 KB and what isn't a response", async (
 });
 
 Deno.test("ends a request in time and with its signal, wherever it is", async () => {
-  const silent = startRawServer();
-  const slow = startRawServer(async (connection) => {
+  await using silent = startRawServer();
+  await using slow = startRawServer(async (connection) => {
     await connection.write(encode("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc"));
   });
-  try {
-    for (const { port } of [silent, slow]) {
-      for (const { send, url } of ways(port)) {
-        const abort = new AbortController();
-        const sending = assert.rejects(send(url, { signal: abort.signal }), ProviderUnreachableError);
-        abort.abort();
-        await sending;
-      }
-      for (const organizationId of [null, "org_1"]) {
-        const impatient = providerFetch({ addressGuard, timeoutMs: 100 }, { organizationId });
-        const url = `http://${organizationId === null ? "127.0.0.1" : name}:${port}/`;
-        await assert.rejects(impatient(url), unreachable(/^didn't respond within 0.1 seconds$/));
-      }
+  for (const { port } of [silent, slow]) {
+    for (const { send, url } of ways(port)) {
+      const abort = new AbortController();
+      const sending = assert.rejects(send(url, { signal: abort.signal }), ProviderUnreachableError);
+      abort.abort();
+      await sending;
     }
-  } finally {
-    await silent.stop();
-    await slow.stop();
+    for (const organizationId of [null, "org_1"]) {
+      const impatient = providerFetch({ addressGuard, timeoutMs: 100 }, { organizationId });
+      const url = `http://${organizationId === null ? "127.0.0.1" : name}:${port}/`;
+      await assert.rejects(impatient(url), unreachable(/^didn't respond within 0.1 seconds$/));
+    }
   }
 });
 
@@ -184,24 +171,20 @@ Deno.test("sends http only to loopback hosts, and an organization's requests onl
   await assert.rejects(ofService("file:///etc/passwd"), unreachable(/must begin with “https:\/\/”/));
   // No more about our network.
   const hidden = /^can't be reached. Its host must be found in DNS and have only public addresses$/;
-  const canary = startRawServer();
-  try {
-    const blocked = [
-      `http://127.0.0.1:${canary.port}/`,
-      `https://localhost:${canary.port}/`,
-      "https://169.254.169.254/",
-    ];
-    for (const url of blocked) await assert.rejects(ofCompany(url), unreachable(hidden));
-    // A name whose addresses changed after the provider was created.
-    const strict = new AddressGuard({ webhookAllowedHosts: [] }, () => Promise.resolve(["127.0.0.1"]));
-    await assert.rejects(
-      providerFetch({ addressGuard: strict }, { organizationId: "org_1" })(`https://${name}:${canary.port}/`),
-      unreachable(hidden),
-    );
-    assert.equal(canary.connections(), 0);
-  } finally {
-    await canary.stop();
-  }
+  await using canary = startRawServer();
+  const blocked = [
+    `http://127.0.0.1:${canary.port}/`,
+    `https://localhost:${canary.port}/`,
+    "https://169.254.169.254/",
+  ];
+  for (const url of blocked) await assert.rejects(ofCompany(url), unreachable(hidden));
+  // A name whose addresses changed after the provider was created.
+  const strict = new AddressGuard({ webhookAllowedHosts: [] }, () => Promise.resolve(["127.0.0.1"]));
+  await assert.rejects(
+    providerFetch({ addressGuard: strict }, { organizationId: "org_1" })(`https://${name}:${canary.port}/`),
+    unreachable(hidden),
+  );
+  assert.equal(canary.connections(), 0);
 });
 
 Deno.test({

@@ -1,10 +1,11 @@
 // Events of keys that expire soon, once for each key and number of days; and the deletion of old events.
 import assert from "node:assert/strict";
-import { DatabaseError, sql } from "../../../db/engine/database.ts";
+import { sql } from "../../../db/engine/database.ts";
 import { eventKeptMs, expiringKeysOfStepMax } from "../../../domain/webhooks/webhook_limits.ts";
 import { deleteOldEvents } from "../../../services/webhooks/webhook_upkeep.ts";
 import { noteExpiringKeys } from "../../../services/webhooks/expiring_keys.ts";
 import { createTestKey, type TestApp } from "../../support/app/app.ts";
+import { flakyDatabase } from "../../support/database/flaky.ts";
 import { onBothDatabases, onEveryDatabase } from "../../support/meter/usage.ts";
 import { newKeys, run } from "../../support/people/scene.ts";
 
@@ -74,22 +75,11 @@ onBothDatabases("many keys have events in bounded steps, once, also if steps fai
   test.advance(dayMs + 5);
   const { database } = test.opened;
   let writes = 0;
-  const failing = {
-    clock: test.now,
-    mail: test.services.mail,
-    database: {
-      ...database,
-      read: database.read.bind(database),
-      readFirst: database.readFirst.bind(database),
-      async write(...[batch]: Parameters<typeof database.write>) {
-        // Every second one is not written, or written without a result.
-        if (++writes % 4 === 1) throw new DatabaseError("unavailable", "before");
-        const results = await database.write(batch);
-        if (writes % 4 === 3) throw new DatabaseError("unavailable", "after");
-        return results;
-      },
-    },
-  };
+  const flaky = flakyDatabase(database, (write) => {
+    writes = write;
+    return write % 4 === 1 ? "before" : write % 4 === 3 ? "after" : null;
+  });
+  const failing = { clock: test.now, mail: test.services.mail, database: flaky };
   for (let isMore = true; isMore;) isMore = await noteExpiringKeys(failing).catch(() => true);
   assert.ok(writes > 4, String(writes));
   const rows = await database.read<{ id: string }>(sql`

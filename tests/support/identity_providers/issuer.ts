@@ -39,7 +39,7 @@ export interface Lies {
 type Answer = Response | Promise<Response>;
 
 /** A running provider. */
-export interface TestIssuer {
+export interface TestIssuer extends AsyncDisposable {
   /** Its issuer identifier: the origin, and the path that it was started with. */
   readonly url: string;
   readonly clientId: string;
@@ -121,6 +121,7 @@ export function startIssuer(
       stop.abort();
       await server.finished;
     },
+    [Symbol.asyncDispose]: () => issuer.stop(),
   };
 
   async function respondTo(endpoint: IssuerEndpoint, request: Request): Promise<Response> {
@@ -192,19 +193,6 @@ export function startIssuer(
   }
 
   return issuer;
-}
-
-/** Runs a test with a provider. @param options As {@linkcode startIssuer} takes them. */
-export async function withIssuer(
-  options: Parameters<typeof startIssuer>[0],
-  run: (issuer: TestIssuer) => Promise<void>,
-): Promise<void> {
-  const issuer = startIssuer(options);
-  try {
-    await run(issuer);
-  } finally {
-    await issuer.stop();
-  }
 }
 
 /** Returns a response of an endpoint that never ends. */

@@ -1,7 +1,7 @@
 // A TCP server whose connections a test handles itself.
 
 /** A running server. */
-export interface RawServer {
+export interface RawServer extends AsyncDisposable {
   readonly port: number;
   /** Connections accepted so far. */
   readonly connections: () => number;
@@ -26,19 +26,21 @@ export function startRawServer(
       serve(connection).catch(() => {});
     }
   })();
+  const stop = async () => {
+    listener.close();
+    await accepting;
+    for (const connection of open) {
+      try {
+        connection.close();
+      } catch {
+        // It was closed by the test.
+      }
+    }
+  };
   return {
     port: listener.addr.port,
     connections: () => open.length,
-    async stop() {
-      listener.close();
-      await accepting;
-      for (const connection of open) {
-        try {
-          connection.close();
-        } catch {
-          // It was closed by the test.
-        }
-      }
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   };
 }
