@@ -5,6 +5,8 @@ import assert from "node:assert/strict";
 export interface Element {
   readonly name: string;
   readonly attributes: ReadonlyMap<string, string>;
+  /** The names of the elements that it is in, and of the one before it, such as `html/body/main:h1`. */
+  readonly place: string;
 }
 
 /** A form with its fields. */
@@ -24,25 +26,42 @@ const empty = new Set(["meta", "link", "input", "br", "hr", "img", "wbr", "sourc
 /** Lists the elements of a page in their order. @throws If it isn't well-formed. */
 export function elementsOf(html: string): Element[] {
   const elements: Element[] = [];
-  const open: string[] = [];
+  const open: { name: string; place: string; last: string }[] = [{ name: "", place: "", last: "" }];
   let end = 0;
   for (const [text, closing, name, attributes = ""] of html.matchAll(token)) {
     end += text.length;
     if (name === undefined) continue;
+    const parent = open.at(-1) ?? { name: "", place: "", last: "" };
     if (closing === "/") {
-      assert.equal(name, open.pop(), html.slice(Math.max(0, end - 200), end));
+      assert.equal(name, parent.name, html.slice(Math.max(0, end - 200), end));
+      open.pop();
       continue;
     }
-    if (!empty.has(name) && !text.endsWith("/>")) open.push(name);
-    const pairs = [...attributes.matchAll(attribute)].map(([, key = "", value = ""]) =>
-      [key, unescaped(value)] as const
-    );
-    assert.equal(new Set(pairs.map(([key]) => key)).size, pairs.length, text);
-    elements.push({ name, attributes: new Map(pairs) });
+    elements.push({ name, attributes: attributesOf(attributes), place: `${parent.place}:${parent.last}` });
+    parent.last = name;
+    if (!empty.has(name) && !text.endsWith("/>")) {
+      open.push({ name, place: `${parent.place}/${name}`, last: "" });
+    }
   }
   assert.equal(end, html.length, `not well-formed: ${html.slice(end, end + 200)}`);
-  assert.deepEqual(open, []);
+  assert.deepEqual(open.slice(1), []);
   return elements;
+}
+
+/** Remembered, because most elements of a crawl repeat those of other pages. */
+const known = new Map<string, ReadonlyMap<string, string>>();
+
+function attributesOf(text: string): ReadonlyMap<string, string> {
+  let attributes = known.get(text);
+  if (attributes === undefined) {
+    const pairs = [...text.matchAll(attribute)].map(([, key = "", value = ""]) =>
+      [key, unescaped(value)] as const
+    );
+    attributes = new Map(pairs);
+    assert.equal(attributes.size, pairs.length, text);
+    known.set(text, attributes);
+  }
+  return attributes;
 }
 
 /** Lists the forms of a page. */

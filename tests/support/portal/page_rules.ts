@@ -9,7 +9,48 @@ import type { Element } from "./markup.ts";
 /** Addresses of links and files: of this app, in emails, and files without scripts. */
 const safeAddress = /^([/#?]|https?:\/\/|mailto:|otpauth:|data:text\/plain)/;
 
-const validator = new HtmlValidate(new StaticConfigLoader({ extends: ["html-validate:standard"] }));
+/** Resolves the configuration once, because that takes as long as validating a page. */
+class FixedConfigLoader extends StaticConfigLoader {
+  #resolved: ReturnType<StaticConfigLoader["getConfigFor"]> | undefined;
+
+  override getConfigFor(...given: Parameters<StaticConfigLoader["getConfigFor"]>) {
+    return this.#resolved ??= super.getConfigFor(...given);
+  }
+}
+
+const validator = new HtmlValidate(new FixedConfigLoader({ extends: ["html-validate:standard"] }));
+
+/** Attributes with values that people or programs choose. The validator looks only at their form. */
+const chosenValue =
+  /^(href|src|action|formaction|id|for|value|class|d|points|x|y|[xyr][12xy]?|c[xy]|width|height|name|content|title|datetime|placeholder|viewBox|transform|max|min|high|low|optimum|maxlength|colspan|pattern|rows|hx-.*|data-.*|aria-(label|labelledby|describedby|controls))$/;
+
+/**
+ * Validating a page takes long, and most are like another one.
+ *
+ * @returns The pages with an element, or an attribute of one, in a place where no earlier page has it.
+ */
+export function withNewMarkup(pages: Iterable<CrawledPage>): CrawledPage[] {
+  const seen = new Set<string>();
+  const forms = new Map<Element["attributes"], string>();
+  return [...pages].filter(({ html, elements }) => {
+    const before = seen.size;
+    for (const { name, attributes, place } of elements) {
+      const form = forms.get(attributes) ?? [...attributes].map(formOf).join();
+      forms.set(attributes, form);
+      seen.add(`${place} ${name} ${form}`);
+    }
+    for (const [childless] of html.matchAll(/<(\w+)[^<>]*><\/\1>/g)) {
+      seen.add(childless.replaceAll(/="[^"]*"/g, ""));
+    }
+    return seen.size > before;
+  });
+}
+
+/** @returns An attribute with its value, or with the form of one that was chosen: empty, a number, words, or a word. */
+function formOf([name, value]: readonly [string, string]): string {
+  if (!chosenValue.test(name) || value === "") return `${name}=${value}`;
+  return name + (/^\d+$/.test(value) ? "=0" : /\s/.test(value) ? "=a b" : "=a");
+}
 
 /** The rules by what they promise. */
 export const pageRules: Readonly<Record<string, (page: CrawledPage) => void>> = {
