@@ -1,7 +1,7 @@
 // A provider that lies: in its ID token, in its other responses, and in what the browser brings back. Each lie ends on a page.
 import assert from "node:assert/strict";
 import { type TestApp, testApp } from "../../../support/app/app.ts";
-import { type IssuerPerson, type Lies, startIssuer } from "../../../support/identity_providers/issuer.ts";
+import { type IssuerPerson, type Lies, withIssuer } from "../../../support/identity_providers/issuer.ts";
 import { addProvider, assertRejected } from "../../../support/identity_providers/providers.ts";
 import { newVisitor } from "../../../support/identity_providers/visitor.ts";
 
@@ -91,10 +91,11 @@ async function assertLie(test: TestApp, name: string, slug: string): Promise<voi
 
 testApp("signs nobody in when a provider lies", async (test) => {
   for (const [index, [name, lie]] of Object.entries(lies).entries()) {
-    await using issuer = startIssuer({ person: ada, path: "/tenant" });
-    await addProvider(test, issuer, { slug: `p${index}` });
-    issuer.lies = lie;
-    await assertLie(test, name, `p${index}`);
+    await withIssuer({ person: ada, path: "/tenant" }, async (issuer) => {
+      await addProvider(test, issuer, { slug: `p${index}` });
+      issuer.lies = lie;
+      await assertLie(test, name, `p${index}`);
+    });
   }
   // The same visit without a lie.
   await withIssuer({ person: ada }, async (issuer) => {
