@@ -195,6 +195,15 @@ export function startIssuer(
   return issuer;
 }
 
+/** Runs a test with a provider. @param options As {@linkcode startIssuer} takes them. */
+export async function withIssuer(
+  options: Parameters<typeof startIssuer>[0],
+  run: (issuer: TestIssuer) => Promise<void>,
+): Promise<void> {
+  await using issuer = startIssuer(options);
+  await run(issuer);
+}
+
 /** Returns a response of an endpoint that never ends. */
 export function never(): Promise<Response> {
   return new Promise(() => {});
