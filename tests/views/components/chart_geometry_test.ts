@@ -95,7 +95,7 @@ Deno.test("chartGeometry() labels a week of hours by its days", () => {
 
 Deno.test("chartGeometry() never draws more labels than fit", () => {
   for (const by of ["hour", "day", "week", "month"] as const) {
-    for (let count = 1; count <= 400; count++) {
+    for (let count = 1; count <= 400; count += count < 60 ? 1 : 7) {
       const { wide, narrow } = texts(by, "2026-11-20T15:00:00Z", count);
       assert.ok(wide.length <= 13 && narrow.length <= 5 && narrow.length <= wide.length, `${count} ${by}s`);
       assert.ok(count < 24 || narrow.length > 0, `${count} ${by}s`);
