@@ -45,7 +45,6 @@ import {
   write,
 } from "./writes.ts";
 
-const organization = { object: ["id", "org"] } as const;
 const record = { productSlug: "p", metric: "m", quantity: 1 };
 const event = { specversion: "1.0", id: "1", source: "/p", type: "m", data: { quantity: 1 } };
 const inOrganization =
@@ -96,11 +95,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   // A key that doesn't exist, so that the callers' keys keep working.
   "POST /api/v1/keys/report": { who: open, attempt: () => ({ json: { key: "service_live_unknown" } }) },
   // It checks a signature instead of the caller.
-  "POST /api/v1/keys/report/github": {
-    who: open,
-    also: [403],
-    attempt: () => ({ json: [] }),
-  },
+  "POST /api/v1/keys/report/github": { who: open, also: [403], attempt: () => ({ json: [] }) },
   "POST /api/auth/password/reset": {
     who: open,
     attempt: async ({ me, newLink }) => ({
@@ -136,7 +131,6 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     // Another person's session: not found for everyone else.
     who: nobodyElses,
     attempt: async (scene) => ({ params: { id: await sessionOf(scene, await scene.newMember("OWNER")) } }),
-    object: ["id", "ses"],
     writes: onOtherSession({}),
   },
 
@@ -152,11 +146,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     also: [401],
     writes: withPassword((password) => ({ json: { password } })),
   },
-  "POST /api/portal/account/proof/passkey/options": {
-    who: signedIn,
-    also: [409],
-    writes: onOwnPasskey({}),
-  },
+  "POST /api/portal/account/proof/passkey/options": { who: signedIn, also: [409], writes: onOwnPasskey({}) },
   "POST /api/portal/account/proof/passkey": {
     who: signedIn,
     attempt: () => ({ json: { response: {} } }),
@@ -170,34 +160,29 @@ export const apiTable: Readonly<Record<string, Entry>> = {
 
   "GET /api/portal/organizations": { who: signedIn },
   "POST /api/portal/organizations": { who: signedIn, attempt: () => ({ json: { name: "New" } }) },
-  "GET /api/portal/organizations/:id": { who: inNamed, attempt: inOrganization(), ...organization },
+  "GET /api/portal/organizations/:id": { who: inNamed, attempt: inOrganization() },
   "PATCH /api/portal/organizations/:id": {
     who: inNamedForOwner,
     attempt: inOrganization(() => ({ json: { name: "Renamed" } })),
-    ...organization,
   },
   "DELETE /api/portal/organizations/:id": {
     who: inNamedForOwner,
     attempt: inOrganization(({ organizationName }) => ({ json: { name: organizationName } })),
-    ...organization,
   },
   "POST /api/portal/organizations/:id/transfer": {
     who: inNamedForOwner,
     attempt: inOrganization(async (scene) => ({
       json: { userId: (await scene.newMember("MEMBER")).userId },
     })),
-    ...organization,
   },
-  "GET /api/portal/organizations/:id/members": { who: inNamed, attempt: inOrganization(), ...organization },
+  "GET /api/portal/organizations/:id/members": { who: inNamed, attempt: inOrganization() },
   "PATCH /api/portal/organizations/:id/members/:userId": {
     who: inNamedForOwner,
     attempt: withMember({ json: { role: "ADMIN" } }),
-    ...organization,
   },
   "DELETE /api/portal/organizations/:id/members/:userId": {
     who: inNamedFromAdmin,
     attempt: withMember({}),
-    ...organization,
     writes: [
       ...write(withMember({}), ["member", "removed"]),
       ...onOwner(({ organizationId }, userId) => ({ params: { id: organizationId, userId } })),
@@ -206,15 +191,10 @@ export const apiTable: Readonly<Record<string, Entry>> = {
       ]),
     ],
   },
-  "GET /api/portal/organizations/:id/invitations": {
-    who: inNamedFromAdmin,
-    attempt: inOrganization(),
-    ...organization,
-  },
+  "GET /api/portal/organizations/:id/invitations": { who: inNamedFromAdmin, attempt: inOrganization() },
   "POST /api/portal/organizations/:id/invitations": {
     who: inNamedFromAdmin,
     attempt: inOrganization(({ me }) => ({ json: { email: `guest.${me.email}`, role: "MEMBER" } })),
-    ...organization,
     writes: [
       ...write(
         inOrganization(({ me }) => ({ json: { email: `guest.${me.email}`, role: "MEMBER" } })),
@@ -229,13 +209,11 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "POST /api/portal/organizations/:id/invitations/:invitationId/resend": {
     who: inNamedFromAdmin,
     attempt: withInvitation,
-    ...organization,
     writes: onInvitations,
   },
   "DELETE /api/portal/organizations/:id/invitations/:invitationId": {
     who: inNamedFromAdmin,
     attempt: withInvitation,
-    ...organization,
     writes: onInvitations,
   },
   "POST /api/portal/invitations/accept": {
@@ -257,21 +235,10 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "PATCH /api/portal/api-keys/:id": {
     who: objectInActive,
     attempt: withKey({ json: { name: "Renamed" } }),
-    object: ["id", "key"],
     writes: onKeys({ json: { name: "Renamed" } }),
   },
-  "DELETE /api/portal/api-keys/:id": {
-    who: objectInActive,
-    attempt: withKey(),
-    object: ["id", "key"],
-    writes: onKeys(),
-  },
-  "POST /api/portal/api-keys/:id/rotate": {
-    who: objectInActive,
-    attempt: withKey(),
-    object: ["id", "key"],
-    writes: onKeys(),
-  },
+  "DELETE /api/portal/api-keys/:id": { who: objectInActive, attempt: withKey(), writes: onKeys() },
+  "POST /api/portal/api-keys/:id/rotate": { who: objectInActive, attempt: withKey(), writes: onKeys() },
   ...webhookApiEntries,
   "POST /api/auth/sign-in/second-step": {
     who: open,
@@ -293,11 +260,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     writes: withFirstCode((code) => ({ json: { code } })),
   },
   "DELETE /api/portal/account/two-step/totp": { who: signedIn, also: [409], writes: withTwoStep({}) },
-  "POST /api/portal/account/two-step/recovery-codes": {
-    who: signedIn,
-    also: [409],
-    writes: withTwoStep({}),
-  },
+  "POST /api/portal/account/two-step/recovery-codes": { who: signedIn, also: [409], writes: withTwoStep({}) },
   "POST /api/portal/account/two-step/turn-off-link": {
     who: signedIn,
     attempt: () => ({ json: { password: testPassword } }),
@@ -324,13 +287,11 @@ export const apiTable: Readonly<Record<string, Entry>> = {
       params: { id: await passkeyOf(scene, await scene.newMember("OWNER")) },
       json: { name: "Mine" },
     }),
-    object: ["id", "pas"],
     writes: onOwnPasskey({ json: { name: "Mine" } }),
   },
   "DELETE /api/portal/account/passkeys/:id": {
     who: nobodyElses,
     attempt: async (scene) => ({ params: { id: await passkeyOf(scene, await scene.newMember("OWNER")) } }),
-    object: ["id", "pas"],
     writes: onOwnPasskey({}),
   },
 
@@ -350,21 +311,12 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     who: inActiveFromAdmin,
     attempt: () => ({ json: { per: "day", quantity: 1 } }),
   },
-  "GET /api/portal/alerts/:alertId": {
-    who: objectInActive,
-    attempt: withAlert(),
-    object: ["alertId", "lim"],
-  },
+  "GET /api/portal/alerts/:alertId": { who: objectInActive, attempt: withAlert() },
   "PATCH /api/portal/alerts/:alertId": {
     who: objectFromAdmin,
     attempt: withAlert({ json: { quantity: 2 } }),
-    object: ["alertId", "lim"],
   },
-  "DELETE /api/portal/alerts/:alertId": {
-    who: objectFromAdmin,
-    attempt: withAlert(),
-    object: ["alertId", "lim"],
-  },
+  "DELETE /api/portal/alerts/:alertId": { who: objectFromAdmin, attempt: withAlert() },
   "GET /api/portal/statements": { who: inActive },
   "GET /api/portal/statements/:period": { who: inActive, attempt: () => ({ params: { period: "open" } }) },
 

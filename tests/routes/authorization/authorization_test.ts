@@ -26,6 +26,7 @@ const lackingOperators = [
   "operatorWithoutProof",
 ] as const;
 const hourMs = 3_600_000;
+const idForm = /^[a-z]+_[0-9a-f]{32}$/;
 
 const callers: readonly Caller[] = [
   ...customers,
@@ -79,18 +80,19 @@ async function tryRoute(
     const fault = `is “${outcome}” and not “${expected}” (${response.status} ${body.slice(0, 300)})`;
     return { fault, outcome };
   }
-  if (outcome !== "unknown" || entry.object === undefined) return { fault: null, outcome };
-  const [param, prefix] = entry.object;
-  const params = { ...attempt.params, [param]: scene.unknownId(prefix) };
-  const unknown = await send(scene, { route, attempt: { ...attempt, params }, caller, operatorToken });
-  const same =
-    withoutIds(await unknown.text(), [params[param]]) === withoutIds(body, [attempt.params?.[param]]);
-  return {
-    fault: same && unknown.status === response.status
-      ? null
-      : "tells another person's object from an unknown one",
-    outcome,
-  };
+  if (outcome !== "unknown") return { fault: null, outcome };
+  // Each object in the path must look like one that doesn't exist.
+  for (const [param, id] of Object.entries(attempt.params ?? {})) {
+    if (!idForm.test(id)) continue;
+    const unknownId = id.replace(/_.*/, `_${"0".repeat(32)}`);
+    const params = { ...attempt.params, [param]: unknownId };
+    const unknown = await send(scene, { route, attempt: { ...attempt, params }, caller, operatorToken });
+    const [known, other] = [body, await unknown.text()].map((text) => withoutIds(text, [id, unknownId]));
+    if (known !== other || unknown.status !== response.status) {
+      return { fault: `tells another person's ${param} from an unknown one`, outcome };
+    }
+  }
+  return { fault: null, outcome };
 }
 
 interface CallersScene extends Scene {
@@ -126,7 +128,7 @@ async function sceneOf(test: TestApp, caller: Caller): Promise<CallersScene> {
   };
 }
 
-function withoutIds(text: string, ids: readonly (string | undefined)[]): string {
-  const shown = ids.reduce<string>((rest, id) => id === undefined ? rest : rest.replaceAll(id, "ID"), text);
+function withoutIds(text: string, ids: readonly string[]): string {
+  const shown = ids.reduce((rest, id) => rest.replaceAll(id, "ID"), text);
   return shown.replaceAll(/req_[0-9a-f]{32}/g, "REQUEST");
 }

@@ -34,7 +34,6 @@ export const withSingleSignOn =
 const api = (more: Attempt, also: readonly number[] = []) => ({
   who: inNamedForOwner,
   attempt: withSingleSignOn(more),
-  object: ["id", "org"] as const,
   also,
 });
 const path = "/api/portal/organizations/:id/sso";
@@ -58,12 +57,10 @@ export const companyOperatorEntries: Readonly<Record<string, Entry>> = {
   "GET /api/operator/organizations/:id/sso": {
     ...byOperator("organizations:read"),
     attempt: withSingleSignOn(),
-    object: ["id", "org"],
   },
   "PATCH /api/operator/organizations/:id/sso": {
     ...byOperator("organizations:write"),
     attempt: withSingleSignOn({ json: { enforced: false } }),
-    object: ["id", "org"],
   },
 };
 

@@ -62,9 +62,7 @@ const withCustomerWebhook = async (scene: Scene) => {
   return { params: { ...params, id: scene.organizationId } };
 };
 
-const withOpenMonth = ({ organizationId }: Scene) => ({
-  params: { id: organizationId, period: "open" },
-});
+const withOpenMonth = ({ organizationId }: Scene) => ({ params: { id: organizationId, period: "open" } });
 const withRecord = async (scene: Scene) => ({
   params: { id: scene.organizationId, recordId: await recordOf(scene) },
 });

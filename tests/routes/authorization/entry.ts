@@ -1,5 +1,5 @@
 // Who is allowed to use a route, in terms that all tables share.
-import { type IdPrefix, newId } from "../../../domain/id.ts";
+import { newId } from "../../../domain/id.ts";
 import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
 import { newPasskey } from "../../support/operators/operators.ts";
 import { type Caller, type Customer, customers, run, type Scene } from "../../support/people/scene.ts";
@@ -49,8 +49,6 @@ export interface Entry {
   readonly readsAfterProof?: boolean;
   /** Made for every try, as some requests use things up. */
   readonly attempt?: (scene: Scene) => Attempt | Promise<Attempt>;
-  /** The path parameter with an object's id, and its prefix: another organization's object must look like an unknown one. */
-  readonly object?: readonly [param: string, prefix: IdPrefix];
   /** Further statuses, besides 2xx and 3xx, that mean that the request was allowed. */
   readonly also?: readonly number[];
   /** Of routes for operators: its attempt writes nothing as the operator. */

@@ -40,7 +40,6 @@ const withIdentity = (more: Attempt) => ({
     ...more,
     params: { id: await identityOf(scene, await scene.newMember("OWNER")) },
   }),
-  object: ["id", "idn"] as const,
 });
 const onOwnIdentity = (more: Attempt) =>
   write(async (scene) => ({ ...more, params: { id: await identityOf(scene, scene.me) } }));

@@ -139,45 +139,34 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     ...byOperator("organizations:write"),
     attempt: () => ({ json: { name: "Customer" } }),
   },
-  "GET /api/operator/organizations/:id": {
-    ...byOperator("organizations:read"),
-    attempt: ofOrganization(),
-    object: ["id", "org"],
-  },
+  "GET /api/operator/organizations/:id": { ...byOperator("organizations:read"), attempt: ofOrganization() },
   "GET /api/operator/organizations/:id/limits": {
     ...byOperator("organizations:read"),
     attempt: ofOrganization(),
-    object: ["id", "org"],
   },
   "GET /api/operator/organizations/:id/alerts": {
     ...byOperator("organizations:read"),
     attempt: ofOrganization(),
-    object: ["id", "org"],
   },
   "POST /api/operator/organizations/:id/alerts": {
     ...byOperator("organizations:write"),
     attempt: ofOrganization({ json: { per: "day", quantity: 1 } }),
-    object: ["id", "org"],
   },
   "GET /api/operator/organizations/:id/alerts/:alertId": {
     ...byOperator("organizations:read"),
     attempt: withAlert(),
-    object: ["alertId", "lim"],
   },
   "PATCH /api/operator/organizations/:id/alerts/:alertId": {
     ...byOperator("organizations:write"),
     attempt: withAlert({ json: { quantity: 2 } }),
-    object: ["alertId", "lim"],
   },
   "DELETE /api/operator/organizations/:id/alerts/:alertId": {
     ...byOperator("organizations:write"),
     attempt: withAlert(),
-    object: ["alertId", "lim"],
   },
   "PATCH /api/operator/organizations/:id": {
     ...byOperator("organizations:write"),
     attempt: ofOrganization({ json: { name: "Renamed" } }),
-    object: ["id", "org"],
   },
   "POST /api/operator/portal-sessions": {
     ...byOperatorToken("portal_sessions:write"),
@@ -192,77 +181,56 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
   "DELETE /api/operator/organizations/:id": {
     ...byOperator("organizations:write"),
     attempt: ofOrganization(),
-    object: ["id", "org"],
   },
   "GET /api/operator/organizations/:id/members": {
     ...byOperator("organizations:read"),
     attempt: ofOrganization(),
-    object: ["id", "org"],
   },
   "GET /api/operator/organizations/:id/invitations": {
     ...byOperator("organizations:read"),
     attempt: ofOrganization(),
-    object: ["id", "org"],
   },
   "POST /api/operator/organizations/:id/invitations": {
     ...byOperator("organizations:write"),
     attempt: ofOrganization({ json: { email: "guest@example.com", role: "OWNER" } }),
-    object: ["id", "org"],
   },
   "DELETE /api/operator/organizations/:id/invitations/:invitationId": {
     ...byOperator("organizations:write"),
     attempt: withInvitation,
-    object: ["invitationId", "inv"],
   },
-  "GET /api/operator/organizations/:id/api-keys": {
-    ...byOperator("keys:read"),
-    attempt: ofOrganization(),
-    object: ["id", "org"],
-  },
+  "GET /api/operator/organizations/:id/api-keys": { ...byOperator("keys:read"), attempt: ofOrganization() },
   "POST /api/operator/organizations/:id/api-keys": {
     ...byOperator("keys:write"),
     attempt: ofOrganization({ json: { name: "Key" } }),
-    object: ["id", "org"],
   },
   "PATCH /api/operator/api-keys/:id": {
     ...byOperator("keys:write"),
     attempt: withKey({ json: { name: "Renamed" } }),
-    object: ["id", "key"],
   },
-  "DELETE /api/operator/api-keys/:id": {
-    ...byOperator("keys:write"),
-    attempt: withKey(),
-    object: ["id", "key"],
-  },
+  "DELETE /api/operator/api-keys/:id": { ...byOperator("keys:write"), attempt: withKey() },
   "GET /api/operator/organizations/:id/notes": {
     ...byOperator("organizations:read"),
     attempt: ofOrganization(),
-    object: ["id", "org"],
   },
   "POST /api/operator/organizations/:id/notes": {
     ...byOperator("organizations:write"),
     attempt: ofOrganization({ json: { text: "Note" } }),
-    object: ["id", "org"],
   },
   "DELETE /api/operator/organizations/:id/notes/:noteId": {
     ...byOperator("organizations:write"),
     attempt: withNote,
-    object: ["noteId", "not"],
   },
   "GET /api/operator/organizations/:id/grants": {
     ...byOperator("organizations:read"),
     attempt: ofOrganization(),
-    object: ["id", "org"],
   },
   "POST /api/operator/organizations/:id/grants": {
     ...byOperator("organizations:write"),
     attempt: onLimitInTotal("json"),
-    object: ["id", "org"],
   },
   "POST /api/operator/organizations/:id/grants/:grantId/void": {
     ...byOperator("organizations:write"),
     attempt: withGrant({ json: { reason: "Refunded." } }),
-    object: ["grantId", "gra"],
   },
   "POST /api/v1/keys/verify": {
     ...byOperatorToken("keys:verify"),
@@ -271,10 +239,7 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     }),
   },
   "GET /api/operator/statements": byOperator("statements:read"),
-  "POST /api/operator/statements": {
-    ...byOperator("statements:write"),
-    attempt: onNextMonth,
-  },
+  "POST /api/operator/statements": { ...byOperator("statements:write"), attempt: onNextMonth },
   "GET /api/operator/statements/:id": { ...byOperator("statements:read"), attempt: withStatement() },
   "GET /api/operator/statements/:id/organizations": {
     ...byOperator("statements:read"),

@@ -54,7 +54,6 @@ const withPasskey = (more: Attempt) => ({
     ...more,
     params: { id: await passkeyOf(scene, await scene.newMember("OWNER")) },
   }),
-  object: ["id", "pas"] as const,
 });
 
 const onInvitations = [
@@ -180,7 +179,6 @@ export const portalTable: Readonly<Record<string, Entry>> = {
       params: { id: await sessionOf(scene, await scene.newMember("OWNER")) },
       form: {},
     }),
-    object: ["id", "ses"],
     writes: onOtherSession({ form: {} }),
   },
   "POST /portal/account/security/sessions/end-others": { who: signedIn, attempt: () => ({ form: {} }) },
@@ -246,16 +244,8 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   ...identityPortalEntries,
   ...companyPortalEntries,
   "GET /sign-in/second-step": { who: open },
-  "POST /sign-in/second-step": {
-    who: open,
-    attempt: () => ({ form: { code: "000000" } }),
-    also: [401, 409],
-  },
-  "POST /sign-in/second-step/passkey/options": {
-    who: open,
-    attempt: () => ({ form: {} }),
-    also: [401, 409],
-  },
+  "POST /sign-in/second-step": { who: open, attempt: () => ({ form: { code: "000000" } }), also: [401, 409] },
+  "POST /sign-in/second-step/passkey/options": { who: open, attempt: () => ({ form: {} }), also: [401, 409] },
   "GET /sign-in/second-step/passkey": { who: open },
   "POST /sign-in/second-step/passkey": {
     who: open,
@@ -278,25 +268,15 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /portal/members/leave": { who: inActive },
   // A stranger is the last owner of their own organization.
   "POST /portal/members/leave": { who: inActive, attempt: () => ({ form: {} }), also: [409] },
-  "GET /portal/members/:userId/role": {
-    who: objectForOwner,
-    attempt: withMember({}),
-    object: ["userId", "usr"],
-  },
+  "GET /portal/members/:userId/role": { who: objectForOwner, attempt: withMember({}) },
   "POST /portal/members/:userId/role": {
     who: objectForOwner,
     attempt: withMember({ form: { role: "ADMIN" } }),
-    object: ["userId", "usr"],
   },
-  "GET /portal/members/:userId/remove": {
-    who: objectFromAdmin,
-    attempt: withMember({}),
-    object: ["userId", "usr"],
-  },
+  "GET /portal/members/:userId/remove": { who: objectFromAdmin, attempt: withMember({}) },
   "POST /portal/members/:userId/remove": {
     who: objectFromAdmin,
     attempt: withMember({ form: { keys: "revoke" } }),
-    object: ["userId", "usr"],
     writes: [
       ...write(withMember({ form: { keys: "revoke" } }), ["member", "removed"]),
       ...onOwner((_world, userId) => ({ params: { userId }, form: { keys: "revoke" } })),
@@ -306,18 +286,12 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "POST /portal/invitations/:invitationId/resend": {
     who: objectFromAdmin,
     attempt: withInvitation({ form: {} }),
-    object: ["invitationId", "inv"],
     writes: onInvitations,
   },
-  "GET /portal/invitations/:invitationId/revoke": {
-    who: objectFromAdmin,
-    attempt: withInvitation({}),
-    object: ["invitationId", "inv"],
-  },
+  "GET /portal/invitations/:invitationId/revoke": { who: objectFromAdmin, attempt: withInvitation({}) },
   "POST /portal/invitations/:invitationId/revoke": {
     who: objectFromAdmin,
     attempt: withInvitation({ form: {} }),
-    object: ["invitationId", "inv"],
     writes: onInvitations,
   },
   "GET /invitations/accept": { who: open, attempt: withOffer((token) => ({ query: `?token=${token}` })) },

@@ -47,37 +47,22 @@ function changing(more: Attempt, options: { isDisabled?: boolean } = {}) {
 const ofOperator = (scope: "webhooks:read" | "webhooks:write", more: Attempt = {}): Entry => ({
   ...byOperator(scope),
   attempt: withWebhook(more),
-  object: ["id", "whk"],
 });
 
 export const webhookApiEntries: Readonly<Record<string, Entry>> = {
   "GET /api/portal/webhooks": { who: inActiveFromAdmin },
   "POST /api/portal/webhooks": { who: inActiveFromAdmin, attempt: () => ({ json }) },
-  "GET /api/portal/webhooks/:id": { who: objectFromAdmin, attempt: withWebhook(), object: ["id", "whk"] },
-  "PATCH /api/portal/webhooks/:id": {
-    ...changing({ json: { description: "Renamed" } }),
-    object: ["id", "whk"],
-  },
-  "POST /api/portal/webhooks/:id/rotate-secret": { ...changing({ json: {} }), object: ["id", "whk"] },
-  "DELETE /api/portal/webhooks/:id": { ...changing({}), object: ["id", "whk"] },
-  "GET /api/portal/webhooks/:id/deliveries": {
-    who: objectFromAdmin,
-    attempt: withWebhook(),
-    object: ["id", "whk"],
-  },
-  "GET /api/portal/webhooks/:id/deliveries/:deliveryId": {
-    who: objectFromAdmin,
-    attempt: withDelivery(),
-    object: ["deliveryId", "dlv"],
-  },
-  "POST /api/portal/webhooks/:id/replay": {
-    ...changing({ json: { from: "2026-11-01" } }),
-    object: ["id", "whk"],
-  },
-  "POST /api/portal/webhooks/:id/test": { ...changing({ json: {} }), object: ["id", "whk"] },
+  "GET /api/portal/webhooks/:id": { who: objectFromAdmin, attempt: withWebhook() },
+  "PATCH /api/portal/webhooks/:id": { ...changing({ json: { description: "Renamed" } }) },
+  "POST /api/portal/webhooks/:id/rotate-secret": { ...changing({ json: {} }) },
+  "DELETE /api/portal/webhooks/:id": { ...changing({}) },
+  "GET /api/portal/webhooks/:id/deliveries": { who: objectFromAdmin, attempt: withWebhook() },
+  "GET /api/portal/webhooks/:id/deliveries/:deliveryId": { who: objectFromAdmin, attempt: withDelivery() },
+  "POST /api/portal/webhooks/:id/replay": { ...changing({ json: { from: "2026-11-01" } }) },
+  "POST /api/portal/webhooks/:id/test": { ...changing({ json: {} }) },
 };
 
-const ofDelivery = { attempt: withDelivery(), object: ["deliveryId", "dlv"] } as const;
+const ofDelivery = { attempt: withDelivery() } as const;
 const replaying = withDelivery({ form: {} });
 
 export const webhookOperatorEntries: Readonly<Record<string, Entry>> = {
@@ -112,11 +97,7 @@ export const webhookPortalEntries: Readonly<Record<string, Entry>> = {
   "GET /portal/webhooks": { who: inActiveFromAdmin },
   "GET /portal/webhooks/new": { who: inActiveFromAdmin },
   "POST /portal/webhooks/new": { who: inActiveFromAdmin, attempt: () => ({ form: typed }) },
-  "GET /portal/webhooks/:webhookId": {
-    who: objectFromAdmin,
-    attempt: withWebhook(),
-    object: ["webhookId", "whk"],
-  },
+  "GET /portal/webhooks/:webhookId": { who: objectFromAdmin, attempt: withWebhook() },
   "GET /portal/webhooks/:webhookId/deliveries/:deliveryId": { who: objectFromAdmin, ...ofDelivery },
   "GET /portal/webhooks/:webhookId/deliveries/:deliveryId/replay": { who: objectFromAdmin, ...ofDelivery },
   "POST /portal/webhooks/:webhookId/deliveries/:deliveryId/replay": {
@@ -127,14 +108,9 @@ export const webhookPortalEntries: Readonly<Record<string, Entry>> = {
   },
   ...Object.fromEntries(
     Object.entries(webhookForms).flatMap(([action, form]): [string, Entry][] => [
-      [`GET /portal/webhooks/:webhookId/${action}`, {
-        who: objectFromAdmin,
-        attempt: withWebhook(),
-        object: ["webhookId", "whk"],
-      }],
+      [`GET /portal/webhooks/:webhookId/${action}`, { who: objectFromAdmin, attempt: withWebhook() }],
       [`POST /portal/webhooks/:webhookId/${action}`, {
         ...changing({ form }, { isDisabled: action === "enable" }),
-        object: ["webhookId", "whk"],
       }],
     ]),
   ),

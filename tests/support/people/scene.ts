@@ -2,7 +2,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { sql, type Statement } from "../../../db/engine/database.ts";
 import { generateApiKey, hashApiKey } from "../../../domain/api_key.ts";
-import { type IdPrefix, newId } from "../../../domain/id.ts";
+import { newId } from "../../../domain/id.ts";
 import type { Role } from "../../../domain/sign_in/session.ts";
 import type { TestApp, TestPerson } from "../app/app.ts";
 
@@ -30,8 +30,6 @@ export interface Scene {
   /** The person who makes the attempt, with their own session. Not used by `nobody` and `apiKey`. */
   readonly me: TestPerson;
   readonly apiKey: string;
-  /** @returns A well-formed id that doesn't exist. */
-  unknownId(prefix: IdPrefix): string;
   /** Adds a member to the organization. */
   newMember(role: Role): Promise<TestPerson>;
   /** Creates a key of the organization. @param createdBy Default: the person who makes the attempt, so that a MEMBER can see it. */
@@ -176,7 +174,6 @@ export async function newScene(test: TestApp, caller: Caller): Promise<Scene> {
     organizationName,
     me,
     apiKey: key.fullKey,
-    unknownId: (prefix) => `${prefix}_${"0".repeat(32)}`,
     newMember: (role) => newPerson(test, { organizationId, role }),
     async newApiKey(createdBy) {
       const { id, fullKey, statement } = keyOf(createdBy);
