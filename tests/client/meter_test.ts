@@ -5,7 +5,7 @@ import { openFile } from "../../packages/client/src/meter/folder.ts";
 import { Meter, type Usage } from "../../packages/client/src/meter/meter.ts";
 import { recordLine } from "../../packages/client/src/meter/record.ts";
 import { pythonSteps } from "../python_client/meter_steps.ts";
-import { inEachLanguage } from "../support/client/any_meter.ts";
+import { inEachLanguage, languages } from "../support/client/any_meter.ts";
 import { deadPid, orphan, segmentsIn } from "../support/client/meter_folder.ts";
 import { usageOf } from "../support/client/meter_line.ts";
 import { metered, type MeterSteps, sizesOf } from "../support/client/meter_scene.ts";
@@ -145,7 +145,7 @@ metered("Meter", {
   ...Deno.uid() === 0 ? inEachLanguage(folderCasesOfRoot) : {},
   ...typeScriptSteps,
   ...processSteps,
-  ...pythonSteps,
+  ...languages.includes("Python") ? pythonSteps : {},
 });
 
 // Timers of the app may outlive its test.

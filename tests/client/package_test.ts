@@ -11,7 +11,7 @@ import settings from "../../deno.json" with { type: "json" };
 import { createTestKey, startTestApp } from "../support/app/app.ts";
 import { usageOf } from "../support/client/meter_line.ts";
 import { webhookVectors } from "../support/client/webhook_vectors.ts";
-import { programsMissing } from "../support/runner/missing.ts";
+import { isMissing } from "../support/runner/needs.ts";
 import { newOperatorToken } from "../support/operators/operators.ts";
 import { onRealPort } from "../support/app/real_app.ts";
 import { startTcpProxy } from "../support/network/tcp_proxy.ts";
@@ -147,7 +147,7 @@ async function expectedFiles(folder = `${root}packages/client/src`, to = "dist")
 
 Deno.test({
   name: "the packed client",
-  ignore: programsMissing("node", "npm"),
+  ignore: isMissing("node", "npm"),
   async fn(t) {
     const cwd = await Deno.makeTempDir({ prefix: "gatehouse-package-" });
     await output(Deno.execPath(), ["task", "client"], { cwd: root });

@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { createTestKey, startTestApp } from "../support/app/app.ts";
 import { readGuide, runLines } from "../support/runner/guides.ts";
-import { pythonPackageMissing } from "../support/runner/missing.ts";
+import { isMissing } from "../support/runner/needs.ts";
 import { freePort } from "../support/database/sqld.ts";
 
 const quickStart = await readGuide("quick-start.md");
 const metering = await readGuide("metering.md");
 
 const name = "examples record with curl, TypeScript and Python, count once, and read the same sums";
-Deno.test({ name, ignore: pythonPackageMissing("requests") }, async () => {
+Deno.test({ name, ignore: isMissing("python3-requests") }, async () => {
   const port = freePort();
   const here = `http://localhost:${port}`;
   const test = await startTestApp({ PORT: String(port), BASE_URL: here });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { testPassword } from "../support/app/app.ts";
 import { readGuide, runLines, startCommand } from "../support/runner/guides.ts";
-import { programsMissing } from "../support/runner/missing.ts";
+import { isMissing } from "../support/runner/needs.ts";
 import { poll } from "../support/runner/poll.ts";
 import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
 import { freePort } from "../support/database/sqld.ts";
@@ -207,14 +207,14 @@ for (const [name, start] of [["caddy", startCaddy], ["nginx", startNginx]] as co
     name: `behind ${name} as in the guide, signing up works and clients keep their own addresses`,
     // Only Linux has all of 127.0.0.0/8.
     ignore: Deno.build.os !== "linux" ||
-      programsMissing(name === "nginx" ? "/usr/sbin/nginx" : name, "openssl", "curl"),
+      isMissing(name, "openssl", "curl"),
     fn: () => behind(start),
   });
 }
 
 Deno.test({
   name: "without TRUSTED_PROXIES every client has the proxy's address, as the guide warns",
-  ignore: programsMissing("caddy"),
+  ignore: isMissing("caddy"),
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxy-" });
     const program = startProgram({ folder, env: { ...settings, TRUSTED_PROXIES: "", HTTP_THREADS: "1" } });

@@ -10,7 +10,7 @@ import { freePort } from "../support/database/sqld.ts";
 import { sendJson } from "../support/process/journey.ts";
 import { isReady, killProgram, startProgram } from "../support/process/program.ts";
 import { readGuide, runLines, type RunningCommand, startCommand } from "../support/runner/guides.ts";
-import { programsMissing } from "../support/runner/missing.ts";
+import { isMissing } from "../support/runner/needs.ts";
 import { poll } from "../support/runner/poll.ts";
 
 const guide = await readGuide("webhooks.md");
@@ -93,7 +93,7 @@ async function tryReceiver(
 }
 
 Deno.test(
-  { name: "the receiver in TypeScript verifies requests", ignore: programsMissing("npm") },
+  { name: "the receiver in TypeScript verifies requests", ignore: isMissing("npm") },
   () =>
     tryReceiver({
       name: "verify with TypeScript",
@@ -106,7 +106,7 @@ Deno.test(
 );
 
 Deno.test(
-  { name: "the receiver in Python verifies requests", ignore: programsMissing("python3") },
+  { name: "the receiver in Python verifies requests", ignore: isMissing("python3") },
   () =>
     tryReceiver({
       name: "verify with Python",
@@ -116,14 +116,14 @@ Deno.test(
     }),
 );
 
-Deno.test({ name: "the receiver in Go verifies requests", ignore: programsMissing("go") }, () =>
+Deno.test({ name: "the receiver in Go verifies requests", ignore: isMissing("go") }, () =>
   tryReceiver(
     { name: "verify with Go", file: "receiver.go", command: "./receiver" },
     (folder) => runLines("go build -o receiver receiver.go", { cwd: folder }),
   ));
 
 Deno.test(
-  { name: "the commands for the shell verify requests", ignore: programsMissing("openssl") },
+  { name: "the commands for the shell verify requests", ignore: isMissing("openssl") },
   async () => {
     const cwd = await Deno.makeTempDir({ prefix: "gatehouse-webhooks-" });
     try {
@@ -153,7 +153,7 @@ Deno.test("the portal shows the same examples", () => {
 });
 
 Deno.test(
-  { name: "an endpoint added with curl gets a test on the same machine", ignore: programsMissing("python3") },
+  { name: "an endpoint added with curl gets a test on the same machine", ignore: isMissing("python3") },
   async () => {
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-webhooks-" });
     const program = startProgram({ folder, env: { HTTP_THREADS: "1", WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" } });

@@ -10,7 +10,7 @@ import { collectAll, metricsText } from "../../routes/metric_set.ts";
 import { createMetrics } from "../../routes/metrics.ts";
 import { processMetrics } from "../../routes/process_metrics.ts";
 import { startTestApp } from "../support/app/app.ts";
-import { programsMissing } from "../support/runner/missing.ts";
+import { isMissing } from "../support/runner/needs.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const read = (path: string): Promise<string> => Deno.readTextFile(`${root}packaging/${path}`);
@@ -36,7 +36,7 @@ async function run(
 
 Deno.test({
   name: "systemd accepts the unit and rates its exposure at most 2.0",
-  ignore: programsMissing("systemd-analyze"),
+  ignore: isMissing("systemd-analyze"),
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-unit-" });
     try {
@@ -97,7 +97,7 @@ Deno.test("the compose file makes the container read-only, drops capabilities, a
 
 Deno.test({
   name: "Caddy accepts the Caddyfile",
-  ignore: programsMissing("caddy"),
+  ignore: isMissing("caddy"),
   fn: async () => {
     await run("caddy", ["validate", "--adapter", "caddyfile", "--config", "packaging/container/Caddyfile"]);
   },
@@ -118,7 +118,7 @@ Deno.test("packaging uses only known settings", async () => {
 
 Deno.test({
   name: "promtool accepts the alert rules, and they fire as expected",
-  ignore: programsMissing("promtool"),
+  ignore: isMissing("promtool"),
   fn: async () => {
     await run("promtool", ["check", "rules", "packaging/prometheus/alerts.yaml"]);
     await run("promtool", ["test", "rules", "packaging/prometheus/alerts_test.yaml"]);

@@ -1,6 +1,6 @@
 // Runs the configuration that `gatehouse check` prints in the real Caddy and nginx, and checks that it works.
 import assert from "node:assert/strict";
-import { programsMissing } from "../support/runner/missing.ts";
+import { isMissing } from "../support/runner/needs.ts";
 import { poll } from "../support/runner/poll.ts";
 import {
   isReady,
@@ -34,7 +34,7 @@ const proxies: Readonly<Record<"caddy" | "nginx", Proxy>> = {
 for (const name of ["caddy", "nginx"] as const) {
   Deno.test({
     name: `check reports no problem behind ${name} with its printed configuration`,
-    ignore: programsMissing(name),
+    ignore: isMissing(name),
     async fn() {
       const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxies-" });
       const publicPort = freePort();

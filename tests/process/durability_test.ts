@@ -1,6 +1,6 @@
 // What is acknowledged survives the loss of power: files are synced before they are renamed, and folders afterwards. Under strace.
 import assert from "node:assert/strict";
-import { programsMissing } from "../support/runner/missing.ts";
+import { isMissing } from "../support/runner/needs.ts";
 import { sourceCommand } from "../support/process/program.ts";
 import { python, pythonPackage } from "../support/client/python_meter.ts";
 import { CallOrder, straceMissing, traceCalls } from "../support/process/system_calls.ts";
@@ -94,7 +94,7 @@ const clients: readonly Client[] = [
   },
   {
     name: "Python",
-    isMissing: programsMissing(python),
+    isMissing: isMissing("python3"),
     run: (script, url, spool) =>
       trace([
         python,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { newWebhookSecret, webhookSignature } from "../../domain/webhooks/signature.ts";
 import { python, pythonPackage } from "../support/client/python_meter.ts";
-import { programsMissing } from "../support/runner/missing.ts";
+import { isMissing } from "../support/runner/needs.ts";
 import { rejectedDeliveries, type WebhookVector, webhookVectors } from "../support/client/webhook_vectors.ts";
 
 /** A call of verify_webhook(). The body is parsed before the call if `isParsed`. */
@@ -57,7 +57,7 @@ const headersOf = ({ id, timestamp, signature }: WebhookVector) => ({
 });
 
 const name = "verify_webhook() accepts and rejects the same deliveries as the client for TypeScript";
-Deno.test({ name, ignore: programsMissing(python) }, async () => {
+Deno.test({ name, ignore: isMissing("python3") }, async () => {
   const accepted = webhookVectors.flatMap((vector): Call[] => {
     const { body, secret, timestamp } = vector;
     const call = { body, headers: headersOf(vector), secret, now: timestamp };

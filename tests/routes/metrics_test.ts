@@ -5,7 +5,7 @@ import { assertError, createTestKey, startTestApp, type TestApp, testApp } from 
 import { newOperatorToken } from "../support/operators/operators.ts";
 import { addEndpoint, addEvents, webhookSettings, withReceiver } from "../support/webhooks/endpoints.ts";
 import { withOtherThread } from "../support/app/other_thread.ts";
-import { programsMissing } from "../support/runner/missing.ts";
+import { isMissing } from "../support/runner/needs.ts";
 import { assertOutcome, assertRows } from "../support/app/rows.ts";
 import { asOperator, assertSent } from "../support/operators/operator_api.ts";
 import { recordOne, recordWith } from "../support/meter/usage.ts";
@@ -191,7 +191,7 @@ testApp("leaves out metrics of the database when it is unavailable", async (test
 
 Deno.test({
   name: "promtool accepts the metrics",
-  ignore: programsMissing("promtool"),
+  ignore: isMissing("promtool"),
   fn: async () => {
     const test = await startTestApp();
     try {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { parseConfig, type Settings } from "../../../config.ts";
 import { isBehindProxy, proxyBlock, proxyNames, upstreamOf } from "../../../commands/proxy/configuration.ts";
-import { programsMissing } from "../../support/runner/missing.ts";
+import { isMissing } from "../../support/runner/needs.ts";
 
 const applications = [
   { host: "app.example.com", address: "127.0.0.1:3000", query: "email=verified", isMetered: false },
@@ -52,7 +52,7 @@ async function inFolder(test: (folder: string) => Promise<void>): Promise<void> 
 
 Deno.test({
   name: "Caddy accepts every configuration for it",
-  ignore: programsMissing("caddy"),
+  ignore: isMissing("caddy"),
   fn: () =>
     inFolder(async (folder) => {
       for (const [name, settings] of Object.entries(deployments)) {
@@ -67,7 +67,7 @@ Deno.test({
 
 Deno.test({
   name: "nginx accepts every configuration for it",
-  ignore: programsMissing("nginx", "openssl"),
+  ignore: isMissing("nginx", "openssl"),
   fn: () =>
     inFolder(async (folder) => {
       const [key, cert] = [`${folder}/key.pem`, `${folder}/cert.pem`];

@@ -10,7 +10,7 @@ import { referenceGroups } from "../../../routes/portal/docs/reference.ts";
 import { publicWord } from "../../../views/docs/reference.tsx";
 import { createTestKey, startTestApp, type TestApp, testApp } from "../../support/app/app.ts";
 import { documentOf } from "../../support/app/documented.ts";
-import { pythonPackageMissing } from "../../support/runner/missing.ts";
+import { isMissing } from "../../support/runner/needs.ts";
 import { openPage } from "../../support/portal/pages.ts";
 import { freePort } from "../../support/database/sqld.ts";
 
@@ -182,7 +182,7 @@ function samplesIn(test: TestApp, language: string): string[] {
 }
 
 const recordsInAll = "the reference records with curl, TypeScript and Python, and all of its Python is valid";
-Deno.test({ name: recordsInAll, ignore: pythonPackageMissing("requests") }, async () => {
+Deno.test({ name: recordsInAll, ignore: isMissing("python3-requests") }, async () => {
   const port = freePort();
   const test = await startTestApp({ PORT: String(port), BASE_URL: `http://localhost:${port}` });
   const server = Deno.serve(

@@ -5,7 +5,7 @@ import { post, type PostRequest } from "../../../services/outgoing/post.ts";
 import { startDnsServer } from "../../support/network/dns_server.ts";
 import { startRawServer } from "../../support/network/raw_server.ts";
 import { testAuthority } from "../../support/network/smtp_tls.ts";
-import { programsMissing } from "../../support/runner/missing.ts";
+import { isMissing } from "../../support/runner/needs.ts";
 
 const name = "hooks.example.com";
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -143,7 +143,7 @@ Deno.test("ends every attempt in time, and when it is aborted", async () => {
 
 Deno.test({
   name: "requires a valid certificate for the name, not for the address",
-  ignore: programsMissing("openssl"),
+  ignore: isMissing("openssl"),
   async fn() {
     const authority = await testAuthority();
     const stranger = await testAuthority();

@@ -4,7 +4,7 @@ import { AddressGuard } from "../../../services/outgoing/address_guard.ts";
 import { providerFetch, ProviderUnreachableError } from "../../../services/outgoing/provider_fetch.ts";
 import { startRawServer } from "../../support/network/raw_server.ts";
 import { testAuthority } from "../../support/network/smtp_tls.ts";
-import { programsMissing } from "../../support/runner/missing.ts";
+import { isMissing } from "../../support/runner/needs.ts";
 
 const name = "idp.example.com";
 const bodyBytesMax = 64 * 1024;
@@ -189,7 +189,7 @@ Deno.test("sends http only to loopback hosts, and an organization's requests onl
 
 Deno.test({
   name: "requires a certificate for the name of an organization's provider",
-  ignore: programsMissing("openssl"),
+  ignore: isMissing("openssl"),
   async fn() {
     const authority = await testAuthority();
     const serve = async (host: string) =>

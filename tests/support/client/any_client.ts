@@ -9,7 +9,7 @@ import {
   TimeoutError,
   type VerifyOptions,
 } from "../../../packages/client/src/index.ts";
-import type { Language } from "./any_meter.ts";
+import { type Language, languages } from "./any_meter.ts";
 import type { MeterSteps, Scene } from "./meter_scene.ts";
 import { drive, inPython, literal, nowhere } from "./python_meter.ts";
 
@@ -51,15 +51,14 @@ export function clientSteps(
   cases: Readonly<Record<string, (scene: ClientScene) => Promise<void>>>,
 ): MeterSteps {
   const steps = Object.entries(cases).flatMap(([name, run]) =>
-    [
-      [`TypeScript: ${name}`, (scene: Scene) =>
-        run({ ...scene, language: "TypeScript", newClient: inTypeScript })],
-      [`Python: ${name}`, (scene: Scene) => {
-        const newClient = (options: ClientOptions) =>
-          ofPython(scene, options);
-        return run({ ...scene, language: "Python", newClient });
-      }],
-    ] as const
+    languages.map((language) =>
+      [`${language}: ${name}`, (scene: Scene) => {
+        const newClient = language === "Python"
+          ? (options: ClientOptions) => ofPython(scene, options)
+          : inTypeScript;
+        return run({ ...scene, language, newClient });
+      }] as const
+    )
   );
   return Object.fromEntries(steps);
 }

@@ -4,9 +4,13 @@ import type { Meter, MeterOptions, MeterStats, Usage } from "../../../packages/c
 import { orphan } from "./meter_folder.ts";
 import type { Scene } from "./meter_scene.ts";
 import { drive, inPython, literal } from "./python_meter.ts";
+import { isMissing } from "../runner/needs.ts";
 
-const languages = ["TypeScript", "Python"] as const;
-export type Language = typeof languages[number];
+export type Language = "TypeScript" | "Python";
+/** The languages of the clients that can run here. */
+export const languages: readonly Language[] = isMissing("python3")
+  ? ["TypeScript"]
+  : ["TypeScript", "Python"];
 
 /** A meter in either language. */
 export interface AnyMeter {

@@ -4,14 +4,14 @@ import type {} from "npm:oidc-provider@9.13.3";
 import { randomUUID } from "node:crypto";
 import { productionLock } from "../build/production_lock.ts";
 import { freePort } from "../database/sqld.ts";
-import { programsMissing } from "../runner/missing.ts";
+import { isMissing } from "../runner/needs.ts";
 
 const [name, version] = ["oidc-provider", "9.13.3"];
 const root = new URL("../../../", import.meta.url);
 
 /** @returns True if Node.js is missing or too old for the package. @throws If it is missing and `CI=true`. */
 export function oidcProviderMissing(): boolean {
-  if (programsMissing("node")) return true;
+  if (isMissing("node")) return true;
   const { stdout } = new Deno.Command("node", { args: ["-p", "process.versions.node"] }).outputSync();
   return Number.parseInt(new TextDecoder().decode(stdout)) < 20;
 }

@@ -1,6 +1,6 @@
 // Runs nginx and Caddy with the configuration that `gatehouse proxy` prints for a guide's command.
 import { installGatehouse, runLines } from "../runner/guides.ts";
-import { programsMissing } from "../runner/missing.ts";
+import { isMissing } from "../runner/needs.ts";
 import { poll } from "../runner/poll.ts";
 import { freePort } from "../database/sqld.ts";
 
@@ -39,8 +39,8 @@ export interface ProxyKind {
 }
 
 export const proxyKinds: readonly ProxyKind[] = [
-  { name: "nginx", ignore: programsMissing("nginx"), start: startNginx },
-  { name: "caddy", ignore: programsMissing("caddy"), start: startCaddy },
+  { name: "nginx", ignore: isMissing("nginx"), start: startNginx },
+  { name: "caddy", ignore: isMissing("caddy"), start: startCaddy },
 ];
 
 /** @returns The recipe's Gatehouse settings, changed for a proxy without TLS on this port. */

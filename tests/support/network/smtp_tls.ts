@@ -1,6 +1,6 @@
 // Runs npm's smtp-server with encryption in a Node process, because its STARTTLS doesn't work in Deno 2.7. Also creates
 // a certificate authority for tests with openssl.
-import { programsMissing } from "../runner/missing.ts";
+import { isMissing } from "../runner/needs.ts";
 import { poll } from "../runner/poll.ts";
 import type { ReceivedMail } from "./smtp.ts";
 import { cachedPackage } from "../database/sqld.ts";
@@ -36,7 +36,7 @@ export interface Certificate {
 
 /** @returns Whether programs for an encrypted server are missing. @throws When they are and `CI=true`. */
 export function smtpTlsMissing(): boolean {
-  return programsMissing("node", "openssl");
+  return isMissing("node", "openssl");
 }
 
 const script = `

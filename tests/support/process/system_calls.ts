@@ -1,7 +1,7 @@
 // Runs a program under strace, and reads which files it wrote, synced and renamed, and in which order.
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
-import { programsMissing } from "../runner/missing.ts";
+import { isMissing } from "../runner/needs.ts";
 
 /** A system call that succeeded. */
 export interface SystemCall {
@@ -23,7 +23,7 @@ const removals = ["unlink", "unlinkat"];
 
 /** @returns True if no test can use strace here. Says so if the system forbids it. */
 export function straceMissing(): boolean {
-  if (programsMissing("strace")) return true;
+  if (isMissing("strace")) return true;
   const args = ["-f", "-o", "/dev/null", "true"];
   const { success, stderr } = new Deno.Command("strace", { args, stdout: "null", stderr: "piped" })
     .outputSync();
