@@ -54,14 +54,11 @@ export const companyApiEntries: Readonly<Record<string, Entry>> = {
 };
 
 export const companyOperatorEntries: Readonly<Record<string, Entry>> = {
-  "GET /api/operator/organizations/:id/sso": {
-    ...byOperator("organizations:read"),
-    attempt: withSingleSignOn(),
-  },
-  "PATCH /api/operator/organizations/:id/sso": {
-    ...byOperator("organizations:write"),
-    attempt: withSingleSignOn({ json: { enforced: false } }),
-  },
+  "GET /api/operator/organizations/:id/sso": byOperator("organizations:read", withSingleSignOn()),
+  "PATCH /api/operator/organizations/:id/sso": byOperator(
+    "organizations:write",
+    withSingleSignOn({ json: { enforced: false } }),
+  ),
 };
 
 /** A form's page, and what sends it. A stranger's own organization has no provider and no domain. */

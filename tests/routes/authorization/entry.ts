@@ -93,14 +93,15 @@ export const inNamed = { ...signedIn, stranger: "unknown", removed: "unknown" } 
 export const inNamedFromAdmin = { ...inNamed, member: "forbidden" } as const;
 export const inNamedForOwner = { ...inNamedFromAdmin, admin: "forbidden" } as const;
 /** For operators. To everyone else who is signed in, the route doesn't exist. @param operators As in {@linkcode Entry}. */
-export const byOperator = (operators: OperatorScope | "account") => ({
+export const byOperator = (operators: OperatorScope | "account", attempt: Entry["attempt"] = () => ({})) => ({
   who: { ...everybody("unknown"), nobody: "signIn", apiKey: "token" } as const,
   operators,
+  attempt,
   writes: [],
 });
 /** For operator tokens alone. */
-export const byOperatorToken = (operators: OperatorScope) => ({
-  ...byOperator(operators),
+export const byOperatorToken = (operators: OperatorScope, attempt: Entry["attempt"]) => ({
+  ...byOperator(operators, attempt),
   who: everybody("token"),
   tokensOnly: true,
 });

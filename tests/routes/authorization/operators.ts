@@ -135,202 +135,136 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
   ...webhookOperatorEntries,
   "GET /api/operator/organizations": byOperator("organizations:read"),
   "GET /api/operator/organizations.csv": byOperator("organizations:read"),
-  "POST /api/operator/organizations": {
-    ...byOperator("organizations:write"),
-    attempt: () => ({ json: { name: "Customer" } }),
-  },
-  "GET /api/operator/organizations/:id": { ...byOperator("organizations:read"), attempt: ofOrganization() },
-  "GET /api/operator/organizations/:id/limits": {
-    ...byOperator("organizations:read"),
-    attempt: ofOrganization(),
-  },
-  "GET /api/operator/organizations/:id/alerts": {
-    ...byOperator("organizations:read"),
-    attempt: ofOrganization(),
-  },
-  "POST /api/operator/organizations/:id/alerts": {
-    ...byOperator("organizations:write"),
-    attempt: ofOrganization({ json: { per: "day", quantity: 1 } }),
-  },
-  "GET /api/operator/organizations/:id/alerts/:alertId": {
-    ...byOperator("organizations:read"),
-    attempt: withAlert(),
-  },
-  "PATCH /api/operator/organizations/:id/alerts/:alertId": {
-    ...byOperator("organizations:write"),
-    attempt: withAlert({ json: { quantity: 2 } }),
-  },
-  "DELETE /api/operator/organizations/:id/alerts/:alertId": {
-    ...byOperator("organizations:write"),
-    attempt: withAlert(),
-  },
-  "PATCH /api/operator/organizations/:id": {
-    ...byOperator("organizations:write"),
-    attempt: ofOrganization({ json: { name: "Renamed" } }),
-  },
-  "POST /api/operator/portal-sessions": {
-    ...byOperatorToken("portal_sessions:write"),
-    attempt: ({ organizationId }) => ({ json: { organizationId, pages: ["keys"] } }),
-  },
-  "DELETE /api/operator/portal-sessions/:id": {
-    ...byOperatorToken("portal_sessions:write"),
-    attempt: async ({ test, organizationId }) => ({
+  "POST /api/operator/organizations": byOperator(
+    "organizations:write",
+    () => ({ json: { name: "Customer" } }),
+  ),
+  "GET /api/operator/organizations/:id": byOperator("organizations:read", ofOrganization()),
+  "GET /api/operator/organizations/:id/limits": byOperator("organizations:read", ofOrganization()),
+  "GET /api/operator/organizations/:id/alerts": byOperator("organizations:read", ofOrganization()),
+  "POST /api/operator/organizations/:id/alerts": byOperator(
+    "organizations:write",
+    ofOrganization({ json: { per: "day", quantity: 1 } }),
+  ),
+  "GET /api/operator/organizations/:id/alerts/:alertId": byOperator("organizations:read", withAlert()),
+  "PATCH /api/operator/organizations/:id/alerts/:alertId": byOperator(
+    "organizations:write",
+    withAlert({ json: { quantity: 2 } }),
+  ),
+  "DELETE /api/operator/organizations/:id/alerts/:alertId": byOperator("organizations:write", withAlert()),
+  "PATCH /api/operator/organizations/:id": byOperator(
+    "organizations:write",
+    ofOrganization({ json: { name: "Renamed" } }),
+  ),
+  "POST /api/operator/portal-sessions": byOperatorToken(
+    "portal_sessions:write",
+    ({ organizationId }) => ({ json: { organizationId, pages: ["keys"] } }),
+  ),
+  "DELETE /api/operator/portal-sessions/:id": byOperatorToken(
+    "portal_sessions:write",
+    async ({ test, organizationId }) => ({
       params: { id: (await createPortalSession(test, organizationId)).id },
     }),
-  },
-  "DELETE /api/operator/organizations/:id": {
-    ...byOperator("organizations:write"),
-    attempt: ofOrganization(),
-  },
-  "GET /api/operator/organizations/:id/members": {
-    ...byOperator("organizations:read"),
-    attempt: ofOrganization(),
-  },
-  "GET /api/operator/organizations/:id/invitations": {
-    ...byOperator("organizations:read"),
-    attempt: ofOrganization(),
-  },
-  "POST /api/operator/organizations/:id/invitations": {
-    ...byOperator("organizations:write"),
-    attempt: ofOrganization({ json: { email: "guest@example.com", role: "OWNER" } }),
-  },
-  "DELETE /api/operator/organizations/:id/invitations/:invitationId": {
-    ...byOperator("organizations:write"),
-    attempt: withInvitation,
-  },
-  "GET /api/operator/organizations/:id/api-keys": { ...byOperator("keys:read"), attempt: ofOrganization() },
-  "POST /api/operator/organizations/:id/api-keys": {
-    ...byOperator("keys:write"),
-    attempt: ofOrganization({ json: { name: "Key" } }),
-  },
-  "PATCH /api/operator/api-keys/:id": {
-    ...byOperator("keys:write"),
-    attempt: withKey({ json: { name: "Renamed" } }),
-  },
-  "DELETE /api/operator/api-keys/:id": { ...byOperator("keys:write"), attempt: withKey() },
-  "GET /api/operator/organizations/:id/notes": {
-    ...byOperator("organizations:read"),
-    attempt: ofOrganization(),
-  },
-  "POST /api/operator/organizations/:id/notes": {
-    ...byOperator("organizations:write"),
-    attempt: ofOrganization({ json: { text: "Note" } }),
-  },
-  "DELETE /api/operator/organizations/:id/notes/:noteId": {
-    ...byOperator("organizations:write"),
-    attempt: withNote,
-  },
-  "GET /api/operator/organizations/:id/grants": {
-    ...byOperator("organizations:read"),
-    attempt: ofOrganization(),
-  },
-  "POST /api/operator/organizations/:id/grants": {
-    ...byOperator("organizations:write"),
-    attempt: onLimitInTotal("json"),
-  },
-  "POST /api/operator/organizations/:id/grants/:grantId/void": {
-    ...byOperator("organizations:write"),
-    attempt: withGrant({ json: { reason: "Refunded." } }),
-  },
-  "POST /api/v1/keys/verify": {
-    ...byOperatorToken("keys:verify"),
-    attempt: ({ apiKey }) => ({
-      json: { key: apiKey, usage: { productSlug: "p", metric: "m", record: true } },
-    }),
-  },
+  ),
+  "DELETE /api/operator/organizations/:id": byOperator("organizations:write", ofOrganization()),
+  "GET /api/operator/organizations/:id/members": byOperator("organizations:read", ofOrganization()),
+  "GET /api/operator/organizations/:id/invitations": byOperator("organizations:read", ofOrganization()),
+  "POST /api/operator/organizations/:id/invitations": byOperator(
+    "organizations:write",
+    ofOrganization({ json: { email: "guest@example.com", role: "OWNER" } }),
+  ),
+  "DELETE /api/operator/organizations/:id/invitations/:invitationId": byOperator(
+    "organizations:write",
+    withInvitation,
+  ),
+  "GET /api/operator/organizations/:id/api-keys": byOperator("keys:read", ofOrganization()),
+  "POST /api/operator/organizations/:id/api-keys": byOperator(
+    "keys:write",
+    ofOrganization({ json: { name: "Key" } }),
+  ),
+  "PATCH /api/operator/api-keys/:id": byOperator("keys:write", withKey({ json: { name: "Renamed" } })),
+  "DELETE /api/operator/api-keys/:id": byOperator("keys:write", withKey()),
+  "GET /api/operator/organizations/:id/notes": byOperator("organizations:read", ofOrganization()),
+  "POST /api/operator/organizations/:id/notes": byOperator(
+    "organizations:write",
+    ofOrganization({ json: { text: "Note" } }),
+  ),
+  "DELETE /api/operator/organizations/:id/notes/:noteId": byOperator("organizations:write", withNote),
+  "GET /api/operator/organizations/:id/grants": byOperator("organizations:read", ofOrganization()),
+  "POST /api/operator/organizations/:id/grants": byOperator("organizations:write", onLimitInTotal("json")),
+  "POST /api/operator/organizations/:id/grants/:grantId/void": byOperator(
+    "organizations:write",
+    withGrant({ json: { reason: "Refunded." } }),
+  ),
+  "POST /api/v1/keys/verify": byOperatorToken("keys:verify", ({ apiKey }) => ({
+    json: { key: apiKey, usage: { productSlug: "p", metric: "m", record: true } },
+  })),
   "GET /api/operator/statements": byOperator("statements:read"),
-  "POST /api/operator/statements": { ...byOperator("statements:write"), attempt: onNextMonth },
-  "GET /api/operator/statements/:id": { ...byOperator("statements:read"), attempt: withStatement() },
-  "GET /api/operator/statements/:id/organizations": {
-    ...byOperator("statements:read"),
-    attempt: withStatement(),
-  },
+  "POST /api/operator/statements": byOperator("statements:write", onNextMonth),
+  "GET /api/operator/statements/:id": byOperator("statements:read", withStatement()),
+  "GET /api/operator/statements/:id/organizations": byOperator("statements:read", withStatement()),
   "GET /api/operator/plans": byOperator("organizations:read"),
-  "POST /api/operator/plans": {
-    ...byOperator("organizations:write"),
-    attempt: () => ({ json: { name: newId("plan") } }),
-  },
-  "GET /api/operator/plans/:id": { ...byOperator("organizations:read"), attempt: withPlan() },
-  "PATCH /api/operator/plans/:id": {
-    ...byOperator("organizations:write"),
-    attempt: withPlan({ json: { apiKeysMax: 2 } }),
-  },
-  "DELETE /api/operator/plans/:id": { ...byOperator("organizations:write"), attempt: withPlan() },
+  "POST /api/operator/plans": byOperator("organizations:write", () => ({ json: { name: newId("plan") } })),
+  "GET /api/operator/plans/:id": byOperator("organizations:read", withPlan()),
+  "PATCH /api/operator/plans/:id": byOperator("organizations:write", withPlan({ json: { apiKeysMax: 2 } })),
+  "DELETE /api/operator/plans/:id": byOperator("organizations:write", withPlan()),
   "GET /api/operator/products": byOperator("statements:read"),
-  "POST /api/operator/products": {
-    ...byOperator("statements:write"),
-    attempt: ({ organizationId }) => ({ json: { slug: organizationId, name: "Tiles" } }),
-  },
-  "GET /api/operator/products/:slug": { ...byOperator("statements:read"), attempt: withProduct() },
-  "PATCH /api/operator/products/:slug": {
-    ...byOperator("statements:write"),
-    attempt: withProduct({ json: { name: "Map tiles" } }),
-  },
-  "DELETE /api/operator/products/:slug": { ...byOperator("statements:write"), attempt: withProduct() },
+  "POST /api/operator/products": byOperator(
+    "statements:write",
+    ({ organizationId }) => ({ json: { slug: organizationId, name: "Tiles" } }),
+  ),
+  "GET /api/operator/products/:slug": byOperator("statements:read", withProduct()),
+  "PATCH /api/operator/products/:slug": byOperator(
+    "statements:write",
+    withProduct({ json: { name: "Map tiles" } }),
+  ),
+  "DELETE /api/operator/products/:slug": byOperator("statements:write", withProduct()),
 
   "GET /api/operator/audit": byOperator("audit:read"),
   "GET /api/operator/audit.csv": byOperator("audit:read"),
   "GET /api/operator/events": byOperator("events:read"),
 
   "GET /api/operator/users": byOperator("users:read"),
-  "GET /api/operator/users/:id": { ...byOperator("users:read"), attempt: onUser() },
-  "PATCH /api/operator/users/:id": {
-    ...byOperator("users:write"),
-    attempt: onUser({ json: { disabled: true } }),
-  },
-  "POST /api/operator/users/:id/reset-password": { ...byOperator("users:write"), attempt: onUser() },
-  "DELETE /api/operator/users/:id/sessions": { ...byOperator("users:write"), attempt: onUser() },
+  "GET /api/operator/users/:id": byOperator("users:read", onUser()),
+  "PATCH /api/operator/users/:id": byOperator("users:write", onUser({ json: { disabled: true } })),
+  "POST /api/operator/users/:id/reset-password": byOperator("users:write", onUser()),
+  "DELETE /api/operator/users/:id/sessions": byOperator("users:write", onUser()),
 
   "GET /api/operator/tokens": byOperator("account"),
-  "POST /api/operator/tokens": {
-    ...byOperator("account"),
-    attempt: () => ({ json: { name: "Billing", scopes: ["usage:read"] } }),
-  },
-  "DELETE /api/operator/tokens/:id": {
-    ...byOperator("account"),
-    attempt: async ({ test }) => ({ params: { id: (await newOperatorToken(test)).id } }),
-  },
+  "POST /api/operator/tokens": byOperator(
+    "account",
+    () => ({ json: { name: "Billing", scopes: ["usage:read"] } }),
+  ),
+  "DELETE /api/operator/tokens/:id": byOperator(
+    "account",
+    async ({ test }) => ({ params: { id: (await newOperatorToken(test)).id } }),
+  ),
 
   "GET /api/operator/identity-providers": byOperator("account"),
   "POST /api/operator/identity-providers": {
-    ...byOperator("account"),
-    attempt: () => ({ json: newProvider }),
+    ...byOperator("account", () => ({ json: newProvider })),
     also: [422],
     writesNothing: true,
   },
-  "GET /api/operator/identity-providers/:id": { ...byOperator("account"), attempt: withProvider() },
-  "PATCH /api/operator/identity-providers/:id": {
-    ...byOperator("account"),
-    attempt: withProvider({ json: { name: "B" } }),
-  },
-  "DELETE /api/operator/identity-providers/:id": { ...byOperator("account"), attempt: withProvider() },
+  "GET /api/operator/identity-providers/:id": byOperator("account", withProvider()),
+  "PATCH /api/operator/identity-providers/:id": byOperator("account", withProvider({ json: { name: "B" } })),
+  "DELETE /api/operator/identity-providers/:id": byOperator("account", withProvider()),
 
-  "POST /api/operator/api-keys/import": {
-    ...byOperator("keys:write"),
-    attempt: ({ organizationId }) => ({
-      json: {
-        keys: [{
-          organizationId,
-          name: "Key",
-          sha256: hash("sha256", organizationId, "hex"),
-          prefix: "acme",
-        }],
-      },
-    }),
-  },
+  "POST /api/operator/api-keys/import": byOperator("keys:write", ({ organizationId }) => ({
+    json: {
+      keys: [{ organizationId, name: "Key", sha256: hash("sha256", organizationId, "hex"), prefix: "acme" }],
+    },
+  })),
 
   "GET /api/operator/usage": byOperator("usage:read"),
   "GET /api/operator/usage.csv": byOperator("usage:read"),
-  "POST /api/operator/usage": {
-    ...byOperator("usage:write"),
-    attempt: ({ organizationId }) => ({
-      json: { records: [{ organizationId, productSlug: "p", metric: "m", quantity: 1 }] },
-    }),
-  },
+  "POST /api/operator/usage": byOperator("usage:write", ({ organizationId }) => ({
+    json: { records: [{ organizationId, productSlug: "p", metric: "m", quantity: 1 }] },
+  })),
   "GET /api/operator/usage/records": byOperator("usage:read"),
-  "GET /api/operator/usage/records/:id": { ...byOperator("usage:read"), attempt: withRecord() },
-  "POST /api/operator/usage/records/:id/void": {
-    ...byOperator("usage:void"),
-    attempt: withRecord({ json: { reason: "wrong" } }),
-  },
+  "GET /api/operator/usage/records/:id": byOperator("usage:read", withRecord()),
+  "POST /api/operator/usage/records/:id/void": byOperator(
+    "usage:void",
+    withRecord({ json: { reason: "wrong" } }),
+  ),
 };

@@ -44,39 +44,36 @@ function changing(more: Attempt, options: { isDisabled?: boolean } = {}) {
   return { who: objectFromAdmin, attempt, writes: write(attempt, belowAdmin) };
 }
 
-const ofOperator = (scope: "webhooks:read" | "webhooks:write", more: Attempt = {}): Entry => ({
-  ...byOperator(scope),
-  attempt: withWebhook(more),
-});
+const ofOperator = (scope: "webhooks:read" | "webhooks:write", more: Attempt = {}): Entry =>
+  byOperator(scope, withWebhook(more));
 
 export const webhookApiEntries: Readonly<Record<string, Entry>> = {
   "GET /api/portal/webhooks": { who: inActiveFromAdmin },
   "POST /api/portal/webhooks": { who: inActiveFromAdmin, attempt: () => ({ json }) },
   "GET /api/portal/webhooks/:id": { who: objectFromAdmin, attempt: withWebhook() },
-  "PATCH /api/portal/webhooks/:id": { ...changing({ json: { description: "Renamed" } }) },
-  "POST /api/portal/webhooks/:id/rotate-secret": { ...changing({ json: {} }) },
-  "DELETE /api/portal/webhooks/:id": { ...changing({}) },
+  "PATCH /api/portal/webhooks/:id": changing({ json: { description: "Renamed" } }),
+  "POST /api/portal/webhooks/:id/rotate-secret": changing({ json: {} }),
+  "DELETE /api/portal/webhooks/:id": changing({}),
   "GET /api/portal/webhooks/:id/deliveries": { who: objectFromAdmin, attempt: withWebhook() },
   "GET /api/portal/webhooks/:id/deliveries/:deliveryId": { who: objectFromAdmin, attempt: withDelivery() },
-  "POST /api/portal/webhooks/:id/replay": { ...changing({ json: { from: "2026-11-01" } }) },
-  "POST /api/portal/webhooks/:id/test": { ...changing({ json: {} }) },
+  "POST /api/portal/webhooks/:id/replay": changing({ json: { from: "2026-11-01" } }),
+  "POST /api/portal/webhooks/:id/test": changing({ json: {} }),
 };
 
-const ofDelivery = { attempt: withDelivery() } as const;
 const replaying = withDelivery({ form: {} });
 
 export const webhookOperatorEntries: Readonly<Record<string, Entry>> = {
   "GET /api/operator/webhooks": byOperator("webhooks:read"),
-  "POST /api/operator/webhooks": {
-    ...byOperator("webhooks:write"),
-    attempt: ({ organizationId }) => ({ json, query: `?organizationId=${organizationId}` }),
-  },
+  "POST /api/operator/webhooks": byOperator(
+    "webhooks:write",
+    ({ organizationId }) => ({ json, query: `?organizationId=${organizationId}` }),
+  ),
   "GET /api/operator/webhooks/:id": ofOperator("webhooks:read"),
   "PATCH /api/operator/webhooks/:id": ofOperator("webhooks:write", { json: { description: "Renamed" } }),
   "POST /api/operator/webhooks/:id/rotate-secret": ofOperator("webhooks:write", { json: {} }),
   "DELETE /api/operator/webhooks/:id": ofOperator("webhooks:write"),
   "GET /api/operator/webhooks/:id/deliveries": ofOperator("webhooks:read"),
-  "GET /api/operator/webhooks/:id/deliveries/:deliveryId": { ...byOperator("webhooks:read"), ...ofDelivery },
+  "GET /api/operator/webhooks/:id/deliveries/:deliveryId": byOperator("webhooks:read", withDelivery()),
   "POST /api/operator/webhooks/:id/replay": ofOperator("webhooks:write", { json: { from: "2026-11-01" } }),
   "POST /api/operator/webhooks/:id/test": ofOperator("webhooks:write", { json: {} }),
 };
@@ -98,20 +95,23 @@ export const webhookPortalEntries: Readonly<Record<string, Entry>> = {
   "GET /portal/webhooks/new": { who: inActiveFromAdmin },
   "POST /portal/webhooks/new": { who: inActiveFromAdmin, attempt: () => ({ form: typed }) },
   "GET /portal/webhooks/:webhookId": { who: objectFromAdmin, attempt: withWebhook() },
-  "GET /portal/webhooks/:webhookId/deliveries/:deliveryId": { who: objectFromAdmin, ...ofDelivery },
-  "GET /portal/webhooks/:webhookId/deliveries/:deliveryId/replay": { who: objectFromAdmin, ...ofDelivery },
+  "GET /portal/webhooks/:webhookId/deliveries/:deliveryId": { who: objectFromAdmin, attempt: withDelivery() },
+  "GET /portal/webhooks/:webhookId/deliveries/:deliveryId/replay": {
+    who: objectFromAdmin,
+    attempt: withDelivery(),
+  },
   "POST /portal/webhooks/:webhookId/deliveries/:deliveryId/replay": {
     who: objectFromAdmin,
-    ...ofDelivery,
     attempt: replaying,
     writes: write(replaying, belowAdmin),
   },
   ...Object.fromEntries(
     Object.entries(webhookForms).flatMap(([action, form]): [string, Entry][] => [
       [`GET /portal/webhooks/:webhookId/${action}`, { who: objectFromAdmin, attempt: withWebhook() }],
-      [`POST /portal/webhooks/:webhookId/${action}`, {
-        ...changing({ form }, { isDisabled: action === "enable" }),
-      }],
+      [
+        `POST /portal/webhooks/:webhookId/${action}`,
+        changing({ form }, { isDisabled: action === "enable" }),
+      ],
     ]),
   ),
 };
