@@ -1,5 +1,6 @@
 // Sends a table of requests, and checks what each returns.
 import assert from "node:assert/strict";
+import { noticesOf } from "../people/portal_people.ts";
 import { openPage, type TestPage } from "../portal/pages.ts";
 import { assertError, type SendOptions, type TestApp } from "./app.ts";
 
@@ -12,6 +13,8 @@ export interface Sender extends Pick<SendOptions, "cookie" | "apiKey" | "headers
 export interface Content {
   readonly shows?: readonly (string | RegExp)[];
   readonly hides?: readonly (string | RegExp)[];
+  /** All notices of the page. */
+  readonly notices?: readonly string[];
 }
 
 /**
@@ -39,6 +42,7 @@ export async function assertRows(
     assert.equal(actual, outcome, `${name}: ${page.html.slice(0, 500)}`);
     for (const text of content?.shows ?? []) assert.ok(contains(page.html, text), `${name} lacks ${text}`);
     for (const text of content?.hides ?? []) assert.ok(!contains(page.html, text), `${name} shows ${text}`);
+    if (content?.notices !== undefined) assert.deepEqual(noticesOf(page.html), content.notices, name);
   }
   assert.ok(page);
   return page;

@@ -11,7 +11,8 @@ import {
   type TestPerson,
 } from "../../../support/app/app.ts";
 import { sql } from "../../../../db/engine/database.ts";
-import { actionsOf, joinBy, noticesOf, page, submit } from "../../../support/people/portal_people.ts";
+import { assertRows, type Row } from "../../../support/app/rows.ts";
+import { actionsOf, joinBy, noticesOf, page } from "../../../support/people/portal_people.ts";
 import { organizationWords as words } from "../../../support/portal/words/organization.ts";
 import { inPage } from "../../../support/portal/words/sign_in.ts";
 import { roleSentences } from "../../../../views/text/role.ts";
@@ -19,6 +20,7 @@ import { roleSentences } from "../../../../views/text/role.ts";
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const path = "/portal/members";
 const transfer = "/portal/organization/transfer";
+const confirmHref = (back: string) => `/portal/confirm-password?return_to=${encodeURIComponent(back)}`;
 
 async function team(test: TestApp) {
   const owner = await test.signUp("Olive Owner");
@@ -67,20 +69,18 @@ testApp(
   async (test) => {
     const { owner, member } = await team(test);
     const address = `${path}/${member.userId}/role`;
-    const asked = await page(test, address, owner);
-    assert.match(asked.html, /value="MEMBER" checked/);
-    for (const sentence of Object.values(roleSentences)) assert.match(asked.html, inPage(sentence));
-    assert.match(asked.html, /There will be 2 owners/);
-    const odd = await submit(test, address, { form: { role: "KING" }, person: owner });
-    assert.equal(odd.status, 422);
-    assert.match(odd.html, /id="role-error"/);
-    assert.equal((await submit(test, address, { form: {}, person: owner })).status, 422);
-    const changed = await submit(test, address, { form: { role: "ADMIN" }, person: owner });
-    assert.equal(changed.location, `${path}?done=role&id=${member.userId}`);
-    const { html } = await page(test, changed.location ?? "", owner);
-    assert.deepEqual(noticesOf(html), ["Mia Member is now an admin."]);
-    assert.match((await page(test, path, member)).html, inPage(words.invite));
-    assert.equal((await submit(test, address, { form: { role: "ADMIN" }, person: owner })).location, path);
+    const done = `${path}?done=role&id=${member.userId}`;
+    await assertRows(test, owner, [
+      [`GET ${address}`, null, 200, {
+        shows: ['value="MEMBER" checked', ...Object.values(roleSentences), "There will be 2 owners"],
+      }],
+      [`POST ${address}`, { role: "KING" }, "422 role"],
+      [`POST ${address}`, {}, "422 role"],
+      [`POST ${address}`, { role: "ADMIN" }, `303 ${done}`],
+      [`GET ${done}`, null, 200, { notices: ["Mia Member is now an admin."] }],
+      [`POST ${address}`, { role: "ADMIN" }, `303 ${path}`],
+    ]);
+    await assertRows(test, member, [[`GET ${path}`, null, 200, { shows: [words.invite] }]]);
   },
 );
 
@@ -89,39 +89,34 @@ testApp(
   async (test) => {
     const { owner, member } = await team(test);
     const address = `${path}/${member.userId}/role`;
-    test.advance(recentAuthenticationMs);
-    const refused = await submit(test, address, { form: { role: "OWNER" }, person: owner });
     const chosen = `${address}?role=OWNER`;
-    assert.equal(refused.location, `/portal/confirm-password?return_to=${encodeURIComponent(chosen)}`);
+    test.advance(recentAuthenticationMs);
+    await assertRows(test, owner, [[`POST ${address}`, { role: "OWNER" }, `303 ${confirmHref(chosen)}`]]);
     assert.equal((await rolesOf(test, owner))["Mia Member"], "MEMBER");
-    const form = { password: testPassword, return_to: chosen };
-    const proved = await submit(test, "/portal/confirm-password", { form, person: owner });
-    assert.equal(proved.location, chosen);
-    assert.match((await page(test, chosen, owner)).html, /value="OWNER" checked/);
-    assert.equal(
-      (await submit(test, address, { form: { role: "OWNER" }, person: owner })).location,
-      `${path}?done=role&id=${member.userId}`,
-    );
+    await assertRows(test, owner, [
+      ["POST /portal/confirm-password", { password: testPassword, return_to: chosen }, `303 ${chosen}`],
+      [`GET ${chosen}`, null, 200, { shows: ['value="OWNER" checked'] }],
+      [`POST ${address}`, { role: "OWNER" }, `303 ${path}?done=role&id=${member.userId}`],
+      [`GET ${address}`, null, 200, { hides: ["There will be"] }],
+    ]);
     assert.equal((await rolesOf(test, owner))["Mia Member"], "OWNER");
-    assert.doesNotMatch((await page(test, address, owner)).html, /There will be/);
   },
 );
 
 testApp("the only owner can't change their role or leave, and the page says why", async (test) => {
   const { owner } = await team(test);
-  const role = await submit(test, `${path}/${owner.userId}/role`, {
-    form: { role: "MEMBER" },
-    person: owner,
-  });
-  assert.equal(role.status, 409);
-  assert.match(noticesOf(role.html).join(), inPage(words.needsOwner));
-  assert.match(role.html, /value="MEMBER" checked/);
-  const asked = await page(test, `${path}/leave`, owner);
-  assert.match(noticesOf(asked.html).join(), inPage(words.onlyOwner));
-  assert.doesNotMatch(asked.html, /action="\/portal\/members\/leave"/);
-  const left = await submit(test, `${path}/leave`, { person: owner });
-  assert.equal(left.status, 409);
-  assert.match(noticesOf(left.html).join(), inPage(words.needsOwner));
+  const inNotice = (text: string) => new RegExp(`class="note error".*${inPage(text).source}`);
+  const needsOwner = inNotice(words.needsOwner);
+  await assertRows(test, owner, [
+    [`POST ${path}/${owner.userId}/role`, { role: "MEMBER" }, 409, {
+      shows: [needsOwner, 'value="MEMBER" checked'],
+    }],
+    [`GET ${path}/leave`, null, 200, {
+      shows: [inNotice(words.onlyOwner)],
+      hides: [`action="${path}/leave"`],
+    }],
+    [`POST ${path}/leave`, null, 409, { shows: [needsOwner] }],
+  ]);
   assert.equal((await rolesOf(test, owner))["Olive Owner"], "OWNER");
 });
 
@@ -130,79 +125,78 @@ for (const keys of ["revoke", "keep"] as const) {
     const { owner, member } = await team(test);
     const { fullKey } = await createTestKey(test, member);
     const address = `${path}/${member.userId}/remove`;
-    const asked = await page(test, address, owner);
-    assert.match(asked.html, inPage(words.keysChoice));
-    assert.match(asked.html, /value="revoke" checked/);
-    const unsaid = await submit(test, address, { form: { keys: "" }, person: owner });
-    assert.equal(unsaid.status, 422);
-    assert.match(unsaid.html, /id="keys-error"/);
-    assert.equal((await page(test, path, member)).status, 200);
-    const removed = await submit(test, address, { form: { keys }, person: owner });
-    assert.equal(removed.location, `${path}?done=removed&id=${member.userId}`);
-    const [said = ""] = noticesOf((await page(test, removed.location ?? "", owner)).html);
-    assert.match(said, /^Mia Member has been removed from/);
+    const done = `${path}?done=removed&id=${member.userId}`;
+    await assertRows(test, owner, [
+      [`GET ${address}`, null, 200, { shows: [words.keysChoice, 'value="revoke" checked'] }],
+      [`POST ${address}`, { keys: "" }, "422 keys"],
+    ]);
+    await assertRows(test, member, [[`GET ${path}`, null, 200]]);
+    const { html } = await assertRows(test, owner, [
+      [`POST ${address}`, { keys }, `303 ${done}`],
+      [`GET ${done}`, null, 200],
+    ]);
+    assert.match(noticesOf(html)[0] ?? "", /^Mia Member has been removed from/);
     const used = await test.send("/api/v1/usage", { apiKey: fullKey, json: usage });
     assert.equal(used.status, keys === "keep" ? 201 : 401);
-    assert.doesNotMatch((await page(test, path, owner)).html, /Mia Member/);
+    await assertRows(test, owner, [
+      [`GET ${path}`, null, 200, { hides: ["Mia Member"] }],
+      [`GET ${address}`, null, 404],
+    ]);
     // The removed member's next request, on any page: they belong to no organization.
-    for (const place of [path, "/portal/api-keys", "/portal/usage", "/portal/organization", address]) {
-      assert.equal((await page(test, place, member)).location, "/portal/organizations", place);
-    }
-    assert.equal((await page(test, address, owner)).status, 404);
+    const places = [path, "/portal/api-keys", "/portal/usage", "/portal/organization", address];
+    const nowhere = "303 /portal/organizations";
+    await assertRows(test, member, places.map((place): Row => [`GET ${place}`, null, nowhere]));
   });
 }
 
 testApp("leaving asks for confirmation, and continues with the remaining organizations", async (test) => {
   const { owner, member } = await team(test);
   const { fullKey } = await createTestKey(test, member);
-  assert.equal((await page(test, `${path}/${member.userId}/remove`, member)).location, `${path}/leave`);
-  const asked = await page(test, `${path}/leave`, member);
-  assert.match(asked.html, inPage(words.revokedKeys));
-  const left = await submit(test, `${path}/leave`, { person: member });
-  assert.equal(left.location, "/portal/organizations?done=left");
+  const done = "/portal/organizations?done=left";
+  await assertRows(test, member, [
+    [`GET ${path}/${member.userId}/remove`, null, `303 ${path}/leave`],
+    [`GET ${path}/leave`, null, 200, { shows: [words.revokedKeys] }],
+    [`POST ${path}/leave`, null, `303 ${done}`],
+    [`GET ${done}`, null, 200, { notices: [words.left], shows: [words.noOrganizations] }],
+  ]);
   assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 401);
-  const html = (await page(test, left.location ?? "", member)).html;
-  assert.deepEqual(noticesOf(html), [words.left]);
-  assert.match(html, inPage(words.noOrganizations));
   assert.equal((await rolesOf(test, owner))["Mia Member"], undefined);
 });
 
 testApp("transferring ownership requires recent authentication, and swaps the roles", async (test) => {
   const { owner, member } = await team(test);
   test.advance(recentAuthenticationMs);
-  const confirm = `/portal/confirm-password?return_to=${encodeURIComponent(transfer)}`;
   const form = { userId: member.userId };
-  assert.equal((await page(test, transfer, owner)).location, confirm);
-  assert.equal((await submit(test, transfer, { form, person: owner })).location, confirm);
+  const done = `/portal/organization?done=transferred&id=${member.userId}`;
+  const { html } = await assertRows(test, owner, [
+    [`GET ${transfer}`, null, `303 ${confirmHref(transfer)}`],
+    [`POST ${transfer}`, form, `303 ${confirmHref(transfer)}`],
+    [`GET ${confirmHref(transfer)}`, null, 200],
+  ]);
   assert.equal((await rolesOf(test, owner))["Mia Member"], "MEMBER");
-  const asked = await page(test, confirm, owner);
-  const return_to = /name="return_to" value="([^"]+)"/.exec(asked.html)?.[1] ?? "";
-  const proof = { password: testPassword, return_to };
-  const proved = await submit(test, "/portal/confirm-password", { form: proof, person: owner });
-  assert.equal(proved.location, transfer);
-  const { html } = await page(test, transfer, owner);
-  assert.ok(html.includes(`value="${member.userId}"`));
-  assert.ok(!html.includes(`value="${owner.userId}"`));
-  assert.match(html, inPage(words.becomesAdmin));
-  const done = await submit(test, transfer, { form, person: owner });
-  assert.equal(done.location, `/portal/organization?done=transferred&id=${member.userId}`);
-  assert.deepEqual(noticesOf((await page(test, done.location ?? "", owner)).html), [words.transferred]);
+  const return_to = /name="return_to" value="([^"]+)"/.exec(html)?.[1] ?? "";
+  await assertRows(test, owner, [
+    ["POST /portal/confirm-password", { password: testPassword, return_to }, `303 ${transfer}`],
+    [`GET ${transfer}`, null, 200, {
+      shows: [`value="${member.userId}"`, words.becomesAdmin],
+      hides: [`value="${owner.userId}"`],
+    }],
+    [`POST ${transfer}`, form, `303 ${done}`],
+    [`GET ${done}`, null, 200, { notices: [words.transferred] }],
+    [`GET ${transfer}`, null, 403],
+  ]);
   const after = await rolesOf(test, owner);
   assert.deepEqual([after["Mia Member"], after["Olive Owner"]], ["OWNER", "ADMIN"]);
-  assert.equal((await page(test, transfer, owner)).status, 403);
 });
 
 testApp("ownership is transferred to someone who was chosen and is a member", async (test) => {
   const { owner, member } = await team(test);
   const stranger = await test.signUp("Sam Stranger");
-  for (const userId of ["", "usr_0", stranger.userId, owner.userId]) {
-    const refused = await submit(test, transfer, { form: { userId }, person: owner });
-    assert.equal(refused.status, 422, userId);
-    assert.match(refused.html, /id="userId-error"/);
-  }
-  const alone = (await page(test, transfer, stranger)).html;
-  assert.match(alone, inPage(words.alone));
-  assert.ok(!alone.includes(`action="${transfer}"`));
+  const others = ["", "usr_0", stranger.userId, owner.userId];
+  await assertRows(test, owner, others.map((userId): Row => [`POST ${transfer}`, { userId }, "422 userId"]));
+  await assertRows(test, stranger, [
+    [`GET ${transfer}`, null, 200, { shows: [words.alone], hides: [`action="${transfer}"`] }],
+  ]);
   assert.equal((await rolesOf(test, member))["Olive Owner"], "OWNER");
 });
 
@@ -211,8 +205,7 @@ testApp("a message about someone whom the viewer can't see says nothing", async 
   const stranger = await test.signUp("Sam Stranger");
   for (const done of ["role", "removed", "invited", "resent", "revoked"]) {
     for (const [person, id] of [[owner, stranger.userId], [member, owner.userId], [owner, "x"]] as const) {
-      const { status, html } = await page(test, `${path}?done=${done}&id=${id}`, person);
-      assert.equal(status, 200);
+      const { html } = await assertRows(test, person, [[`GET ${path}?done=${done}&id=${id}`, null, 200]]);
       const isMember = done === "role" && person === member;
       assert.equal(noticesOf(html).length, isMember ? 1 : 0, `${done} ${id}`);
     }
@@ -224,13 +217,11 @@ testApp(
   async (test) => {
     const { owner, admin, member } = await team(test);
     const address = `${path}/${member.userId}/remove`;
-    assert.equal((await page(test, address, admin)).status, 200);
-    const form = { role: "MEMBER" };
-    await submit(test, `${path}/${admin.userId}/role`, { form, person: owner });
-    const refused = await submit(test, address, { form: { keys: "revoke" }, person: admin });
-    assert.equal(refused.status, 403);
-    assert.match(refused.html, inPage(`<h1>${errorTitles.forbidden}</h1>`));
-    assert.match(refused.html, inPage(forbiddenError().message));
+    await assertRows(test, admin, [[`GET ${address}`, null, 200]]);
+    await assertRows(test, owner, [[`POST ${path}/${admin.userId}/role`, { role: "MEMBER" }, 303]]);
+    await assertRows(test, admin, [[`POST ${address}`, { keys: "revoke" }, 403, {
+      shows: [`<h1>${errorTitles.forbidden}</h1>`, forbiddenError().message],
+    }]]);
     assert.equal((await rolesOf(test, owner))["Mia Member"], "MEMBER");
   },
 );
@@ -251,7 +242,8 @@ testApp("members are listed once each, over several pages", async (test) => {
   );
   assert.deepEqual(shown, ids);
   assert.match(first, /1 owner · 70 members/);
-  const changed = await page(test, `${path}?cursor=nonsense`, owner);
-  assert.deepEqual([changed.status, changed.location], [303, `${path}?changed=1`]);
-  assert.match((await page(test, `${path}?changed=1`, owner)).html, /This list has changed\./);
+  await assertRows(test, owner, [
+    [`GET ${path}?cursor=nonsense`, null, `303 ${path}?changed=1`],
+    [`GET ${path}?changed=1`, null, 200, { shows: ["This list has changed."] }],
+  ]);
 });

@@ -1,7 +1,8 @@
 // The pages of organizations over plain forms: create, switch, rename, delete.
 import assert from "node:assert/strict";
 import { membershipsPerUserMax, recentAuthenticationMs } from "../../../../domain/limits.ts";
-import { createTestKey, testApp } from "../../../support/app/app.ts";
+import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
+import { assertRows, type Row } from "../../../support/app/rows.ts";
 import {
   activeOrganization,
   joinBy,
@@ -17,25 +18,30 @@ const all = "/portal/organizations";
 const path = "/portal/organization";
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 
+/** The organization that a person's pages show. */
+const activeOf = async (test: TestApp, person: TestPerson) =>
+  activeOrganization((await page(test, "/portal/api-keys", person)).html);
+
 testApp("a new organization becomes the active one, and a rejected form keeps the input", async (test) => {
   const person = await test.signUp("Ada");
-  const made = await submit(test, all, { form: { name: " Second " }, person });
-  assert.equal(made.location, "/portal/members?done=created");
-  assert.equal(activeOrganization((await page(test, made.location ?? "", person)).html), "Second");
-  const list = (await page(test, all, person)).html;
-  assert.match(list, /<bdi>Ada’s organization<\/bdi>/);
-  assert.equal(list.match(/<span class="badge on">Active<\/span>/g)?.length, 1);
-  const long = await submit(test, all, { form: { name: "x".repeat(101) }, person });
-  assert.equal(long.status, 422);
-  assert.match(long.html, new RegExp(`id="name-error".*${enterName}`));
-  assert.ok(long.html.includes(`value="${"x".repeat(101)}"`));
-  for (let count = 2; count < membershipsPerUserMax; count++) {
-    assert.equal((await submit(test, all, { form: { name: `Nr ${count}` }, person })).status, 303);
-  }
-  const one = await submit(test, all, { form: { name: "Too much" }, person });
-  assert.equal(one.status, 409);
-  assert.match(noticesOf(one.html).join(), inPage(words.organizationLimit));
-  assert.ok(one.html.includes(`value="Too much"`));
+  const long = "x".repeat(101);
+  await assertRows(test, person, [
+    [`POST ${all}`, { name: " Second " }, "303 /portal/members?done=created"],
+    [`POST ${all}`, { name: long }, "422 name", {
+      shows: [new RegExp(`id="name-error".*${enterName}`), `value="${long}"`],
+    }],
+  ]);
+  assert.equal(await activeOf(test, person), "Second");
+  const { html } = await assertRows(test, person, [
+    [`GET ${all}`, null, 200, { shows: ["<bdi>Ada’s organization</bdi>"] }],
+  ]);
+  assert.equal(html.match(/<span class="badge on">Active<\/span>/g)?.length, 1);
+  const more = Array.from({ length: membershipsPerUserMax - 2 }, (_, index) => `Nr ${index + 2}`);
+  const { html: full } = await assertRows(test, person, [
+    ...more.map((name): Row => [`POST ${all}`, { name }, 303]),
+    [`POST ${all}`, { name: "Too much" }, 409, { shows: ['value="Too much"'] }],
+  ]);
+  assert.match(noticesOf(full).join(), inPage(words.organizationLimit));
 });
 
 testApp(
@@ -46,42 +52,37 @@ testApp(
     const member = await joinBy(test, owner, { name: "Mia" });
     await submit(test, all, { form: { name: "Mia’s own" }, person: member });
     const own = (await (await test.send("/api/auth/me", { cookie: member.cookie })).json()).organizationId;
-    const go = async (organizationId: string, return_to: string) =>
-      await submit(test, "/portal/switch", { form: { organizationId, return_to }, person: member });
-    const { html } = await page(test, "/portal/members", member);
-    assert.match(html, /<input type="hidden" name="return_to" value="\/portal\/members"/);
-    assert.match(
-      html,
-      /<button type="submit" class="menu-item" aria-current="true">.*?<bdi class="cut">Mia’s own</,
-    );
-    assert.equal((await go(owner.organizationId, "/portal/members")).location, "/portal/members");
-    assert.equal(
-      activeOrganization((await page(test, "/portal/members", member)).html),
-      "Olive Owner’s organization",
-    );
-    // A page that the role there does not allow.
-    assert.equal((await go(owner.organizationId, "/portal/audit")).location, "/portal");
-    assert.equal((await go(own, "/portal/audit")).location, "/portal/audit");
-    for (
-      const trick of [
-        "//evil.example",
-        "https://evil.example/portal/members",
-        "/portal/../x",
-        "/sign-out",
-        "",
-      ]
-    ) {
-      assert.equal((await go(own, trick)).location, "/portal", trick);
-    }
-    for (const id of [person.organizationId, "org_0", ""]) assert.equal((await go(id, "")).status, 404, id);
-    assert.equal(activeOrganization((await page(test, "/portal/members", member)).html), "Mia’s own");
+    const go = (organizationId: string, return_to: string, outcome: string | number): Row => [
+      "POST /portal/switch",
+      { organizationId, return_to },
+      outcome,
+    ];
+    await assertRows(test, member, [
+      ["GET /portal/members", null, 200, {
+        shows: [
+          '<input type="hidden" name="return_to" value="/portal/members"',
+          /<button type="submit" class="menu-item" aria-current="true">.*?<bdi class="cut">Mia’s own</,
+        ],
+      }],
+      go(owner.organizationId, "/portal/members", "303 /portal/members"),
+    ]);
+    assert.equal(await activeOf(test, member), "Olive Owner’s organization");
+    const tricks = ["//evil.example", "https://evil.example/portal/members", "/portal/../x", "/sign-out", ""];
+    await assertRows(test, member, [
+      // A page that the role there does not allow.
+      go(owner.organizationId, "/portal/audit", "303 /portal"),
+      go(own, "/portal/audit", "303 /portal/audit"),
+      ...tricks.map((trick) => go(own, trick, "303 /portal")),
+      ...[person.organizationId, "org_0", ""].map((id) => go(id, "", 404)),
+      ["GET /portal/switch", null, "303 /portal"],
+    ]);
+    assert.equal(await activeOf(test, member), "Mia’s own");
     const boosted = await test.send("/portal/switch", {
       cookie: member.cookie,
       form: { organizationId: own, return_to: "/portal/usage" },
       headers: { "hx-request": "true" },
     });
     assert.equal(boosted.headers.get("hx-redirect"), "/portal/usage");
-    assert.equal((await page(test, "/portal/switch", member)).location, "/portal");
   },
 );
 
@@ -89,41 +90,38 @@ testApp("people without an organization are redirected to where they can create 
   const owner = await test.signUp("Olive Owner");
   const member = await joinBy(test, owner, { name: "Mia" });
   await submit(test, "/portal/members/leave", { person: member });
-  for (
-    const one of ["/portal", "/portal/api-keys", "/portal/usage", "/portal/members", path, `${path}/delete`]
-  ) {
-    assert.equal((await page(test, one, member)).location, all, one);
-  }
-  assert.equal(
-    (await submit(test, "/portal/api-keys/new", { form: { name: "x" }, person: member })).location,
-    all,
-  );
-  const { html } = await page(test, all, member);
-  assert.match(html, inPage(words.noOrganizations));
-  assert.ok(html.includes(`an invitation to ${member.email}`));
-  assert.match(html, /action="\/portal\/organizations"/);
-  assert.doesNotMatch(html, /href="\/portal\/(api-keys|usage|members|organization|audit)"/);
-  await submit(test, all, { form: { name: "Mia’s own" }, person: member });
-  assert.equal(activeOrganization((await page(test, "/portal/api-keys", member)).html), "Mia’s own");
+  const places = ["/portal", "/portal/api-keys", "/portal/usage", "/portal/members", path, `${path}/delete`];
+  await assertRows(test, member, [
+    ...places.map((place): Row => [`GET ${place}`, null, `303 ${all}`]),
+    ["POST /portal/api-keys/new", { name: "x" }, `303 ${all}`],
+    [`GET ${all}`, null, 200, {
+      shows: [words.noOrganizations, `an invitation to ${member.email}`, `action="${all}"`],
+      hides: [/href="\/portal\/(api-keys|usage|members|organization|audit)"/],
+    }],
+    [`POST ${all}`, { name: "Mia’s own" }, 303],
+  ]);
+  assert.equal(await activeOf(test, member), "Mia’s own");
 });
 
 testApp("owners rename the organization, and others see no way to change it", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const admin = await joinBy(test, owner, { name: "Abel", role: "ADMIN" });
-  const renamed = await submit(test, path, { form: { name: "Northwind" }, person: owner });
-  assert.equal(renamed.location, `${path}?done=renamed`);
-  const { html } = await page(test, `${path}?done=renamed`, owner);
-  assert.deepEqual(noticesOf(html), ["Renamed to “Northwind”."]);
-  assert.match(html, /name="name" value="Northwind"/);
-  assert.match(html, new RegExp(`<code class="pick">${owner.organizationId}</code>`));
-  assert.match(html, inPage(words.onlyOwner));
-  const empty = await submit(test, path, { form: { name: "  " }, person: owner });
-  assert.equal(empty.status, 422);
-  assert.match(empty.html, /<bdi>Northwind<\/bdi>/);
-  const seen = (await page(test, path, admin)).html;
-  assert.match(seen, /value="Northwind"[^>]* readonly/);
-  assert.match(seen, /href="\/portal\/members\/leave"/);
-  assert.doesNotMatch(seen, /action="\/portal\/organization"|organization\/(delete|transfer)/);
+  await assertRows(test, owner, [
+    [`POST ${path}`, { name: "Northwind" }, `303 ${path}?done=renamed`],
+    [`GET ${path}?done=renamed`, null, 200, {
+      notices: ["Renamed to “Northwind”."],
+      shows: [
+        'name="name" value="Northwind"',
+        `<code class="pick">${owner.organizationId}</code>`,
+        words.onlyOwner,
+      ],
+    }],
+    [`POST ${path}`, { name: "  " }, 422, { shows: ["<bdi>Northwind</bdi>"] }],
+  ]);
+  await assertRows(test, admin, [[`GET ${path}`, null, 200, {
+    shows: [/value="Northwind"[^>]* readonly/, 'href="/portal/members/leave"'],
+    hides: [/action="\/portal\/organization"|organization\/(delete|transfer)/],
+  }]]);
 });
 
 testApp(
@@ -133,30 +131,29 @@ testApp(
     const member = await joinBy(test, owner, { name: "Mia" });
     await submit(test, path, { form: { name: "Olive’s maps" }, person: owner });
     const { fullKey } = await createTestKey(test, owner);
+    const use = async () => (await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status;
     const address = `${path}/delete`;
     test.advance(recentAuthenticationMs);
-    const confirm = `/portal/confirm-password?return_to=${encodeURIComponent(address)}`;
-    assert.equal((await page(test, address, owner)).location, confirm);
-    const form = { name: "Olive’s maps" };
-    assert.equal((await submit(test, address, { form, person: owner })).location, confirm);
+    const confirm = `303 /portal/confirm-password?return_to=${encodeURIComponent(address)}`;
+    await assertRows(test, owner, [
+      [`GET ${address}`, null, confirm],
+      [`POST ${address}`, { name: "Olive’s maps" }, confirm],
+    ]);
     test.advance(-recentAuthenticationMs);
-    const asked = (await page(test, address, owner)).html;
-    assert.match(asked, /<dt>Members<\/dt><dd>2<\/dd>/);
-    assert.match(asked, /<dt>Active keys<\/dt><dd>1<\/dd>/);
-    const wrong = await submit(test, address, { form: { name: "olive’s maps" }, person: owner });
-    assert.equal(wrong.status, 422);
-    assert.match(wrong.html, /id="name-error"/);
-    assert.ok(wrong.html.includes(`value="olive’s maps"`));
-    assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 201);
-    // Typed with a plain apostrophe.
-    const done = await submit(test, address, { form: { name: " Olive's maps " }, person: owner });
-    assert.equal(done.location, `${all}?done=deleted`);
-    assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 401);
-    assert.match(
-      noticesOf((await page(test, done.location ?? "", owner)).html).join(),
-      inPage(words.deleted),
-    );
-    assert.equal((await page(test, "/portal/members", member)).location, all);
+    await assertRows(test, owner, [
+      [`GET ${address}`, null, 200, {
+        shows: ["<dt>Members</dt><dd>2</dd>", "<dt>Active keys</dt><dd>1</dd>"],
+      }],
+      [`POST ${address}`, { name: "olive’s maps" }, "422 name", { shows: ['value="olive’s maps"'] }],
+    ]);
+    assert.equal(await use(), 201);
+    await assertRows(test, owner, [
+      // Typed with a plain apostrophe.
+      [`POST ${address}`, { name: " Olive's maps " }, `303 ${all}?done=deleted`],
+      [`GET ${all}?done=deleted`, null, 200, { shows: [new RegExp(`class="note done".*${words.deleted}`)] }],
+    ]);
+    assert.equal(await use(), 401);
+    await assertRows(test, member, [["GET /portal/members", null, `303 ${all}`]]);
   },
 );
 
