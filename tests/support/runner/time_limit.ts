@@ -81,11 +81,15 @@ const background = new AsyncLocalStorage<RunningTest>();
 function failTest(event: Event, cause: unknown): void {
   const test = background.getStore() ?? running;
   const failing = test === undefined || ended.has(test) ? running : test;
-  if (failing === undefined) return;
+  if (failing === undefined || event.defaultPrevented) return;
   event.preventDefault();
+  // The program's own listeners come later.
+  let isExpected = false;
+  event.preventDefault = () => isExpected = true;
   const whose = test === failing ? "" : ` of “${test?.name}”, which had ended`;
   const message = cause instanceof Error ? cause.message : String(cause);
-  failing.fail(new Error(`failed in the background${whose}: ${message}`, { cause }));
+  const error = new Error(`failed in the background${whose}: ${message}`, { cause });
+  queueMicrotask(() => isExpected || failing.fail(error));
 }
 
 addEventListener("unhandledrejection", (event) => failTest(event, event.reason));
