@@ -24,15 +24,11 @@ const validator = new HtmlValidate(new FixedConfigLoader({ extends: ["html-valid
 const chosenValue =
   /^(href|src|action|formaction|id|for|value|class|d|points|x|y|[xyr][12xy]?|c[xy]|width|height|name|content|title|datetime|placeholder|viewBox|transform|max|min|high|low|optimum|maxlength|colspan|pattern|rows|hx-.*|data-.*|aria-(label|labelledby|describedby|controls))$/;
 
-/**
- * Validating a page takes long, and most are like another one.
- *
- * @returns The pages with an element, or an attribute of one, in a place where no earlier page has it.
- */
-export function withNewMarkup(pages: Iterable<CrawledPage>): CrawledPage[] {
+/** @returns True for a page with an element, or an attribute of one, in a place where no earlier page has it. */
+export function newMarkup(): (page: CrawledPage) => boolean {
   const seen = new Set<string>();
   const forms = new Map<Element["attributes"], string>();
-  return [...pages].filter(({ html, elements }) => {
+  return ({ html, elements }) => {
     const before = seen.size;
     for (const { name, attributes, place } of elements) {
       const form = forms.get(attributes) ?? [...attributes].map(formOf).join();
@@ -43,7 +39,7 @@ export function withNewMarkup(pages: Iterable<CrawledPage>): CrawledPage[] {
       seen.add(childless.replaceAll(/="[^"]*"/g, ""));
     }
     return seen.size > before;
-  });
+  };
 }
 
 /** @returns An attribute with its value, or with the form of one that was chosen: empty, a number, words, or a word. */
