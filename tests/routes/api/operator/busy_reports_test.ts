@@ -3,11 +3,10 @@ import assert from "node:assert/strict";
 import { jobsOpenPerReaderMax } from "../../../../domain/limits.ts";
 import { createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
 import { manySums } from "../../../support/meter/many_sums.ts";
-import { asOperator } from "../../../support/operators/operator_api.ts";
 import { makeOperator, newOperatorToken } from "../../../support/operators/operators.ts";
 import { recordOne, unlimited } from "../../../support/meter/usage.ts";
-
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+import { assertRows } from "../../../support/app/rows.ts";
+import { assertSent, operatorOf } from "../../../support/operators/operator_api.ts";
 
 /** Opens as many reports as a reader may, whose client reads none, and one more. @returns The last response, and what ends them. */
 async function fillShare(test: TestApp, path: string, headers: Record<string, string>) {
@@ -20,77 +19,56 @@ async function fillShare(test: TestApp, path: string, headers: Record<string, st
   };
 }
 
-testApp("operators see and act while a token and a customer have all their reports open", async (test) => {
-  const customer = await test.signUp();
-  const { fullKey: apiKey, id: keyId } = await createTestKey(test, customer);
-  const usageRecord = await recordOne(test, apiKey);
-  await test.opened.database.write(
-    manySums({ series: 1_000, hours: 20, keyId, from: Date.UTC(2026, 10, 1) }),
-  );
-  const { fullToken: reading } = await newOperatorToken(test, ["usage:read"]);
-  const { fullToken: acting } = await newOperatorToken(test);
-  const account = await test.signUp("Olga");
-  await makeOperator(test, account);
-  const organization = customer.organizationId;
-  const groups = "window=hour&groupBy=productSlug,metric,apiKey";
-  const filled = [
-    await fillShare(test, `/api/operator/usage.csv?${groups}`, bearer(reading)),
-    await fillShare(test, `/api/v1/usage.csv?${groups}`, bearer(apiKey)),
-  ];
-  try {
-    for (const { rejected } of filled) {
-      assert.equal(rejected.status, 503);
-      assert.match(await rejected.text(), /Too many of your reports are open/);
+testApp(
+  "operators see and act while a token, a customer and they have all their reports open",
+  async (test) => {
+    const customer = await test.signUp();
+    const { fullKey: apiKey, id: keyId } = await createTestKey(test, customer);
+    const usageRecord = await recordOne(test, apiKey);
+    await test.opened.database.write(
+      manySums({ series: 200, hours: 20, keyId, from: Date.UTC(2026, 10, 1) }),
+    );
+    const { fullToken: reading } = await newOperatorToken(test, ["usage:read"]);
+    const olga = await test.signUp("Olga");
+    await makeOperator(test, olga);
+    const { cookie } = olga;
+    const organization = `/operator/organizations/${customer.organizationId}`;
+    const groups = "window=hour&groupBy=productSlug,metric,apiKey";
+    const filled: Awaited<ReturnType<typeof fillShare>>[] = [];
+    const fill = async (path: string, headers: Record<string, string>) => {
+      const share = await fillShare(test, `${path}?${groups}`, headers);
+      filled.push(share);
+      assert.equal(share.rejected.status, 503);
+      assert.match(await share.rejected.text(), /Too many of your reports are open/);
+    };
+    try {
+      await fill("/api/operator/usage.csv", { authorization: `Bearer ${reading}` });
+      await fill("/api/v1/usage.csv", { authorization: `Bearer ${apiKey}` });
+      await assertRows(test, olga, [
+        ["GET /operator", null, 200],
+        [`GET ${organization}`, null, 200, { hides: ["Not available right now"] }],
+        [`GET ${organization}/suspend`, null, 200],
+        ["GET /operator/plans", null, 200],
+      ]);
+      await assertRows(test, customer, [["GET /portal/api-keys", null, 200]]);
+      const send = await operatorOf(test);
+      await assertSent(send, [
+        ["POST /organizations", { name: "New", externalId: "new" }, "201"],
+        [`POST /usage/records/${usageRecord.id}/void`, { reason: "wrong" }, "200"],
+      ]);
+      // The page of an organization works while its operator's own reports are all open.
+      await fill("/api/operator/usage.csv", { cookie });
+      await assertRows(test, olga, [
+        [`GET ${organization}`, null, 200, {
+          shows: ["Not available right now", `${organization}/suspend"`],
+        }],
+        [`POST ${organization}/suspend`, {}, 303],
+      ]);
+      await assertRows(test, { apiKey }, [["GET /api/v1/usage", null, "403 organization_suspended"]]);
+      await assertSent(send, [[`DELETE /api-keys/${keyId}`, undefined, "200"]]);
+    } finally {
+      for (const { end } of filled) await end();
     }
-    const { cookie } = account;
-    for (
-      const page of [
-        "",
-        `/organizations/${organization}`,
-        `/organizations/${organization}/suspend`,
-        "/plans",
-      ]
-    ) {
-      assert.equal((await test.send(`/operator${page}`, { cookie })).status, 200, page);
-    }
-    assert.equal((await test.send("/portal/api-keys", { cookie: customer.cookie })).status, 200);
-    const send = asOperator(test, acting);
-    const created = await send("POST /organizations", { name: "New", externalId: "new" });
-    assert.deepEqual([created.status, created.body.organization.name], [201, "New"]);
-    const voided = await send(`POST /usage/records/${usageRecord.id}/void`, { reason: "wrong" });
-    assert.equal(voided.status, 200);
-    const suspended = await test.send(`/operator/organizations/${organization}/suspend`, {
-      cookie,
-      form: {},
-    });
-    assert.equal(suspended.status, 303);
-    const denied = await test.send("/api/v1/usage", { apiKey });
-    assert.equal((await denied.json()).error.code, "organization_suspended");
-    assert.equal((await send(`DELETE /api-keys/${keyId}`)).body.apiKey.status, "revoked");
-  } finally {
-    for (const { end } of filled) await end();
-  }
-}, unlimited);
-
-testApp("the page of an organization works while its operator's own reports are all open", async (test) => {
-  const customer = await test.signUp();
-  const { id: keyId } = await createTestKey(test, customer);
-  await test.opened.database.write(
-    manySums({ series: 1_000, hours: 20, keyId, from: Date.UTC(2026, 10, 1) }),
-  );
-  const account = await test.signUp("Olga");
-  await makeOperator(test, account);
-  const { cookie } = account;
-  const groups = "window=hour&groupBy=productSlug,metric,apiKey";
-  const { rejected, end } = await fillShare(test, `/api/operator/usage.csv?${groups}`, { cookie });
-  try {
-    assert.equal(rejected.status, 503);
-    const page = await test.send(`/operator/organizations/${customer.organizationId}`, { cookie });
-    const html = await page.text();
-    assert.equal(page.status, 200);
-    assert.match(html, /Not available right now/);
-    assert.match(html, /organizations\/[^"]*\/suspend"/);
-  } finally {
-    await end();
-  }
-}, unlimited);
+  },
+  unlimited,
+);

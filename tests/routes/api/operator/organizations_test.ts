@@ -278,6 +278,7 @@ onEveryDatabase("keeps notes that customers find no trace of", async (test) => {
   const page = (await send(`GET ${path}?limit=1`)).body;
   assert.deepEqual((await send(`GET ${path}?limit=1&cursor=${page.nextCursor}`)).body.notes, [note]);
   const other = await newOrganization(test, "Other");
+  assert.deepEqual((await send(`GET /organizations/${other}/notes`)).body.notes, []);
   await assertSent(send, [
     [`DELETE /organizations/${other}/notes/${note.id}`, undefined, "404 not_found"],
     [`DELETE ${path}/${note.id}`, undefined, "204"],

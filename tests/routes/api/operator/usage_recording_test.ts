@@ -126,42 +126,32 @@ onBothDatabases("a repeat changes nothing, and a conflict records nothing", asyn
 onEveryDatabase("names every unknown organization and key, and records nothing", async (test) => {
   const { organizationId, apiKey, record } = await stage(test);
   const deleted = await stage(test);
-  await run(
-    test,
-    "UPDATE organizations SET deleted_at = 1, external_id = 'gone' WHERE id = ?",
-    deleted.organizationId,
-  );
-  const { status, body } = await record(
-    { ...usage, organizationId },
-    { ...usage, organizationId: "org_unknown" },
-    { ...usage, organizationId: deleted.organizationId },
-    { ...usage, externalId: "gone" },
-    { ...usage, externalId: organizationId },
-    { ...usage, apiKeyId: organizationId },
-    { ...usage, apiKeyId: deleted.apiKeyId },
-    { ...usage, organizationId, timestamp: new Date(test.now() - 400 * day - 1).toISOString() },
-    { ...usage, organizationId, timestamp: new Date(test.now() + 6 * 60_000).toISOString() },
-  );
+  const remove = "UPDATE organizations SET deleted_at = 1, external_id = 'gone' WHERE id = ?";
+  await run(test, remove, deleted.organizationId);
+  const timeMessage = "must be at most 400 days in the past and 5 minutes in the future.";
+  const faults: readonly (readonly [target: object, path: string, message: string])[] = [
+    [{ organizationId: "org_unknown" }, "organizationId", "must be the id of an organization."],
+    [{ organizationId: deleted.organizationId }, "organizationId", "must be the id of an organization."],
+    [{ externalId: "gone" }, "externalId", "must be the external id of an organization."],
+    [{ externalId: organizationId }, "externalId", "must be the external id of an organization."],
+    [{ apiKeyId: organizationId }, "apiKeyId", "must be the id of an API key."],
+    [{ apiKeyId: deleted.apiKeyId }, "apiKeyId", "must be the id of an API key."],
+    ...[test.now() - 400 * day - 1, test.now() + 6 * 60_000].map((time) =>
+      [{ organizationId, timestamp: new Date(time).toISOString() }, "timestamp", timeMessage] as const
+    ),
+  ];
+  const all = [{ organizationId }, ...faults.map(([target]) => target)].map((more) => ({
+    ...usage,
+    ...more,
+  }));
+  const { status, body } = await record(...all);
   assert.deepEqual([status, body.error.code], [422, "validation_failed"]);
-  assert.deepEqual(body.error.details, [
-    { path: "records[1].organizationId", message: "must be the id of an organization." },
-    { path: "records[2].organizationId", message: "must be the id of an organization." },
-    { path: "records[3].externalId", message: "must be the external id of an organization." },
-    { path: "records[4].externalId", message: "must be the external id of an organization." },
-    { path: "records[5].apiKeyId", message: "must be the id of an API key." },
-    { path: "records[6].apiKeyId", message: "must be the id of an API key." },
-    ...[7, 8].map((n) => ({
-      path: `records[${n}].timestamp`,
-      message: "must be at most 400 days in the past and 5 minutes in the future.",
-    })),
-  ]);
+  const details = faults.map(([_, path, message], n) => ({ path: `records[${n + 1}].${path}`, message }));
+  assert.deepEqual(body.error.details, details);
   for (const target of [{}, { organizationId, externalId: "x" }]) {
     const { status, body } = await record({ ...usage, ...target });
-    assert.equal(status, 422);
-    assert.deepEqual(body.error.details, [{
-      path: "records[0]",
-      message: "must have exactly one of organizationId, externalId and apiKeyId.",
-    }]);
+    const message = "must have exactly one of organizationId, externalId and apiKeyId.";
+    assert.deepEqual([status, body.error.details], [422, [{ path: "records[0]", message }]]);
   }
   assert.deepEqual(await listAll(test, apiKey), []);
 });

@@ -8,7 +8,7 @@ import { totpWrongCodesMax } from "../../../../domain/limits.ts";
 import { hashToken } from "../../../../services/sign_in/session_tokens.ts";
 import { listAudit } from "../../../support/app/audit.ts";
 import { assertError, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
-import { assertRows } from "../../../support/app/rows.ts";
+import { assertOutcome, assertRows, fetchJson } from "../../../support/app/rows.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import {
   addPasskey,
@@ -68,24 +68,21 @@ onEveryDatabase("rejects the right code after 100 wrong ones, and notifies the o
     // Unlike the delays, the count is not forgotten after a day.
     test.advance(dayMs + 1);
     assert.deepEqual(await lockMails(test), []);
-    await assertError(await guess(test, ada, wrongCode(ada.secret, test.now())), 401, "invalid_code");
+    await assertOutcome(guess(test, ada, wrongCode(ada.secret, test.now())), "401 invalid_code code");
   }
   const lockedAt = new Date(test.now()).toISOString();
   assert.equal((await lockMails(test)).length, 1);
   for (let n = 0; n < 2; n++) {
     test.advance(60_000);
-    await assertError(await guess(test, ada, rightCode(test, ada)), 403, "codes_locked");
+    await assertOutcome(guess(test, ada, rightCode(test, ada)), "403 codes_locked");
   }
   const [mail, ...more] = await lockMails(test);
   assert.deepEqual([mail?.to, more], [ada.email, []]);
   assert.match(mail?.text ?? "", /100 wrong codes in a row.*\/forgot-password/s);
   assert.equal((await listAudit(test, ada.cookie, "?action=two_step.locked")).events.length, 1);
   // The person stays signed in and sees it.
-  const { html } = await assertRows(test, ada, [
-    ["GET /portal/account/two-step", null, 200, { shows: [signInWords.locked] }],
-    ["GET /api/portal/account/two-step", null, 200],
-  ]);
-  const { totp } = JSON.parse(html);
+  await assertRows(test, ada, [["GET /portal/account/two-step", null, 200, { shows: [signInWords.locked] }]]);
+  const { totp } = await fetchJson(test, ada, "GET /api/portal/account/two-step");
   assert.deepEqual([totp.enabled, totp.lockedAt], [true, lockedAt]);
 });
 

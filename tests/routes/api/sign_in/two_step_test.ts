@@ -127,11 +127,13 @@ testApp("between the steps every route responds as without a session", async (te
       continue;
     }
     assert.equal(await ask({ cookie }), nobody, route);
-    assert.equal(
-      (await ask({ authorization: `Bearer ${token}` })).slice(0, 4),
-      (await ask({ authorization: "Bearer x" })).slice(0, 4),
-      route,
-    );
+    // Pages read no such header.
+    if (!path.startsWith("/api/")) continue;
+    const [own, any] = [
+      await ask({ authorization: `Bearer ${token}` }),
+      await ask({ authorization: "Bearer x" }),
+    ];
+    assert.equal(own.slice(0, 4), any.slice(0, 4), route);
   }
   assert.equal((await me(test, `access_token=${token}`)).authenticated, false);
 });
