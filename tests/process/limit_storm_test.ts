@@ -110,9 +110,9 @@ async function stormWithGrants(targets: readonly string[], run: Run) {
 async function addGrants(run: Run): Promise<void> {
   const startedAt = Date.now();
   const grants = Array.from({ length: 20 }, (_, n) => ({
-    // A third never expires; of the others some expire before they are used up.
+    // A third never expires. The first one that does has more than the storm can use until then.
     endsAt: n % 3 === 0 ? Number.MAX_SAFE_INTEGER : startedAt + 400 + 150 * n,
-    quantity: Math.floor(unitsMax / 10),
+    quantity: n === 1 ? 1_000_000_000 : Math.floor(unitsMax / 10),
   }));
   await run(
     sql`INSERT INTO usage_grants (id, organization, limit_id, product_slug, metric, quantity_micros, created_at,

@@ -65,9 +65,16 @@ Deno.test("every page", { timeout: 2 * faultsTimeoutMs }, async (t) => {
       first.delete("/operator");
       first.delete("/operator/system");
       for (const { address, html, ...by } of first.values()) {
-        const again = await open(test, address, by);
-        assert.ok(again !== null && "html" in again, address);
-        assert.equal(withoutToken(again.html), withoutToken(html), address);
+        let shown = withoutToken(html);
+        const isSame = async () => {
+          const again = await open(test, address, by);
+          assert.ok(again !== null && "html" in again, address);
+          const before = shown;
+          shown = withoutToken(again.html);
+          return shown === before;
+        };
+        // What an earlier request noted in the background may show now.
+        assert.ok(await isSame() || await isSame(), address);
       }
     });
     pages.push(...rules.check(await requiredSingleSignOn(test, portal)));
