@@ -133,7 +133,8 @@ async function report(
   return success ? 0 : 1;
 }
 
-const minutes = (seconds: number) => `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+const minutes = (seconds: number) =>
+  `${Math.floor(Math.round(seconds) / 60)} min ${Math.round(seconds) % 60} s`;
 
 function say(text: string, status = 0): number {
   Deno.stdout.writeSync(new TextEncoder().encode(text));
