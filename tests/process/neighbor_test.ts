@@ -18,7 +18,7 @@ const batchesOfEachClient = repeats({ quick: 2, full: 5 });
 /** How a flood picks the API key and the idempotency keys of each batch. */
 interface Flood {
   readonly apiKey: (apiKeys: readonly string[], request: number) => string;
-  /** Whether the idempotency keys of all batches are different. Otherwise, all records have the same one. */
+  /** True if all batches have different idempotency keys. Otherwise, all records have the same one. */
   readonly isDistinct?: boolean;
   /** The status of rejected requests. Proves that the flood was large enough. */
   readonly rejection: number;

@@ -184,7 +184,7 @@ other = Meter(api_key="${key}", url="${line.url}", spool="${spool}")`);
   assert.deepEqual(await usageOf(test, key), { requests: [24, 12] });
 }
 
-/** What a closed meter could not send is adopted by others while its process continues. */
+/** Others adopt the records that a closed meter could not send, while its process continues. */
 async function leavesTheRest(scene: Scene): Promise<void> {
   const { key, test, folder: spool } = scene;
   const meter = drive({ url: nowhere, api_key: key, spool });
@@ -202,7 +202,7 @@ meter._append = fail`;
   assert.deepEqual(await usageOf(test, key), { requests: [200, 200] });
 }
 
-/** What was recorded last is sent at the end of the interpreter and, when asked, on SIGTERM. */
+/** The last records are sent at the end of the interpreter and, if asked for, on SIGTERM. */
 async function closesAtTheEnd({ line, key, test, folder: spool }: Scene): Promise<void> {
   for (const options of [{}, { spool }]) {
     const meter = drive({ url: line.url, api_key: key, flush_interval: 60, ...options });

@@ -17,7 +17,7 @@ const settings = {
   WEBHOOK_ALLOWED_HOSTS: "127.0.0.0/8",
 };
 
-/** What must be logged at least once, so that the test sees such lines. */
+/** Lines that must be logged at least once, so that the test sees them. */
 const lines = [
   "responded",
   "dropped an email with an invalid link",
@@ -31,7 +31,7 @@ const lines = [
   "request failed",
 ];
 
-/** An app whose database and mail server fail when they are told to, and everything secret that was sent or received. */
+/** An app with a database and a mail server that can be made to fail, and all secrets that were sent or received. */
 async function startScene() {
   const secrets = new Map<string, string>([["smtp-canary", "SMTP_URL"], [testPassword, "password"]]);
   const faults: { database?: RegExp | undefined; error?: Error; mail?: MailError | undefined } = {};

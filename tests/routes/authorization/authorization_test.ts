@@ -47,7 +47,7 @@ Deno.test("every route allows and denies what the table says", async (t) => {
   }
 });
 
-/** Tries every route. @returns What is wrong with their responses. */
+/** Tries every route. @returns The faults of their responses. */
 async function faultsOf(test: TestApp, caller: Caller): Promise<string[]> {
   const wrong: string[] = [];
   const isLacking = lackingOperators.some((lacking) => lacking === caller);
@@ -65,7 +65,7 @@ async function faultsOf(test: TestApp, caller: Caller): Promise<string[]> {
   return wrong;
 }
 
-/** Tries a route. @returns What it did, and what is wrong with its response, or null. */
+/** Tries a route. @returns Its effect, and the fault of its response, or null. */
 async function tryRoute(
   scene: CallersScene,
   { route, entry, caller }: { route: string; entry: Entry; caller: Caller },

@@ -34,7 +34,7 @@ export interface AppScene extends BrowserScene {
 interface BrowserTestOptions {
   /** The host name that the browser uses. Default: `localhost`. */
   readonly host?: string;
-  /** Whether something else is missing. */
+  /** True if something else is missing. */
   readonly ignore?: boolean;
   /** In milliseconds. */
   readonly timeout?: number;

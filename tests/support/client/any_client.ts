@@ -20,7 +20,7 @@ interface ClientOptions {
   readonly timeoutMs?: number;
 }
 
-/** What an error of a client has. */
+/** The fields of an error of a client. */
 export interface Fault {
   readonly code: string;
   readonly status: number | null;
