@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Meter } from "../../packages/client/src/meter/meter.ts";
 import { repeats } from "../support/runner/extent.ts";
 import fc from "../support/runner/fast_check.ts";
-import { orphan, recordsIn, segmentsIn } from "../support/client/meter_folder.ts";
+import { copyOfKilled, recordsIn, segmentsIn } from "../support/client/meter_folder.ts";
 
 type Mood = "fine" | "loses responses" | "unavailable" | "takes little";
 type Step =
@@ -75,7 +75,8 @@ function startRecorder() {
 }
 
 async function checkHistory(steps: readonly Step[], batchRecordsMax: number): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-meter-" });
+  const root = await Deno.makeTempDir({ prefix: "gatehouse-meter-" });
+  let folder = `${root}/0`;
   const recorder = startRecorder();
   const never = Promise.withResolvers<Response>();
   const all: Meter[] = [];
@@ -90,13 +91,8 @@ async function checkHistory(steps: readonly Step[], batchRecordsMax: number): Pr
       // Segments of a quarter, so that there are several.
       spoolBytesMax: 200_000,
       onProblem() {},
-      // A killed process receives nothing.
-      fetch: async (input, init) => {
-        const response = await fetch(input, init);
-        if (!life.isOver) return response;
-        await response.body?.cancel();
-        return await never.promise;
-      },
+      // A killed process sends nothing more.
+      fetch: async (input, init) => life.isOver ? await never.promise : await fetch(input, init),
     });
     all.push(meter);
     return { meter, life };
@@ -118,7 +114,7 @@ async function checkHistory(steps: readonly Step[], batchRecordsMax: number): Pr
         if (step.act === "restart") await meter.close({ timeoutMs: 0 });
         else {
           life.isOver = true;
-          await orphan(folder);
+          folder = copyOfKilled(folder, `${root}/${all.length}`);
         }
         ({ meter, life } = start());
       }
@@ -144,7 +140,7 @@ async function checkHistory(steps: readonly Step[], batchRecordsMax: number): Pr
     never.resolve(new Response());
     await Promise.all(all.map((each) => each.close({ timeoutMs: 0 })));
     await recorder.close();
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(root, { recursive: true });
   }
 }
 

@@ -15,6 +15,18 @@ export async function orphan(folder: string): Promise<void> {
   }
 }
 
+/**
+ * Copies the spool of this process as the process leaves it if it is killed now. What its meter still does there stays in the
+ * original. @returns The path of the copy.
+ */
+export function copyOfKilled(folder: string, copy: string): string {
+  Deno.mkdirSync(copy, { mode: 0o700 });
+  for (const name of segmentsIn(folder)) {
+    Deno.copyFileSync(`${folder}/${name}`, `${copy}/${name.replace(`-${Deno.pid}-`, `-${deadPid}-`)}`);
+  }
+  return copy;
+}
+
 /** @returns The records of a file, or none. */
 export function recordsIn(path: string): { idempotencyKey: string }[] {
   try {

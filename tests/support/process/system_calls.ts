@@ -138,9 +138,10 @@ export class CallOrder {
     );
   }
 
-  /** Asserts that the name that a file got was on disk before a call. */
+  /** Asserts that the name that a file or folder got was on disk before a call. A folder has its name before any file in it. */
   hasName(path: string, { after, before }: { after?: SystemCall; before?: SystemCall }): void {
-    const created = after ?? this.#calls.find((call) => call.paths[0] === path);
+    const created = after ??
+      this.#calls.find(({ paths: [at = ""] }) => at === path || at.startsWith(`${path}/`));
     assert.ok(created, `${path} was written`);
     assert.ok(
       this.#calls.some((call) =>
