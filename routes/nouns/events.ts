@@ -4,7 +4,7 @@ import { exampleEvent } from "../../domain/webhooks/example_event.ts";
 import { type EventType, eventTypes, operatorEventTypes } from "../../domain/webhooks/event_types.ts";
 import { activeAccess, operatorAccess } from "../../services/access.ts";
 import { listEvents } from "../../services/webhooks/events.ts";
-import { sessionRoutes } from "../api/endpoint.ts";
+import { sessionRoutes, whenDocumented } from "../api/endpoint.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { pageOf } from "../schemas/common.ts";
@@ -43,6 +43,10 @@ export function eventsRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     return await listEvents(services, scope, query);
   });
 
+  whenDocumented(app, () => registerWebhooks(app));
+}
+
+function registerWebhooks(app: OpenAPIHono<AppEnv>): void {
   for (const [type, meaning] of Object.entries(eventTypes) as [EventType, string][]) {
     app.openAPIRegistry.registerWebhook({
       method: "post",

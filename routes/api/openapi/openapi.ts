@@ -3,7 +3,7 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { type ErrorCode, errorStatuses } from "../../../domain/errors.ts";
 import type { AppEnv } from "../../env.ts";
 import { cloudEventDataSchema } from "../../schemas/cloud_event.ts";
-import { documentRoute } from "../endpoint.ts";
+import { documentRoute, registerDocumented } from "../endpoint.ts";
 import { responseHeaders, securitySchemes, tagDescriptions } from "./components.ts";
 import { errorMeanings } from "./error_meanings.ts";
 import { commonErrors, errorComponent, errorSchemas } from "./error_responses.ts";
@@ -97,6 +97,7 @@ export function openApiRoute(app: OpenAPIHono<AppEnv>, options: OpenApiOptions):
 
 /** Builds the document. Every API route must be mounted. */
 export function openApiDocument(app: OpenAPIHono<AppEnv>, options: OpenApiOptions): OpenApiDocument {
+  registerDocumented(app);
   const generated = app.getOpenAPI31Document({
     openapi: "3.1.0",
     info: {

@@ -27,7 +27,7 @@ import {
   testApp,
   testPassword,
 } from "../../../support/app/app.ts";
-import { assertDocumented, newAjv, strict } from "../../../support/app/documented.ts";
+import { assertDocumented, documentOf, newAjv, strict } from "../../../support/app/documented.ts";
 
 let document: OpenApiDocument | undefined;
 
@@ -298,6 +298,7 @@ testApp("the API accepts exactly what the schemas of the document accept", async
 
 /** @returns The schemas that check request bodies, by operation. */
 function checksOf(test: TestApp): [operationId: string, schema: z.ZodType][] {
+  documentOf(test.app);
   return (test.app as OpenAPIHono<AppEnv>).openAPIRegistry.definitions.flatMap((definition) => {
     if (definition.type !== "route") return [];
     const { operationId = "", request } = definition.route;
