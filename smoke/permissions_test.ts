@@ -1,6 +1,9 @@
 // Tests the binary's permissions with a program that tries to exceed them, and the error of a failed compilation.
 import assert from "node:assert/strict";
+import { settings } from "../config.ts";
 import { compile, explainFailure } from "../tests/support/build/compile.ts";
+
+const binary = new URL("../dist/gatehouse", import.meta.url).pathname;
 
 async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-permissions-" });
@@ -35,6 +38,28 @@ Deno.test("the binary can read only its own settings, can't run programs, and ca
       writeAtStart: "written",
       writeLater: "NotCapable",
     });
+  }));
+
+Deno.test("the binary reads every setting", () =>
+  inFolder(async (folder) => {
+    const nonsense = "\u0001".padEnd(60, "?");
+    // What is wrong with these shows only if the others are right.
+    const last = ["DATABASE_URL", "BRAND_LOGO"];
+    for (
+      const names of [
+        Object.keys(settings).filter((name) => !last.includes(name)),
+        ...last.map((name) => [name]),
+      ]
+    ) {
+      const { code, stderr } = await new Deno.Command(binary, {
+        cwd: folder,
+        clearEnv: true,
+        env: { HOME: folder, ...Object.fromEntries(names.map((name) => [name, nonsense])) },
+      }).output();
+      const output = new TextDecoder().decode(stderr);
+      assert.equal(code, 78, output);
+      for (const name of names) assert.match(output, new RegExp(`^(gatehouse: )?${name}: `, "m"));
+    }
   }));
 
 Deno.test("compiling without a base runtime fails with one line that says what to do", () =>

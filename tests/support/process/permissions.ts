@@ -7,11 +7,15 @@ import { settings } from "../../../config.ts";
  * Other variables, such as another program's credentials, read as unset.
  */
 function environmentNames(): string[] {
-  // HTTP_* would match HTTP_PROXY, which may have a password.
-  const whole = ["PORT", "HOST", "API_KEY_REQUESTS_*", "HTTP_THREAD*"];
-  const first = Object.keys(settings).filter((name) => name.includes("_") && !/^(API|HTTP)_/.test(name))
-    .map((name) => `${name.split("_")[0]}*`);
-  return [...new Set([...whole, ...first, "GATEHOUSE_*"])];
+  const patterns = Object.keys(settings).map((name) => {
+    const [first = "", ...rest] = name.split("_");
+    // HTTP_* would match HTTP_PROXY, and API_* the credentials of others.
+    const own = ["HTTP_THREAD*", "API_KEY_REQUESTS_*"].find((pattern) =>
+      name.startsWith(pattern.slice(0, -1))
+    );
+    return own ?? (rest.length === 0 ? first : `${first}*`);
+  });
+  return [...new Set([...patterns, "GATEHOUSE_*"])];
 }
 
 /**
