@@ -72,43 +72,30 @@ function addressOf(c: AppContext): string {
   return pathname + search;
 }
 
-/** Errors that people can fix in the form itself. */
-const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
-  "validation_failed",
-  "invalid_credentials",
-  "invalid_code",
-  "codes_locked",
-  "email_taken",
-  "external_id_taken",
-  "product_taken",
-  "plan_taken",
-  "provider_taken",
-  "plan_in_use",
-  "sign_up_closed",
-  "rate_limited",
-  "key_limit_reached",
-  "limit_reached",
-  "webhook_limit_reached",
-  "webhook_disabled",
-  "webhook_address_blocked",
-  "organization_suspended",
-  "last_owner",
-  "last_sign_in_method",
-  "already_member",
-  "already_invited",
-  "two_step_state",
-  "unavailable",
-  "mail_unavailable",
+/** Errors that no input can fix: they have pages of their own. All others stand beside the form, which keeps its input. */
+export const errorsWithoutForm: ReadonlySet<ErrorCode> = new Set([
+  "unauthenticated",
+  "forbidden",
+  "not_found",
+  "cross_site",
+  "internal",
 ]);
+
+/** In place of messages about fields that forms hide. */
+const formMessages: Partial<Record<ErrorCode, string>> = {
+  idempotency_conflict: "This form was sent before, with other values. Open it again to send these.",
+};
 
 /** Turns an error into messages for a form. @throws The error itself when it isn't about the input. */
 export function formError(c: AppContext, error: unknown) {
-  if (!(error instanceof AppError) || !shownBesideForms.has(error.code)) throw error;
+  if (!(error instanceof AppError) || errorsWithoutForm.has(error.code)) throw error;
   setErrorHeaders(c, error);
   const fields = fieldErrors(error);
   return {
     code: error.code,
-    message: Object.keys(fields).length > 0 ? null : error.message,
+    message: error.code === "validation_failed" && Object.keys(fields).length > 0
+      ? null
+      : formMessages[error.code] ?? error.message,
     fields,
     status: error.status as ContentfulStatusCode,
   };
