@@ -26,7 +26,7 @@ export interface NewPortalSession {
   readonly expiresAt: number;
 }
 
-/** Inserts a session if its organization exists and has fewer than `liveMax` that are open or can still be opened. */
+/** Inserts a session if its organization exists and has fewer than `liveMax` live ones that are open or can still be opened. */
 export function insertPortalSession(session: NewPortalSession, { liveMax }: { liveMax: number }): Statement {
   const { id, organizationId, operatorTokenId, entryHash, entryExpiresAt, pages, now, expiresAt } = session;
   return sql`
@@ -38,26 +38,37 @@ export function insertPortalSession(session: NewPortalSession, { liveMax }: { li
   }, ${session.userExternalId}, ${session.userName}, ${session.returnUrl}, ${now},
       ${expiresAt}
     FROM organizations o WHERE o.id = ${organizationId} AND o.deleted_at IS NULL AND (
-      SELECT count(*) FROM portal_sessions p WHERE p.organization_id = o.id AND p.expires_at > ${now}
-        AND p.ended_at IS NULL AND (p.token_hash IS NOT NULL OR p.entry_expires_at > ${now})) < ${liveMax}`;
+      SELECT count(*) FROM ${sessions} WHERE p.organization_id = ${organizationId} AND ${
+    livePortalSession(now)
+  }
+        AND (p.token_hash IS NOT NULL OR p.entry_expires_at > ${now})) < ${liveMax}`;
 }
 
-/** Opens a live session: the address is used up, and the cookie's token works from now on. */
+interface EntryUse {
+  readonly entryHash: string;
+  readonly tokenHash: string;
+  readonly now: number;
+}
+
+/** Opens a live session: the cookie's token works from now on, and the address only for the same token, up to `reentryMs` longer. */
 export function openPortalSession(
-  { entryHash, tokenHash, now }: { entryHash: string; tokenHash: string; now: number },
+  { entryHash, tokenHash, now }: EntryUse,
+  { reentryMs }: { reentryMs: number },
 ): Statement {
   return sql`
-    UPDATE portal_sessions SET token_hash = ${tokenHash} WHERE token_hash IS NULL AND entry_hash = ${entryHash}
+    UPDATE portal_sessions SET token_hash = ${tokenHash}, entry_expires_at = min(entry_expires_at, ${
+    now + reentryMs
+  })
+    WHERE (token_hash IS NULL OR token_hash = ${tokenHash}) AND entry_hash = ${entryHash}
       AND entry_expires_at > ${now} AND id IN (SELECT p.id FROM ${sessions}
         WHERE p.entry_hash = ${entryHash} AND ${livePortalSession(now)})`;
 }
 
-/** Ends the session that another request has opened with the same address. */
-export function endReopenedPortalSession(
-  { entryHash, tokenHash, now }: { entryHash: string; tokenHash: string; now: number },
-): Statement {
+/** Ends the session that another client, or this one a while ago, has opened with the same address. */
+export function endReopenedPortalSession({ entryHash, tokenHash, now }: EntryUse): Statement {
   return sql`UPDATE portal_sessions SET ended_at = ${now}
-    WHERE entry_hash = ${entryHash} AND token_hash <> ${tokenHash} AND ended_at IS NULL`;
+    WHERE entry_hash = ${entryHash} AND ended_at IS NULL AND token_hash IS NOT NULL
+      AND (token_hash <> ${tokenHash} OR entry_expires_at <= ${now})`;
 }
 
 export function endPortalSession(id: string, now: number): Statement {

@@ -17,6 +17,7 @@ import { retentionStepRecordsMax } from "../domain/limits.ts";
 import {
   portalSessionEntryMs,
   portalSessionKeptMs,
+  portalSessionReentryMs,
   portalSessionsLiveMax,
 } from "../domain/portal_session_limits.ts";
 import {
@@ -33,7 +34,13 @@ import { writeChange } from "./change.ts";
 import type { Context, SessionContext } from "./context.ts";
 import { membersOf } from "./reports/job_reader.ts";
 import { requireAllowed } from "./sign_in/credentials.ts";
-import { hashToken, newToken, wellFormedHash, wellFormedHashes } from "./sign_in/session_tokens.ts";
+import {
+  derivedToken,
+  hashToken,
+  newToken,
+  wellFormedHash,
+  wellFormedHashes,
+} from "./sign_in/session_tokens.ts";
 
 interface PortalSessionInput {
   /** An id, or `external:` and an external id. */
@@ -133,7 +140,8 @@ export async function endPortalSession(
 }
 
 /**
- * Opens a session with the token of its address, which works once: a second use ends what the first has opened.
+ * Opens a session with the token of its address, which works once: a second use ends what the first has opened, except by the same
+ * client within seconds, which gets the same session again.
  *
  * @returns The session's id and the token for its cookie. Null if the address doesn't work.
  */
@@ -146,13 +154,13 @@ export async function openPortalSession(
   const owner = entryHash && await findPortalSessionOwner(database, { entryHash });
   if (!owner) return null;
   const now = clock();
-  const token = newToken();
+  const token = derivedToken(entryToken, [client.address, client.userAgent]);
   const use = { entryHash, tokenHash: hashToken(token), now };
   const actor = actorOf(owner, { client, permissions: new Set() });
   const about = { organizationId: owner.organizationId, target: { id: owner.id, name: owner.userName } };
   const reason = "its address was used twice";
   const [, opened] = await database.write([
-    markOpened(use),
+    markOpened(use, { reentryMs: portalSessionReentryMs }),
     insertAuditEvent(actor, { ...about, action: "portal_session.opened" }, { now }).statement,
     endReopenedPortalSession(use),
     insertAuditEvent(actor, { ...about, action: "portal_session.ended", details: { reason } }, { now })

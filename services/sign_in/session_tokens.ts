@@ -1,5 +1,5 @@
 // Session tokens and other secrets that only the client has: 32 random bytes. The database stores their SHA-256.
-import { hash, randomBytes } from "node:crypto";
+import { createHmac, hash, randomBytes } from "node:crypto";
 import type { Config } from "../../config.ts";
 import type { NewSession, SessionBounds } from "../../db/sign_in/sessions.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
@@ -12,6 +12,11 @@ const userAgentCharactersMax = 400;
 /** Returns 256 random bits in base64url. */
 export function newToken(): string {
   return randomBytes(32).toString("base64url");
+}
+
+/** Returns a token that only the owner of another one can have: the same for the same use. */
+export function derivedToken(token: string, use: readonly string[]): string {
+  return createHmac("sha256", token).update(JSON.stringify(use)).digest("base64url");
 }
 
 /** Returns the SHA-256 in hexadecimal: 256 random bits need neither salt nor a slow hash. */

@@ -1,6 +1,6 @@
 // Portal sessions from the first request to the last: the address that opens them, what their pages show, and what the log says.
 import assert from "node:assert/strict";
-import { portalSessionEntryMs } from "../../../../domain/portal_session_limits.ts";
+import { portalSessionEntryMs, portalSessionReentryMs } from "../../../../domain/portal_session_limits.ts";
 import { portalPagePaths, portalPages } from "../../../../domain/portal_session.ts";
 import { cookieOf, createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
@@ -25,7 +25,7 @@ const settings = {
   EMBED_ORIGINS: `${app}, https://docs.example.test:8443`,
 };
 
-onEveryDatabase("an address opens its session once; using it again ends the session", async (test) => {
+onEveryDatabase("an address opens its session once; using it again elsewhere ends it", async (test) => {
   const { organizationId, cookie } = await test.signUp();
   const { id, entry } = await createPortalSession(test, organizationId, { minutes: 30 });
   const token = new URLSearchParams(entry.split("?")[1]).get("token") ?? "";
@@ -69,6 +69,11 @@ onEveryDatabase("an address opens its session once; using it again ends the sess
     assert.equal(test.logged().includes(secret), false);
   }
 
+  // A double click, or a frame that is mounted twice, comes from the same client at once.
+  const again = await open(navigation);
+  assert.deepEqual([again.status, again.headers.getSetCookie()], [303, [set]]);
+  assert.equal((await openPage(test, page, session)).status, 200);
+  test.advance(portalSessionReentryMs);
   const second = await open(navigation);
   assert.equal(second.status, 404);
   assert.match(await second.text(), new RegExp(embedWords.dead));
@@ -81,15 +86,23 @@ onEveryDatabase("an address opens its session once; using it again ends the sess
       .get("HX-Redirect"),
     `/embed/${id}`,
   );
-  const { events } = await listAudit(test, cookie, "?limit=3");
+  const { events } = await listAudit(test, cookie, "?limit=4");
   assert.deepEqual(
     events.map(({ action, details, actor }) => [action, details["reason"] ?? null, actor.type]),
     [
       ["portal_session.ended", "its address was used twice", "session"],
       ["portal_session.opened", null, "session"],
+      ["portal_session.opened", null, "session"],
       ["portal_session.created", null, "operator"],
     ],
   );
+
+  // Someone else ends it at any time.
+  const seen = await createPortalSession(test, organizationId);
+  const mine = { cookie: cookieOf(await test.send(seen.entry, { headers: navigation })) };
+  const thief = { ...navigation, "User-Agent": "other" };
+  assert.equal((await test.send(seen.entry, { headers: thief })).status, 404);
+  assert.equal((await openPage(test, `/embed/${seen.id}/api-keys`, mine)).status, 401);
 
   // The button opens a session, too. An address that no one has used expires.
   const other = await createPortalSession(test, organizationId);
