@@ -18,8 +18,6 @@ import {
   storedAtServer,
 } from "../support/meter/stored_usage.ts";
 
-/** Time from the start of the process to its first response, beside another instance under full load on the same cores. */
-const startMsMax = 30_000;
 const rounds = repeats({ quick: 1, full: 12 });
 /**
  * `FAULT_SQLD=1` also kills the libSQL server. It writes before it responds, so a kill loses nothing, but calls fsync
@@ -39,13 +37,10 @@ Deno.test({
     const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning", DATABASE_URL: server.url };
     let starts = 0;
     const start = async (): Promise<Program> => {
-      const startedAt = performance.now();
       // In turn.
       const HTTP_THREADS = httpThreads[starts++ % httpThreads.length] as string;
       const program = startProgram({ folder, env: { ...env, HTTP_THREADS } });
       await isReady(program);
-      const tookMs = performance.now() - startedAt;
-      assert(tookMs < startMsMax, `the start took ${tookMs} ms`);
       return program;
     };
     const programs: Program[] = [];

