@@ -1,19 +1,21 @@
 // Writes CSV (RFC 4180) for spreadsheets.
 
-/** A text, or a number in decimal notation, which may be negative. */
-type CsvCell = string | { readonly decimal: string };
+/** A text for people; or a number in decimal notation, or an id, which stays as it is: programs join tables by ids. */
+export type CsvCell = string | { readonly exact: string };
 
 export function csvLine(cells: readonly CsvCell[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }
 
 function csvCell(cell: CsvCell): string {
-  return typeof cell === "string" ? csvText(cell) : cell.decimal;
+  const text = typeof cell === "string" ? withoutFormulas(cell) : cell.exact;
+  return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function csvText(text: string): string {
-  // An apostrophe keeps cells from being run as formulas (OWASP, CSV injection). Spreadsheets also recognize full-width signs.
-  const safe = /^[=+\-@\t\r＝＋－＠]/.test(text) ? `'${text}` : text;
-  // In many countries, the separator is a semicolon.
-  return /[",;\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+/**
+ * An apostrophe keeps text from being run as a formula (OWASP, CSV injection). Spreadsheets also recognize full-width signs. Where
+ * the decimal separator is a comma, they split lines at semicolons, whatever is in quotes.
+ */
+function withoutFormulas(text: string): string {
+  return text.replaceAll(/^(?=[\t\r])|(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠])/g, "'");
 }

@@ -20,12 +20,24 @@ export function sendJson(c: AppContext, body: JobBytes): Response {
   return c.body(body, 200, { "Content-Type": "application/json" });
 }
 
-/** Responds with CSV, to be saved as `file`. */
+const byteOrderMark = Uint8Array.of(0xef, 0xbb, 0xbf);
+
+/**
+ * Responds with CSV, to be saved as `file`. A file that a person downloads from a page begins with a byte-order mark, without which
+ * Excel doesn't read UTF-8. For programs, it would be a part of the first column's name.
+ */
 export function sendCsv(c: AppContext, body: JobBytes, file: string): Response {
-  return c.body(body, 200, {
+  const isForPerson = c.get("headers")["sec-fetch-mode"] === "navigate";
+  return c.body(isForPerson ? ReadableStream.from(marked(body)) : body, 200, {
     "Content-Type": "text/csv; charset=utf-8; header=present",
     "Content-Disposition": `attachment; filename="${file}"`,
   });
+}
+
+async function* marked(body: JobBytes) {
+  yield byteOrderMark;
+  if (body instanceof Uint8Array) yield body;
+  else yield* body;
 }
 
 /** Returns the name of a file with the sums of a valid query, such as `usage-2026-11-01-2026-12-01.csv`. */

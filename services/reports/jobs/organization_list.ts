@@ -9,7 +9,7 @@ import {
   type OrganizationPosition,
   type OrganizationQuery,
 } from "../../../db/operator/organizations.ts";
-import { csvLine } from "../../../domain/csv.ts";
+import { type CsvCell, csvLine } from "../../../domain/csv.ts";
 import type {
   LimitLevel,
   ListedOrganization,
@@ -193,10 +193,10 @@ export async function organizationCsv(
   return text.takeBytes();
 }
 
-function cellsOf({ usage, ...organization }: ListedOrganization, level: LimitLevel | undefined): string[] {
+function cellsOf({ usage, ...organization }: ListedOrganization, level: LimitLevel | undefined): CsvCell[] {
   return [
     organization.id,
-    organization.externalId ?? "",
+    { exact: organization.externalId ?? "" },
     organization.name,
     organization.planId,
     organization.status,

@@ -1,7 +1,7 @@
 // Pages of lines, totals and the CSV of statements and open months, read by the reports thread.
 import { findProductsByAge } from "../../../db/meter/catalogue.ts";
 import type { StatementLinePosition } from "../../../db/operator/statements.ts";
-import { csvLine } from "../../../domain/csv.ts";
+import { type CsvCell, csvLine } from "../../../domain/csv.ts";
 import { lineValuesShownMax, statementPageLinesPerRead } from "../../../domain/meter/dimension.ts";
 import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
 import {
@@ -182,12 +182,12 @@ export async function statementCsv(
   return text.takeBytes();
 }
 
-type Cells = Parameters<typeof csvLine>[0][number][];
+type Cells = CsvCell[];
 
 const nameCells = (line: StatementLine, { period }: StatementMonth): Cells => [
   period,
   line.organizationId,
-  line.externalId ?? "",
+  { exact: line.externalId ?? "" },
   line.organizationName,
   line.productSlug,
   line.productName ?? "",
@@ -198,11 +198,11 @@ const nameCells = (line: StatementLine, { period }: StatementMonth): Cells => [
 
 const lineCells = (line: StatementLine, month: StatementMonth): Cells => [
   ...nameCells(line, month),
-  { decimal: line.quantity },
-  { decimal: String(line.records) },
+  { exact: line.quantity },
+  { exact: String(line.records) },
   line.adjustmentOf ?? "",
-  { decimal: line.unitPrice ?? "" },
-  { decimal: line.amount ?? "" },
+  { exact: line.unitPrice ?? "" },
+  { exact: line.amount ?? "" },
   line.amount === null ? "" : month.currency ?? "",
   line.aggregation,
 ];
@@ -212,8 +212,8 @@ function valueCells(line: StatementLine, month: StatementMonth): Cells[] {
     values.map(({ properties, quantity, records }) => [
       ...nameCells(line, month),
       JSON.stringify(properties),
-      { decimal: quantity },
-      { decimal: String(records) },
+      { exact: quantity },
+      { exact: String(records) },
       line.adjustmentOf ?? "",
       line.aggregation,
     ])

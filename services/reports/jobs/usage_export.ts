@@ -115,7 +115,9 @@ export async function usageCsv(context: JobContext, input: UsageScope & UsageQue
       text.add(csvLine([
         sum.start,
         sum.end,
-        ...columns.map((column) => sum[column] ?? ""),
+        ...columns.map((column) =>
+          column === "externalId" ? { exact: sum[column] ?? "" } : sum[column] ?? ""
+        ),
         ...properties.map((name) => sum.properties?.[name] ?? ""),
         microsToDecimal(sum.sumMicros),
         String(sum.count),

@@ -26,7 +26,7 @@ testApp("prefixes cells that a spreadsheet would evaluate, and doubles quotes", 
   assert.equal(answer.headers.get("content-disposition"), 'attachment; filename="audit-2026-11-21.csv"');
   assert.match(answer.headers.get("cache-control") ?? "", /\bno-store\b/);
   const plain = ["'=1+1", "'+1", "'-1", "'@x", "'＝1", "'＋1", "'－1", "'＠x"];
-  const safe = [...plain, '"a;=1+1"', '"a ""b"", c"', "plain"];
+  const safe = [...plain, `"a;'=1+1"`, '"a ""b"", c"', "plain"];
   const details = '"{""permissions"":""usage:read, usage:write""}"';
   const lines = safe.map((name, n) => {
     const actor = `"'=HYPERLINK(""https://evil.example.com"")"`;

@@ -136,11 +136,12 @@ testApp("spreadsheets don't interpret names of keys as formulas", async (test) =
     `"`,
     "'quoted'",
     "semi;colon",
+    "semi;=1;@2",
     "dash - inside = fine",
     "naïve ☃ 𝄞",
   ];
   // The API rejects these names, but an older version or an operator may have stored them.
-  const unlikely = ["\t=1", "\r=1", "two\r\nlines", "\ntwo"];
+  const unlikely = ["\t=1", "\r=1", "two\r\n=lines", "\ntwo"];
   const wanted = new Map<string, string>();
   for (const [n, name] of [...names, ...unlikely].entries()) {
     const key = await createTestKey(test, person, { name: names[n] ?? "Production" });
@@ -148,11 +149,22 @@ testApp("spreadsheets don't interpret names of keys as formulas", async (test) =
       await test.opened.database.write([sql`UPDATE api_keys SET name = ${name} WHERE id = ${key.id}`]);
     }
     await recordOne(test, key.fullKey);
-    wanted.set(key.id, /^[=+\-@\t\r]/.test(name) ? `'${name}` : name);
+    // Also where a spreadsheet in another country begins a cell.
+    const guarded = name.replaceAll(/(?<=[;\t\r\n])(?=[=@])/g, "'");
+    wanted.set(key.id, /^[=+\-@\t\r]/.test(name) ? `'${guarded}` : guarded);
   }
   const [header, ...lines] = cellsOf(await csv(test, person.cookie, "?groupBy=apiKey"));
   assert.deepEqual(header, ["start", "end", "apiKey", "apiKeyName", "metric", "sum", "count", "min", "max"]);
   assert.deepEqual(new Map(lines.map(([, , id = "", name = ""]) => [id, name])), wanted);
+
+  // What a page downloads begins with a byte-order mark, for Excel.
+  const download = (headers: Record<string, string>) =>
+    test.send("/api/portal/usage.csv?groupBy=apiKey", { cookie: person.cookie, headers });
+  const bytes = await (await download({ "Sec-Fetch-Mode": "cors" })).bytes();
+  assert.deepEqual(
+    await (await download({ "Sec-Fetch-Mode": "navigate" })).bytes(),
+    Uint8Array.of(0xef, 0xbb, 0xbf, ...bytes),
+  );
 });
 
 testApp("invalid queries get an error instead of a file", async (test) => {

@@ -210,7 +210,7 @@ onEveryDatabase("the CSV has every organization that matches, and no formulas", 
   );
   assert.equal(lines.length, names.length + 1);
   const line = (id = "") => lines.find((one) => one.startsWith(id)) ?? "";
-  assert.match(lines[0] ?? "", new RegExp(`^${ids[2]},'-4,'@sum,plan_\\w+,active,,0,0,requests,0\\.1,0,`));
+  assert.match(lines[0] ?? "", new RegExp(`^${ids[2]},-4,'@sum,plan_\\w+,active,,0,0,requests,0\\.1,0,`));
   assert.match(line(ids[0]), /,'=HYPERLINK\(1\),/);
   assert.match(line(ids[1]), /,"Quote "" and; comma,",/);
   assert.equal((await csv("?search=plain")).length, 3);
