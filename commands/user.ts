@@ -10,6 +10,7 @@ import { allUsers } from "../services/operator/user_list.ts";
 import type { OperatorUser } from "../domain/operator/user.ts";
 import { nameArgument, type Subcommand, unknownAccount, verbCommand } from "./administration.ts";
 import { userHelp } from "./help.ts";
+import { loadNativeCode } from "./native_code.ts";
 import { usageError } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 import { minute, textTable } from "./text_table.ts";
@@ -66,6 +67,7 @@ function nameOption(texts: VerbArguments["texts"], option: string): string | und
 
 async function create(call: Subcommand): Promise<void> {
   const { services, actor, password } = call;
+  await loadNativeCode();
   const { link, organizationId } = await createUser(services, actor, { ...toNewUser(call), password });
   const created = `Created ${call.subject} in ${organizationId}.`;
   if (link === null) writeLine(created);
@@ -115,6 +117,7 @@ async function enable({ services, actor, subject: email }: Subcommand): Promise<
 async function resetPassword(
   { services, actor, subject: email, flags, password }: Subcommand,
 ): Promise<void> {
+  await loadNativeCode();
   const turnOffTwoStep = flags.has("turn-off-two-step");
   const input = { email, password, turnOffTwoStep };
   const { link, hadTwoStep } = await resetUserPassword(services, actor, input);

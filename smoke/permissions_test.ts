@@ -1,6 +1,7 @@
 // Tests the binary's permissions with a program that tries to exceed them, and the error of a failed compilation.
 import assert from "node:assert/strict";
 import { settings } from "../config.ts";
+import { isReady, startProgram } from "../tests/support/process/program.ts";
 import { compile, explainFailure } from "../tests/support/build/compile.ts";
 
 const binary = new URL("../dist/gatehouse", import.meta.url).pathname;
@@ -60,6 +61,40 @@ Deno.test("the binary reads every setting", () =>
       assert.equal(code, 78, output);
       for (const name of names) assert.match(output, new RegExp(`^(gatehouse: )?${name}: `, "m"));
     }
+  }));
+
+Deno.test("the binary loads the code for passwords before it serves, from a folder that no one else can change", () =>
+  inFolder(async (folder) => {
+    const own = `${folder}/gatehouse-${Deno.uid()}`;
+    const env = { HOME: folder, TMPDIR: folder };
+    const unusable: [string, () => void][] = [
+      ["isn't a folder", () => Deno.symlinkSync(folder, own)],
+      ["others can write to it", () => {
+        Deno.mkdirSync(own);
+        Deno.chmodSync(own, 0o777);
+      }],
+    ];
+    for (const [why, arrange] of unusable) {
+      arrange();
+      const { code, stderr } = await new Deno.Command(binary, { cwd: folder, clearEnv: true, env }).output();
+      const output = new TextDecoder().decode(stderr);
+      assert.equal(code, 78, output);
+      assert.ok(output.includes(own) && output.includes(why), output);
+      const check = await new Deno.Command(binary, { args: ["check"], cwd: folder, clearEnv: true, env })
+        .output();
+      assert.match(
+        new TextDecoder().decode(check.stdout),
+        new RegExp(`^wrong +Temporary folder .*${why}`, "m"),
+      );
+      await Deno.remove(own, { recursive: true });
+    }
+    assert.deepEqual([...Deno.readDirSync(folder)], [], "nothing was created");
+    const program = startProgram({ folder, binary, bareEnvironment: true, env });
+    await isReady(program);
+    assert.match([...Deno.readDirSync(own)].map(({ name }) => name).join(), /^gatehouse\d+\.node$/);
+    assert.equal((Deno.statSync(own).mode ?? 0) & 0o777, 0o700);
+    program.kill("SIGTERM");
+    assert.equal(await program.ended(), 0, program.output());
   }));
 
 Deno.test("compiling without a base runtime fails with one line that says what to do", () =>

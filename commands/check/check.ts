@@ -1,9 +1,10 @@
 // `gatehouse check`: examines the settings and the deployment, and reports problems in plain words. It changes nothing and
 // works with or without a running server.
 import type { Config, Settings } from "../../config.ts";
-import { type CheckResult, type Verdict, worstVerdict } from "../../domain/check_result.ts";
+import { type CheckResult, resultsOf, type Verdict, worstVerdict } from "../../domain/check_result.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { proxyBlock } from "../proxy/configuration.ts";
+import { temporaryFolderAdvice, tryNativeCode } from "../native_code.ts";
 import { readSettings, usageError } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 import { checkDatabase } from "./database.ts";
@@ -33,6 +34,7 @@ async function runChecks(config: Config, environment: Settings): Promise<CheckRe
     const parts = await Promise.all([
       [{ about: "Settings", verdict: "ok", saw: "All settings are valid." } as const],
       checkSettingNames(environment),
+      checkTemporaryFolder(),
       checkSettings(config),
       checkDatabase(config, { isRunning }),
       checkMail(config).then((result) => [result]),
@@ -40,6 +42,16 @@ async function runChecks(config: Config, environment: Settings): Promise<CheckRe
     ]);
     return parts.flat();
   });
+}
+
+async function checkTemporaryFolder(): Promise<CheckResult[]> {
+  const result = resultsOf("Temporary folder");
+  const { folder, fault } = await tryNativeCode();
+  return [
+    fault === null
+      ? result.ok(`${folder}: the code for passwords loads.`)
+      : result.wrong(`The server ${fault}`, temporaryFolderAdvice),
+  ];
 }
 
 function asJson(results: readonly CheckResult[], config: Config): string {

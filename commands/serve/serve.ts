@@ -51,6 +51,7 @@ import { HttpServer, requireFreePort } from "./http_server.ts";
 import { canSharePort, startHttpThreads, wantedHttpThreads } from "./http_threads.ts";
 import { openLog, type ProgramLog } from "./log.ts";
 import { databaseName, type OpenedDatabase, openForCommand } from "../open_database.ts";
+import { loadNativeCode } from "../native_code.ts";
 import { dropWritePermission } from "../permissions.ts";
 import { exitStatus, readAllSettings, SettingsError } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
@@ -71,8 +72,9 @@ export async function serve(environment: Settings, options: { version: string })
   const settings = await withLogo(read.settings, read.config.brand.logo);
   const config = { ...read.config, brand: { ...read.config.brand, logo: settings["BRAND_LOGO"] } };
   const log = await openLog(config);
-  // Fails before a database is created.
+  // Both fail before a database is created.
   requireFreePort(config);
+  await loadNativeCode();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   let status = 0;
   const fail = (message: string, values: Record<string, unknown>) => {

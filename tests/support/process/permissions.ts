@@ -15,7 +15,7 @@ function environmentNames(): string[] {
     );
     return own ?? (rest.length === 0 ? first : `${first}*`);
   });
-  return [...new Set([...patterns, "GATEHOUSE_*"])];
+  return [...new Set([...patterns, "GATEHOUSE_*", "TMPDIR"])];
 }
 
 /**
