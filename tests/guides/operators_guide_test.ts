@@ -40,11 +40,7 @@ Deno.test("the guide names operators, creates tokens and an organization, verifi
     assert.equal(plans[1].organization.overrides.limits[0].quantity, null);
     const prepaid = await readGuide("prepaid.md");
     const { plan } = JSON.parse(await withToken(prepaid("plan")));
-    await sendJson(program.baseUrl, "/api/operator/organizations/external:cus_8841", {
-      method: "PATCH",
-      apiKey: all,
-      json: { planId: plan.id },
-    });
+    await withToken(`PLAN=${plan.id}\n${prepaid("assign")}`);
     const { grant } = JSON.parse(await withToken(`LIMIT=${plan.limits[0].id}\n${prepaid("grant")}`));
     assert.deepEqual([grant.remaining, grant.status], [5_000, "active"]);
     const products = (await withToken(block("products"))).replaceAll("}{", "}\n{").split("\n").map((line) =>
@@ -54,12 +50,12 @@ Deno.test("the guide names operators, creates tokens and an organization, verifi
       "Tiles",
       2,
     ]]);
-    const created = await sendJson(
-      program.baseUrl,
-      `/api/operator/organizations/${JSON.parse(listed).organizations[0].id}/api-keys`,
-      { apiKey: all, json: { name: "Tiles", permissions: ["maps:render"] } },
-    );
-    const { fullKey } = await created.json();
+    const billing = await readGuide("billing.md");
+    const { product } = JSON.parse(await withToken(billing("price")));
+    assert.equal(product.metrics[0].unitPrice, "0.0004");
+    const { apiKey: { id: keyId }, fullKey } = JSON.parse(await withToken(block("key")));
+    const { apiKey } = JSON.parse(await withToken(`KEY_ID=${keyId}\n${block("budget")}`));
+    assert.equal(apiKey.budget[0].quantity, 1_000);
     assert.equal(JSON.parse(await run(`KEY=${fullKey}\n${block("verify")}`)).code, "VALID");
     assert.equal(JSON.parse(await withToken(`KEY=${fullKey}\n${block("usage")}`)).code, "VALID");
     assert.match(await run(`TOKEN_ID=${id}\n${block("revoke")}`), /active[^]*Revoked “Customer lookup”/);
