@@ -23,7 +23,7 @@ export interface Product {
   readonly createdAt: string;
 }
 
-/** A metric whose usage is counted otherwise than before, in all its months. */
+/** A metric whose aggregation changed, in all its months. */
 export interface RecountedMetric {
   readonly metric: string;
   readonly from: Counting;

@@ -202,7 +202,7 @@ async function checkCookie(
     );
     if (status === 403) {
       return result.wrong(
-        `The server takes requests from ${baseUrl.origin} for requests from another site, so nobody can sign in.`,
+        `Requests from ${baseUrl.origin} are rejected as cross-site, so no one can sign in.`,
         "Configure the proxy to forward Origin and Sec-Fetch-Site unchanged.",
       );
     }

@@ -52,7 +52,7 @@ const isBilled = (product: Statement, metric: Statement) =>
       AND r.last_quarter * ${quarterMs} >= (SELECT min(start_at) FROM statements)
       AND r.first_quarter * ${quarterMs} < (SELECT max(end_at) FROM statements))`;
 
-/** Selects metrics of a product that are in closed statements, or about to be, and counted otherwise than in a list. */
+/** Selects metrics of a product whose aggregation in closed statements, or those about to close, isn't that of a list. */
 function fixedMetrics(productSlug: string, metrics: readonly MetricCounting[]): Statement {
   return sql`SELECT m.value ->> 0 AS metric, coalesce(g.aggregation, 'sum') AS aggregation
     FROM ${listOf(metrics)} m LEFT JOIN usage_aggregations g
@@ -61,7 +61,7 @@ function fixedMetrics(productSlug: string, metrics: readonly MetricCounting[]): 
       AND ${isBilled(sql`${productSlug}`, sql`(m.value ->> 0)`)}`;
 }
 
-/** A condition: a list of metrics of a product counts none otherwise than closed statements do. */
+/** A condition: no metric of a product has another aggregation in a list than in closed statements. */
 export function keepsBilled(productSlug: string, metrics: readonly MetricCounting[]): Statement {
   return sql`NOT EXISTS (${fixedMetrics(productSlug, metrics)})`;
 }

@@ -52,7 +52,7 @@ export function findProduct(database: DatabaseReader, slug: string) {
   return database.readFirst<ProductRow>(sql`${selectProducts} WHERE p.slug = ${slug}`);
 }
 
-/** Inserts a product, unless its slug is taken, there are `productsMax` products, or closed statements count its metrics otherwise. */
+/** Inserts a product, unless its slug is taken, there are `productsMax` products, or closed statements have its metrics with another aggregation. */
 export function insertProduct(
   { slug, name, metrics, now }: Pick<ProductRow, "slug" | "name"> & {
     metrics: readonly ProductMetric[];
@@ -67,7 +67,7 @@ export function insertProduct(
     ON CONFLICT DO NOTHING`;
 }
 
-/** Renames a product, also to the name that it has, unless closed statements count its metrics otherwise than it will. */
+/** Renames a product, also to the name that it has, unless closed statements have its metrics with another aggregation than it will. */
 export function updateProductName(
   { slug, name, metrics }: Pick<ProductRow, "slug" | "name"> & { metrics: readonly ProductMetric[] },
 ) {

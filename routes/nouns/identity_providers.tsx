@@ -79,7 +79,7 @@ const changeSchema = z.strictObject({
   position: z.number().int("must be a whole number.")
     .min(1, `must be from 1 to ${offeredProvidersMax}.`)
     .max(offeredProvidersMax, `must be from 1 to ${offeredProvidersMax}.`)
-    .optional().describe("Its place among the buttons, from 1. The others keep their order."),
+    .optional().describe("The position of its sign-in button, starting at 1. The others keep their order."),
 }).openapi("ChangeIdentityProvider");
 const createSchema = changeSchema.required({ name: true, clientId: true, clientSecret: true })
   .omit({ position: true }).extend({ slug, kind }).openapi("CreateIdentityProvider");
@@ -93,7 +93,7 @@ const schema = z.object({
   clientId: stringSchema("The client ID from the provider.", "0oa1b2c3d4"),
   trustEmail: z.boolean().describe("True if every email address of the provider is believed."),
   signUp: z.boolean().describe("False if it admits only existing accounts and invited people."),
-  position: z.number().int().describe("Its place among the buttons, from 1."),
+  position: z.number().int().describe("The position of its sign-in button, starting at 1."),
   redirectUri: stringSchema(
     "The address to register at the provider.",
     "https://auth.example.com/sign-in/with/okta/callback",

@@ -86,14 +86,14 @@ export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "changeProduct",
     summary: "Change a product",
     description:
-      "`metrics` replaces the whole list. Closed statements keep the names and prices that they were closed with. `recounted` says " +
-      "which metrics are counted otherwise from now on, in sums, pages and statements of all their months. Those months aren't closed.",
+      "`metrics` replaces the whole list. Closed statements keep the names and prices that they were closed with. `recounted` lists " +
+      "the metrics whose aggregation changed. It applies to sums, pages and statements of all their months, none of which is closed.",
     route: "PATCH /api/operator/products/{slug}",
     params,
     body: changeSchema,
     responses: {
       200: {
-        description: "The product, and the metrics that are counted otherwise than before.",
+        description: "The product, and the metrics whose aggregation changed.",
         schema: z.object({ product: schema, recounted: z.array(recountedSchema) }),
       },
     },

@@ -149,7 +149,7 @@ interface OrganizationChange extends OrganizationPlanChange {
 }
 
 /**
- * Changes an organization, with an audit entry for each thing that is not what it was. All changes are made or none.
+ * Changes an organization, with an audit entry for each field that changes. Applies all changes or none.
  *
  * @throws {AppError} `not_found`, `external_id_taken`, `validation_failed` for too many keys of metadata and an unknown plan.
  */

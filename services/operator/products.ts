@@ -72,7 +72,7 @@ export async function createProduct(
     : new AppError("product_taken", "A product with this slug already exists.");
 }
 
-/** Changes a product's name, or replaces its metrics. Returns also what is counted otherwise from now on. @throws {AppError} `not_found`, `aggregation_fixed`. */
+/** Renames a product, or replaces its metrics. Also returns the metrics whose aggregation changes. @throws {AppError} `not_found`, `aggregation_fixed`. */
 export async function changeProduct(
   context: SessionContext,
   actor: OperatorActor,
@@ -136,7 +136,7 @@ async function requireBilledCounting(
   throw new AppError(
     "aggregation_fixed",
     `A month with usage of “${fixed.metric}” is closed, so its aggregation must stay “${fixed.aggregation}”. ` +
-      "To count otherwise, add a metric with another slug.",
+      "To use another aggregation, add a metric with another slug.",
   );
 }
 

@@ -70,7 +70,7 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   unsupported_media_type: "Send application/json in UTF-8.",
   validation_failed: errors.validationError([missingName]).message,
   aggregation_fixed:
-    "A month with usage of “seats” is closed, so its aggregation must stay “sum”. To count otherwise, add a metric with another slug.",
+    "A month with usage of “seats” is closed, so its aggregation must stay “sum”. To use another aggregation, add a metric with another slug.",
   dimension_unknown: "Usage isn't summed by city. Dimensions: region of tiles/requests.",
   range_too_long: `Request at most ${limits.usageWindowsMax} windows per query.`,
   webhook_limit_reached: errors.webhookLimitError("org_1").message,

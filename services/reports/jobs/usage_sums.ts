@@ -102,7 +102,7 @@ export async function streamUsageSums(context: JobContext, input: UsageScope & U
     range,
     /** Of sums by properties: true if some values count as `(other)`, and the time from which all usage is in them. */
     split: values && { overflow: values.hasOverflow, completeSince: declared?.completeSince ?? null },
-    /** True if a metric of the query is counted otherwise than by its sum. */
+    /** True if a metric of the query has another aggregation than `sum`. */
     hasValues: aggregations.length > 0,
     /** An upper bound of the number of sums. */
     sumsMax: range.windows.length * (groupBy.length === 0 && declared === null ? 1 : series),
