@@ -108,6 +108,14 @@ export async function resolveOrganization(
   return organization;
 }
 
+/** Returns the id that a filter names, which may be that of a deleted organization. @throws {AppError} As `resolveOrganization`. */
+export async function organizationIdOf(
+  context: Pick<SessionContext, "database">,
+  idText: string,
+): Promise<string> {
+  return isId("org", idText) ? idText : (await resolveOrganization(context, idText)).id;
+}
+
 export function may(access: Access, permission: Permission): boolean {
   if (access.role !== null) return hasPermission(access.role, permission);
   const { actor } = access;

@@ -1,7 +1,8 @@
 // The API of statements, for operators and for members.
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { OperatorActor } from "../../domain/actor.ts";
 import { statementWaitMs } from "../../domain/limits.ts";
-import { activeAccess } from "../../services/access.ts";
+import { activeAccess, organizationIdOf } from "../../services/access.ts";
 import { closeStatement } from "../../services/operator/statement_closing.ts";
 import {
   listOrganizationStatements,
@@ -38,6 +39,8 @@ const valuesDescription =
 export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = operatorRoutes(app, parts, { read: "statements:read", write: "statements:write" });
+  const scopeOf = async (actor: OperatorActor, idText: string | undefined) =>
+    statementsFor(actor, idText && await organizationIdOf(services, idText));
 
   route({
     route: `GET ${operatorPath}`,
@@ -108,11 +111,11 @@ export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppPart
   }, async (c, { params: { id }, query: { organizationId, ...page } }, actor) => {
     if (csvEnding.test(id)) {
       const { organizationId } = check(schemas.statementCsvQuerySchema, c.req.query(), "query");
-      const scope = statementsFor(actor, organizationId);
-      return await sendStatementCsv(c, parts, { scope, id, organizationId });
+      const scope = await scopeOf(actor, organizationId);
+      return await sendStatementCsv(c, parts, { scope, id, organizationId: scope.organizationId });
     }
     const input = { id, ...page, signal: c.req.raw.signal };
-    return await readStatement(services, statementsFor(actor, organizationId), input);
+    return await readStatement(services, await scopeOf(actor, organizationId), input);
   });
 
   route({

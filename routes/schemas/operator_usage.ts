@@ -84,12 +84,18 @@ export const operatorUsageRecordSchema = z.object({
 export const operatorUsageRecordsSchema = pageOf("usageRecords", operatorUsageRecordSchema)
   .openapi("OperatorUsageRecords");
 
+const organizationFault = "must be the id of an organization, or external: and its external id.";
+const organizationIds = filter(
+  z.string().min(1, organizationFault).max(
+    externalIdCharactersMax + externalIdPrefix.length,
+    organizationFault,
+  ),
+  { things: "organizations, by id or as `external:` with an external id", example: exampleId("org") },
+);
+
 export const operatorUsageRecordsQuerySchema = z.strictObject({
   ...usageRecordsQuerySchema.shape,
-  organizationId: filter(z.string().min(1, idFault).max(externalIdCharactersMax, idFault), {
-    things: "organizations, by id",
-    example: exampleId("org"),
-  }),
+  organizationId: organizationIds,
 }).refine(cursorOrKey.isMet, cursorOrKey).refine(
   ({ idempotencyKey, organizationId }) => idempotencyKey === undefined || organizationId?.length === 1,
   { path: ["idempotencyKey"], message: "requires exactly one “organizationId”, where it is unique." },
@@ -97,18 +103,10 @@ export const operatorUsageRecordsQuerySchema = z.strictObject({
 
 export const operatorUsageBatchSchema = batchOf(operatorUsageInputSchema).openapi("OperatorUsageBatch");
 
-const organizationFault = "must be the id of an organization, or external: and its external id.";
-
 const planFault = "must be the id of a plan.";
 
 export const operatorUsageQuerySchema = usageQuerySchema.extend({
-  organizationId: filter(
-    z.string().min(1, organizationFault).max(
-      externalIdCharactersMax + externalIdPrefix.length,
-      organizationFault,
-    ),
-    { things: "organizations, by id or as `external:` with an external id", example: exampleId("org") },
-  ),
+  organizationId: organizationIds,
   planId: z.string().refine((id) => isId("plan", id), planFault).optional().openapi({
     description: "Only organizations on this plan.",
     example: exampleId("plan"),

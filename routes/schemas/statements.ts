@@ -5,6 +5,7 @@ import { z } from "@hono/zod-openapi";
 import { statementTotalsMax } from "../../domain/limits.ts";
 import { statementOrganizationSorts } from "../../domain/operator/statement.ts";
 import { idOut, idParam, nextCursorSchema, pageQuerySchema, stringSchema, timeOut } from "./common.ts";
+import { organizationFilter } from "./operator_organizations.ts";
 import { searchSchema } from "./operator_users.ts";
 import { slugSchema } from "./usage.ts";
 
@@ -166,7 +167,7 @@ export const closeStatementSchema = z.strictObject({
 });
 
 export const statementCsvQuerySchema = z.strictObject({
-  organizationId: idParam("org", "Only lines of this organization, which may have been deleted.").optional(),
+  organizationId: organizationFilter("By default, lines of all; it may have been deleted."),
 });
 
 export const statementQuerySchema = pageQuerySchema.extend(statementCsvQuerySchema.shape);

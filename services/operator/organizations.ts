@@ -19,7 +19,7 @@ import {
 } from "../../db/operator/organizations.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
-import { isId, newId } from "../../domain/id.ts";
+import { newId } from "../../domain/id.ts";
 import { metadataKeysMax } from "../../domain/limits.ts";
 import type {
   ListedOrganization,
@@ -27,7 +27,7 @@ import type {
   OrganizationStatus,
 } from "../../domain/operator/organization.ts";
 import type { OrganizationList } from "../../domain/operator/organization_list.ts";
-import { operatorAccessTo, resolveOrganization } from "../access.ts";
+import { operatorAccessTo, organizationIdOf, resolveOrganization } from "../access.ts";
 import { type Change, changesBatch, rowOf, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { createInvitation } from "../organization/invitations.ts";
@@ -91,7 +91,7 @@ export async function getOrganization(
 }
 
 async function findOrganization({ database, clock }: SessionContext, idText: string) {
-  const id = isId("org", idText) ? idText : (await resolveOrganization({ database }, idText)).id;
+  const id = await organizationIdOf({ database }, idText);
   const row = await findOperatedOrganization(database, id, clock());
   if (row === undefined) throw notFoundError();
   return row;

@@ -2,23 +2,25 @@
 import { findUsageRecord } from "../../db/meter/usage_records.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
-import { type OperatorAccess, operatorAccess } from "../access.ts";
+import { type OperatorAccess, operatorAccess, organizationIdOf } from "../access.ts";
 import type { SessionContext } from "../context.ts";
 import type { OperatorRecordQuery, OperatorUsageRecord } from "../reports/jobs/operator_usage_records.ts";
 import { operatorReader } from "../reports/job_reader.ts";
 
 /**
- * Lists records of all organizations or some; see `readOperatorRecordPage`.
+ * Lists records of all organizations or some, by id or `external:` and an external id; see `readOperatorRecordPage`.
  *
  * @returns A page and the cursor of the next one, null at the end.
- * @throws {AppError} `validation_failed` for a cursor whose record doesn't exist; `unavailable`.
+ * @throws {AppError} `not_found`; `validation_failed` for a cursor whose record doesn't exist; `unavailable`.
  */
 export async function listRecordsOfOrganizations(
-  { reports, clock }: SessionContext,
+  { database, reports, clock }: SessionContext,
   actor: OperatorActor,
   { query, signal }: { query: OperatorRecordQuery; signal: AbortSignal },
 ): Promise<{ usageRecords: OperatorUsageRecord[]; nextCursor: string | null }> {
-  return await reports.read("readOperatorRecordPage", { ...query, now: clock() }, {
+  const organizationIds = query.organizationIds &&
+    await Promise.all(query.organizationIds.map((idText) => organizationIdOf({ database }, idText)));
+  return await reports.read("readOperatorRecordPage", { ...query, organizationIds, now: clock() }, {
     reader: operatorReader(actor),
     signal,
   });
