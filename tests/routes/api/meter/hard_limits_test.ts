@@ -5,13 +5,7 @@ import { addLimit, limitEvents } from "../../../support/meter/limits.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { sql } from "../../../../db/engine/database.ts";
 import { errorDetailsMax } from "../../../../domain/limits.ts";
-import { onBothDatabases, onEveryDatabase } from "../../../support/meter/usage.ts";
-
-const record = (test: TestApp, apiKey: string, more: object = {}) =>
-  test.send("/api/v1/usage", {
-    apiKey,
-    json: { productSlug: "tiles", metric: "requests", quantity: 1, ...more },
-  });
+import { onBothDatabases, onEveryDatabase, recordWith as record } from "../../../support/meter/usage.ts";
 
 const usedToday = async (test: TestApp, apiKey: string) => {
   const { data } = await (await test.send("/api/v1/usage?window=total", { apiKey })).json();
