@@ -3,20 +3,20 @@
 import assert from "node:assert/strict";
 // deno-lint-ignore no-import-prefix
 import { type Event, HTTPError, OpenMeter } from "npm:@openmeter/sdk@1.0.0-beta.232";
-import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { assertError, type TestApp, testApp } from "../../../support/app/app.ts";
 import {
   batchType,
   checkScenarios,
   type EventScenario,
   eventType,
   inHeaders,
+  newKey,
   sendEvent,
 } from "../../../support/meter/cloud_events.ts";
 import { addLimit } from "../../../support/meter/limits.ts";
 import { listAll, onEveryDatabase, readSums, unlimited } from "../../../support/meter/usage.ts";
 
 const event = { specversion: "1.0", id: "1", source: "/products/tiles", type: "ai-tokens" };
-const newKey = async (test: TestApp) => (await createTestKey(test, await test.signUp())).fullKey;
 
 /** Events to send by hand. `type`: the content type. */
 interface Sending {
