@@ -75,7 +75,7 @@ const aRandomGroup = fc.record({
   moved: fc.option(fc.nat(1)),
 });
 
-/** Records a random group. `prefix`: of its keys, which have one of three hashes in the index, also those of the other organization. */
+/** Records a random group. `prefix`: of its keys, which have one of three hashes in the index. Both organizations have the same keys. */
 function recordRandom(database: Database, records: readonly RandomRecord[], prefix: string) {
   return insertUsageRecords(database, {
     ...plainGroup,
@@ -86,7 +86,7 @@ function recordRandom(database: Database, records: readonly RandomRecord[], pref
       const inIndex = (key ?? "a").charCodeAt(0) % 3 + idempotencyHashSpace;
       const keyHash = (inIndex - 2654435761 * (randomSeries[at.series]?.organization ?? 0)) %
         idempotencyHashSpace;
-      return encoded({ idempotencyKey: key && prefix + key, keyHash, whole }, at);
+      return encoded({ idempotencyKey: key && prefix + key[0], keyHash, whole }, at);
     }),
     idempotencyKeys: records.filter(({ key }) => key !== null).length,
   });
