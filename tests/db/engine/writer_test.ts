@@ -188,13 +188,7 @@ const batches = fc.array(
   fc.record({
     port: fc.integer({ min: 0, max: 3 }),
     shared: fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 3 }),
-    end: fc.constantFrom(
-      "fine" as const,
-      "fine" as const,
-      "fine" as const,
-      "fault" as const,
-      "full" as const,
-    ),
+    end: fc.constantFrom<TestBatch["end"]>("fine", "fine", "fine", "fault", "full"),
   }),
   { maxLength: 40 },
 ).map((list) =>

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { dimensionValuesMax } from "../../../domain/meter/dimension.ts";
 import { deletedUsageKeptMs } from "../../../domain/limits.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../services/organization/organization_deletion.ts";
-import { deleteRemovedDimensions, fillDimensions } from "../../../services/meter/dimensions.ts";
+import { deleteRemovedDimensions } from "../../../services/meter/dimensions.ts";
 import { createTestKey } from "../../support/app/app.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
@@ -63,37 +63,6 @@ onBothDatabases(
     await checkRollups(read);
   },
 );
-
-onEveryDatabase("fills a dimension that is declared later, beside new records and voids", async (test) => {
-  const { fullToken } = await newOperatorToken(test, ["statements:read", "statements:write"]);
-  const send = asOperator(test, fullToken);
-  await send("POST /products", product());
-  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  const read = rowsOf(test.opened.database);
-  const record = (quantity: number, region: string) =>
-    recordOne(test, apiKey, { quantity, properties: { region } });
-  const old = [await record(1, "eu"), await record(2, "us"), await record(3, "eu"), await record(4, "ap")];
-  await voidOne(test, { apiKey, id: old[3]?.id ?? "" });
-  assert.equal((await send("PATCH /products/tiles", product(["region"]))).status, 422);
-  const { metrics } = product(["region"]);
-  assert.equal((await send("PATCH /products/tiles", { metrics })).status, 200);
-  const [dimension] = await read("SELECT complete_since, unfilled_seq FROM usage_dimensions");
-  assert.equal(dimension?.["complete_since"], test.now() + 5 * 60_000);
-  const recent = await record(6, "eu");
-  await checkRollups(read);
-  assert.equal(await fillDimensions(test.services, { recordsMax: 2, restMs: 0 }), true);
-  await checkRollups(read);
-  // One is counted already, one isn't, one was recorded after the declaration.
-  for (const record of [old[2], old[0], recent]) {
-    await voidOne(test, { apiKey, id: record?.id ?? "" });
-    await checkRollups(read);
-  }
-  while (await fillDimensions(test.services, { recordsMax: 2, restMs: 0 })) await checkRollups(read);
-  await checkRollups(read);
-  assert.deepEqual(await read("SELECT complete_since, unfilled_seq FROM usage_dimensions"), [
-    { complete_since: null, unfilled_seq: 0 },
-  ]);
-});
 
 onEveryDatabase(
   "deletes the sums of a removed dimension, and those of a deleted organization",

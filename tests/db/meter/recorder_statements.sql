@@ -1,437 +1,196 @@
 -- The statements of the recorder as they run, in their order: see db/meter/recorder.ts. Each is described once: the variants
--- name those that they share. (q1) is a subquery that occurs more than once. ?1 is the records or targets, ?2 the series and
--- ?3 the time.
+-- name those that they share. (q1) is a subquery that occurs more than once. /* 1 to 2 */
+-- replaces these lines. ?1 is the records or targets, ?2 the series and ?3 the time.
 
 -- Requests with API keys: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
--- 1
-SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)) )) AS list
-FROM json_each(?1) e
-JOIN api_keys k ON k.key_hash = e.value
-  AND k.revoked_at IS NULL
-  AND (k.expires_at IS NULL OR k.expires_at > ?3)
+/* 1 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)) )) AS list
+FROM json_each(?1) e JOIN api_keys k ON k.key_hash = e.value AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
 JOIN organizations o ON o.id = k.organization_id
--- q1
-SELECT 1
-FROM usage_series us
-WHERE us.organization = iif(k.environment = 'test', -o.number, o.number)
-  AND us.product_slug = e.value ->> 1
-  AND us.metric = e.value ->> 2
-  AND us.api_key = k.number
--- 2
-SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
-FROM (
-  SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
-  FROM (
+/* q1 */ SELECT 1 FROM usage_series us WHERE us.organization = iif(k.environment = 'test', -o.number, o.number) AND us.product_slug = e.value ->> 1
+AND us.metric = e.value ->> 2 AND us.api_key = k.number
+/* 2 */ SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list FROM (
+  SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested FROM (
     SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
-    FROM json_each(?2) e
-    JOIN api_keys k ON k.key_hash = e.value ->> 0
-      AND k.revoked_at IS NULL
-      AND (k.expires_at IS NULL OR k.expires_at > ?3)
+    FROM json_each(?2) e JOIN api_keys k ON k.key_hash = e.value ->> 0 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
     JOIN organizations o ON o.id = k.organization_id
     WHERE o.series + json_array_length(?2) > coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan))
-      AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
-      AND true
-      AND NOT EXISTS (SELECT 1 FROM usage_limits)
-      AND NOT (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique')))
-      AND NOT EXISTS (q1)
+    AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
+    AND NOT (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique')))
+    AND NOT EXISTS (q1)
   ) n
-)
-WHERE requested > room
--- 3: 2 with other lines
--- 1:
-INSERT INTO usage_series (organization, product_slug, metric, api_key)
-SELECT usage_number, product_slug, metric, api_key
--- 3:
-  SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
--- 11:
-    WHERE true
--- 19:
-WHERE rank <= room
-ORDER BY position
--- q2
-SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
-FROM json_each(?2) e
-JOIN api_keys k ON k.key_hash = e.value ->> 0
-  AND k.revoked_at IS NULL
-  AND (k.expires_at IS NULL OR k.expires_at > ?3)
-JOIN organizations o ON o.id = k.organization_id
-JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
-  AND us.product_slug = e.value ->> 1
-  AND us.metric = e.value ->> 2
-  AND us.api_key = k.number
-WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
-  AND true
-  AND NOT EXISTS (SELECT 1 FROM usage_limits)
-  AND NOT (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique')))
-  AND true
--- q3
-SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
-FROM json_each(?1) e
-WHERE NOT (SELECT count(*) FROM series) = json_array_length(?2)
-  AND CAST(substr(e.value, 1, 5) AS INTEGER) NOT IN (SELECT position FROM series)
--- 4
-WITH series AS MATERIALIZED (q2), blocked AS MATERIALIZED (q3)
+) WHERE requested > room
+/* 3 */ 2 with other lines, /* 1 to 2 */ INSERT INTO usage_series (organization, product_slug, metric, api_key) SELECT usage_number, product_slug, metric, api_key FROM (
+  SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank FROM (
+/* 5 to 6 */     JOIN organizations o ON o.id = k.organization_id WHERE true
+/* 12 */ ) WHERE rank <= room ORDER BY position
+/* q2 */ SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric FROM json_each(?2) e
+JOIN api_keys k ON k.key_hash = e.value ->> 0 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
+JOIN organizations o ON o.id = k.organization_id JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
+AND us.product_slug = e.value ->> 1 AND us.metric = e.value ->> 2 AND us.api_key = k.number
+WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL AND true
+AND NOT EXISTS (SELECT 1 FROM usage_limits)
+AND NOT (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique')))
+AND true
+/* q3 */ SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request FROM json_each(?1) e WHERE NOT (SELECT count(*) FROM series) = json_array_length(?2)
+AND CAST(substr(e.value, 1, 5) AS INTEGER) NOT IN (SELECT position FROM series)
+/* 4 */ WITH series AS MATERIALIZED (q2), blocked AS MATERIALIZED (q3)
 INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
 SELECT c.seq + e.key + 1, s.organization, s.id, CAST(substr(e.value, 12, 14) AS INTEGER), ?3, CAST(substr(e.value, 26, 16) AS INTEGER), CAST(substr(e.value, 42, 6) AS INTEGER), NULL, nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '')
-FROM json_each(?1) e
-CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
-CROSS JOIN usage_cursor c ON c.only_row = 1
+FROM json_each(?1) e CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER) CROSS JOIN usage_cursor c ON c.only_row = 1
 WHERE ((SELECT count(*) FROM series) = json_array_length(?2) OR CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (SELECT request FROM blocked))
--- 5
-INSERT INTO usage_added (organization, series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
+/* 5 */ INSERT INTO usage_added (organization, series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
 SELECT r.organization, r.series, r.timestamp / 900000, count(*) AS count, sum(r.quantity_whole >> 26) AS sum_high, sum(r.quantity_whole & 67108863) AS sum_low, sum(r.quantity_micro) AS sum_micro, min(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS smallest, max(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS largest
-FROM usage_records r
-WHERE r.seq > (SELECT seq FROM usage_cursor)
-  AND true
-GROUP BY 2, 3
--- 6
-INSERT INTO statement_changes (organization, month, latest)
-SELECT DISTINCT a.organization, m.number, n.number
-FROM statements n
-CROSS JOIN usage_added a
-CROSS JOIN statements m
-WHERE n.number = (SELECT max(number) FROM statements)
-  AND a.quarter * 900000 < n.end_at
-  AND m.number = (SELECT s.number FROM statements s WHERE s.start_at <= a.quarter * 900000 ORDER BY s.start_at DESC LIMIT 1)
-  AND a.organization > 0
+FROM usage_records r WHERE r.seq > (SELECT seq FROM usage_cursor) AND true GROUP BY 2, 3
+/* 6 */ INSERT INTO statement_changes (organization, month, latest) SELECT DISTINCT a.organization, m.number, n.number FROM statements n
+CROSS JOIN usage_added a CROSS JOIN statements m WHERE n.number = (SELECT max(number) FROM statements) AND a.quarter * 900000 < n.end_at
+AND m.number = (SELECT s.number FROM statements s WHERE s.start_at <= a.quarter * 900000 ORDER BY s.start_at DESC LIMIT 1) AND a.organization > 0
 ON CONFLICT DO NOTHING
--- 7: 5 with other lines
--- 2 to 5:
-SELECT iif(a.organization < 0, -2147483648, 0), s.total, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)
-FROM usage_added a
-JOIN usage_series s ON s.id = a.series
--- 8
-INSERT INTO usage_rollups (series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
-SELECT series, quarter / 1, count, sum_high, sum_low, sum_micro, smallest, largest
-FROM usage_added
-WHERE true
-ON CONFLICT (series, quarter) DO UPDATE
+/* 7 */ 5 with other lines, /* 2 to 3 */ SELECT iif(a.organization < 0, -2147483648, 0), s.total, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)
+FROM usage_added a JOIN usage_series s ON s.id = a.series GROUP BY 2, 3
+/* 8 */ INSERT INTO usage_rollups (series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
+SELECT series, quarter / 1, count, sum_high, sum_low, sum_micro, smallest, largest FROM usage_added WHERE true ON CONFLICT (series, quarter) DO UPDATE
 SET count = count + excluded.count, sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro, smallest = iif(count = 0, excluded.smallest, min(smallest, excluded.smallest)), largest = iif(count = 0, excluded.largest, max(largest, excluded.largest))
--- 9: 8 with other lines
--- 1 to 2:
-INSERT INTO usage_rollups_hourly (series, hour, count, sum_high, sum_low, sum_micro, smallest, largest)
-SELECT series, quarter / 4, count, sum_high, sum_low, sum_micro, smallest, largest
--- 5:
-ON CONFLICT (series, hour) DO UPDATE
--- 10
-INSERT INTO usage_rollups_monthly (month, organization, series, count, sum_high, sum_low, sum_micro, smallest, largest, first_quarter, last_quarter)
+/* 9 */ 8 with other lines, /* 1 to 2 */ INSERT INTO usage_rollups_hourly (series, hour, count, sum_high, sum_low, sum_micro, smallest, largest)
+SELECT series, quarter / 4, count, sum_high, sum_low, sum_micro, smallest, largest FROM usage_added WHERE true ON CONFLICT (series, hour) DO UPDATE
+/* 10 */ INSERT INTO usage_rollups_monthly (month, organization, series, count, sum_high, sum_low, sum_micro, smallest, largest, first_quarter, last_quarter)
 SELECT ((strftime('%Y', quarter * 900000 / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', quarter * 900000 / 1000, 'unixepoch') - 1), organization, series, count, sum_high, sum_low, sum_micro, smallest, largest, quarter, quarter
-FROM usage_added
-WHERE true
-ON CONFLICT (month, organization, series) DO UPDATE
+FROM usage_added WHERE true ON CONFLICT (month, organization, series) DO UPDATE
 SET count = count + excluded.count, sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro, smallest = iif(count = 0, excluded.smallest, min(smallest, excluded.smallest)), largest = iif(count = 0, excluded.largest, max(largest, excluded.largest)), first_quarter = min(first_quarter, excluded.first_quarter), last_quarter = max(last_quarter, excluded.last_quarter)
--- 11
-DELETE FROM usage_added
--- 12
-WITH series AS MATERIALIZED (q2)
-DELETE FROM usage_series
-WHERE (SELECT count(*) FROM usage_records n WHERE n.seq > (SELECT seq FROM usage_cursor)) < ?4
-  AND id IN (SELECT id FROM series)
-  AND NOT EXISTS (SELECT 1 FROM usage_rollups r WHERE r.series = usage_series.id)
--- 13
-UPDATE usage_cursor AS c
+/* 11 */ DELETE FROM usage_added
+/* 12 */ WITH series AS MATERIALIZED (q2) DELETE FROM usage_series
+WHERE (SELECT count(*) FROM usage_records n WHERE n.seq > (SELECT seq FROM usage_cursor)) < ?4 AND id IN (SELECT id FROM series)
+AND NOT EXISTS (SELECT 1 FROM usage_rollups r WHERE r.series = usage_series.id)
+/* 13 */ UPDATE usage_cursor AS c
 SET seq = seq + ?1, recent_moved = iif(recent_moved + ?2 * 4294967296 >= 281474976710656, 0, recent_moved + ?2 * 4294967296), middle_moved = iif(middle_moved + ?2 * 268435456 >= 281474976710656, 0, middle_moved + ?2 * 268435456)
-WHERE only_row = 1
-  AND EXISTS (SELECT 1 FROM usage_records n WHERE n.seq > c.seq)
--- 14
-UPDATE api_keys AS k
-SET last_used_at = ?3
-WHERE k.key_hash IN (SELECT value FROM json_each(?1))
-  AND k.revoked_at IS NULL
-  AND (k.expires_at IS NULL OR k.expires_at > ?3)
-  AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)
+WHERE only_row = 1 AND EXISTS (SELECT 1 FROM usage_records n WHERE n.seq > c.seq)
+/* 14 */ UPDATE api_keys AS k SET last_used_at = ?3 WHERE k.key_hash IN (SELECT value FROM json_each(?1)) AND k.revoked_at IS NULL
+AND (k.expires_at IS NULL OR k.expires_at > ?3) AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)
 
 -- With known series: 1, 15, 5, 6, 7, 8, 9, 10, 11, 13
--- 15: 4 with other lines
--- 1:
-WITH series AS MATERIALIZED (q2)
--- 7:
-WHERE (SELECT count(*) FROM series) = json_array_length(?2)
+/* 15 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q2)
+/* 5 */ WHERE (SELECT count(*) FROM series) = json_array_length(?2)
 
 -- With idempotency keys: 1, 2, 3, 16, 17, 5, 18, 19, 20, 21, 22, 6, 7, 8, 9, 10, 11, 12, 13, 14
--- q4
-SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655) AS hash, e.key AS position
-FROM json_each(?1) e
-CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
-WHERE CAST(substr(e.value, 63, 3) AS INTEGER) > 0
-  AND true
-ORDER BY 1
--- q5
-SELECT q.position, k.seq
-FROM hashed q
-CROSS JOIN usage_keys_recent k ON k.hash = q.hash
-UNION ALL
-SELECT q.position, k.seq
-FROM hashed q
-CROSS JOIN usage_keys_middle k ON k.hash = q.hash
-UNION ALL
-SELECT q.position, k.seq
-FROM hashed q
-CROSS JOIN usage_keys_settled k ON k.hash = q.hash
--- q6
-SELECT r.*, m.position, CAST(substr(e.value, 6, 5) AS INTEGER) AS request, (rs.product_slug <> s.product_slug OR rs.metric <> s.metric OR r.quantity_whole <> CAST(substr(e.value, 26, 16) AS INTEGER) OR r.quantity_micro <> CAST(substr(e.value, 42, 6) AS INTEGER) OR r.properties IS NOT nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '') OR r.timestamp <> iif(CAST(substr(e.value, 11, 1) AS INTEGER), CAST(substr(e.value, 12, 14) AS INTEGER), r.recorded_at)) AS differs, rs.product_slug AS first_product_slug, rs.metric AS first_metric, rs.api_key
-FROM json_each(?1) e
-CROSS JOIN matches m ON m.position = e.key
-CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
-CROSS JOIN usage_records r ON r.seq = m.seq
-  AND r.organization = s.organization
-  AND r.idempotency_key = substr(e.value, 66, CAST(substr(e.value, 63, 3) AS INTEGER))
-CROSS JOIN usage_series rs ON rs.id = r.series
+/* q4 */ SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655) AS hash, e.key AS position FROM json_each(?1) e
+CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER) WHERE CAST(substr(e.value, 63, 3) AS INTEGER) > 0 AND true ORDER BY 1
+/* q5 */ SELECT q.position, k.seq FROM hashed q CROSS JOIN usage_keys_recent k ON k.hash = q.hash UNION ALL SELECT q.position, k.seq FROM hashed q
+CROSS JOIN usage_keys_middle k ON k.hash = q.hash UNION ALL SELECT q.position, k.seq FROM hashed q CROSS JOIN usage_keys_settled k ON k.hash = q.hash
+/* q6 */ SELECT r.*, m.position, CAST(substr(e.value, 6, 5) AS INTEGER) AS request, (rs.product_slug <> s.product_slug OR rs.metric <> s.metric OR r.quantity_whole <> CAST(substr(e.value, 26, 16) AS INTEGER) OR r.quantity_micro <> CAST(substr(e.value, 42, 6) AS INTEGER) OR r.properties IS NOT nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '') OR r.timestamp <> iif(CAST(substr(e.value, 11, 1) AS INTEGER), CAST(substr(e.value, 12, 14) AS INTEGER), r.recorded_at)) AS differs, rs.product_slug AS first_product_slug, rs.metric AS first_metric, rs.api_key
+FROM json_each(?1) e CROSS JOIN matches m ON m.position = e.key CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+CROSS JOIN usage_records r ON r.seq = m.seq AND r.organization = s.organization
+AND r.idempotency_key = substr(e.value, 66, CAST(substr(e.value, 63, 3) AS INTEGER)) CROSS JOIN usage_series rs ON rs.id = r.series
 WHERE EXISTS (SELECT 1 FROM matches)
--- 16: 4 with other lines
--- 1:
-WITH series AS MATERIALIZED (q2), blocked AS MATERIALIZED (q3), hashed AS MATERIALIZED (q4), matches AS MATERIALIZED (q5), existing AS MATERIALIZED (q6)
--- 3:
-SELECT c.seq + e.key + 1, s.organization, s.id, CAST(substr(e.value, 12, 14) AS INTEGER), ?3, CAST(substr(e.value, 26, 16) AS INTEGER), CAST(substr(e.value, 42, 6) AS INTEGER), nullif(substr(e.value, 66, CAST(substr(e.value, 63, 3) AS INTEGER)), ''), nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '')
--- before 8:
-  AND e.key NOT IN (SELECT position FROM existing)
-  AND CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (SELECT request FROM existing WHERE differs)
--- 17
-WITH series AS MATERIALIZED (q2), hashed AS MATERIALIZED (
-  SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655) AS hash, e.key AS position
-  FROM json_each(?1) e
-  CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
-  WHERE CAST(substr(e.value, 63, 3) AS INTEGER) > 0
-    AND (SELECT count(*) FROM usage_records n WHERE n.seq > (SELECT seq FROM usage_cursor)) < ?4
-  ORDER BY 1
+/* 16 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q2), blocked AS MATERIALIZED (q3), hashed AS MATERIALIZED (q4), matches AS MATERIALIZED (q5), existing AS MATERIALIZED (q6)
+/* 3 */ SELECT c.seq + e.key + 1, s.organization, s.id, CAST(substr(e.value, 12, 14) AS INTEGER), ?3, CAST(substr(e.value, 26, 16) AS INTEGER), CAST(substr(e.value, 42, 6) AS INTEGER), nullif(substr(e.value, 66, CAST(substr(e.value, 63, 3) AS INTEGER)), ''), nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '')
+/* before 6 */ AND e.key NOT IN (SELECT position FROM existing) AND CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (SELECT request FROM existing WHERE differs)
+/* 17 */ WITH series AS MATERIALIZED (q2), hashed AS MATERIALIZED (
+  SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655) AS hash, e.key AS position FROM json_each(?1) e
+  CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER) WHERE CAST(substr(e.value, 63, 3) AS INTEGER) > 0
+  AND (SELECT count(*) FROM usage_records n WHERE n.seq > (SELECT seq FROM usage_cursor)) < ?4 ORDER BY 1
 ), matches AS MATERIALIZED (q5), existing AS MATERIALIZED (q6)
 SELECT json_group_array(json_object('position', h.position, 'differs', h.differs, 'seq', h.seq, 'productSlug', h.first_product_slug, 'metric', h.first_metric, 'apiKeyId', k.id, 'environment', iif(h.organization < 0, 'test', 'live'), 'timestamp', h.timestamp, 'recordedAt', h.recorded_at, 'whole', h.quantity_whole, 'micro', h.quantity_micro, 'idempotencyKey', h.idempotency_key, 'properties', h.properties, 'voidedAt', v.voided_at, 'voidedBy', v.voided_by, 'voidReason', v.reason)) AS list
-FROM existing h
-LEFT JOIN api_keys k ON k.number = h.api_key
-LEFT JOIN usage_voids v ON v.seq = h.seq
--- 18: 15 with other lines
--- 2 to 3:
-INSERT INTO usage_keys_recent (hash, seq)
-SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655), r.seq
--- 7:
-CROSS JOIN usage_records r ON r.seq = c.seq + e.key + 1
-WHERE CAST(substr(e.value, 63, 3) AS INTEGER) > 0
-ORDER BY 1
--- 19
-INSERT INTO usage_keys_middle (hash, seq)
-SELECT hash, seq
-FROM usage_keys_recent
+FROM existing h LEFT JOIN api_keys k ON k.number = h.api_key LEFT JOIN usage_voids v ON v.seq = h.seq
+/* 18 */ WITH series AS MATERIALIZED (q2) INSERT INTO usage_keys_recent (hash, seq)
+SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655), r.seq FROM json_each(?1) e
+CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER) CROSS JOIN usage_cursor c ON c.only_row = 1
+CROSS JOIN usage_records r ON r.seq = c.seq + e.key + 1 WHERE CAST(substr(e.value, 63, 3) AS INTEGER) > 0 ORDER BY 1
+/* 19 */ INSERT INTO usage_keys_middle (hash, seq) SELECT hash, seq FROM usage_keys_recent
 WHERE hash >= (SELECT c.recent_moved FROM usage_cursor c WHERE EXISTS (SELECT 1 FROM usage_records n WHERE n.seq > c.seq))
-  AND hash < (SELECT c.recent_moved FROM usage_cursor c WHERE EXISTS (SELECT 1 FROM usage_records n WHERE n.seq > c.seq)) + ?1
--- 20: 19 with other lines
--- 1 to 3:
-DELETE FROM usage_keys_recent
--- 21
-INSERT INTO usage_keys_settled (hash, seq)
-SELECT hash, seq
-FROM usage_keys_middle
+AND hash < (SELECT c.recent_moved FROM usage_cursor c WHERE EXISTS (SELECT 1 FROM usage_records n WHERE n.seq > c.seq)) + ?1
+/* 20 */ 19 with other lines, /* 1 */ DELETE FROM usage_keys_recent
+/* 21 */ INSERT INTO usage_keys_settled (hash, seq) SELECT hash, seq FROM usage_keys_middle
 WHERE hash >= (SELECT c.middle_moved FROM usage_cursor c WHERE EXISTS (SELECT 1 FROM usage_records n WHERE n.seq > c.seq))
-  AND hash < (SELECT c.middle_moved FROM usage_cursor c WHERE EXISTS (SELECT 1 FROM usage_records n WHERE n.seq > c.seq)) + ?1
--- 22: 21 with other lines
--- 1 to 3:
-DELETE FROM usage_keys_middle
+AND hash < (SELECT c.middle_moved FROM usage_cursor c WHERE EXISTS (SELECT 1 FROM usage_records n WHERE n.seq > c.seq)) + ?1
+/* 22 */ 21 with other lines, /* 1 */ DELETE FROM usage_keys_middle
 
 -- With known series and idempotency keys: 1, 23, 17, 5, 18, 19, 20, 21, 22, 6, 7, 8, 9, 10, 11, 13
--- 23: 16 with other lines
--- 1:
-WITH series AS MATERIALIZED (q2), hashed AS MATERIALIZED (q4), matches AS MATERIALIZED (q5), existing AS MATERIALIZED (q6)
--- 7:
-WHERE (SELECT count(*) FROM series) = json_array_length(?2)
+/* 23 */ 16 with other lines, /* 1 */ WITH series AS MATERIALIZED (q2), hashed AS MATERIALIZED (q4), matches AS MATERIALIZED (q5), existing AS MATERIALIZED (q6)
+/* 5 to 6 */ WHERE (SELECT count(*) FROM series) = json_array_length(?2) AND e.key NOT IN (SELECT position FROM existing)
+AND CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (SELECT request FROM existing WHERE differs)
 
 -- With limits, of organizations and of lineages of API keys: 24, 25, 26, 27, 5, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 6, 7, 8, 9, 10, 11, 42, 13, 14
--- 24: 1 with other lines
--- 1:
-SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), 'organization', iif(k.environment = 'test', -o.number, o.number), 'lineage', k.lineage )) AS list
--- 25: 2 with other lines
--- 14:
-      AND true
--- 26: 3 with other lines
--- 15:
-      AND true
--- q7: q2 with other lines
--- 13:
-  AND true
--- 27: 4 with other lines
--- 1:
-WITH series AS MATERIALIZED (q7), blocked AS MATERIALIZED (q3)
--- q8
-SELECT 1
-FROM usage_limits own
-WHERE own.organization = o.number
-  AND own.product_slug = l.product_slug
-  AND own.metric = l.metric
-  AND own.per = l.per
--- q9
-SELECT z.ahead
-FROM timezone_offsets z
-WHERE z.timezone = a.timezone
-  AND z.since <= CAST(?3 AS INTEGER)
-ORDER BY z.since DESC
-LIMIT 1
--- q10
-SELECT r.series, min(r.timestamp) AS at, sum(r.quantity_whole >> 26) AS sum_high, sum(r.quantity_whole & 67108863) AS sum_low, sum(r.quantity_micro) AS sum_micro
-FROM usage_records r
-WHERE r.seq > (SELECT seq FROM usage_cursor)
-  AND EXISTS (SELECT 1 FROM applied WHERE per = 'minute')
+/* 24 */ 1 with other lines, /* 1 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), 'organization', iif(k.environment = 'test', -o.number, o.number), 'lineage', k.lineage )) AS list
+/* 25 */ 2 with other lines, /* 8 */     AND true AND true
+/* 26 */ 3 with other lines, /* 7 */     AND true AND true
+/* q7 */ q2 with other lines, /* 6 */ AND true
+/* 27 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q7), blocked AS MATERIALIZED (q3)
+/* q8 */ SELECT r.series, min(r.timestamp) AS at, sum(r.quantity_whole >> 26) AS sum_high, sum(r.quantity_whole & 67108863) AS sum_low, sum(r.quantity_micro) AS sum_micro
+FROM usage_records r WHERE r.seq > (SELECT seq FROM usage_cursor) AND EXISTS (SELECT 1 FROM applied WHERE per = 'minute')
 GROUP BY r.series, r.timestamp / 60000
--- q11
-SELECT a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(?3 AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(?3 AS INTEGER) + coalesce((q9), 0)) / 3600000 * 3600000 - coalesce((q9), 0) WHEN 'day' THEN (CAST(?3 AS INTEGER) + coalesce((q9), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(?3 AS INTEGER) + coalesce((q9), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(?3 AS INTEGER) + coalesce((q9), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, CAST(?3 AS INTEGER), 0, 0, 0
-FROM applied a
-UNION ALL
+/* q9 */ SELECT a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(?3 AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, CAST(?3 AS INTEGER), 0, 0, 0
+FROM applied a UNION ALL
 SELECT a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN r.at / 60000 WHEN 'hour' THEN (r.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= r.at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= r.at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (r.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= r.at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (r.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= r.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (r.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= r.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, r.at, r.sum_high, r.sum_low, r.sum_micro
-FROM (SELECT u.*, u.quarter * 900000 AS at FROM usage_added u) r
-CROSS JOIN applied a ON a.series = r.series
-  AND a.per <> 'minute'
-UNION ALL
-SELECT a.usage_limit, a.organization, r.at / 60000, r.at, r.sum_high, r.sum_low, r.sum_micro
-FROM (q10) r
-CROSS JOIN applied a ON a.series = r.series
-  AND a.per = 'minute'
--- 28
-WITH applied AS MATERIALIZED (
-  SELECT CAST(e.key AS INTEGER) AS position, us.id AS series, us.organization, l.number AS usage_limit, l.per, o.timezone
-  FROM json_each(?2) e
-  JOIN api_keys k ON k.key_hash = e.value ->> 0
-    AND k.revoked_at IS NULL
-    AND (k.expires_at IS NULL OR k.expires_at > ?3)
-  JOIN organizations o ON o.id = k.organization_id
-  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
-    AND us.product_slug = e.value ->> 1
-    AND us.metric = e.value ->> 2
-    AND us.api_key = k.number
-  CROSS JOIN usage_limits l ON ((l.plan = o.plan AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND NOT EXISTS (q8)) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)) OR (l.alert_of = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND (l.alert_lineage IS NULL OR l.alert_lineage = k.lineage)))
+FROM (SELECT u.*, u.quarter * 900000 AS at FROM usage_added u) r CROSS JOIN applied a ON a.series = r.series AND a.per <> 'minute' UNION ALL
+SELECT a.usage_limit, a.organization, r.at / 60000, r.at, r.sum_high, r.sum_low, r.sum_micro FROM (q8) r CROSS JOIN applied a ON a.series = r.series
+AND a.per = 'minute'
+/* 28 */ WITH applied AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id AS series, us.organization, l.number AS usage_limit, l.per, o.timezone FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
+  AND us.product_slug = e.value ->> 1 AND us.metric = e.value ->> 2 AND us.api_key = k.number
+  CROSS JOIN usage_limits l ON ((l.plan = o.plan AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND NOT EXISTS (SELECT 1 FROM usage_limits own WHERE own.organization = o.number AND own.product_slug = l.product_slug AND own.metric = l.metric AND own.per = l.per)) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)) OR (l.alert_of = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND (l.alert_lineage IS NULL OR l.alert_lineage = k.lineage)))
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
-    AND true
-    AND true
-    AND NOT (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique')))
-    AND us.organization > 0
-    AND true
-)
-INSERT INTO usage_limit_added (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro)
-SELECT *
-FROM (q11)
-WHERE true
-ON CONFLICT DO UPDATE
-SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro
--- 29
-INSERT OR REPLACE INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq, after_seq)
+  AND true AND true
+  AND NOT (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique')))
+  AND us.organization > 0 AND true
+) INSERT INTO usage_limit_added (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro) SELECT * FROM (q9) WHERE true
+ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro
+/* 29 */ INSERT OR REPLACE INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq, after_seq)
 SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0, (CASE l.per WHEN 'minute' THEN a.window_number * 60000 WHEN 'hour' THEN a.window_number WHEN 'day' THEN (a.window_number - 1) * 86400000 WHEN 'month' THEN (1000 * strftime('%s', format('%d-%02d-01', 1970 + a.window_number / 12, 1 + a.window_number % 12))) - 86400000 ELSE 0 END >= max( iif(o.created_at >= (max(l.created_at, o.limits_at) + 600000), 0, (max(l.created_at, o.limits_at) + 600000) + 300000), iif(l.per IN ('minute', 'hour'), (SELECT limits_swept_until FROM usage_cursor), 0))), max(c.seq, max(l.created_seq, o.limits_seq)), c.seq
-FROM usage_limit_added a
-CROSS JOIN usage_limits l ON l.number = a.usage_limit
-CROSS JOIN organizations o ON o.number = a.organization
-CROSS JOIN usage_cursor c ON c.only_row = 1
-LEFT JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
-  AND n.organization = a.organization
-  AND n.window_number = a.window_number
-WHERE n.opened_seq IS NULL OR n.opened_seq < max(l.created_seq, o.limits_seq)
--- q12
-SELECT sum((g.quantity_micros - g.used_micros) / 1000000)
-FROM usage_grants g
-WHERE g.organization = t.organization
-  AND g.product_slug = t.product_slug
-  AND g.metric = t.metric
-  AND g.ends_at > CAST(?3 AS INTEGER)
-  AND g.voided_at IS NULL
-  AND g.used_micros < g.quantity_micros
--- q13
-SELECT t.taken_whole + coalesce((q12), 0)
-FROM usage_grant_accounts t
-WHERE t.organization = a.organization
-  AND t.product_slug = l.product_slug
-  AND t.metric = l.metric
-  AND l.per = 'total'
-  AND l.lineage IS NULL
-  AND l.alert_of IS NULL
--- q14: q12 with other lines
--- 1:
-SELECT sum((g.quantity_micros - g.used_micros) % 1000000)
--- q15: q13 with other lines
--- 1:
-SELECT t.taken_micro + coalesce((q14), 0)
--- q16: q9 with other lines
--- 4:
-  AND z.since <= CAST(substr(e.value, 12, 14) AS INTEGER)
--- 30: 28 with other lines
--- 1:
-WITH full AS MATERIALIZED (
-  SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high, n.sum_low, n.sum_micro, (l.quantity_whole + iif(l.per = 'total', coalesce((q13), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q15), 0), 0)) / 1000000) AS quantity_whole, ((l.quantity_micro + iif(l.per = 'total', coalesce((q15), 0), 0)) % 1000000) AS quantity_micro
-  FROM usage_limit_added a
-  CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
-    AND n.organization = a.organization
-    AND n.window_number = a.window_number
-  CROSS JOIN usage_limits l ON l.number = a.usage_limit
-  WHERE l.mode = 'hard'
-    AND (n.is_known = 0 OR (((n.sum_high + a.sum_high) + (((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) >> 26), ((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) & 67108863, (n.sum_micro + a.sum_micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000) AND ((n.sum_high + a.sum_high) + (((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) >> 26), ((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) & 67108863, (n.sum_micro + a.sum_micro) % 1000000) > (((l.quantity_whole + iif(l.per = 'total', coalesce((q13), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q15), 0), 0)) / 1000000) >> 26) + ((((l.quantity_whole + iif(l.per = 'total', coalesce((q13), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q15), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q15), 0), 0)) % 1000000) / 1000000) >> 26), (((l.quantity_whole + iif(l.per = 'total', coalesce((q13), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q15), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q15), 0), 0)) % 1000000) / 1000000) & 67108863, ((l.quantity_micro + iif(l.per = 'total', coalesce((q15), 0), 0)) % 1000000) % 1000000)))
+FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization
+CROSS JOIN usage_cursor c ON c.only_row = 1 LEFT JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
+AND n.window_number = a.window_number WHERE n.opened_seq IS NULL OR n.opened_seq < max(l.created_seq, o.limits_seq)
+/* q10 */ SELECT sum((g.quantity_micros - g.used_micros) / 1000000) FROM usage_grants g WHERE g.organization = t.organization
+AND g.product_slug = t.product_slug AND g.metric = t.metric AND g.ends_at > CAST(?3 AS INTEGER) AND g.voided_at IS NULL
+AND g.used_micros < g.quantity_micros
+/* q11 */ SELECT t.taken_whole + coalesce((q10), 0) FROM usage_grant_accounts t WHERE t.organization = a.organization AND t.product_slug = l.product_slug
+AND t.metric = l.metric AND l.per = 'total' AND l.lineage IS NULL AND l.alert_of IS NULL
+/* q12 */ q10 with other lines, /* 1 */ SELECT sum((g.quantity_micros - g.used_micros) % 1000000) FROM usage_grants g WHERE g.organization = t.organization
+/* q13 */ q11 with other lines, /* 1 */ SELECT t.taken_micro + coalesce((q12), 0) FROM usage_grant_accounts t WHERE t.organization = a.organization AND t.product_slug = l.product_slug
+/* q14 */ SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(substr(e.value, 12, 14) AS INTEGER) ORDER BY z.since DESC
+LIMIT 1
+/* 30 */ 28 with other lines, /* 1 */ WITH full AS MATERIALIZED (
+  SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high, n.sum_low, n.sum_micro, (l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) AS quantity_whole, ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) AS quantity_micro
+  FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
+  AND n.window_number = a.window_number CROSS JOIN usage_limits l ON l.number = a.usage_limit WHERE l.mode = 'hard'
+  AND (n.is_known = 0 OR (((n.sum_high + a.sum_high) + (((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) >> 26), ((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) & 67108863, (n.sum_micro + a.sum_micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000) AND ((n.sum_high + a.sum_high) + (((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) >> 26), ((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) & 67108863, (n.sum_micro + a.sum_micro) % 1000000) > (((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) >> 26) + ((((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) / 1000000) >> 26), (((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) / 1000000) & 67108863, ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) % 1000000)))
 ), applied AS MATERIALIZED (
--- 18:
-    AND EXISTS (SELECT 1 FROM full)
+/* 10 to 12 */   AND us.organization > 0 AND EXISTS (SELECT 1 FROM full)
 ), wanted AS MATERIALIZED (
-  SELECT CAST(substr(e.value, 6, 5) AS INTEGER) AS request, e.key AS position, a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(substr(e.value, 12, 14) AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q16), 0)) / 3600000 * 3600000 - coalesce((q16), 0) WHEN 'day' THEN (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q16), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q16), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q16), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END AS window_number
-  FROM json_each(?1) e
-  CROSS JOIN applied a ON a.position = CAST(substr(e.value, 1, 5) AS INTEGER)
-  WHERE EXISTS (SELECT 1 FROM full)
-  UNION ALL
-  SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER), NULL, a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(?3 AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(?3 AS INTEGER) + coalesce((q9), 0)) / 3600000 * 3600000 - coalesce((q9), 0) WHEN 'day' THEN (CAST(?3 AS INTEGER) + coalesce((q9), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(?3 AS INTEGER) + coalesce((q9), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(?3 AS INTEGER) + coalesce((q9), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END
-  FROM json_each(?1) e
-  CROSS JOIN applied a ON a.position = CAST(substr(e.value, 1, 5) AS INTEGER)
-  WHERE EXISTS (SELECT 1 FROM full)
+  SELECT CAST(substr(e.value, 6, 5) AS INTEGER) AS request, e.key AS position, a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(substr(e.value, 12, 14) AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q14), 0)) / 3600000 * 3600000 - coalesce((q14), 0) WHEN 'day' THEN (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q14), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q14), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q14), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END AS window_number
+  FROM json_each(?1) e CROSS JOIN applied a ON a.position = CAST(substr(e.value, 1, 5) AS INTEGER) WHERE EXISTS (SELECT 1 FROM full) UNION ALL
+  SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER), NULL, a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(?3 AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END
+  FROM json_each(?1) e CROSS JOIN applied a ON a.position = CAST(substr(e.value, 1, 5) AS INTEGER) WHERE EXISTS (SELECT 1 FROM full)
 ), demands AS MATERIALIZED (
   SELECT w.request, f.*, coalesce(sum(r.quantity_whole >> 26), 0) AS high, coalesce(sum(r.quantity_whole & 67108863), 0) AS low, coalesce(sum(r.quantity_micro), 0) AS micro
-  FROM wanted w
-  CROSS JOIN full f ON f.usage_limit = w.usage_limit
-    AND f.organization = w.organization
-    AND f.window_number = w.window_number
-  LEFT JOIN usage_records r ON r.seq = (SELECT seq FROM usage_cursor) + w.position + 1
-  GROUP BY 1, f.usage_limit, f.organization, f.window_number
+  FROM wanted w CROSS JOIN full f ON f.usage_limit = w.usage_limit AND f.organization = w.organization AND f.window_number = w.window_number
+  LEFT JOIN usage_records r ON r.seq = (SELECT seq FROM usage_cursor) + w.position + 1 GROUP BY 1, f.usage_limit, f.organization, f.window_number
 ), judged AS MATERIALIZED (
-  SELECT *, max(NOT is_known) OVER (PARTITION BY request) AS is_unknown, max(is_over) OVER (PARTITION BY request) AS is_too_large
-  FROM (
+  SELECT *, max(NOT is_known) OVER (PARTITION BY request) AS is_unknown, max(is_over) OVER (PARTITION BY request) AS is_too_large FROM (
     SELECT l.*, l.high + l.low + l.micro > 0
-      AND ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000) AS is_over
+    AND ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000) AS is_over
     FROM demands l
   )
--- 20 to 25:
-INSERT INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason)
-SELECT request, usage_limit, organization, window_number, at, 'unknown'
-FROM judged
-WHERE NOT is_known
-UNION ALL
-SELECT request, usage_limit, organization, window_number, at, 'exceeded'
-FROM judged
-WHERE is_over
-  AND NOT is_unknown
-UNION ALL
-SELECT request, usage_limit, organization, window_number, at, 'others'
-FROM (
+) INSERT INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason)
+SELECT request, usage_limit, organization, window_number, at, 'unknown' FROM judged WHERE NOT is_known UNION ALL
+SELECT request, usage_limit, organization, window_number, at, 'exceeded' FROM judged WHERE is_over AND NOT is_unknown UNION ALL
+SELECT request, usage_limit, organization, window_number, at, 'others' FROM (
   SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, quantity_whole, quantity_micro, sum(high) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS high, sum(low) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS low, sum(micro) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS micro
-  FROM judged
-  WHERE NOT is_unknown
-    AND NOT is_too_large
-    AND high + low + micro > 0
+  FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0
 ) l
 WHERE ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000)
--- 31
-DELETE FROM usage_records
-WHERE seq > (SELECT seq FROM usage_cursor)
-  AND seq IN (
-  SELECT (SELECT seq FROM usage_cursor) + e.key + 1
-  FROM json_each(?1) e
-  WHERE EXISTS (SELECT 1 FROM usage_limit_refused)
-    AND CAST(substr(e.value, 6, 5) AS INTEGER) IN (SELECT request FROM usage_limit_refused)
+/* 31 */ DELETE FROM usage_records WHERE seq > (SELECT seq FROM usage_cursor) AND seq IN (
+  SELECT (SELECT seq FROM usage_cursor) + e.key + 1 FROM json_each(?1) e WHERE EXISTS (SELECT 1 FROM usage_limit_refused)
+  AND CAST(substr(e.value, 6, 5) AS INTEGER) IN (SELECT request FROM usage_limit_refused)
 )
--- 32
-DELETE FROM usage_added WHERE EXISTS (SELECT 1 FROM usage_limit_refused)
--- 33: 5 with other lines
--- 5:
-  AND EXISTS (SELECT 1 FROM usage_limit_refused)
--- 34
-DELETE FROM usage_limit_added WHERE EXISTS (SELECT 1 FROM usage_limit_refused)
--- 35: 28 with other lines
--- 18:
-    AND EXISTS (SELECT 1 FROM usage_limit_refused)
--- 36: 28 with other lines
--- 1 to 23:
-INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
-SELECT usage_limit, organization, window_number, sum_high, sum_low, sum_micro, 1, 0
-FROM usage_limit_added
-WHERE sum_high + sum_low + sum_micro > 0
--- 37
-UPDATE usage_grants AS u
+/* 32 */ DELETE FROM usage_added WHERE EXISTS (SELECT 1 FROM usage_limit_refused)
+/* 33 */ 5 with other lines, /* 3 */ FROM usage_records r WHERE r.seq > (SELECT seq FROM usage_cursor) AND EXISTS (SELECT 1 FROM usage_limit_refused) GROUP BY 2, 3
+/* 34 */ DELETE FROM usage_limit_added WHERE EXISTS (SELECT 1 FROM usage_limit_refused)
+/* 35 */ 28 with other lines, /* 10 */   AND us.organization > 0 AND EXISTS (SELECT 1 FROM usage_limit_refused)
+/* 36 */ 28 with other lines, /* 1 to 11 */ INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
+SELECT usage_limit, organization, window_number, sum_high, sum_low, sum_micro, 1, 0 FROM usage_limit_added WHERE sum_high + sum_low + sum_micro > 0
+/* 37 */ UPDATE usage_grants AS u
 SET used_micros = u.used_micros + d.taken, first_seq = iif(d.is_late, min(coalesce(u.first_seq, d.start_seq), d.start_seq), coalesce(u.first_seq, d.start_seq)), first_end = iif(u.first_seq IS NULL, d.end_seq, u.first_end), first_micros = iif(u.first_seq IS NULL, 0, u.first_micros) + iif(u.first_seq IS NULL OR d.is_late, d.taken, 0), last_start = iif(d.is_late, coalesce(u.last_start, d.start_seq), coalesce(d.start_seq, u.last_start)), last_seq = coalesce(d.end_seq, u.last_seq), last_micros = CASE WHEN d.is_late THEN coalesce(u.last_micros, 0) + d.taken WHEN d.start_seq IS NULL THEN u.last_micros ELSE d.taken END
 FROM (
   SELECT s.number, max(0, min(s.rest, min(s.all_rest, max(min(s.added, s.expiring), s.over)) - (s.upto - s.rest))) AS taken, ?1 IS 1 AS is_late, CASE WHEN ?1 IS 1 THEN s.after_seq + 1 WHEN s.added > 0 THEN c.seq + 1 END AS start_seq, iif(?1 IS 1 OR s.added > 0, (SELECT max(r.seq) FROM usage_records r), NULL) AS end_seq
@@ -441,451 +200,191 @@ FROM (
       SELECT f.usage_limit, f.organization, f.number, f.ends_at, f.added, f.over, f.after_seq, iif(f.sum < 9e18, f.rest, min(f.rest, 9000000000000000000 / f.count)) AS rest
       FROM (
         SELECT a.usage_limit, a.organization, g.number, g.ends_at, g.quantity_micros - g.used_micros AS rest, coalesce(n.after_seq, n.opened_seq) AS after_seq, CAST(max(0, min(((a.sum_high * 67108864 + a.sum_low) * 1000000 + a.sum_micro), 9000000000000000000)) AS INTEGER) AS added, iif(n.is_known, CAST(max(0, min(((n.sum_high * 67108864 + (n.sum_low - l.quantity_whole - t.taken_whole)) * 1000000 + n.sum_micro - l.quantity_micro - t.taken_micro), 9000000000000000000)) AS INTEGER), 0) AS over, total(g.quantity_micros - g.used_micros) OVER (PARTITION BY a.usage_limit, a.organization) AS sum, count(*) OVER (PARTITION BY a.usage_limit, a.organization) AS count
-        FROM (SELECT 1 WHERE EXISTS (SELECT 1 FROM usage_grant_accounts))
-        CROSS JOIN usage_limit_added a
-        CROSS JOIN usage_limits l ON l.number = a.usage_limit
-        CROSS JOIN usage_grant_accounts t ON t.organization = a.organization
-          AND t.product_slug = l.product_slug
-          AND t.metric = l.metric
-          AND l.per = 'total'
-          AND l.lineage IS NULL
-          AND l.alert_of IS NULL
-        CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
-          AND n.organization = a.organization
-          AND n.window_number = a.window_number
-        CROSS JOIN usage_grants g ON g.organization = t.organization
-          AND g.product_slug = t.product_slug
-          AND g.metric = t.metric
-          AND g.ends_at > CAST(?3 AS INTEGER)
-          AND g.voided_at IS NULL
-          AND g.used_micros < g.quantity_micros
+        FROM (SELECT 1 WHERE EXISTS (SELECT 1 FROM usage_grant_accounts)) CROSS JOIN usage_limit_added a
+        CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN usage_grant_accounts t ON t.organization = a.organization
+        AND t.product_slug = l.product_slug AND t.metric = l.metric AND l.per = 'total' AND l.lineage IS NULL AND l.alert_of IS NULL
+        CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization AND n.window_number = a.window_number
+        CROSS JOIN usage_grants g ON g.organization = t.organization AND g.product_slug = t.product_slug AND g.metric = t.metric
+        AND g.ends_at > CAST(?3 AS INTEGER) AND g.voided_at IS NULL AND g.used_micros < g.quantity_micros
       ) f
     ) f
-  ) s
-  CROSS JOIN usage_cursor c
-) d
-WHERE u.number = d.number
-  AND d.taken > 0
--- 38
-INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole, quantity_micro)
+  ) s CROSS JOIN usage_cursor c
+) d WHERE u.number = d.number AND d.taken > 0
+/* 38 */ INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole, quantity_micro)
 SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL, used, at, CAST(?3 AS INTEGER), iif(lineage IS NULL, NULL, CAST(?3 AS INTEGER)), quantity_whole, quantity_micro
 FROM (
-  SELECT a.usage_limit, a.organization, iif(l.per IN ('minute', 'hour'), CASE 'day' WHEN 'minute' THEN a.at / 60000 WHEN 'hour' THEN (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, a.window_number) AS window_number, a.at, a.reason, l.lineage, (l.quantity_whole + iif(l.per = 'total', coalesce((q13), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q15), 0), 0)) / 1000000) AS quantity_whole, ((l.quantity_micro + iif(l.per = 'total', coalesce((q15), 0), 0)) % 1000000) AS quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE WHEN a.reason IS NULL THEN (
-    SELECT max(p.value)
-    FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p
-    WHERE iif(t.organization IS NULL, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * p.value) + ((((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) >> 26), (((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) & 67108863, (l.quantity_micro * p.value) % 1000000), 100 * ((n.sum_high * 67108864 + (n.sum_low - t.mark_whole)) * 1000000 + n.sum_micro - t.mark_micro) >= p.value * ((0 * 67108864 + (l.quantity_whole + t.taken_whole + coalesce((q12), 0) - t.mark_whole)) * 1000000 + l.quantity_micro + t.taken_micro + coalesce((q14), 0) - t.mark_micro))
-  ) WHEN (SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p WHERE true) >= 100 THEN 100 END AS percent
-  FROM (
-    SELECT usage_limit, organization, window_number, at, NULL AS reason
-    FROM usage_limit_added
-    WHERE sum_high + sum_low + sum_micro > 0
-    UNION ALL
-    SELECT usage_limit, organization, window_number, at, reason
-    FROM usage_limit_refused
-    WHERE reason = 'exceeded'
-  ) a
-  CROSS JOIN usage_limits l ON l.number = a.usage_limit
-  CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
-    AND n.organization = a.organization
-    AND n.window_number = a.window_number
-    AND (a.reason IS NOT NULL OR (n.is_known AND iif(l.notify_at IS NULL, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * 80) + ((((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) >> 26), (((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) & 67108863, (l.quantity_micro * 80) % 1000000), ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * min(l.notify_at ->> 0, 100)) + ((((l.quantity_whole & 67108863) * min(l.notify_at ->> 0, 100)) + (l.quantity_micro * min(l.notify_at ->> 0, 100)) / 1000000) >> 26), (((l.quantity_whole & 67108863) * min(l.notify_at ->> 0, 100)) + (l.quantity_micro * min(l.notify_at ->> 0, 100)) / 1000000) & 67108863, (l.quantity_micro * min(l.notify_at ->> 0, 100)) % 1000000))))
-  CROSS JOIN organizations o ON o.number = a.organization
-  LEFT JOIN usage_grant_accounts t ON t.organization = a.organization
-    AND t.product_slug = l.product_slug
-    AND t.metric = l.metric
-    AND l.per = 'total'
-    AND l.lineage IS NULL
-    AND l.alert_of IS NULL
-) a
-WHERE percent IS NOT NULL
-  AND NOT EXISTS (
-  SELECT 1
-  FROM limit_notices x
-  WHERE x.usage_limit = a.usage_limit
-    AND x.organization = a.organization
-    AND x.window_number = a.window_number
-    AND x.percent >= a.percent
-)
-GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0
--- 39
-SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit, 'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id, 'lineage', coalesce(l.lineage, l.alert_lineage), 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode, 'whole', CAST((l.quantity_whole + iif(l.per = 'total', coalesce((q13), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q15), 0), 0)) / 1000000) AS TEXT), 'micro', CAST(((l.quantity_micro + iif(l.per = 'total', coalesce((q15), 0), 0)) % 1000000) AS TEXT), 'timezone', o.timezone, 'openedSeq', n.opened_seq, 'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
+  SELECT a.usage_limit, a.organization, iif(l.per IN ('minute', 'hour'), CASE 'day' WHEN 'minute' THEN a.at / 60000 WHEN 'hour' THEN (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, a.window_number) AS window_number, a.at, a.reason, l.lineage, (l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) AS quantity_whole, ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) AS quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE WHEN a.reason IS NULL THEN (
+    SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p
+    WHERE iif(t.organization IS NULL, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * p.value) + ((((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) >> 26), (((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) & 67108863, (l.quantity_micro * p.value) % 1000000), 100 * ((n.sum_high * 67108864 + (n.sum_low - t.mark_whole)) * 1000000 + n.sum_micro - t.mark_micro) >= p.value * ((0 * 67108864 + (l.quantity_whole + t.taken_whole + coalesce((q10), 0) - t.mark_whole)) * 1000000 + l.quantity_micro + t.taken_micro + coalesce((q12), 0) - t.mark_micro))
+  ) WHEN (SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p WHERE true) >= 100 THEN 100 END AS percent FROM (
+    SELECT usage_limit, organization, window_number, at, NULL AS reason FROM usage_limit_added WHERE sum_high + sum_low + sum_micro > 0 UNION ALL
+    SELECT usage_limit, organization, window_number, at, reason FROM usage_limit_refused WHERE reason = 'exceeded'
+  ) a CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
+  AND n.organization = a.organization AND n.window_number = a.window_number
+  AND (a.reason IS NOT NULL OR (n.is_known AND iif(l.notify_at IS NULL, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * 80) + ((((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) >> 26), (((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) & 67108863, (l.quantity_micro * 80) % 1000000), ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * min(l.notify_at ->> 0, 100)) + ((((l.quantity_whole & 67108863) * min(l.notify_at ->> 0, 100)) + (l.quantity_micro * min(l.notify_at ->> 0, 100)) / 1000000) >> 26), (((l.quantity_whole & 67108863) * min(l.notify_at ->> 0, 100)) + (l.quantity_micro * min(l.notify_at ->> 0, 100)) / 1000000) & 67108863, (l.quantity_micro * min(l.notify_at ->> 0, 100)) % 1000000))))
+  CROSS JOIN organizations o ON o.number = a.organization LEFT JOIN usage_grant_accounts t ON t.organization = a.organization
+  AND t.product_slug = l.product_slug AND t.metric = l.metric AND l.per = 'total' AND l.lineage IS NULL AND l.alert_of IS NULL
+) a WHERE percent IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM limit_notices x WHERE x.usage_limit = a.usage_limit AND x.organization = a.organization AND x.window_number = a.window_number
+  AND x.percent >= a.percent
+) GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0
+/* 39 */ SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit, 'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id, 'lineage', coalesce(l.lineage, l.alert_lineage), 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode, 'whole', CAST((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) AS TEXT), 'micro', CAST(((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) AS TEXT), 'timezone', o.timezone, 'openedSeq', n.opened_seq, 'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
 FROM (
-  SELECT NULL AS request, NULL AS reason, usage_limit, organization, window_number, at
-  FROM usage_limit_added a
-  WHERE at = CAST(?3 AS INTEGER)
-    AND EXISTS (
-    SELECT 1
-    FROM usage_limit_counters n
-    WHERE n.usage_limit = a.usage_limit
-      AND n.organization = a.organization
-      AND n.window_number = a.window_number
-      AND n.is_known
-  )
-  UNION ALL
-  SELECT NULL, 'unknown', usage_limit, organization, window_number, at
-  FROM (
-    SELECT a.*
-    FROM usage_limit_added a
-    CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
-      AND n.organization = a.organization
-      AND n.window_number = a.window_number
-      AND NOT n.is_known
-    CROSS JOIN usage_limits l ON l.number = a.usage_limit
-      AND l.mode = 'soft'
-    ORDER BY a.at <> CAST(?3 AS INTEGER)
-    LIMIT 2000
-  )
-  UNION ALL
-  SELECT request, reason, usage_limit, organization, window_number, at
-  FROM (SELECT *, row_number() OVER (PARTITION BY request) AS rank FROM usage_limit_refused)
-  WHERE rank <= iif(reason = 'unknown', 2000, 100)
-) a
-CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
-  AND n.organization = a.organization
-  AND n.window_number = a.window_number
-CROSS JOIN usage_limits l ON l.number = a.usage_limit
-  AND (l.alert_of IS NULL OR a.reason IS NOT NULL)
+  SELECT NULL AS request, NULL AS reason, usage_limit, organization, window_number, at FROM usage_limit_added a WHERE at = CAST(?3 AS INTEGER)
+  AND EXISTS (
+    SELECT 1 FROM usage_limit_counters n WHERE n.usage_limit = a.usage_limit AND n.organization = a.organization AND n.window_number = a.window_number
+    AND n.is_known
+  ) UNION ALL SELECT NULL, 'unknown', usage_limit, organization, window_number, at FROM (
+    SELECT a.* FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
+    AND n.window_number = a.window_number AND NOT n.is_known CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'soft'
+    ORDER BY a.at <> CAST(?3 AS INTEGER) LIMIT 2000
+  ) UNION ALL SELECT request, reason, usage_limit, organization, window_number, at
+  FROM (SELECT *, row_number() OVER (PARTITION BY request) AS rank FROM usage_limit_refused) WHERE rank <= iif(reason = 'unknown', 2000, 100)
+) a CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization AND n.window_number = a.window_number
+CROSS JOIN usage_limits l ON l.number = a.usage_limit AND (l.alert_of IS NULL OR a.reason IS NOT NULL)
 CROSS JOIN organizations o ON o.number = a.organization
--- 40
-DELETE FROM usage_limit_added
--- 41
-DELETE FROM usage_limit_refused
--- 42: 12 with other lines
--- 1:
-WITH series AS MATERIALIZED (q7)
+/* 40 */ DELETE FROM usage_limit_added
+/* 41 */ DELETE FROM usage_limit_refused
+/* 42 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q7) DELETE FROM usage_series
 
 -- With dimensions: 1, 43, 44, 45, 5, 6, 7, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 8, 9, 10, 11, 61, 13, 14
--- 43: 2 with other lines
--- 15:
-      AND true
--- 44: 3 with other lines
--- 16:
-      AND true
--- q17: q2 with other lines
--- 14:
--- before 16:
-  AND true
--- 45: 4 with other lines
--- 1:
-WITH series AS MATERIALIZED (q17), blocked AS MATERIALIZED (q3)
--- 46
-WITH w AS MATERIALIZED (
-  SELECT s.id AS series, s.organization, g.number, g.property
-  FROM (SELECT DISTINCT series FROM usage_added) a
-  CROSS JOIN usage_series s ON s.id = a.series
-  CROSS JOIN usage_aggregations g ON g.product = s.product_slug
-    AND g.metric = s.metric
-    AND g.removed_at IS NULL
-    AND g.aggregation = 'last'
-    AND true
-  WHERE s.organization NOT IN (0, -2147483648)
+/* 43 */ 2 with other lines, /* 8 to 10 */     AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND NOT EXISTS (q1)
+/* 44 */ 3 with other lines, /* 7 to 9 */     AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND NOT EXISTS (q1)
+/* q15 */ q2 with other lines, /* 6 to 8 */ AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND true
+/* 45 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q15), blocked AS MATERIALIZED (q3)
+/* 46 */ WITH w AS MATERIALIZED (
+  SELECT s.id AS series, s.organization, g.number, g.property FROM (SELECT DISTINCT series FROM usage_added) a
+  CROSS JOIN usage_series s ON s.id = a.series CROSS JOIN usage_aggregations g ON g.product = s.product_slug AND g.metric = s.metric
+  AND g.removed_at IS NULL AND g.aggregation = 'last' AND true WHERE s.organization NOT IN (0, -2147483648)
 ), ranked AS (
   SELECT w.number, r.*, row_number() OVER (PARTITION BY r.series, r.timestamp / 900000 ORDER BY r.timestamp DESC, r.seq DESC) AS rank
-  FROM usage_records r
-  CROSS JOIN w ON w.series = r.series
-  WHERE r.seq > (SELECT seq FROM usage_cursor)
-    AND EXISTS (SELECT 1 FROM w)
-)
-INSERT INTO usage_latest (aggregation, series, quarter, timestamp, seq, quantity_whole, quantity_micro)
-SELECT number, series, timestamp / 900000, timestamp, seq, quantity_whole, quantity_micro
-FROM ranked
-WHERE rank = 1
+  FROM usage_records r CROSS JOIN w ON w.series = r.series WHERE r.seq > (SELECT seq FROM usage_cursor) AND EXISTS (SELECT 1 FROM w)
+) INSERT INTO usage_latest (aggregation, series, quarter, timestamp, seq, quantity_whole, quantity_micro)
+SELECT number, series, timestamp / 900000, timestamp, seq, quantity_whole, quantity_micro FROM ranked WHERE rank = 1
 ON CONFLICT (aggregation, series, quarter) DO UPDATE
 SET timestamp = excluded.timestamp, seq = excluded.seq, quantity_whole = excluded.quantity_whole, quantity_micro = excluded.quantity_micro
 WHERE (excluded.timestamp, excluded.seq) > (usage_latest.timestamp, usage_latest.seq)
--- 47: 46 with other lines
--- 8:
-    AND g.aggregation = 'unique'
--- 11 to 12:
-)
-INSERT INTO usage_unique_added (aggregation, organization, series, month, quarter, value, first_seq, count)
+/* 47 */ 46 with other lines, /* 4 to 12 */   AND g.removed_at IS NULL AND g.aggregation = 'unique' AND true WHERE s.organization NOT IN (0, -2147483648)
+) INSERT INTO usage_unique_added (aggregation, organization, series, month, quarter, value, first_seq, count)
 SELECT number, organization, series, ((strftime('%Y', quarter * 900000 / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', quarter * 900000 / 1000, 'unixepoch') - 1), quarter, value, min(seq), count(*)
 FROM (
-  SELECT w.number, w.organization, w.series, r.timestamp / 900000 AS quarter, r.seq, r.properties ->> w.property AS value
--- 18 to 24:
-WHERE value IS NOT NULL
-GROUP BY series, quarter, value
--- q18
-SELECT v.number
-FROM usage_unique_values v
-WHERE v.aggregation = a.aggregation
-  AND v.organization = a.organization
-  AND v.month = a.month
-  AND v.value = a.value
--- 48
-UPDATE usage_unique_added AS a
-SET value_number = (q18)
--- 49
-INSERT INTO usage_unique_values (aggregation, organization, month, value)
-SELECT aggregation, organization, month, value
-FROM (
+  SELECT w.number, w.organization, w.series, r.timestamp / 900000 AS quarter, r.seq, r.properties ->> w.property AS value FROM usage_records r
+  CROSS JOIN w ON w.series = r.series WHERE r.seq > (SELECT seq FROM usage_cursor) AND EXISTS (SELECT 1 FROM w)
+) WHERE value IS NOT NULL GROUP BY series, quarter, value
+/* q16 */ SELECT v.number FROM usage_unique_values v WHERE v.aggregation = a.aggregation AND v.organization = a.organization AND v.month = a.month
+AND v.value = a.value
+/* 48 */ UPDATE usage_unique_added AS a SET value_number = (q16)
+/* 49 */ INSERT INTO usage_unique_values (aggregation, organization, month, value) SELECT aggregation, organization, month, value FROM (
   SELECT n.*, row_number() OVER (PARTITION BY aggregation, organization, month ORDER BY first_seq, value) AS rank
-  FROM (
-    SELECT aggregation, organization, month, value, min(first_seq) AS first_seq
-    FROM usage_unique_added
-    WHERE value_number IS NULL
-    GROUP BY 1, 2, 3, 4
-  ) n
+  FROM (SELECT aggregation, organization, month, value, min(first_seq) AS first_seq FROM usage_unique_added WHERE value_number IS NULL GROUP BY 1, 2, 3, 4) n
 ) n
-WHERE rank <= 100000 - coalesce((
-  SELECT l.known
-  FROM usage_unique_limits l
-  WHERE l.aggregation = n.aggregation
-    AND l.organization = n.organization
-    AND l.month = n.month
-), 0)
--- 50
-UPDATE usage_unique_added AS a
-SET value_number = (q18), is_new = 1
-WHERE value_number IS NULL
--- 51
-INSERT INTO usage_unique_limits (aggregation, organization, month, known, others)
+WHERE rank <= 100000 - coalesce((SELECT l.known FROM usage_unique_limits l WHERE l.aggregation = n.aggregation AND l.organization = n.organization AND l.month = n.month), 0)
+/* 50 */ UPDATE usage_unique_added AS a SET value_number = (q16), is_new = 1 WHERE value_number IS NULL
+/* 51 */ INSERT INTO usage_unique_limits (aggregation, organization, month, known, others)
 SELECT aggregation, organization, month, count(DISTINCT iif(is_new, value_number, NULL)), sum(iif(value_number IS NULL, count, 0))
-FROM usage_unique_added
-GROUP BY 1, 2, 3
-ON CONFLICT DO UPDATE
-SET known = known + excluded.known, others = others + excluded.others
--- 52
-INSERT INTO usage_unique_quarters (aggregation, series, quarter, value, count)
-SELECT aggregation, series, quarter, value_number, count
-FROM usage_unique_added
-WHERE value_number IS NOT NULL
-ON CONFLICT DO UPDATE
-SET count = count + excluded.count
--- 53: 52 with other lines
--- 1 to 2:
-INSERT INTO usage_unique_months (aggregation, series, month, value, count)
-SELECT aggregation, series, month, value_number, sum(count)
--- before 5:
-GROUP BY 1, 2, 3, 4
--- 54
-DELETE FROM usage_unique_added
--- 55
-WITH w AS MATERIALIZED (
-  SELECT s.id AS series, s.organization, d.number, d.name_1, d.name_2, d.name_3
-  FROM (SELECT DISTINCT series FROM usage_added) a
-  CROSS JOIN usage_series s ON s.id = a.series
-  CROSS JOIN usage_dimensions d ON d.product = s.product_slug
-    AND d.metric = s.metric
-    AND d.removed_at IS NULL
-    AND true
-  WHERE s.organization NOT IN (0, -2147483648)
+FROM usage_unique_added GROUP BY 1, 2, 3 ON CONFLICT DO UPDATE SET known = known + excluded.known, others = others + excluded.others
+/* 52 */ INSERT INTO usage_unique_quarters (aggregation, series, quarter, value, count) SELECT aggregation, series, quarter, value_number, count
+FROM usage_unique_added WHERE value_number IS NOT NULL ON CONFLICT DO UPDATE SET count = count + excluded.count
+/* 53 */ INSERT INTO usage_unique_months (aggregation, series, month, value, count) SELECT aggregation, series, month, value_number, sum(count)
+FROM usage_unique_added WHERE value_number IS NOT NULL GROUP BY 1, 2, 3, 4 ON CONFLICT DO UPDATE SET count = count + excluded.count
+/* 54 */ DELETE FROM usage_unique_added
+/* 55 */ WITH w AS MATERIALIZED (
+  SELECT s.id AS series, s.organization, d.number, d.name_1, d.name_2, d.name_3 FROM (SELECT DISTINCT series FROM usage_added) a
+  CROSS JOIN usage_series s ON s.id = a.series CROSS JOIN usage_dimensions d ON d.product = s.product_slug AND d.metric = s.metric
+  AND d.removed_at IS NULL AND true WHERE s.organization NOT IN (0, -2147483648)
 ), texts AS MATERIALIZED (
   SELECT r.series, r.timestamp / 900000 AS quarter, r.properties, min(r.seq) AS first_seq, count(*) AS count, sum(r.quantity_whole >> 26) AS sum_high, sum(r.quantity_whole & 67108863) AS sum_low, sum(r.quantity_micro) AS sum_micro, min(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS smallest, max(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))) AS largest
-  FROM usage_records r
-  WHERE r.seq > (SELECT seq FROM usage_cursor)
-    AND r.series IN (SELECT series FROM w)
-  GROUP BY 1, 2, 3
+  FROM usage_records r WHERE r.seq > (SELECT seq FROM usage_cursor) AND r.series IN (SELECT series FROM w) GROUP BY 1, 2, 3
 )
 INSERT INTO usage_dimension_added (dimension, organization, series, month, quarter, value, first_seq, count, sum_high, sum_low, sum_micro, smallest, largest)
 SELECT d.number, d.organization, t.series, ((strftime('%Y', t.quarter * 900000 / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', t.quarter * 900000 / 1000, 'unixepoch') - 1), t.quarter, CASE WHEN d.name_2 IS NULL THEN json_array(coalesce(t.properties ->> d.name_1, '(none)')) WHEN d.name_3 IS NULL THEN json_array(coalesce(t.properties ->> d.name_1, '(none)'), coalesce(t.properties ->> d.name_2, '(none)')) ELSE json_array(coalesce(t.properties ->> d.name_1, '(none)'), coalesce(t.properties ->> d.name_2, '(none)'), coalesce(t.properties ->> d.name_3, '(none)')) END AS value, min(t.first_seq), sum(t.count), sum(t.sum_high), sum(t.sum_low), sum(t.sum_micro), min(t.smallest), max(t.largest)
-FROM texts t
-CROSS JOIN w d ON d.series = t.series
-GROUP BY d.number, t.series, t.quarter, value
--- 56
-WITH new AS MATERIALIZED (
-  SELECT a.organization, a.dimension, a.month, a.value, min(a.first_seq) AS first_seq
-  FROM usage_dimension_added a
-  WHERE NOT EXISTS (
-    SELECT 1
-    FROM usage_dimension_values v
-    WHERE v.organization = a.organization
-      AND v.dimension = a.dimension
-      AND v.month = a.month
-      AND v.value = a.value
-  )
-  GROUP BY 1, 2, 3, 4
+FROM texts t CROSS JOIN w d ON d.series = t.series GROUP BY d.number, t.series, t.quarter, value
+/* 56 */ WITH new AS MATERIALIZED (
+  SELECT a.organization, a.dimension, a.month, a.value, min(a.first_seq) AS first_seq FROM usage_dimension_added a WHERE NOT EXISTS (
+    SELECT 1 FROM usage_dimension_values v WHERE v.organization = a.organization AND v.dimension = a.dimension AND v.month = a.month
+    AND v.value = a.value
+  ) GROUP BY 1, 2, 3, 4
 ), months AS MATERIALIZED (
-  SELECT n.organization, n.dimension, n.month, iif(EXISTS (
-    SELECT 1
-    FROM usage_dimension_values v
-    WHERE v.organization = n.organization
-      AND v.dimension = n.dimension
-      AND v.month = n.month
-      AND v.value = ''
-  ), 1000, (
-    SELECT count(*)
-    FROM usage_dimension_values v
-    WHERE v.organization = n.organization
-      AND v.dimension = n.dimension
-      AND v.month = n.month
-  )) AS used
+  SELECT n.organization, n.dimension, n.month, iif(EXISTS (SELECT 1 FROM usage_dimension_values v WHERE v.organization = n.organization AND v.dimension = n.dimension AND v.month = n.month AND v.value = ''), 1000, (SELECT count(*) FROM usage_dimension_values v WHERE v.organization = n.organization AND v.dimension = n.dimension AND v.month = n.month)) AS used
   FROM (SELECT DISTINCT organization, dimension, month FROM new) n
-)
-INSERT INTO usage_dimension_values (organization, dimension, month, value)
-SELECT DISTINCT organization, dimension, month, iif(used + rank <= 1000, value, '')
-FROM (
-  SELECT n.*, m.used, row_number() OVER ( PARTITION BY n.organization, n.dimension, n.month ORDER BY n.first_seq, n.value) AS rank
-  FROM new n
-  JOIN months m ON m.organization = n.organization
-    AND m.dimension = n.dimension
-    AND m.month = n.month
-)
-WHERE true
-ON CONFLICT DO NOTHING
--- 57
-UPDATE usage_dimension_added AS a
-SET value_number = coalesce((
-  SELECT x.number
-  FROM usage_dimension_values x
-  WHERE x.organization = a.organization
-    AND x.dimension = a.dimension
-    AND x.month = a.month
-    AND x.value = a.value
+) INSERT INTO usage_dimension_values (organization, dimension, month, value)
+SELECT DISTINCT organization, dimension, month, iif(used + rank <= 1000, value, '') FROM (
+  SELECT n.*, m.used, row_number() OVER ( PARTITION BY n.organization, n.dimension, n.month ORDER BY n.first_seq, n.value) AS rank FROM new n
+  JOIN months m ON m.organization = n.organization AND m.dimension = n.dimension AND m.month = n.month
+) WHERE true ON CONFLICT DO NOTHING
+/* 57 */ UPDATE usage_dimension_added AS a SET value_number = coalesce((
+  SELECT x.number FROM usage_dimension_values x WHERE x.organization = a.organization AND x.dimension = a.dimension AND x.month = a.month
+  AND x.value = a.value
 ), (
-  SELECT x.number
-  FROM usage_dimension_values x
-  WHERE x.organization = a.organization
-    AND x.dimension = a.dimension
-    AND x.month = a.month
-    AND x.value = ''
+  SELECT x.number FROM usage_dimension_values x WHERE x.organization = a.organization AND x.dimension = a.dimension AND x.month = a.month
+  AND x.value = ''
 ))
--- 58
-INSERT INTO usage_dimension_series (value, series)
-SELECT DISTINCT a.value_number, a.series
-FROM usage_dimension_added a
+/* 58 */ INSERT INTO usage_dimension_series (value, series) SELECT DISTINCT a.value_number, a.series FROM usage_dimension_added a
 WHERE NOT EXISTS (SELECT 1 FROM usage_dimension_series ds WHERE ds.value = a.value_number AND ds.series = a.series)
--- 59
-INSERT INTO usage_added (organization, series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
-SELECT -4294967296, -ds.id, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)
-FROM usage_dimension_added a
-CROSS JOIN usage_dimension_series ds ON ds.value = a.value_number
-  AND ds.series = a.series
-GROUP BY ds.id, a.quarter
--- 60
-DELETE FROM usage_dimension_added
--- 61: 12 with other lines
--- 1:
-WITH series AS MATERIALIZED (q17)
+/* 59 */ 5 with other lines, /* 2 to 3 */ SELECT -4294967296, -ds.id, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)
+FROM usage_dimension_added a CROSS JOIN usage_dimension_series ds ON ds.value = a.value_number AND ds.series = a.series GROUP BY ds.id, a.quarter
+/* 60 */ DELETE FROM usage_dimension_added
+/* 61 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q15) DELETE FROM usage_series
 
 -- With a catalogue of all products: 1, 62, 63, 64, 65, 5, 6, 7, 8, 9, 10, 11, 66, 13, 14
--- 62
-SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER), 'isProduct', NOT EXISTS (SELECT 1 FROM products p WHERE p.slug = e.value ->> 1))) AS list
-FROM json_each(?2) e
-WHERE NOT EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
--- 63: 2 with other lines
--- 13:
-      AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
--- 64: 3 with other lines
--- 14:
-      AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
--- q19: q2 with other lines
--- 12:
-  AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
--- 65: 4 with other lines
--- 1:
-WITH series AS MATERIALIZED (q19), blocked AS MATERIALIZED (q3)
--- 66: 12 with other lines
--- 1:
-WITH series AS MATERIALIZED (q19)
+/* 62 */ SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER), 'isProduct', NOT EXISTS (SELECT 1 FROM products p WHERE p.slug = e.value ->> 1))) AS list
+FROM json_each(?2) e WHERE NOT EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
+/* 63 */ 2 with other lines, /* 8 */     AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
+    AND NOT EXISTS (SELECT 1 FROM usage_limits)
+/* 64 */ 3 with other lines, /* 7 */     AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
+    AND NOT EXISTS (SELECT 1 FROM usage_limits)
+/* q17 */ q2 with other lines, /* 5 to 6 */ WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2) AND NOT EXISTS (SELECT 1 FROM usage_limits)
+/* 65 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q17), blocked AS MATERIALIZED (q3)
+/* 66 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q17) DELETE FROM usage_series
 
 -- With API keys that an operator verifies: 67, 68, 69, 70, 5, 6, 7, 8, 9, 10, 11, 71, 13, 72
--- 67: 1 with other lines
--- 1:
-SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN (length(e.value) > 64 AND NOT EXISTS (
-  SELECT 1
-  FROM operator_tokens t
-  WHERE t.token_hash = substr(e.value, 66, 64)
-    AND t.revoked_at IS NULL
-    AND (t.expires_at IS NULL OR t.expires_at > ?3)
-    AND instr(t.scopes, '"keys:verify"') > 0
+/* 67 */ 1 with other lines, /* 1 to 2 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN (length(e.value) > 64 AND NOT EXISTS (
+  SELECT 1 FROM operator_tokens t WHERE t.token_hash = substr(e.value, 66, 64) AND t.revoked_at IS NULL
+  AND (t.expires_at IS NULL OR t.expires_at > ?3) AND instr(t.scopes, '"keys:verify"') > 0
 )) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value) > 64 THEN EXISTS (
-  SELECT 1
-  FROM json_each(substr(e.value, 131), '$[1]') f
+  SELECT 1 FROM json_each(substr(e.value, 131), '$[1]') f
   WHERE f.value NOT IN (SELECT value FROM json_each((SELECT pl.features FROM plans pl WHERE pl.number = o.plan)))
 ) END THEN 'feature' END, 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)) , 'key', json_array(k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at, k.last_used_at, k.environment, coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id, (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at, json((SELECT pl.features FROM plans pl WHERE pl.number = o.plan))), NULL)))) AS list
--- 3:
-JOIN api_keys k ON k.key_hash = substr(e.value, 1, 64)
--- q20
-SELECT 1
-FROM operator_tokens t
-WHERE t.token_hash = substr(e.value ->> 0, 66, 64)
-  AND t.revoked_at IS NULL
-  AND (t.expires_at IS NULL OR t.expires_at > ?3)
-  AND instr(t.scopes, '"keys:verify"') > 0
--- q21
-SELECT 1
-FROM json_each(substr(e.value ->> 0, 131), '$[1]') f
+FROM json_each(?1) e JOIN api_keys k ON k.key_hash = substr(e.value, 1, 64) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
+/* q18 */ SELECT 1 FROM operator_tokens t WHERE t.token_hash = substr(e.value ->> 0, 66, 64) AND t.revoked_at IS NULL
+AND (t.expires_at IS NULL OR t.expires_at > ?3) AND instr(t.scopes, '"keys:verify"') > 0
+/* q19 */ SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[1]') f
 WHERE f.value NOT IN (SELECT value FROM json_each((SELECT pl.features FROM plans pl WHERE pl.number = o.plan)))
--- 68: 2 with other lines
--- 7:
-    JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64)
--- 12:
-      AND CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (q20)) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q21) END THEN 'feature' END IS NULL
--- 69: 3 with other lines
--- 8:
-    JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64)
--- 13:
-      AND CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (q20)) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q21) END THEN 'feature' END IS NULL
--- q22: q2 with other lines
--- 3:
-JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64)
--- 11:
-WHERE CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (q20)) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q21) END THEN 'feature' END IS NULL
--- 70: 4 with other lines
--- 1:
-WITH series AS MATERIALIZED (q22), blocked AS MATERIALIZED (q3)
--- 71: 12 with other lines
--- 1:
-WITH series AS MATERIALIZED (q22)
--- 72: 14 with other lines
--- 3:
-WHERE k.key_hash IN (
-  SELECT substr(value, 1, 64)
-  FROM json_each(?1)
-  WHERE NOT (length(value) > 64 AND NOT EXISTS (
-    SELECT 1
-    FROM operator_tokens t
-    WHERE t.token_hash = substr(value, 66, 64)
-      AND t.revoked_at IS NULL
-      AND (t.expires_at IS NULL OR t.expires_at > ?3)
-      AND instr(t.scopes, '"keys:verify"') > 0
+/* 68 */ 2 with other lines, /* 4 to 5 */     FROM json_each(?2) e JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3) JOIN organizations o ON o.id = k.organization_id
+/* 7 */     AND CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (q18)) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q19) END THEN 'feature' END IS NULL
+/* 69 */ 3 with other lines, /* 4 to 6 */     FROM json_each(?2) e JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3) JOIN organizations o ON o.id = k.organization_id WHERE true
+    AND CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (q18)) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q19) END THEN 'feature' END IS NULL
+/* q20 */ q2 with other lines, /* 2 */ JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
+/* 5 to 6 */ WHERE CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (q18)) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q19) END THEN 'feature' END IS NULL
+AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
+/* 70 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q20), blocked AS MATERIALIZED (q3)
+/* 71 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q20) DELETE FROM usage_series
+/* 72 */ UPDATE api_keys AS k SET last_used_at = ?3 WHERE k.key_hash IN (
+  SELECT substr(value, 1, 64) FROM json_each(?1) WHERE NOT (length(value) > 64 AND NOT EXISTS (
+    SELECT 1 FROM operator_tokens t WHERE t.token_hash = substr(value, 66, 64) AND t.revoked_at IS NULL
+    AND (t.expires_at IS NULL OR t.expires_at > ?3) AND instr(t.scopes, '"keys:verify"') > 0
   ))
-)
+) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3) AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)
 
 -- Recorded by an operator: 73, 74, 75, 76, 5, 6, 7, 8, 9, 10, 11, 77, 13
--- 73
-SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)) )) AS list
-FROM json_each(?1) e
-LEFT JOIN api_keys k ON k.id = e.value
-JOIN organizations o ON o.id = coalesce(k.organization_id, e.value)
-  AND o.deleted_at IS NULL
--- q23: q1 with other lines
--- 6:
-  AND us.api_key = coalesce(k.number, 0)
--- 74: 2 with other lines
--- 5:
-    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
--- 7 to 10:
-    LEFT JOIN api_keys k ON k.id = e.value ->> 0
-    JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
-      AND o.deleted_at IS NULL
--- 12:
-      AND nullif(?3, ?3) IS NULL
--- 16:
-      AND NOT EXISTS (q23)
--- 75: 3 with other lines
--- 6:
-    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
--- 8 to 11:
-    LEFT JOIN api_keys k ON k.id = e.value ->> 0
-    JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
-      AND o.deleted_at IS NULL
--- 13:
-      AND nullif(?3, ?3) IS NULL
--- 17:
-      AND NOT EXISTS (q23)
--- q24: q2 with other lines
--- 3 to 6:
-LEFT JOIN api_keys k ON k.id = e.value ->> 0
-JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
-  AND o.deleted_at IS NULL
--- 10 to 11:
-  AND us.api_key = coalesce(k.number, 0)
-WHERE nullif(?3, ?3) IS NULL
--- 76: 4 with other lines
--- 1:
-WITH series AS MATERIALIZED (q24), blocked AS MATERIALIZED (q3)
--- 77: 12 with other lines
--- 1:
-WITH series AS MATERIALIZED (q24)
+/* 73 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)) )) AS list
+FROM json_each(?1) e LEFT JOIN api_keys k ON k.id = e.value JOIN organizations o ON o.id = coalesce(k.organization_id, e.value)
+AND o.deleted_at IS NULL
+/* q21 */ q1 with other lines, /* 2 */ AND us.metric = e.value ->> 2 AND us.api_key = coalesce(k.number, 0)
+/* 74 */ 2 with other lines, /* 3 to 5 */     SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
+    FROM json_each(?2) e LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
+    AND o.deleted_at IS NULL
+/* 7 to 8 */     AND nullif(?3, ?3) IS NULL AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
+/* 10 */     AND NOT EXISTS (q21)
+/* 75 */ 3 with other lines, /* 3 to 7 */     SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
+    FROM json_each(?2) e LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
+    AND o.deleted_at IS NULL WHERE true AND nullif(?3, ?3) IS NULL AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
+/* 9 */     AND NOT EXISTS (q21)
+/* q22 */ q2 with other lines, /* 2 to 6 */ LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0) AND o.deleted_at IS NULL
+JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number) AND us.product_slug = e.value ->> 1
+AND us.metric = e.value ->> 2 AND us.api_key = coalesce(k.number, 0) WHERE nullif(?3, ?3) IS NULL AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
+/* 76 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q22), blocked AS MATERIALIZED (q3)
+/* 77 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q22) DELETE FROM usage_series

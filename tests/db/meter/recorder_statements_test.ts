@@ -43,7 +43,7 @@ async function statementsOf(group: RecordGroup): Promise<readonly Statement[]> {
 const clause =
   /\b(WITH|SELECT|FROM|WHERE|GROUP BY|ORDER BY|UNION ALL|INSERT|UPDATE|DELETE|ON CONFLICT|SET|LIMIT|AND|(?:CROSS |LEFT )?JOIN)\b/;
 const token = /'[^']*'|[()]|[^'()]+/g;
-const lineLength = 130;
+const lineLength = 150;
 
 const tokensOf = (statement: string) => statement.replaceAll(/\s+/g, " ").trim().match(token) ?? [];
 
@@ -68,7 +68,7 @@ function findRepeated(statements: Iterable<string>): ReadonlySet<string> {
   return more;
 }
 
-/** Puts each clause, and each subquery that doesn't fit in its line, on lines of its own. @param nameOf Names a subquery that is described elsewhere. */
+/** Breaks lines at clauses, and indents subqueries that don't fit in their line. @param nameOf Names a subquery that is described elsewhere. */
 function format(statement: string, nameOf: (subquery: string) => string | undefined): string[] {
   const lines: string[] = [""];
   const isSubquery: boolean[] = [];
@@ -92,14 +92,26 @@ function format(statement: string, nameOf: (subquery: string) => string | undefi
       add(text);
     } else {
       for (const [part, piece] of text.split(clause).entries()) {
-        const isClause = part % 2 === 1;
-        if (isClause && !/\b(DELETE|DO) $/.test(lines.at(-1) ?? "")) lines.push(indent());
-        if (piece === "AND") add("  ");
+        if (part % 2 === 1 && !/\b(DELETE|DO) $/.test(lines.at(-1) ?? "")) lines.push(indent());
         add(piece);
       }
     }
   }
-  return lines.map((line) => line.trimEnd()).filter((line) => line !== "");
+  return filled(lines.map((line) => line.trimEnd()).filter((line) => line !== ""));
+}
+
+/** Joins the clauses of one query while they fit in a line. */
+function filled(lines: readonly string[]): string[] {
+  const result: string[] = [];
+  for (const line of lines) {
+    const text = line.trimStart();
+    const last = result.at(-1);
+    const fits = last !== undefined && last.search(/\S/) === line.length - text.length &&
+      last.length + 1 + text.length <= lineLength;
+    if (fits) result.push(`${result.pop()} ${text}`);
+    else result.push(line);
+  }
+  return result;
 }
 
 /** Returns the lines of `next` that replace others of `base`, with the numbers of those; a longest common subsequence is left out. */
@@ -121,33 +133,36 @@ function changesOf(base: readonly string[], next: readonly string[]): string[] {
       if (column >= next.length || (row < base.length && at(row + 1, column) >= at(row, column + 1))) row++;
       else column++;
     }
-    const lines = row === firstRow
-      ? `before ${row + 1}`
-      : row === firstRow + 1
-      ? `${row}`
-      : `${firstRow + 1} to ${row}`;
-    changes.push(`-- ${lines}:`, ...next.slice(firstColumn, column));
+    const place = row === firstRow ? `before ${row + 1}` : [...new Set([firstRow + 1, row])].join(" to ");
+    changes.push(...labelled(`/* ${place} */`, next.slice(firstColumn, column)));
   }
   return changes;
+}
+
+function labelled(label: string, [first = "", ...rest]: readonly string[]): string[] {
+  return [`${label} ${first}`.trimEnd(), ...rest];
 }
 
 /** A description by differences is only easier to read if it is this much shorter. */
 const mostlySame = 0.9;
 
 /** Describes a statement by how it differs from the most similar one before it, if few lines do. */
-function shortest(lines: readonly string[], before: ReadonlyMap<string, readonly string[]>): string {
+function shortest(
+  lines: readonly string[],
+  before: ReadonlyMap<string, readonly string[]>,
+): readonly string[] {
   const [similar] = [...before].map(([name, base]) => ({ name, lines: changesOf(base, lines) }))
     .sort((a, b) => a.lines.length - b.lines.length);
   return similar !== undefined && similar.lines.length < lines.length * mostlySame
-    ? [`: ${similar.name} with other lines`, ...similar.lines].join("\n")
-    : ["", ...lines].join("\n");
+    ? labelled(`${similar.name} with other lines,`, similar.lines)
+    : lines;
 }
 
 async function describe(): Promise<string> {
   const sections: string[] = [
     "-- The statements of the recorder as they run, in their order: see db/meter/recorder.ts. Each is described once: the variants\n" +
-    "-- name those that they share. (q1) is a subquery that occurs more than once. ?1 is the records or targets, ?2 the series and\n" +
-    "-- ?3 the time.",
+    "-- name those that they share. (q1) is a subquery that occurs more than once. /* 1 to 2 */\n" +
+    "-- replaces these lines. ?1 is the records or targets, ?2 the series and ?3 the time.",
   ];
   const batches = new Map<string, readonly string[]>();
   for (const [name, group] of Object.entries(variants)) {
@@ -163,7 +178,7 @@ async function describe(): Promise<string> {
     const lines = format(text, (subquery) => repeated.has(subquery) ? nameOf(subquery, "q") : undefined);
     const name = `${prefix}${++count[prefix]}`;
     names.set(text, name);
-    sections.push(`-- ${name}${shortest(lines, described)}`);
+    sections.push(...labelled(`/* ${name} */`, shortest(lines, described)));
     described.set(name, lines);
     return name;
   }

@@ -30,9 +30,11 @@ onEveryDatabase(
         records: Array.from({ length: 25 }, () => ({
           productSlug: `p${random(2)}`,
           metric: `m${random(2)}`,
-          // Few different quantities, so that voided ones are often extremes.
-          quantity: [0, 1, 1.5, 2, Number.MAX_SAFE_INTEGER][random(5)] ?? 0,
-          timestamp: new Date(test.now() - random(34 * 24) * 3_600_000).toISOString(),
+          // Few different quantities, so that voided ones are often extremes, some of them at the edge of 64 bits.
+          quantity: [0, 1, 2, 8_999_999_999_999.5, 9_000_000_000_000, Number.MAX_SAFE_INTEGER][random(6)] ??
+            0,
+          // Many in the same quarters of an hour.
+          timestamp: new Date(test.now() - random(2) * random(34 * 24) * 3_600_000).toISOString(),
         })),
       });
     const rows = rowsOf(test.opened.database);

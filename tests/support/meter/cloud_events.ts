@@ -15,6 +15,13 @@ type Message = ReturnType<typeof HTTP.structured>;
 export const eventType = "application/cloudevents+json";
 export const batchType = "application/cloudevents-batch+json";
 
+/** Returns the key of a new organization. */
+export async function newKey(test: TestApp): Promise<string> {
+  const [key] = await newKeys(test, await newOrganization(test, "Maps"), 1);
+  assert.ok(key);
+  return key.fullKey;
+}
+
 /** Sends a message that the SDK serialized. */
 export function sendMessage(test: TestApp, apiKey: string, { headers, body }: Message): Promise<Response> {
   const plain = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
@@ -70,13 +77,11 @@ export async function checkScenarios(
   test: TestApp,
   scenarios: Readonly<Record<string, EventScenario>>,
 ): Promise<void> {
-  const newKey = async (name: string) =>
-    (await newKeys(test, await newOrganization(test, name), 1))[0]?.fullKey;
   let rejected: string | undefined;
   for (const [name, scenario] of Object.entries(scenarios)) {
     const isRejected = typeof scenario.gives !== "number" && scenario.records === undefined;
-    const key = isRejected ? rejected ??= await newKey("Rejected") : await newKey(name);
-    await checkScenario(test, key ?? "", scenario).catch((cause) => {
+    const key = isRejected ? rejected ??= await newKey(test) : await newKey(test);
+    await checkScenario(test, key, scenario).catch((cause) => {
       throw new Error(name, { cause });
     });
   }

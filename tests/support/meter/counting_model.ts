@@ -62,16 +62,22 @@ const atMonthStarts = [
   seat("", -1),
   seat("(none)", 300),
 ];
+const level = (quantity: 0.25 | 3 | 7, minutesBack: number) =>
+  ({ ...seat("ada"), metric: "level", quantity, minutesBack }) as Act;
+const voids = (...positions: number[]) => positions.map((which): Act => ({ kind: "void", which }));
 /** The first of two records is voided before it is counted. */
-const voidedUncounted: Act[] = [seat("ada"), { kind: "redeclare", steps: 0 }, seat("ada"), {
-  kind: "void",
-  which: 0,
-}];
+const voidedUncounted: Act[] = [seat("ada"), { kind: "redeclare", steps: 0 }, seat("ada"), ...voids(0)];
+/** Voided: a record that isn't the latest of its quarter, the latest of three at the same moment, and the only one of a value. */
+const voidedLatest = [
+  ...[level(3, 1), level(0.25, 1), level(7, 1), level(7, 3), level(7, 2), ...voids(5, 3)],
+  ...[seat("1"), ...voids(4)],
+];
 export const examples = ["America/New_York", "Asia/Kathmandu"].map((timezone) => ({
   isDeclaredLater: false,
   timezone,
   acts: [
     ...voidedUncounted,
+    ...voidedLatest,
     ...atMonthStarts,
     { kind: "wait" as const, hours: 240 as const },
     ...atMonthStarts,

@@ -1,12 +1,13 @@
 // CloudEvents over HTTP as tables of requests: content types, headers, sizes, faults, and arbitrary input.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, type TestApp, testApp, testStart } from "../../../support/app/app.ts";
+import { assertError, testApp, testStart } from "../../../support/app/app.ts";
 import {
   batchType,
   checkScenarios,
   type EventScenario,
   eventType,
   inHeaders,
+  newKey,
   sendBatch,
   sendBinary,
   sendEvent,
@@ -21,7 +22,6 @@ const json = "application/json";
 const headers = inHeaders(event);
 const unread = [415, "unsupported_media_type"] as const;
 const invalid = [422, "validation_failed"] as const;
-const newKey = async (test: TestApp) => (await createTestKey(test, await test.signUp())).fullKey;
 
 /** Makes a scenario of each value, which its name ends with. */
 function each<Value>(

@@ -1,11 +1,12 @@
 // CloudEvents to POST /api/v1/usage: sent with the CloudEvents SDK in every mode, and counted exactly and once across all modes.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { assertError, testApp } from "../../../support/app/app.ts";
 import {
   checkScenarios,
   CloudEvent,
   HTTP,
   inHeaders,
+  newKey,
   sendBatch,
   sendBinary,
   sendEvent,
@@ -14,7 +15,6 @@ import {
 import { listAll, onEveryDatabase, readSums, unlimited } from "../../../support/meter/usage.ts";
 
 const event = { specversion: "1.0", id: "1", source: "/products/tiles", type: "requests" };
-const newKey = async (test: TestApp) => (await createTestKey(test, await test.signUp())).fullKey;
 const recordOf = async (response: Response) => {
   assert.equal(response.status, 201, await response.clone().text());
   return (await response.json()).usageRecord;

@@ -185,63 +185,6 @@ onEveryDatabase(
 );
 
 onEveryDatabase(
-  "voids the largest, the latest and the only record of a value exactly, also of test keys",
-  async (test) => {
-    const { send } = await asBilling(test);
-    const metrics = [metric("peak", { aggregation: "max" }), metric("level", { aggregation: "last" }), seats];
-    await send("POST /products", { slug: "tiles", name: "Map tiles", metrics });
-    const { fullKey: apiKey, id } = await createTestKey(test, await test.signUp());
-    for (const environment of ["live", "test"]) {
-      await test.opened.database.write([
-        sql`UPDATE api_keys SET environment = ${environment} WHERE id = ${id}`,
-      ]);
-      const record = (metric: string, quantity: number, user: string, minutesBack: number) => {
-        const timestamp = new Date(test.now() - minutesBack * 60_000).toISOString();
-        return recordOne(test, apiKey, { metric, quantity, timestamp, properties: { user } });
-      };
-      const read = async (window = "total") => {
-        const response = await test.send(`/api/v1/usage?window=${window}&timezone=Asia/Kathmandu`, {
-          apiKey,
-        });
-        const { data } = await response.json();
-        return data.map(({ metric, value }: Record<string, unknown>) => `${metric} ${value}`).sort();
-      };
-      const all: { metric: string; n: number; id: string }[] = [];
-      // In the same quarter of an hour, out of order, and the same moment twice.
-      for (const [n, minutesBack] of [2, 1, 3, 1, 20].entries()) {
-        for (const metric of ["peak", "level", "seats"]) {
-          const { id } = await record(metric, n + 1, `user ${n % 4}`, minutesBack);
-          all.push({ metric, n, id });
-        }
-      }
-      const voidAll = async (metric: string, ...positions: number[]) => {
-        for (const n of positions) {
-          const { id = "" } = all.find((one) => one.metric === metric && one.n === n) ?? {};
-          await voidOne(test, { apiKey, id });
-        }
-      };
-      assert.deepEqual(await read(), ["level 4", "peak 5", "seats 4"]);
-      await voidAll("level", 3);
-      await voidAll("peak", 4);
-      await voidAll("seats", 0, 1);
-      // User 0 has another record.
-      assert.deepEqual(await read(), ["level 2", "peak 4", "seats 3"]);
-      assert.deepEqual(await read("day"), await read());
-      await voidAll("level", 1, 0);
-      await voidAll("peak", 3);
-      await voidAll("seats", 4, 2);
-      assert.deepEqual(await read(), ["level 3", "peak 3", "seats 1"]);
-      await record("level", 7, "user 9", 30);
-      await voidAll("level", 2, 4);
-      assert.deepEqual(await read(), ["level 7", "peak 3", "seats 1"]);
-      await voidAll("peak", 0, 1, 2);
-      await voidAll("seats", 3);
-      assert.deepEqual(await read(), ["level 7"]);
-    }
-  },
-);
-
-onEveryDatabase(
   "counts a key alone when a query names it, and its rotations with mergeRotations",
   async (test) => {
     const { send } = await asBilling(test);
@@ -267,49 +210,6 @@ onEveryDatabase(
       "seats",
       3,
     ]]);
-  },
-);
-
-onEveryDatabase(
-  "counts a distinct value once in a month of any time zone, if it has a record in that month",
-  async (test) => {
-    test.advance(Date.UTC(2026, 11, 2, 12) - test.now());
-    const { send } = await asBilling(test);
-    await send("POST /products", { slug: "tiles", name: "Map tiles", metrics: [seats] });
-    const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-    // In New York, months start 4 or 5 hours later than in UTC, in Kathmandu 5:45 hours earlier.
-    const times = {
-      ada: ["2026-11-01T02:00Z", "2026-11-01T03:00Z"],
-      bob: ["2026-11-15T12:00Z", "2026-12-01T02:00Z"],
-      cid: ["2026-10-31T20:00Z"],
-      dan: ["2026-11-30T20:00Z"],
-      eve: ["2026-12-01T02:00Z"],
-      fay: ["2026-11-01T02:00Z", "2026-11-10T12:00Z"],
-    };
-    const records = Object.entries(times).flatMap(([user, list]) =>
-      list.map((timestamp) => ({
-        ...{ productSlug: "tiles", metric: "seats", quantity: 1, properties: { user } },
-        timestamp: timestamp.replace("Z", ":00Z"),
-      }))
-    );
-    await recordAll(test, { apiKey, records });
-    const valuesOf = async (window: string, timezone: string) => {
-      const path =
-        `/api/v1/usage?window=${window}&timezone=${timezone}&from=2026-10-01&to=2026-12-31&metric=seats`;
-      const { data } = await (await test.send(path, { apiKey })).json();
-      return data.map(({ start, value }: { start: string; value: number }) =>
-        `${start.slice(0, 7)} ${value}`
-      );
-    };
-    const months = {
-      UTC: ["2026-10 1", "2026-11 4", "2026-12 2"],
-      "America/New_York": ["2026-10 3", "2026-11 4"],
-      "Asia/Kathmandu": ["2026-11 4", "2026-12 3"],
-    };
-    for (const [timezone, expected] of Object.entries(months)) {
-      assert.deepEqual(await valuesOf("month", timezone), expected, timezone);
-      assert.match((await valuesOf("total", timezone)).join(), / 6$/, timezone);
-    }
   },
 );
 

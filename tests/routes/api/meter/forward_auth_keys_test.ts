@@ -251,23 +251,3 @@ testApp("invalid keys are limited by the address of the client, not of the proxy
   await assertError(await from("203.0.113.10", "service_live_x"), 401, "invalid_api_key");
   assert.equal((await from("203.0.113.9", fullKey)).status, 200);
 }, { TRUSTED_PROXIES: "10.0.0.1" });
-
-testApp("forward authentication updates when a key was last used", async (test) => {
-  const ada = await test.signUp();
-  const { fullKey } = await createTestKey(test, ada);
-  const lastUsedAt = async () =>
-    (await (await test.send("/api/portal/api-keys", { cookie: ada.cookie })).json()).apiKeys[0].lastUsedAt;
-  const use = () => ask(test, "?accept=key", { apiKey: fullKey });
-  const isUsedAt = async (ms: number) => {
-    assert((await use()).ok);
-    await test.services.lastRequests.flush();
-    assert.equal(await lastUsedAt(), new Date(ms).toISOString());
-  };
-  assert.equal(await lastUsedAt(), null);
-  const first = test.now();
-  await isUsedAt(first);
-  test.advance(49_999);
-  await isUsedAt(first);
-  test.advance(10_001);
-  await isUsedAt(first + 60_000);
-});

@@ -102,14 +102,7 @@ testApp(
         .map((host) => pageLoad(page, { "x-forwarded-host": host })),
       ...["javascript", "https:", "https://evil.example/?", "https, http"]
         .map((scheme) => pageLoad(page, { "x-forwarded-proto": scheme })),
-      ...[
-        "",
-        "@evil.example/",
-        ".evil.example/",
-        ":443@evil.example/",
-        "\\evil",
-        "/\t/evil",
-      ]
+      ...["", "@evil.example/", ".evil.example/", ":443@evil.example/", "\\evil", "/\t/evil"]
         .map((path) => pageLoad(page, { "x-forwarded-uri": path })),
     ];
     for (const headers of refused) {

@@ -2,16 +2,10 @@
 import assert from "node:assert/strict";
 import { createTestKey, type TestApp } from "../../../support/app/app.ts";
 import { addLimit, limitEvents } from "../../../support/meter/limits.ts";
-import { grantVoids, newOperatorToken } from "../../../support/operators/operators.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { sql } from "../../../../db/engine/database.ts";
 import { errorDetailsMax } from "../../../../domain/limits.ts";
-import { onBothDatabases, onEveryDatabase } from "../../../support/meter/usage.ts";
-
-const record = (test: TestApp, apiKey: string, more: object = {}) =>
-  test.send("/api/v1/usage", {
-    apiKey,
-    json: { productSlug: "tiles", metric: "requests", quantity: 1, ...more },
-  });
+import { onBothDatabases, onEveryDatabase, recordWith as record } from "../../../support/meter/usage.ts";
 
 const usedToday = async (test: TestApp, apiKey: string) => {
   const { data } = await (await test.send("/api/v1/usage?window=total", { apiKey })).json();
@@ -64,24 +58,6 @@ onEveryDatabase(
   },
 );
 
-onEveryDatabase("a batch is recorded as a whole or not at all", async (test) => {
-  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  await addLimit(test, {}, { per: "month", quantity: 10, metric: "requests", mode: "hard" });
-  const send = (quantities: readonly number[]) =>
-    test.send("/api/v1/usage/batch", {
-      apiKey,
-      json: {
-        records: quantities.map((quantity) => ({ productSlug: "tiles", metric: "requests", quantity })),
-      },
-    });
-  assert.equal((await send([4, 3.5, 0.5])).status, 201);
-  assert.equal((await send([1, 1, 0.000001])).status, 429);
-  assert.equal(await usedToday(test, apiKey), 8);
-  const fits = await send([1, 0.5, 0.5]);
-  assert.equal(fits.status, 201);
-  assert.deepEqual((await fits.json()).limits.map(({ remaining }: { remaining: number }) => remaining), [0]);
-});
-
 onEveryDatabase("a batch that exceeds many windows is rejected with 100 of them", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   await addLimit(test, {}, { per: "minute", quantity: 1, mode: "hard" });
@@ -116,43 +92,6 @@ onEveryDatabase("a soft limit records and reports", async (test) => {
     assert.deepEqual([used, remaining, resetsAt], [n, 0, null]);
     assert.equal(response.headers.get("ratelimit"), null);
   }
-});
-
-onEveryDatabase("counts what was recorded before the limit, in the window of its timestamp", async (test) => {
-  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  const yesterday = new Date(test.now() - 24 * 3_600_000).toISOString();
-  await record(test, apiKey, { quantity: 6 });
-  await record(test, apiKey, { quantity: 5, timestamp: yesterday });
-  test.advance(60_000);
-  await addLimit(test, {}, { per: "day", quantity: 10, mode: "hard" });
-  const responses = await Promise.all([
-    ...Array.from({ length: 6 }, () => record(test, apiKey)),
-    ...Array.from({ length: 6 }, () => record(test, apiKey, { timestamp: yesterday })),
-  ]);
-  const statuses = responses.map(({ status }) => status);
-  assert.deepEqual(statuses.slice(0, 6).sort(), [201, 201, 201, 201, 429, 429]);
-  assert.deepEqual(statuses.slice(6).sort(), [201, 201, 201, 201, 201, 429]);
-  assert.equal(await usedToday(test, apiKey), 20);
-});
-
-onEveryDatabase("voiding gives the quantity back to the window where it counted", async (test) => {
-  const { fullKey: apiKey, id } = await createTestKey(test, await test.signUp());
-  await test.opened.database.write([grantVoids]);
-  await addLimit(test, {}, { per: "day", quantity: 10, mode: "hard" });
-  await addLimit(test, { apiKeyId: id }, { per: "hour", quantity: 8, mode: "hard" });
-  const { usageRecord } = await (await record(test, apiKey, { quantity: 7 })).json();
-  assert.equal((await record(test, apiKey, { quantity: 2 })).status, 429);
-  for (let n = 0; n < 2; n++) {
-    const voided = await test.send(`/api/v1/usage/records/${usageRecord.id}/void`, {
-      apiKey,
-      json: { reason: "Sent twice." },
-    });
-    assert.equal(voided.status, 200);
-  }
-  const { limits } = await (await record(test, apiKey, { quantity: 2 })).json();
-  assert.deepEqual(limits.map(({ used }: { used: number }) => used), [2, 2]);
-  assert.equal((await record(test, apiKey, { quantity: 6 })).status, 201);
-  assert.equal((await record(test, apiKey)).status, 429);
 });
 
 onEveryDatabase("notes once a window that a limit is nearly used, used up, or was hit", async (test) => {

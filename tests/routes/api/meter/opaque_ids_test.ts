@@ -33,16 +33,6 @@ testApp("ids of records and requests start with the time, sort by it, and contai
   }
 });
 
-testApp("the id does not contain the count as encoded by an old formula", async (test) => {
-  const { fullKey } = await createTestKey(test, await test.signUp());
-  const { id } = await record(test, fullKey);
-  const place = BigInt(`0x${id.slice(-12)}`);
-  for (const seq of [0n, 1n, 2n, 3n]) {
-    assert.notEqual(place, (seq * 0x9e3779b97f4bn) % 2n ** 48n);
-    assert.notEqual(place, seq);
-  }
-});
-
 onEveryDatabase("an id of one server works on another, but not with another database", async (first) => {
   const dispose = () => Promise.resolve();
   const second = await startTestApp({}, { open: () => Promise.resolve({ ...first.opened, dispose }) });

@@ -128,6 +128,8 @@ onEveryDatabase("an idempotency conflict opens no series", async (test) => {
   ]);
   assert.deepEqual([conflict?.status, other?.status], [409, 201]);
   assert.equal((await single(test, apiKey, taken)).status, 200);
+  // A series without records stays, as that of a voided one does.
+  assert.equal((await single(test, apiKey, { ...taken, metric: "m2" })).status, 409);
   assert.equal((await seriesOf(test, organizationId)).stored, usageSeriesMax);
 });
 

@@ -80,17 +80,6 @@ onEveryDatabase("a soft limit delays no record while earlier usage is added up",
   assert.deepEqual(await usedOf(await record(test, apiKey, 5)), [15, 15, 15, 15, 15]);
 });
 
-onEveryDatabase("a hard limit waits for earlier usage although a soft one doesn't", async (test) => {
-  const apiKey = await keyWithUsage(test, 5);
-  await addLimit(test, {}, { per: "day", quantity: 7, mode: "hard" });
-  await addLimit(test, {}, { per: "month", quantity: 1 });
-  const responses = await Promise.all(Array.from({ length: 4 }, () => record(test, apiKey, 1)));
-  assert.deepEqual(responses.map(({ status }) => status).sort(), [201, 201, 429, 429]);
-  await softCountersAreKnown(test);
-  const { limits } = await (await test.send("/api/v1/limits", { apiKey })).json();
-  assert.deepEqual(limits.map(({ used }: { used: number }) => used), [7, 7]);
-});
-
 for (
   const [ends, sum] of [
     ["never end", () => new Promise<void>(() => {})],

@@ -63,30 +63,11 @@ testApp("the file has a header line, exact decimal numbers and the right headers
     person.cookie,
     "?groupBy=apiKey,productSlug&window=month&metric=requests",
   );
+  const ofKey = ["2026-11-01T00:00:00.000Z", "2026-12-01T00:00:00.000Z", id, "Production"];
   assert.deepEqual(cellsOf(grouped), [
     ["start", "end", "apiKey", "apiKeyName", "productSlug", "sum", "count", "min", "max"],
-    [
-      "2026-11-01T00:00:00.000Z",
-      "2026-12-01T00:00:00.000Z",
-      id,
-      "Production",
-      "search",
-      "0",
-      "1",
-      "0",
-      "0",
-    ],
-    [
-      "2026-11-01T00:00:00.000Z",
-      "2026-12-01T00:00:00.000Z",
-      id,
-      "Production",
-      "tiles",
-      "18014398509481982.100001",
-      "4",
-      "0.000001",
-      "9007199254740991",
-    ],
+    [...ofKey, "search", "0", "1", "0", "0"],
+    [...ofKey, "tiles", "18014398509481982.100001", "4", "0.000001", "9007199254740991"],
   ]);
   const names = "start,end,metric,sum,count,min,max\r\n";
   assert.equal(await csv(test, person.cookie, "?productSlug=none"), names);

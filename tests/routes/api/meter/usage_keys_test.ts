@@ -9,10 +9,8 @@ import { remoteTestDatabase } from "../../../support/database/database.ts";
 import { noJobContext } from "../../../support/app/reports.ts";
 import { sqldMissing } from "../../../support/database/sqld.ts";
 import { reservedName } from "../../../../routes/schemas/messages.ts";
-import { voidOne } from "../../../support/meter/usage.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
-const cursor = { sql: "SELECT seq FROM usage_cursor", args: [] };
 
 testApp("without an active key, a request gets no validation errors", async (test) => {
   const { fullKey } = generateApiKey();
@@ -26,20 +24,6 @@ testApp("without an active key, a request gets no validation errors", async (tes
   }
 });
 
-testApp(
-  "an invalid key writes nothing, and after too many attempts is rejected before the body is read",
-  async (test) => {
-    const { fullKey: apiKey } = generateApiKey();
-    for (let n = 0; n < 60; n++) {
-      await assertError(await test.send("/api/v1/usage", { apiKey, json: usage }), 401, "invalid_api_key");
-    }
-    await assertError(await test.send("/api/v1/usage", { apiKey, json: usage }), 429, "rate_limited");
-    assert.deepEqual((await test.opened.database.read<{ seq: number }>(cursor)).map(({ seq }) => seq), [0]);
-    const known = await createTestKey(test, await test.signUp());
-    assert.equal((await test.send("/api/v1/usage", { apiKey: known.fullKey, json: usage })).status, 201);
-  },
-);
-
 testApp("rejects a property with an unusable name", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const body = `{"productSlug":"a","metric":"b","quantity":1,"properties":{"__proto__":"x","c":"1"}}`;
@@ -47,24 +31,6 @@ testApp("rejects a property with an unusable name", async (test) => {
   const response = await test.send("/api/v1/usage", { method: "POST", apiKey, body, headers });
   const { error } = await assertError(response, 422, "validation_failed");
   assert.equal(error.details?.[0]?.message, reservedName);
-});
-
-testApp("sums very many series and windows in steps", async (test) => {
-  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  const records = (from: number, count: number) =>
-    Array.from({ length: count }, (_, n) => ({ ...usage, metric: `m${from + n}` }));
-  for (const [from, count] of [[0, 1000], [1000, 1]] as const) {
-    const response = await test.send("/api/v1/usage/batch", {
-      apiKey,
-      json: { records: records(from, count) },
-    });
-    assert.equal(response.status, 201);
-  }
-  const hours = "window=hour&from=2026-10-11T00:00:00Z&to=2026-11-21T16:00:00Z";
-  const wide = await (await test.send(`/api/v1/usage?${hours}`, { apiKey })).json();
-  assert.deepEqual(wide.data.map(({ count }: { count: number }) => count), Array(1001).fill(1));
-  const narrow = await (await test.send(`/api/v1/usage?${hours}&metric=m7`, { apiKey })).json();
-  assert.deepEqual(narrow.data.map(({ count }: { count: number }) => count), [1]);
 });
 
 Deno.test({
@@ -123,27 +89,6 @@ testApp(
     assert.deepEqual(single.error.details, [{ path: "idempotencyKey", message }]);
   },
 );
-
-testApp("a record with a conflicting idempotency key adds no metric", async (test) => {
-  const person = await test.signUp();
-  const { fullKey: apiKey } = await createTestKey(test, person);
-  const record = (json: object) => test.send("/api/v1/usage", { apiKey, json: { ...usage, ...json } });
-  assert.equal((await record({ idempotencyKey: "a" })).status, 201);
-  await assertError(await record({ idempotencyKey: "a", metric: "never" }), 409, "idempotency_conflict");
-  const page = await (await test.send("/portal/usage/records", { cookie: person.cookie })).text();
-  assert.match(page, /<option value="requests"/);
-  assert.doesNotMatch(page, /never"/);
-  // The metric of a voided record stays.
-  const { usageRecord } = await (await record({ metric: "voided" })).json();
-  await voidOne(test, { apiKey, id: usageRecord.id });
-  await assertError(
-    await record({ idempotencyKey: "a", metric: "voided" }),
-    409,
-    "idempotency_conflict",
-  );
-  const records = await test.send("/portal/usage/records", { cookie: person.cookie });
-  assert.match(await records.text(), /<option value="voided"/);
-});
 
 testApp("reads only the part of a long range that has records", async (test) => {
   const { organizationId, ...person } = await test.signUp();

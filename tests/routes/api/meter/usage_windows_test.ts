@@ -1,8 +1,6 @@
 // Sums by calendar windows match sums computed from the list of records, in all kinds of time zones.
 import assert from "node:assert/strict";
-import { setImmediate } from "node:timers";
 import { createTestKey, type TestApp, testApp, testStart } from "../../../support/app/app.ts";
-import { manySums } from "../../../support/meter/many_sums.ts";
 import { repeats } from "../../../support/runner/extent.ts";
 import fc from "../../../support/runner/fast_check.ts";
 import {
@@ -319,26 +317,4 @@ testApp("windows of many series, summed in steps, count every record once and in
       );
     }
   }
-});
-
-testApp("other requests are handled while a window of very many series is summed", async (test) => {
-  const { cookie, ...person } = await test.signUp();
-  const { fullKey: apiKey, id: keyId } = await createTestKey(test, { cookie, ...person });
-  await test.opened.database.write(
-    manySums({ series: 2 * manySeries, hours: 1, keyId, from: Date.UTC(2026, 10, 3) }),
-  );
-  let isReading = true;
-  const reading = readSums(test, apiKey, "?from=2026-11-01&to=2026-12-01&window=month")
-    .finally(() => isReading = false);
-  let answered = 0;
-  while (isReading) {
-    await assert.doesNotReject(async () => {
-      const me = await (await test.send("/api/auth/me", { cookie })).json();
-      assert.equal(me.authenticated, true);
-    });
-    answered++;
-    await new Promise<void>((resolve) => setImmediate(resolve));
-  }
-  assert.ok((await reading).length > 1_000);
-  assert.ok(answered > 10, `only ${answered} requests were handled meanwhile`);
 });

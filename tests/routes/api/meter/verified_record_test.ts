@@ -173,15 +173,6 @@ onEveryDatabase("a conflict of idempotency keys is an error, and records nothing
   assert.deepEqual(await recorded(), [1, 1]);
 });
 
-testApp("a key beyond its rate records nothing", async (test) => {
-  const { person, id, code, recorded } = await newScene(test);
-  for (let i = 0; i < 3; i++) await code();
-  assert.equal(await code(), "RATE_LIMITED");
-  assert.deepEqual(await recorded(), [3, 3]);
-  await test.send(`/api/portal/api-keys/${id}`, { method: "DELETE", cookie: person.cookie });
-  assert.equal(await code(), "REVOKED");
-}, { API_KEY_REQUESTS_PER_SECOND: "3" });
-
 onEveryDatabase("a token records nothing once it was revoked, expired, or lost its scope", async (test) => {
   const { token, send, code, recorded } = await newScene(test);
   const change = (column: string, value: unknown) =>
