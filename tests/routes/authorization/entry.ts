@@ -109,6 +109,20 @@ export const byOperatorToken = (operators: OperatorScope, attempt: Entry["attemp
 export const onlyOperators = everybody("unknown");
 export const byKey = { ...everybody("key"), apiKey: "in" } as const;
 
+/** @returns A page's form, which does the same as a route of the API with the same fields. @param more What differs. */
+export function formOf(entry: Entry | undefined, more: Partial<Entry> = {}): Entry {
+  const typed = (attempt: Write["attempt"]) => async (scene: Scene) => {
+    const { json = {}, ...rest } = await attempt(scene);
+    const fields = Object.entries(json as object)
+      .map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]);
+    return { ...rest, form: Object.fromEntries(fields) };
+  };
+  if (entry === undefined) throw new Error("there is no such route of the API");
+  const { attempt = () => ({}), writes } = entry;
+  const typedWrites = writes?.map((write) => ({ ...write, attempt: typed(write.attempt) }));
+  return { ...entry, attempt: typed(attempt), ...(typedWrites && { writes: typedWrites }), ...more };
+}
+
 /** @returns An attempt on a key that the person who tries created. */
 export const withKey = (more: Attempt = {}) => async (scene: Scene) => ({
   ...more,

@@ -11,8 +11,6 @@ import {
 import { newOrganization, run, type Scene } from "../../support/people/scene.ts";
 import { type Attempt, keyParams, type Lost, passkeyOf, type Write } from "./entry.ts";
 
-/** The route writes nothing for a session. */
-export const nothing: readonly Write[] = [];
 /** Who is denied what only owners can do. */
 export const belowOwner: readonly Lost[] = ["admin", "member", "removed"];
 /** Who is denied what admins can do. */
