@@ -75,7 +75,7 @@ testApp("shows how many emails are waiting, and for how long", async (test) => {
 });
 
 testApp(
-  "shows attempts of webhooks by code and how long they are due, without addresses",
+  "shows attempts of webhooks by code and for how long, without addresses",
   (test) =>
     withReceiver(async (receiver) => {
       const { organizationId } = await test.signUp();
@@ -141,7 +141,7 @@ testApp("never contains a name, an email address or an id", async (test) => {
 });
 
 testApp(
-  "every thread responds with the sum of all threads, and values of the process once",
+  "every thread responds with the sum of all, and values of the process once",
   (test) =>
     withOtherThread(test, async (other) => {
       const person = await test.signUp();

@@ -5,7 +5,7 @@ import { anonymousBodyBytesMax, bodyReadTimeoutMs, unfinishedBodyGraceMs } from 
 import { assertError, createTestKey, type TestApp, testApp } from "../support/app/app.ts";
 import { type Connection, connectTo, requestText } from "../support/network/connection.ts";
 import { poll } from "../support/runner/poll.ts";
-import { onRealPort } from "../support/app/real_app.ts";
+import { realTest } from "../support/app/real_app.ts";
 
 const json = { "content-type": "application/json" };
 
@@ -35,52 +35,43 @@ async function unfinished(
   return connection;
 }
 
-testApp(
-  "closes the connection after the response when a body is 10 seconds late",
-  (test) =>
-    onRealPort(test, async (baseUrl) => {
-      const { fullKey } = await createTestKey(test, await test.signUp());
-      const requests = [
-        { path: "/api/auth/sign-in", declared: 100 },
-        { path: "/api/auth/sign-in" },
-        { path: "/api/v1/usage", headers: { authorization: `Bearer ${fullKey}` }, declared: 100 },
-        { path: "/api/v1/usage", headers: { authorization: `Bearer ${fullKey}` }, declared: 1_000_000 },
-        { path: "/api/v1/usage/batch", headers: { authorization: `Bearer ${fullKey}` } },
-      ];
-      for (const request of requests) {
-        const connection = await unfinished(test, baseUrl, request);
-        assert.match(connection.received(), /^HTTP\/1\.1 408 /);
-        assert.match(connection.received(), /\r\nconnection: close\r\n/);
-        await pass(test, unfinishedBodyGraceMs, () => connection.isClosed());
-      }
-    }),
-);
-
-testApp(
-  "completes the response to a body that arrives shortly after the deadline",
-  (test) =>
-    onRealPort(test, async (baseUrl) => {
-      const connection = await unfinished(test, baseUrl, { path: "/api/auth/sign-in", declared: 7 });
-      await connection.send("1}");
-      await poll(() => connection.isClosed());
-      assert.match(connection.received(), /\r\n0\r\n\r\n$/, "the last chunk");
-    }),
-);
-
-testApp("also closes the connection of a late form", (test) =>
-  onRealPort(test, async (baseUrl) => {
-    const headers = {
-      origin: test.config.baseUrl.origin,
-      "content-type": "application/x-www-form-urlencoded",
-      "content-length": "100",
-    };
-    const connection = await connectTo(
-      baseUrl,
-      requestText("POST", "/sign-in", { headers, body: "email=ada" }),
-    );
-    await pass(test, bodyReadTimeoutMs, () => connection.isClosed());
+realTest("closes the connection after the response to a body 10 seconds late", async (test, baseUrl) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const requests = [
+    { path: "/api/auth/sign-in", declared: 100 },
+    { path: "/api/auth/sign-in" },
+    { path: "/api/v1/usage", headers: { authorization: `Bearer ${fullKey}` }, declared: 100 },
+    { path: "/api/v1/usage", headers: { authorization: `Bearer ${fullKey}` }, declared: 1_000_000 },
+    { path: "/api/v1/usage/batch", headers: { authorization: `Bearer ${fullKey}` } },
+  ];
+  for (const request of requests) {
+    const connection = await unfinished(test, baseUrl, request);
     assert.match(connection.received(), /^HTTP\/1\.1 408 /);
-  }));
+    assert.match(connection.received(), /\r\nconnection: close\r\n/);
+    await pass(test, unfinishedBodyGraceMs, () => connection.isClosed());
+  }
+});
+
+realTest("completes the response to a body that arrives just after the deadline", async (test, baseUrl) => {
+  const connection = await unfinished(test, baseUrl, { path: "/api/auth/sign-in", declared: 7 });
+  await connection.send("1}");
+  await poll(() => connection.isClosed());
+  assert.match(connection.received(), /\r\n0\r\n\r\n$/, "the last chunk");
+});
+
+realTest("also closes the connection of a late form", async (test, baseUrl) => {
+  const headers = {
+    origin: test.config.baseUrl.origin,
+    "content-type": "application/x-www-form-urlencoded",
+    "content-length": "100",
+  };
+  const connection = await connectTo(
+    baseUrl,
+    requestText("POST", "/sign-in", { headers, body: "email=ada" }),
+  );
+  await pass(test, bodyReadTimeoutMs, () => connection.isClosed());
+  assert.match(connection.received(), /^HTTP\/1\.1 408 /);
+});
 
 testApp("looks up a key before reading more than 16 KiB of a body", async (test) => {
   const person = await test.signUp();

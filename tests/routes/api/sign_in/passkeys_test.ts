@@ -5,6 +5,7 @@ import { sql } from "../../../../db/engine/database.ts";
 import { addressFailuresMax, passkeysPerUserMax } from "../../../../domain/limits.ts";
 import { cookieOf, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { assertRows, outcomeOf, type Row, sendRow } from "../../../support/app/rows.ts";
+import { onBothDatabases, onEveryDatabase } from "../../../support/meter/usage.ts";
 import { lastMail, me, signInAgain } from "../../../support/people/people.ts";
 import {
   addPasskey,
@@ -34,7 +35,7 @@ const lastEntry = async (test: TestApp, action: string) =>
 const lastDetails = async (test: TestApp, action: string) =>
   JSON.parse(String((await lastEntry(test, action))?.["details"]));
 
-testApp("a passkey is bound to this service, and signs in without a password", async (test) => {
+onEveryDatabase("a passkey is bound to this service, and signs in without a password", async (test) => {
   const ada = await test.signUp();
   const options = await passkeyOptions(test, ada.cookie);
   assert.deepEqual(options.rp, { name: "Gatehouse", id: "localhost" });
@@ -75,7 +76,7 @@ testApp("a passkey is bound to this service, and signs in without a password", a
   assert.equal((await me(test, await signInAgain(test, ada.email))).authenticated, true);
 });
 
-testApp("a passkey completes a sign-in of its own user, once", async (test) => {
+onBothDatabases("a passkey completes a sign-in of its own user, once", async (test) => {
   const ada = await twoStepPerson(test);
   const eve = await twoStepPerson(test, "Eve");
   const { passkey } = await addPasskey(test, ada.cookie);
