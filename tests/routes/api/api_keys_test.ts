@@ -42,14 +42,16 @@ testApp("createApiKey() returns the full key once, and never its hash", async (t
   assert(!JSON.stringify(rows).includes(fullKey.slice(apiKey.keyPrefix.length)));
 });
 
-testApp("trims names, limits their characters, and rejects control characters", async (test) => {
+testApp("trims names, and rejects invalid names and times of expiry", async (test) => {
   const person = await test.signUp();
   const wrong = ["", "   ", "x".repeat(101), "a\nb", "a\u0000b", "\ud800", 7, null, ["a"]];
-  await assertRows(
-    test,
-    person,
-    wrong.map((name): Row => [`POST ${path}`, { name }, "422 validation_failed name"]),
-  );
+  const times = [createdAt, "yesterday", "2026-11-21", 1, "2027-02-30", "2027-02-30T00:00:00Z"];
+  await assertRows(test, person, [
+    ...wrong.map((name): Row => [`POST ${path}`, { name }, "422 validation_failed name"]),
+    ...times.map((
+      at,
+    ): Row => [`POST ${path}`, { name: "A", expiresAt: at }, "422 validation_failed expiresAt"]),
+  ]);
   for (const name of ["x", "🗝".repeat(100), `"<script>alert(1)</script>' OR 1=1; --`]) {
     assert.equal((await fetchJson(test, person, `POST ${path}`, { name })).apiKey.name, name);
   }
@@ -105,17 +107,6 @@ for (
     assert.equal((await list(test, person)).apiKeys[0].status, "expired");
   });
 }
-
-testApp("rejects times of expiry that are invalid or not in the future", async (test) => {
-  const times = [createdAt, "yesterday", "2026-11-21", 1, "2027-02-30", "2027-02-30T00:00:00Z"];
-  await assertRows(
-    test,
-    await test.signUp(),
-    times.map((
-      expiresAt,
-    ): Row => [`POST ${path}`, { name: "A", expiresAt }, "422 validation_failed expiresAt"]),
-  );
-});
 
 testApp("changeApiKey() changes only the name that it is given", async (test) => {
   const person = await test.signUp();
@@ -207,17 +198,6 @@ testApp("one of several concurrent rotations succeeds, and one active key is lef
   assert.deepEqual(responses.map(({ status }) => status).sort(), [201, ...Array(7).fill(422)]);
   const { apiKeys } = await list(test, person);
   assert.equal(apiKeys.filter(({ status }: { status: string }) => status === "active").length, 1);
-});
-
-testApp("an organization has at most 100 active keys, even if created concurrently", async (test) => {
-  const person = await test.signUp();
-  const make = () => test.send(path, { cookie: person.cookie, json: { name: "A" } });
-  const responses = await Promise.all(Array.from({ length: 110 }, make));
-  assert.equal(responses.filter(({ status }) => status === 201).length, 100);
-  await assertOutcome(make(), "409 key_limit_reached");
-  const { apiKeys: [{ id }] } = await list(test, person, "?limit=1");
-  await assertRows(test, person, [[`DELETE ${path}/${id}`, null, 200]]);
-  await assertOutcome(make(), 201);
 });
 
 testApp("members see and manage only their own keys", async (test) => {

@@ -11,9 +11,8 @@ import {
 import { mustBe } from "../../../routes/schemas/messages.ts";
 import { type TestApp, testApp } from "../../support/app/app.ts";
 import { listAudit } from "../../support/app/audit.ts";
-import { senderOf } from "../../support/app/sender.ts";
 import { onEveryDatabase } from "../../support/meter/usage.ts";
-import { asOperator, assertSent, operatorOf } from "../../support/operators/operator_api.ts";
+import { asOperator, assertSent, operatorOf, senderOf } from "../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { reauthenticate, verifiedPerson } from "../../support/people/people.ts";
 import { run } from "../../support/people/scene.ts";

@@ -151,29 +151,24 @@ testApp("rejects every token that doesn't work with the same bytes", async (test
   assert.equal(responses.size, 1, [...responses].join("\n"));
 });
 
-testApp("a token works only from its addresses", async (test) => {
-  const addresses = ["198.51.100.0/24", "2001:db8::/32", "203.0.113.7"];
-  const { fullToken } = await newOperatorToken(test, ["users:read"], { addresses });
-  const own = ["198.51.100.255", "::ffff:198.51.100.1", "2001:db8:1::1", "203.0.113.7"];
-  for (const address of own) await assertOutcome(useToken(test, fullToken, address), 200);
-  const others = ["198.51.101.1", "203.0.113.8", "2001:db9::1", "127.0.0.1", "unix"];
-  for (const address of others) await assertOutcome(useToken(test, fullToken, address), 401);
-});
-
-testApp("an expired token is rejected from that moment on", async (test) => {
-  const { fullToken } = await newOperatorToken(test, ["users:read"], { expiresAt: test.now() + hourMs });
-  test.advance(hourMs - 1);
-  await assertOutcome(useToken(test, fullToken), 200);
-  test.advance(1);
-  await assertOutcome(useToken(test, fullToken), "401 invalid_operator_token");
-});
-
-testApp("names the scope that a token lacks", async (test) => {
-  const { fullToken: apiKey } = await newOperatorToken(test, ["usage:read"]);
-  await assertRows(test, { apiKey }, [[`GET ${users}`, null, "403 scope_missing", {
-    shows: ["users:read"],
-  }]]);
-});
+testApp(
+  "a token works only from its addresses, until it expires, and names the scope that it lacks",
+  async (test) => {
+    const addresses = ["198.51.100.0/24", "2001:db8::/32", "203.0.113.7"];
+    const expiresAt = test.now() + hourMs;
+    const { fullToken } = await newOperatorToken(test, ["users:read"], { addresses, expiresAt });
+    const own = ["198.51.100.255", "::ffff:198.51.100.1", "2001:db8:1::1", "203.0.113.7"];
+    for (const address of own) await assertOutcome(useToken(test, fullToken, address), 200);
+    const others = ["198.51.101.1", "203.0.113.8", "2001:db9::1", "127.0.0.1", "unix"];
+    for (const address of others) await assertOutcome(useToken(test, fullToken, address), 401);
+    const lacking: Row = [`GET /api/operator/usage`, null, "403 scope_missing", { shows: ["usage:read"] }];
+    await assertRows(test, { apiKey: fullToken, peerAddress: "203.0.113.7" }, [lacking]);
+    test.advance(hourMs - 1);
+    await assertOutcome(useToken(test, fullToken, "203.0.113.7"), 200);
+    test.advance(1);
+    await assertOutcome(useToken(test, fullToken, "203.0.113.7"), "401 invalid_operator_token");
+  },
+);
 
 testApp("notes when a token was last used, at most once a minute", async (test) => {
   const { id, fullToken } = await newOperatorToken(test, ["users:read"]);
