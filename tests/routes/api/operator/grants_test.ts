@@ -69,36 +69,6 @@ onEveryDatabase("grants raise a limit, and are used by expiry", async (test) => 
   assert.deepEqual((await next.json()).grants, [mine.grants[2]]);
 });
 
-onEveryDatabase("a voided record returns to the grant that it was taken from", async (test) => {
-  const { grant, record, voidRecord, standing, grants, day } = await grantScene(test, 10);
-  await grant(5, { expiresAt: day(1) });
-  const [first, second] = [await record(3), await record(4)];
-  assert.deepEqual(await grants(), [[5, 0, "used"]]);
-  test.advance(2 * dayMs);
-  await grant(6);
-  const third = await record(9);
-  assert.deepEqual(await grants(), [[5, 0, "used"], [1, 5, "active"]]);
-  assert.equal((await standing()).remaining, 5);
-  // Three of the first grant, which has expired: nothing can be used again.
-  assert.equal(await voidRecord(first.body.usageRecord.id), 200);
-  assert.deepEqual([await grants(), (await standing()).remaining], [
-    [[2, 0, "expired"], [1, 5, "active"]],
-    5,
-  ]);
-  // Two of it, and two of the limit's own quantity.
-  assert.equal(await voidRecord(second.body.usageRecord.id), 200);
-  assert.equal(await voidRecord(second.body.usageRecord.id), 200);
-  assert.deepEqual([await grants(), (await standing()).remaining], [
-    [[0, 0, "expired"], [1, 5, "active"]],
-    7,
-  ]);
-  assert.equal(await voidRecord(third.body.usageRecord.id), 200);
-  assert.deepEqual([await grants(), (await standing()).remaining], [
-    [[0, 0, "expired"], [0, 6, "active"]],
-    16,
-  ]);
-});
-
 onEveryDatabase("voiding a grant takes back its unused rest, and is audited", async (test) => {
   const { person, send, path, grant, record, standing, grants } = await grantScene(test);
   const { id } = (await grant(5)).body.grant;
