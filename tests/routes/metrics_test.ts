@@ -176,13 +176,12 @@ Deno.test("the oldest of all threads counts", async () => {
   assert.match(text, /^waiting 3$/m);
 });
 
-testApp("responds with an error rather than with a part of the threads", async (test) => {
+testApp("responds with an error rather than without a thread, but without the database", async (test) => {
   const silent = () => new Promise<never>(() => {});
   test.metricSources.push(() => collectAll([silent], { timeoutMs: 1 }).then(([values]) => values ?? []));
   await assertError(await test.send("/metrics"), 503, "unavailable");
-});
-
-testApp("leaves out metrics of the database when it is unavailable", async (test) => {
+  test.metricSources.pop();
+  // Without the database, its metrics alone are left out.
   await test.opened.database.close();
   const value = await scrape(test);
   assert.ok(value("process_resident_memory_bytes") > 1e6);

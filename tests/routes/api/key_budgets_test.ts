@@ -139,28 +139,26 @@ testApp("an override counts instead of the plan's limit, and a lowered limit kee
   assert.deepEqual((await budgets(test, ada))[id], [limit]);
 });
 
-testApp("members don't set budgets, not even of their own keys", async (test) => {
-  const ada = await test.signUp("Ada");
-  const member = await joinedPerson(test, ada, "MEMBER");
-  const admin = await joinedPerson(test, ada, "ADMIN");
-  const { id } = await createTestKey(test, member);
-  for (const budget of [[perDay], []]) {
-    await assertOutcome(change(test, member, { id, name: "New", budget }), "403 forbidden");
-  }
-  const [limit] = await setBudget(test, admin, id, [perDay]);
-  await assertOutcome(change(test, member, { id, name: "New" }), 200);
-  assert.deepEqual(await budgets(test, member), { [id]: [limit] });
-});
-
-testApp("operators set budgets of any key", async (test) => {
-  const ada = await test.signUp("Ada");
-  const { id } = await createTestKey(test, ada);
-  const send = await operatorOf(test, ["keys:write"]);
-  const { body } = await send(`PATCH /api-keys/${id}`, { budget: [perDay] });
-  assert.deepEqual((await budgets(test, ada))[id], body.apiKey.budget);
-  const { events: [event] } = await listAudit(test, ada.cookie);
-  assert.deepEqual([event?.action, event?.actor.type], ["api_key.budget_changed", "operator"]);
-});
+testApp(
+  "members don't set budgets, not even of their own keys, admins and operators of any",
+  async (test) => {
+    const ada = await test.signUp("Ada");
+    const member = await joinedPerson(test, ada, "MEMBER");
+    const admin = await joinedPerson(test, ada, "ADMIN");
+    const { id } = await createTestKey(test, member);
+    for (const budget of [[perDay], []]) {
+      await assertOutcome(change(test, member, { id, name: "New", budget }), "403 forbidden");
+    }
+    const [limit] = await setBudget(test, admin, id, [perDay]);
+    await assertOutcome(change(test, member, { id, name: "New" }), 200);
+    assert.deepEqual(await budgets(test, member), { [id]: [limit] });
+    const send = await operatorOf(test, ["keys:write"]);
+    const { body } = await send(`PATCH /api-keys/${id}`, { budget: [perMonth] });
+    assert.deepEqual((await budgets(test, ada))[id], body.apiKey.budget);
+    const { events: [event] } = await listAudit(test, ada.cookie);
+    assert.deepEqual([event?.action, event?.actor.type], ["api_key.budget_changed", "operator"]);
+  },
+);
 
 testApp("the audit log has each change of a budget, from and to", async (test) => {
   const ada = await test.signUp("Ada");
