@@ -4,7 +4,7 @@ import type { UsageLimit } from "../../../domain/meter/usage_limit.ts";
 import { assertError, createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
 import { listAudit } from "../../support/app/audit.ts";
 import { assertOutcome, assertRows, fetchJson, type Row } from "../../support/app/rows.ts";
-import { onEveryDatabase, recordWith } from "../../support/meter/usage.ts";
+import { onEveryDatabase } from "../../support/meter/usage.ts";
 import { assertSent, operatorOf } from "../../support/operators/operator_api.ts";
 import { joinedPerson } from "../../support/people/people.ts";
 
@@ -202,31 +202,4 @@ testApp("rejects budgets of another form", async (test) => {
     [at, budget],
   ): Row => [`PATCH ${path}/${id}`, { budget }, `422 validation_failed ${at}`]);
   await assertRows(test, ada, rows);
-});
-
-onEveryDatabase("a budget counts usage of a key and those it replaced, and nothing else", async (test) => {
-  const ada = await test.signUp("Ada");
-  const old = await createTestKey(test, ada);
-  const other = await createTestKey(test, ada);
-  const record = ({ fullKey }: { fullKey: string }, quantity: number) =>
-    recordWith(test, fullKey, { quantity });
-  // Usage from before the budget counts too.
-  await assertOutcome(record(old, 30), 201);
-  test.advance(60_000);
-  const [limit] = await setBudget(test, ada, old.id, [{ ...perDay, quantity: 100 }]);
-  await assertOutcome(record(other, 1_000), 201);
-  const expireOldAt = "2026-11-21T15:00:00Z";
-  const rotated = await fetchJson(test, ada, `POST ${path}/${old.id}/rotate`, { expireOldAt });
-  await assertOutcome(record(rotated, 50), 201);
-  const { error } = await assertError(await record(old, 21), 429, "limit_exceeded");
-  const { productSlug, metric, per } = perDay;
-  const standing = { limitId: limit?.id, productSlug, metric, per, quantity: 100, used: 80, remaining: 20 };
-  assert.partialDeepStrictEqual(error.details, [{ ...standing, resetsAt: "2026-11-22T00:00:00.000Z" }]);
-  await assertOutcome(record(old, 20), 201);
-  await assertError(await record(rotated, 0.000001), 429, "limit_exceeded");
-  await assertOutcome(record(other, 1_000), 201);
-  await setBudget(test, ada, old.id, [{ ...perDay, quantity: 101 }]);
-  await assertOutcome(record(rotated, 1), 201);
-  await setBudget(test, ada, old.id, []);
-  await assertOutcome(record(rotated, 1_000), 201);
 });

@@ -1,7 +1,6 @@
 // Who is allowed to use a route, in terms that all tables share.
 import { newId } from "../../../domain/id.ts";
 import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
-import { newPasskey } from "../../support/operators/operators.ts";
 import { type Caller, type Customer, customers, run, type Scene } from "../../support/people/scene.ts";
 
 /**
@@ -80,14 +79,7 @@ export const objectInActive = { ...inActive, stranger: "unknown" } as const;
 export const objectFromAdmin = { ...objectInActive, member: "forbidden" } as const;
 export const objectForOwner = { ...objectFromAdmin, admin: "forbidden" } as const;
 /** About something that belongs to another person. */
-export const nobodyElses = {
-  ...signedIn,
-  stranger: "unknown",
-  removed: "unknown",
-  member: "unknown",
-  admin: "unknown",
-  owner: "unknown",
-} as const;
+export const nobodyElses = { ...everybody("unknown"), nobody: "signIn", apiKey: "signIn" } as const;
 /** About an organization named in the path. */
 export const inNamed = { ...signedIn, stranger: "unknown", removed: "unknown" } as const;
 export const inNamedFromAdmin = { ...inNamed, member: "forbidden" } as const;
@@ -158,11 +150,6 @@ export async function recordOf({ test, apiKey }: Scene): Promise<string> {
     json: { productSlug: "p", metric: "m", quantity: 1 },
   });
   return (await response.json()).usageRecord.id;
-}
-
-/** @returns The id of a passkey of a person. */
-export function passkeyOf({ test }: Scene, { userId }: { userId: string }): Promise<string> {
-  return newPasskey(test, userId);
 }
 
 /** @returns Who uses a route as an operator: see {@linkcode Entry.operators}. Undefined for routes that are not for operators. */

@@ -1,6 +1,6 @@
 // Who is allowed to use each page of the portal. authorization_test.ts fails if a page is missing.
 import type { Scene } from "../../support/people/scene.ts";
-import { apiTable } from "./api.ts";
+import { apiTable, withPasskey } from "./api.ts";
 import { companyPortalEntries } from "./company_sign_in.ts";
 import {
   type Attempt,
@@ -14,7 +14,6 @@ import {
   objectForOwner,
   objectFromAdmin,
   open,
-  passkeyOf,
   signedIn,
 } from "./entry.ts";
 import { identityPortalEntries } from "./identities.ts";
@@ -31,10 +30,7 @@ const withInvitation = async (scene: Scene) => ({
 });
 const withOffer = (attempt: (token: string) => Attempt) => async (scene: Scene) =>
   attempt((await scene.newInvitation()).token);
-const aboutPasskey: Entry = {
-  who: nobodyElses,
-  attempt: async (scene) => ({ params: { id: await passkeyOf(scene, await scene.newMember("OWNER")) } }),
-};
+const aboutPasskey: Entry = { who: nobodyElses, attempt: withPasskey({}) };
 const form = (route: string, more: Partial<Entry> = {}) => formOf(apiTable[route], more);
 
 /** Every page and form by method and path. */

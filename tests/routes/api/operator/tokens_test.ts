@@ -30,40 +30,39 @@ function useToken(test: TestApp, fullToken: string, peerAddress = "127.0.0.1"): 
   return test.send(users, { apiKey: fullToken, peerAddress });
 }
 
-testApp("organizations:write alone can invite an OWNER, who reads everything", async (test) => {
-  const { organizationId } = await test.signUp();
-  const send = await operatorOf(test, ["organizations:write"]);
-  const email = "mallory@example.com";
-  await assertSent(send, [[
-    `POST /organizations/${organizationId}/invitations`,
-    { email, role: "OWNER" },
-    "201",
-  ]]);
-  const json = {
-    name: "Mallory",
-    email,
-    password: testPassword,
-    invitationToken: await mailedToken(test, email),
-  };
-  const cookie = cookieOf(await test.send("/api/auth/sign-up", { json }));
-  await assertRows(test, { cookie }, [[
-    `GET /api/portal/organizations/${organizationId}/members`,
-    null,
-    200,
-  ]]);
-});
-
-testApp("keys:write alone can create a key that reads and voids usage", async (test) => {
-  const { organizationId } = await test.signUp();
-  const send = await operatorOf(test, ["keys:write"]);
-  const permissions = ["usage:read", "usage:void", "usage:write"];
-  const { body } = await send(`POST /organizations/${organizationId}/api-keys`, {
-    name: "Mallory",
-    permissions,
-  });
-  assert.deepEqual(body.apiKey.permissions, permissions);
-  await assertRows(test, { apiKey: body.fullKey }, [["GET /api/v1/usage", null, 200]]);
-});
+testApp(
+  "organizations:write alone can invite an OWNER, keys:write create a key that reads and voids",
+  async (test) => {
+    const { organizationId } = await test.signUp();
+    const send = await operatorOf(test, ["organizations:write"]);
+    const email = "mallory@example.com";
+    await assertSent(send, [[
+      `POST /organizations/${organizationId}/invitations`,
+      { email, role: "OWNER" },
+      "201",
+    ]]);
+    const json = {
+      name: "Mallory",
+      email,
+      password: testPassword,
+      invitationToken: await mailedToken(test, email),
+    };
+    const cookie = cookieOf(await test.send("/api/auth/sign-up", { json }));
+    await assertRows(test, { cookie }, [[
+      `GET /api/portal/organizations/${organizationId}/members`,
+      null,
+      200,
+    ]]);
+    const sendKeys = await operatorOf(test, ["keys:write"]);
+    const permissions = ["usage:read", "usage:void", "usage:write"];
+    const { body } = await sendKeys(`POST /organizations/${organizationId}/api-keys`, {
+      name: "Mallory",
+      permissions,
+    });
+    assert.deepEqual(body.apiKey.permissions, permissions);
+    await assertRows(test, { apiKey: body.fullKey }, [["GET /api/v1/usage", null, 200]]);
+  },
+);
 
 onEveryDatabase("an operator creates, lists and revokes tokens, and each is audited", async (test) => {
   const mara = await newOperator(test);

@@ -183,35 +183,33 @@ testApp("a challenge accepts only one of two concurrent responses, within five m
   assert.equal(rows.length, 1, "expired challenges are deleted");
 });
 
-testApp("rejects removed passkeys, and those of disabled users", async (test) => {
-  const ada = await test.signUp();
-  const { passkey, id } = await addPasskey(test, ada.cookie);
-  const { passkey: other } = await addPasskey(test, ada.cookie, "Phone");
-  await assertRows(test, ada, [[`DELETE ${account}/passkeys/${id}`, null, 204]]);
-  const mail = await lastMail(test, ada.email);
-  assert.match(mail.subject, /passkey/i);
-  assert.match(mail.text, /Laptop/);
-  const tryIt = async (one: TestPasskey) =>
-    await signIn(test, { response: one.signIn(await signInOptions(test)) });
-  assert.equal(await tryIt(passkey), rejected);
-  assert.equal(await tryIt(other), "200");
-  await test.opened.database.write([sql`UPDATE users SET disabled_at = 1 WHERE id = ${ada.userId}`]);
-  assert.equal(await tryIt(other), rejected);
-});
-
-testApp("renames passkeys, with an audit entry", async (test) => {
-  const ada = await test.signUp();
-  const { id } = await addPasskey(test, ada.cookie);
-  const rename = `PATCH ${account}/passkeys/${id}`;
-  const { html } = await assertRows(test, ada, [
-    [`PATCH ${account}/passkeys/x`, { name: "Mine" }, "404 not_found"],
-    [`DELETE ${account}/passkeys/x`, null, "404 not_found"],
-    [rename, { name: "" }, "422 validation_failed name"],
-    [rename, { name: "  Desk  " }, 200],
-  ]);
-  assert.equal(JSON.parse(html).passkey.name, "Desk");
-  assert.deepEqual(await lastDetails(test, "passkey.renamed"), { from: "Laptop", to: "Desk" });
-});
+testApp(
+  "renames and removes passkeys, and rejects removed ones and those of disabled users",
+  async (test) => {
+    const ada = await test.signUp();
+    const { passkey, id } = await addPasskey(test, ada.cookie);
+    const { passkey: other } = await addPasskey(test, ada.cookie, "Phone");
+    const rename = `PATCH ${account}/passkeys/${id}`;
+    const { html } = await assertRows(test, ada, [
+      [`PATCH ${account}/passkeys/x`, { name: "Mine" }, "404 not_found"],
+      [`DELETE ${account}/passkeys/x`, null, "404 not_found"],
+      [rename, { name: "" }, "422 validation_failed name"],
+      [rename, { name: "  Desk  " }, 200],
+    ]);
+    assert.equal(JSON.parse(html).passkey.name, "Desk");
+    assert.deepEqual(await lastDetails(test, "passkey.renamed"), { from: "Laptop", to: "Desk" });
+    await assertRows(test, ada, [[`DELETE ${account}/passkeys/${id}`, null, 204]]);
+    const mail = await lastMail(test, ada.email);
+    assert.match(mail.subject, /passkey/i);
+    assert.match(mail.text, /Desk/);
+    const tryIt = async (one: TestPasskey) =>
+      await signIn(test, { response: one.signIn(await signInOptions(test)) });
+    assert.equal(await tryIt(passkey), rejected);
+    assert.equal(await tryIt(other), "200");
+    await test.opened.database.write([sql`UPDATE users SET disabled_at = 1 WHERE id = ${ada.userId}`]);
+    assert.equal(await tryIt(other), rejected);
+  },
+);
 
 /** Adds a passkey to an account. @returns The outcome. */
 async function register(test: TestApp, person: TestPerson, forgery: Forgery = {}): Promise<string> {
