@@ -48,7 +48,7 @@ testApp("counts requests, durations and errors by route pattern", async (test) =
   assert.equal(value('gatehouse_http_errors_total{code="invalid_credentials"}'), 1);
 });
 
-testApp("counts usage records by result, and commits", async (test) => {
+testApp("counts usage records by result, commits, and emails that wait and for how long", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
   for (const [quantity, status] of [[1, 201], [1, 200], [2, 409]] as const) {
     await assertOutcome(recordWith(test, fullKey, { quantity, idempotencyKey: "once" }), status);
@@ -60,10 +60,7 @@ testApp("counts usage records by result, and commits", async (test) => {
   assert.equal(value("gatehouse_recorder_commit_records_count"), 3);
   assert.equal(value("gatehouse_recorder_commit_records_sum"), 3);
   assert.ok(value("gatehouse_recorder_commit_duration_seconds_sum") > 0);
-});
-
-testApp("shows how many emails are waiting, and for how long", async (test) => {
-  await test.signUp();
+  // The email of the sign-up waits.
   test.advance(90_000);
   const before = await scrape(test);
   assert.equal(before("gatehouse_mail_outbox_emails"), 1);

@@ -109,7 +109,7 @@ testApp("looks up a key before reading more than 16 KiB of a body", async (test)
   }
 });
 
-testApp("reads at most 16 KiB from senders without a session", async (test) => {
+testApp("reads at most 16 KiB from unknown senders, and closes if it doesn't read all", async (test) => {
   const person = await test.signUp();
   const large = JSON.stringify({ name: "a".repeat(anonymousBodyBytesMax) });
   const send = (path: string, cookie?: string) =>
@@ -126,20 +126,18 @@ testApp("reads at most 16 KiB from senders without a session", async (test) => {
   assert.equal(form.status, 413);
   await assertError(await send("/api/portal/api-keys"), 401, "unauthenticated");
   await assertError(await send("/api/portal/api-keys", person.cookie), 422, "validation_failed");
-});
-
-testApp("a response before the end of the body announces that the connection closes", async (test) => {
-  const { fullKey } = await createTestKey(test, await test.signUp());
-  const send = (apiKey: string) =>
+  // A response before the end of the body announces that the connection closes.
+  const { fullKey } = await createTestKey(test, person);
+  const sendLarge = (apiKey: string) =>
     test.send("/api/v1/usage", {
       apiKey,
       body: JSON.stringify({ productSlug: "tiles", metric: "requests", quantity: 1 }),
       headers: { ...json, "content-length": String(anonymousBodyBytesMax + 1) },
     });
-  const rejected = await send(generateApiKey().fullKey);
+  const rejected = await sendLarge(generateApiKey().fullKey);
   await assertError(rejected, 401, "invalid_api_key");
   assert.equal(rejected.headers.get("connection"), "close");
-  const accepted = await send(fullKey);
+  const accepted = await sendLarge(fullKey);
   assert.equal(accepted.status, 201, await accepted.text());
   assert.equal(accepted.headers.get("connection"), null);
 });

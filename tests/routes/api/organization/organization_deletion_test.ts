@@ -9,6 +9,7 @@ import { createApiKey } from "../../../../services/new_api_keys.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../../services/organization/organization_deletion.ts";
 import { createTestKey, type TestApp, type TestPerson } from "../../../support/app/app.ts";
 import { assertOutcome, assertRows } from "../../../support/app/rows.ts";
+import { flakyDatabase } from "../../../support/database/flaky.ts";
 import { addLimit } from "../../../support/meter/limits.ts";
 import {
   listPage,
@@ -210,16 +211,10 @@ onBothDatabases("keys fail immediately, and every table is cleared, even if step
   await assertOutcome(recordWith(test, ada.apiKey), "401 invalid_api_key");
   await assertRows(test, ada, [["GET /api/v1/usage", null, "401 invalid_api_key"]]);
   let writes = 0;
-  const flaky: Database = {
-    ...bound(database),
-    async write(batch) {
-      writes++;
-      if (writes % 3 === 1) throw new Error("killed before");
-      const results = await database.write(batch);
-      if (writes % 3 === 2) throw new Error("killed after");
-      return results;
-    },
-  };
+  const flaky = flakyDatabase(database, (write) => {
+    writes = write;
+    return (["before", "after", null] as const)[(write - 1) % 3] ?? null;
+  });
   for (let isMore = true, n = 0; isMore; n++) {
     assert.ok(n < 100);
     const done = await Promise.allSettled([deleteSome(test, flaky), deleteSome(test)]);
@@ -244,7 +239,7 @@ onEveryDatabase("a late step does not touch an organization that reuses the numb
   const { database } = test.opened;
   let carol: Recorded | undefined;
   const slow: Database = {
-    ...bound(database),
+    ...flakyDatabase(database, () => null),
     async readFirst<T>(statement: Parameters<Database["readFirst"]>[0]) {
       const found = await database.readFirst<T>(statement);
       // Another server deletes everything first, and someone signs up.
@@ -324,14 +319,3 @@ onEveryDatabase("deletes unfinished sign-ins when they expire, and not before", 
     [{ name: "pending 1000" }, { name: "challenge 1000" }],
   );
 });
-
-/** A database whose functions can be replaced. */
-function bound(database: Database): Database {
-  return {
-    source: database.source,
-    read: (statement) => database.read(statement),
-    readFirst: (statement) => database.readFirst(statement),
-    write: (batch) => database.write(batch),
-    close: () => database.close(),
-  };
-}

@@ -88,24 +88,25 @@ testApp("planted cookies sign nobody out, and sign-out ends the session alone", 
   await assertRows(test, {}, [["POST /api/auth/sign-out", null, 204]]);
 });
 
-testApp("sign-up with a taken email address is rejected and changes nothing", async (test) => {
-  const { answer } = await assertRows(test, {}, [
-    ["POST /api/auth/sign-up", signUp(), 201],
-    ["POST /api/auth/sign-up", signUp({ email: "ADA@example.com", name: "Eve" }), "409 email_taken"],
-  ]);
-  assert.deepEqual(answer.headers.getSetCookie(), []);
-  assert.deepEqual(await test.opened.database.read(sql`SELECT count(*) AS n FROM organizations`), [{ n: 1 }]);
-});
-
-testApp("sixteen concurrent sign-ups with one email address create one account", async (test) => {
-  const responses = await Promise.all(
-    Array.from(
-      { length: 16 },
-      (_, n) => test.send("/api/auth/sign-up", { json: signUp(), peerAddress: `10.0.0.${n}` }),
-    ),
-  );
-  assert.deepEqual(responses.map(({ status }) => status).sort(), [201, ...Array(15).fill(409)]);
-});
+testApp(
+  "sixteen concurrent sign-ups with one email address create one account, later ones none",
+  async (test) => {
+    const responses = await Promise.all(
+      Array.from(
+        { length: 16 },
+        (_, n) => test.send("/api/auth/sign-up", { json: signUp(), peerAddress: `10.0.0.${n}` }),
+      ),
+    );
+    assert.deepEqual(responses.map(({ status }) => status).sort(), [201, ...Array(15).fill(409)]);
+    const { answer } = await assertRows(test, {}, [
+      ["POST /api/auth/sign-up", signUp({ email: "ADA@example.com", name: "Eve" }), "409 email_taken"],
+    ]);
+    assert.deepEqual(answer.headers.getSetCookie(), []);
+    assert.deepEqual(await test.opened.database.read(sql`SELECT count(*) AS n FROM organizations`), [{
+      n: 1,
+    }]);
+  },
+);
 
 testApp("rejects short, common and personal passwords, naming the field", async (test) => {
   const own = [email, "AdaLovelace123", "gatehouse2026"];
@@ -163,15 +164,9 @@ testApp("of thirty concurrent guesses after a delay, one is checked", async (tes
   test.advance(1_000);
   const responses = await Promise.all(Array.from({ length: 30 }, () => attempt(wrong)));
   assert.deepEqual(responses.map(({ status }) => status).sort(), [401, ...Array(29).fill(429)]);
-});
-
-testApp("a clock that is set back by a day doesn't lock an account for a day", async (test) => {
-  await test.send("/api/auth/sign-up", { json: signUp() });
-  const attempt = attempts(test);
-  for (let n = 0; n < signInFailuresFree; n++) await attempt(wrong);
   assert.equal((await attempt(testPassword)).status, 429);
   test.advance(-24 * 3_600_000);
-  assert.equal((await attempt(testPassword)).status, 200);
+  assert.equal((await attempt(testPassword)).status, 200, "a clock that is set back a day locks no account");
 });
 
 testApp("a session expires after its idle time, and after its maximum time", async (test) => {
