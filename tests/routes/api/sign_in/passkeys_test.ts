@@ -148,23 +148,23 @@ const forgeries: Readonly<Record<string, Forgery>> = {
   "with a counter of 0": { counter: 0 },
 };
 
-for (const [name, forgery] of Object.entries(forgeries)) {
-  testApp(`a response ${name} signs nobody in, and its challenge is used up`, async (test) => {
+testApp("a forged response signs nobody in, and its challenge is used up", async (test) => {
+  for (const [n, [name, forgery]] of Object.entries(forgeries).entries()) {
     const ada = await test.signUp();
     const { passkey } = await addPasskey(test, ada.cookie);
     passkey.counter = 5;
     const signsIn = async () => await signIn(test, { response: passkey.signIn(await signInOptions(test)) });
-    assert.equal(await signsIn(), "200");
+    assert.equal(await signsIn(), "200", name);
     passkey.counter = 6;
     const options = await signInOptions(test);
     const forged = { response: passkey.signIn(options, forgery) };
-    const { answer } = await assertRows(test, {}, [[path, forged, rejected]]);
-    assert.deepEqual(answer.headers.getSetCookie(), []);
-    assert.equal(await signIn(test, { response: passkey.signIn(options) }), rejected);
-    assert.equal((await lastEntry(test, "session.refused"))?.["actor_type"], "anonymous");
-    assert.equal(await signsIn(), "200", "the passkey itself still works");
-  });
-}
+    const { answer } = await sendRow(test, { peerAddress: `10.5.0.${n}` }, path, forged);
+    assert.deepEqual([await outcomeOf(answer), answer.headers.getSetCookie()], [rejected, []], name);
+    assert.equal(await signIn(test, { response: passkey.signIn(options) }), rejected, name);
+    assert.equal((await lastEntry(test, "session.refused"))?.["actor_type"], "anonymous", name);
+    assert.equal(await signsIn(), "200", `the passkey itself still works after one ${name}`);
+  }
+});
 
 testApp("a challenge accepts only one of two concurrent responses, within five minutes", async (test) => {
   const ada = await test.signUp();
