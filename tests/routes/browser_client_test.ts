@@ -6,7 +6,7 @@ import { respond as answerOfProduct } from "../../examples/product/server.ts";
 import { Gatehouse } from "../../packages/client/src/index.ts";
 import { returnToCharactersMax } from "../../domain/limits.ts";
 import { startTestApp, testApp } from "../support/app/app.ts";
-import { clientTest } from "../support/client/browser_scene.ts";
+import { clientTest, watchTest } from "../support/client/browser_scene.ts";
 import { freePort } from "../support/database/sqld.ts";
 
 testApp("serves /gatehouse.js to every origin, cached for five minutes", async (test) => {
@@ -184,9 +184,7 @@ clientTest("a page that is opened in the background checks when it is first show
   stop();
 });
 
-clientTest("a failed request is not a change, and the next event tries again", async (scene) => {
-  const changes: unknown[] = [];
-  const stop = scene.client.onChange((user) => changes.push(user));
+watchTest("a failed request is not a change, and the next event tries again", async (scene, changes) => {
   await scene.answer(ada);
   scene.look("focus");
   await scene.fail();
@@ -201,60 +199,57 @@ clientTest("a failed request is not a change, and the next event tries again", a
   scene.look("focus");
   await scene.answer(signedOut);
   assert.deepEqual(changes, [signedOut]);
-  stop();
 });
 
-clientTest("a response to a request from before signing out doesn't restore the session", async (scene) => {
-  const changes: unknown[] = [];
-  const stop = scene.client.onChange((user) => changes.push(user));
-  await scene.answer(ada);
-  const asked = scene.client.me();
-  const out = scene.client.signOut();
-  assert.deepEqual(scene.waiting, [me, "POST /api/auth/sign-out"]);
-  // The response to the later request arrives first.
-  await scene.answer(null, { status: 204, to: "POST /api/auth/sign-out" });
-  await out;
-  assert.deepEqual(changes, [signedOut]);
-  await scene.answer(ada);
-  assert.deepEqual(changes, [signedOut], "an outdated response");
-  assert.deepEqual(scene.waiting, [me]);
-  await scene.answer(signedOut);
-  assert.deepEqual(await asked, signedOut);
-  assert.deepEqual(changes, [signedOut]);
-  stop();
-});
+watchTest(
+  "a response to a request from before signing out doesn't restore the session",
+  async (scene, changes) => {
+    await scene.answer(ada);
+    const asked = scene.client.me();
+    const out = scene.client.signOut();
+    assert.deepEqual(scene.waiting, [me, "POST /api/auth/sign-out"]);
+    // The response to the later request arrives first.
+    await scene.answer(null, { status: 204, to: "POST /api/auth/sign-out" });
+    await out;
+    assert.deepEqual(changes, [signedOut]);
+    await scene.answer(ada);
+    assert.deepEqual(changes, [signedOut], "an outdated response");
+    assert.deepEqual(scene.waiting, [me]);
+    await scene.answer(signedOut);
+    assert.deepEqual(await asked, signedOut);
+    assert.deepEqual(changes, [signedOut]);
+  },
+);
 
-clientTest("throws errors with the API's code; a failed sign-out keeps the session", async (scene) => {
-  const changes: unknown[] = [];
-  const stop = scene.client.onChange((user) => changes.push(user));
-  await scene.answer(ada);
-  const error = { code: "not_found", message: "There is nothing here." };
-  for (const act of [() => scene.client.switchOrganization("org_1"), () => scene.client.signOut()]) {
-    const rejected = assert.rejects(
-      act(),
-      (thrown) =>
-        thrown instanceof scene.client.GatehouseError && thrown.code === "not_found" &&
-        thrown.status === 404 && thrown.requestId === "req_1" && thrown.message === error.message,
-    );
-    await scene.answer({ error, requestId: "req_1" }, { status: 404 });
-    await rejected;
-  }
-  assert.deepEqual(changes, []);
-  const switched = { ...ada, organizationId: "org_1", role: "ADMIN" };
-  const done = scene.client.switchOrganization("org_1");
-  await scene.answer(switched);
-  assert.deepEqual(await done, switched);
-  assert.deepEqual(changes, [switched]);
-  stop();
-});
+watchTest(
+  "throws errors with the API's code; a failed sign-out keeps the session",
+  async (scene, changes) => {
+    await scene.answer(ada);
+    const error = { code: "not_found", message: "There is nothing here." };
+    for (const act of [() => scene.client.switchOrganization("org_1"), () => scene.client.signOut()]) {
+      const rejected = assert.rejects(
+        act(),
+        (thrown) =>
+          thrown instanceof scene.client.GatehouseError && thrown.code === "not_found" &&
+          thrown.status === 404 && thrown.requestId === "req_1" && thrown.message === error.message,
+      );
+      await scene.answer({ error, requestId: "req_1" }, { status: 404 });
+      await rejected;
+    }
+    assert.deepEqual(changes, []);
+    const switched = { ...ada, organizationId: "org_1", role: "ADMIN" };
+    const done = scene.client.switchOrganization("org_1");
+    await scene.answer(switched);
+    assert.deepEqual(await done, switched);
+    assert.deepEqual(changes, [switched]);
+  },
+);
 
 const organization = "POST /api/auth/organization";
 const signOut = "POST /api/auth/sign-out";
 const inOrganization = (organizationId: string) => ({ ...ada, organizationId, role: "MEMBER" });
 
-clientTest("the last of two concurrent switches wins, on the service too", async (scene) => {
-  const changes: unknown[] = [];
-  const stop = scene.client.onChange((user) => changes.push(user));
+watchTest("the last of two concurrent switches wins, on the service too", async (scene, changes) => {
   await scene.answer(ada);
   const first = scene.client.switchOrganization("org_1");
   const second = scene.client.switchOrganization("org_2");
@@ -273,41 +268,38 @@ clientTest("the last of two concurrent switches wins, on the service too", async
   assert.deepEqual(await third, inOrganization("org_1"));
   assert.deepEqual(changes.slice(2), [inOrganization("org_1")]);
   assert.deepEqual(scene.waiting, []);
-  stop();
 });
 
-clientTest("signing out doesn't wait for a switch, which doesn't restore the session", async (scene) => {
-  const changes: unknown[] = [];
-  const stop = scene.client.onChange((user) => changes.push(user));
-  // Also if the page doesn't know yet about a sign-in elsewhere.
-  for (const before of [ada, signedOut]) {
-    scene.look("focus");
-    await scene.answer(before);
-    changes.length = 0;
-    const switched = scene.client.switchOrganization("org_1");
-    const out = scene.client.signOut();
-    const rejected = assert.rejects(scene.client.switchOrganization("org_2"));
-    assert.deepEqual(scene.waiting, [organization, signOut]);
-    await scene.answer(null, { status: 204, to: signOut });
-    await out;
-    assert.deepEqual(changes, before === ada ? [signedOut] : []);
-    await scene.answer(inOrganization("org_1"), { to: organization });
-    await switched;
-    assert.deepEqual(changes, before === ada ? [signedOut] : [], "an outdated response");
-    const error = { code: "unauthenticated", message: "Sign in first." };
-    await scene.answer({ error, requestId: "req_1" }, { status: 401, to: organization });
-    await rejected;
-    // The client requests the user again until nothing changes during the request.
-    while (scene.waiting.includes(me)) await scene.answer(signedOut, { to: me });
-    assert.deepEqual(changes, before === ada ? [signedOut] : []);
-    assert.deepEqual(scene.waiting, []);
-  }
-  stop();
-});
+watchTest(
+  "signing out doesn't wait for a switch, which doesn't restore the session",
+  async (scene, changes) => {
+    // Also if the page doesn't know yet about a sign-in elsewhere.
+    for (const before of [ada, signedOut]) {
+      scene.look("focus");
+      await scene.answer(before);
+      changes.length = 0;
+      const switched = scene.client.switchOrganization("org_1");
+      const out = scene.client.signOut();
+      const rejected = assert.rejects(scene.client.switchOrganization("org_2"));
+      assert.deepEqual(scene.waiting, [organization, signOut]);
+      await scene.answer(null, { status: 204, to: signOut });
+      await out;
+      assert.deepEqual(changes, before === ada ? [signedOut] : []);
+      await scene.answer(inOrganization("org_1"), { to: organization });
+      await switched;
+      assert.deepEqual(changes, before === ada ? [signedOut] : [], "an outdated response");
+      const error = { code: "unauthenticated", message: "Sign in first." };
+      await scene.answer({ error, requestId: "req_1" }, { status: 401, to: organization });
+      await rejected;
+      // The client requests the user again until nothing changes during the request.
+      while (scene.waiting.includes(me)) await scene.answer(signedOut, { to: me });
+      assert.deepEqual(changes, before === ada ? [signedOut] : []);
+      assert.deepEqual(scene.waiting, []);
+    }
+  },
+);
 
-clientTest("the response to a switch doesn't override newer information", async (scene) => {
-  const changes: unknown[] = [];
-  const stop = scene.client.onChange((user) => changes.push(user));
+watchTest("the response to a switch doesn't override newer information", async (scene, changes) => {
   await scene.answer(ada);
   const switched = scene.client.switchOrganization("org_1");
   // Signed out in another tab.
@@ -318,7 +310,6 @@ clientTest("the response to a switch doesn't override newer information", async 
   assert.deepEqual([changes, scene.waiting], [[signedOut], [me]]);
   await scene.answer(signedOut);
   assert.deepEqual(changes, [signedOut]);
-  stop();
 });
 clientTest("signIn() returns to this page, without the query if the URL is long", async (scene) => {
   const globals = globalThis as unknown as Record<string, unknown>;

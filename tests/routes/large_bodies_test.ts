@@ -7,8 +7,8 @@ import {
   smallBodyBytesMax,
   usageBodyBytesMax,
 } from "../../domain/limits.ts";
-import { createTestKey, type TestApp, testApp } from "../support/app/app.ts";
-import { onRealPort } from "../support/app/real_app.ts";
+import { createTestKey, type TestApp } from "../support/app/app.ts";
+import { realTest } from "../support/app/real_app.ts";
 import { connectTo, requestText } from "../support/network/connection.ts";
 import { poll } from "../support/runner/poll.ts";
 
@@ -24,82 +24,74 @@ function headersOf(test: TestApp, fullKey: string) {
   };
 }
 
-testApp(
-  "rejects a sender's large bodies beyond its part of the room, and nothing else",
-  (test) =>
-    onRealPort(test, async (baseUrl) => {
-      const { fullKey: loud } = await createTestKey(test, await test.signUp());
-      const { fullKey: quiet } = await createTestKey(test, await test.signUp());
-      const send = (fullKey: string, bytes: number) => {
-        const text = JSON.stringify({ records: [record] });
-        const body = text.padEnd(bytes);
-        return fetch(`${baseUrl}${path}`, { method: "POST", headers: headersOf(test, fullKey), body });
-      };
-      const statusOf = async (fullKey: string, bytes: number) => {
-        const response = await send(fullKey, bytes);
-        await response.body?.cancel();
-        return response.status;
-      };
-      const chunked = { ...headersOf(test, loud), "transfer-encoding": "chunked" };
-      const declared = { ...headersOf(test, loud), "content-length": String(usageBodyBytesMax) };
-      const part = "a".repeat(usageBodyBytesMax - 100);
-      const open = await Promise.all(
-        Array.from({ length: perSender }, (_, n) =>
-          connectTo(
-            baseUrl,
-            n % 2 === 0
-              ? requestText("POST", path, { headers: declared, body: "{" })
-              : requestText("POST", path, {
-                headers: chunked,
-                body: `${part.length.toString(16)}\r\n${part}\r\n`,
-              }),
-          )),
-      );
-      await poll(async () => await statusOf(loud, usageBodyBytesMax) === 503);
-      const rejected = await send(loud, usageBodyBytesMax);
-      assert.equal(rejected.headers.get("retry-after"), "1");
-      assert.equal((await rejected.json()).error.code, "unavailable");
-      assert.equal(await statusOf(loud, smallBodyBytesMax), 201);
-      assert.equal(await statusOf(loud, anonymousBodyBytesMax), 503);
-      assert.equal(await statusOf(quiet, usageBodyBytesMax), 201);
-      for (const connection of open) connection.close();
-      await poll(async () => await statusOf(loud, usageBodyBytesMax) === 201);
-    }),
-);
+realTest("rejects only a sender's large bodies beyond its part of the room", async (test, baseUrl) => {
+  const { fullKey: loud } = await createTestKey(test, await test.signUp());
+  const { fullKey: quiet } = await createTestKey(test, await test.signUp());
+  const send = (fullKey: string, bytes: number) => {
+    const text = JSON.stringify({ records: [record] });
+    const body = text.padEnd(bytes);
+    return fetch(`${baseUrl}${path}`, { method: "POST", headers: headersOf(test, fullKey), body });
+  };
+  const statusOf = async (fullKey: string, bytes: number) => {
+    const response = await send(fullKey, bytes);
+    await response.body?.cancel();
+    return response.status;
+  };
+  const chunked = { ...headersOf(test, loud), "transfer-encoding": "chunked" };
+  const declared = { ...headersOf(test, loud), "content-length": String(usageBodyBytesMax) };
+  const part = "a".repeat(usageBodyBytesMax - 100);
+  const open = await Promise.all(
+    Array.from({ length: perSender }, (_, n) =>
+      connectTo(
+        baseUrl,
+        n % 2 === 0
+          ? requestText("POST", path, { headers: declared, body: "{" })
+          : requestText("POST", path, {
+            headers: chunked,
+            body: `${part.length.toString(16)}\r\n${part}\r\n`,
+          }),
+      )),
+  );
+  await poll(async () => await statusOf(loud, usageBodyBytesMax) === 503);
+  const rejected = await send(loud, usageBodyBytesMax);
+  assert.equal(rejected.headers.get("retry-after"), "1");
+  assert.equal((await rejected.json()).error.code, "unavailable");
+  assert.equal(await statusOf(loud, smallBodyBytesMax), 201);
+  assert.equal(await statusOf(loud, anonymousBodyBytesMax), 503);
+  assert.equal(await statusOf(quiet, usageBodyBytesMax), 201);
+  for (const connection of open) connection.close();
+  await poll(async () => await statusOf(loud, usageBodyBytesMax) === 201);
+});
 
-testApp(
-  "a body that goes on after its request has timed out takes no room",
-  (test) =>
-    onRealPort(test, async (baseUrl) => {
-      const { fullKey } = await createTestKey(test, await test.signUp());
-      const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${"a".repeat(bytes)}\r\n`;
-      const headers = { ...headersOf(test, fullKey), "transfer-encoding": "chunked" };
-      const open = [];
-      for (let n = 0; n < perSender + 1; n++) {
-        const connection = await connectTo(
-          baseUrl,
-          requestText("POST", path, { headers, body: chunk(anonymousBodyBytesMax - 10) }),
-        );
-        open.push(connection);
-        await poll(() => {
-          test.advance(bodyReadTimeoutMs / 50);
-          test.services.deadlines.sweep();
-          return connection.received().includes("request_timeout");
-        });
-        await connection.send(chunk(usageBodyBytesMax / 2)).catch(() => {});
-        await poll(() => {
-          test.services.deadlines.sweep();
-          return connection.isClosed();
-        });
-      }
-      const body = JSON.stringify({ records: [record] }).padEnd(usageBodyBytesMax);
-      const response = await fetch(`${baseUrl}${path}`, {
-        method: "POST",
-        headers: headersOf(test, fullKey),
-        body,
-      });
-      await response.body?.cancel();
-      assert.equal(response.status, 201);
-      for (const connection of open) connection.close();
-    }),
-);
+realTest("a body that goes on after its request has timed out takes no room", async (test, baseUrl) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${"a".repeat(bytes)}\r\n`;
+  const headers = { ...headersOf(test, fullKey), "transfer-encoding": "chunked" };
+  const open = [];
+  for (let n = 0; n < perSender + 1; n++) {
+    const connection = await connectTo(
+      baseUrl,
+      requestText("POST", path, { headers, body: chunk(anonymousBodyBytesMax - 10) }),
+    );
+    open.push(connection);
+    await poll(() => {
+      test.advance(bodyReadTimeoutMs / 50);
+      test.services.deadlines.sweep();
+      return connection.received().includes("request_timeout");
+    });
+    await connection.send(chunk(usageBodyBytesMax / 2)).catch(() => {});
+    await poll(() => {
+      test.services.deadlines.sweep();
+      return connection.isClosed();
+    });
+  }
+  const body = JSON.stringify({ records: [record] }).padEnd(usageBodyBytesMax);
+  const response = await fetch(`${baseUrl}${path}`, {
+    method: "POST",
+    headers: headersOf(test, fullKey),
+    body,
+  });
+  await response.body?.cancel();
+  assert.equal(response.status, 201);
+  for (const connection of open) connection.close();
+});

@@ -48,7 +48,7 @@ testApp("counts requests, durations and errors by route pattern", async (test) =
   assert.equal(value('gatehouse_http_errors_total{code="invalid_credentials"}'), 1);
 });
 
-testApp("counts usage records by result, and commits", async (test) => {
+testApp("counts usage records by result, commits, and emails that wait and for how long", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
   for (const [quantity, status] of [[1, 201], [1, 200], [2, 409]] as const) {
     await assertOutcome(recordWith(test, fullKey, { quantity, idempotencyKey: "once" }), status);
@@ -60,10 +60,7 @@ testApp("counts usage records by result, and commits", async (test) => {
   assert.equal(value("gatehouse_recorder_commit_records_count"), 3);
   assert.equal(value("gatehouse_recorder_commit_records_sum"), 3);
   assert.ok(value("gatehouse_recorder_commit_duration_seconds_sum") > 0);
-});
-
-testApp("shows how many emails are waiting, and for how long", async (test) => {
-  await test.signUp();
+  // The email of the sign-up waits.
   test.advance(90_000);
   const before = await scrape(test);
   assert.equal(before("gatehouse_mail_outbox_emails"), 1);
@@ -75,7 +72,7 @@ testApp("shows how many emails are waiting, and for how long", async (test) => {
 });
 
 testApp(
-  "shows attempts of webhooks by code and how long they are due, without addresses",
+  "shows attempts of webhooks by code and for how long, without addresses",
   (test) =>
     withReceiver(async (receiver) => {
       const { organizationId } = await test.signUp();
@@ -141,7 +138,7 @@ testApp("never contains a name, an email address or an id", async (test) => {
 });
 
 testApp(
-  "every thread responds with the sum of all threads, and values of the process once",
+  "every thread responds with the sum of all, and values of the process once",
   (test) =>
     withOtherThread(test, async (other) => {
       const person = await test.signUp();
@@ -176,13 +173,12 @@ Deno.test("the oldest of all threads counts", async () => {
   assert.match(text, /^waiting 3$/m);
 });
 
-testApp("responds with an error rather than with a part of the threads", async (test) => {
+testApp("responds with an error rather than without a thread, but without the database", async (test) => {
   const silent = () => new Promise<never>(() => {});
   test.metricSources.push(() => collectAll([silent], { timeoutMs: 1 }).then(([values]) => values ?? []));
   await assertError(await test.send("/metrics"), 503, "unavailable");
-});
-
-testApp("leaves out metrics of the database when it is unavailable", async (test) => {
+  test.metricSources.pop();
+  // Without the database, its metrics alone are left out.
   await test.opened.database.close();
   const value = await scrape(test);
   assert.ok(value("process_resident_memory_bytes") > 1e6);

@@ -1,10 +1,10 @@
 // Request targets over HTTP/1.1 and HTTP/2: a malformed one is the client's error, and never the server's.
 import assert from "node:assert/strict";
 import http2 from "node:http2";
-import { type TestApp, testApp } from "../support/app/app.ts";
+import type { TestApp } from "../support/app/app.ts";
 import { connectTo } from "../support/network/connection.ts";
 import { poll } from "../support/runner/poll.ts";
-import { onRealPort } from "../support/app/real_app.ts";
+import { realTest } from "../support/app/real_app.ts";
 
 /** A response; status 0 if the stream was reset instead. */
 interface Outcome {
@@ -97,58 +97,46 @@ const wellFormed: readonly (readonly [target: string, status: number])[] = [
   ["/http://localhost:99999/", 404],
 ];
 
-testApp(
-  "rejects malformed targets over HTTP/1.1 with 400, and logs nothing",
-  (test) =>
-    onRealPort(test, async (baseUrl) => {
-      for (const target of malformed) {
-        assertMalformed(test, await sendHttp1(baseUrl, "GET", target), `GET ${target}`);
-      }
-      assertMalformed(test, await sendHttp1(baseUrl, "CONNECT", "localhost:80"), "CONNECT");
-      for (const target of ["http://localhost/health/live", "HTTP://evil.example:1/health/live"]) {
-        assert.equal((await sendHttp1(baseUrl, "GET", target)).status, 200, target);
-      }
-    }),
-);
+realTest("rejects malformed targets over HTTP/1.1 with 400, and logs nothing", async (test, baseUrl) => {
+  for (const target of malformed) {
+    assertMalformed(test, await sendHttp1(baseUrl, "GET", target), `GET ${target}`);
+  }
+  assertMalformed(test, await sendHttp1(baseUrl, "CONNECT", "localhost:80"), "CONNECT");
+  for (const target of ["http://localhost/health/live", "HTTP://evil.example:1/health/live"]) {
+    assert.equal((await sendHttp1(baseUrl, "GET", target)).status, 200, target);
+  }
+});
 
-testApp(
-  "never fails on a malformed target over HTTP/2, and logs nothing",
-  (test) =>
-    onRealPort(test, async (baseUrl) => {
-      const host = new URL(baseUrl).host;
-      for (const path of malformed) {
-        for (const method of ["GET", "POST", "OPTIONS"]) {
-          const outcome = await sendHttp2(baseUrl, { ":method": method, ":path": path });
-          const about = `${method} ${path}: ${outcome.status}`;
-          // The runtime puts a slash before everything else.
-          assert(outcome.status < 500, about);
-          if (path.startsWith("*") && method !== "OPTIONS") assertMalformed(test, outcome, about);
-        }
-      }
-      const origins = [
-        { ":scheme": "ftp" },
-        { ":authority": `ada@${host}` },
-        { ":authority": "localhost:99999" },
-        { ":authority": "localhost:x" },
-        { ":authority": "a b" },
-        { host: "a b" },
-      ];
-      for (const headers of origins) {
-        const outcome = await sendHttp2(baseUrl, { ":path": "/api/auth/me", ...headers });
-        if (!isReset(outcome)) assertMalformed(test, outcome, JSON.stringify(headers));
-      }
-      assert.equal(test.logged(), "");
-    }),
-);
+realTest("never fails on a malformed target over HTTP/2, and logs nothing", async (test, baseUrl) => {
+  const host = new URL(baseUrl).host;
+  for (const path of malformed) {
+    for (const method of ["GET", "POST", "OPTIONS"]) {
+      const outcome = await sendHttp2(baseUrl, { ":method": method, ":path": path });
+      const about = `${method} ${path}: ${outcome.status}`;
+      // The runtime puts a slash before everything else.
+      assert(outcome.status < 500, about);
+      if (path.startsWith("*") && method !== "OPTIONS") assertMalformed(test, outcome, about);
+    }
+  }
+  const origins = [
+    { ":scheme": "ftp" },
+    { ":authority": `ada@${host}` },
+    { ":authority": "localhost:99999" },
+    { ":authority": "localhost:x" },
+    { ":authority": "a b" },
+    { host: "a b" },
+  ];
+  for (const headers of origins) {
+    const outcome = await sendHttp2(baseUrl, { ":path": "/api/auth/me", ...headers });
+    if (!isReset(outcome)) assertMalformed(test, outcome, JSON.stringify(headers));
+  }
+  assert.equal(test.logged(), "");
+});
 
-testApp(
-  "handles unusual targets the same over HTTP/1.1 and HTTP/2",
-  (test) =>
-    onRealPort(test, async (baseUrl) => {
-      for (const [target, status] of wellFormed) {
-        assert.equal((await sendHttp1(baseUrl, "GET", target)).status, status, `HTTP/1.1 ${target}`);
-        assert.equal((await sendHttp2(baseUrl, { ":path": target })).status, status, `HTTP/2 ${target}`);
-      }
-      assert.equal(test.logged(), "");
-    }),
-);
+realTest("handles unusual targets the same over HTTP/1.1 and HTTP/2", async (test, baseUrl) => {
+  for (const [target, status] of wellFormed) {
+    assert.equal((await sendHttp1(baseUrl, "GET", target)).status, status, `HTTP/1.1 ${target}`);
+    assert.equal((await sendHttp2(baseUrl, { ":path": target })).status, status, `HTTP/2 ${target}`);
+  }
+  assert.equal(test.logged(), "");
+});

@@ -5,7 +5,7 @@ import { anonymousBodyBytesMax, bodyReadTimeoutMs, unfinishedBodyGraceMs } from 
 import { assertError, createTestKey, type TestApp, testApp } from "../support/app/app.ts";
 import { type Connection, connectTo, requestText } from "../support/network/connection.ts";
 import { poll } from "../support/runner/poll.ts";
-import { onRealPort } from "../support/app/real_app.ts";
+import { realTest } from "../support/app/real_app.ts";
 
 const json = { "content-type": "application/json" };
 
@@ -35,52 +35,43 @@ async function unfinished(
   return connection;
 }
 
-testApp(
-  "closes the connection after the response when a body is 10 seconds late",
-  (test) =>
-    onRealPort(test, async (baseUrl) => {
-      const { fullKey } = await createTestKey(test, await test.signUp());
-      const requests = [
-        { path: "/api/auth/sign-in", declared: 100 },
-        { path: "/api/auth/sign-in" },
-        { path: "/api/v1/usage", headers: { authorization: `Bearer ${fullKey}` }, declared: 100 },
-        { path: "/api/v1/usage", headers: { authorization: `Bearer ${fullKey}` }, declared: 1_000_000 },
-        { path: "/api/v1/usage/batch", headers: { authorization: `Bearer ${fullKey}` } },
-      ];
-      for (const request of requests) {
-        const connection = await unfinished(test, baseUrl, request);
-        assert.match(connection.received(), /^HTTP\/1\.1 408 /);
-        assert.match(connection.received(), /\r\nconnection: close\r\n/);
-        await pass(test, unfinishedBodyGraceMs, () => connection.isClosed());
-      }
-    }),
-);
-
-testApp(
-  "completes the response to a body that arrives shortly after the deadline",
-  (test) =>
-    onRealPort(test, async (baseUrl) => {
-      const connection = await unfinished(test, baseUrl, { path: "/api/auth/sign-in", declared: 7 });
-      await connection.send("1}");
-      await poll(() => connection.isClosed());
-      assert.match(connection.received(), /\r\n0\r\n\r\n$/, "the last chunk");
-    }),
-);
-
-testApp("also closes the connection of a late form", (test) =>
-  onRealPort(test, async (baseUrl) => {
-    const headers = {
-      origin: test.config.baseUrl.origin,
-      "content-type": "application/x-www-form-urlencoded",
-      "content-length": "100",
-    };
-    const connection = await connectTo(
-      baseUrl,
-      requestText("POST", "/sign-in", { headers, body: "email=ada" }),
-    );
-    await pass(test, bodyReadTimeoutMs, () => connection.isClosed());
+realTest("closes the connection after the response to a body 10 seconds late", async (test, baseUrl) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const requests = [
+    { path: "/api/auth/sign-in", declared: 100 },
+    { path: "/api/auth/sign-in" },
+    { path: "/api/v1/usage", headers: { authorization: `Bearer ${fullKey}` }, declared: 100 },
+    { path: "/api/v1/usage", headers: { authorization: `Bearer ${fullKey}` }, declared: 1_000_000 },
+    { path: "/api/v1/usage/batch", headers: { authorization: `Bearer ${fullKey}` } },
+  ];
+  for (const request of requests) {
+    const connection = await unfinished(test, baseUrl, request);
     assert.match(connection.received(), /^HTTP\/1\.1 408 /);
-  }));
+    assert.match(connection.received(), /\r\nconnection: close\r\n/);
+    await pass(test, unfinishedBodyGraceMs, () => connection.isClosed());
+  }
+});
+
+realTest("completes the response to a body that arrives just after the deadline", async (test, baseUrl) => {
+  const connection = await unfinished(test, baseUrl, { path: "/api/auth/sign-in", declared: 7 });
+  await connection.send("1}");
+  await poll(() => connection.isClosed());
+  assert.match(connection.received(), /\r\n0\r\n\r\n$/, "the last chunk");
+});
+
+realTest("also closes the connection of a late form", async (test, baseUrl) => {
+  const headers = {
+    origin: test.config.baseUrl.origin,
+    "content-type": "application/x-www-form-urlencoded",
+    "content-length": "100",
+  };
+  const connection = await connectTo(
+    baseUrl,
+    requestText("POST", "/sign-in", { headers, body: "email=ada" }),
+  );
+  await pass(test, bodyReadTimeoutMs, () => connection.isClosed());
+  assert.match(connection.received(), /^HTTP\/1\.1 408 /);
+});
 
 testApp("looks up a key before reading more than 16 KiB of a body", async (test) => {
   const person = await test.signUp();
@@ -118,7 +109,7 @@ testApp("looks up a key before reading more than 16 KiB of a body", async (test)
   }
 });
 
-testApp("reads at most 16 KiB from senders without a session", async (test) => {
+testApp("reads at most 16 KiB from unknown senders, and closes if it doesn't read all", async (test) => {
   const person = await test.signUp();
   const large = JSON.stringify({ name: "a".repeat(anonymousBodyBytesMax) });
   const send = (path: string, cookie?: string) =>
@@ -135,20 +126,18 @@ testApp("reads at most 16 KiB from senders without a session", async (test) => {
   assert.equal(form.status, 413);
   await assertError(await send("/api/portal/api-keys"), 401, "unauthenticated");
   await assertError(await send("/api/portal/api-keys", person.cookie), 422, "validation_failed");
-});
-
-testApp("a response before the end of the body announces that the connection closes", async (test) => {
-  const { fullKey } = await createTestKey(test, await test.signUp());
-  const send = (apiKey: string) =>
+  // A response before the end of the body announces that the connection closes.
+  const { fullKey } = await createTestKey(test, person);
+  const sendLarge = (apiKey: string) =>
     test.send("/api/v1/usage", {
       apiKey,
       body: JSON.stringify({ productSlug: "tiles", metric: "requests", quantity: 1 }),
       headers: { ...json, "content-length": String(anonymousBodyBytesMax + 1) },
     });
-  const rejected = await send(generateApiKey().fullKey);
+  const rejected = await sendLarge(generateApiKey().fullKey);
   await assertError(rejected, 401, "invalid_api_key");
   assert.equal(rejected.headers.get("connection"), "close");
-  const accepted = await send(fullKey);
+  const accepted = await sendLarge(fullKey);
   assert.equal(accepted.status, 201, await accepted.text());
   assert.equal(accepted.headers.get("connection"), null);
 });

@@ -5,7 +5,10 @@ import { sql } from "../../../db/engine/database.ts";
 import { auditStepEventsMax } from "../../../domain/limits.ts";
 import { cookieOf, createTestKey, testApp, testPassword } from "../../support/app/app.ts";
 import { auditPath } from "../../support/app/audit.ts";
-import { joinedPerson, mailedToken } from "../../support/people/people.ts";
+import { assertRows, sendRow } from "../../support/app/rows.ts";
+import { recordOne } from "../../support/meter/usage.ts";
+import { operatorOf } from "../../support/operators/operator_api.ts";
+import { joinedPerson, mailedToken, signInAgain } from "../../support/people/people.ts";
 
 const path = `${auditPath}.csv`;
 const keysPath = "/api/portal/api-keys";
@@ -77,7 +80,7 @@ testApp("exports all matching entries, and stops when the client disconnects", a
   assert.deepEqual(test.services.reports.counts, { running: 0, waiting: 0 });
 });
 
-testApp("no entry contains a password, token, cookie or key", async (test) => {
+testApp("no entry and no event contains a password, token, cookie, key or property", async (test) => {
   const ada = await test.signUp();
   const secrets = [
     testPassword,
@@ -90,6 +93,9 @@ testApp("no entry contains a password, token, cookie or key", async (test) => {
   const wrong = "canary password 77";
   await test.send("/api/auth/sign-in", { json: { email: ada.email, password: wrong } });
   const { fullKey, id } = await createTestKey(test, ada);
+  const property = "canary7f3a";
+  await recordOne(test, fullKey, { properties: { region: property } });
+  await assertRows(test, ada, [["POST /api/portal/account/email", { email: "canary@example.com" }, 202]]);
   const rotated = await test.send(`${keysPath}/${id}/rotate`, { cookie: ada.cookie, method: "POST" });
   await joinedPerson(test, ada, "MEMBER");
   await test.send("/api/auth/password/forgot", { json: { email: ada.email } });
@@ -104,6 +110,7 @@ testApp("no entry contains a password, token, cookie or key", async (test) => {
     token,
     password,
     ada.cookie.slice(13),
+    property,
   );
   const rows = await test.opened.database.read(sql`SELECT * FROM audit_events`);
   assert.ok(rows.length > 8);
@@ -112,4 +119,9 @@ testApp("no entry contains a password, token, cookie or key", async (test) => {
     assert.ok(secret.length > 8);
     assert.ok(!text.includes(secret), secret);
   }
+  const again = { cookie: await signInAgain(test, ada.email, password) };
+  const own = await sendRow(test, again, "GET /api/portal/events");
+  const events = own.html + JSON.stringify((await (await operatorOf(test))("GET /events")).body);
+  assert.match(events, /api_key\.rotated/);
+  for (const secret of [...secrets, ada.email, "canary"]) assert.ok(!events.includes(secret), secret);
 });

@@ -156,29 +156,26 @@ testApp("every response has a request id and security headers, also errors and p
   }
 });
 
-testApp(
-  "returns a 503 with Retry-After for an unavailable database, and a 500 without details for other errors",
-  async (test) => {
-    const person = await test.signUp();
-    await test.opened.database.write([{ sql: "ALTER TABLE api_keys RENAME TO gone", args: [] }]);
-    const { error } = await assertError(
-      await test.send("/api/portal/api-keys", { cookie: person.cookie }),
-      500,
-      "internal",
-    );
-    assert.doesNotMatch(JSON.stringify(error), /api_keys|column|table/);
-    assert.match(test.logged(), /no such table: api_keys/);
-    const page = await test.send("/portal/api-keys", { cookie: person.cookie });
-    assert.equal(page.status, 500);
-    assert.doesNotMatch(await page.text(), /no such table/);
-    // A closed writer can't write.
-    await test.opened.database.close();
-    const response = await test.send("/api/auth/sign-in/passkey/options", { json: {} });
-    await assertError(response, 503, "unavailable");
-    assert.equal(response.headers.get("retry-after"), "1");
-    assert.equal((await test.send("/health/live")).status, 200);
-  },
-);
+testApp("returns a 503 for an unavailable database, and a 500 without details otherwise", async (test) => {
+  const person = await test.signUp();
+  await test.opened.database.write([{ sql: "ALTER TABLE api_keys RENAME TO gone", args: [] }]);
+  const { error } = await assertError(
+    await test.send("/api/portal/api-keys", { cookie: person.cookie }),
+    500,
+    "internal",
+  );
+  assert.doesNotMatch(JSON.stringify(error), /api_keys|column|table/);
+  assert.match(test.logged(), /no such table: api_keys/);
+  const page = await test.send("/portal/api-keys", { cookie: person.cookie });
+  assert.equal(page.status, 500);
+  assert.doesNotMatch(await page.text(), /no such table/);
+  // A closed writer can't write.
+  await test.opened.database.close();
+  const response = await test.send("/api/auth/sign-in/passkey/options", { json: {} });
+  await assertError(response, 503, "unavailable");
+  assert.equal(response.headers.get("retry-after"), "1");
+  assert.equal((await test.send("/health/live")).status, 200);
+});
 
 testApp("the error of a batch lists all records with timestamps out of range", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());

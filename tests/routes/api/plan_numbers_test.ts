@@ -32,8 +32,10 @@ onEveryDatabase("an organization has as many active keys as its plan allows", as
   await assertFull(await make(), "key_limit_reached", "3 active keys");
 
   await overridePlan(test, ada.organizationId, { api_keys_max: 4 });
-  const { apiKey } = await (await make()).json();
+  const ended = (await (await make()).json()).apiKey;
   await assertFull(await make(), "key_limit_reached", "4 active keys");
+  await assertOutcome(test.send(`${keys}/${ended.id}`, { method: "DELETE", cookie: ada.cookie }), 200);
+  const { apiKey } = await (await make()).json();
 
   await overridePlan(test, ada.organizationId, { api_keys_max: null });
   await changePlan(test, "api_keys_max", 1);

@@ -1,10 +1,9 @@
 // Every write of every route, while nothing can be read after its commit: a committed change is never reported as failed, because a
 // retry would make it twice.
 import assert from "node:assert/strict";
-import { type Database, DatabaseError } from "../../../db/engine/database.ts";
+import { DatabaseError } from "../../../db/engine/database.ts";
 import { unavailableError } from "../../../domain/errors.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.ts";
-import { embeddedTestDatabase } from "../../support/database/database.ts";
 import { makeOperator, newOperatorToken } from "../../support/operators/operators.ts";
 import { type Caller, newScene, type Scene } from "../../support/people/scene.ts";
 import { type Attempt, type Entry, operatorsOf } from "./entry.ts";
@@ -98,23 +97,16 @@ async function startUnreadableApp(): Promise<{ test: TestApp; reads: Reads }> {
   const check = () => {
     if (written >= rejectAfter) throw new DatabaseError("unavailable", "reads are rejected");
   };
-  const open = async () => {
-    const opened = await embeddedTestDatabase();
-    const { database } = opened;
-    const watched: Database = {
-      source: database.source,
-      read: async (statement) => (check(), await database.read(statement)),
-      readFirst: async (statement) => (check(), await database.readFirst(statement)),
-      close: () => database.close(),
-      async write(batch, options) {
-        const results = await database.write(batch, options);
-        if (!batch.some(({ args }) => args.includes("access.denied"))) written++;
-        return results;
-      },
-    };
-    return { ...opened, database: watched };
+  const test = await startTestApp({ API_KEY_REQUESTS_PER_SECOND: "0", METRICS_TOKEN: "" });
+  const { database } = test.opened;
+  const { read, readFirst, write } = database;
+  database.read = async (statement) => (check(), await read.call(database, statement)) as never;
+  database.readFirst = async (statement) => (check(), await readFirst.call(database, statement)) as never;
+  database.write = async (batch, options) => {
+    const results = await write.call(database, batch, options);
+    if (!batch.some(({ args }) => args.includes("access.denied"))) written++;
+    return results;
   };
-  const test = await startTestApp({ API_KEY_REQUESTS_PER_SECOND: "0", METRICS_TOKEN: "" }, { open });
   const { reports } = test.services;
   reports.read = () => Promise.reject(unavailableError("No reports."));
   reports.bytes = () => Promise.reject(unavailableError("No reports."));

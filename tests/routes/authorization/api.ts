@@ -4,6 +4,7 @@ import {
   type Attempt,
   byKey,
   type Entry,
+  everybody,
   inActive,
   inActiveFromAdmin,
   inNamed,
@@ -13,19 +14,20 @@ import {
   objectFromAdmin,
   objectInActive,
   open,
-  passkeyOf,
   recordOf,
   sessionOf,
   signedIn,
   withAlert,
   withKey,
 } from "./entry.ts";
-import { grantVoids } from "../../support/operators/operators.ts";
+import type { Role } from "../../../domain/sign_in/session.ts";
+import { grantVoids, newPasskey } from "../../support/operators/operators.ts";
 import type { Scene } from "../../support/people/scene.ts";
 import { companyApiEntries, companyOperatorEntries } from "./company_sign_in.ts";
 import { identityApiEntries } from "./identities.ts";
 import { webhookApiEntries } from "./webhooks.ts";
 import {
+  belowAdmin,
   belowOwner,
   joining,
   onKeys,
@@ -61,8 +63,16 @@ const withMember = (more: Attempt) =>
     params: { userId: (await scene.newMember("MEMBER")).userId },
   }));
 
+/** @returns An attempt on a passkey of someone else. */
+export const withPasskey = (more: Attempt) => async ({ test, newMember }: Scene) => ({
+  ...more,
+  params: { id: await newPasskey(test, (await newMember("OWNER")).userId) },
+});
+
+const inviting = (role: Role) => inOrganization(({ me }) => ({ json: { email: `guest.${me.email}`, role } }));
+
 const onInvitations = [
-  ...write(withInvitation, ["member", "removed"]),
+  ...write(withInvitation, belowAdmin),
   ...onOwnerInvitation(({ organizationId }, invitationId) => ({
     params: { id: organizationId, invitationId },
   })),
@@ -184,27 +194,16 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     who: inNamedFromAdmin,
     attempt: withMember({}),
     writes: [
-      ...write(withMember({}), ["member", "removed"]),
+      ...write(withMember({}), belowAdmin),
       ...onOwner(({ organizationId }, userId) => ({ params: { id: organizationId, userId } })),
-      ...write(({ organizationId, me }) => ({ params: { id: organizationId, userId: me.userId } }), [
-        "removed",
-      ]),
+      ...write(inOrganization(({ me }) => ({ params: { userId: me.userId } })), ["removed"]),
     ],
   },
   "GET /api/portal/organizations/:id/invitations": { who: inNamedFromAdmin, attempt: inOrganization() },
   "POST /api/portal/organizations/:id/invitations": {
     who: inNamedFromAdmin,
-    attempt: inOrganization(({ me }) => ({ json: { email: `guest.${me.email}`, role: "MEMBER" } })),
-    writes: [
-      ...write(
-        inOrganization(({ me }) => ({ json: { email: `guest.${me.email}`, role: "MEMBER" } })),
-        ["member", "removed"],
-      ),
-      ...write(
-        inOrganization(({ me }) => ({ json: { email: `guest.${me.email}`, role: "OWNER" } })),
-        belowOwner,
-      ),
-    ],
+    attempt: inviting("MEMBER"),
+    writes: [...write(inviting("MEMBER"), belowAdmin), ...write(inviting("OWNER"), belowOwner)],
   },
   "POST /api/portal/organizations/:id/invitations/:invitationId/resend": {
     who: inNamedFromAdmin,
@@ -218,14 +217,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   },
   "POST /api/portal/invitations/accept": {
     // An invitation works only for its own address.
-    who: {
-      ...signedIn,
-      stranger: "forbidden",
-      removed: "forbidden",
-      member: "forbidden",
-      admin: "forbidden",
-      owner: "forbidden",
-    },
+    who: { ...everybody("forbidden"), nobody: "signIn", apiKey: "signIn" },
     attempt: async (scene) => ({ json: { token: (await scene.newInvitation()).token } }),
     writes: joining((token) => ({ json: { token } })),
   },
@@ -283,15 +275,12 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   },
   "PATCH /api/portal/account/passkeys/:id": {
     who: nobodyElses,
-    attempt: async (scene) => ({
-      params: { id: await passkeyOf(scene, await scene.newMember("OWNER")) },
-      json: { name: "Mine" },
-    }),
+    attempt: withPasskey({ json: { name: "Mine" } }),
     writes: onOwnPasskey({ json: { name: "Mine" } }),
   },
   "DELETE /api/portal/account/passkeys/:id": {
     who: nobodyElses,
-    attempt: async (scene) => ({ params: { id: await passkeyOf(scene, await scene.newMember("OWNER")) } }),
+    attempt: withPasskey({}),
     writes: onOwnPasskey({}),
   },
 

@@ -31,55 +31,52 @@ async function tryAs(
 
 const attemptOf = async (scene: Scene, route: string) => await embedTable[route]?.attempt?.(scene) ?? {};
 
-testApp(
-  "a session has its own pages of its own organization, and forms unless it only reads",
-  async (test) => {
-    const scene = await newScene(test, "owner");
-    const other = await newScene(test, "owner");
-    const all = await openPortalSession(test, scene.organizationId);
-    const reader = await openPortalSession(test, scene.organizationId, { readOnly: true });
-    const foreign = await openPortalSession(test, other.organizationId);
-    const without = new Map<string, OpenPortalSession>();
-    for (const page of portalPages) {
-      const pages = portalPages.filter((one) => one !== page);
-      without.set(page, await openPortalSession(test, scene.organizationId, { pages }));
+testApp("a session has the pages of its organization, and forms unless it only reads", async (test) => {
+  const scene = await newScene(test, "owner");
+  const other = await newScene(test, "owner");
+  const all = await openPortalSession(test, scene.organizationId);
+  const reader = await openPortalSession(test, scene.organizationId, { readOnly: true });
+  const foreign = await openPortalSession(test, other.organizationId);
+  const without = new Map<string, OpenPortalSession>();
+  for (const page of portalPages) {
+    const pages = portalPages.filter((one) => one !== page);
+    without.set(page, await openPortalSession(test, scene.organizationId, { pages }));
+  }
+  assert.ok(routes.length > 40, `only ${routes.length} routes`);
+  const wrong: string[] = [];
+  for (const route of routes) {
+    const attempt = await attemptOf(scene, route);
+    const expect = async (
+      who: string,
+      session: Pick<OpenPortalSession, "id" | "cookie">,
+      isExpected: (status: number) => boolean,
+    ) => {
+      const { status } = await tryAs(scene, route, { ...session, attempt });
+      if (!isExpected(status)) wrong.push(`${route}: ${status} for ${who}`);
+    };
+    const missing = without.get(portalPageOf(pathOf(route)) ?? "");
+    assert.ok(missing, route);
+    await expect("a session without the page", missing, (status) => status === 404);
+    await expect(
+      "a cookie of another session",
+      { ...all, cookie: foreign.cookie },
+      (status) => status === 401,
+    );
+    await expect("the id of another session", { ...all, id: foreign.id }, (status) => status === 401);
+    // Lists of another organization are its own.
+    const hasObject = /:(keyId|webhookId)/.test(route);
+    if (hasObject) {
+      await expect("another organization", foreign, (status) => status === 404);
     }
-    assert.ok(routes.length > 40, `only ${routes.length} routes`);
-    const wrong: string[] = [];
-    for (const route of routes) {
-      const attempt = await attemptOf(scene, route);
-      const expect = async (
-        who: string,
-        session: Pick<OpenPortalSession, "id" | "cookie">,
-        isExpected: (status: number) => boolean,
-      ) => {
-        const { status } = await tryAs(scene, route, { ...session, attempt });
-        if (!isExpected(status)) wrong.push(`${route}: ${status} for ${who}`);
-      };
-      const missing = without.get(portalPageOf(pathOf(route)) ?? "");
-      assert.ok(missing, route);
-      await expect("a session without the page", missing, (status) => status === 404);
-      await expect(
-        "a cookie of another session",
-        { ...all, cookie: foreign.cookie },
-        (status) => status === 401,
-      );
-      await expect("the id of another session", { ...all, id: foreign.id }, (status) => status === 401);
-      // Lists of another organization are its own.
-      const hasObject = /:(keyId|webhookId)/.test(route);
-      if (hasObject) {
-        await expect("another organization", foreign, (status) => status === 404);
-      }
-      await expect(
-        "a session that only reads",
-        reader,
-        (status) => isForm(route) ? status === 403 : status === 200,
-      );
-      await expect("the session", all, (status) => status < 400 || status === 422);
-    }
-    assert.deepEqual(wrong, []);
-  },
-);
+    await expect(
+      "a session that only reads",
+      reader,
+      (status) => isForm(route) ? status === 403 : status === 200,
+    );
+    await expect("the session", all, (status) => status < 400 || status === 422);
+  }
+  assert.deepEqual(wrong, []);
+});
 
 /** Events that end a session, or keep it from changing anything. */
 const interruptions: Readonly<Record<string, readonly [sql: string, status: number]>> = {
@@ -154,18 +151,15 @@ async function stored(test: TestApp, { organizationId }: Scene): Promise<string>
   return JSON.stringify(found);
 }
 
-testApp(
-  "reading stays possible in a suspended organization, and ends with the session on the next request",
-  async (test) => {
-    for (const [name, [statement, expected]] of Object.entries(interruptions)) {
-      const scene = await newScene(test, "owner");
-      const session = await openPortalSession(test, scene.organizationId);
-      await run(test, statement.replace("?1", "?"), session.id);
-      for (const route of ["GET /embed/:portalSessionId/api-keys", "GET /embed/:portalSessionId/limits"]) {
-        const { status, html } = await tryAs(scene, route, { ...session, attempt: {} });
-        assert.equal(status, expected === 401 ? 401 : 200, `${route}, ${name}`);
-        if (name === "suspended") assert.match(html, /is suspended/);
-      }
+testApp("reading goes on in a suspended organization, and ends with the session", async (test) => {
+  for (const [name, [statement, expected]] of Object.entries(interruptions)) {
+    const scene = await newScene(test, "owner");
+    const session = await openPortalSession(test, scene.organizationId);
+    await run(test, statement.replace("?1", "?"), session.id);
+    for (const route of ["GET /embed/:portalSessionId/api-keys", "GET /embed/:portalSessionId/limits"]) {
+      const { status, html } = await tryAs(scene, route, { ...session, attempt: {} });
+      assert.equal(status, expected === 401 ? 401 : 200, `${route}, ${name}`);
+      if (name === "suspended") assert.match(html, /is suspended/);
     }
-  },
-);
+  }
+});

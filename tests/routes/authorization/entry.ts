@@ -1,7 +1,6 @@
 // Who is allowed to use a route, in terms that all tables share.
 import { newId } from "../../../domain/id.ts";
 import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
-import { newPasskey } from "../../support/operators/operators.ts";
 import { type Caller, type Customer, customers, run, type Scene } from "../../support/people/scene.ts";
 
 /**
@@ -80,14 +79,7 @@ export const objectInActive = { ...inActive, stranger: "unknown" } as const;
 export const objectFromAdmin = { ...objectInActive, member: "forbidden" } as const;
 export const objectForOwner = { ...objectFromAdmin, admin: "forbidden" } as const;
 /** About something that belongs to another person. */
-export const nobodyElses = {
-  ...signedIn,
-  stranger: "unknown",
-  removed: "unknown",
-  member: "unknown",
-  admin: "unknown",
-  owner: "unknown",
-} as const;
+export const nobodyElses = { ...everybody("unknown"), nobody: "signIn", apiKey: "signIn" } as const;
 /** About an organization named in the path. */
 export const inNamed = { ...signedIn, stranger: "unknown", removed: "unknown" } as const;
 export const inNamedFromAdmin = { ...inNamed, member: "forbidden" } as const;
@@ -108,6 +100,20 @@ export const byOperatorToken = (operators: OperatorScope, attempt: Entry["attemp
 /** A page of the operator console: it doesn't exist for anyone else. */
 export const onlyOperators = everybody("unknown");
 export const byKey = { ...everybody("key"), apiKey: "in" } as const;
+
+/** @returns A page's form, which does the same as a route of the API with the same fields. @param more What differs. */
+export function formOf(entry: Entry | undefined, more: Partial<Entry> = {}): Entry {
+  const typed = (attempt: Write["attempt"]) => async (scene: Scene) => {
+    const { json = {}, ...rest } = await attempt(scene);
+    const fields = Object.entries(json as object)
+      .map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]);
+    return { ...rest, form: Object.fromEntries(fields) };
+  };
+  if (entry === undefined) throw new Error("there is no such route of the API");
+  const { attempt = () => ({}), writes } = entry;
+  const typedWrites = writes?.map((write) => ({ ...write, attempt: typed(write.attempt) }));
+  return { ...entry, attempt: typed(attempt), ...(typedWrites && { writes: typedWrites }), ...more };
+}
 
 /** @returns An attempt on a key that the person who tries created. */
 export const withKey = (more: Attempt = {}) => async (scene: Scene) => ({
@@ -144,11 +150,6 @@ export async function recordOf({ test, apiKey }: Scene): Promise<string> {
     json: { productSlug: "p", metric: "m", quantity: 1 },
   });
   return (await response.json()).usageRecord.id;
-}
-
-/** @returns The id of a passkey of a person. */
-export function passkeyOf({ test }: Scene, { userId }: { userId: string }): Promise<string> {
-  return newPasskey(test, userId);
 }
 
 /** @returns Who uses a route as an operator: see {@linkcode Entry.operators}. Undefined for routes that are not for operators. */

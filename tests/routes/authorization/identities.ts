@@ -1,7 +1,7 @@
 // Who is allowed to use the routes of identities at providers, and what they write for a session.
 import { newId } from "../../../domain/id.ts";
 import { run, type Scene } from "../../support/people/scene.ts";
-import { type Attempt, type Entry, nobodyElses, open, signedIn, type Write } from "./entry.ts";
+import { type Attempt, type Entry, formOf, nobodyElses, open, signedIn, type Write } from "./entry.ts";
 import { write } from "./writes.ts";
 
 const password = "a fine 9 long password";
@@ -34,15 +34,10 @@ async function identityOf(scene: Scene, { userId }: { userId: string }): Promise
 }
 
 /** An identity of someone else. */
-const withIdentity = (more: Attempt) => ({
+const aboutIdentity: Entry = {
   who: nobodyElses,
-  attempt: async (scene: Scene) => ({
-    ...more,
-    params: { id: await identityOf(scene, await scene.newMember("OWNER")) },
-  }),
-});
-const onOwnIdentity = (more: Attempt) =>
-  write(async (scene) => ({ ...more, params: { id: await identityOf(scene, scene.me) } }));
+  attempt: async (scene) => ({ params: { id: await identityOf(scene, await scene.newMember("OWNER")) } }),
+};
 
 /** @returns A write that begins a visit to a provider. */
 const visiting = (attempt: Attempt): Write[] =>
@@ -66,7 +61,10 @@ export const identityApiEntries: Readonly<Record<string, Entry>> = {
     also: [422],
     writes: visiting({ json: { provider: slug } }),
   },
-  "DELETE /api/auth/identities/:id": { ...withIdentity({}), writes: onOwnIdentity({}) },
+  "DELETE /api/auth/identities/:id": {
+    ...aboutIdentity,
+    writes: write(async (scene) => ({ params: { id: await identityOf(scene, scene.me) } })),
+  },
   "POST /api/portal/account/password": {
     who: signedIn,
     attempt: () => ({ json: { password } }),
@@ -83,17 +81,9 @@ export const identityPortalEntries: Readonly<Record<string, Entry>> = {
     also: [404],
   },
   "GET /portal/account/identities/link": { who: open },
-  "POST /portal/account/identities/link": {
-    who: signedIn,
-    attempt: () => ({ form: { provider: "nope" } }),
-    also: [422],
-    writes: visiting({ form: { provider: slug } }),
-  },
-  "GET /portal/account/identities/:id/remove": withIdentity({}),
-  "POST /portal/account/identities/:id/remove": {
-    ...withIdentity({ form: {} }),
-    writes: onOwnIdentity({ form: {} }),
-  },
+  "POST /portal/account/identities/link": formOf(identityApiEntries["POST /api/auth/identities"]),
+  "GET /portal/account/identities/:id/remove": aboutIdentity,
+  "POST /portal/account/identities/:id/remove": formOf(identityApiEntries["DELETE /api/auth/identities/:id"]),
   "GET /portal/account/security/first-password": { who: signedIn },
   "POST /portal/account/security/first-password": {
     who: signedIn,

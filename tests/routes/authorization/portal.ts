@@ -1,9 +1,12 @@
 // Who is allowed to use each page of the portal. authorization_test.ts fails if a page is missing.
-import { testPassword } from "../../support/app/app.ts";
+import type { Scene } from "../../support/people/scene.ts";
+import { apiTable, withPasskey } from "./api.ts";
+import { companyPortalEntries } from "./company_sign_in.ts";
 import {
   type Attempt,
   type Entry,
   everybody,
+  formOf,
   inActive,
   inActiveForOwner,
   inActiveFromAdmin,
@@ -11,55 +14,24 @@ import {
   objectForOwner,
   objectFromAdmin,
   open,
-  passkeyOf,
-  sessionOf,
   signedIn,
 } from "./entry.ts";
-import { companyPortalEntries } from "./company_sign_in.ts";
 import { identityPortalEntries } from "./identities.ts";
 import { portalMeterEntries } from "./portal_meter.ts";
 import { webhookPortalEntries } from "./webhooks.ts";
-import type { Scene } from "../../support/people/scene.ts";
-import {
-  belowOwner,
-  joining,
-  onOtherSession,
-  onOwner,
-  onOwnerInvitation,
-  onOwnPasskey,
-  unverified,
-  withEmailLink,
-  withFirstCode,
-  withNewPasskey,
-  withOwnPasskey,
-  withPassword,
-  withTwoStep,
-  withTwoStepAndPassword,
-  write,
-} from "./writes.ts";
+import { onOwner, unverified, write } from "./writes.ts";
 
 const withMember = (more: Attempt) => async (scene: Scene) => ({
   ...more,
   params: { userId: (await scene.newMember("MEMBER")).userId },
 });
-const withInvitation = (more: Attempt) => async (scene: Scene) => ({
-  ...more,
+const withInvitation = async (scene: Scene) => ({
   params: { invitationId: (await scene.newInvitation()).id },
 });
 const withOffer = (attempt: (token: string) => Attempt) => async (scene: Scene) =>
   attempt((await scene.newInvitation()).token);
-
-const withPasskey = (more: Attempt) => ({
-  attempt: async (scene: Scene) => ({
-    ...more,
-    params: { id: await passkeyOf(scene, await scene.newMember("OWNER")) },
-  }),
-});
-
-const onInvitations = [
-  ...write(withInvitation({ form: {} }), ["member", "removed"]),
-  ...onOwnerInvitation((_world, invitationId) => ({ params: { invitationId }, form: {} })),
-];
+const aboutPasskey: Entry = { who: nobodyElses, attempt: withPasskey({}) };
+const form = (route: string, more: Partial<Entry> = {}) => formOf(apiTable[route], more);
 
 /** Every page and form by method and path. */
 export const portalTable: Readonly<Record<string, Entry>> = {
@@ -79,58 +51,25 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /portal": { who: inActive },
   "GET /portal/search": { who: signedIn, attempt: () => ({ query: "?q=a" }) },
   "GET /sign-in": { who: open },
-  "POST /sign-in": {
-    who: open,
-    attempt: ({ me }) => ({ form: { email: `no.${me.email}`, password: "not a password" } }),
-    also: [401],
-  },
+  "POST /sign-in": form("POST /api/auth/sign-in"),
   "GET /sign-in/continue": { who: open },
   "GET /sign-up": { who: open },
-  "POST /sign-up": {
-    who: open,
-    attempt: ({ me }) => ({
-      form: { name: "N", email: `new.${me.userId}@example.com`, password: "a fine 9 long password" },
-    }),
-  },
+  "POST /sign-up": form("POST /api/auth/sign-up"),
   "POST /sign-out": { who: open },
   ...portalMeterEntries,
 
   "GET /gatehouse.js": { who: open },
   "GET /gatehouse.d.ts": { who: open },
   "GET /forgot-password": { who: open },
-  "POST /forgot-password": { who: open, attempt: ({ me }) => ({ form: { email: me.email } }) },
+  "POST /forgot-password": form("POST /api/auth/password/forgot"),
   "GET /reset-password": { who: open, attempt: () => ({ query: "?token=x" }), also: [404] },
-  "POST /reset-password": {
-    who: open,
-    attempt: async ({ me, newLink }) => ({
-      form: {
-        token: await newLink("reset_password", me.userId, me.email),
-        password: "a fine 9 long password",
-      },
-    }),
-  },
+  "POST /reset-password": form("POST /api/auth/password/reset"),
   "GET /verify-email": { who: open, attempt: () => ({ query: "?token=x" }), also: [404] },
-  "POST /verify-email": {
-    who: signedIn,
-    attempt: async ({ me, newLink }) => ({
-      form: { token: await newLink("verify_email", me.userId, me.email) },
-    }),
-    writes: withEmailLink((token) => ({ form: { token } })),
-  },
+  "POST /verify-email": form("POST /api/auth/email/verify"),
   "GET /portal/confirm-password": { who: signedIn },
-  "POST /portal/confirm-password": {
-    who: signedIn,
-    attempt: () => ({ form: { password: "not it" } }),
-    also: [401],
-    writes: withPassword((password) => ({ form: { password } })),
-  },
+  "POST /portal/confirm-password": form("POST /api/portal/account/proof"),
   "GET /portal/confirm-password/passkey": { who: signedIn },
-  "POST /portal/confirm-password/passkey": {
-    who: signedIn,
-    attempt: () => ({ form: { response: "{}" } }),
-    also: [401],
-    writes: withOwnPasskey((response) => ({ form: { response: JSON.stringify(response) } })),
-  },
+  "POST /portal/confirm-password/passkey": form("POST /api/portal/account/proof/passkey", { also: [401] }),
   "GET /portal/access": { who: signedIn, attempt: () => ({ query: "?return_to=/portal" }) },
   "POST /portal/access": {
     who: signedIn,
@@ -148,40 +87,19 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /portal/account/name": { who: open },
   "GET /portal/account/preferences": { who: open },
   "GET /portal/account/verification": { who: open },
-  "POST /portal/account/name": { who: signedIn, attempt: () => ({ form: { name: "New Name" } }) },
-  "POST /portal/account/preferences": { who: signedIn, attempt: () => ({ form: { theme: "dark" } }) },
+  "POST /portal/account/name": form("PATCH /api/portal/account"),
+  "POST /portal/account/preferences": form("PATCH /api/auth/preferences"),
   "POST /portal/account/emails": { who: signedIn, attempt: () => ({ form: { limits: "off" } }) },
-  "POST /portal/account/verification": {
-    who: signedIn,
-    attempt: () => ({ form: {} }),
-    writes: unverified({ form: {} }),
-  },
+  "POST /portal/account/verification": form("POST /api/auth/email/verification"),
   "GET /portal/account/email": { who: signedIn },
-  "POST /portal/account/email": {
-    who: signedIn,
-    attempt: ({ me }) => ({ form: { email: `other.${me.email}` } }),
-  },
+  "POST /portal/account/email": form("POST /api/portal/account/email"),
   "GET /portal/account/delete": { who: signedIn },
   "POST /portal/account/delete": { who: signedIn, attempt: ({ me }) => ({ form: { email: me.email } }) },
   "GET /portal/account/security": { who: signedIn },
   "GET /portal/account/security/password": { who: open },
-  "POST /portal/account/security/password": {
-    who: signedIn,
-    attempt: () => ({ form: { currentPassword: "not it", newPassword: "a fine 9 long password" } }),
-    also: [401],
-    writes: withPassword((currentPassword) => ({
-      form: { currentPassword, newPassword: "a fine 9 long password" },
-    })),
-  },
-  "POST /portal/account/security/sessions/:id/end": {
-    who: nobodyElses,
-    attempt: async (scene) => ({
-      params: { id: await sessionOf(scene, await scene.newMember("OWNER")) },
-      form: {},
-    }),
-    writes: onOtherSession({ form: {} }),
-  },
-  "POST /portal/account/security/sessions/end-others": { who: signedIn, attempt: () => ({ form: {} }) },
+  "POST /portal/account/security/password": form("POST /api/auth/password/change"),
+  "POST /portal/account/security/sessions/:id/end": form("DELETE /api/auth/sessions/:id"),
+  "POST /portal/account/security/sessions/end-others": form("DELETE /api/auth/sessions"),
 
   "GET /dev/mail": { who: open },
   // There is no such email.
@@ -190,57 +108,24 @@ export const portalTable: Readonly<Record<string, Entry>> = {
 
   "GET /portal/account/two-step": { who: signedIn },
   "GET /portal/account/two-step/begin": { who: open },
-  "POST /portal/account/two-step/begin": { who: signedIn, attempt: () => ({ form: {} }) },
+  "POST /portal/account/two-step/begin": form("POST /api/portal/account/two-step/totp"),
   "GET /portal/account/two-step/set-up": { who: signedIn },
-  "POST /portal/account/two-step/set-up": {
-    who: signedIn,
-    attempt: () => ({ form: { code: "000000" } }),
-    also: [401, 409],
-    writes: withFirstCode((code) => ({ form: { code } })),
-  },
+  "POST /portal/account/two-step/set-up": form("POST /api/portal/account/two-step/totp/confirm"),
   "GET /portal/account/two-step/recovery-codes": { who: signedIn },
-  "POST /portal/account/two-step/recovery-codes": {
-    who: signedIn,
-    attempt: () => ({ form: {} }),
-    also: [409],
-    writes: withTwoStep({ form: {} }),
-  },
+  "POST /portal/account/two-step/recovery-codes": form("POST /api/portal/account/two-step/recovery-codes"),
   "GET /portal/account/two-step/turn-off": { who: signedIn },
   "GET /portal/account/two-step/turn-off-link": { who: signedIn },
-  "POST /portal/account/two-step/turn-off-link": {
-    who: signedIn,
-    attempt: () => ({ form: { password: testPassword } }),
-    also: [409],
-    writes: withTwoStepAndPassword((password) => ({ form: { password } })),
-  },
+  "POST /portal/account/two-step/turn-off-link": form("POST /api/portal/account/two-step/turn-off-link"),
   "GET /turn-off-two-step": { who: open, attempt: () => ({ query: "?token=x" }), also: [404] },
   "POST /turn-off-two-step": { who: open, attempt: () => ({ form: { token: "x" } }), also: [404] },
-  "POST /portal/account/two-step/turn-off": {
-    who: signedIn,
-    attempt: () => ({ form: {} }),
-    also: [409],
-    writes: withTwoStep({ form: {} }),
-  },
+  "POST /portal/account/two-step/turn-off": form("DELETE /api/portal/account/two-step/totp"),
   "GET /portal/account/passkeys": { who: signedIn },
   "GET /portal/account/passkeys/new": { who: signedIn },
-  "POST /portal/account/passkeys/new": {
-    who: signedIn,
-    attempt: () => ({ form: { name: "Phone", response: "{}" } }),
-    also: [401, 422],
-    writes: withNewPasskey((response) => ({ form: { name: "Phone", response: JSON.stringify(response) } })),
-  },
-  "GET /portal/account/passkeys/:id/rename": { who: nobodyElses, ...withPasskey({}) },
-  "POST /portal/account/passkeys/:id/rename": {
-    who: nobodyElses,
-    ...withPasskey({ form: { name: "Mine" } }),
-    writes: onOwnPasskey({ form: { name: "Mine" } }),
-  },
-  "GET /portal/account/passkeys/:id/remove": { who: nobodyElses, ...withPasskey({}) },
-  "POST /portal/account/passkeys/:id/remove": {
-    who: nobodyElses,
-    ...withPasskey({ form: {} }),
-    writes: onOwnPasskey({ form: {} }),
-  },
+  "POST /portal/account/passkeys/new": form("POST /api/portal/account/passkeys"),
+  "GET /portal/account/passkeys/:id/rename": aboutPasskey,
+  "POST /portal/account/passkeys/:id/rename": form("PATCH /api/portal/account/passkeys/:id"),
+  "GET /portal/account/passkeys/:id/remove": aboutPasskey,
+  "POST /portal/account/passkeys/:id/remove": form("DELETE /api/portal/account/passkeys/:id"),
   ...identityPortalEntries,
   ...companyPortalEntries,
   "GET /sign-in/second-step": { who: open },
@@ -253,26 +138,18 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     also: [401, 409, 422],
   },
   "GET /sign-in/passkey": { who: open },
-  "POST /sign-in/passkey": { who: open, attempt: () => ({ form: { response: "{}" } }), also: [401, 422] },
+  "POST /sign-in/passkey": form("POST /api/auth/sign-in/passkey"),
 
   "GET /portal/audit": { who: inActiveFromAdmin },
   "GET /portal/members": { who: inActive },
-  "POST /portal/members": {
-    who: inActiveFromAdmin,
-    attempt: ({ me }) => ({ form: { email: `guest.${me.email}`, role: "MEMBER" } }),
-    writes: [
-      ...write(({ me }) => ({ form: { email: `guest.${me.email}`, role: "MEMBER" } }), ["member", "removed"]),
-      ...write(({ me }) => ({ form: { email: `guest.${me.email}`, role: "OWNER" } }), belowOwner),
-    ],
-  },
+  "POST /portal/members": form("POST /api/portal/organizations/:id/invitations", { who: inActiveFromAdmin }),
   "GET /portal/members/leave": { who: inActive },
   // A stranger is the last owner of their own organization.
   "POST /portal/members/leave": { who: inActive, attempt: () => ({ form: {} }), also: [409] },
   "GET /portal/members/:userId/role": { who: objectForOwner, attempt: withMember({}) },
-  "POST /portal/members/:userId/role": {
+  "POST /portal/members/:userId/role": form("PATCH /api/portal/organizations/:id/members/:userId", {
     who: objectForOwner,
-    attempt: withMember({ form: { role: "ADMIN" } }),
-  },
+  }),
   "GET /portal/members/:userId/remove": { who: objectFromAdmin, attempt: withMember({}) },
   "POST /portal/members/:userId/remove": {
     who: objectFromAdmin,
@@ -282,26 +159,19 @@ export const portalTable: Readonly<Record<string, Entry>> = {
       ...onOwner((_world, userId) => ({ params: { userId }, form: { keys: "revoke" } })),
     ],
   },
-  "GET /portal/invitations/:invitationId/resend": { who: open, attempt: withInvitation({}) },
-  "POST /portal/invitations/:invitationId/resend": {
-    who: objectFromAdmin,
-    attempt: withInvitation({ form: {} }),
-    writes: onInvitations,
-  },
-  "GET /portal/invitations/:invitationId/revoke": { who: objectFromAdmin, attempt: withInvitation({}) },
-  "POST /portal/invitations/:invitationId/revoke": {
-    who: objectFromAdmin,
-    attempt: withInvitation({ form: {} }),
-    writes: onInvitations,
-  },
+  "GET /portal/invitations/:invitationId/resend": { who: open, attempt: withInvitation },
+  "POST /portal/invitations/:invitationId/resend": form(
+    "POST /api/portal/organizations/:id/invitations/:invitationId/resend",
+    { who: objectFromAdmin },
+  ),
+  "GET /portal/invitations/:invitationId/revoke": { who: objectFromAdmin, attempt: withInvitation },
+  "POST /portal/invitations/:invitationId/revoke": form(
+    "DELETE /api/portal/organizations/:id/invitations/:invitationId",
+    { who: objectFromAdmin },
+  ),
   "GET /invitations/accept": { who: open, attempt: withOffer((token) => ({ query: `?token=${token}` })) },
   // The page says what to do: switch accounts, sign in or sign up.
-  "POST /invitations/accept": {
-    who: open,
-    attempt: withOffer((token) => ({ form: { token } })),
-    also: [401, 403],
-    writes: joining((token) => ({ form: { token } })),
-  },
+  "POST /invitations/accept": form("POST /api/portal/invitations/accept", { who: open, also: [401, 403] }),
   "GET /invitations/sign-up": { who: open },
   "POST /invitations/sign-up": {
     who: open,
@@ -311,25 +181,19 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /invitations/sign-out": { who: open },
   "POST /invitations/sign-out": { who: open, attempt: withOffer((token) => ({ form: { token } })) },
   "GET /portal/organizations": { who: signedIn },
-  "POST /portal/organizations": { who: signedIn, attempt: () => ({ form: { name: "New" } }) },
+  "POST /portal/organizations": form("POST /api/portal/organizations"),
   "GET /portal/switch": { who: open },
-  "POST /portal/switch": {
-    who: { ...signedIn, stranger: "unknown", removed: "unknown" },
-    attempt: ({ organizationId }) => ({ form: { organizationId } }),
-  },
+  "POST /portal/switch": form("POST /api/auth/organization"),
   "GET /portal/organization": { who: inActive },
-  "POST /portal/organization": { who: inActiveForOwner, attempt: () => ({ form: { name: "Renamed" } }) },
+  "POST /portal/organization": form("PATCH /api/portal/organizations/:id", { who: inActiveForOwner }),
   "GET /portal/organization/transfer": { who: inActiveForOwner },
-  "POST /portal/organization/transfer": {
+  "POST /portal/organization/transfer": form("POST /api/portal/organizations/:id/transfer", {
     who: inActiveForOwner,
-    attempt: async (scene) => ({ form: { userId: (await scene.newMember("MEMBER")).userId } }),
-    // A stranger's own organization has no such member.
     also: [422],
-  },
+  }),
   "GET /portal/organization/delete": { who: inActiveForOwner },
-  "POST /portal/organization/delete": {
+  "POST /portal/organization/delete": form("DELETE /api/portal/organizations/:id", {
     who: inActiveForOwner,
-    attempt: ({ organizationName }) => ({ form: { name: organizationName } }),
     also: [422],
-  },
+  }),
 };

@@ -1,8 +1,9 @@
 // Who is allowed to use each page of API keys and usage. portal.ts has the others.
 import { run, type Scene } from "../../support/people/scene.ts";
+import { apiTable } from "./api.ts";
 import {
-  type Attempt,
   type Entry,
+  formOf,
   inActive,
   inActiveFromAdmin,
   objectFromAdmin,
@@ -16,15 +17,15 @@ import { onKeys } from "./writes.ts";
 export const budgetForm = { "limits[0].per": "day", "limits[0].quantity": "1", "limits[0].mode": "hard" };
 export const alertForm = { per: "day", quantity: "2" };
 
-/** Selects a key in the list. */
-export async function withSelectedKey({ newApiKey }: Scene): Promise<Attempt> {
-  return { form: { [(await newApiKey()).id]: "on" } };
+/** @returns The fields that select a key in the list. */
+export async function selectedKey({ newApiKey }: Scene): Promise<Record<string, string>> {
+  return { [(await newApiKey()).id]: "on" };
 }
 
-export async function withUnusedKey({ test, newApiKey }: Scene): Promise<Attempt> {
+export async function unusedKey({ test, newApiKey }: Scene): Promise<Record<string, string>> {
   const { id } = await newApiKey();
   await run(test, "UPDATE api_keys SET created_at = 0 WHERE id = ?", id);
-  return { form: { [id]: "on" } };
+  return { [id]: "on" };
 }
 
 /** The pages of API keys and usage. */
@@ -34,9 +35,15 @@ export const portalMeterEntries: Readonly<Record<string, Entry>> = {
   "GET /portal/api-keys": { who: inActive },
   "GET /portal/api-keys/new": { who: inActive },
   "GET /portal/api-keys/revoke": { who: inActive },
-  "POST /portal/api-keys/revoke": { who: inActive, attempt: withSelectedKey },
+  "POST /portal/api-keys/revoke": {
+    who: inActive,
+    attempt: async (scene) => ({ form: await selectedKey(scene) }),
+  },
   "GET /portal/api-keys/revoke-unused": { who: inActive },
-  "POST /portal/api-keys/revoke-unused": { who: inActive, attempt: withUnusedKey },
+  "POST /portal/api-keys/revoke-unused": {
+    who: inActive,
+    attempt: async (scene) => ({ form: await unusedKey(scene) }),
+  },
   "POST /portal/api-keys/new": {
     who: inActive,
     attempt: () => ({ form: { name: "Key", expires: "never" } }),
@@ -49,18 +56,10 @@ export const portalMeterEntries: Readonly<Record<string, Entry>> = {
     writes: onKeys({ form: budgetForm }),
   },
   "GET /portal/api-keys/:keyId/edit": { who: objectInActive, attempt: withKey() },
-  "POST /portal/api-keys/:keyId/edit": {
-    who: objectInActive,
-    attempt: withKey({ form: { name: "Renamed" } }),
-    writes: onKeys({ form: { name: "Renamed" } }),
-  },
+  "POST /portal/api-keys/:keyId/edit": formOf(apiTable["PATCH /api/portal/api-keys/:id"]),
   "GET /portal/api-keys/:keyId/first-request": { who: objectInActive, attempt: withKey() },
   "GET /portal/api-keys/:keyId/revoke": { who: objectInActive, attempt: withKey() },
-  "POST /portal/api-keys/:keyId/revoke": {
-    who: objectInActive,
-    attempt: withKey({ form: {} }),
-    writes: onKeys({ form: {} }),
-  },
+  "POST /portal/api-keys/:keyId/revoke": formOf(apiTable["DELETE /api/portal/api-keys/:id"]),
   "GET /portal/api-keys/:keyId/rotate": { who: objectInActive, attempt: withKey() },
   "POST /portal/api-keys/:keyId/rotate": {
     who: objectInActive,

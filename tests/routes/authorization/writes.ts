@@ -1,6 +1,7 @@
 // Owners' requests that write for their session, for routes whose plain attempt does not.
 import { randomBytes } from "node:crypto";
 import { testPassword } from "../../support/app/app.ts";
+import { newPasskey } from "../../support/operators/operators.ts";
 import {
   addPasskey,
   codeOf,
@@ -9,10 +10,8 @@ import {
   TestPasskey,
 } from "../../support/people/second_step.ts";
 import { newOrganization, run, type Scene } from "../../support/people/scene.ts";
-import { type Attempt, keyParams, type Lost, passkeyOf, type Write } from "./entry.ts";
+import { type Attempt, keyParams, type Lost, type Write } from "./entry.ts";
 
-/** The route writes nothing for a session. */
-export const nothing: readonly Write[] = [];
 /** Who is denied what only owners can do. */
 export const belowOwner: readonly Lost[] = ["admin", "member", "removed"];
 /** Who is denied what admins can do. */
@@ -114,7 +113,7 @@ export const withOwnPasskey = (attempt: (response: unknown) => Attempt) =>
 
 /** @returns A write about a passkey of the same person. */
 export const onOwnPasskey = (more: Attempt) =>
-  write(async (scene) => ({ ...more, params: { id: await passkeyOf(scene, scene.me) } }));
+  write(async ({ test, me }) => ({ ...more, params: { id: await newPasskey(test, me.userId) } }));
 
 /** @returns Writes about the person's own key, and about another owner's. */
 export const onKeys = (more: Attempt = {}): Write[] => [

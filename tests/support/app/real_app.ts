@@ -1,6 +1,6 @@
 // Serves a test's app on a real port, for behavior that only shows on a connection.
 import { Listener } from "../../../commands/serve/listen.ts";
-import type { TestApp } from "./app.ts";
+import { type TestApp, testApp } from "./app.ts";
 
 /** Serves the app on a free port while `act` runs. */
 export async function onRealPort(test: TestApp, act: (baseUrl: string) => Promise<void>): Promise<void> {
@@ -17,4 +17,9 @@ export async function onRealPort(test: TestApp, act: (baseUrl: string) => Promis
     await listener.finish();
     await listener.close();
   }
+}
+
+/** Defines a test with its own app on a free port. */
+export function realTest(name: string, run: (test: TestApp, baseUrl: string) => Promise<void>): void {
+  testApp(name, (test) => onRealPort(test, (baseUrl) => run(test, baseUrl)));
 }

@@ -14,6 +14,16 @@ export interface Scene {
   look(type: "focus" | "pageshow" | "visibilitychange", isPersisted?: boolean): void;
 }
 
+/** Defines a test of the client with a listener. @param run `changes`: each user that the listener was called with. */
+export function watchTest(name: string, run: (scene: Scene, changes: unknown[]) => Promise<void>): void {
+  clientTest(name, async (scene) => {
+    const changes: unknown[] = [];
+    const stop = scene.client.onChange((user) => changes.push(user));
+    await run(scene, changes);
+    stop();
+  });
+}
+
 let scenes = 0;
 
 /** Defines a test of the client in a fake page. */

@@ -1,25 +1,29 @@
-// Calls the operators' API as a program does.
+// Calls the API as a program does, mostly that of operators.
 import assert from "node:assert/strict";
 import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
-import type { TestApp } from "../app/app.ts";
+import type { SendOptions, TestApp } from "../app/app.ts";
 import { newOperatorToken } from "./operators.ts";
 
-/** A response of the operators' API. */
-export interface OperatorResponse {
-  readonly status: number;
+/**
+ * @param by Who sends, and the path before those of the requests.
+ * @returns A function that sends requests, such as `GET /products`, and returns the body as JSON if it is an object.
+ */
+export function senderOf(
+  test: TestApp,
+  { path, ...by }: { path: string } & Pick<SendOptions, "cookie" | "apiKey">,
+) {
   // deno-lint-ignore no-explicit-any
-  readonly body: any;
-}
-
-/** @returns A function that sends requests below `/api/operator`, such as `GET /products`, with a token. */
-export function asOperator(test: TestApp, fullToken: string) {
-  return async (route: string, json?: unknown): Promise<OperatorResponse> => {
-    const [method = "GET", path = ""] = route.split(" ");
-    const body = json === undefined ? {} : { json };
-    const response = await test.send(`/api/operator${path}`, { method, apiKey: fullToken, ...body });
+  return async (route: string, json?: unknown): Promise<{ status: number; body: any }> => {
+    const [method = "GET", rest = ""] = route.split(" ");
+    const response = await test.send(path + rest, { method, ...by, json });
     const text = await response.text();
     return { status: response.status, body: text.startsWith("{") ? JSON.parse(text) : text };
   };
+}
+
+/** @returns A function that sends requests below `/api/operator` with a token. */
+export function asOperator(test: TestApp, apiKey: string) {
+  return senderOf(test, { path: "/api/operator", apiKey });
 }
 
 /** Creates an operator token. @param scopes Default: all. @returns A function that sends requests with it. */
@@ -32,7 +36,7 @@ export async function operatorOf(test: TestApp, scopes?: readonly OperatorScope[
  * such as `422 validation_failed name`.
  */
 export async function assertSent(
-  send: (route: string, json?: unknown) => Promise<OperatorResponse>,
+  send: ReturnType<typeof senderOf>,
   rows: readonly (readonly [route: string, json: unknown, outcome: string])[],
 ): Promise<void> {
   for (const [route, json, outcome] of rows) {

@@ -18,7 +18,6 @@ export interface OpenPortalSession {
   readonly cookie: string;
   /** Its pages' paths begin with it. */
   readonly base: string;
-  readonly operatorTokenId: string;
 }
 
 /** @param given Fields of the request, besides `organizationId`. By default, all pages. */
@@ -26,13 +25,13 @@ export async function createPortalSession(
   test: TestApp,
   organizationId: string,
   given: Record<string, unknown> = {},
-): Promise<{ id: string; entry: string; operatorTokenId: string }> {
-  const { id: operatorTokenId, fullToken: apiKey } = await newOperatorToken(test, ["portal_sessions:write"]);
+): Promise<{ id: string; entry: string }> {
+  const { fullToken: apiKey } = await newOperatorToken(test, ["portal_sessions:write"]);
   const json = { organizationId, pages: ["keys", "usage", "limits", "webhooks"], ...given };
   const response = await test.send("/api/operator/portal-sessions", { apiKey, json });
   assert.equal(response.status, 201, await response.clone().text());
   const { id, url } = await response.json();
-  return { id, entry: url.slice(test.config.baseUrl.origin.length), operatorTokenId };
+  return { id, entry: url.slice(test.config.baseUrl.origin.length) };
 }
 
 /** Creates a session, and opens it. */

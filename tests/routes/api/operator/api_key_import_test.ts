@@ -1,15 +1,14 @@
 // Keys that another system issued: importing them, and using them like keys of ours.
 import assert from "node:assert/strict";
 import { hash, randomBytes } from "node:crypto";
-import type { Database, Statement } from "../../../../db/engine/database.ts";
+import type { Statement } from "../../../../db/engine/database.ts";
 import { findImportedKeys } from "../../../../db/api_key_import.ts";
 import { findListedKeys, revokeUnusedApiKeys } from "../../../../db/api_key_list.ts";
 import { findApiKeysByText } from "../../../../db/search.ts";
 import { isWithoutRequests, toLines } from "../../../../domain/key_list.ts";
 import { rejectedApiKeysPerMinuteMax } from "../../../../domain/limits.ts";
-import { assertError, startTestApp, type TestApp, testApp } from "../../../support/app/app.ts";
+import { assertError, type TestApp, testApp } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
-import { embeddedTestDatabase } from "../../../support/database/database.ts";
 import { onBothDatabases, onEveryDatabase } from "../../../support/meter/usage.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
@@ -259,59 +258,51 @@ testApp("rejects a malformed key with its path, and imports none of its batch", 
   assert.deepEqual((await send(`GET /organizations/${organizationId}/api-keys`)).body.apiKeys, []);
 });
 
-Deno.test("unknown keys of any form are rejected with the same bytes, counted by address, and never written", async () => {
+testApp("unknown keys are rejected with the same bytes, counted by address, never written", async (test) => {
   const statements: Statement[] = [];
   let writes = 0;
-  const opened = await embeddedTestDatabase();
-  const { database } = opened;
-  const counted: Database = {
-    source: database.source,
-    read: (statement) => (statements.push(statement), database.read(statement)),
-    readFirst: (statement) => (statements.push(statement), database.readFirst(statement)),
-    write: (batch, options) => (writes++, database.write(batch, options)),
-    close: () => database.close(),
-  };
-  const test = await startTestApp({}, { open: () => Promise.resolve({ ...opened, database: counted }) });
-  try {
-    const { entry, importKeys, record } = await scene(test);
-    const organizationId = await newOrganization(test, "Maps");
-    const [own] = await newKeys(test, organizationId, 1);
-    const mistyped = `${own?.fullKey.slice(0, -1)}${own?.fullKey.endsWith("0") ? "1" : "0"}`;
-    writes = statements.length = 0;
-    const bodies = new Set<string>();
-    for (const key of [mistyped, newKey(), "x".repeat(15)]) {
-      const response = await record(key);
-      const { error } = await assertError(response, 401, "invalid_api_key");
-      response.headers.delete("x-request-id");
-      bodies.add(JSON.stringify([error, [...response.headers]]));
-    }
-    assert.equal(bodies.size, 1);
-    // One read of an index that is empty, and none for a mistyped key.
-    assert.deepEqual(statements.map(({ sql }) => sql.includes("INDEXED BY api_keys_imported")), [true]);
-    await Promise.all(Array.from({ length: 10 }, () => record(newKey())));
-    assert.ok(statements.length < 11, "requests of one turn share a read");
-    const rejected = 13;
-    for (let n = rejected; n < rejectedApiKeysPerMinuteMax; n++) {
-      await assertError(await record(newKey()), 401, "invalid_api_key");
-    }
-    await assertError(await record(newKey()), 429, "rate_limited");
-    assert.equal(writes, 0);
-    // An imported key works from the same address, as any other.
-    const key = newKey();
-    await importKeys([entry(key, { organizationId })]);
-    assert.equal((await record(key)).status, 201);
-    assert.equal((await record(own?.fullKey ?? "")).status, 201);
-    await assertError(await record(newKey()), 429, "rate_limited");
-    // The index of imported keys is all that is read.
-    statements.length = 0;
-    await findImportedKeys(counted, [hex(key)], test.now());
-    const [{ sql = "", args = [] } = {}] = statements;
-    const plan = await database.read<{ detail: string }>({ sql: `EXPLAIN QUERY PLAN ${sql}`, args });
-    assert.match(
-      plan.map(({ detail }) => detail).join("\n"),
-      /SEARCH k USING (COVERING )?INDEX api_keys_imported/,
-    );
-  } finally {
-    await test.dispose();
+  const { database } = test.opened;
+  const { read, readFirst, write } = database;
+  database.read = (statement) => (statements.push(statement), read.call(database, statement)) as never;
+  database.readFirst = (statement) =>
+    (statements.push(statement), readFirst.call(database, statement)) as never;
+  database.write = (batch, options) => (writes++, write.call(database, batch, options));
+  const { entry, importKeys, record } = await scene(test);
+  const organizationId = await newOrganization(test, "Maps");
+  const [own] = await newKeys(test, organizationId, 1);
+  const mistyped = `${own?.fullKey.slice(0, -1)}${own?.fullKey.endsWith("0") ? "1" : "0"}`;
+  writes = statements.length = 0;
+  const bodies = new Set<string>();
+  for (const key of [mistyped, newKey(), "x".repeat(15)]) {
+    const response = await record(key);
+    const { error } = await assertError(response, 401, "invalid_api_key");
+    response.headers.delete("x-request-id");
+    bodies.add(JSON.stringify([error, [...response.headers]]));
   }
+  assert.equal(bodies.size, 1);
+  // One read of an index that is empty, and none for a mistyped key.
+  assert.deepEqual(statements.map(({ sql }) => sql.includes("INDEXED BY api_keys_imported")), [true]);
+  await Promise.all(Array.from({ length: 10 }, () => record(newKey())));
+  assert.ok(statements.length < 11, "requests of one turn share a read");
+  const rejected = 13;
+  for (let n = rejected; n < rejectedApiKeysPerMinuteMax; n++) {
+    await assertError(await record(newKey()), 401, "invalid_api_key");
+  }
+  await assertError(await record(newKey()), 429, "rate_limited");
+  assert.equal(writes, 0);
+  // An imported key works from the same address, as any other.
+  const key = newKey();
+  await importKeys([entry(key, { organizationId })]);
+  assert.equal((await record(key)).status, 201);
+  assert.equal((await record(own?.fullKey ?? "")).status, 201);
+  await assertError(await record(newKey()), 429, "rate_limited");
+  // The index of imported keys is all that is read.
+  statements.length = 0;
+  await findImportedKeys(database, [hex(key)], test.now());
+  const [{ sql = "", args = [] } = {}] = statements;
+  const plan = await database.read<{ detail: string }>({ sql: `EXPLAIN QUERY PLAN ${sql}`, args });
+  assert.match(
+    plan.map(({ detail }) => detail).join("\n"),
+    /SEARCH k USING (COVERING )?INDEX api_keys_imported/,
+  );
 });

@@ -19,56 +19,52 @@ async function fillShare(test: TestApp, path: string, headers: Record<string, st
   };
 }
 
-testApp(
-  "operators see and act while a token, a customer and they have all their reports open",
-  async (test) => {
-    const customer = await test.signUp();
-    const { fullKey: apiKey, id: keyId } = await createTestKey(test, customer);
-    const usageRecord = await recordOne(test, apiKey);
-    await test.opened.database.write(
-      manySums({ series: 200, hours: 20, keyId, from: Date.UTC(2026, 10, 1) }),
-    );
-    const { fullToken: reading } = await newOperatorToken(test, ["usage:read"]);
-    const olga = await test.signUp("Olga");
-    await makeOperator(test, olga);
-    const { cookie } = olga;
-    const organization = `/operator/organizations/${customer.organizationId}`;
-    const groups = "window=hour&groupBy=productSlug,metric,apiKey";
-    const filled: Awaited<ReturnType<typeof fillShare>>[] = [];
-    const fill = async (path: string, headers: Record<string, string>) => {
-      const share = await fillShare(test, `${path}?${groups}`, headers);
-      filled.push(share);
-      assert.equal(share.rejected.status, 503);
-      assert.match(await share.rejected.text(), /Too many of your reports are open/);
-    };
-    try {
-      await fill("/api/operator/usage.csv", { authorization: `Bearer ${reading}` });
-      await fill("/api/v1/usage.csv", { authorization: `Bearer ${apiKey}` });
-      await assertRows(test, olga, [
-        ["GET /operator", null, 200],
-        [`GET ${organization}`, null, 200, { hides: ["Not available right now"] }],
-        [`GET ${organization}/suspend`, null, 200],
-        ["GET /operator/plans", null, 200],
-      ]);
-      await assertRows(test, customer, [["GET /portal/api-keys", null, 200]]);
-      const send = await operatorOf(test);
-      await assertSent(send, [
-        ["POST /organizations", { name: "New", externalId: "new" }, "201"],
-        [`POST /usage/records/${usageRecord.id}/void`, { reason: "wrong" }, "200"],
-      ]);
-      // The page of an organization works while its operator's own reports are all open.
-      await fill("/api/operator/usage.csv", { cookie });
-      await assertRows(test, olga, [
-        [`GET ${organization}`, null, 200, {
-          shows: ["Not available right now", `${organization}/suspend"`],
-        }],
-        [`POST ${organization}/suspend`, {}, 303],
-      ]);
-      await assertRows(test, { apiKey }, [["GET /api/v1/usage", null, "403 organization_suspended"]]);
-      await assertSent(send, [[`DELETE /api-keys/${keyId}`, undefined, "200"]]);
-    } finally {
-      for (const { end } of filled) await end();
-    }
-  },
-  unlimited,
-);
+testApp("operators see and act while they and others have all their reports open", async (test) => {
+  const customer = await test.signUp();
+  const { fullKey: apiKey, id: keyId } = await createTestKey(test, customer);
+  const usageRecord = await recordOne(test, apiKey);
+  await test.opened.database.write(
+    manySums({ series: 200, hours: 20, keyId, from: Date.UTC(2026, 10, 1) }),
+  );
+  const { fullToken: reading } = await newOperatorToken(test, ["usage:read"]);
+  const olga = await test.signUp("Olga");
+  await makeOperator(test, olga);
+  const { cookie } = olga;
+  const organization = `/operator/organizations/${customer.organizationId}`;
+  const groups = "window=hour&groupBy=productSlug,metric,apiKey";
+  const filled: Awaited<ReturnType<typeof fillShare>>[] = [];
+  const fill = async (path: string, headers: Record<string, string>) => {
+    const share = await fillShare(test, `${path}?${groups}`, headers);
+    filled.push(share);
+    assert.equal(share.rejected.status, 503);
+    assert.match(await share.rejected.text(), /Too many of your reports are open/);
+  };
+  try {
+    await fill("/api/operator/usage.csv", { authorization: `Bearer ${reading}` });
+    await fill("/api/v1/usage.csv", { authorization: `Bearer ${apiKey}` });
+    await assertRows(test, olga, [
+      ["GET /operator", null, 200],
+      [`GET ${organization}`, null, 200, { hides: ["Not available right now"] }],
+      [`GET ${organization}/suspend`, null, 200],
+      ["GET /operator/plans", null, 200],
+    ]);
+    await assertRows(test, customer, [["GET /portal/api-keys", null, 200]]);
+    const send = await operatorOf(test);
+    await assertSent(send, [
+      ["POST /organizations", { name: "New", externalId: "new" }, "201"],
+      [`POST /usage/records/${usageRecord.id}/void`, { reason: "wrong" }, "200"],
+    ]);
+    // The page of an organization works while its operator's own reports are all open.
+    await fill("/api/operator/usage.csv", { cookie });
+    await assertRows(test, olga, [
+      [`GET ${organization}`, null, 200, {
+        shows: ["Not available right now", `${organization}/suspend"`],
+      }],
+      [`POST ${organization}/suspend`, {}, 303],
+    ]);
+    await assertRows(test, { apiKey }, [["GET /api/v1/usage", null, "403 organization_suspended"]]);
+    await assertSent(send, [[`DELETE /api-keys/${keyId}`, undefined, "200"]]);
+  } finally {
+    for (const { end } of filled) await end();
+  }
+}, unlimited);

@@ -1,10 +1,11 @@
 // Organizations over the operators' API: list, search, create, change, suspend, delete, on both kinds of database.
 import assert from "node:assert/strict";
 import { metadataKeysMax } from "../../../../domain/limits.ts";
-import { type TestApp, testApp } from "../../../support/app/app.ts";
+import { createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
 import { assertSent, operatorOf } from "../../../support/operators/operator_api.ts";
+import { assertOutcome } from "../../../support/app/rows.ts";
 import { lastMail, me } from "../../../support/people/people.ts";
-import { onBothDatabases, onEveryDatabase } from "../../../support/meter/usage.ts";
+import { onBothDatabases, onEveryDatabase, recordWith } from "../../../support/meter/usage.ts";
 import { newOrganization, newPerson, run } from "../../../support/people/scene.ts";
 
 const scopes = ["organizations:read", "organizations:write"] as const;
@@ -208,20 +209,26 @@ onEveryDatabase("too many keys of metadata change nothing, also at the same time
   assert.equal(renamed.length, 1);
 });
 
-onEveryDatabase("deleting an organization ends its memberships and frees its external id", async (test) => {
-  const send = await operatorOf(test, scopes);
-  const create = ["POST /organizations", { name: "Engines", externalId: "c-1" }] as const;
-  const { id } = (await send(...create)).body.organization;
-  const ada = await newPerson(test, { organizationId: id, role: "OWNER" });
-  await assertSent(send, [["DELETE /organizations/external:c-1", undefined, "204"]]);
-  assert.deepEqual((await me(test, ada.cookie)).memberships, []);
-  assert.deepEqual((await send("GET /organizations")).body.organizations, []);
-  await assertSent(send, [
-    [`GET /organizations/${id}`, undefined, "404 not_found"],
-    [`DELETE /organizations/${id}`, undefined, "404 not_found"],
-    [...create, "201"],
-  ]);
-});
+onEveryDatabase(
+  "deleting an organization ends its members and keys, and frees its external id",
+  async (test) => {
+    const send = await operatorOf(test, scopes);
+    const create = ["POST /organizations", { name: "Engines", externalId: "c-1" }] as const;
+    const { id } = (await send(...create)).body.organization;
+    const ada = await newPerson(test, { organizationId: id, role: "OWNER" });
+    const { fullKey } = await createTestKey(test, ada);
+    await assertOutcome(recordWith(test, fullKey), 201);
+    await assertSent(send, [["DELETE /organizations/external:c-1", undefined, "204"]]);
+    assert.deepEqual((await me(test, ada.cookie)).memberships, []);
+    await assertOutcome(recordWith(test, fullKey), "401 invalid_api_key");
+    assert.deepEqual((await send("GET /organizations")).body.organizations, []);
+    await assertSent(send, [
+      [`GET /organizations/${id}`, undefined, "404 not_found"],
+      [`DELETE /organizations/${id}`, undefined, "404 not_found"],
+      [...create, "201"],
+    ]);
+  },
+);
 
 testApp("invites the owner of a new organization in the same transaction", async (test) => {
   const send = await operatorOf(test, scopes);

@@ -85,43 +85,43 @@ onEveryDatabase("adds, lists, changes and deletes plans, and audits each change"
   ]);
 });
 
-onEveryDatabase("there is one default plan, which new organizations get", async (test) => {
-  const send = await operatorOf(test, scopes);
-  const [initial] = (await send("GET /plans")).body.plans;
-  const { id } = (await send("POST /plans", { name: "Pro", isDefault: true })).body.plan;
-  const defaults = async () =>
-    (await send("GET /plans")).body.plans.map((plan: { isDefault: boolean }) => plan.isDefault);
-  assert.deepEqual(await defaults(), [false, true]);
-  const inUse = [`DELETE /plans/${id}`, undefined, "409 plan_in_use"] as const;
-  await assertSent(send, [inUse]);
-  await newOrganization(test, "Customer");
-  assert.equal((await send(`GET /plans/${id}`)).body.plan.organizationCount, 1);
-  await assertSent(send, [inUse, [
-    `PATCH /plans/${id}`,
-    { isDefault: false },
-    "422 validation_failed isDefault",
-  ]]);
-  const messageOf = async () => (await send(`DELETE /plans/${id}`)).body.error.message;
-  assert.match(await messageOf(), /default plan/);
-  await Promise.all(
-    [initial.id, id, initial.id].map((id) => send(`PATCH /plans/${id}`, { isDefault: true })),
-  );
-  assert.equal((await defaults()).filter(Boolean).length, 1);
-  await send(`PATCH /plans/${initial.id}`, { isDefault: true });
-  assert.deepEqual(await defaults(), [true, false]);
-  assert.match(await messageOf(), /^1 organization has this plan/);
-});
-
-onEveryDatabase("the default plan has the setting's rate until it is changed", async (test) => {
-  const send = await operatorOf(test, scopes);
-  const [initial] = (await send("GET /plans")).body.plans;
-  const stored = async () => (await rows(test, "SELECT requests_per_second AS rate FROM plans"))[0]?.["rate"];
-  const { requestsPerSecond } = initial;
-  await send(`PATCH /plans/${initial.id}`, { name: "Free", requestsPerSecond });
-  assert.equal(await stored(), null);
-  await send(`PATCH /plans/${initial.id}`, { requestsPerSecond: requestsPerSecond + 1 });
-  assert.equal(await stored(), requestsPerSecond + 1);
-});
+onEveryDatabase(
+  "there is one default plan, which new organizations get, first with the setting's rate",
+  async (test) => {
+    const send = await operatorOf(test, scopes);
+    const [initial] = (await send("GET /plans")).body.plans;
+    const { id } = (await send("POST /plans", { name: "Pro", isDefault: true })).body.plan;
+    const stored = async () =>
+      (await rows(test, "SELECT requests_per_second AS rate FROM plans ORDER BY number"))[0]?.["rate"];
+    // It has the setting's rate until that is changed.
+    const { requestsPerSecond } = initial;
+    await send(`PATCH /plans/${initial.id}`, { name: "Free", requestsPerSecond });
+    assert.equal(await stored(), null);
+    await send(`PATCH /plans/${initial.id}`, { requestsPerSecond: requestsPerSecond + 1 });
+    assert.equal(await stored(), requestsPerSecond + 1);
+    const defaults = async () =>
+      (await send("GET /plans")).body.plans.map((plan: { isDefault: boolean }) => plan.isDefault);
+    assert.deepEqual(await defaults(), [false, true]);
+    const inUse = [`DELETE /plans/${id}`, undefined, "409 plan_in_use"] as const;
+    await assertSent(send, [inUse]);
+    await newOrganization(test, "Customer");
+    assert.equal((await send(`GET /plans/${id}`)).body.plan.organizationCount, 1);
+    await assertSent(send, [inUse, [
+      `PATCH /plans/${id}`,
+      { isDefault: false },
+      "422 validation_failed isDefault",
+    ]]);
+    const messageOf = async () => (await send(`DELETE /plans/${id}`)).body.error.message;
+    assert.match(await messageOf(), /default plan/);
+    await Promise.all(
+      [initial.id, id, initial.id].map((id) => send(`PATCH /plans/${id}`, { isDefault: true })),
+    );
+    assert.equal((await defaults()).filter(Boolean).length, 1);
+    await send(`PATCH /plans/${initial.id}`, { isDefault: true });
+    assert.deepEqual(await defaults(), [true, false]);
+    assert.match(await messageOf(), /^1 organization has this plan/);
+  },
+);
 
 onEveryDatabase("rejects plans that are invalid or too many", async (test) => {
   const send = await operatorOf(test);

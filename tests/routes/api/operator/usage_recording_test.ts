@@ -32,36 +32,42 @@ async function stage(test: TestApp) {
   };
 }
 
-onEveryDatabase("records for an organization by its ids and by a key of it", async (test) => {
-  const { organizationId, apiKeyId, apiKey, record } = await stage(test);
-  await run(test, "UPDATE organizations SET external_id = 'c 1' WHERE id = ?", organizationId);
-  const timestamp = new Date(test.now() - 400 * day).toISOString();
-  const { status, body } = await record(
-    { ...usage, organizationId, quantity: 0.1, idempotencyKey: "a", properties: { b: "2", a: "1" } },
-    { ...usage, externalId: "c 1", quantity: 0.2 },
-    { ...usage, apiKeyId, quantity: 4 },
-    { ...usage, organizationId, metric: "bytes", timestamp },
-  );
-  assert.deepEqual([status, body], [201, { accepted: 4, duplicates: 0 }]);
-  const records = await listAll(test, apiKey);
-  const summary = records.map(({ metric, quantity, apiKeyId }) => [metric, quantity, apiKeyId]);
-  assert.deepEqual(summary.toSorted(), [
-    ["bytes", 1, null],
-    ["requests", 0.1, null],
-    ["requests", 0.2, null],
-    ["requests", 4, apiKeyId],
-  ]);
-  assert.equal(records.at(-1)?.timestamp, timestamp);
-  const groups = await readSums(test, apiKey, "?window=month&groupBy=apiKey&metric=requests");
-  assert.deepEqual(groups.map(({ apiKey, sum, count }) => [apiKey, sum, count]), [[null, 0.3, 2], [
-    apiKeyId,
-    4,
-    1,
-  ]]);
-  const csv = await test.send("/api/v1/usage.csv?window=month&groupBy=apiKey&metric=requests", { apiKey });
-  assert.match(await csv.text(), /Z,,,0\.3,2,0\.1,0\.2\r?\n.*,key_\w+,Production,4,1,4,4/);
-  await checkRollups(rowsOf(test.opened.database));
-});
+onEveryDatabase(
+  "records for an organization by its ids and by a key of it, also while suspended or revoked",
+  async (test) => {
+    const { organizationId, apiKeyId, apiKey, record } = await stage(test);
+    await run(test, "UPDATE organizations SET external_id = 'c 1' WHERE id = ?", organizationId);
+    const timestamp = new Date(test.now() - 400 * day).toISOString();
+    const { status, body } = await record(
+      { ...usage, organizationId, quantity: 0.1, idempotencyKey: "a", properties: { b: "2", a: "1" } },
+      { ...usage, externalId: "c 1", quantity: 0.2 },
+      { ...usage, apiKeyId, quantity: 4 },
+      { ...usage, organizationId, metric: "bytes", timestamp },
+    );
+    assert.deepEqual([status, body], [201, { accepted: 4, duplicates: 0 }]);
+    const records = await listAll(test, apiKey);
+    const summary = records.map(({ metric, quantity, apiKeyId }) => [metric, quantity, apiKeyId]);
+    assert.deepEqual(summary.toSorted(), [
+      ["bytes", 1, null],
+      ["requests", 0.1, null],
+      ["requests", 0.2, null],
+      ["requests", 4, apiKeyId],
+    ]);
+    assert.equal(records.at(-1)?.timestamp, timestamp);
+    const groups = await readSums(test, apiKey, "?window=month&groupBy=apiKey&metric=requests");
+    assert.deepEqual(groups.map(({ apiKey, sum, count }) => [apiKey, sum, count]), [[null, 0.3, 2], [
+      apiKeyId,
+      4,
+      1,
+    ]]);
+    const csv = await test.send("/api/v1/usage.csv?window=month&groupBy=apiKey&metric=requests", { apiKey });
+    assert.match(await csv.text(), /Z,,,0\.3,2,0\.1,0\.2\r?\n.*,key_\w+,Production,4,1,4,4/);
+    await run(test, "UPDATE organizations SET suspended_at = 1 WHERE id = ?", organizationId);
+    await run(test, "UPDATE api_keys SET revoked_at = 1 WHERE id = ?", apiKeyId);
+    assert.equal((await record({ ...usage, organizationId }, { ...usage, apiKeyId })).status, 201);
+    await checkRollups(rowsOf(test.opened.database));
+  },
+);
 
 onEveryDatabase("records too old for a key are in the organization's audit log, once", async (test) => {
   const { cookie, organizationId, record } = await stage(test);
@@ -154,13 +160,6 @@ onEveryDatabase("names every unknown organization and key, and records nothing",
     assert.deepEqual([status, body.error.details], [422, [{ path: "records[0]", message }]]);
   }
   assert.deepEqual(await listAll(test, apiKey), []);
-});
-
-onEveryDatabase("records for a suspended organization and for a revoked key", async (test) => {
-  const { organizationId, apiKeyId, record } = await stage(test);
-  await run(test, "UPDATE organizations SET suspended_at = 1 WHERE id = ?", organizationId);
-  await run(test, "UPDATE api_keys SET revoked_at = 1 WHERE id = ?", apiKeyId);
-  assert.equal((await record({ ...usage, organizationId }, { ...usage, apiKeyId })).status, 201);
 });
 
 onEveryDatabase("the limit of series holds for each organization of a batch", async (test) => {

@@ -94,46 +94,48 @@ onEveryDatabase("pages through users once each, also while searching and filteri
   assert.equal((await send(`GET /users?search=${"x".repeat(201)}`)).body.error.code, "validation_failed");
 });
 
-onEveryDatabase("shows a user with their organizations and sessions, and no secrets", async (test) => {
-  const send = await operatorOf(test, ["users:read"]);
-  const ada = await test.signUp();
-  const { status, body } = await send(`GET /users/${ada.userId}`);
-  assert.equal(status, 200);
-  assert.equal(body.user.email, ada.email);
-  assert.deepEqual(body.user.organizations.map(({ id, role }: Record<string, string>) => [id, role]), [
-    [ada.organizationId, "OWNER"],
-  ]);
-  assert.equal(body.sessions.length, 1);
-  assert.doesNotMatch(JSON.stringify(body), /hash|argon|token/i);
-  assert.equal((await send("GET /users/usr_0199d3c1a2b47c6e8f00112233445566")).status, 404);
-  assert.equal((await send("GET /users/x")).status, 404);
-});
-
-onEveryDatabase("disables a user on the very next request, and enables them again", async (test) => {
-  const { fullToken, id } = await newOperatorToken(test, ["users:write"]);
-  const send = asOperator(test, fullToken);
-  const ada = await test.signUp();
-  const signedIn = async () => (await me(test, ada.cookie)).authenticated;
-  const signIn = (outcome: number) =>
-    assertRows(test, {}, [["POST /api/auth/sign-in", { email: ada.email, password: testPassword }, outcome]]);
-  assert.equal(await signedIn(), true);
-  const user = `/users/${ada.userId}`;
-  const { body: disabled } = await send(`PATCH ${user}`, { disabled: true });
-  assert.equal(disabled.user.disabledAt, new Date(test.now()).toISOString());
-  assert.equal(await signedIn(), false);
-  await signIn(401);
-  await assertSent(send, [[`POST ${user}/reset-password`, undefined, "422 validation_failed"]]);
-  assert.equal((await send(`PATCH ${user}`, { disabled: false })).body.user.disabledAt, null);
-  await assertSent(send, [[`PATCH ${user}`, { disabled: false }, "200"]]);
-  await signIn(200);
-  for (let n = 0; n < 2; n++) await assertSent(send, [[`DELETE ${user}/sessions`, undefined, "204"]]);
-  const rows = await test.opened.database.read(sql`
+onEveryDatabase(
+  "shows a user without secrets, disables them immediately, and enables them again",
+  async (test) => {
+    const { fullToken, id } = await newOperatorToken(test, ["users:read", "users:write"]);
+    const send = asOperator(test, fullToken);
+    const ada = await test.signUp();
+    const { status, body } = await send(`GET /users/${ada.userId}`);
+    assert.equal(status, 200);
+    assert.equal(body.user.email, ada.email);
+    assert.deepEqual(body.user.organizations.map(({ id, role }: Record<string, string>) => [id, role]), [
+      [ada.organizationId, "OWNER"],
+    ]);
+    assert.equal(body.sessions.length, 1);
+    assert.doesNotMatch(JSON.stringify(body), /hash|argon|token/i);
+    assert.equal((await send("GET /users/usr_0199d3c1a2b47c6e8f00112233445566")).status, 404);
+    assert.equal((await send("GET /users/x")).status, 404);
+    const signedIn = async () => (await me(test, ada.cookie)).authenticated;
+    const signIn = (outcome: number) =>
+      assertRows(test, {}, [[
+        "POST /api/auth/sign-in",
+        { email: ada.email, password: testPassword },
+        outcome,
+      ]]);
+    assert.equal(await signedIn(), true);
+    const user = `/users/${ada.userId}`;
+    const { body: disabled } = await send(`PATCH ${user}`, { disabled: true });
+    assert.equal(disabled.user.disabledAt, new Date(test.now()).toISOString());
+    assert.equal(await signedIn(), false);
+    await signIn(401);
+    await assertSent(send, [[`POST ${user}/reset-password`, undefined, "422 validation_failed"]]);
+    assert.equal((await send(`PATCH ${user}`, { disabled: false })).body.user.disabledAt, null);
+    await assertSent(send, [[`PATCH ${user}`, { disabled: false }, "200"]]);
+    await signIn(200);
+    for (let n = 0; n < 2; n++) await assertSent(send, [[`DELETE ${user}/sessions`, undefined, "204"]]);
+    const rows = await test.opened.database.read(sql`
     SELECT action, actor_id AS actor, organization_id AS organization, target_name AS target
     FROM audit_events WHERE actor_type = 'operator' ORDER BY id`);
-  const entry = { actor: id, organization: ada.organizationId, target: ada.email };
-  const actions = ["account.disabled", "account.enabled", "session.all_ended"];
-  assert.deepEqual(rows, actions.map((action) => ({ action, ...entry })));
-});
+    const entry = { actor: id, organization: ada.organizationId, target: ada.email };
+    const actions = ["account.disabled", "account.enabled", "session.all_ended"];
+    assert.deepEqual(rows, actions.map((action) => ({ action, ...entry })));
+  },
+);
 
 onEveryDatabase("emails a link to choose a new password, and shows it to no one", async (test) => {
   const send = await operatorOf(test, ["users:write"]);

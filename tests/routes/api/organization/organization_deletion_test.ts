@@ -7,7 +7,9 @@ import { deletedUsageKeptMs, organizationEndRecordsMax } from "../../../../domai
 import { activeAccess } from "../../../../services/access.ts";
 import { createApiKey } from "../../../../services/new_api_keys.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../../services/organization/organization_deletion.ts";
-import { assertError, createTestKey, type TestApp, type TestPerson } from "../../../support/app/app.ts";
+import { createTestKey, type TestApp, type TestPerson } from "../../../support/app/app.ts";
+import { assertOutcome, assertRows } from "../../../support/app/rows.ts";
+import { flakyDatabase } from "../../../support/database/flaky.ts";
 import { addLimit } from "../../../support/meter/limits.ts";
 import {
   listPage,
@@ -16,8 +18,10 @@ import {
   readSums,
   recordAll,
   recordOne,
+  recordWith,
   voidOne,
 } from "../../../support/meter/usage.ts";
+import { me } from "../../../support/people/people.ts";
 import { cleanUpSignIns } from "../../../../services/sign_in/sign_in.ts";
 
 const range = "?from=2026-10-20&to=2026-12-01&groupBy=metric";
@@ -48,15 +52,12 @@ interface Recorded {
   readonly number: number;
 }
 
-async function numberOf(test: TestApp, organizationId: string): Promise<number> {
-  const query = sql`SELECT number FROM organizations WHERE id = ${organizationId}`;
-  return (await test.opened.database.readFirst<{ number: number }>(query))?.number ?? -1;
-}
-
 async function person(test: TestApp, name: string): Promise<Recorded> {
   const person = await test.signUp(name);
   const { fullKey, id } = await createTestKey(test, person);
-  return { person, apiKey: fullKey, keyId: id, number: await numberOf(test, person.organizationId) };
+  const query = sql`SELECT number FROM organizations WHERE id = ${person.organizationId}`;
+  const row = await test.opened.database.readFirst<{ number: number }>(query);
+  return { person, apiKey: fullKey, keyId: id, number: row?.number ?? -1 };
 }
 
 /** Records each metric in many quarters of a few hours, partly with idempotency keys, and voids one record. */
@@ -131,13 +132,10 @@ async function allRowsOf(test: TestApp, number: number): Promise<Record<string, 
 }
 
 async function deleteOrganization(test: TestApp, { person }: Recorded): Promise<void> {
-  const me = await (await test.send("/api/auth/me", { cookie: person.cookie })).json();
-  const response = await test.send(`/api/portal/organizations/${person.organizationId}`, {
-    method: "DELETE",
-    cookie: person.cookie,
-    json: { name: me.memberships[0].name },
-  });
-  assert.equal(response.status, 204, await response.text());
+  const name = (await me(test, person.cookie)).memberships[0]?.name;
+  await assertRows(test, person, [
+    [`DELETE /api/portal/organizations/${person.organizationId}`, { name }, 204],
+  ]);
   // As the worker does within a second.
   await test.opened.database.write([
     sql`UPDATE event_cursor SET delivered_seq = (SELECT max(seq) FROM events)`,
@@ -149,17 +147,21 @@ function deleteSome(test: TestApp, database: Database = test.opened.database): P
   return deleteSomeOfDeletedOrganizations({ database, clock: () => test.now() + deletedUsageKeptMs });
 }
 
-/** Deletes all data. @returns The number of steps. */
-async function finish(test: TestApp): Promise<number> {
-  let steps = 0;
-  // A key's number can be reused, so it must not keep any series or budget.
+/** Asserts that no series and no budget is of a key that is gone, because its number can be reused. */
+async function assertNoOrphans(test: TestApp): Promise<void> {
   const orphans = sql`SELECT s.id FROM usage_series s
     WHERE s.api_key <> 0 AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.number = s.api_key)
     UNION ALL SELECT l.number FROM usage_limits l
     WHERE l.lineage IS NOT NULL AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.number = l.lineage)`;
+  assert.deepEqual(await test.opened.database.read(orphans), []);
+}
+
+/** Deletes all data. @returns The number of steps. */
+async function finish(test: TestApp): Promise<number> {
+  let steps = 0;
   while (await deleteSome(test)) {
     assert.ok(++steps < 200, "it does not end");
-    assert.deepEqual(await test.opened.database.read(orphans), []);
+    await assertNoOrphans(test);
   }
   return steps;
 }
@@ -194,83 +196,50 @@ async function assertGone(
   }
 }
 
-onBothDatabases(
-  "a deleted organization's keys fail immediately, and every table is cleared",
-  async (test) => {
-    const { ada, bob } = await both(test);
-    const bobsRows = await allRowsOf(test, bob.number);
-    const bobsSums = await readSums(test, bob.apiKey, range);
-    const totals = await allRowsOf(test, 0);
-    // More than a step deletes, so that the organization's row stays until the last step.
-    await test.opened.database.write([sql`
-      WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 5000)
-      INSERT INTO events (id, type, organization, at, facts)
-      SELECT 'evt_' || n, 'webhook.test', ${ada.number}, n, ${ada.person.organizationId} FROM n`]);
-    await deleteOrganization(test, ada);
-    await assertError(
-      await test.send("/api/v1/usage", {
-        apiKey: ada.apiKey,
-        json: { productSlug: "tiles", metric: "m0", quantity: 1 },
-      }),
-      401,
-      "invalid_api_key",
-    );
-    await assertError(await test.send("/api/v1/usage", { apiKey: ada.apiKey }), 401, "invalid_api_key");
-    const steps = await finish(test);
-    assert.ok(steps >= 4, `${steps} steps are too few for so many records`);
-    await assertGone(test, { ada, bobsRows });
-    assert.deepEqual(await allRowsOf(test, bob.number), bobsRows);
-    assert.deepEqual(await readSums(test, bob.apiKey, range), bobsSums);
-    assert.deepEqual(await allRowsOf(test, 0), totals, "totals keep what a deleted organization used");
-    // Bob's idempotency keys still work.
-    const again = await test.send("/api/v1/usage", {
-      apiKey: bob.apiKey,
-      json: { productSlug: "tiles", metric: "requests", quantity: 1, idempotencyKey: "last" },
-    });
-    assert.equal(again.status, 200, await again.text());
-    const me = await (await test.send("/api/auth/me", { cookie: ada.person.cookie })).json();
-    assert.equal(me.organizationId, null);
-  },
-);
-
-onEveryDatabase("a step can fail before or after its write, or be done twice, without harm", async (test) => {
+onBothDatabases("keys fail immediately, and every table is cleared, even if steps fail", async (test) => {
   const { ada, bob } = await both(test);
   const bobsRows = await allRowsOf(test, bob.number);
-  await deleteOrganization(test, ada);
-  let writes = 0;
+  const bobsSums = await readSums(test, bob.apiKey, range);
+  const totals = await allRowsOf(test, 0);
   const { database } = test.opened;
-  const flaky: Database = {
-    ...bound(database),
-    async write(batch) {
-      writes++;
-      if (writes % 3 === 1) throw new Error("killed before");
-      const results = await database.write(batch);
-      if (writes % 3 === 2) throw new Error("killed after");
-      return results;
-    },
-  };
+  // More than a step deletes, so that the organization's row stays until the last step.
+  await database.write([sql`
+    WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 5000)
+    INSERT INTO events (id, type, organization, at, facts)
+    SELECT 'evt_' || n, 'webhook.test', ${ada.number}, n, ${ada.person.organizationId} FROM n`]);
+  await deleteOrganization(test, ada);
+  await assertOutcome(recordWith(test, ada.apiKey), "401 invalid_api_key");
+  await assertRows(test, ada, [["GET /api/v1/usage", null, "401 invalid_api_key"]]);
+  let writes = 0;
+  const flaky = flakyDatabase(database, (write) => {
+    writes = write;
+    return (["before", "after", null] as const)[(write - 1) % 3] ?? null;
+  });
   for (let isMore = true, n = 0; isMore; n++) {
     assert.ok(n < 100);
-    const done = await Promise.allSettled([
-      deleteSome(test, flaky),
-      deleteSome(test),
-    ]);
-    // Bob reads all of his usage between the steps.
+    const done = await Promise.allSettled([deleteSome(test, flaky), deleteSome(test)]);
     isMore = done.some((one) => one.status === "rejected" || one.value);
-    if (n % 2 === 0) await readSums(test, bob.apiKey, range);
+    await assertNoOrphans(test);
+    // Bob reads all of his usage between the steps.
+    if (n % 2 === 0) assert.deepEqual(await readSums(test, bob.apiKey, range), bobsSums);
   }
   assert.ok(writes > 2);
   await assertGone(test, { ada, bobsRows });
   assert.deepEqual(await allRowsOf(test, bob.number), bobsRows);
+  assert.deepEqual(await allRowsOf(test, 0), totals, "totals keep what a deleted organization used");
+  // Bob's idempotency keys still work.
+  await assertOutcome(recordWith(test, bob.apiKey, { idempotencyKey: "last" }), 200);
+  assert.equal((await me(test, ada.person.cookie)).organizationId, null);
 });
 
 onEveryDatabase("a late step does not touch an organization that reuses the number", async (test) => {
-  const { ada } = await both(test);
+  const ada = await person(test, "Ada");
+  await record(test, ada, 90);
   await deleteOrganization(test, ada);
   const { database } = test.opened;
   let carol: Recorded | undefined;
   const slow: Database = {
-    ...bound(database),
+    ...flakyDatabase(database, () => null),
     async readFirst<T>(statement: Parameters<Database["readFirst"]>[0]) {
       const found = await database.readFirst<T>(statement);
       // Another server deletes everything first, and someone signs up.
@@ -309,7 +278,8 @@ onEveryDatabase("records that come during the deletion are stored before it or r
   for (const { status } of responses) assert.ok([201, 401, 204].includes(status), String(status));
   assert.equal(responses.at(-1)?.status, 401);
   for (const response of [...responses, ...await Promise.all(bobs)]) await response.body?.cancel();
-  await finished;
+  const steps = await finished;
+  assert.ok(steps >= 4, `${steps} steps are too few for so many records`);
   await finish(test);
   await assertGone(test, { ada, bobsRows: await allRowsOf(test, bob.number) });
   const late = await readSums(test, bob.apiKey, "?from=2026-11-01&to=2026-12-01&productSlug=late");
@@ -349,14 +319,3 @@ onEveryDatabase("deletes unfinished sign-ins when they expire, and not before", 
     [{ name: "pending 1000" }, { name: "challenge 1000" }],
   );
 });
-
-/** A database whose functions can be replaced. */
-function bound(database: Database): Database {
-  return {
-    source: database.source,
-    read: (statement) => database.read(statement),
-    readFirst: (statement) => database.readFirst(statement),
-    write: (batch) => database.write(batch),
-    close: () => database.close(),
-  };
-}

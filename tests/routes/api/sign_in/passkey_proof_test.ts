@@ -33,6 +33,7 @@ async function secondFactorAt(test: TestApp, userId: string): Promise<number | n
 
 testApp("a passkey confirms a person's identity, alone and once per challenge", async (test) => {
   const ada = await test.signUp();
+  await assertRows(test, ada, [[`POST ${proof}/passkey/options`, null, "409 two_step_state"]]);
   const { passkey, id } = await addPasskey(test, ada.cookie);
   test.advance(recentAuthenticationMs);
   const rename = `PATCH ${account}/passkeys/${id}`;
@@ -74,12 +75,6 @@ testApp("another person's passkey, or a forged response, confirms nothing", asyn
   }
   assert.equal(await secondFactorAt(test, ada.userId), null);
   await assertRows(test, ada, [[`POST ${account}/passkeys/options`, null, "403 proof_required"]]);
-});
-
-testApp("without a passkey there are no options", async (test) => {
-  await assertRows(test, await test.signUp(), [
-    [`POST ${proof}/passkey/options`, null, "409 two_step_state"],
-  ]);
 });
 
 testApp("passkeys and codes are second factors, passwords are not", async (test) => {

@@ -5,6 +5,7 @@ import { sql } from "../../../../db/engine/database.ts";
 import { addressFailuresMax, passkeysPerUserMax } from "../../../../domain/limits.ts";
 import { cookieOf, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { assertRows, outcomeOf, type Row, sendRow } from "../../../support/app/rows.ts";
+import { onBothDatabases, onEveryDatabase } from "../../../support/meter/usage.ts";
 import { lastMail, me, signInAgain } from "../../../support/people/people.ts";
 import {
   addPasskey,
@@ -34,7 +35,7 @@ const lastEntry = async (test: TestApp, action: string) =>
 const lastDetails = async (test: TestApp, action: string) =>
   JSON.parse(String((await lastEntry(test, action))?.["details"]));
 
-testApp("a passkey is bound to this service, and signs in without a password", async (test) => {
+onEveryDatabase("a passkey is bound to this service, and signs in without a password", async (test) => {
   const ada = await test.signUp();
   const options = await passkeyOptions(test, ada.cookie);
   assert.deepEqual(options.rp, { name: "Gatehouse", id: "localhost" });
@@ -75,7 +76,7 @@ testApp("a passkey is bound to this service, and signs in without a password", a
   assert.equal((await me(test, await signInAgain(test, ada.email))).authenticated, true);
 });
 
-testApp("a passkey completes a sign-in of its own user, once", async (test) => {
+onBothDatabases("a passkey completes a sign-in of its own user, once", async (test) => {
   const ada = await twoStepPerson(test);
   const eve = await twoStepPerson(test, "Eve");
   const { passkey } = await addPasskey(test, ada.cookie);
@@ -147,23 +148,23 @@ const forgeries: Readonly<Record<string, Forgery>> = {
   "with a counter of 0": { counter: 0 },
 };
 
-for (const [name, forgery] of Object.entries(forgeries)) {
-  testApp(`a response ${name} signs nobody in, and its challenge is used up`, async (test) => {
+testApp("a forged response signs nobody in, and its challenge is used up", async (test) => {
+  for (const [n, [name, forgery]] of Object.entries(forgeries).entries()) {
     const ada = await test.signUp();
     const { passkey } = await addPasskey(test, ada.cookie);
     passkey.counter = 5;
     const signsIn = async () => await signIn(test, { response: passkey.signIn(await signInOptions(test)) });
-    assert.equal(await signsIn(), "200");
+    assert.equal(await signsIn(), "200", name);
     passkey.counter = 6;
     const options = await signInOptions(test);
     const forged = { response: passkey.signIn(options, forgery) };
-    const { answer } = await assertRows(test, {}, [[path, forged, rejected]]);
-    assert.deepEqual(answer.headers.getSetCookie(), []);
-    assert.equal(await signIn(test, { response: passkey.signIn(options) }), rejected);
-    assert.equal((await lastEntry(test, "session.refused"))?.["actor_type"], "anonymous");
-    assert.equal(await signsIn(), "200", "the passkey itself still works");
-  });
-}
+    const { answer } = await sendRow(test, { peerAddress: `10.5.0.${n}` }, path, forged);
+    assert.deepEqual([await outcomeOf(answer), answer.headers.getSetCookie()], [rejected, []], name);
+    assert.equal(await signIn(test, { response: passkey.signIn(options) }), rejected, name);
+    assert.equal((await lastEntry(test, "session.refused"))?.["actor_type"], "anonymous", name);
+    assert.equal(await signsIn(), "200", `the passkey itself still works after one ${name}`);
+  }
+});
 
 testApp("a challenge accepts only one of two concurrent responses, within five minutes", async (test) => {
   const ada = await test.signUp();
@@ -182,35 +183,33 @@ testApp("a challenge accepts only one of two concurrent responses, within five m
   assert.equal(rows.length, 1, "expired challenges are deleted");
 });
 
-testApp("rejects removed passkeys, and those of disabled users", async (test) => {
-  const ada = await test.signUp();
-  const { passkey, id } = await addPasskey(test, ada.cookie);
-  const { passkey: other } = await addPasskey(test, ada.cookie, "Phone");
-  await assertRows(test, ada, [[`DELETE ${account}/passkeys/${id}`, null, 204]]);
-  const mail = await lastMail(test, ada.email);
-  assert.match(mail.subject, /passkey/i);
-  assert.match(mail.text, /Laptop/);
-  const tryIt = async (one: TestPasskey) =>
-    await signIn(test, { response: one.signIn(await signInOptions(test)) });
-  assert.equal(await tryIt(passkey), rejected);
-  assert.equal(await tryIt(other), "200");
-  await test.opened.database.write([sql`UPDATE users SET disabled_at = 1 WHERE id = ${ada.userId}`]);
-  assert.equal(await tryIt(other), rejected);
-});
-
-testApp("renames passkeys, with an audit entry", async (test) => {
-  const ada = await test.signUp();
-  const { id } = await addPasskey(test, ada.cookie);
-  const rename = `PATCH ${account}/passkeys/${id}`;
-  const { html } = await assertRows(test, ada, [
-    [`PATCH ${account}/passkeys/x`, { name: "Mine" }, "404 not_found"],
-    [`DELETE ${account}/passkeys/x`, null, "404 not_found"],
-    [rename, { name: "" }, "422 validation_failed name"],
-    [rename, { name: "  Desk  " }, 200],
-  ]);
-  assert.equal(JSON.parse(html).passkey.name, "Desk");
-  assert.deepEqual(await lastDetails(test, "passkey.renamed"), { from: "Laptop", to: "Desk" });
-});
+testApp(
+  "renames and removes passkeys, and rejects removed ones and those of disabled users",
+  async (test) => {
+    const ada = await test.signUp();
+    const { passkey, id } = await addPasskey(test, ada.cookie);
+    const { passkey: other } = await addPasskey(test, ada.cookie, "Phone");
+    const rename = `PATCH ${account}/passkeys/${id}`;
+    const { html } = await assertRows(test, ada, [
+      [`PATCH ${account}/passkeys/x`, { name: "Mine" }, "404 not_found"],
+      [`DELETE ${account}/passkeys/x`, null, "404 not_found"],
+      [rename, { name: "" }, "422 validation_failed name"],
+      [rename, { name: "  Desk  " }, 200],
+    ]);
+    assert.equal(JSON.parse(html).passkey.name, "Desk");
+    assert.deepEqual(await lastDetails(test, "passkey.renamed"), { from: "Laptop", to: "Desk" });
+    await assertRows(test, ada, [[`DELETE ${account}/passkeys/${id}`, null, 204]]);
+    const mail = await lastMail(test, ada.email);
+    assert.match(mail.subject, /passkey/i);
+    assert.match(mail.text, /Desk/);
+    const tryIt = async (one: TestPasskey) =>
+      await signIn(test, { response: one.signIn(await signInOptions(test)) });
+    assert.equal(await tryIt(passkey), rejected);
+    assert.equal(await tryIt(other), "200");
+    await test.opened.database.write([sql`UPDATE users SET disabled_at = 1 WHERE id = ${ada.userId}`]);
+    assert.equal(await tryIt(other), rejected);
+  },
+);
 
 /** Adds a passkey to an account. @returns The outcome. */
 async function register(test: TestApp, person: TestPerson, forgery: Forgery = {}): Promise<string> {

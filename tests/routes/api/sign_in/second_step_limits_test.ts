@@ -80,31 +80,28 @@ testApp("the second step expires after ten minutes, and accepts only its own use
   ]);
 });
 
-testApp(
-  "a sign-in ends when the user is disabled, or their two-step sign-in or password changes",
-  async (test) => {
-    const disabled = await twoStepPerson(test);
-    const ada = await twoStepPerson(test);
-    const begin = async ({ email }: { email: string }) => await firstStep(test, email);
-    const assertOver = async (token: string, secret: string) =>
-      await assertRows(test, {}, [[path, { token, code: codeOf(secret, test.now()) }, over]]);
+testApp("a sign-in ends when the user is disabled, or changes two-step sign-in or password", async (test) => {
+  const disabled = await twoStepPerson(test);
+  const ada = await twoStepPerson(test);
+  const begin = async ({ email }: { email: string }) => await firstStep(test, email);
+  const assertOver = async (token: string, secret: string) =>
+    await assertRows(test, {}, [[path, { token, code: codeOf(secret, test.now()) }, over]]);
 
-    const first = await begin(disabled);
-    await test.opened.database.write([sql`UPDATE users SET disabled_at = 1 WHERE id = ${disabled.userId}`]);
-    await assertOver(first, disabled.secret);
+  const first = await begin(disabled);
+  await test.opened.database.write([sql`UPDATE users SET disabled_at = 1 WHERE id = ${disabled.userId}`]);
+  await assertOver(first, disabled.secret);
 
-    const second = await begin(ada);
-    await reauthenticateWithCode(test, ada);
-    await assertRows(test, ada, [[`DELETE ${account}/two-step/totp`, null, 204]]);
-    assert.match((await lastMail(test, ada.email)).subject, /two-step/i);
-    await assertOver(second, ada.secret);
-    // Turned on again: the earlier sign-in is still over.
-    const { secret } = await turnOnTwoStep(test, ada.cookie);
-    await assertOver(second, secret);
+  const second = await begin(ada);
+  await reauthenticateWithCode(test, ada);
+  await assertRows(test, ada, [[`DELETE ${account}/two-step/totp`, null, 204]]);
+  assert.match((await lastMail(test, ada.email)).subject, /two-step/i);
+  await assertOver(second, ada.secret);
+  // Turned on again: the earlier sign-in is still over.
+  const { secret } = await turnOnTwoStep(test, ada.cookie);
+  await assertOver(second, secret);
 
-    const third = await begin(ada);
-    const change = { currentPassword: testPassword, newPassword: "another 7 fine battery" };
-    await assertRows(test, ada, [["POST /api/auth/password/change", change, 204]]);
-    await assertOver(third, secret);
-  },
-);
+  const third = await begin(ada);
+  const change = { currentPassword: testPassword, newPassword: "another 7 fine battery" };
+  await assertRows(test, ada, [["POST /api/auth/password/change", change, 204]]);
+  await assertOver(third, secret);
+});
