@@ -190,7 +190,7 @@ export function queryOf(c: AppContext): ReturnType<typeof foldProperties> {
   return foldProperties(query);
 }
 
-/** What the OpenAPI document doesn't have yet. */
+/** Registrations that wait for the first OpenAPI document. */
 const undocumented = new WeakMap<OpenAPIHono<AppEnv>, (() => void)[]>();
 
 /** Adds to the OpenAPI document when it is first built: few processes ever show it, and it takes a third of the time of mounting. */
