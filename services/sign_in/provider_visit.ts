@@ -21,6 +21,7 @@ import type { ProviderClaims, VisitPurpose } from "../../domain/sign_in/identity
 import {
   providerPlacesMax,
   providerPlacesOfAllMax,
+  providerPlacesWhenFewMax,
   providerVisitTimeoutMs,
 } from "../../domain/sign_in/provider_limits.ts";
 import type { Context, SessionContext } from "../context.ts";
@@ -157,13 +158,17 @@ async function inPlace<T>(
 ): Promise<T> {
   const all = organizationId === null ? "service" : "organizations";
   const taken: string[] = [];
-  try {
-    for (const [pool, places] of [[id, providerPlacesMax], [all, providerPlacesOfAllMax]] as const) {
-      if (!providerPlaces.take(pool, places).isAllowed) {
-        throw unavailableError(`Too many people are signing in with ${name}. Try again in a moment.`);
-      }
-      taken.push(pool);
+  const take = (pool: string, places: number) => {
+    const { isAllowed, remaining } = providerPlaces.take(pool, places);
+    if (!isAllowed) {
+      throw unavailableError(`Too many people are signing in with ${name}. Try again in a moment.`);
     }
+    taken.push(pool);
+    return remaining;
+  };
+  try {
+    const isCrowded = take(all, providerPlacesOfAllMax) < providerPlacesOfAllMax / 2;
+    take(id, isCrowded ? providerPlacesWhenFewMax : providerPlacesMax);
     return await run();
   } finally {
     for (const pool of taken) providerPlaces.giveBack(pool);

@@ -1,6 +1,10 @@
 // Providers that stall: visits to them hold a bounded number of places, and other providers' people sign in.
 import assert from "node:assert/strict";
-import { providerPlacesMax, providerPlacesOfAllMax } from "../../../../domain/sign_in/provider_limits.ts";
+import {
+  providerPlacesMax,
+  providerPlacesOfAllMax,
+  providerPlacesWhenFewMax,
+} from "../../../../domain/sign_in/provider_limits.ts";
 import { testApp } from "../../../support/app/app.ts";
 import { startIssuer, type TestIssuer } from "../../../support/identity_providers/issuer.ts";
 import { addProvider } from "../../../support/identity_providers/providers.ts";
@@ -57,7 +61,10 @@ testApp("organizations' providers leave the service's own their places", async (
     person: { sub: "ada", email: "ada@corp.example", email_verified: true },
   });
   const organizationId = await newOrganization(test, "Corp");
-  await addProvider(test, issuer, { slug: "corp", company: { organizationId, domains: ["corp.example"] } });
+  const id = await addProvider(test, issuer, {
+    slug: "corp",
+    company: { organizationId, domains: ["corp.example"] },
+  });
   await addProvider(test, issuer);
   const { providerPlaces } = test.services.rateLimits;
   for (let count = 0; count < providerPlacesOfAllMax; count++) {
@@ -67,6 +74,13 @@ testApp("organizations' providers leave the service's own their places", async (
     assert.equal((await newVisitor(test).signInWith("corp")).status, 503);
   }
   assert.equal((await newVisitor(test).signInWith("peer")).url.pathname, "/portal");
+  // A few stalled providers don't take the places of all others.
+  providerPlaces.giveBack("organizations", providerPlacesOfAllMax / 2 - 1);
+  for (let count = 0; count < providerPlacesWhenFewMax; count++) providerPlaces.take(id);
+  assert.equal((await newVisitor(test).signInWith("corp")).status, 503);
+  providerPlaces.giveBack(id);
+  assert.equal((await newVisitor(test).signInWith("corp")).url.pathname, "/portal");
+  providerPlaces.giveBack(id, providerPlacesWhenFewMax - 1);
   // The visits that found no place hold none of the provider's own.
   providerPlaces.giveBack("organizations", providerPlacesOfAllMax);
   assert.equal((await newVisitor(test).signInWith("corp")).url.pathname, "/portal");
