@@ -22,8 +22,14 @@ export class AddressLimiter {
     return this.#limiter.isUnused;
   }
 
-  take(client: LimitedClient): RateLimitState {
-    return this.#of(client)?.take(addressGroup(client.address)) ?? unlimited;
+  /** @param kind Counted apart from other kinds. */
+  take(client: LimitedClient, kind = ""): RateLimitState {
+    return this.#of(client)?.take(kind + addressGroup(client.address)) ?? unlimited;
+  }
+
+  /** Counts for someone who is signed in, whom others at the same address must not block. */
+  takeForUser(userId: string): RateLimitState {
+    return this.#limiter.take(userId);
   }
 
   peek(client: LimitedClient): RateLimitState {

@@ -22,7 +22,7 @@ import {
 } from "../domain/limits.ts";
 import { portalSessionsPerMinuteMax } from "../domain/portal_session_limits.ts";
 import { domainLookupsPerMinuteMax } from "../domain/sign_in/company_sign_in.ts";
-import { providerVisitsMax } from "../domain/sign_in/provider_limits.ts";
+import { providerPlacesMax, providerVisitsMax } from "../domain/sign_in/provider_limits.ts";
 import {
   webhookNamesPerMinuteMax,
   webhookReplayedPerHourMax,
@@ -62,14 +62,16 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     leakReports: limitByAddress(leakReportsPerMinuteMax, minuteMs),
     signUps: limitByAddress(addressSignUpsMax, addressSignUpWindowMs),
     linkRequests: limitByAddress(addressLinkRequestsMax, addressWindowMs),
-    /** Failed sign-ins, codes and passkeys. By client address. */
+    /** Failed sign-ins, codes and passkeys; apart from them, accounts that a provider asked about. By client address. */
     addressFailures: limit(addressFailuresMax, addressWindowMs),
     /** Password checks of sessions that run at the same time. By client address. */
     sessionPasswordChecks: limit(addressFailuresMax, addressWindowMs),
-    /** By client address. */
+    /** By client address, or by user. */
     passkeyChallenges: limitByAddress(passkeyChallengesMax, addressWindowMs),
-    /** Visits to identity providers. By client address. */
+    /** Visits to identity providers. By client address, or by user. */
     providerVisits: limitByAddress(providerVisitsMax, addressWindowMs),
+    /** Requests of visits at the same time. By provider and for all. If one is never given back, it counts for ten minutes. */
+    providerPlaces: limit(providerPlacesMax, addressWindowMs),
     /** By user. */
     accountEmails: limit(accountMailsPerHourMax, hourMs),
     /** By organization and by user. */

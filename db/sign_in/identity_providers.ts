@@ -31,6 +31,15 @@ export async function findProviderBySlug(database: DatabaseReader, slug: string)
   return (await findProviders(database, sql`slug = ${slug}`))[0];
 }
 
+/** Finds a provider that people may visit: one of the whole service, or of an organization with a verified domain. */
+export async function findOpenProvider(database: DatabaseReader, slug: string) {
+  return (await findProviders(
+    database,
+    sql`slug = ${slug} AND (organization_id IS NULL OR EXISTS (SELECT 1 FROM organization_domains d
+      WHERE d.organization_id = identity_providers.organization_id AND d.verified_at IS NOT NULL))`,
+  ))[0];
+}
+
 /** Lists the providers that every page for signing in offers, in their order. */
 export function listSignInProviders(
   database: DatabaseReader,

@@ -1,7 +1,7 @@
 // SQL of visits to a provider that have not come back. Only hashes of what the browser and the provider bring back are stored.
 import type { VisitPurpose } from "../../domain/sign_in/identity_provider.ts";
 import { ifAudited } from "../audit.ts";
-import { sql } from "../engine/database.ts";
+import { type DatabaseReader, sql } from "../engine/database.ts";
 
 export interface ProviderAttempt {
   readonly purpose: VisitPurpose;
@@ -38,6 +38,12 @@ export function insertProviderAttempt(attempt: NewProviderAttempt) {
     SELECT ${stateHash}, p.id, ${browserHash}, ${purpose}, ${userId}, ${sessionId}, ${returnTo}, ${invitationHash},
       ${expiresAt}
     FROM identity_providers p WHERE p.id = ${providerId}`;
+}
+
+/** True if a visit has this state. Anyone may ask about any state, so it isn't asked in the writer. */
+export async function hasProviderAttempt(database: DatabaseReader, stateHash: string): Promise<boolean> {
+  const found = sql`SELECT 1 FROM provider_attempts WHERE state_hash = ${stateHash}`;
+  return await database.readFirst(found) !== undefined;
 }
 
 /** Uses an attempt up, and returns it with its `browserHash`; no row if none of the browsers began it, or if it has expired. */

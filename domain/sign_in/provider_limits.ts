@@ -4,6 +4,12 @@
 export const providerVisitTimeoutMs = 10 * 60_000;
 /** Visits that a client address begins in ten minutes. */
 export const providerVisitsMax = 100;
+/** Requests of visits to a provider at the same time. Each holds up to two connections and what it has read. */
+export const providerPlacesMax = 20;
+/** The same for all providers of the service, and for all of organizations. */
+export const providerPlacesOfAllMax = 100;
+/** Of a provider while more than half of all places are taken. */
+export const providerPlacesWhenFewMax = 4;
 /** Time for everything that a page of ours waits for from a provider. */
 export const providerTimeoutMs = 5_000;
 /** Time for which a provider's configuration and keys are used. */

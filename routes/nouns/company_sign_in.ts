@@ -63,7 +63,7 @@ const schema = z.object({
     "https://auth.example.com/sign-in/with/sso-5f2c8a0b9d3e7146/callback",
   ),
   signInUrl: stringSchema(
-    "Where people can begin to sign in.",
+    "Where people can begin to sign in once a domain is verified.",
     "https://auth.example.com/sign-in/with/sso-5f2c8a0b9d3e7146",
   ),
   provider: z.object({

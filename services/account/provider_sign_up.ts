@@ -48,14 +48,17 @@ export async function signUpWithProvider<T>(
       throw await refuseVisit(context, client, { visit, reason: "address not confirmed", message });
     }
     const options = { visit, email, invited: null, isConfirmed: true, sendsEmail: false };
-    const result = await enter(await newEntrant(context, client, options));
+    const result = await credentials.provedSignUpFrom(
+      client,
+      async () => await enter(await newEntrant(context, client, options)),
+    );
     return result && { ...result, hasJoined: visit.returnTo === null };
   }
   const invited = await admit(context, client, { visit, email });
   const isConfirmed = visit.claims.vouches || invited !== null;
   const create = async (sendsEmail: boolean) =>
     await enter(await newEntrant(context, client, { visit, email, invited, isConfirmed, sendsEmail }));
-  const result = await credentials.signUpFrom(client, async () => {
+  const result = await credentials.provedSignUpFrom(client, async () => {
     if (isConfirmed || mail.mode === "none") return await create(false);
     return await mailBudgets.spendIfLeft({ kind: "verify_email", to: email }, create);
   });

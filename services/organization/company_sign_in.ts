@@ -247,7 +247,7 @@ export async function beginProviderTest(
   browserTokens: readonly string[],
 ): Promise<{ url: URL; browserToken: string }> {
   const by = requireCompanyManager(context, access);
-  const provider = await requireProvider(context, companySlug(access.organizationId));
+  const provider = await requireProvider(context, companySlug(access.organizationId), { isForTest: true });
   const { actor } = access;
   return await beginProviderVisit(context, actor.client, {
     provider,

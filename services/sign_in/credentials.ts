@@ -108,9 +108,9 @@ export class Credentials {
     return message === null ? [] : [{ path, message }];
   }
 
-  /** @throws {AppError} `rate_limited` if the address had too many failures before. */
-  countAddressFailure(client: ClientInfo): void {
-    this.#requireAllowed(this.#addressFailures.take(client), client);
+  /** @param kind As of `AddressLimiter`. @throws {AppError} `rate_limited` if the address had too many such failures before. */
+  countAddressFailure(client: ClientInfo, kind?: string): void {
+    this.#requireAllowed(this.#addressFailures.take(client, kind), client);
   }
 
   /** @throws {AppError} `rate_limited` if the address has no failures left. */
@@ -130,16 +130,19 @@ export class Credentials {
    * @throws {AppError} `rate_limited`, or the error of the sign-up.
    */
   signUpFrom<T>(client: ClientInfo, signUp: () => Promise<T>): Promise<T> {
+    return this.#attempt(client, () => this.provedSignUpFrom(client, signUp));
+  }
+
+  /** Runs a sign-up of someone whom a provider names, so nothing is guessed. @throws {AppError} As {@linkcode signUpFrom}. */
+  async provedSignUpFrom<T>(client: ClientInfo, signUp: () => Promise<T>): Promise<T> {
     const { signUps } = this.#parts.rateLimits;
-    return this.#attempt(client, async () => {
-      this.#requireAllowed(signUps.take(client), client);
-      try {
-        return await signUp();
-      } catch (error) {
-        signUps.giveBack(client);
-        throw error;
-      }
-    });
+    this.#requireAllowed(signUps.take(client), client);
+    try {
+      return await signUp();
+    } catch (error) {
+      signUps.giveBack(client);
+      throw error;
+    }
   }
 
   #requireAllowed({ isAllowed, resetMs }: RateLimitState, client: ClientInfo): void {

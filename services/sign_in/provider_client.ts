@@ -142,11 +142,8 @@ export class ProviderClient {
     const deadline = AbortSignal.timeout(this.#timeoutMs);
     try {
       const known = this.#knownOf(provider);
-      const options = {
-        fetch: this.#fetchOf(provider, deadline),
-        isHttp: provider.issuer.startsWith("http:"),
-      };
-      const server = await this.#metadata(library, provider, { known, ...options });
+      const isHttp = provider.issuer.startsWith("http:");
+      const server = await this.#metadata(library, provider, { known, isHttp, deadline });
       const secret = this.#parts.secrets.open(provider.id, provider.clientSecret);
       const client = new library.Configuration(
         server,
@@ -156,8 +153,8 @@ export class ProviderClient {
           ? library.ClientSecretPost(secret)
           : library.ClientSecretBasic(secret),
       );
-      client[library.customFetch] = options.fetch;
-      if (options.isHttp) library.allowInsecureRequests(client);
+      client[library.customFetch] = this.#fetchOf(provider, deadline);
+      if (isHttp) library.allowInsecureRequests(client);
       library.enableNonRepudiationChecks(client);
       this.#lendKeys(library, client, known);
       try {
@@ -170,7 +167,7 @@ export class ProviderClient {
     }
   }
 
-  #fetchOf({ organizationId }: StoredProvider, deadline: AbortSignal): CustomFetch {
+  #fetchOf({ organizationId }: StoredProvider, deadline?: AbortSignal): CustomFetch {
     const { addressGuard } = this.#parts;
     const send = providerFetch({ addressGuard, timeoutMs: this.#timeoutMs }, { organizationId });
     return (url, { method, headers, body }) => send(url, { method, headers, body, signal: deadline });
@@ -188,22 +185,33 @@ export class ProviderClient {
     return known;
   }
 
-  /** Visits that begin at the same time share a request. */
+  /**
+   * Visits that begin at the same time share a request, which has a deadline of its own. One that found a request in progress asks again
+   * if that fails, as long as its own deadline has not passed.
+   */
   async #metadata(
     library: Library,
     provider: StoredProvider,
-    { known, fetch, isHttp }: { known: Known; fetch: CustomFetch; isHttp: boolean },
+    { known, isHttp, deadline }: { known: Known; isHttp: boolean; deadline: AbortSignal },
   ): Promise<ServerMetadata> {
     if (provider.kind === "github") return githubMetadata(provider.issuer);
     const now = this.#parts.clock();
     if (known.metadata !== null && isKept(known.metadata, now)) return known.metadata.server;
-    known.reading ??= discover(library, provider, { fetch, isHttp })
-      .then((server) => {
-        known.metadata = { server, readAt: now };
-        return server;
-      })
-      .finally(() => known.reading = null);
-    return await known.reading;
+    const read = () =>
+      withinDeadline(
+        known.reading ??= discover(library, provider, { fetch: this.#fetchOf(provider), isHttp })
+          .then((server) => {
+            known.metadata = { server, readAt: now };
+            return server;
+          })
+          .finally(() => known.reading = null),
+        deadline,
+      );
+    if (known.reading === null) return await read();
+    return await read().catch((error) => {
+      if (deadline.aborted) throw error;
+      return read();
+    });
   }
 
   /** The library asks for keys again if it misses one, but only when those that it has are a minute old. */
@@ -219,6 +227,16 @@ export class ProviderClient {
     if (cache === undefined || JSON.stringify(cache.jwks) === JSON.stringify(known.keys?.jwks)) return;
     known.keys = { jwks: cache.jwks as Keys["jwks"], readAt: this.#parts.clock() };
   }
+}
+
+/** Waits for a result at most until a deadline. @throws {ProviderUnreachableError} After it. */
+function withinDeadline<T>(result: Promise<T>, deadline: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(new ProviderUnreachableError("didn't respond in time"));
+    deadline.addEventListener("abort", stop, { once: true });
+    if (deadline.aborted) stop();
+    result.then(resolve, reject).finally(() => deadline.removeEventListener("abort", stop));
+  });
 }
 
 function isKept({ readAt }: { readonly readAt: number }, now: number): boolean {

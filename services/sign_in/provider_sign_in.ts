@@ -33,10 +33,12 @@ import {
   insertProviderSession,
 } from "../../db/sign_in/sessions.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
+import { AppError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import { secondStepTimeoutMs, sessionsPerUserMax } from "../../domain/limits.ts";
 import { emailDomain } from "../../domain/mail/email.ts";
 import type { OfferedProvider } from "../../domain/sign_in/identity_provider.ts";
+import type { User } from "../../domain/sign_in/session.ts";
 import { identitiesPerUserMax, offeredProvidersMax } from "../../domain/sign_in/provider_limits.ts";
 import { afterNewPassword } from "../account/passwords.ts";
 import { type Entrant, signUpWithProvider } from "../account/provider_sign_up.ts";
@@ -57,6 +59,9 @@ import {
 /** `hasJoined`: the account is new, and a member of the organization that invited it. */
 export type ProviderSignIn = (SignedIn | SecondStepRequired) & { readonly hasJoined: boolean };
 
+/** A completed visit of a browser. `signedInAs`: whose session it has; null without one. */
+export type BrowserVisit = ProviderVisit & { readonly signedInAs: Pick<User, "id" | "email"> | null };
+
 /** Ways to sign in that pages offer. */
 export interface OfferedWays {
   readonly providers: readonly OfferedProvider[];
@@ -76,15 +81,16 @@ export async function offeredWays({ database }: Context): Promise<OfferedWays> {
 const triesMax = 3;
 
 /**
- * Signs in with a completed visit, or asks for the second step; signs up if the address has no account.
+ * Signs in with a completed visit, or asks for the second step; signs up if the address has no account. Never replaces the session of
+ * someone else: a page of another site may have begun the visit.
  *
  * @throws {AppError} `provider_rejected`, `identity_not_linked`, `sign_up_closed`, `invalid_token`, `organization_suspended`,
- *   `limit_reached`, `rate_limited`, `unavailable`.
+ *   `limit_reached`, `rate_limited`, `unavailable`; `wrong_account` if someone else is signed in.
  */
 export async function signInWithProvider(
   context: Context,
   client: ClientInfo,
-  visit: ProviderVisit,
+  visit: BrowserVisit,
 ): Promise<ProviderSignIn> {
   for (let tries = 0; tries < triesMax; tries++) {
     const result = await decide(context, client, visit);
@@ -96,7 +102,7 @@ export async function signInWithProvider(
 async function decide(
   context: Context,
   client: ClientInfo,
-  visit: ProviderVisit,
+  visit: BrowserVisit,
 ): Promise<ProviderSignIn | null> {
   const { claims } = visit;
   const identity = await findIdentity(context.database, claims);
@@ -159,7 +165,7 @@ async function requireEnabled(
 async function connect(
   context: Context,
   client: ClientInfo,
-  { visit, user }: { visit: ProviderVisit; user: UserCredentials },
+  { visit, user }: { visit: BrowserVisit; user: UserCredentials },
 ) {
   const { name } = visit.provider;
   if (!visit.claims.vouches) {
@@ -258,8 +264,13 @@ function addIdentity(
 async function enter(
   context: Context,
   client: ClientInfo,
-  { visit, user, before }: Entrant & { visit: ProviderVisit },
+  { visit, user, before }: Entrant & { visit: BrowserVisit },
 ): Promise<SignedIn | SecondStepRequired | null> {
+  const { signedInAs } = visit;
+  if (signedInAs !== null && signedInAs.id !== user.id) {
+    const message = `You're signed in as ${signedInAs.email}. To sign in as ${user.email}, sign out first.`;
+    throw new AppError("wrong_account", message);
+  }
   const joining = await joinCompany(context, client, { visit, user });
   const now = context.clock();
   const { provider, claims } = visit;

@@ -4,16 +4,26 @@ import { createHmac } from "node:crypto";
 import type { UserCredentials } from "../../db/account/users.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Database } from "../../db/engine/database.ts";
-import { findProviderBySlug, type StoredProvider } from "../../db/sign_in/identity_providers.ts";
 import {
+  findOpenProvider,
+  findProviderBySlug,
+  type StoredProvider,
+} from "../../db/sign_in/identity_providers.ts";
+import {
+  hasProviderAttempt,
   insertProviderAttempt,
   type ProviderAttempt,
   takeProviderAttempt,
 } from "../../db/sign_in/provider_attempts.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
-import { AppError, notFoundError } from "../../domain/errors.ts";
+import { AppError, notFoundError, unavailableError } from "../../domain/errors.ts";
 import type { ProviderClaims, VisitPurpose } from "../../domain/sign_in/identity_provider.ts";
-import { providerVisitTimeoutMs } from "../../domain/sign_in/provider_limits.ts";
+import {
+  providerPlacesMax,
+  providerPlacesOfAllMax,
+  providerPlacesWhenFewMax,
+  providerVisitTimeoutMs,
+} from "../../domain/sign_in/provider_limits.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { Secrets } from "../secrets.ts";
 import { requireAllowed } from "./credentials.ts";
@@ -41,12 +51,19 @@ export interface ProviderVisit extends ProviderAttempt {
   readonly claims: ProviderClaims;
 }
 
-/** @throws {AppError} `not_found`. */
+/**
+ * Finds the provider to visit. An organization's own can be visited once it has a verified domain: anyone can set one up, which leads
+ * people wherever it likes.
+ *
+ * @param options `isForTest`: also one that only its owner's test may visit.
+ * @throws {AppError} `not_found`.
+ */
 export async function requireProvider(
   { database }: Pick<SessionContext, "database">,
   slug: string,
+  { isForTest = false } = {},
 ): Promise<StoredProvider> {
-  const provider = await findProviderBySlug(database, slug);
+  const provider = await (isForTest ? findProviderBySlug : findOpenProvider)(database, slug);
   if (provider === undefined) throw notFoundError();
   return provider;
 }
@@ -55,19 +72,26 @@ export async function requireProvider(
  * Begins a visit. Visits of parallel tabs share the browser's token.
  *
  * @returns The address to redirect to, and the token for the browser's cookie.
- * @throws {AppError} `rate_limited`, `provider_unavailable`, `not_found`.
+ * @throws {AppError} `rate_limited`, `provider_unavailable`, `unavailable`, `not_found`.
  */
 export async function beginProviderVisit(
   context: SessionContext,
   client: ClientInfo,
   { provider, purpose, returnTo, invitationToken = "", session, browserTokens, write }: NewVisit,
 ): Promise<{ url: URL; browserToken: string }> {
-  requireAllowed(context.rateLimits.providerVisits.take(client));
+  const { providerVisits } = context.rateLimits;
+  requireAllowed(
+    session === undefined ? providerVisits.take(client) : providerVisits.takeForUser(session.user.id),
+  );
   const browserToken = browserTokens.find((token) => wellFormedHash(token) !== null) ?? newToken();
   const state = newToken();
   const stateHash = hashToken(state);
-  const url = await context.providerClient
-    .begin(provider, visitSecrets(browserToken, state), { again: purpose === "confirm" })
+  const again = purpose === "confirm";
+  const url = await inPlace(
+    context,
+    provider,
+    () => context.providerClient.begin(provider, visitSecrets(browserToken, state), { again }),
+  )
     .catch((error) => rejectVisit({ ...context, database: { write } }, client, { provider, error }));
   const [inserted] = await write([insertProviderAttempt({
     stateHash,
@@ -85,40 +109,70 @@ export async function beginProviderVisit(
 }
 
 /**
- * Completes a visit. It is used up before the provider is asked, so that no answer counts twice.
+ * Completes a visit. It is used up before the provider is asked, so that no answer counts twice, but not while the provider has no
+ * place. A state that no visit has costs nothing: it has 256 bits, so no one guesses it, and any page can make a browser send one.
  *
  * @param request `query`: of the request, as it came. `browserTokens`: its cookies.
  * @returns Null if this browser didn't begin the visit, or if it has expired or was used.
- * @throws {AppError} `provider_rejected`, `provider_unavailable`, `rate_limited`, `not_found`.
+ * @throws {AppError} `provider_rejected`, `provider_unavailable`, `unavailable`, `not_found`.
  */
 export async function completeProviderVisit(
   context: Context,
   client: ClientInfo,
   { slug, query, browserTokens }: { slug: string; query: string; browserTokens: readonly string[] },
 ): Promise<ProviderVisit | null> {
-  context.credentials.requireAddressBudget(client);
-  const provider = await requireProvider(context, slug);
+  const provider = await requireProvider(context, slug, { isForTest: true });
   const state = new URLSearchParams(query).get("state") ?? "";
   const stateHash = wellFormedHash(state) ?? "";
+  if (!await hasProviderAttempt(context.database, stateHash)) return null;
   const tokens = new Map(browserTokens.map((token) => [wellFormedHash(token) ?? "", token]));
-  const [taken] = await context.database.write([takeProviderAttempt({
-    stateHash,
-    providerId: provider.id,
-    browserHashes: [...tokens.keys()],
-    now: context.clock(),
-  })]);
-  const attempt = taken?.rows[0] as ProviderAttempt & { browserHash: string } | undefined;
-  if (attempt === undefined) {
-    context.credentials.countAddressFailure(client);
-    return null;
+  return await inPlace(context, provider, async () => {
+    const [taken] = await context.database.write([takeProviderAttempt({
+      stateHash,
+      providerId: provider.id,
+      browserHashes: [...tokens.keys()],
+      now: context.clock(),
+    })]);
+    const attempt = taken?.rows[0] as ProviderAttempt & { browserHash: string } | undefined;
+    if (attempt === undefined) return null;
+    const { browserHash, returnTo, ...rest } = attempt;
+    const browserToken = tokens.get(browserHash) ?? "";
+    const claims = await context.providerClient
+      .complete(provider, { ...visitSecrets(browserToken, state), query })
+      .catch((error) => rejectVisit(context, client, { provider, error }));
+    const opened = returnTo === null ? null : returnSeal(browserToken, state).open(stateHash, returnTo);
+    return { ...rest, returnTo: opened, provider, claims };
+  });
+}
+
+/**
+ * Runs requests to a provider in one of its places. Providers of the service don't share places with those of organizations, which
+ * could hold them all.
+ *
+ * @throws {AppError} `unavailable` if there is no place.
+ */
+async function inPlace<T>(
+  { rateLimits: { providerPlaces } }: Pick<SessionContext, "rateLimits">,
+  { id, name, organizationId }: StoredProvider,
+  run: () => Promise<T>,
+): Promise<T> {
+  const all = organizationId === null ? "service" : "organizations";
+  const taken: string[] = [];
+  const take = (pool: string, places: number) => {
+    const { isAllowed, remaining } = providerPlaces.take(pool, places);
+    if (!isAllowed) {
+      throw unavailableError(`Too many people are signing in with ${name}. Try again in a moment.`);
+    }
+    taken.push(pool);
+    return remaining;
+  };
+  try {
+    const isCrowded = take(all, providerPlacesOfAllMax) < providerPlacesOfAllMax / 2;
+    take(id, isCrowded ? providerPlacesWhenFewMax : providerPlacesMax);
+    return await run();
+  } finally {
+    for (const pool of taken) providerPlaces.giveBack(pool);
   }
-  const { browserHash, returnTo, ...rest } = attempt;
-  const browserToken = tokens.get(browserHash) ?? "";
-  const claims = await context.providerClient
-    .complete(provider, { ...visitSecrets(browserToken, state), query })
-    .catch((error) => rejectVisit(context, client, { provider, error }));
-  const opened = returnTo === null ? null : returnSeal(browserToken, state).open(stateHash, returnTo);
-  return { ...rest, returnTo: opened, provider, claims };
 }
 
 function derived(browserToken: string, text: string) {
@@ -138,7 +192,9 @@ function returnSeal(browserToken: string, state: string): Secrets {
   return new Secrets([derived(browserToken, `return_to:${state}`).digest()]);
 }
 
-type RefusalContext = Pick<Context, "credentials" | "clock"> & { readonly database: Pick<Database, "write"> };
+type RefusalContext = Pick<Context, "credentials" | "clock" | "rateLimits"> & {
+  readonly database: Pick<Database, "write">;
+};
 
 async function rejectVisit(
   context: RefusalContext,
@@ -164,12 +220,17 @@ async function rejectVisit(
   });
 }
 
-/** Counts and audits a denied sign-in, and returns its error. @throws {AppError} `rate_limited`. */
+/**
+ * Audits a denied sign-in, and returns its error. Only what a person can make a provider say for them counts: which addresses have an
+ * account. It counts apart from passwords and passkeys, with which people still get in when a provider is broken.
+ *
+ * @throws {AppError} `rate_limited`.
+ */
 export async function refuseVisit(
-  { credentials, database, clock }: RefusalContext,
+  { credentials, database, clock, rateLimits }: RefusalContext,
   client: ClientInfo,
-  { visit: { provider }, user = null, reason, code = "provider_rejected", message, error }: {
-    visit: Pick<ProviderVisit, "provider">;
+  { visit: { provider, claims }, user = null, reason, code = "provider_rejected", message, error }: {
+    visit: Pick<ProviderVisit, "provider"> & Partial<Pick<ProviderVisit, "claims">>;
     user?: Pick<UserCredentials, "id" | "email" | "organizationId"> | null;
     reason: string;
     code?: "provider_rejected" | "provider_unavailable" | "identity_not_linked" | "sign_up_closed";
@@ -177,7 +238,12 @@ export async function refuseVisit(
     error?: unknown;
   },
 ): Promise<AppError> {
-  if (code !== "provider_unavailable") credentials.countAddressFailure(client);
+  const tellsOfAccounts = code === "identity_not_linked" || code === "sign_up_closed";
+  if (tellsOfAccounts && claims?.vouches === false) credentials.countAddressFailure(client, "provider ");
+  const refusal = new AppError(code, message, { cause: error });
+  // While a provider is down, one entry a minute says so.
+  const isDown = code === "provider_unavailable";
+  if (isDown && !rateLimits.deniedEntries.take(provider.id).isAllowed) return refusal;
   const { statement } = insertAuditEvent({ type: "anonymous", client }, {
     action: "session.refused",
     organizationId: user?.organizationId ?? provider.organizationId,
@@ -185,5 +251,5 @@ export async function refuseVisit(
     details: { provider: provider.name, reason },
   }, { now: clock(), always: true });
   await database.write([statement]);
-  return new AppError(code, message, { cause: error });
+  return refusal;
 }

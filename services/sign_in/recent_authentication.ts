@@ -149,7 +149,7 @@ export async function beginPasskeyProof(
   context: SessionContext,
   actor: SessionActor,
 ): Promise<PasskeyOptions> {
-  requireAllowed(context.rateLimits.passkeyChallenges.take(actor.client));
+  requireAllowed(context.rateLimits.passkeyChallenges.takeForUser(actor.user.id));
   return await ownPasskeyOptions(context, sessionChallengeWriter(context, actor), actor.user.id);
 }
 

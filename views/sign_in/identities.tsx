@@ -103,7 +103,7 @@ export function providerPage({ frame, url }: { frame: GateFrame; url: URL }): Pa
     </>
   );
   return (
-    <GateCard frame={frame} title="Confirm it's you there" text={text} goOnTo={url.href}>
+    <GateCard frame={frame} title="Continue to your provider" text={text} goOnTo={url.href}>
       <ButtonLink tone="primary" href={url.href}>Continue</ButtonLink>
     </GateCard>
   );

@@ -112,6 +112,12 @@ export function invitationAddress(token: string): string {
   return `${path}?token=${encodeURIComponent(token)}`;
 }
 
+/** Returns the token in an {@linkcode invitationAddress}; undefined for other addresses. */
+export function invitationTokenIn(address: string | null): string | undefined {
+  const [page, query] = address?.split("?") ?? [];
+  return page === path ? new URLSearchParams(query).get("token") ?? undefined : undefined;
+}
+
 /** The token in the address must not reach other sites. */
 function hideAddress(c: AppContext): void {
   c.set("responseHeaders", [["referrer-policy", "same-origin"]]);

@@ -1,7 +1,6 @@
-// Signing in with a provider: the link that leads there, and the address to come back to. Errors end on a page that says so and shows
-// other ways.
+// Signing in with a provider: the link or form that leads there, and the address to come back to. Errors end on a page that says so and
+// shows other ways.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { Config } from "../../../config.ts";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { AppError, type ErrorCode } from "../../../domain/errors.ts";
 import type { OfferedProvider, VisitPurpose } from "../../../domain/sign_in/identity_provider.ts";
@@ -16,7 +15,14 @@ import {
   requireProvider,
 } from "../../../services/sign_in/provider_visit.ts";
 import { providerTestPage } from "../../../views/organization/company_sign_in_forms.tsx";
-import { failedVisitPage } from "../../../views/sign_in/provider.tsx";
+import { returnField } from "../../../views/components/form.tsx";
+import { providerPage } from "../../../views/sign_in/identities.tsx";
+import {
+  continueToProviderPage,
+  failedVisitPage,
+  type ProviderForm,
+} from "../../../views/sign_in/provider.tsx";
+import { readFormBody } from "../../body.ts";
 import {
   providerVisitTokens,
   setLastMethodCookie,
@@ -25,7 +31,7 @@ import {
 } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { setErrorHeaders } from "../../errors.ts";
-import { beginSession, findSession, sessionActor } from "../../session.ts";
+import { beginSession, findSession, sessionActor, signOutOfPortal } from "../../session.ts";
 import {
   gateFrame,
   home,
@@ -36,7 +42,7 @@ import {
   toSignIn,
   withoutReferrer,
 } from "../page.ts";
-import { invitationAddress, invitationJoined } from "../organization/accept_invitation.ts";
+import { invitationAddress, invitationJoined, invitationTokenIn } from "../organization/accept_invitation.ts";
 import { securityLink } from "../../../views/sign_in/two_step.tsx";
 import { continueTo, returnToOf } from "./sign_in.ts";
 
@@ -46,25 +52,51 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
   const { config, services } = parts;
   const browserTokens = (c: AppContext) => providerVisitTokens(c.get("headers")["cookie"], config);
 
+  /** Begins to sign in. @param respond Leads to the provider. */
+  async function begin(
+    c: AppContext,
+    { provider, returnTo, invitationToken }: NewSignIn,
+    respond: (url: URL) => Response | Promise<Response>,
+  ): Promise<Response> {
+    const retry = linkOf({ provider, returnTo, invitationToken });
+    return await withFailurePage(c, parts, { provider, retry, returnTo }, async () => {
+      const { url, browserToken } = await beginProviderVisit(services, c.get("client"), {
+        provider,
+        purpose: "sign_in",
+        returnTo,
+        invitationToken,
+        browserTokens: browserTokens(c),
+        write: (batch) => services.database.write(batch),
+      });
+      setProviderVisitCookie(c, config, browserToken);
+      return await respond(url);
+    });
+  }
+
   app.get(
     path,
     withoutReferrer(async (c) => {
       if (isOnlyLooking(c)) return c.body(null, 204);
-      const { invitation } = c.req.query();
-      const returnTo = targetOf(c, config);
-      const provider = await requireProvider(services, c.req.param("slug") ?? "");
-      const retry = `/sign-in/with/${provider.slug}${new URL(c.req.url).search}`;
-      return await withFailurePage(c, parts, { provider, retry, returnTo }, async () => {
-        const { url, browserToken } = await beginProviderVisit(services, c.get("client"), {
-          provider,
-          purpose: "sign_in",
-          returnTo,
-          invitationToken: invitation,
-          browserTokens: browserTokens(c),
-          write: (batch) => services.database.write(batch),
-        });
-        setProviderVisitCookie(c, config, browserToken);
-        return redirect(c, url.href, { status: 302 });
+      const visit = await newSignIn(c, parts, c.req.query());
+      const { issuer, name, organizationId } = visit.provider;
+      // Anyone can set up an organization's provider, and it may answer without asking.
+      if (organizationId !== null && c.get("headers")["sec-fetch-site"] !== "same-origin") {
+        const frame = gateFrame(parts);
+        const { host } = new URL(issuer);
+        return await sendPage(c, continueToProviderPage({ frame, form: formOf(visit), host, name }));
+      }
+      return await begin(c, visit, (url) => redirect(c, url.href, { status: 302 }));
+    }),
+  );
+
+  app.post(
+    path,
+    withoutReferrer(async (c) => {
+      const input = await readFormBody(c);
+      return await begin(c, await newSignIn(c, parts, input), async (url) => {
+        // Not before the provider can be reached.
+        if (input["sign_out"] === "1") await signOutOfPortal(c, parts);
+        return await sendPage(c, providerPage({ frame: gateFrame(parts), url }));
       });
     }),
   );
@@ -73,17 +105,21 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
     `${path}/callback`,
     withoutReferrer(async (c) => {
       if (isOnlyLooking(c)) return c.body(null, 204);
-      const provider = await requireProvider(services, c.req.param("slug") ?? "");
+      const provider = await requireProvider(services, c.req.param("slug") ?? "", { isForTest: true });
       // Someone who is signed in was about to connect it, or to confirm that it's them.
       const isSignedIn = await findSession(c, parts) !== null;
-      const ways = isSignedIn
-        ? { retry: null, back: securityLink.href }
-        : { retry: `/sign-in/with/${provider.slug}`, back: null };
+      const { pathname, search } = new URL(c.req.url);
+      const ways = {
+        ...(isSignedIn
+          ? { retry: null, back: securityLink.href }
+          : { retry: `/sign-in/with/${provider.slug}`, back: null }),
+        // The visit isn't used up.
+        retryWhenFull: pathname + search,
+      };
       return await withFailurePage(c, parts, { provider, ...ways, returnTo: null }, async () => {
-        const { slug } = provider;
         const visit = await completeProviderVisit(services, c.get("client"), {
-          slug,
-          query: new URL(c.req.url).search,
+          slug: provider.slug,
+          query: search,
           browserTokens: browserTokens(c),
         });
         return visit === null ? await expired(c, parts) : await complete(c, parts, visit);
@@ -97,8 +133,10 @@ async function complete(c: AppContext, parts: PortalParts, visit: ProviderVisit)
   const { provider, purpose } = visit;
   const target = returnToOf(visit.returnTo ?? undefined, parts.config);
   const isSignIn = purpose === "sign_in";
-  const retry = isSignIn ? withReturnTo(`/sign-in/with/${provider.slug}`, target) : null;
-  const failed = { provider, retry, returnTo: target, back: isSignIn ? null : target ?? home };
+  const again = { provider, returnTo: target, invitationToken: invitationTokenIn(target) };
+  const retry = isSignIn ? linkOf(again) : null;
+  const switching = isSignIn ? formOf(again, { sign_out: "1" }) : null;
+  const failed = { provider, retry, switching, returnTo: target, back: isSignIn ? null : target ?? home };
   return await withFailurePage(c, parts, failed, () => completions[purpose](c, parts, { ...visit, target }));
 }
 
@@ -132,7 +170,12 @@ async function actorOf(c: AppContext, parts: PortalParts): Promise<SessionActor 
 async function completeSignIn(c: AppContext, parts: PortalParts, visit: CheckedVisit): Promise<Response> {
   const { config, services } = parts;
   const { target, provider: { slug, organizationId } } = visit;
-  const result = await beginSession(c, parts, (client) => signInWithProvider(services, client, visit));
+  const signedInAs = (await findSession(c, parts))?.user ?? null;
+  const result = await beginSession(
+    c,
+    parts,
+    (client) => signInWithProvider(services, client, { ...visit, signedInAs }),
+  );
   // An organization's own provider has no button.
   if (organizationId === null) setLastMethodCookie(c, config, slug);
   if (!("secondStep" in result)) return continueTo(c, result.hasJoined ? invitationJoined : target);
@@ -140,10 +183,13 @@ async function completeSignIn(c: AppContext, parts: PortalParts, visit: CheckedV
   return redirect(c, withReturnTo("/sign-in/second-step", target));
 }
 
-/** True for requests of scanners and of browsers that load a page before it is opened: nothing must begin or be used up. */
+/**
+ * True for requests of scanners, of browsers that load a page before it is opened, and of images, frames and scripts in any page: nothing
+ * must begin or be used up.
+ */
 function isOnlyLooking(c: AppContext): boolean {
   const headers = c.get("headers");
-  return c.req.method === "HEAD" ||
+  return c.req.method === "HEAD" || (headers["sec-fetch-dest"] || "document") !== "document" ||
     /prefetch|prerender/i.test(headers["sec-purpose"] ?? headers["purpose"] ?? "");
 }
 
@@ -156,9 +202,34 @@ async function expired(c: AppContext, parts: PortalParts): Promise<Response> {
   );
 }
 
-function targetOf(c: AppContext, config: Config): string | null {
-  const { invitation, return_to } = c.req.query();
-  return invitation === undefined ? returnToOf(return_to, config) : invitationAddress(invitation);
+interface NewSignIn {
+  readonly provider: ProviderVisit["provider"];
+  readonly returnTo: string | null;
+  readonly invitationToken: string | undefined;
+}
+
+/** Reads what a link or a form asks for. @throws {AppError} `not_found`. */
+async function newSignIn(
+  c: AppContext,
+  { config, services }: PortalParts,
+  { invitation, return_to }: Readonly<Record<string, string>>,
+): Promise<NewSignIn> {
+  const provider = await requireProvider(services, c.req.param("slug") ?? "");
+  const returnTo = invitation === undefined ? returnToOf(return_to, config) : invitationAddress(invitation);
+  return { provider, returnTo, invitationToken: invitation };
+}
+
+/** Returns a link that {@linkcode newSignIn} reads. */
+function linkOf(visit: NewSignIn): string {
+  const { action, hidden } = formOf(visit);
+  const search = new URLSearchParams(hidden).toString();
+  return search === "" ? action : `${action}?${search}`;
+}
+
+/** Returns a form that {@linkcode newSignIn} reads. */
+function formOf({ provider, returnTo, invitationToken }: NewSignIn, more: Record<string, string> = {}) {
+  const hidden = invitationToken === undefined ? returnField(returnTo) : { invitation: invitationToken };
+  return { action: `/sign-in/with/${provider.slug}`, hidden: { ...hidden, ...more } };
 }
 
 const titles: Partial<Record<ErrorCode, (name: string) => string>> = {
@@ -177,11 +248,15 @@ const titles: Partial<Record<ErrorCode, (name: string) => string>> = {
   rate_limited: () => "Too many attempts",
   unavailable: () => "Temporarily unavailable",
 };
-const retried: ReadonlySet<ErrorCode> = new Set(["provider_rejected", "provider_unavailable", "unavailable"]);
+const retried: ReadonlySet<ErrorCode> = new Set(["provider_rejected", "provider_unavailable"]);
 
 interface FailedWay {
   readonly provider: OfferedProvider;
   readonly retry: string | null;
+  /** Where to try again after the provider had no place; `retry` by default. */
+  readonly retryWhenFull?: string | null;
+  /** For someone who is signed in to another account. */
+  readonly switching?: ProviderForm | null;
   readonly returnTo: string | null;
   /** Where someone who is signed in goes back to. */
   readonly back?: string | null;
@@ -191,7 +266,8 @@ interface FailedWay {
 async function withFailurePage(
   c: AppContext,
   parts: PortalParts,
-  { provider: { slug, name }, retry, returnTo, back = null }: FailedWay,
+  { provider: { slug, name }, retry, retryWhenFull = retry, switching = null, returnTo, back = null }:
+    FailedWay,
   visit: () => Promise<Response>,
 ): Promise<Response> {
   try {
@@ -210,7 +286,8 @@ async function withFailurePage(
       frame: gateFrame(parts),
       title: title(name),
       message,
-      retry: retried.has(code) ? retry : null,
+      retry: code === "unavailable" ? retryWhenFull : retried.has(code) ? retry : null,
+      switching: code === "wrong_account" ? switching : null,
       back,
       isToConnect,
       returnTo: isToConnect ? securityLink.href : returnTo,

@@ -75,6 +75,12 @@ export const identityApiEntries: Readonly<Record<string, Entry>> = {
 
 export const identityPortalEntries: Readonly<Record<string, Entry>> = {
   "GET /sign-in/with/:slug": { who: open, attempt: () => ({ params: { slug: "nope" } }), also: [404] },
+  "POST /sign-in/with/:slug": {
+    who: open,
+    attempt: () => ({ params: { slug: "nope" }, form: {} }),
+    also: [404],
+    writes: [],
+  },
   "GET /sign-in/with/:slug/callback": {
     who: open,
     attempt: () => ({ params: { slug: "nope" } }),

@@ -62,3 +62,86 @@ for (const issuer of issuers) {
     }
   });
 }
+
+/**
+ * Runs a test while its `fetch` takes all requests, and deadlines pass only when it says so.
+ *
+ * @param use `deadlines`: of visits and of their requests, in the order in which they began. `began`: waits for so many.
+ */
+async function withoutTime(
+  fetchOf: (signal: AbortSignal) => Promise<Response>,
+  use: (deadlines: readonly AbortController[], began: (count: number) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const { fetch } = globalThis;
+  const { timeout } = AbortSignal;
+  const deadlines: AbortController[] = [];
+  const waiting = new Map<number, () => void>();
+  AbortSignal.timeout = () => {
+    const deadline = new AbortController();
+    waiting.get(deadlines.push(deadline))?.();
+    return deadline.signal;
+  };
+  globalThis.fetch = (_input, init) => fetchOf(init?.signal ?? new AbortController().signal);
+  try {
+    await use(deadlines, async (count) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.set(count, resolve);
+      if (deadlines.length < count) await promise;
+    });
+  } finally {
+    globalThis.fetch = fetch;
+    AbortSignal.timeout = timeout;
+  }
+}
+
+const issuer = "https://id.example.com";
+const document = {
+  issuer,
+  authorization_endpoint: `${issuer}/authorize`,
+  token_endpoint: `${issuer}/token`,
+  jwks_uri: `${issuer}/keys`,
+};
+
+testApp(
+  "reads a discovery document for visits that outlive the one that asked first",
+  async ({ services }) => {
+    const client = new ProviderClient(services);
+    const clientSecret = services.secrets.seal(fields.id, "secret");
+    const begin = () => client.begin({ ...fields, issuer, clientSecret }, secrets);
+    const answer = Promise.withResolvers<Response>();
+    const fetchOf = (signal: AbortSignal) => {
+      signal.addEventListener("abort", () => answer.reject(new Error("aborted")));
+      return answer.promise;
+    };
+    await withoutTime(fetchOf, async (deadlines, began) => {
+      const first = assert.rejects(begin(), { name: "ProviderError", fault: "unavailable" });
+      // Its own, and that of its request.
+      await began(2);
+      const second = begin();
+      await began(3);
+      deadlines[0]?.abort();
+      await first;
+      answer.resolve(Response.json(document));
+      assert.equal((await second).origin, issuer);
+    });
+  },
+);
+
+testApp("asks again for visits that joined a request which failed", async ({ services }) => {
+  const client = new ProviderClient(services);
+  const clientSecret = services.secrets.seal(fields.id, "secret");
+  const begin = () => client.begin({ ...fields, issuer, clientSecret }, secrets);
+  const answers = [Promise.withResolvers<Response>(), Promise.withResolvers<Response>()];
+  let requests = 0;
+  await withoutTime(() => answers[requests++]?.promise ?? Promise.reject(), async (_deadlines, began) => {
+    const first = assert.rejects(begin(), { name: "ProviderError", fault: "unavailable" });
+    await began(2);
+    const joined = [begin(), begin()];
+    await began(4);
+    answers[0]?.resolve(new Response(null, { status: 500 }));
+    await first;
+    answers[1]?.resolve(Response.json(document));
+    for (const url of await Promise.all(joined)) assert.equal(url.origin, issuer);
+    assert.equal(requests, 2);
+  });
+});

@@ -1,5 +1,6 @@
 // Opens the app in a real browser: either in this process, with the test's clock and emails, or as the real program.
 import assert from "node:assert/strict";
+import type { Settings } from "../../../config.ts";
 import { startTestApp, type TestApp } from "../app/app.ts";
 import {
   type Browser,
@@ -34,6 +35,8 @@ export interface AppScene extends BrowserScene {
 interface BrowserTestOptions {
   /** The host name that the browser uses. Default: `localhost`. */
   readonly host?: string;
+  /** Of the app, besides its address. */
+  readonly settings?: Settings;
   /** True if something else is missing. */
   readonly ignore?: boolean;
   /** In milliseconds. */
@@ -47,14 +50,14 @@ export const browserOptions = { ignore: browserMissing(), sanitizeOps: false, sa
 export function browserTest(
   name: string,
   run: (scene: AppScene) => Promise<void>,
-  { host = "localhost", ignore = false, ...more }: BrowserTestOptions = {},
+  { host = "localhost", settings, ignore = false, ...more }: BrowserTestOptions = {},
 ): void {
   Deno.test({
     ...browserOptions,
     ...more,
     ignore: browserOptions.ignore || ignore,
     name,
-    fn: () => withApp(host, run),
+    fn: () => withApp(host, run, settings),
   });
 }
 
@@ -81,18 +84,23 @@ export function browserTests(
 }
 
 /** Runs a test with the app on its own port, and a browser. @param host The host name that the browser uses. */
-export function withApp(host: string, run: (scene: AppScene) => Promise<void>): Promise<void> {
-  return withServer(host, (test, origin) => withScene(origin, (scene) => run({ test, ...scene })));
+export function withApp(
+  host: string,
+  run: (scene: AppScene) => Promise<void>,
+  settings: Settings = {},
+): Promise<void> {
+  return withServer(host, (test, origin) => withScene(origin, (scene) => run({ test, ...scene })), settings);
 }
 
 /** Runs a test with the app on its own port. @param host The host name that the test uses. */
 export async function withServer(
   host: string,
   run: (test: TestApp, origin: string) => Promise<void>,
+  settings: Settings = {},
 ): Promise<void> {
   const port = freePort();
   const origin = `http://${host}:${port}`;
-  const test = await startTestApp({ PORT: String(port), BASE_URL: origin });
+  const test = await startTestApp({ ...settings, PORT: String(port), BASE_URL: origin });
   const server = Deno.serve(
     { port, hostname: "127.0.0.1", onListen() {} },
     (request) => test.app.fetch(request),

@@ -26,7 +26,7 @@ export interface Visitor {
    * `stopAt`: doesn't follow a redirect to such an address.
    */
   open(address: string | URL, options?: VisitOptions): Promise<Visited>;
-  /** Signs in with a provider. */
+  /** Signs in with a provider, from one of our pages. */
   signInWith(slug: string, options?: { returnTo?: string }): Promise<Visited>;
   /** Begins to sign in with a provider, and stops when it is about to send the browser back. @returns The address of the callback. */
   untilCallback(slug: string, options?: { returnTo?: string }): Promise<URL>;
@@ -47,6 +47,8 @@ export interface VisitOptions {
 }
 
 const redirectsMax = 10;
+/** What browsers send when they follow a link of one of our pages. */
+const fromOwnPage = { "sec-fetch-site": "same-origin" };
 let visitors = 0;
 
 /** Returns a browser without cookies, with its own address. */
@@ -95,11 +97,14 @@ export function newVisitor(test: TestApp): Visitor {
         [url, options] = [location, { headers }];
       }
     },
-    signInWith: (slug, { returnTo } = {}) => visitor.open(startOf(slug, returnTo)),
+    signInWith: (slug, { returnTo } = {}) => visitor.open(startOf(slug, returnTo), { headers: fromOwnPage }),
     async untilCallback(slug, { returnTo } = {}) {
       const isCallback = (url: URL) =>
         url.origin === own && /^\/sign-in\/with\/[^/]+\/callback$/.test(url.pathname);
-      const visited = await visitor.open(startOf(slug, returnTo), { stopAt: isCallback });
+      const visited = await visitor.open(startOf(slug, returnTo), {
+        stopAt: isCallback,
+        headers: fromOwnPage,
+      });
       assert.ok(visited.location, `${visited.status} at ${visited.url}: ${visited.html.slice(0, 500)}`);
       return visited.location;
     },

@@ -184,7 +184,7 @@ companyTest("a required provider is the only way in, and owners' passkeys the wa
   await assertRows(test, owner, [[`DELETE ${ssoOf(owner)}/domains/example.com`, null, 204]]);
   await signInAgain(test, member.email);
   const refused = await signInAs(scene, slug, member.email);
-  assert.equal(refused.visited.status, 403);
+  assert.equal(refused.visited.status, 404);
   assert.ok(!await refused.visitor.isSignedIn());
   issuer.person = { sub: "owner", email: owner.email };
 });

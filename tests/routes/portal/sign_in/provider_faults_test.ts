@@ -51,7 +51,7 @@ Deno.test("says that a provider is down, slow or broken, while passwords work", 
     const organizationId = await newOrganization(test, name);
     await addProvider(test, issuer, {
       slug,
-      ...(isCompany ? { company: { organizationId, domains: [] } } : {}),
+      ...(isCompany ? { company: { organizationId, domains: [`${slug}.example`] } } : {}),
     });
     const startedAt = performance.now();
     const visited = await newVisitor(test).signInWith(slug);
