@@ -12,7 +12,7 @@ import { isMissing } from "../support/runner/needs.ts";
 
 const block = await readGuide("metering.md");
 const client = await readGuide("client.md");
-const source = await readExamples("metering");
+const source = readExamples("metering");
 
 /** @returns A command of the guide with the Python of the tests. */
 const inDebian = (command: string) => command.replace("python3", python);

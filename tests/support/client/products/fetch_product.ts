@@ -1,7 +1,8 @@
 // A product without a framework.
 import { requireKey, requireSession } from "../../../../packages/client/src/fetch.ts";
 import { Gatehouse } from "../../../../packages/client/src/gatehouse.ts";
-import { type Product, type ProductSettings, Work } from "./settings.ts";
+import type { Product, ProductSettings } from "./settings.ts";
+import { Work } from "./work.js";
 
 type Handler = (request: Request) => Response | Promise<Response>;
 

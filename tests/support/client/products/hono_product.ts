@@ -8,7 +8,8 @@ import {
   type SessionEnv,
 } from "../../../../packages/client/src/hono.ts";
 import { Gatehouse } from "../../../../packages/client/src/gatehouse.ts";
-import { type Product, type ProductSettings, Work } from "./settings.ts";
+import type { Product, ProductSettings } from "./settings.ts";
+import { Work } from "./work.js";
 
 /** Starts the product. */
 export function startHonoProduct(settings: ProductSettings): Promise<Product> {
