@@ -4,78 +4,12 @@ import assert from "node:assert/strict";
 import { segmentsIn } from "../support/client/meter_folder.ts";
 import { usageOf } from "../support/client/meter_line.ts";
 import type { MeterSteps, Scene } from "../support/client/meter_scene.ts";
-import { drain, drive, linesOf, nowhere, python, pythonPackage } from "../support/client/python_meter.ts";
-import { repeats } from "../support/runner/extent.ts";
+import { drain, drive, linesOf, nowhere } from "../support/client/python_meter.ts";
 import { poll } from "../support/runner/poll.ts";
 import { spoolSteps } from "./spool_steps.ts";
 
 const one = 'meter.record("tiles", "requests")';
 const tenth = `for _ in range(100): ${one}`;
-
-/** A product that meters each request before it responds. */
-const product = `import os
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from gatehouse import Meter
-meter = Meter(spool=os.environ["SPOOL"], flush_interval=0.01)
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        meter.record("tiles", "requests", idempotency_key=self.path)
-        self.send_response(204)
-        self.end_headers()
-    def log_message(self, *_):
-        pass
-server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-print(server.server_port, flush=True)
-server.serve_forever()
-`;
-
-/** Every request that got a response counts, though the product is killed again and again and responses are lost. */
-async function countsAnsweredRequests(scene: Scene): Promise<void> {
-  const { line, key, test, folder: spool } = scene;
-  let requests = 0;
-  line.disturb = () => requests++ % 3 === 0 ? null : "lost";
-  const sent: string[] = [];
-  const answered: string[] = [];
-  for (let round = 0; round < repeats({ quick: 2, full: 4 }); round++) {
-    const env = {
-      PYTHONPATH: pythonPackage,
-      PYTHONDONTWRITEBYTECODE: "1",
-      GATEHOUSE_URL: line.url,
-      GATEHOUSE_KEY: key,
-      SPOOL: spool,
-    };
-    const child = new Deno.Command(python, { args: ["-c", product], env, stdout: "piped", stderr: "null" })
-      .spawn();
-    const reader = child.stdout.getReader();
-    const port = new TextDecoder().decode((await reader.read()).value).trim();
-    const before = answered.length;
-    let isOver = false;
-    const visitors = Array.from({ length: 4 }, async (_, visitor) => {
-      for (let n = 0; !isOver; n++) {
-        const path = `/${round}-${visitor}-${n}`;
-        sent.push(path);
-        const response = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => null);
-        if (response?.status === 204) answered.push(path);
-        await response?.body?.cancel();
-      }
-    });
-    await poll(() => answered.length >= before + 100);
-    child.kill("SIGKILL");
-    await child.status;
-    isOver = true;
-    await Promise.all(visitors);
-    await reader.cancel();
-  }
-  line.disturb = () => null;
-  const last = await drain(scene);
-  assert.equal(await last.end(), 0);
-  const { requests: [sum = 0, count = 0] = [] } = await usageOf(test, key);
-  assert.equal(sum, count);
-  assert.ok(
-    count >= answered.length && count <= sent.length,
-    `${answered.length} ≤ ${count} ≤ ${sent.length}`,
-  );
-}
 
 async function sharesAFolder(scene: Scene): Promise<void> {
   const { line, key, test, folder: spool } = scene;
@@ -147,22 +81,6 @@ result = meter.flush()`);
   assert.deepEqual([recorded, sent, result], [2400, 2400, true]);
   assert.equal(await meter.end(), 0);
   assert.deepEqual(await usageOf(test, key), { requests: [1200, 2400] });
-}
-
-/** A process that seems to be gone, such as after a suspension, continues in a new file. */
-async function survivesATakeover(scene: Scene): Promise<void> {
-  const { key, test, folder: spool } = scene;
-  const meter = drive({ url: nowhere, api_key: key, spool });
-  await meter.run(one);
-  const longAgo = new Date(Date.now() - 11 * 60_000);
-  for (const name of segmentsIn(spool)) Deno.utimeSync(`${spool}/${name}`, longAgo, longAgo);
-  const next = await drain(scene);
-  assert.equal((await meter.run(`${one}\nresult = meter.sync()`)).waiting, 2);
-  await meter.kill();
-  assert.equal(linesOf(spool).length, 1);
-  assert.equal(await next.end(), 0);
-  assert.equal(await (await drain(scene)).end(), 0);
-  assert.deepEqual(await usageOf(test, key), { requests: [2, 2] });
 }
 
 /** Many files are adopted bit by bit. */
@@ -307,9 +225,7 @@ result = sum(thread.name == "gatehouse-meter" for thread in threading.enumerate(
 
 export const pythonSteps: MeterSteps = {
   ...spoolSteps,
-  "gatehouse.py counts each answered request of a product that is killed under load": countsAnsweredRequests,
   "gatehouse.py adopts the files of ended processes once, and none of running ones": sharesAFolder,
-  "gatehouse.py keeps records whose file another process took over": survivesATakeover,
   "gatehouse.py adopts many files without opening all of them": adoptsManyFiles,
   "gatehouse.py sends once from each process after a fork": survivesForks,
   "gatehouse.py takes records from threads at the same time": recordsFromThreads,
