@@ -8,7 +8,7 @@ import { pythonSteps } from "../python_client/meter_steps.ts";
 import { inEachLanguage, languages } from "../support/client/any_meter.ts";
 import { orphan, segmentsIn } from "../support/client/meter_folder.ts";
 import { usageOf } from "../support/client/meter_line.ts";
-import { metered, type MeterSteps } from "../support/client/meter_scene.ts";
+import { afterMetered, metered, type MeterSteps } from "../support/client/meter_scene.ts";
 import { poll } from "../support/runner/poll.ts";
 import { limitCases, sendingCases } from "./meter_cases.ts";
 import { processSteps } from "./process_steps.ts";
@@ -100,12 +100,8 @@ metered("Meter", {
   ...languages.includes("Python") ? pythonSteps : {},
 });
 
-// Timers of the app may outlive its test.
-const afterApp = { sanitizeOps: false, sanitizeResources: false };
-
-Deno.test(
+afterMetered(
   "Meter opens no link that takes the place of a file between looking at it and opening it",
-  afterApp,
   async () => {
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-meter-" });
     try {
@@ -119,33 +115,29 @@ Deno.test(
   },
 );
 
-Deno.test("Meter says what is wrong with usage, and with a response, in one line", afterApp, async () => {
-  for (
-    const [usage, message] of [
-      [undefined, "record() takes an object with product and metric"],
-      [{ productSlug: "tiles", metric: "requests" }, "product must be a string"],
-      [{ ...tiles, quantity: "3" }, "tiles/requests: quantity must be a number"],
-      [{ ...tiles, timestamp: "2026-11-23" }, "tiles/requests: timestamp must be a valid Date"],
-      [{ ...tiles, organizationId: "a" }, /^tiles\/requests: organizationId, .* require an operator token$/],
-    ] as const
-  ) {
-    assert.throws(() => recordLine(usage as unknown as Usage, false), { message });
+afterMetered("Meter says what is wrong with usage, and with a response, in one line", async () => {
+  const misuses: [usage: unknown, message: string | RegExp][] = [
+    [undefined, "record() takes an object with product and metric"],
+    [{ productSlug: "tiles", metric: "requests" }, "product must be a string"],
+    [{ ...tiles, quantity: "3" }, "tiles/requests: quantity must be a number"],
+    [{ ...tiles, timestamp: "2026-11-23" }, "tiles/requests: timestamp must be a valid Date"],
+    [{ ...tiles, organizationId: "a" }, /^tiles\/requests: organizationId, .* require an operator token$/],
+  ];
+  for (const [usage, message] of misuses) {
+    assert.throws(() => recordLine(usage as Usage, false), { message });
   }
   const html = "<!doctype html><title>Not found</title>".repeat(100);
-  for (
-    const [response, reason] of [
-      [
-        () => new Response(html, { status: 404 }),
-        "404 without a response of Gatehouse. Check the option url",
-      ],
-      [() => new Response(html, { status: 502 }), "502 without a response of Gatehouse"],
-      [
-        () => new Response(null, { status: 301, headers: { Location: "https://b.example/" } }),
-        "301, a redirect to https://b.example/. Check the option url",
-      ],
-      [() => assert.fail("SSL routines\nwrong version\n"), "SSL routines wrong version"],
-    ] as const
-  ) {
+  const location = { Location: "https://b.example/" };
+  const responses: [respond: () => Response, reason: string][] = [
+    [() => new Response(html, { status: 404 }), "404 without a response of Gatehouse. Check the option url"],
+    [() => new Response(html, { status: 502 }), "502 without a response of Gatehouse"],
+    [
+      () => new Response(null, { status: 301, headers: location }),
+      "301, a redirect to https://b.example/. Check the option url",
+    ],
+    [() => assert.fail("SSL routines\nwrong version\n"), "SSL routines wrong version"],
+  ];
+  for (const [response, reason] of responses) {
     const messages: string[] = [];
     const meter = new Meter({
       url: "https://a.example",
@@ -177,18 +169,15 @@ for (const value of [0, -1, NaN]) {
 
 Deno.test("Meter requires an address and exactly one credential", () => {
   const url = "https://auth.example.com";
-  for (
-    const options of [{ url: "nowhere", apiKey: "a" }, { apiKey: "a" }, { url }, {
-      url,
-      apiKey: "a",
-      operatorToken: "b",
-    }]
-  ) {
+  const both = { url, apiKey: "a", operatorToken: "b" };
+  for (const options of [{ url: "nowhere", apiKey: "a" }, { apiKey: "a" }, { url }, both]) {
     assert.throws(() => new Meter(options), /^TypeError: (Meter: set|Set the option url|url must be)/);
   }
-  for (
-    const options of [{ url: "https://ada:secret@example.com", apiKey: "a" }, { url, apiKey: "secret\nkey" }]
-  ) {
+  const withSecrets = [{ url: "https://ada:secret@example.com", apiKey: "a" }, {
+    url,
+    apiKey: "secret\nkey",
+  }];
+  for (const options of withSecrets) {
     assert.throws(
       () => new Meter(options),
       (error) => error instanceof TypeError && !/secret/.test(error.message),

@@ -10,6 +10,7 @@ import undiciTypes from "npm:undici-types@8.9.0/package.json" with { type: "json
 import settings from "../../deno.json" with { type: "json" };
 import { createTestKey, startTestApp } from "../support/app/app.ts";
 import { npm, packClient } from "../support/client/package.ts";
+import { leftLine } from "../support/client/meter_folder.ts";
 import { usageOf } from "../support/client/meter_line.ts";
 import { webhookVectors } from "../support/client/webhook_vectors.ts";
 import { runLines } from "../support/runner/guides.ts";
@@ -159,9 +160,7 @@ Deno.test({
 async function leftSpool(cwd: string, apiKeyId: string): Promise<{ spool: string; victim: string }> {
   const spool = await Deno.makeTempDir({ dir: cwd, prefix: "spool-" });
   const victim = `${cwd}/victim`;
-  const record = { productSlug: "tiles", metric: "left", quantity: 1, apiKeyId };
-  const line = JSON.stringify({ ...record, timestamp: new Date(), idempotencyKey: "left" });
-  await Deno.writeTextFile(`${spool}/left.jsonl`, `${line}\n`);
+  await Deno.writeTextFile(`${spool}/left.jsonl`, leftLine("left", { apiKeyId }));
   await Deno.writeTextFile(victim, "not yours\n");
   for (const name of ["planted", "rejected"]) await Deno.symlink(victim, `${spool}/${name}.jsonl`);
   return { spool, victim };

@@ -97,25 +97,21 @@ async function requiresMembership(see: See, { ada, bob }: ClientScene): Promise<
 async function comparesOrganizations(see: See, { ada, bob }: ClientScene): Promise<void> {
   const [own, other] = [bob.ownOrganizationId, ada.organizationId];
   const spellings = (id: string) => [
-    ...[
-      id.toUpperCase(),
-      `${id}%00`,
-      `${id}%20`,
-      `${id}%0A`,
-      `${id};`,
-      `${id}%2F`,
-      `..%2F${id}`,
-      `%256Frg${id.slice(3)}`,
-    ],
+    id.toUpperCase(),
+    `${id}%00`,
+    `${id}%20`,
+    `${id}%0A`,
+    `${id};`,
+    `${id}%2F`,
+    `..%2F${id}`,
+    `%256Frg${id.slice(3)}`,
   ];
   const paths = [
-    ...[
-      ...spellings(own),
-      ...spellings(other),
-      `%6Frg${other.slice(3)}`,
-      `${other},${own}`,
-      `${own},${other}`,
-    ],
+    ...spellings(own),
+    ...spellings(other),
+    `%6Frg${other.slice(3)}`,
+    `${other},${own}`,
+    `${own},${other}`,
     ...[`${own}%2F..%2F${other}`, `${own}/../${other}`, `${own}%00${other}`],
     ...["", "%00", "%20", "undefined", "null", "true", "__proto__", "%E0%A4%A"],
   ];
@@ -225,19 +221,15 @@ async function readsCookies(see: See, { ada }: ClientScene): Promise<void> {
     assert.equal((await see("/board", { cookie: more })).status, 200, more);
   }
   const others = [
-    ...[
-      `Access_Token=${token}`,
-      `xaccess_token=${token}`,
-      `theme=access_token=${token}`,
-      "access_token=",
-      `access_token`,
-    ],
-    ...[
-      `access_token=${token}x`,
-      `access_token="${token}`,
-      `access_token=${token}%0d%0aX-A: 1`,
-      `access_token=${token}\u00e9`,
-    ],
+    `Access_Token=${token}`,
+    `xaccess_token=${token}`,
+    `theme=access_token=${token}`,
+    "access_token=",
+    `access_token`,
+    `access_token=${token}x`,
+    `access_token="${token}`,
+    `access_token=${token}%0d%0aX-A: 1`,
+    `access_token=${token}\u00e9`,
     ...["access_token=\u00ff\u0080", `access_token=${"a".repeat(12_000)}`, `access_token = ${token}`],
   ];
   for (const other of others) {

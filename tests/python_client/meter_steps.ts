@@ -1,7 +1,7 @@
 // What only the meter of gatehouse.py promises, or shows in its own way: forks, threads, other processes in its folder, and the end
 // of the interpreter. tests/client/meter_test.ts runs these steps.
 import assert from "node:assert/strict";
-import { segmentsIn } from "../support/client/meter_folder.ts";
+import { leftLine, segmentsIn } from "../support/client/meter_folder.ts";
 import { usageOf } from "../support/client/meter_line.ts";
 import type { MeterSteps, Scene } from "../support/client/meter_scene.ts";
 import { drain, drive, linesOf, nowhere } from "../support/client/python_meter.ts";
@@ -86,9 +86,7 @@ result = meter.flush()`);
 /** Many files are adopted bit by bit. */
 async function adoptsManyFiles({ line, key, test, folder: spool }: Scene): Promise<void> {
   for (let n = 0; n < 12; n++) {
-    const record = { productSlug: "tiles", metric: "requests", quantity: 2, idempotencyKey: `${n}` };
-    const line = JSON.stringify({ ...record, timestamp: new Date().toISOString() });
-    Deno.writeTextFileSync(`${spool}/left-${n}.jsonl`, line);
+    Deno.writeTextFileSync(`${spool}/left-${n}.jsonl`, leftLine(`${n}`, { metric: "requests", quantity: 2 }));
   }
   const meter = drive({ url: nowhere, api_key: key });
   await meter.run(`gatehouse.OPEN_SEGMENTS_MAX = 5

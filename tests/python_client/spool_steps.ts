@@ -1,6 +1,6 @@
 // The spool of gatehouse.py with a disk that fails or is full, with lines that a read has cut, and with planted files.
 import assert from "node:assert/strict";
-import { segmentsIn } from "../support/client/meter_folder.ts";
+import { leftLine, segmentsIn } from "../support/client/meter_folder.ts";
 import { usageOf } from "../support/client/meter_line.ts";
 import type { MeterSteps, Scene } from "../support/client/meter_scene.ts";
 import { drive, linesOf } from "../support/client/python_meter.ts";
@@ -13,11 +13,7 @@ const tenth = `for _ in range(100): ${one}`;
 /** The disk fails while the first file is read. */
 async function skipsUnreadableFiles({ line, key, folder: spool }: Scene): Promise<void> {
   Deno.writeTextFileSync(`${spool}/a.jsonl`, "");
-  const record = { productSlug: "tiles", metric: "requests", quantity: 1, idempotencyKey: "b" };
-  Deno.writeTextFileSync(
-    `${spool}/b.jsonl`,
-    JSON.stringify({ ...record, timestamp: new Date().toISOString() }),
-  );
+  Deno.writeTextFileSync(`${spool}/b.jsonl`, leftLine("b"));
   const meter = drive({ url: line.url, api_key: key });
   await meter.run(`count = gatehouse._Segment.count
 def fail(segment):

@@ -37,3 +37,9 @@ export function recordsIn(path: string): { idempotencyKey: string }[] {
     throw error;
   }
 }
+
+/** @returns A line as an earlier process left it, with its key as its metric. @param more Other fields. */
+export function leftLine(key: string, more: Readonly<Record<string, unknown>> = {}): string {
+  const record = { productSlug: "tiles", metric: key, quantity: 1, timestamp: new Date() };
+  return `${JSON.stringify({ ...record, idempotencyKey: key, ...more })}\n`;
+}

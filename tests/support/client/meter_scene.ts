@@ -35,6 +35,11 @@ export function metered(name: string, steps: MeterSteps): void {
   Deno.test({ name, ...parallel, fn: (t) => inParallel(t, steps) });
 }
 
+/** Defines a test after {@linkcode metered}, whose app's timers may outlive it. */
+export function afterMetered(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, ...parallel, fn });
+}
+
 async function inParallel(t: Deno.TestContext, steps: MeterSteps): Promise<void> {
   const test = await startTestApp(unlimited);
   // Before anyone signs in: a session would expire.

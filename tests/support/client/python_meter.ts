@@ -8,6 +8,9 @@ import type { Scene } from "./meter_scene.ts";
 /** The folder of the package. */
 export const pythonPackage = new URL("../../../packages/python/", import.meta.url).pathname;
 
+/** Lets Python import the package, and leaves no files in its folder. */
+export const pythonEnv = { PYTHONPATH: pythonPackage, PYTHONDONTWRITEBYTECODE: "1" };
+
 /** Debian's Python, and not another one that is first in the PATH. */
 export const python = "/usr/bin/python3";
 
@@ -73,7 +76,7 @@ export function drive(
   const [command = "", ...args] = [...through, python, "-c", driver, JSON.stringify(options)];
   const child = new Deno.Command(command, {
     args,
-    env: { PYTHONPATH: pythonPackage, PYTHONDONTWRITEBYTECODE: "1", ...env },
+    env: { ...pythonEnv, ...env },
     stdin: "piped",
     stdout: "piped",
     stderr: "inherit",
