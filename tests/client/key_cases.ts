@@ -7,7 +7,6 @@ import type { Visited } from "../support/network/visit.ts";
 
 const runs = { productSlug: "jobs", metric: "runs" };
 
-/** Cases for each product. */
 export const keyCases: ProductCases = {
   "passes a key on with its permissions and organization": passesKeys,
   "rejects invalid keys without saying what is wrong with them": rejectsKeys,
@@ -271,7 +270,6 @@ async function failsClosed(see: See, { newCustomer }: ClientScene): Promise<void
   assert.deepEqual([wrong.status, wrong.body], [500, "broken"]);
 }
 
-/** Exactly what fits into a hard limit is recorded. */
 export async function recordsExactly({ products, newCustomer, usageOf }: ClientScene): Promise<void> {
   const limits = [{ ...runs, per: "month", quantity: 7, mode: "hard" }];
   const customer = await newCustomer(undefined, { limits });
@@ -300,7 +298,6 @@ export async function recordsExactly({ products, newCustomer, usageOf }: ClientS
   }
 }
 
-/** The request that opens a WebSocket is recorded. */
 export async function recordsSocket(
   { products: { hono }, newCustomer, usageOf }: ClientScene,
 ): Promise<void> {

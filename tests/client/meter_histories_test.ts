@@ -13,30 +13,24 @@ type Step =
   | { readonly act: "turn"; readonly mood: Mood }
   | { readonly act: "kill" | "restart" | "wait" };
 
-const stepsOf = fc.array(
-  fc.oneof(
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        act: fc.constant("record" as const),
-        count: fc.integer({ min: 1, max: 12 }),
-        isBad: fc.boolean(),
-      }),
-    },
-    {
-      weight: 2,
-      arbitrary: fc.record({
-        act: fc.constant("turn" as const),
-        mood: fc.constantFrom<Mood>("fine", "loses responses", "unavailable", "takes little"),
-      }),
-    },
-    {
-      weight: 3,
-      arbitrary: fc.record({ act: fc.constantFrom("kill" as const, "restart" as const, "wait" as const) }),
-    },
-  ),
-  { minLength: 5, maxLength: 25 },
-);
+const record = fc.record({
+  act: fc.constant("record" as const),
+  count: fc.integer({ min: 1, max: 12 }),
+  isBad: fc.boolean(),
+});
+const turn = fc.record({
+  act: fc.constant("turn" as const),
+  mood: fc.constantFrom<Mood>("fine", "loses responses", "unavailable", "takes little"),
+});
+const other = fc.record({ act: fc.constantFrom("kill" as const, "restart" as const, "wait" as const) });
+const weighted = [{ weight: 4, arbitrary: record }, { weight: 2, arbitrary: turn }, {
+  weight: 3,
+  arbitrary: other,
+}];
+const stepsOf = fc.array(fc.oneof(...weighted as { weight: number; arbitrary: fc.Arbitrary<Step> }[]), {
+  minLength: 5,
+  maxLength: 25,
+});
 
 /** Records as Gatehouse does: all of a request or nothing, and each key once. */
 class Recorder {

@@ -8,7 +8,6 @@ import { visitSocket } from "../support/network/visit.ts";
 const page = { accept: "text/html,*/*;q=0.8" };
 const navigation = { ...page, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
 
-/** Cases for each product. */
 export const sessionCases: ProductCases = {
   "passes a session on with its organization and role": passesSessions,
   "rejects a request without a session, and an ended session on the next request": rejectsStrangers,
@@ -256,7 +255,6 @@ async function failsClosed(see: See, { ada }: ClientScene): Promise<void> {
   }
 }
 
-/** CORS middleware that runs before `requireSession` responds to preflights. */
 export async function passesPreflight({ products: { hono }, ada }: ClientScene): Promise<void> {
   const headers = { origin: "https://app.example.com", "access-control-request-method": "GET" };
   const preflight = await fetch(`${hono.url}/cors/x`, { method: "OPTIONS", headers });
@@ -269,7 +267,6 @@ export async function passesPreflight({ products: { hono }, ada }: ClientScene):
   }
 }
 
-/** Only users open a WebSocket. */
 export async function opensSocketForUsers({ products: { hono }, ada }: ClientScene): Promise<void> {
   const port = Number(new URL(hono.url).port);
   const host = "127.0.0.1";

@@ -99,7 +99,7 @@ for (const language of languages) {
       const call = { body, headers: headersOf(vector), secret, now: timestamp };
       const secrets = [secret.replace("whsec_", ""), [newWebhookSecret(), secret], [null, "", secret, old]];
       return [
-        ...[-300, 0, 300].map((seconds) => ({ ...call, now: timestamp + seconds })),
+        ...[-300, 0, 300.9].map((seconds) => ({ ...call, now: timestamp + seconds })),
         ...secrets.map((secret) => ({ ...call, secret })),
       ];
     });

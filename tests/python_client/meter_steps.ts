@@ -83,7 +83,6 @@ result = meter.flush()`);
   assert.deepEqual(await usageOf(test, key), { requests: [1200, 2400] });
 }
 
-/** Many files are adopted bit by bit. */
 async function adoptsManyFiles({ line, key, test, folder: spool }: Scene): Promise<void> {
   for (let n = 0; n < 12; n++) {
     Deno.writeTextFileSync(`${spool}/left-${n}.jsonl`, leftLine(`${n}`, { metric: "requests", quantity: 2 }));
@@ -184,7 +183,6 @@ async function needsAnAddressAndACredential({ line, key, test }: Scene): Promise
   assert.deepEqual(await usageOf(test, key), { requests: [1, 1] });
 }
 
-/** Numbers of Python, and what is none. */
 async function takesNumbers({ line, key, test }: Scene): Promise<void> {
   const meter = drive({ url: line.url, api_key: key });
   const quantities = [

@@ -15,7 +15,6 @@ export interface Workshop {
   run(name: string, args: readonly string[]): Promise<unknown>;
 }
 
-/** Starts a server, and ends it afterwards. */
 export async function withWorkshop(use: (workshop: Workshop) => Promise<void>): Promise<void> {
   const port = freePort();
   const baseUrl = `http://localhost:${port}`;

@@ -3,7 +3,6 @@
 /** A process id that is never in use. */
 export const deadPid = 2 ** 22 + 1;
 
-/** @returns The names of a folder's files. */
 export function segmentsIn(folder: string): string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 }

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { testStart } from "../app/app.ts";
 import type { TestApp } from "../app/app.ts";
 
-/** A record as it arrived. */
 export interface ArrivedRecord {
   readonly metric: string;
   readonly quantity: number;
@@ -11,12 +10,10 @@ export interface ArrivedRecord {
   readonly idempotencyKey: string;
 }
 
-/** A request with records. */
 export interface ArrivedBatch {
   readonly records: readonly ArrivedRecord[];
   /** Of the response. */
   readonly status: number;
-  /** In milliseconds since 1970. */
   readonly at: number;
 }
 
@@ -27,11 +24,9 @@ export interface ArrivedBatch {
  */
 export type Disturb = (body: string, count: number) => Response | Promise<Response | "lost"> | "lost" | null;
 
-/** A running line. */
 export interface MeterLine {
   readonly url: string;
   readonly batches: ArrivedBatch[];
-  /** Replaces what happens to requests. */
   disturb: Disturb;
   /** Refuses connections until `open()`. It is open in the beginning. */
   cut(): Promise<void>;

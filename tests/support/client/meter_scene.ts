@@ -9,7 +9,6 @@ import { type MeterLine, startMeterLine } from "./meter_line.ts";
 const hourMs = 3_600_000;
 const parallel = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
 
-/** Where a step runs. */
 export interface Scene {
   readonly test: TestApp;
   readonly person: TestPerson;
@@ -26,7 +25,6 @@ export interface Scene {
   onEnd(end: () => Promise<unknown>): void;
 }
 
-/** Steps of a test by name. */
 export type MeterSteps = Readonly<Record<string, (scene: Scene) => Promise<void>>>;
 
 /** Defines a test with an app, and a step for each scene. */

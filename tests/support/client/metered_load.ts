@@ -10,24 +10,17 @@ import type { StoredUsage } from "../meter/stored_usage.ts";
 
 const productScript = new URL("metered_product.js", import.meta.url).pathname;
 
-/** What runs a product. */
 export type Runtime = "deno" | "node";
 
-/** Options of a product. */
 export interface ProductOptions {
-  /** Its product slug. */
   readonly name: string;
-  /** URL of the meter's module. */
   readonly modules: Readonly<Record<Runtime, string>>;
-  /** Options of the meter. */
   readonly meter: Readonly<Record<string, unknown>>;
 }
 
-/** One process of a product. */
 export interface ProductProcess {
   readonly baseUrl: string;
   readonly output: () => string;
-  /** @returns The meter's numbers. */
   stats(): Promise<Record<string, number>>;
   /** Ends it with a signal, and waits for its end. */
   end(signal: Deno.Signal): Promise<void>;
@@ -68,7 +61,6 @@ export async function startProduct(
   };
 }
 
-/** A record that a product was asked to make. */
 interface AskedRecord {
   readonly product: string;
   readonly metric: string;
@@ -157,7 +149,6 @@ export class AskedUsage {
   }
 }
 
-/** A load on the processes of one product. */
 export interface ProductLoad {
   /** The processes that get the requests. While there are none, clients wait. */
   readonly targets: Set<string>;

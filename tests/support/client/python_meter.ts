@@ -5,7 +5,6 @@ import { poll } from "../runner/poll.ts";
 import { segmentsIn } from "./meter_folder.ts";
 import type { Scene } from "./meter_scene.ts";
 
-/** The folder of the package. */
 export const pythonPackage = new URL("../../../packages/python/", import.meta.url).pathname;
 
 /** Lets Python import the package, and leaves no files in its folder. */
@@ -14,10 +13,8 @@ export const pythonEnv = { PYTHONPATH: pythonPackage, PYTHONDONTWRITEBYTECODE: "
 /** Debian's Python, and not another one that is first in the PATH. */
 export const python = "/usr/bin/python3";
 
-/** Where nothing listens. */
 export const nowhere = "http://127.0.0.1:1";
 
-/** A Python program with a `meter`. */
 export interface Driven {
   readonly pid: number;
   readonly problems: MeterProblem[];

@@ -10,7 +10,6 @@ import { startTestApp } from "../app/app.ts";
 
 /** Where the types are, from the repository's root. */
 export const clientTypesPath = "packages/client/src/api.ts";
-/** The schemas that the client uses. */
 const used = ["KeyVerification", "VerifyKey"];
 
 type Schemas = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@
 import process from "node:process";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { Work } from "./work.js";
+import { clientsOf, runs, Work } from "./work.js";
 
 const client = new URL("package/dist/", import.meta.url);
 const { Gatehouse } = await import(new URL("gatehouse.js", client));
@@ -10,12 +10,7 @@ const { apiKeyOf, requireKey, requireSession, sessionOf } = await import(new URL
 const [, , version, settingsText] = process.argv;
 const { default: express } = await import(version);
 const settings = JSON.parse(settingsText);
-const { operatorToken, gatehouseUrl: url } = settings;
-const gatehouse = new Gatehouse({ url, operatorToken });
-const down = new Gatehouse({ url: settings.downUrl, operatorToken });
-const slow = new Gatehouse({ url: settings.slowUrl, operatorToken, timeoutMs: 50 });
-const misconfigured = new Gatehouse({ url, operatorToken: "invalid" });
-const runs = { product: "jobs", metric: "runs" };
+const { gatehouse, down, slow, misconfigured } = clientsOf(Gatehouse, settings);
 const work = new Work();
 
 /** Sends what a handler of the other products returns. */

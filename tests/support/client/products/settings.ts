@@ -1,6 +1,5 @@
 // What the products in this folder have in common. Each protects the same paths with the middleware of its framework.
 
-/** Where a product finds its services. */
 export interface ProductSettings {
   readonly gatehouseUrl: string;
   readonly operatorToken: string;
@@ -12,7 +11,6 @@ export interface ProductSettings {
   readonly slowUrl: string;
 }
 
-/** A running product. */
 export interface Product {
   readonly url: string;
   stop(): Promise<void>;

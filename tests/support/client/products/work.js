@@ -1,5 +1,23 @@
 // What the handlers of all products do. Node.js runs it, too.
 
+export const runs = { product: "jobs", metric: "runs" };
+
+/**
+ * Creates the clients of a product: for Gatehouse, for a Gatehouse that is down, for a slow one, and with a wrong token.
+ *
+ * @template T
+ * @param {new (options: { url: string, operatorToken: string, timeoutMs?: number }) => T} Gatehouse
+ * @param {import("./settings.ts").ProductSettings} settings
+ */
+export function clientsOf(Gatehouse, { gatehouseUrl: url, downUrl, slowUrl, operatorToken }) {
+  return {
+    gatehouse: new Gatehouse({ url, operatorToken }),
+    down: new Gatehouse({ url: downUrl, operatorToken }),
+    slow: new Gatehouse({ url: slowUrl, operatorToken, timeoutMs: 50 }),
+    misconfigured: new Gatehouse({ url, operatorToken: "invalid" }),
+  };
+}
+
 /** Does what the query of a request says, and can be watched while it does. */
 export class Work {
   #released = [];
