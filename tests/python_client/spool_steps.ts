@@ -1,9 +1,9 @@
 // The spool of gatehouse.py with a disk that fails or is full, with lines that a read has cut, and with planted files.
 import assert from "node:assert/strict";
-import { leftLine, segmentsIn } from "../support/client/meter_folder.ts";
+import { leftLine, linesIn, segmentsIn } from "../support/client/meter_folder.ts";
 import { usageOf } from "../support/client/meter_line.ts";
 import type { MeterSteps, Scene } from "../support/client/meter_scene.ts";
-import { drive, linesOf } from "../support/client/python_meter.ts";
+import { drive } from "../support/client/python_meter.ts";
 import { limitFileSize, throughFileSizeLimit } from "../support/database/small_disk.ts";
 import { poll } from "../support/runner/poll.ts";
 
@@ -35,7 +35,7 @@ async function survivesAFullDisk(scene: Scene): Promise<void> {
   const [name = ""] = segmentsIn(spool);
   limitFileSize(meter.pid, Deno.statSync(`${spool}/${name}`).size + 50);
   assert.deepEqual((await meter.run(tenth)).waiting, 101);
-  assert.ok(linesOf(spool).length < 10, "the disk is not full");
+  assert.ok(linesIn(spool).length < 10, "the disk is not full");
   // The next process would count a line that was cut as damaged.
   for (const name of segmentsIn(spool)) {
     assert.match(Deno.readTextFileSync(`${spool}/${name}`), /^$|\n$/, name);

@@ -7,6 +7,12 @@ export function segmentsIn(folder: string): string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 }
 
+/** @returns The lines of a folder's files, also unfinished ones. */
+export function linesIn(folder: string): string[] {
+  const texts = segmentsIn(folder).map((name) => Deno.readTextFileSync(`${folder}/${name}`));
+  return texts.join("").split("\n").filter((line) => line !== "");
+}
+
 /** Renames the segments of this process to those of one that is gone. */
 export async function orphan(folder: string): Promise<void> {
   for (const name of segmentsIn(folder)) {

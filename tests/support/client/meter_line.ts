@@ -1,6 +1,5 @@
 // A connection between meters and an app that a test disturbs, and what arrives on it.
 import assert from "node:assert/strict";
-import { testStart } from "../app/app.ts";
 import type { TestApp } from "../app/app.ts";
 
 export interface ArrivedRecord {
@@ -34,9 +33,8 @@ export interface MeterLine {
   close(): Promise<void>;
 }
 
-/** Starts a line to an app, which forwards other requests too, and sets the app's clock to the real time. */
-export function startMeterLine(test: TestApp, disturb: Disturb = () => null): MeterLine {
-  test.advance(Math.max(Date.now() - test.now(), testStart - test.now()));
+/** Starts a line to an app, which forwards other requests too. */
+export function startMeterLine(test: TestApp): MeterLine {
   let server: Deno.HttpServer<Deno.NetAddr>;
   let ending = new AbortController();
   let port = 0;
@@ -71,7 +69,7 @@ export function startMeterLine(test: TestApp, disturb: Disturb = () => null): Me
       return `http://127.0.0.1:${port}`;
     },
     batches: [],
-    disturb,
+    disturb: () => null,
     cut,
     open() {
       ending = new AbortController();

@@ -157,23 +157,17 @@ export interface ProductLoad {
 
 /** Starts clients that send one request after the other, with short pauses. */
 export function startProductLoad(
-  { product, asked, random, clients = 10, pauseMsMax = 60 }: {
-    product: string;
-    asked: AskedUsage;
-    random: Random;
-    clients?: number;
-    pauseMsMax?: number;
-  },
+  { product, asked, random }: { product: string; asked: AskedUsage; random: Random },
 ): ProductLoad {
   const targets = new Set<string>();
   let isRunning = true;
   const client = async () => {
     while (isRunning) {
       if (targets.size > 0) await asked.send(random.pick([...targets]), product);
-      await letOthersRun(random.between(1, pauseMsMax));
+      await letOthersRun(random.between(1, 60));
     }
   };
-  const running = Promise.all(Array.from({ length: clients }, client));
+  const running = Promise.all(Array.from({ length: 10 }, client));
   return {
     targets,
     async stop() {

@@ -141,12 +141,6 @@ export function inPython(values: object): Record<string, unknown> {
 /** Python for a value of JSON. */
 export const literal = (value: unknown) => `json.loads(${JSON.stringify(JSON.stringify(value))})`;
 
-/** @returns The lines of a spool's files. */
-export function linesOf(spool: string): string[] {
-  const texts = segmentsIn(spool).map((name) => Deno.readTextFileSync(`${spool}/${name}`));
-  return texts.flatMap((text) => text.split("\n").slice(0, -1));
-}
-
 /** Sends what is in a spool. */
 export async function drain({ line, key, folder }: Pick<Scene, "line" | "key" | "folder">): Promise<Driven> {
   const meter = drive({ url: line.url, api_key: key, spool: folder, flush_interval: 0.05 });
