@@ -18,7 +18,7 @@ async function sharesAFolder(scene: Scene): Promise<void> {
   const others = await Promise.all([drain, drain].map(async () => {
     const options = { url: line.url, api_key: key, spool, flush_interval: 0.02 };
     const meter = drive(options);
-    await meter.run(`for _ in range(100): ${one}\nmeter.flush()`);
+    await meter.run(`for _ in range(100): ${one}\nmeter.flush(60)`);
     return meter;
   }));
   // The files of a process that runs are its own, also of a second meter in the same process.
@@ -32,9 +32,9 @@ async function sharesAFolder(scene: Scene): Promise<void> {
     await other.run("gatehouse.HOUSEKEEPING_SECONDS = 0.05\nmeter._housekeeping_at = 0");
   }
   await first.kill();
-  for (const other of others) await other.run(`${one}\nmeter.flush()`);
+  for (const other of others) await other.run(`${one}\nmeter.flush(60)`);
   await poll(() => segmentsIn(spool).length === 0);
-  const stats = await Promise.all(others.map((other) => other.run("meter.close()")));
+  const stats = await Promise.all(others.map((other) => other.run("meter.close(60)")));
   assert.deepEqual(stats.reduce((sum, { sent }) => sum + sent, 0), 100 + 100 + 2 + 101, "adopted once");
   for (const other of others) assert.equal(await other.end(), 0);
   assert.deepEqual(await usageOf(test, key), { requests: [303, 303] });
@@ -62,7 +62,7 @@ def keep_busy():
     while is_busy: meter.record("tiles", "busy"); time.sleep(0.0005)
 busy = threading.Thread(target=keep_busy); busy.start()`);
     assert.deepEqual((await meter.run(prefork)).result, [0, 0, 0]);
-    await meter.run("is_busy = False\nbusy.join()\nmeter.close()");
+    await meter.run("is_busy = False\nbusy.join()\nmeter.close(60)");
     assert.equal(await meter.end(), 0);
   }
   assert.deepEqual((await usageOf(test, key))["requests"], [2 * (101 + 150), 2 * (101 + 150)]);
@@ -77,7 +77,7 @@ def record():
 threads = [threading.Thread(target=record) for _ in range(8)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
-result = meter.flush()`);
+result = meter.flush(60)`);
   assert.deepEqual([recorded, sent, result], [2400, 2400, true]);
   assert.equal(await meter.end(), 0);
   assert.deepEqual(await usageOf(test, key), { requests: [1200, 2400] });
@@ -190,7 +190,7 @@ async function takesNumbers({ line, key, test }: Scene): Promise<void> {
   for (const [n, quantity] of quantities.entries()) {
     await meter.run(`meter.record("tiles", "m${n}", ${quantity})`);
   }
-  const { rejected } = await meter.run("meter.close()");
+  const { rejected } = await meter.run("meter.close(60)");
   assert.equal(rejected, 7);
   assert.equal(await meter.end(), 0);
   assert.deepEqual(await usageOf(test, key), { m0: [1.5, 1], m1: [0.000001, 1], m2: [2.5, 1] });

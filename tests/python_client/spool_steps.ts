@@ -46,7 +46,7 @@ async function survivesAFullDisk(scene: Scene): Promise<void> {
   await meter.run(`meter._disk_retry_at = 0\n${one}`);
   assert.equal((await meter.run("")).waiting, 102);
   line.open();
-  const after = await meter.run("result = meter.close()");
+  const after = await meter.run("result = meter.close(60)");
   assert.deepEqual([after.result, after.sent, after.dropped], [true, 102, 0]);
   assert.equal(await meter.end(), 0);
   assert.deepEqual(await usageOf(test, key), { requests: [102, 102] });
@@ -61,7 +61,7 @@ async function readsCutLines({ line, key, test, folder: spool }: Scene): Promise
 os.pread = lambda fd, size, at: read(fd, min(size, 1_000), at)
 ${tenth}`);
   line.open();
-  const { result, sent, damaged } = await meter.run("result = meter.close()");
+  const { result, sent, damaged } = await meter.run("result = meter.close(60)");
   assert.deepEqual([result, sent, damaged], [true, 100, 0]);
   assert.equal(await meter.end(), 0);
   assert.ok(line.batches.length > 10, `${line.batches.length} requests`);
