@@ -67,7 +67,11 @@ const meterUrl = new URL("../../../packages/client/src/meter/meter.ts", import.m
 
 const typeScriptMeters: Meters = {
   newMeter(scene, options = {}) {
-    const meter: Meter = scene.newMeter(options);
+    let isAbandoned = false;
+    // A killed process sends nothing more.
+    const sending: typeof fetch = (input, init) =>
+      isAbandoned ? Promise.reject(new TypeError("killed")) : fetch(input, init);
+    const meter: Meter = scene.newMeter({ fetch: sending, ...options });
     return {
       record(...usages) {
         for (const usage of usages) meter.record(usage);
@@ -77,7 +81,10 @@ const typeScriptMeters: Meters = {
       sync: () => meter.sync(),
       close: (given = patience) => meter.close(given),
       stats: () => Promise.resolve(meter.stats()),
-      abandon: () => orphan(options.spool ?? ""),
+      abandon() {
+        isAbandoned = true;
+        return orphan(options.spool ?? "");
+      },
     };
   },
   async errorsOf(spools, user = Deno.uid() ?? 0) {
