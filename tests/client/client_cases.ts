@@ -89,15 +89,8 @@ export const clientCases: Record<string, (scene: ClientScene) => Promise<void>> 
 
   async "sends nothing without a session cookie"({ newClient }) {
     const { me } = newClient({ url: nowhere });
-    const cookies = [
-      "",
-      "theme=dark",
-      "access_token",
-      "access_token =1",
-      "x=access_token=1",
-      "access_token=é",
-    ];
-    for (const cookie of [null, ...cookies]) assert.deepEqual(await me(cookie), signedOut, String(cookie));
+    const others = ["theme=dark", "access_token", "access_token =1", "x=access_token=1", "access_token=é"];
+    for (const cookie of [null, "", ...others]) assert.deepEqual(await me(cookie), signedOut, String(cookie));
   },
 
   async "knows that a session ended on the next call"({ newClient, line, person, test }) {

@@ -7,7 +7,6 @@ import type { Visited } from "../support/network/visit.ts";
 
 const runs = { productSlug: "jobs", metric: "runs" };
 
-/** Cases for each product. */
 export const keyCases: ProductCases = {
   "passes a key on with its permissions and organization": passesKeys,
   "rejects invalid keys without saying what is wrong with them": rejectsKeys,
@@ -57,28 +56,19 @@ async function rejectsKeys(see: See, { newCustomer, ada }: ClientScene): Promise
   const valid = `Bearer ${apiKey}`;
   const headers = [
     ...["Bearer", "Bearer ", apiKey, `Basic ${apiKey}`, `Bearer ${apiKey}x`, `Bearer ${apiKey.slice(0, -1)}`],
-    ...[
-      `Bearer service_live_${"0".repeat(38)}`,
-      `${valid} x`,
-      `${valid}, ${valid}`,
-      `${valid},${valid}`,
-      `${valid};`,
-    ],
-    ...[
-      `Bearer ${"a".repeat(12_000)}`,
-      `Bearer ${apiKey}\u00e9`,
-      `Bearer "${apiKey}"`,
-      "Bearer \u0080\u00ff",
-    ],
+    ...[`Bearer service_live_${"0".repeat(38)}`, `${valid} x`, `${valid}, ${valid}`, `${valid},${valid}`],
+    `${valid};`,
+    `Bearer ${"a".repeat(12_000)}`,
+    `Bearer ${apiKey}\u00e9`,
+    `Bearer "${apiKey}"`,
+    "Bearer \u0080\u00ff",
   ];
   for (const authorization of headers) {
     assertInvalid(await see("/render", { authorization }), authorization.slice(0, 99));
   }
   // Which of two keys a proxy has read is unknown.
-  for (
-    const [first, second] of [[valid, valid], [valid, "Bearer x"], ["Bearer x", valid], [valid, "Basic x"]]
-  ) {
-    assert.equal(await statusOfTwo(see.host, [`${first}`, `${second}`]), 401);
+  for (const two of [[valid, valid], [valid, "Bearer x"], ["Bearer x", valid], [valid, "Basic x"]]) {
+    assert.equal(await statusOfTwo(see.host, two), 401);
   }
   assertInvalid(await see("/render", { cookie: ada.cookie, "x-api-key": apiKey }), "elsewhere");
   assertInvalid(await see(`/render?key=${apiKey}`), "in the query");
@@ -121,17 +111,8 @@ async function requiresPermissions(see: See, { newCustomer, operate }: ClientSce
 async function takesKeyFromElsewhere(see: See, { newCustomer }: ClientScene): Promise<void> {
   const customer = await newCustomer();
   assert.equal((await see(`/query?key=${customer.apiKey}`)).status, 200);
-  for (
-    const query of [
-      "",
-      "?key=",
-      "?key=x",
-      "?key=%00",
-      "?key[]=x",
-      "?key[get]=x",
-      `?key=%20${customer.apiKey}`,
-    ]
-  ) {
+  const wrong = ["", "?key=", "?key=x", "?key=%00", "?key[]=x", "?key[get]=x", `?key=%20${customer.apiKey}`];
+  for (const query of wrong) {
     assertInvalid(await see(`/query${query}`, bearer(customer)), query);
   }
 }
@@ -275,7 +256,6 @@ async function failsClosed(see: See, { newCustomer }: ClientScene): Promise<void
   assert.deepEqual([wrong.status, wrong.body], [500, "broken"]);
 }
 
-/** Exactly what fits into a hard limit is recorded. */
 export async function recordsExactly({ products, newCustomer, usageOf }: ClientScene): Promise<void> {
   const limits = [{ ...runs, per: "month", quantity: 7, mode: "hard" }];
   const customer = await newCustomer(undefined, { limits });
@@ -304,7 +284,6 @@ export async function recordsExactly({ products, newCustomer, usageOf }: ClientS
   }
 }
 
-/** The request that opens a WebSocket is recorded. */
 export async function recordsSocket(
   { products: { hono }, newCustomer, usageOf }: ClientScene,
 ): Promise<void> {

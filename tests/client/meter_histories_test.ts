@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { Meter } from "../../packages/client/src/meter/meter.ts";
 import { repeats } from "../support/runner/extent.ts";
+import { letOthersRun } from "../support/runner/random.ts";
 import fc from "../support/runner/fast_check.ts";
 import { copyOfKilled, recordsIn, segmentsIn } from "../support/client/meter_folder.ts";
 
@@ -12,43 +13,33 @@ type Step =
   | { readonly act: "turn"; readonly mood: Mood }
   | { readonly act: "kill" | "restart" | "wait" };
 
-const stepsOf = fc.array(
-  fc.oneof(
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        act: fc.constant("record" as const),
-        count: fc.integer({ min: 1, max: 12 }),
-        isBad: fc.boolean(),
-      }),
-    },
-    {
-      weight: 2,
-      arbitrary: fc.record({
-        act: fc.constant("turn" as const),
-        mood: fc.constantFrom<Mood>("fine", "loses responses", "unavailable", "takes little"),
-      }),
-    },
-    {
-      weight: 3,
-      arbitrary: fc.record({ act: fc.constantFrom("kill" as const, "restart" as const, "wait" as const) }),
-    },
-  ),
-  { minLength: 5, maxLength: 25 },
-);
+const record = fc.record({
+  act: fc.constant("record" as const),
+  count: fc.integer({ min: 1, max: 12 }),
+  isBad: fc.boolean(),
+});
+const turn = fc.record({
+  act: fc.constant("turn" as const),
+  mood: fc.constantFrom<Mood>("fine", "loses responses", "unavailable", "takes little"),
+});
+const other = fc.record({ act: fc.constantFrom("kill" as const, "restart" as const, "wait" as const) });
+const weighted = [{ weight: 4, arbitrary: record }, { weight: 2, arbitrary: turn }, {
+  weight: 3,
+  arbitrary: other,
+}];
+const stepsOf = fc.array(fc.oneof(...weighted as { weight: number; arbitrary: fc.Arbitrary<Step> }[]), {
+  minLength: 5,
+  maxLength: 25,
+});
 
-/** A server that records as Gatehouse does: all of a request or nothing, and each key once. */
-function startRecorder() {
-  const recorder = {
-    mood: "fine" as Mood,
-    texts: new Map<string, string>(),
-    close: async () => await server.shutdown(),
-    url: "",
-  };
-  const respond = (status: number, body: unknown) => Response.json(body, { status });
-  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
-    const { records } = await request.json() as { records: { idempotencyKey: string; quantity: number }[] };
-    const { mood, texts } = recorder;
+/** Records as Gatehouse does: all of a request or nothing, and each key once. */
+class Recorder {
+  mood: Mood = "fine";
+  readonly texts = new Map<string, string>();
+
+  respond({ records }: { records: { idempotencyKey: string; quantity: number }[] }): Response {
+    const respond = (status: number, body: unknown) => Response.json(body, { status });
+    const { mood, texts } = this;
     if (mood === "unavailable") return respond(503, {});
     if (mood === "takes little" && records.length > 2) return respond(413, "");
     const details = records.flatMap(({ quantity }, index) =>
@@ -69,21 +60,19 @@ function startRecorder() {
     return mood === "loses responses"
       ? respond(502, {})
       : respond(201, { accepted: records.length - duplicates, duplicates });
-  });
-  recorder.url = `http://127.0.0.1:${server.addr.port}`;
-  return recorder;
+  }
 }
 
 async function checkHistory(steps: readonly Step[], batchRecordsMax: number): Promise<void> {
   const root = await Deno.makeTempDir({ prefix: "gatehouse-meter-" });
   let folder = `${root}/0`;
-  const recorder = startRecorder();
+  const recorder = new Recorder();
   const never = Promise.withResolvers<Response>();
   const all: Meter[] = [];
   const start = () => {
     const life = { isOver: false };
     const meter = new Meter({
-      url: recorder.url,
+      url: "http://gatehouse",
       apiKey: "key",
       spool: folder,
       flushIntervalMs: 1,
@@ -92,7 +81,14 @@ async function checkHistory(steps: readonly Step[], batchRecordsMax: number): Pr
       spoolBytesMax: 200_000,
       onProblem() {},
       // A killed process sends nothing more.
-      fetch: async (input, init) => life.isOver ? await never.promise : await fetch(input, init),
+      fetch: async (_, init) => {
+        await letOthersRun(0);
+        if (life.isOver) return await never.promise;
+        const response = recorder.respond(JSON.parse(String(init?.body)));
+        // It may be killed here, too.
+        await letOthersRun(0);
+        return response;
+      },
     });
     all.push(meter);
     return { meter, life };
@@ -139,7 +135,6 @@ async function checkHistory(steps: readonly Step[], batchRecordsMax: number): Pr
   } finally {
     never.resolve(new Response());
     await Promise.all(all.map((each) => each.close({ timeoutMs: 0 })));
-    await recorder.close();
     await Deno.remove(root, { recursive: true });
   }
 }

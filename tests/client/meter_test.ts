@@ -6,9 +6,9 @@ import { Meter, type Usage } from "../../packages/client/src/meter/meter.ts";
 import { recordLine } from "../../packages/client/src/meter/record.ts";
 import { pythonSteps } from "../python_client/meter_steps.ts";
 import { inEachLanguage, languages } from "../support/client/any_meter.ts";
-import { deadPid, orphan, segmentsIn } from "../support/client/meter_folder.ts";
+import { orphan, segmentsIn } from "../support/client/meter_folder.ts";
 import { usageOf } from "../support/client/meter_line.ts";
-import { metered, type MeterSteps, sizesOf } from "../support/client/meter_scene.ts";
+import { afterMetered, metered, type MeterSteps } from "../support/client/meter_scene.ts";
 import { poll } from "../support/runner/poll.ts";
 import { limitCases, sendingCases } from "./meter_cases.ts";
 import { processSteps } from "./process_steps.ts";
@@ -17,15 +17,6 @@ import { folderCases, folderCasesOfRoot, spoolCases } from "./spool_cases.ts";
 const tiles = { product: "tiles", metric: "requests" };
 
 const typeScriptSteps: MeterSteps = {
-  async "sends what was recorded within the interval, together"({ line, newMeter, key, test }) {
-    const meter = newMeter({ flushIntervalMs: 20 });
-    for (let n = 0; n < 3; n++) meter.record({ ...tiles, quantity: 2 });
-    assert.equal(meter.stats().waiting, 3);
-    await poll(() => meter.stats().sent === 3);
-    assert.deepEqual(sizesOf(line), [[3, 201]]);
-    assert.deepEqual(await usageOf(test, key), { requests: [6, 3] });
-  },
-
   async "never throws: misuse is rejected, and what doesn't fit is dropped, with one report"(scene) {
     const { line, newMeter, problems } = scene;
     await line.cut();
@@ -86,56 +77,17 @@ const typeScriptSteps: MeterSteps = {
     assert.deepEqual(await usageOf(test, key), { requests: [5, 5] });
   },
 
-  async "adopts files without an owner, and leaves those of others alone"(
-    { newMeter, folder, line, key, test },
-  ) {
-    await line.cut();
-    const owner = newMeter({ spool: folder });
-    owner.record(tiles);
-    const [own = ""] = segmentsIn(folder);
-    const record = JSON.parse(await Deno.readTextFile(`${folder}/${own}`));
-    const [host = ""] = own.split("-");
-    const now = Date.now();
-    const old = new Date(now - 11 * 60_000);
-    const names = {
-      [`${host}-${deadPid}-${now}-a.jsonl`]: true,
-      // Containers give every process the same id.
-      [`${host}-${Deno.pid}-${now - 86_400_000}-b.jsonl`]: true,
-      [`another_host-${Deno.pid}-${now}-c.jsonl`]: false,
-      [`another_host-${Deno.pid}-${now}-stale.jsonl`]: true,
-      [`${host}-1-${now}-d.jsonl`]: false,
-      "by_hand.jsonl": true,
-      "rejected.jsonl": false,
-      "notes.txt": false,
-    };
-    for (const name of Object.keys(names)) {
-      await Deno.writeTextFile(`${folder}/${name}`, JSON.stringify({ ...record, idempotencyKey: name }));
-      if (name.includes("stale")) await Deno.utime(`${folder}/${name}`, old, old);
-    }
-    line.open();
-    const second = newMeter({ spool: folder });
-    await poll(() => second.stats().waiting === 0);
-    assert.equal(second.stats().adopted, 4);
-    const left = Object.entries(names).filter(([, isAdopted]) => !isAdopted).map(([name]) => name);
-    assert.deepEqual(segmentsIn(folder), [...left, own].sort());
-    assert.equal(await owner.close(), true);
-    assert.deepEqual(await usageOf(test, key), { requests: [5, 5] });
-  },
-
-  async "counts and sends a record once whose file another process took while it was written"(
+  async "keeps what is recorded while it closes, for the next process"(
     { newMeter, folder, line, key, test },
   ) {
     await line.cut();
     const meter = newMeter({ spool: folder });
     meter.record(tiles);
-    const [name = ""] = segmentsIn(folder);
-    await Deno.rename(`${folder}/${name}`, `${folder}/taken`);
+    const closed = meter.close({ timeoutMs: 300 });
     meter.record(tiles);
-    assert.equal(meter.stats().waiting, 2);
+    assert.equal(await closed, false);
     line.open();
-    assert.equal(await meter.flush(), true);
-    const { waiting, sent, duplicates } = meter.stats();
-    assert.deepEqual({ waiting, sent, duplicates }, { waiting: 0, sent: 2, duplicates: 0 });
+    assert.equal(await newMeter({ spool: folder }).close(), true);
     assert.deepEqual(await usageOf(test, key), { requests: [2, 2] });
   },
 };
@@ -148,12 +100,8 @@ metered("Meter", {
   ...languages.includes("Python") ? pythonSteps : {},
 });
 
-// Timers of the app may outlive its test.
-const afterApp = { sanitizeOps: false, sanitizeResources: false };
-
-Deno.test(
+afterMetered(
   "Meter opens no link that takes the place of a file between looking at it and opening it",
-  afterApp,
   async () => {
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-meter-" });
     try {
@@ -167,33 +115,29 @@ Deno.test(
   },
 );
 
-Deno.test("Meter says what is wrong with usage, and with a response, in one line", afterApp, async () => {
-  for (
-    const [usage, message] of [
-      [undefined, "record() takes an object with product and metric"],
-      [{ productSlug: "tiles", metric: "requests" }, "product must be a string"],
-      [{ ...tiles, quantity: "3" }, "tiles/requests: quantity must be a number"],
-      [{ ...tiles, timestamp: "2026-11-23" }, "tiles/requests: timestamp must be a valid Date"],
-      [{ ...tiles, organizationId: "a" }, /^tiles\/requests: organizationId, .* require an operator token$/],
-    ] as const
-  ) {
-    assert.throws(() => recordLine(usage as unknown as Usage, false), { message });
+afterMetered("Meter says what is wrong with usage, and with a response, in one line", async () => {
+  const misuses: [usage: unknown, message: string | RegExp][] = [
+    [undefined, "record() takes an object with product and metric"],
+    [{ productSlug: "tiles", metric: "requests" }, "product must be a string"],
+    [{ ...tiles, quantity: "3" }, "tiles/requests: quantity must be a number"],
+    [{ ...tiles, timestamp: "2026-11-23" }, "tiles/requests: timestamp must be a valid Date"],
+    [{ ...tiles, organizationId: "a" }, /^tiles\/requests: organizationId, .* require an operator token$/],
+  ];
+  for (const [usage, message] of misuses) {
+    assert.throws(() => recordLine(usage as Usage, false), { message });
   }
   const html = "<!doctype html><title>Not found</title>".repeat(100);
-  for (
-    const [response, reason] of [
-      [
-        () => new Response(html, { status: 404 }),
-        "404 without a response of Gatehouse. Check the option url",
-      ],
-      [() => new Response(html, { status: 502 }), "502 without a response of Gatehouse"],
-      [
-        () => new Response(null, { status: 301, headers: { Location: "https://b.example/" } }),
-        "301, a redirect to https://b.example/. Check the option url",
-      ],
-      [() => assert.fail("SSL routines\nwrong version\n"), "SSL routines wrong version"],
-    ] as const
-  ) {
+  const location = { Location: "https://b.example/" };
+  const responses: [respond: () => Response, reason: string][] = [
+    [() => new Response(html, { status: 404 }), "404 without a response of Gatehouse. Check the option url"],
+    [() => new Response(html, { status: 502 }), "502 without a response of Gatehouse"],
+    [
+      () => new Response(null, { status: 301, headers: location }),
+      "301, a redirect to https://b.example/. Check the option url",
+    ],
+    [() => assert.fail("SSL routines\nwrong version\n"), "SSL routines wrong version"],
+  ];
+  for (const [response, reason] of responses) {
     const messages: string[] = [];
     const meter = new Meter({
       url: "https://a.example",
@@ -207,20 +151,33 @@ Deno.test("Meter says what is wrong with usage, and with a response, in one line
   }
 });
 
+for (const value of [0, -1, NaN]) {
+  Deno.test(`Meter works with numbers of ${value} in its options`, async () => {
+    let sent = 0;
+    const fetch = (_: unknown, init?: RequestInit) => {
+      const { records } = JSON.parse(String(init?.body));
+      sent += records.length;
+      return Promise.resolve(Response.json({ accepted: records.length, duplicates: 0 }));
+    };
+    const numbers = { batchRecordsMax: value, batchBytesMax: value, flushIntervalMs: value };
+    const meter = new Meter({ url: "http://gatehouse", apiKey: "key", fetch, ...numbers, onProblem() {} });
+    for (let n = 0; n < 3; n++) meter.record(tiles);
+    await meter.close();
+    assert.equal(sent, 3);
+  });
+}
+
 Deno.test("Meter requires an address and exactly one credential", () => {
   const url = "https://auth.example.com";
-  for (
-    const options of [{ url: "nowhere", apiKey: "a" }, { apiKey: "a" }, { url }, {
-      url,
-      apiKey: "a",
-      operatorToken: "b",
-    }]
-  ) {
+  const both = { url, apiKey: "a", operatorToken: "b" };
+  for (const options of [{ url: "nowhere", apiKey: "a" }, { apiKey: "a" }, { url }, both]) {
     assert.throws(() => new Meter(options), /^TypeError: (Meter: set|Set the option url|url must be)/);
   }
-  for (
-    const options of [{ url: "https://ada:secret@example.com", apiKey: "a" }, { url, apiKey: "secret\nkey" }]
-  ) {
+  const withSecrets = [{ url: "https://ada:secret@example.com", apiKey: "a" }, {
+    url,
+    apiKey: "secret\nkey",
+  }];
+  for (const options of withSecrets) {
     assert.throws(
       () => new Meter(options),
       (error) => error instanceof TypeError && !/secret/.test(error.message),

@@ -9,15 +9,17 @@ import ts from "npm:typescript@5.9.3";
 import undiciTypes from "npm:undici-types@8.9.0/package.json" with { type: "json" };
 import settings from "../../deno.json" with { type: "json" };
 import { createTestKey, startTestApp } from "../support/app/app.ts";
+import { npm, packClient } from "../support/client/package.ts";
+import { leftLine } from "../support/client/meter_folder.ts";
 import { usageOf } from "../support/client/meter_line.ts";
 import { webhookVectors } from "../support/client/webhook_vectors.ts";
+import { runLines } from "../support/runner/guides.ts";
 import { isMissing } from "../support/runner/needs.ts";
 import { newOperatorToken } from "../support/operators/operators.ts";
 import { onRealPort } from "../support/app/real_app.ts";
 import { startTcpProxy } from "../support/network/tcp_proxy.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
-const tarball = `${root}dist/gatehouse-client-${settings.version}.tgz`;
 const bun = "bun@1.4.5";
 
 const vector = webhookVectors[1] ?? assert.fail();
@@ -76,33 +78,14 @@ export async function uses(request: IncomingMessage, inPage: Awaited<ReturnType<
 export const middleware = [requireSession, requireKey, requireKeyOfExpress];
 `;
 
-/** @returns What a command writes. @throws {AssertionError} With all output, when it fails. */
-async function output(
-  command: string,
-  args: string[],
-  { cwd, env = {} }: Deno.CommandOptions,
-): Promise<string> {
-  const result = await new Deno.Command(command, { args, cwd: cwd!, env: { NO_COLOR: "1", ...env } })
-    .output();
-  const [stdout, stderr] = [result.stdout, result.stderr].map((bytes) => new TextDecoder().decode(bytes));
-  assert.ok(result.success, `${command} ${args.join(" ")}\n${stdout}${stderr}`);
-  return stdout!.trim();
-}
-
 /** Copies packages from the cache of Deno, so that nothing is downloaded. */
 async function copyPackages(folder: string): Promise<void> {
   const cache = ts.sys.getExecutingFilePath().split("/").slice(0, -4).join("/");
   const hono = settings.imports.hono.split("@")[1];
   await Deno.mkdir(`${folder}/node_modules/@types`, { recursive: true });
-  for (
-    const [name, version] of [["@types/node", nodeTypes.version], ["undici-types", undiciTypes.version], [
-      "hono",
-      hono,
-    ]]
-  ) {
-    await output("cp", ["-r", `${cache}/${name}/${version}`, `${folder}/node_modules/${name}`], {
-      cwd: folder,
-    });
+  const versions = { "@types/node": nodeTypes.version, "undici-types": undiciTypes.version, hono };
+  for (const [name, version] of Object.entries(versions)) {
+    await runLines(`cp -r ${cache}/${name}/${version} node_modules/${name}`, { cwd: folder });
   }
 }
 
@@ -150,11 +133,11 @@ Deno.test({
   ignore: isMissing("node", "npm"),
   async fn(t) {
     const cwd = await Deno.makeTempDir({ prefix: "gatehouse-package-" });
-    await output(Deno.execPath(), ["task", "client"], { cwd: root });
+    const tarball = await packClient(cwd);
     await Deno.writeTextFile(`${cwd}/package.json`, JSON.stringify({ private: true, type: "module" }));
-    await output("npm", ["install", "--offline", "--no-audit", "--no-fund", tarball], { cwd });
+    await npm(`install ${tarball} --offline`, cwd);
     await t.step("has exactly its files, the version of the program, and no dependency", async () => {
-      const files = (await output("tar", ["--list", "--file", tarball], { cwd })).split("\n").sort();
+      const files = (await runLines(`tar --list --file ${tarball}`, { cwd })).trim().split("\n").sort();
       const expected = ["LICENSE", "README.md", "package.json", ...await expectedFiles()];
       assert.deepEqual(files, expected.map((file) => `package/${file}`).sort());
       const installed = await Deno.readTextFile(`${cwd}/node_modules/@gatehouse/client/package.json`);
@@ -177,9 +160,7 @@ Deno.test({
 async function leftSpool(cwd: string, apiKeyId: string): Promise<{ spool: string; victim: string }> {
   const spool = await Deno.makeTempDir({ dir: cwd, prefix: "spool-" });
   const victim = `${cwd}/victim`;
-  const record = { productSlug: "tiles", metric: "left", quantity: 1, apiKeyId };
-  const line = JSON.stringify({ ...record, timestamp: new Date(), idempotencyKey: "left" });
-  await Deno.writeTextFile(`${spool}/left.jsonl`, `${line}\n`);
+  await Deno.writeTextFile(`${spool}/left.jsonl`, leftLine("left", { apiKeyId }));
   await Deno.writeTextFile(victim, "not yours\n");
   for (const name of ["planted", "rejected"]) await Deno.symlink(victim, `${spool}/${name}.jsonl`);
   return { spool, victim };
@@ -189,20 +170,12 @@ async function underRuntimes(t: Deno.TestContext, cwd: string): Promise<void> {
   const test = await startTestApp();
   test.advance(Date.now() - test.now());
   const { fullToken } = await newOperatorToken(test);
-  const npx = ["--yes", "--package", bun, "--call", "command -v bun"];
-  const bunPath = await output("npx", npx, { cwd }).catch(() => null);
-  const commands: Record<string, string[] | null> = {
-    "Node.js": ["node"],
-    "Deno": [
-      Deno.execPath(),
-      "run",
-      "--no-prompt",
-      "--allow-net",
-      "--allow-env",
-      "--allow-read",
-      "--allow-write",
-    ],
-    [bunPath === null ? `Bun, which npx can't install` : "Bun"]: bunPath === null ? null : [bunPath],
+  const npx = `npx --yes --package ${bun} --call "command -v bun"`;
+  const bunPath = await runLines(npx, { cwd }).then((path) => path.trim(), () => null);
+  const commands: Record<string, string | null> = {
+    "Node.js": "node",
+    "Deno": `'${Deno.execPath()}' run --no-prompt --allow-net --allow-env --allow-read --allow-write`,
+    [bunPath === null ? `Bun, which npx can't install` : "Bun"]: bunPath,
   };
   await onRealPort(test, async (baseUrl) => {
     const proxy = startTcpProxy({ targetPort: Number(new URL(baseUrl).port) });
@@ -213,11 +186,8 @@ async function underRuntimes(t: Deno.TestContext, cwd: string): Promise<void> {
         const { id: apiKeyId, fullKey } = await createTestKey(test, person);
         const { spool, victim } = await leftSpool(cwd, apiKeyId);
         proxy.loseAnswers({ count: 1, toRequestsWith: "/api/v1/keys/verify" });
-        const [executable, ...args] = command!;
-        const printed = await output(executable!, [...args, "program.js", fullKey, person.cookie, spool], {
-          cwd,
-          env,
-        });
+        const args = `${fullKey} '${person.cookie}' ${spool}`;
+        const printed = await runLines(`${command} program.js ${args}`, { cwd, env });
         const event = JSON.parse(vector.body);
         const expected = ["Ada Lovelace", person.organizationId, true, "invalid_operator_token", event];
         assert.deepEqual(JSON.parse(printed), expected);

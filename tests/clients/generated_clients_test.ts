@@ -25,19 +25,8 @@ const openapiFetch = `
 import createClient from "openapi-fetch";
 import type { components, paths } from "./gatehouse.d.ts";
 
-const baseUrl = Deno.args[0]!;
-const portal = createClient<paths>({ baseUrl, headers: { origin: baseUrl } });
-
-const signedUp = await portal.POST("/api/auth/sign-up", {
-  body: { name: "Ada Lovelace", email: "ada@example.com", password: "correct horse 9 battery" },
-});
-if (signedUp.error !== undefined) throw new Error(signedUp.error.error.message);
-const cookie = signedUp.response.headers.getSetCookie().map((one) => one.split(";")[0]).join("; ");
-const role: "OWNER" | "ADMIN" | "MEMBER" | null = signedUp.data.role;
-
-const created = await portal.POST("/api/portal/api-keys", { body: { name: "Production" }, headers: { cookie } });
-if (created.data === undefined) throw new Error(created.error.error.code);
-const usage = createClient<paths>({ baseUrl, headers: { authorization: \`Bearer \${created.data.fullKey}\` } });
+const [baseUrl, key] = Deno.args;
+const usage = createClient<paths>({ baseUrl: baseUrl!, headers: { authorization: \`Bearer \${key}\` } });
 
 const body: components["schemas"]["UsageInput"] = { productSlug: "tiles", metric: "requests", quantity: 2.5 };
 const first = await usage.POST("/api/v1/usage", { body, params: { header: { "Idempotency-Key": "once" } } });
@@ -47,18 +36,10 @@ const record = first.data.usageRecord;
 const conflict = await usage.POST("/api/v1/usage", { body: { ...body, quantity: 3, idempotencyKey: "once" } });
 const sums = await usage.GET("/api/v1/usage", { params: { query: { window: "month", metric: ["requests", "bytes"], groupBy: ["productSlug"] } } });
 if (sums.error?.error.code === "range_too_long") throw new Error("never");
-const stranger = await createClient<paths>({ baseUrl }).GET("/api/v1/usage");
-const code: components["schemas"]["Error"]["error"]["code"] | undefined = stranger.error?.error.code;
-const voided = await usage.POST("/api/v1/usage/records/{id}/void", {
-  params: { path: { id: record.id } },
-  body: { reason: "A test." },
-});
-
+const code: components["schemas"]["Error"]["error"]["code"] | undefined = conflict.error?.error.code;
 export async function wrongUses() {
   // @ts-expect-error: unknown path.
   await usage.GET("/api/v1/usages");
-  // @ts-expect-error: unsupported method.
-  await usage.DELETE("/api/v1/usage");
   // @ts-expect-error: the quantity is not a number.
   await usage.POST("/api/v1/usage", { body: { ...body, quantity: "2.5" } });
   // @ts-expect-error: missing metric.
@@ -80,14 +61,11 @@ export async function wrongUses() {
 }
 
 console.log(JSON.stringify({
-  role,
-  statuses: [first, again, conflict, sums, stranger, voided].map(({ response }) => response.status),
+  statuses: [first, again, conflict, sums].map(({ response }) => response.status),
   duplicate: again.data.duplicate,
   same: record.id === again.data.usageRecord.id,
-  conflict: conflict.error?.error.code,
   data: sums.data?.data.map(({ productSlug, metric, sum, count }) => ({ productSlug, metric, sum, count })),
   code,
-  voidedAt: typeof voided.data?.usageRecord.voidedAt,
 }));
 `;
 
@@ -105,15 +83,11 @@ const code: ErrorCode | undefined = anyError?.error.code;
 const details = invalid.error?.error.details?.[0];
 const { data: sums } = await readUsage({ query: { window: "total", productSlug: ["hey"], metric: ["requests", "bytes"], mergeRotations: true } });
 const rows: UsageSum[] = sums?.data ?? [];
-const eventData: CloudEventData = { quantity: "2.5", region: "eu-central", retried: false };
+export const eventData: CloudEventData = { quantity: "2.5", region: "eu-central", retried: false };
 
 export async function wrongUses() {
   // @ts-expect-error: not an error of recording.
   if (conflict.error?.error.code === "last_owner") return;
-  // @ts-expect-error: missing metric.
-  await recordUsage({ body: { productSlug: "hey", quantity: 1 } });
-  // @ts-expect-error: unknown window.
-  await readUsage({ query: { window: "minute" } });
   // @ts-expect-error: nested data.
   const nested: CloudEventData = { region: ["eu"] };
   // @ts-expect-error: the quantity is not a boolean.
@@ -126,7 +100,6 @@ console.log(JSON.stringify({
   code,
   path: details !== undefined && "path" in details ? details.path : null,
   sums: rows.map(({ productSlug, metric, sum }) => [productSlug ?? null, metric, sum]),
-  data: Object.keys(eventData),
 }));
 `;
 
@@ -163,10 +136,6 @@ const rows: UsageSum[] = sums.status === 200 ? sums.data.data : [];
 export async function wrongUses() {
   // @ts-expect-error: not an error of recording.
   if (conflict.status === 409 && conflict.data.error.code === "last_owner") return;
-  // @ts-expect-error: missing metric.
-  await recordUsageWithJson({ productSlug: "orval", quantity: 1 });
-  // @ts-expect-error: unknown window.
-  await readUsage({ window: "minute" });
   // @ts-expect-error: nested data.
   const nested: CloudEventData = { region: ["eu"] };
   // @ts-expect-error: the quantity is not a boolean.
@@ -263,32 +232,24 @@ Deno.test("generated clients", { timeout: faultsTimeoutMs }, (t) =>
       assert.ok(hasError(nodeNext, /^2307 /));
       assert.ok(hasError({ ...bundler, ...exact }, /gatehouse/));
     });
-    await t.step("of openapi-typescript record usage", async () => {
-      assert.deepEqual(await run("use_openapi_fetch", [baseUrl]), {
-        role: "OWNER",
-        // Keys may void only if an operator has granted it.
-        statuses: [201, 200, 409, 200, 401, 403],
+    await t.step("record usage", async () => {
+      const { fullKey } = await createTestKey(test, await test.signUp());
+      assert.deepEqual(await run("use_openapi_fetch", [baseUrl, fullKey]), {
+        statuses: [201, 200, 409, 200],
         duplicate: true,
         same: true,
-        conflict: "idempotency_conflict",
         data: [{ productSlug: "tiles", metric: "requests", sum: 2.5, count: 1 }],
-        code: "invalid_api_key",
-        voidedAt: "undefined",
-      });
-    });
-    await t.step("of @hey-api/openapi-ts and orval record usage", async () => {
-      const { fullKey } = await createTestKey(test, await test.signUp());
-      assert.deepEqual(await run("use_hey_api", [fullKey]), {
-        statuses: [201, 409, 422],
         code: "idempotency_conflict",
-        path: "quantity",
+      });
+      const expected = { code: "idempotency_conflict", path: "quantity" };
+      assert.deepEqual(await run("use_hey_api", [fullKey]), {
+        ...expected,
+        statuses: [201, 409, 422],
         sums: [[null, "requests", 2.5]],
-        data: ["quantity", "region", "retried"],
       });
       assert.deepEqual(await run("use_orval", [fullKey]), {
+        ...expected,
         statuses: [201, 409, 422, 201],
-        code: "idempotency_conflict",
-        path: "quantity",
         sums: [[null, "requests", 5]],
       });
     });

@@ -1,9 +1,9 @@
 // The spool of gatehouse.py with a disk that fails or is full, with lines that a read has cut, and with planted files.
 import assert from "node:assert/strict";
-import { segmentsIn } from "../support/client/meter_folder.ts";
+import { leftLine, linesIn, segmentsIn } from "../support/client/meter_folder.ts";
 import { usageOf } from "../support/client/meter_line.ts";
 import type { MeterSteps, Scene } from "../support/client/meter_scene.ts";
-import { drive, linesOf } from "../support/client/python_meter.ts";
+import { drive } from "../support/client/python_meter.ts";
 import { limitFileSize, throughFileSizeLimit } from "../support/database/small_disk.ts";
 import { poll } from "../support/runner/poll.ts";
 
@@ -13,11 +13,7 @@ const tenth = `for _ in range(100): ${one}`;
 /** The disk fails while the first file is read. */
 async function skipsUnreadableFiles({ line, key, folder: spool }: Scene): Promise<void> {
   Deno.writeTextFileSync(`${spool}/a.jsonl`, "");
-  const record = { productSlug: "tiles", metric: "requests", quantity: 1, idempotencyKey: "b" };
-  Deno.writeTextFileSync(
-    `${spool}/b.jsonl`,
-    JSON.stringify({ ...record, timestamp: new Date().toISOString() }),
-  );
+  Deno.writeTextFileSync(`${spool}/b.jsonl`, leftLine("b"));
   const meter = drive({ url: line.url, api_key: key });
   await meter.run(`count = gatehouse._Segment.count
 def fail(segment):
@@ -39,7 +35,7 @@ async function survivesAFullDisk(scene: Scene): Promise<void> {
   const [name = ""] = segmentsIn(spool);
   limitFileSize(meter.pid, Deno.statSync(`${spool}/${name}`).size + 50);
   assert.deepEqual((await meter.run(tenth)).waiting, 101);
-  assert.ok(linesOf(spool).length < 10, "the disk is not full");
+  assert.ok(linesIn(spool).length < 10, "the disk is not full");
   // The next process would count a line that was cut as damaged.
   for (const name of segmentsIn(spool)) {
     assert.match(Deno.readTextFileSync(`${spool}/${name}`), /^$|\n$/, name);
@@ -50,7 +46,7 @@ async function survivesAFullDisk(scene: Scene): Promise<void> {
   await meter.run(`meter._disk_retry_at = 0\n${one}`);
   assert.equal((await meter.run("")).waiting, 102);
   line.open();
-  const after = await meter.run("result = meter.close()");
+  const after = await meter.run("result = meter.close(60)");
   assert.deepEqual([after.result, after.sent, after.dropped], [true, 102, 0]);
   assert.equal(await meter.end(), 0);
   assert.deepEqual(await usageOf(test, key), { requests: [102, 102] });
@@ -65,7 +61,7 @@ async function readsCutLines({ line, key, test, folder: spool }: Scene): Promise
 os.pread = lambda fd, size, at: read(fd, min(size, 1_000), at)
 ${tenth}`);
   line.open();
-  const { result, sent, damaged } = await meter.run("result = meter.close()");
+  const { result, sent, damaged } = await meter.run("result = meter.close(60)");
   assert.deepEqual([result, sent, damaged], [true, 100, 0]);
   assert.equal(await meter.end(), 0);
   assert.ok(line.batches.length > 10, `${line.batches.length} requests`);

@@ -19,7 +19,6 @@ export interface Finding {
 
 export type Rule = (files: readonly SourceFile[]) => Finding[];
 
-/** Rules by what they promise. */
 export type Rules = Readonly<Record<string, Rule>>;
 
 /** The program: TypeScript that is not of its tests, benchmarks, examples or documentation. */

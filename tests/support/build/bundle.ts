@@ -1,5 +1,5 @@
 // Bundles the program, so that a start loads about a hundred files instead of 1,400.
-import { programFiles, root } from "./sources.ts";
+import { output, programFiles, root } from "./sources.ts";
 
 /** Loaded by its own name: it chooses the add-on of this machine. */
 const external = "@node-rs/argon2";
@@ -12,21 +12,9 @@ const external = "@node-rs/argon2";
  * @throws With the bundler's output when it fails.
  */
 export async function bundle(folder: string): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      "bundle",
-      "--unstable-raw-imports",
-      "--platform=deno",
-      "--code-splitting",
-      `--external=${external}`,
-      `--outdir=${folder}`,
-      ...programFiles,
-    ],
-    cwd: root,
-    env: { NO_COLOR: "1" },
-    stdin: "null",
-  }).output();
-  if (!success) throw new Error(new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr));
+  const flags = ["--unstable-raw-imports", "--platform=deno", "--code-splitting", `--external=${external}`];
+  const args = ["bundle", ...flags, `--outdir=${folder}`, ...programFiles];
+  await output(Deno.execPath(), args, { env: { NO_COLOR: "1" } });
   for (const { name, isFile } of Deno.readDirSync(folder)) {
     if (isFile) await placeReferences(`${folder}/${name}`);
   }

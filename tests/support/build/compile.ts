@@ -2,7 +2,7 @@
 // documents), because the binary keeps all embedded files in memory. Run by `deno task compile`.
 import deno from "../../../deno.json" with { type: "json" };
 import { permissionFlags } from "../process/permissions.ts";
-import { root, workers } from "./sources.ts";
+import { output, root, workers } from "./sources.ts";
 
 /** Built before: what it was built from, and what the server offers at /download/. */
 const builtFiles = ["dist/build.json", `dist/gatehouse-client-${deno.version}.tgz`];
@@ -29,7 +29,7 @@ const unreadFolders = new Set(["test", "tests", "docs", "example", "examples"]);
 
 /** @returns The package files and folders that the binary doesn't need. */
 async function unneededFiles(lockPath: string): Promise<string[]> {
-  const info = JSON.parse(await output(["info", "--json"])) as { npmCache: string };
+  const info = JSON.parse(await output(Deno.execPath(), ["info", "--json"])) as { npmCache: string };
   const lock = JSON.parse(await Deno.readTextFile(lockPath)) as { npm: Record<string, unknown> };
   const found: string[] = [];
   for await (const registry of Deno.readDir(info.npmCache)) {
@@ -59,30 +59,20 @@ async function walk(
   }
 }
 
-async function output(args: string[], program = Deno.execPath()): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(program, {
-    args,
-    cwd: root,
-    stdin: "null",
-  }).output();
-  if (!success) throw new Error(`${program} ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
-  return new TextDecoder().decode(stdout);
-}
-
 /** Returns the commit, with `-changed` if the work tree differs; null outside a repository. COMMIT overrides it. */
 async function readCommit(): Promise<string | null> {
   const given = Deno.env.get("COMMIT");
   if (given) return given;
   try {
-    const commit = (await output(["rev-parse", "HEAD"], "git")).trim();
-    return await output(["status", "--porcelain"], "git") === "" ? commit : `${commit}-changed`;
+    const commit = await output("git", ["rev-parse", "HEAD"]);
+    return await output("git", ["status", "--porcelain"]) === "" ? commit : `${commit}-changed`;
   } catch {
     return null;
   }
 }
 
 async function buildFiles(): Promise<void> {
-  await output(["task", "client"]);
+  await output(Deno.execPath(), ["task", "client"]);
   await Deno.writeTextFile(`${root}dist/build.json`, JSON.stringify({ commit: await readCommit() }));
   // The binary has the times of its files: the same content must result in the same bytes.
   for (const file of builtFiles) await Deno.utime(root + file, 0, 0);

@@ -4,30 +4,13 @@
 import { hash } from "node:crypto";
 import deno from "../../../deno.json" with { type: "json" };
 import { billOfMaterials, licenseTexts, readPackages } from "./sbom.ts";
+import { output, root } from "./sources.ts";
 
-const root = new URL("../../../", import.meta.url).pathname;
 /** Part of the binary. */
 const workshop = "/tmp/gatehouse-release";
 const source = `${workshop}/source`;
 const cache = `${workshop}/deno`;
 const target = `${root}dist/release`;
-
-async function run(
-  program: string,
-  args: readonly string[],
-  { cwd = source, env = {} }: { cwd?: string; env?: Readonly<Record<string, string>> } = {},
-): Promise<string> {
-  const { success, stdout } = await new Deno.Command(program, {
-    args: [...args],
-    cwd,
-    env,
-    stdin: "null",
-    stderr: "inherit",
-  })
-    .output();
-  if (!success) throw new Error(`${program} ${args.join(" ")} failed`);
-  return new TextDecoder().decode(stdout).trim();
-}
 
 async function setTimes(folder: string, time: Date): Promise<void> {
   for await (const { name, isDirectory, isSymlink } of Deno.readDir(folder)) {
@@ -40,14 +23,19 @@ async function setTimes(folder: string, time: Date): Promise<void> {
 /** Two runs at a time would disturb each other. */
 await Deno.mkdir(workshop, { mode: 0o700 });
 try {
-  await run("git", ["clone", "--quiet", "--no-hardlinks", root, source], { cwd: root });
-  const [commit = "", seconds = ""] = (await run("git", ["log", "-1", "--format=%H %ct"])).split(" ");
+  await output("git", ["clone", "--quiet", "--no-hardlinks", root, source]);
+  const [commit = "", seconds = ""] = (await output("git", ["log", "-1", "--format=%H %ct"], { cwd: source }))
+    .split(" ");
   const madeAt = new Date(Number(seconds) * 1000);
-  const env = { DENO_DIR: cache, COMMIT: commit };
+  const inClone = { cwd: source, env: { DENO_DIR: cache, COMMIT: commit } };
   const lock = "deno.production.lock";
-  await run(Deno.execPath(), ["install", "--frozen", `--lock=${lock}`, "--entrypoint", "main.ts"], { env });
+  await output(
+    Deno.execPath(),
+    ["install", "--frozen", `--lock=${lock}`, "--entrypoint", "main.ts"],
+    inClone,
+  );
   await setTimes(workshop, madeAt);
-  await run(Deno.execPath(), ["task", "compile"], { env });
+  await output(Deno.execPath(), ["task", "compile"], inClone);
 
   const registries = Array.from(Deno.readDirSync(`${cache}/npm`)).filter(({ isDirectory }) => isDirectory);
   const packages = await readPackages(

@@ -19,3 +19,16 @@ export function filesBelow(folder: string): string[] {
     isDirectory ? filesBelow(`${folder}${name}/`) : [folder + name]
   );
 }
+
+/** Runs a command, by default in the checkout. @returns Its standard output. @throws With all output when it fails. */
+export async function output(
+  program: string,
+  args: readonly string[],
+  { cwd = root, env = {} }: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<string> {
+  const command = new Deno.Command(program, { args: [...args], cwd, env, stdin: "null" });
+  const { success, stdout, stderr } = await command.output();
+  const [text, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  if (!success) throw new Error(`${program} ${args.join(" ")}: ${text}${errors}`);
+  return text!.trim();
+}

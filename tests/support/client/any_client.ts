@@ -9,18 +9,16 @@ import {
   TimeoutError,
   type VerifyOptions,
 } from "../../../packages/client/src/index.ts";
-import { type Language, languages } from "./any_meter.ts";
+import { eachLanguage, type Language } from "./any_meter.ts";
 import type { MeterSteps, Scene } from "./meter_scene.ts";
 import { drive, inPython, literal, nowhere } from "./python_meter.ts";
 
-/** Options of both clients. */
 interface ClientOptions {
   readonly url: string;
   readonly operatorToken?: string;
   readonly timeoutMs?: number;
 }
 
-/** The fields of an error of a client. */
 export interface Fault {
   readonly code: string;
   readonly status: number | null;
@@ -30,37 +28,25 @@ export interface Fault {
   readonly retryAfterMs: number | null;
 }
 
-/** A client in either language. */
 export interface AnyClient {
   // deno-lint-ignore no-explicit-any
   me(cookie: string | null): Promise<any>;
   // deno-lint-ignore no-explicit-any
   verify(key: unknown, options?: VerifyOptions): Promise<any>;
-  /** @returns The error of a call. */
   fault(call: () => Promise<unknown>): Promise<Fault>;
 }
 
-/** Where a case runs. */
 export interface ClientScene extends Scene {
   readonly language: Language;
   newClient(options: ClientOptions): AnyClient;
 }
 
-/** @returns A step for each case and language. */
-export function clientSteps(
-  cases: Readonly<Record<string, (scene: ClientScene) => Promise<void>>>,
-): MeterSteps {
-  const steps = Object.entries(cases).flatMap(([name, run]) =>
-    languages.map((language) =>
-      [`${language}: ${name}`, (scene: Scene) => {
-        const newClient = language === "Python"
-          ? (options: ClientOptions) => ofPython(scene, options)
-          : inTypeScript;
-        return run({ ...scene, language, newClient });
-      }] as const
-    )
-  );
-  return Object.fromEntries(steps);
+export function clientSteps(cases: Parameters<typeof eachLanguage<ClientScene>>[0]): MeterSteps {
+  return eachLanguage(cases, (scene, language) => {
+    const newClient = (options: ClientOptions) =>
+      language === "Python" ? ofPython(scene, options) : inTypeScript(options);
+    return { ...scene, language, newClient };
+  });
 }
 
 /** For a machine that does much else. */

@@ -2,7 +2,7 @@
 // of its own.
 import type { Meter, MeterOptions, MeterStats, Usage } from "../../../packages/client/src/meter/meter.ts";
 import { orphan } from "./meter_folder.ts";
-import type { Scene } from "./meter_scene.ts";
+import type { MeterSteps, Scene } from "./meter_scene.ts";
 import { drive, inPython, literal } from "./python_meter.ts";
 import { isMissing } from "../runner/needs.ts";
 
@@ -12,7 +12,6 @@ export const languages: readonly Language[] = isMissing("python3")
   ? ["TypeScript"]
   : ["TypeScript", "Python"];
 
-/** A meter in either language. */
 export interface AnyMeter {
   record(...usages: readonly Usage[]): Promise<void>;
   flush(options?: { timeoutMs?: number }): Promise<boolean>;
@@ -23,7 +22,6 @@ export interface AnyMeter {
   abandon(): Promise<void>;
 }
 
-/** Where a case runs. */
 export interface CaseScene extends Omit<Scene, "newMeter"> {
   readonly language: Language;
   /** Creates a meter, which sends only full batches until it is flushed. */
@@ -39,18 +37,22 @@ export interface CaseScene extends Omit<Scene, "newMeter"> {
   ): Promise<[error: string, mode: number][]>;
 }
 
-/** @returns A step for each case and language. */
-export function inEachLanguage(
-  cases: Readonly<Record<string, (scene: CaseScene) => Promise<void>>>,
-): Record<string, (scene: Scene) => Promise<void>> {
-  return Object.fromEntries(languages.flatMap((language) =>
-    Object.entries(cases).map(([name, run]) => {
-      const { newMeter, errorsOf } = language === "Python" ? pythonMeters : typeScriptMeters;
-      const step = (scene: Scene) =>
-        run({ ...scene, language, newMeter: (options) => newMeter(scene, options), errorsOf });
-      return [`${language}: ${name}`, step];
-    })
-  ));
+/** @returns A step for each case and language. @param sceneOf Adds what is of the language to a scene. */
+export function eachLanguage<Given>(
+  cases: Readonly<Record<string, (given: Given) => Promise<void>>>,
+  sceneOf: (scene: Scene, language: Language) => Given,
+): MeterSteps {
+  const steps = Object.entries(cases).flatMap(([name, run]) =>
+    languages.map((language) => [`${language}: ${name}`, (scene: Scene) => run(sceneOf(scene, language))])
+  );
+  return Object.fromEntries(steps);
+}
+
+export function inEachLanguage(cases: Parameters<typeof eachLanguage<CaseScene>>[0]): MeterSteps {
+  return eachLanguage(cases, (scene, language) => {
+    const { newMeter, errorsOf } = language === "Python" ? pythonMeters : typeScriptMeters;
+    return { ...scene, language, newMeter: (options) => newMeter(scene, options), errorsOf };
+  });
 }
 
 interface Meters {
@@ -65,7 +67,11 @@ const meterUrl = new URL("../../../packages/client/src/meter/meter.ts", import.m
 
 const typeScriptMeters: Meters = {
   newMeter(scene, options = {}) {
-    const meter: Meter = scene.newMeter(options);
+    let isAbandoned = false;
+    // A killed process sends nothing more.
+    const sending: typeof fetch = (input, init) =>
+      isAbandoned ? Promise.reject(new TypeError("killed")) : fetch(input, init);
+    const meter: Meter = scene.newMeter({ fetch: sending, ...options });
     return {
       record(...usages) {
         for (const usage of usages) meter.record(usage);
@@ -75,7 +81,10 @@ const typeScriptMeters: Meters = {
       sync: () => meter.sync(),
       close: (given = patience) => meter.close(given),
       stats: () => Promise.resolve(meter.stats()),
-      abandon: () => orphan(options.spool ?? ""),
+      abandon() {
+        isAbandoned = true;
+        return orphan(options.spool ?? "");
+      },
     };
   },
   async errorsOf(spools, user = Deno.uid() ?? 0) {

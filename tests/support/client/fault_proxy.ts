@@ -57,7 +57,6 @@ export const faults = {
 } satisfies Record<string, Fault>;
 export type FaultName = keyof typeof faults;
 
-/** A running proxy. */
 export interface FaultProxy {
   readonly port: number;
   /** Number of batches that Gatehouse acknowledged through the proxy. */

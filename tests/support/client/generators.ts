@@ -1,10 +1,8 @@
 // Runs generators of API clients as docs/api.md shows them, and programs that use the clients.
-import assert from "node:assert/strict";
 import { startTestApp, type TestApp } from "../app/app.ts";
+import { root } from "../build/sources.ts";
 import { freePort } from "../database/sqld.ts";
-
-const root = new URL("../../../", import.meta.url);
-const text = new TextDecoder();
+import { runLines } from "../runner/guides.ts";
 
 /** A folder for clients, and a server whose document they are generated from. */
 export interface Workshop {
@@ -17,7 +15,6 @@ export interface Workshop {
   run(name: string, args: readonly string[]): Promise<unknown>;
 }
 
-/** Starts a server, and ends it afterwards. */
 export async function withWorkshop(use: (workshop: Workshop) => Promise<void>): Promise<void> {
   const port = freePort();
   const baseUrl = `http://localhost:${port}`;
@@ -27,13 +24,9 @@ export async function withWorkshop(use: (workshop: Workshop) => Promise<void>): 
     (request) => test.app.fetch(request),
   );
   const folder = await Deno.makeTempDir();
-  const deno = async (args: readonly string[]) => {
-    const env = { NO_COLOR: "1", REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
-    const command = new Deno.Command(Deno.execPath(), { args: [...args], cwd: folder, env, stdin: "null" });
-    const { success, stdout, stderr } = await command.output();
-    assert.ok(success, `${args.join(" ")}\n${text.decode(stdout)}${text.decode(stderr)}`);
-    return text.decode(stdout);
-  };
+  const env = { NO_COLOR: "1", REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
+  const deno = (args: string) =>
+    runLines(`'${Deno.execPath()}' run --no-prompt ${args}`, { cwd: folder, env });
   try {
     await Deno.writeTextFile(
       `${folder}/deno.json`,
@@ -44,17 +37,14 @@ export async function withWorkshop(use: (workshop: Workshop) => Promise<void>): 
       baseUrl,
       folder,
       generate(command) {
-        const [npx, name, ...args] = command.trim().replaceAll("https://auth.example.com", baseUrl).split(
-          /\s+/,
-        );
-        assert.equal(npx, "npx");
-        const lock = [`--config=${root.pathname}deno.json`, `--lock=${root.pathname}deno.lock`, "--frozen"];
-        return deno(["run", "--no-prompt", "--allow-all", ...lock, `npm:${name}`, ...args]);
+        const lock = `--config=${root}deno.json --lock=${root}deno.lock --frozen`;
+        const [, call] = /^npx (.*)$/s.exec(command.replaceAll("https://auth.example.com", baseUrl)) ?? [];
+        return deno(`--allow-all ${lock} npm:${call}`);
       },
       async run(name, args) {
         // Generated code may import files without their extension, as bundlers allow.
-        const flags = ["--no-check", "--no-lock", "--no-prompt", "--unstable-sloppy-imports"];
-        return JSON.parse(await deno(["run", ...flags, "--allow-net=localhost", `${name}.ts`, ...args]));
+        const flags = "--no-check --no-lock --unstable-sloppy-imports --allow-net=localhost";
+        return JSON.parse(await deno(`${flags} ${name}.ts ${args.join(" ")}`));
       },
     });
   } finally {

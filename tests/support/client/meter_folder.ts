@@ -3,9 +3,14 @@
 /** A process id that is never in use. */
 export const deadPid = 2 ** 22 + 1;
 
-/** @returns The names of a folder's files. */
 export function segmentsIn(folder: string): string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
+
+/** @returns The lines of a folder's files, also unfinished ones. */
+export function linesIn(folder: string): string[] {
+  const texts = segmentsIn(folder).map((name) => Deno.readTextFileSync(`${folder}/${name}`));
+  return texts.join("").split("\n").filter((line) => line !== "");
 }
 
 /** Renames the segments of this process to those of one that is gone. */
@@ -36,4 +41,10 @@ export function recordsIn(path: string): { idempotencyKey: string }[] {
     if (error instanceof Deno.errors.NotFound) return [];
     throw error;
   }
+}
+
+/** @returns A line as an earlier process left it, with its key as its metric. @param more Other fields. */
+export function leftLine(key: string, more: Readonly<Record<string, unknown>> = {}): string {
+  const record = { productSlug: "tiles", metric: key, quantity: 1, timestamp: new Date() };
+  return `${JSON.stringify({ ...record, idempotencyKey: key, ...more })}\n`;
 }

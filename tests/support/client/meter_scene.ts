@@ -9,7 +9,6 @@ import { type MeterLine, startMeterLine } from "./meter_line.ts";
 const hourMs = 3_600_000;
 const parallel = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
 
-/** Where a step runs. */
 export interface Scene {
   readonly test: TestApp;
   readonly person: TestPerson;
@@ -26,13 +25,17 @@ export interface Scene {
   onEnd(end: () => Promise<unknown>): void;
 }
 
-/** Steps of a test by name. */
 export type MeterSteps = Readonly<Record<string, (scene: Scene) => Promise<void>>>;
 
 /** Defines a test with an app, and a step for each scene. */
 export function metered(name: string, steps: MeterSteps): void {
   // Timers of the app may outlive it. process_steps.ts shows that a meter leaves none.
   Deno.test({ name, ...parallel, fn: (t) => inParallel(t, steps) });
+}
+
+/** Defines a test after {@linkcode metered}, whose app's timers may outlive it. */
+export function afterMetered(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, ...parallel, fn });
 }
 
 async function inParallel(t: Deno.TestContext, steps: MeterSteps): Promise<void> {

@@ -1,62 +1,38 @@
 // Products that meter their requests in processes of their own, the load on them, and what it must have recorded.
 import assert from "node:assert/strict";
-// deno-lint-ignore no-import-prefix
-import ts from "npm:typescript@5.9.3";
 import { post } from "../meter/load.ts";
+import { startCommand } from "../runner/guides.ts";
 import { poll } from "../runner/poll.ts";
 import { letOthersRun, type Random } from "../runner/random.ts";
 import { freePort } from "../database/sqld.ts";
+import { unpackClient } from "./package.ts";
 import type { StoredUsage } from "../meter/stored_usage.ts";
 
 const productScript = new URL("metered_product.js", import.meta.url).pathname;
 
-/** What runs a product. */
 export type Runtime = "deno" | "node";
 
-/** Options of a product. */
 export interface ProductOptions {
-  /** Its product slug. */
   readonly name: string;
-  /** URL of the meter's module. */
   readonly modules: Readonly<Record<Runtime, string>>;
-  /** Options of the meter. */
   readonly meter: Readonly<Record<string, unknown>>;
 }
 
-/** One process of a product. */
 export interface ProductProcess {
   readonly baseUrl: string;
   readonly output: () => string;
-  /** @returns The meter's numbers. */
   stats(): Promise<Record<string, number>>;
   /** Ends it with a signal, and waits for its end. */
   end(signal: Deno.Signal): Promise<void>;
 }
 
-const commands: Readonly<Record<Runtime, readonly string[]>> = {
-  deno: [Deno.execPath(), "run", "--no-check", "--allow-all"],
-  node: ["node"],
-};
+const commands = { deno: `'${Deno.execPath()}' run --no-check --allow-all`, node: "node" };
 
-/** Compiles the client for Node.js. @param to A new folder. @returns URLs of the meter's module. */
+/** @param to A new folder. @returns URLs of the meter's module. */
 export async function compileMeter(to: string): Promise<Record<Runtime, string>> {
-  const source = new URL("../../../packages/client/src/", import.meta.url);
-  const compilerOptions = {
-    target: ts.ScriptTarget.ES2022,
-    module: ts.ModuleKind.ESNext,
-    rewriteRelativeImportExtensions: true,
-  };
-  for (const folder of ["", "meter/"]) {
-    await Deno.mkdir(`${to}/${folder}`);
-    for await (const { name } of Deno.readDir(new URL(`./${folder}`, source))) {
-      if (!/(?<!\.d)\.ts$/.test(name)) continue;
-      const text = await Deno.readTextFile(new URL(folder + name, source));
-      const { outputText } = ts.transpileModule(text, { compilerOptions });
-      await Deno.writeTextFile(`${to}/${folder}${name.replace(/ts$/, "js")}`, outputText);
-    }
-  }
-  await Deno.writeTextFile(`${to}/package.json`, '{"type":"module"}');
-  return { deno: new URL("meter/meter.ts", source).href, node: `file://${to}/meter/meter.js` };
+  await Deno.mkdir(to);
+  const source = new URL("../../../packages/client/src/meter/meter.ts", import.meta.url);
+  return { deno: source.href, node: `file://${await unpackClient(to)}/meter/meter.js` };
 }
 
 /** Starts a process, and waits until it accepts connections. */
@@ -65,39 +41,26 @@ export async function startProduct(
   runtime: Runtime,
 ): Promise<ProductProcess> {
   const port = freePort();
-  const [command = "", ...flags] = commands[runtime];
-  const child = new Deno.Command(command, {
-    args: [...flags, productScript, modules[runtime], String(port), JSON.stringify(meter)],
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  let output = "";
-  const collect = async (stream: ReadableStream<Uint8Array>) => {
-    for await (const text of stream.pipeThrough(new TextDecoderStream())) output += text;
-  };
-  const collected = Promise.all([collect(child.stdout), collect(child.stderr)]);
+  const program = `${commands[runtime]} ${productScript} ${modules[runtime]} ${port}`;
+  const running = startCommand(`${program} '${JSON.stringify(meter)}'`, { cwd: "/" });
   let hasEnded = false;
-  const ended = child.status.then(() => hasEnded = true);
+  running.ended.then(() => hasEnded = true);
   const baseUrl = `http://127.0.0.1:${port}`;
   const stats = async () => await (await fetch(`${baseUrl}/stats`)).json();
   await poll(async () => {
-    assert(!hasEnded, `the product ended: ${output}`);
+    assert(!hasEnded, `the product ended: ${running.output()}`);
     return await stats().then(() => true, () => false);
   });
   return {
     baseUrl,
-    output: () => output,
+    output: running.output,
     stats,
     async end(signal) {
-      if (!hasEnded) child.kill(signal);
-      await ended;
-      await collected;
+      await running.stop(signal);
     },
   };
 }
 
-/** A record that a product was asked to make. */
 interface AskedRecord {
   readonly product: string;
   readonly metric: string;
@@ -186,7 +149,6 @@ export class AskedUsage {
   }
 }
 
-/** A load on the processes of one product. */
 export interface ProductLoad {
   /** The processes that get the requests. While there are none, clients wait. */
   readonly targets: Set<string>;
@@ -195,23 +157,17 @@ export interface ProductLoad {
 
 /** Starts clients that send one request after the other, with short pauses. */
 export function startProductLoad(
-  { product, asked, random, clients = 10, pauseMsMax = 60 }: {
-    product: string;
-    asked: AskedUsage;
-    random: Random;
-    clients?: number;
-    pauseMsMax?: number;
-  },
+  { product, asked, random }: { product: string; asked: AskedUsage; random: Random },
 ): ProductLoad {
   const targets = new Set<string>();
   let isRunning = true;
   const client = async () => {
     while (isRunning) {
       if (targets.size > 0) await asked.send(random.pick([...targets]), product);
-      await letOthersRun(random.between(1, pauseMsMax));
+      await letOthersRun(random.between(1, 60));
     }
   };
-  const running = Promise.all(Array.from({ length: clients }, client));
+  const running = Promise.all(Array.from({ length: 10 }, client));
   return {
     targets,
     async stop() {

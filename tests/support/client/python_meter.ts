@@ -5,16 +5,16 @@ import { poll } from "../runner/poll.ts";
 import { segmentsIn } from "./meter_folder.ts";
 import type { Scene } from "./meter_scene.ts";
 
-/** The folder of the package. */
 export const pythonPackage = new URL("../../../packages/python/", import.meta.url).pathname;
+
+/** Lets Python import the package, and leaves no files in its folder. */
+export const pythonEnv = { PYTHONPATH: pythonPackage, PYTHONDONTWRITEBYTECODE: "1" };
 
 /** Debian's Python, and not another one that is first in the PATH. */
 export const python = "/usr/bin/python3";
 
-/** Where nothing listens. */
 export const nowhere = "http://127.0.0.1:1";
 
-/** A Python program with a `meter`. */
 export interface Driven {
   readonly pid: number;
   readonly problems: MeterProblem[];
@@ -73,7 +73,7 @@ export function drive(
   const [command = "", ...args] = [...through, python, "-c", driver, JSON.stringify(options)];
   const child = new Deno.Command(command, {
     args,
-    env: { PYTHONPATH: pythonPackage, PYTHONDONTWRITEBYTECODE: "1", ...env },
+    env: { ...pythonEnv, ...env },
     stdin: "piped",
     stdout: "piped",
     stderr: "inherit",
@@ -140,12 +140,6 @@ export function inPython(values: object): Record<string, unknown> {
 
 /** Python for a value of JSON. */
 export const literal = (value: unknown) => `json.loads(${JSON.stringify(JSON.stringify(value))})`;
-
-/** @returns The lines of a spool's files. */
-export function linesOf(spool: string): string[] {
-  const texts = segmentsIn(spool).map((name) => Deno.readTextFileSync(`${spool}/${name}`));
-  return texts.flatMap((text) => text.split("\n").slice(0, -1));
-}
 
 /** Sends what is in a spool. */
 export async function drain({ line, key, folder }: Pick<Scene, "line" | "key" | "folder">): Promise<Driven> {

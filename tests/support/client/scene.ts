@@ -12,21 +12,18 @@ import { mailedToken } from "../network/proxy_scene.ts";
 import { freePort } from "../database/sqld.ts";
 import { visit, type Visited } from "../network/visit.ts";
 
-/** A signed-up user, who owns an organization. */
 export interface Person {
   readonly cookie: string;
   readonly email: string;
   readonly organizationId: string;
 }
 
-/** An organization with an API key. */
 export interface Customer {
   readonly organizationId: string;
   readonly keyId: string;
   readonly apiKey: string;
 }
 
-/** Everything that runs. */
 export interface ClientScene {
   readonly gatehouseUrl: string;
   /** By name, such as `hono`. */
@@ -44,7 +41,6 @@ export interface ClientScene {
   usageOf(customer: Customer, metric: string): Promise<[count: number, sum: number]>;
 }
 
-/** Starts everything, runs tests, and stops everything. */
 export async function withClientScene(run: (scene: ClientScene) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-client-" });
   const program = startProgram({
@@ -140,14 +136,11 @@ async function signUpPeople(
   return { ada, bob: { ...bob, organizationId: ada.organizationId, ownOrganizationId: bob.organizationId } };
 }
 
-/** Sends a request to a product. */
 export interface See {
   (path: string, headers?: Readonly<Record<string, string | string[]>>, method?: string): Promise<Visited>;
-  /** The product's host and port. */
   readonly host: string;
 }
 
-/** Cases by name. */
 export type ProductCases = Readonly<Record<string, (see: See, scene: ClientScene) => Promise<void>>>;
 
 /** Runs cases, by the middleware that they are about, with each product. */

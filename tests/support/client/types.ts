@@ -4,11 +4,12 @@
 import openapiTS from "npm:openapi-typescript@7.13.0";
 // deno-lint-ignore no-import-prefix
 import ts from "npm:typescript@5.9.3";
+import { root } from "../build/sources.ts";
+import { runLines } from "../runner/guides.ts";
 import { startTestApp } from "../app/app.ts";
 
 /** Where the types are, from the repository's root. */
 export const clientTypesPath = "packages/client/src/api.ts";
-/** The schemas that the client uses. */
 const used = ["KeyVerification", "VerifyKey"];
 
 type Schemas = Readonly<Record<string, unknown>>;
@@ -33,7 +34,8 @@ export async function clientTypes(names: readonly string[] = used): Promise<stri
         defaultNonNullable: false,
       },
     );
-    return await formatted(interfaces(nodes));
+    const stdin = interfaces(nodes);
+    return await runLines(`'${Deno.execPath()}' fmt --ext=ts -`, { cwd: root, stdin });
   } finally {
     await test.dispose();
   }
@@ -71,19 +73,6 @@ function interfaces(nodes: readonly ts.Node[]): string {
     .replaceAll("@description ", "").replaceAll("*     - ", "* - ")
     .replaceAll(/\n +\* (@example|@enum|Format:)(?:(?!\n +\* [@A-Z]|\n +\*\/)[^])*/g, "")
     .replaceAll(/\/\*\*\n +\* (.*)\n +\*\//g, "/** $1 */");
-}
-
-async function formatted(text: string): Promise<string> {
-  const process = new Deno.Command(Deno.execPath(), {
-    args: ["fmt", "--ext=ts", "-"],
-    cwd: new URL("../../../", import.meta.url),
-    stdin: "piped",
-    stdout: "piped",
-  }).spawn();
-  const writer = process.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(text));
-  await writer.close();
-  return new TextDecoder().decode((await process.output()).stdout);
 }
 
 if (import.meta.main) {

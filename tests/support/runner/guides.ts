@@ -42,23 +42,16 @@ export async function readGuide(file: string): Promise<(name: string) => string>
   };
 }
 
-/** @returns A function that returns a file of a folder in examples/ by its name. It throws if there is none. */
-export async function readExamples(folder: string): Promise<(name: string) => string> {
-  const url = new URL(`examples/${folder}/`, root);
-  const texts = new Map<string, string>();
-  for await (const { name } of Deno.readDir(url)) {
-    texts.set(name, await Deno.readTextFile(new URL(name, url)));
-  }
-  return (name) => {
-    const text = texts.get(name);
-    if (text === undefined) throw new Error(`examples/${folder}: there is no ${name}`);
-    return text;
-  };
+/** @returns A function that reads a file of a folder in examples/. */
+export function readExamples(folder: string): (name: string) => string {
+  return (name) => Deno.readTextFileSync(new URL(`examples/${folder}/${name}`, root));
 }
 
 /** A command that runs until it is stopped. */
 export interface RunningCommand {
   readonly output: () => string;
+  /** The exit status: 128 and more for a signal. */
+  readonly ended: Promise<number>;
   /** Sends a signal. @returns The exit status. */
   stop(signal?: Deno.Signal): Promise<number>;
 }
@@ -82,9 +75,11 @@ export function startCommand(
   const collect = async (stream: ReadableStream<Uint8Array>) => {
     for await (const text of stream.pipeThrough(new TextDecoderStream())) output += text;
   };
-  const collected = Promise.all([collect(child.stdout), collect(child.stderr)]);
+  const ended = Promise.all([child.status, collect(child.stdout), collect(child.stderr)])
+    .then(([{ code }]) => code);
   return {
     output: () => output,
+    ended,
     async stop(signal = "SIGTERM") {
       try {
         child.kill(signal);
@@ -92,9 +87,7 @@ export function startCommand(
         // It has already exited.
         if (!(error instanceof TypeError)) throw error;
       }
-      const { code } = await child.status;
-      await collected;
-      return code;
+      return await ended;
     },
   };
 }

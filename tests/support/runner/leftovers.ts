@@ -14,7 +14,6 @@ export class RunFolder {
     for (const folder of [path, memory]) Deno.chmodSync(folder, 0o755);
   }
 
-  /** Creates the folders. */
   static async create(): Promise<RunFolder> {
     const prefix = "gatehouse-tests-";
     return new RunFolder(await Deno.makeTempDir({ prefix }), await makeMemoryFolder(prefix));
@@ -25,7 +24,6 @@ export class RunFolder {
     return `TEST_RUN=${this.path}`;
   }
 
-  /** The environment of the tests. */
   get env(): Record<string, string> {
     return {
       TEST_RUN: this.path,

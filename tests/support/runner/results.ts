@@ -1,6 +1,5 @@
 // Reads what `deno test` reports about single tests.
 
-/** Of one call of `deno test`. */
 export interface Results {
   readonly success: boolean;
   readonly passed: number;

@@ -22,6 +22,14 @@ interface Part {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+interface Run {
+  readonly folder: RunFolder;
+  readonly isFull: boolean;
+  /** True if it is a full run of all files. */
+  readonly isComplete: boolean;
+  readonly seed: string;
+}
+
 async function main(args: readonly string[]): Promise<number> {
   const isFull = args.includes("--full");
   const subjects = args.filter((arg) => !arg.startsWith("--"));
@@ -39,18 +47,15 @@ async function main(args: readonly string[]): Promise<number> {
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, interrupted);
   try {
-    return await runIn(folder, { isFull, files, isComplete: isFull && subjects.length === 0 });
+    const seed = Deno.env.get("FAULT_SEED") ?? String(Math.floor(Math.random() * 2 ** 31));
+    return await runIn({ folder, isFull, isComplete: isFull && subjects.length === 0, seed }, files);
   } finally {
     folder.remove();
   }
 }
 
-async function runIn(
-  folder: RunFolder,
-  { isFull, isComplete, files }: { isFull: boolean; isComplete: boolean; files: readonly string[] },
-): Promise<number> {
-  const startedAt = performance.now();
-  const seed = Deno.env.get("FAULT_SEED") ?? String(Math.floor(Math.random() * 2 ** 31));
+async function runIn(run: Run, files: readonly string[]): Promise<number> {
+  const { folder, isFull, seed } = run;
   const env = {
     ...folder.env,
     ...(isFull && { TEST_FULL: "1", TEST_SEED: seed }),
@@ -71,13 +76,7 @@ async function runIn(
   for (const part of parts.filter(({ files }) => files.length > 0)) {
     results.push(await runPart(part, { folder, env }));
   }
-  return await report(results, {
-    folder,
-    isFull,
-    isComplete,
-    seed,
-    seconds: (performance.now() - startedAt) / 1000,
-  });
+  return await report(results, run);
 }
 
 async function runPart(
@@ -105,13 +104,7 @@ async function runPart(
 /** Says what was slow, skipped and left behind, and the numbers of the run. @returns The exit status. */
 async function report(
   results: readonly Results[],
-  { folder, isFull, isComplete, seed, seconds }: {
-    folder: RunFolder;
-    isFull: boolean;
-    isComplete: boolean;
-    seed: string;
-    seconds: number;
-  },
+  { folder, isFull, isComplete, seed }: Run,
 ): Promise<number> {
   const sum = (numberOf: (result: Results) => number) => results.reduce((sum, one) => sum + numberOf(one), 0);
   const slowest = results.flatMap(({ tests }) => tests).sort((a, b) => b.seconds - a.seconds).slice(0, 10);
@@ -127,7 +120,9 @@ async function report(
   if (success && isComplete && skipped.length === 0) noteFullRun(seed);
   say(
     `\n${isFull ? `full run, FAULT_SEED=${seed}` : "quick run"}: ${sum(({ passed }) => passed)} passed, ` +
-      `${sum(({ failed }) => failed)} failed, ${skipped.length} skipped in ${minutes(seconds)}, ` +
+      `${sum(({ failed }) => failed)} failed, ${skipped.length} skipped in ${
+        minutes(performance.now() / 1000)
+      }, ` +
       `${minutes(await cpuSeconds())} of CPU\n`,
   );
   return success ? 0 : 1;

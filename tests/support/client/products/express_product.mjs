@@ -1,57 +1,34 @@
 // A product with Express, run by Node.js. The first argument is the version's package name.
-import { Buffer } from "node:buffer";
 import process from "node:process";
-import { pipeline, Readable } from "node:stream";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { clientsOf, runs, Work } from "./work.js";
 
-const client = new URL("client/", import.meta.url);
+const client = new URL("package/dist/", import.meta.url);
 const { Gatehouse } = await import(new URL("gatehouse.js", client));
 const { apiKeyOf, requireKey, requireSession, sessionOf } = await import(new URL("express.js", client));
 const [, , version, settingsText] = process.argv;
 const { default: express } = await import(version);
 const settings = JSON.parse(settingsText);
-const { operatorToken, gatehouseUrl: url } = settings;
-const gatehouse = new Gatehouse({ url, operatorToken });
-const down = new Gatehouse({ url: settings.downUrl, operatorToken });
-const slow = new Gatehouse({ url: settings.slowUrl, operatorToken, timeoutMs: 50 });
-const misconfigured = new Gatehouse({ url, operatorToken: "invalid" });
-const runs = { product: "jobs", metric: "runs" };
-const released = [];
-const state = { waiting: 0, gone: 0 };
+const { gatehouse, down, slow, misconfigured } = clientsOf(Gatehouse, settings);
+const work = new Work();
 
-function* endlessChunks() {
-  for (;;) yield Buffer.alloc(65_536);
-}
-
-function* breakingChunks() {
-  yield Buffer.alloc(65_536);
-  yield Buffer.alloc(65_536);
-  throw new Error("broken while streaming");
-}
-
-async function respond(request, response, who) {
-  request.work = { tiles: request.query.tiles ?? "1" };
-  response.set("x-tiles", request.work.tiles);
-  switch (request.query.do) {
-    case "fail":
-      return response.status(404).json({});
-    case "throw":
-      throw new Error("thrown by the handler");
-    case "stream":
-      return pipeline(Readable.from(endlessChunks()), response, () => {});
-    case "break":
-      return pipeline(Readable.from(breakingChunks()), response, () => {});
-    case "wait":
-      state.waiting++;
-      response.on("close", () => state.gone++);
-      await new Promise((resolve) => released.push(resolve));
-  }
-  response.json(who);
+/** Sends what a handler of the other products returns. */
+async function send(response, made) {
+  response.status(made.status).set(Object.fromEntries(made.headers));
+  if (made.headers.has("content-type")) response.send(await made.text());
+  else await pipeline(Readable.fromWeb(made.body), response).catch(() => {});
 }
 
 const member = (request, response) => response.json(sessionOf(request));
-// Express 4 doesn't handle rejected promises.
 const key = (request, response, next) => {
-  respond(request, response, apiKeyOf(request)).catch(next);
+  request.work = { tiles: request.query.tiles ?? "1" };
+  const leaving = new AbortController();
+  response.on("close", () => leaving.abort());
+  const url = new URL(request.originalUrl, "http://localhost");
+  const made = work.respond({ url, signal: leaving.signal }, apiKeyOf(request));
+  // Express 4 doesn't handle rejected promises.
+  made.then((made) => send(response, made)).catch(next);
 };
 
 const app = express();
@@ -85,11 +62,8 @@ app.get("/slow", requireSession({ gatehouse: slow }), member);
 app.get("/slow-key", requireKey({ gatehouse: slow, meter: runs, limit: true }), key);
 app.get("/misconfigured", requireKey({ gatehouse: misconfigured }), key);
 
-app.get("/state", (_request, response) => response.json(state));
-app.post("/release", (_request, response) => {
-  released.splice(0).forEach((resolve) => resolve());
-  response.json({});
-});
+app.get("/state", (_request, response) => send(response, work.state()));
+app.post("/release", (_request, response) => send(response, work.release()));
 app.post("/flush", async (_request, response) => {
   response.json({ isFlushed: await gatehouse.meter.flush(), ...gatehouse.meter.stats() });
 });

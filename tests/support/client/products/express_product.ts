@@ -1,48 +1,27 @@
-// Starts express_product.mjs in Node.js, with the client's code without types and the packages from Deno's cache.
+// Starts express_product.mjs in Node.js, with the packed client and the other packages from Deno's cache.
 // deno-lint-ignore no-import-prefix
 import type {} from "npm:express@5.3.0";
 // deno-lint-ignore no-import-prefix
 import type {} from "npm:express@4.22.3";
-// deno-lint-ignore no-import-prefix
-import ts from "npm:typescript@5.9.3";
+import { runLines } from "../../runner/guides.ts";
+import { unpackClient } from "../package.ts";
 import type { Product, ProductSettings } from "./settings.ts";
 
 /** The versions of Express, as package names in the folder. */
 export type ExpressVersion = "express" | "express4";
 
 const dependencies = { express: "5.3.0", express4: "npm:express@4.22.3" };
-const client = new URL("../../../../packages/client/src/", import.meta.url);
 
 /** Creates a folder from which {@linkcode startExpressProduct} runs the product. */
 export async function expressFolder(): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-express-" });
   await Deno.writeTextFile(`${folder}/package.json`, JSON.stringify({ type: "module", dependencies }));
-  const install = new Deno.Command(Deno.execPath(), {
-    args: ["install", "--quiet", "--node-modules-dir=auto"],
-    cwd: folder,
-  });
-  const { success, stderr } = await install.output();
-  if (!success) throw new Error(new TextDecoder().decode(stderr));
-  await Deno.copyFile(new URL("express_product.mjs", import.meta.url), `${folder}/product.mjs`);
-  await compileFolder(client, `${folder}/client`);
-  return folder;
-}
-
-async function compileFolder(source: URL, target: string): Promise<void> {
-  await Deno.mkdir(target);
-  for await (const { name, isDirectory } of Deno.readDir(source)) {
-    if (isDirectory) await compileFolder(new URL(`${name}/`, source), `${target}/${name}`);
-    else if (!name.endsWith(".d.ts")) {
-      const { outputText } = ts.transpileModule(await Deno.readTextFile(new URL(name, source)), {
-        compilerOptions: {
-          target: ts.ScriptTarget.ES2022,
-          module: ts.ModuleKind.ESNext,
-          rewriteRelativeImportExtensions: true,
-        },
-      });
-      await Deno.writeTextFile(`${target}/${name.replace(/\.ts$/, ".js")}`, outputText);
-    }
+  await runLines(`'${Deno.execPath()}' install --quiet --node-modules-dir=auto`, { cwd: folder });
+  for (const name of ["express_product.mjs", "work.js"]) {
+    await Deno.copyFile(new URL(name, import.meta.url), `${folder}/${name}`);
   }
+  await unpackClient(folder);
+  return folder;
 }
 
 /** Starts the product with a version of Express. @param folder From {@linkcode expressFolder}. */
@@ -51,7 +30,7 @@ export async function startExpressProduct(
   { version, settings }: { version: ExpressVersion; settings: ProductSettings },
 ): Promise<Product> {
   const child = new Deno.Command("node", {
-    args: ["product.mjs", version, JSON.stringify(settings)],
+    args: ["express_product.mjs", version, JSON.stringify(settings)],
     cwd: folder,
     stdin: "piped",
     stdout: "piped",

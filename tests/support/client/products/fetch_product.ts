@@ -1,23 +1,18 @@
 // A product without a framework.
 import { requireKey, requireSession } from "../../../../packages/client/src/fetch.ts";
 import { Gatehouse } from "../../../../packages/client/src/gatehouse.ts";
-import { type Product, type ProductSettings, Work } from "./settings.ts";
+import type { Product, ProductSettings } from "./settings.ts";
+import { clientsOf, runs, Work } from "./work.js";
 
 type Handler = (request: Request) => Response | Promise<Response>;
 
-/** Starts the product. */
 export function startFetchProduct(settings: ProductSettings): Promise<Product> {
-  const { operatorToken, gatehouseUrl: url } = settings;
-  const gatehouse = new Gatehouse({ url, operatorToken });
-  const down = new Gatehouse({ url: settings.downUrl, operatorToken });
-  const slow = new Gatehouse({ url: settings.slowUrl, operatorToken, timeoutMs: 50 });
-  const misconfigured = new Gatehouse({ url, operatorToken: "invalid" });
+  const { gatehouse, down, slow, misconfigured } = clientsOf(Gatehouse, settings);
   const work = new Work();
   const member = (options: Omit<Parameters<typeof requireSession>[0], "gatehouse"> = {}, asked = gatehouse) =>
     requireSession({ gatehouse: asked, ...options }, (_request, { session }) => Response.json(session));
   const key = (options: Omit<Parameters<typeof requireKey>[0], "gatehouse"> = {}, asked = gatehouse) =>
     requireKey({ gatehouse: asked, ...options }, (request, { apiKey }) => work.respond(request, apiKey));
-  const runs = { product: "jobs", metric: "runs" };
   const quantity = (request: Request) => Number(new URL(request.url).searchParams.get("runs"));
   const askedRuns = { ...runs, quantity };
   const routes: Record<string, Handler> = {

@@ -8,17 +8,12 @@ import {
   type SessionEnv,
 } from "../../../../packages/client/src/hono.ts";
 import { Gatehouse } from "../../../../packages/client/src/gatehouse.ts";
-import { type Product, type ProductSettings, Work } from "./settings.ts";
+import type { Product, ProductSettings } from "./settings.ts";
+import { clientsOf, runs, Work } from "./work.js";
 
-/** Starts the product. */
 export function startHonoProduct(settings: ProductSettings): Promise<Product> {
-  const { operatorToken, gatehouseUrl: url } = settings;
-  const gatehouse = new Gatehouse({ url, operatorToken });
-  const down = new Gatehouse({ url: settings.downUrl, operatorToken });
-  const slow = new Gatehouse({ url: settings.slowUrl, operatorToken, timeoutMs: 50 });
-  const misconfigured = new Gatehouse({ url, operatorToken: "invalid" });
+  const { gatehouse, down, slow, misconfigured } = clientsOf(Gatehouse, settings);
   const work = new Work();
-  const runs = { product: "jobs", metric: "runs" };
   const app = new Hono<SessionEnv & KeyEnv>();
   const member = (c: Context<SessionEnv>) => c.json(c.get("session"));
   const key = (c: Context<KeyEnv>) => work.respond(c.req.raw, c.get("apiKey"));
