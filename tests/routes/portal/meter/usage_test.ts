@@ -37,66 +37,6 @@ testApp("windows and dates are in the chosen time zone", async (test) => {
 });
 
 testApp(
-  "the current month is compared with the same part of the previous month, a past one with all of it",
-  async (test) => {
-    const person = await test.signUp();
-    const { fullKey } = await createTestKey(test, person);
-    await record(test, fullKey, { quantity: 30 });
-    await record(test, fullKey, { quantity: 20, timestamp: "2026-10-21T14:00:00Z" });
-    await record(test, fullKey, { quantity: 999, timestamp: "2026-10-21T14:20:00Z" });
-    const month = await usagePage(test, person);
-    assert.equal(month.change, "50.0% more vs Oct 1–21");
-    const days = await usagePage(test, person, { from: "2026-11-02", to: "2026-11-20" });
-    assert.equal(days.change, "100% less vs Oct 14 – Nov 1");
-    const before = await usagePage(test, person, { range: "last-month" });
-    assert.equal(before.change, "New");
-    const hours = await usagePage(test, person, { range: "24h" });
-    assert.equal(hours.change, "New");
-  },
-);
-
-testApp("each range has default windows, and others on request", async (test) => {
-  const person = await test.signUp();
-  await record(test, (await createTestKey(test, person)).fullKey, {});
-  const shown = async (query: Record<string, string>) => {
-    const { chosen, numbers, html } = await usagePage(test, person, query);
-    return [chosen["window"], numbers.length, /<h2>([^<]+)<\/h2>/.exec(html)?.[1]];
-  };
-  assert.deepEqual(await shown({ range: "24h" }), ["hour", 24, usageWords.chartTitle("hour")]);
-  assert.deepEqual(await shown({ range: "7d" }), ["day", 7, usageWords.chartTitle("day")]);
-  assert.deepEqual(await shown({ range: "7d", window: "hour" }), [
-    "hour",
-    159,
-    usageWords.chartTitle("hour"),
-  ]);
-  assert.deepEqual(await shown({ range: "90d", window: "week" }), [
-    "week",
-    13,
-    usageWords.chartTitle("week"),
-  ]);
-  assert.deepEqual(await shown({ from: "2025-01-01", to: "2026-12-31", window: "month" }), [
-    "month",
-    23,
-    usageWords.chartTitle("month"),
-  ]);
-});
-
-testApp(
-  "too many windows for a page cause an error below the field, and longer ones are shown",
-  async (test) => {
-    const person = await test.signUp();
-    await record(test, (await createTestKey(test, person)).fullKey, {});
-    const hours = await usagePage(test, person, { range: "90d", window: "hour" });
-    assert.deepEqual(hours.faults, [`window: ${usageWords.tooMany("hour", "day")}`]);
-    assert.equal(hours.chosen["window"], "day");
-    assert.equal(hours.numbers.length, 90);
-    const days = await usagePage(test, person, { from: "2005-01-01", to: "2026-11-30", window: "hour" });
-    assert.deepEqual(days.faults, [`window: ${usageWords.tooMany("hour", "month")}`]);
-    assert.equal(days.numbers.length, 263);
-  },
-);
-
-testApp(
   "a product without the chosen metric shows one that it has, with an error below the field",
   async (test) => {
     const person = await test.signUp();

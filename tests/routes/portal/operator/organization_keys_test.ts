@@ -174,14 +174,3 @@ testApp("pages of one organization show and change nothing of another one", asyn
   assert.equal(unused.location, `${keysOf(grace.organizationId)}?done=revoked-unused&count=0`);
   await recordOne(test, key, { quantity: 1 });
 });
-
-testApp(
-  "without keys, operators are linked to the form, which asks for their password first",
-  async (test) => {
-    const mara = await newOperator(test);
-    const ada = await test.signUp();
-    const { html } = await openPage(test, keysOf(ada.organizationId), { person: mara });
-    assert.match(html, new RegExp(`href="${keysOf(ada.organizationId)}/new"`));
-    assert.doesNotMatch(html, /name="expires"/);
-  },
-);

@@ -17,15 +17,11 @@ function companyTest(
   settings: Parameters<typeof testApp>[2] = webhookSettings,
 ): void {
   testApp(name, async (test) => {
-    const issuer = startIssuer();
-    try {
-      const organizationId = await newOrganization(test, "Corp");
-      const company = { organizationId, domains: ["corp.example"], role: "ADMIN" } as const;
-      await addProvider(test, issuer, { slug: "corp", name: "Corp", company });
-      await use(test, issuer, organizationId);
-    } finally {
-      await issuer.stop();
-    }
+    await using issuer = startIssuer();
+    const organizationId = await newOrganization(test, "Corp");
+    const company = { organizationId, domains: ["corp.example"], role: "ADMIN" } as const;
+    await addProvider(test, issuer, { slug: "corp", name: "Corp", company });
+    await use(test, issuer, organizationId);
   }, settings);
 }
 
