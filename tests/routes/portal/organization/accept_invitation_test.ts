@@ -1,17 +1,17 @@
 // The page of an invitation's link, for everyone who can open it.
 import assert from "node:assert/strict";
 import { membershipsPerUserMax } from "../../../../domain/limits.ts";
-import { cookieOf, startTestApp, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
-import { embeddedTestDatabase } from "../../../support/database/database.ts";
+import { cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
 import { accountWords } from "../../../support/portal/words/account.ts";
 import {
   activeOrganization,
-  invite,
   joinBy,
   noticesOf,
   page,
   submit,
 } from "../../../support/people/portal_people.ts";
+import { inviteTo, mailedToken } from "../../../support/people/people.ts";
+import { newOrganization, newPerson } from "../../../support/people/scene.ts";
 import { organizationWords as words } from "../../../support/portal/words/organization.ts";
 import { inPage } from "../../../support/portal/words/sign_in.ts";
 
@@ -25,7 +25,7 @@ async function signUpBy(test: TestApp, form: Record<string, string>) {
 testApp("a new person creates an account with the link and joins", async (test) => {
   const owner = await test.signUp("Olive Owner");
   await submit(test, "/portal/organization", { form: { name: "Acme" }, person: owner });
-  const { path, token } = await invite(test, owner, { email: "grace@example.com", role: "ADMIN" });
+  const { path, token } = await inviteTo(test, owner, { email: "grace@example.com", role: "ADMIN" });
   const shown = await page(test, path);
   assert.equal(shown.status, 200);
   assert.equal(shown.answer.headers.get("referrer-policy"), "same-origin");
@@ -62,7 +62,7 @@ testApp("opening the link does not use it up, and the invited person joins once"
   const owner = await test.signUp("Olive Owner");
   const other = await test.signUp("Otto Other");
   const grace = await joinBy(test, other, { name: "Grace" });
-  const { path, token } = await invite(test, owner, { email: grace.email, role: "ADMIN" });
+  const { path, token } = await inviteTo(test, owner, { email: grace.email, role: "ADMIN" });
   for (let looks = 0; looks < 3; looks++) {
     const { html } = await page(test, path, grace);
     assert.match(html, /Join Olive Owner’s organization as Admin<\/button>/);
@@ -82,7 +82,7 @@ testApp("opening the link does not use it up, and the invited person joins once"
 testApp("someone else can't join, and returns to the link after signing out", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const other = await test.signUp("Otto Other");
-  const { path, token } = await invite(test, owner, { email: "grace@example.com" });
+  const { path, token } = await inviteTo(test, owner, { email: "grace@example.com" });
   const shown = await page(test, path, other);
   assert.match(shown.html, /<strong>grace@example\.com<\/strong>/);
   assert.doesNotMatch(shown.html, /action="\/invitations\/(accept|sign-up)"/);
@@ -99,7 +99,7 @@ testApp("someone else can't join, and returns to the link after signing out", as
 testApp("a person with an account signs in and returns to the link", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const grace = await joinBy(test, await test.signUp(), { name: "Grace" });
-  const { path, token } = await invite(test, owner, { email: grace.email });
+  const { path, token } = await inviteTo(test, owner, { email: grace.email });
   const { html } = await page(test, path);
   assert.doesNotMatch(html, /name="password"/);
   const back = /href="(\/sign-in\?return_to=[^"]+)"/.exec(html)?.[1] ?? "";
@@ -120,13 +120,14 @@ testApp("a person with an account signs in and returns to the link", async (test
 testApp("an unconfirmed address must be confirmed before the invitation can be accepted", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const ada = await test.signUp("Ada");
-  const { path, token } = await invite(test, owner, { email: ada.email });
+  const verification = await mailedToken(test, ada.email);
+  const { path, token } = await inviteTo(test, owner, { email: ada.email });
   const { html } = await page(test, path, ada);
   assert.match(html, /action="\/portal\/account\/verification"/);
   assert.doesNotMatch(html, /action="\/invitations\/accept"/);
   assert.equal((await submit(test, accept, { form: { token }, person: ada })).status, 403);
-  const verify = await latestVerification(test, ada.email);
-  const verified = await test.send("/api/auth/email/verify", { cookie: ada.cookie, json: { token: verify } });
+  const json = { token: verification };
+  const verified = await test.send("/api/auth/email/verify", { cookie: ada.cookie, json });
   assert.equal(verified.status, 200, await verified.text());
   assert.equal(
     (await submit(test, accept, { form: { token }, person: ada })).location,
@@ -137,7 +138,7 @@ testApp("an unconfirmed address must be confirmed before the invitation can be a
 testApp("a person at the limit of organizations can't join, and the invitation stays valid", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const grace = await joinBy(test, await test.signUp(), { name: "Grace" });
-  const { token } = await invite(test, owner, { email: grace.email });
+  const { token } = await inviteTo(test, owner, { email: grace.email });
   for (let count = 1; count < membershipsPerUserMax; count++) {
     await submit(test, "/portal/organizations", { form: { name: `Nr ${count}` }, person: grace });
   }
@@ -165,37 +166,21 @@ testApp("an invalid link of any form shows that the invitation is not valid", as
   assert.equal((await submit(test, "/invitations/sign-up", {})).status, 404);
 });
 
-for (const signUp of ["invite", "closed"] as const) {
-  Deno.test(`a new person can sign up with the link if SIGN_UP=invite: ${signUp}`, async () => {
-    const opened = await embeddedTestDatabase();
-    const lasting = { ...opened, dispose: () => Promise.resolve() };
-    const before = await startTestApp({}, { open: () => Promise.resolve(lasting) });
-    const { path, token } = await invite(before, await before.signUp("Olive Owner"), {
-      email: "grace@example.com",
-    });
-    await before.dispose();
-    const test = await startTestApp({ SIGN_UP: signUp }, { open: () => Promise.resolve(opened) });
-    try {
-      const { html } = await page(test, path);
-      const made = await signUpBy(test, { token, name: "Grace", password: testPassword });
-      if (signUp === "invite") {
-        assert.match(html, inPage(words.signUp));
-        assert.equal(made.location, "/portal/members?done=joined");
-      } else {
-        assert.match(html, /<strong>grace@example\.com<\/strong>/);
-        assert.doesNotMatch(html, /name="password"/);
-        assert.equal(made.status, 403);
-        assert(noticesOf(made.html).join().includes(accountWords.signUpClosed));
-      }
-    } finally {
-      await test.dispose();
+for (const SIGN_UP of ["invite", "closed"] as const) {
+  testApp(`a new person can sign up with the link if SIGN_UP=invite: ${SIGN_UP}`, async (test) => {
+    const organizationId = await newOrganization(test, "Acme");
+    const owner = await newPerson(test, { organizationId, role: "OWNER" });
+    const { path, token } = await inviteTo(test, owner, { email: "grace@example.com" });
+    const { html } = await page(test, path);
+    const made = await signUpBy(test, { token, name: "Grace", password: testPassword });
+    if (SIGN_UP === "invite") {
+      assert.match(html, inPage(words.signUp));
+      assert.equal(made.location, "/portal/members?done=joined");
+    } else {
+      assert.match(html, /<strong>grace@example\.com<\/strong>/);
+      assert.doesNotMatch(html, /name="password"/);
+      assert.equal(made.status, 403);
+      assert(noticesOf(made.html).join().includes(accountWords.signUpClosed));
     }
-  });
-}
-
-async function latestVerification(test: TestApp, email: string): Promise<string> {
-  const mails = (await test.mails()).filter(({ to, link }) =>
-    to === email && link?.includes("/verify-email")
-  );
-  return new URL(mails.at(-1)?.link ?? "").searchParams.get("token") ?? "";
+  }, { SIGN_UP });
 }

@@ -6,8 +6,7 @@ import { startIssuer, type TestIssuer } from "../../../support/identity_provider
 import { userOf, withPeer } from "../../../support/identity_providers/own_visits.ts";
 import { addProvider, assertRejected } from "../../../support/identity_providers/providers.ts";
 import { newVisitor, type Visitor } from "../../../support/identity_providers/visitor.ts";
-import { me, verifiedPerson } from "../../../support/people/people.ts";
-import { invite } from "../../../support/people/portal_people.ts";
+import { inviteTo, me, verifiedPerson } from "../../../support/people/people.ts";
 import { newOrganization, newPerson, run } from "../../../support/people/scene.ts";
 
 /** Defines a test with the providers `peer`, and `known`, which creates no accounts by itself. */
@@ -52,7 +51,7 @@ for (const SIGN_UP of ["open", "invite", "closed"] as const) {
       const owner = await newOwner(test);
       if (SIGN_UP === "closed") continue;
       const email = newEmail();
-      const { path } = await invite(test, owner, { email, role: "ADMIN" });
+      const { path } = await inviteTo(test, owner, { email, role: "ADMIN" });
       issuer.person = vouched(newEmail());
       const wrong = newVisitor(test);
       await assertRejected(test, wrong, () => acceptWith(wrong, { slug, path }), { name: `${slug}, wrong` });
