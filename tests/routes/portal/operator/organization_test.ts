@@ -1,10 +1,11 @@
 // The console's pages of one organization.
 import assert from "node:assert/strict";
 import { createTestKey, testApp } from "../../../support/app/app.ts";
+import { assertOutcome, assertRows, type Row } from "../../../support/app/rows.ts";
 import { newOperator } from "../../../support/operators/console.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { openPage } from "../../../support/portal/pages.ts";
-import { recordOne } from "../../../support/meter/usage.ts";
+import { recordOne, recordWith } from "../../../support/meter/usage.ts";
 
 testApp(
   "shows an organization's usage, members, keys, limits, log, notes and metadata on tabs",
@@ -101,28 +102,22 @@ testApp("edits the name, external ID and metadata, and removes rows", async (tes
   const mara = await newOperator(test);
   const ada = await test.signUp();
   const path = `/operator/organizations/${ada.organizationId}`;
-  const edit = (form: Record<string, string>) => openPage(test, `${path}/edit`, { person: mara, form });
+  const edit = `POST ${path}/edit`;
   const row = (index: number, key: string, value: string) => ({
     [`metadata[${index}].key`]: key,
     [`metadata[${index}].value`]: value,
   });
   const form = { name: "Engines", externalId: "cus_1", ...row(0, "crm", "17"), ...row(2, "region", "eu") };
-  assert.match((await edit(form)).location ?? "", /done=saved/);
-  const { html } = await openPage(test, path, { person: mara });
-  for (const text of ["Engines", "cus_1", "crm", "17", "region"]) assert.ok(html.includes(text), text);
-  assert.match(
-    (await edit({ name: "Engines", externalId: "", ...row(0, "region", "us") })).location ?? "",
-    /saved/,
-  );
-  const after = (await openPage(test, `${path}/edit`, { person: mara })).html;
-  assert.match(after, /value="us"/);
-  assert.doesNotMatch(after, /value="(crm|cus_1)"/);
-  const twice = await edit({ ...form, ...row(1, "crm", "again") });
-  assert.equal(twice.status, 422);
-  assert.match(twice.html, /Each metadata key can be used only once/);
-  const long = await edit({ ...form, ...row(0, "crm", "x".repeat(501)) });
-  assert.equal(long.status, 422);
-  assert.match(long.html, /role="alert"/);
+  await assertRows(test, mara, [
+    [edit, form, `303 ${path}?done=saved`],
+    [`GET ${path}`, null, 200, { shows: ["Engines", "cus_1", "crm", "17", "region"] }],
+    [edit, { name: "Engines", externalId: "", ...row(0, "region", "us") }, `303 ${path}?done=saved`],
+    [`GET ${path}/edit`, null, 200, { shows: ['value="us"'], hides: [/value="(crm|cus_1)"/] }],
+    [edit, { ...form, ...row(1, "crm", "again") }, 422, {
+      shows: ["Each metadata key can be used only once"],
+    }],
+    [edit, { ...form, ...row(0, "crm", "x".repeat(501)) }, 422, { shows: ['role="alert"'] }],
+  ]);
 });
 
 testApp("suspends, resumes and deletes an organization after asking", async (test) => {
@@ -130,41 +125,40 @@ testApp("suspends, resumes and deletes an organization after asking", async (tes
   const ada = await test.signUp();
   const { fullKey } = await createTestKey(test, ada);
   const path = `/operator/organizations/${ada.organizationId}`;
-  const use = async () => {
-    const json = { productSlug: "p", metric: "m", quantity: 1 };
-    return (await test.send("/api/v1/usage", { apiKey: fullKey, json })).status;
-  };
-  const act = async (action: string) => {
-    const asked = await openPage(test, `${path}/${action}`, { person: mara });
-    assert.match(asked.html, /Ada Lovelace’s organization/);
-    return (await openPage(test, `${path}/${action}`, { person: mara, form: {} })).location;
-  };
-  assert.match(await act("suspend") ?? "", /done=suspended/);
-  assert.equal(await use(), 403);
-  assert.match((await openPage(test, path, { person: mara })).html, /Suspended/);
-  assert.match(await act("resume") ?? "", /done=resumed/);
-  assert.equal(await use(), 201);
-  assert.equal(await act("delete"), "/operator/organizations?done=deleted");
-  assert.equal(await use(), 401);
-  assert.equal((await openPage(test, path, { person: mara })).status, 404);
+  for (
+    const [action, target, status] of [
+      ["suspend", `${path}?done=suspended`, 403],
+      ["resume", `${path}?done=resumed`, 201],
+      ["delete", "/operator/organizations?done=deleted", 401],
+    ] as const
+  ) {
+    await assertRows(test, mara, [
+      [`GET ${path}/${action}`, null, 200, { shows: ["Ada Lovelace’s organization"] }],
+      [`POST ${path}/${action}`, {}, `303 ${target}`],
+      [`GET ${path}`, null, action === "delete" ? 404 : 200, {
+        shows: action === "suspend" ? ["Suspended"] : [],
+      }],
+    ]);
+    await assertOutcome(recordWith(test, fullKey), status);
+  }
 });
 
 testApp("keeps notes", async (test) => {
   const mara = await newOperator(test, "Mara");
   const ada = await test.signUp();
   const path = `/operator/organizations/${ada.organizationId}`;
-  const send = (more: string, form: Record<string, string>) =>
-    openPage(test, `${path}${more}`, { person: mara, form });
-  assert.equal((await send("/notes/new", { text: " " })).status, 422);
-  for (let n = 1; n <= 6; n++) await send("/notes/new", { text: `Note ${n}` });
-  const html = (await openPage(test, path, { person: mara })).html;
-  assert.match(html, /Note 6/);
-  assert.doesNotMatch(html, /Note 1</);
-  const [, older = ""] = /href="[^"]*(\?notes=not_\w+)"/.exec(html) ?? [];
-  assert.match((await openPage(test, `${path}${older}`, { person: mara })).html, /Note 1</);
-  const [remove = ""] = /\/notes\/not_\w+\/delete/.exec(html) ?? [];
-  assert.match((await send(remove, {})).location ?? "", /done=note-deleted/);
-  assert.doesNotMatch((await openPage(test, path, { person: mara })).html, /Note 6/);
+  const { html } = await assertRows(test, mara, [
+    [`POST ${path}/notes/new`, { text: " " }, 422],
+    ...[1, 2, 3, 4, 5, 6].map((n): Row => [`POST ${path}/notes/new`, { text: `Note ${n}` }, 303]),
+    [`GET ${path}`, null, 200, { shows: ["Note 6"], hides: ["Note 1<"] }],
+  ]);
+  const older = /href="[^"]*(\?notes=not_\w+)"/.exec(html)?.[1];
+  const remove = /\/notes\/not_\w+\/delete/.exec(html)?.[0];
+  await assertRows(test, mara, [
+    [`GET ${path}${older}`, null, 200, { shows: ["Note 1<"] }],
+    [`POST ${path}${remove}`, {}, `303 ${path}?done=note-deleted`],
+    [`GET ${path}`, null, 200, { hides: ["Note 6"] }],
+  ]);
 });
 
 testApp(
