@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { membershipsPerUserMax, recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
-import { assertRows, type Row } from "../../../support/app/rows.ts";
+import { assertRows, fetchJson, type Row } from "../../../support/app/rows.ts";
 import {
   activeOrganization,
   joinBy,
@@ -10,6 +10,8 @@ import {
   page,
   submit,
 } from "../../../support/people/portal_people.ts";
+import { me } from "../../../support/people/people.ts";
+import { run } from "../../../support/people/scene.ts";
 import { organizationWords as words } from "../../../support/portal/words/organization.ts";
 import { inPage } from "../../../support/portal/words/sign_in.ts";
 import { enterName } from "../../../../routes/schemas/messages.ts";
@@ -160,59 +162,54 @@ testApp(
 testApp("leaving twice leaves only the organization that the page was about", async (test) => {
   const owner = await test.signUp();
   const member = await joinBy(test, owner, { name: "Member" });
-  const made = await test.send("/api/portal/organizations", {
-    cookie: member.cookie,
-    json: { name: "Other" },
-  });
-  const { organization } = await made.json();
+  const { organization } = await fetchJson(test, member, "POST /api/portal/organizations", { name: "Other" });
   // It has another owner, so leaving it by mistake would be possible.
-  await test.opened.database.write([{
-    sql: "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'OWNER', 0)",
-    args: [owner.userId, organization.id],
-  }]);
-  const { html } = await page(test, "/portal/members/leave", member);
-  const organizationId =
-    /action="\/portal\/members\/leave"[^>]*><input type="hidden" name="organizationId" value="(org_[0-9a-f]+)"/
-      .exec(html)?.[1] ?? "";
-  assert.equal(organizationId, owner.organizationId);
-  for (let press = 0; press < 2; press++) {
-    const { location } = await submit(test, "/portal/members/leave", {
-      person: member,
-      form: { organizationId },
-    });
-    assert.equal(location, "/portal/organizations?done=left");
-  }
-  const response = await test.send("/api/auth/me", { cookie: member.cookie });
-  const { memberships } = await response.json();
-  assert.deepEqual(memberships.map(({ name }: { name: string }) => name), ["Other"]);
+  const join =
+    "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'OWNER', 0)";
+  await run(test, join, owner.userId, organization.id);
+  const { organizationId } = owner;
+  const field = `><input type="hidden" name="organizationId" value="${organizationId}"`;
+  const leave: Row = [
+    "POST /portal/members/leave",
+    { organizationId },
+    "303 /portal/organizations?done=left",
+  ];
+  await assertRows(test, member, [
+    ["GET /portal/members/leave", null, 200, {
+      shows: [new RegExp(`action="/portal/members/leave"[^>]*${field}`)],
+    }],
+    leave,
+    leave,
+  ]);
+  assert.deepEqual((await me(test, member.cookie)).memberships.map(({ name }) => name), ["Other"]);
 });
 
 testApp("a form is rejected after switching to another organization than its page showed", async (test) => {
   const ada = await test.signUp();
-  const { cookie } = ada;
-  const made = await test.send("/api/portal/organizations", { cookie, json: { name: "Second" } });
-  const { organization } = await made.json();
-  const hidden = `name="organizationId" value="${ada.organizationId}"`;
-  for (const path of ["/portal/members", "/portal/organization", "/portal/api-keys"]) {
-    const { html } = await page(test, path, ada);
-    assert.ok(html.split("<main")[1]?.includes(hidden), path);
-  }
-  await test.send("/api/auth/organization", { cookie, json: { organizationId: organization.id } });
-  const about = { organizationId: ada.organizationId };
-  const forms: Record<string, Record<string, string>> = {
-    "/portal/members": { ...about, email: "x@example.com", role: "MEMBER" },
-    "/portal/organization": { ...about, name: "Renamed" },
-    "/portal/api-keys/new": { ...about, name: "Key", expires: "never" },
-    "/portal/organization/transfer": { ...about, userId: "usr_1" },
-    "/portal/organization/delete": { ...about, name: "Second" },
-  };
-  for (const [path, form] of Object.entries(forms)) {
-    const { status, html } = await submit(test, path, { form, person: ada });
-    assert.equal(status, 409, path);
-    assert.match(html, /switched to Second/);
-  }
-  const organizations = await (await test.send("/api/portal/organizations", { cookie })).json();
-  assert.ok(!JSON.stringify(organizations).includes("Renamed"));
-  assert.equal((await (await test.send("/api/portal/api-keys", { cookie })).json()).apiKeys.length, 0);
+  const { organization } = await fetchJson(test, ada, "POST /api/portal/organizations", { name: "Second" });
+  const hidden = new RegExp(`<main[^]*name="organizationId" value="${ada.organizationId}"`);
+  await assertRows(test, ada, [
+    ...["/portal/members", "/portal/organization", "/portal/api-keys"].map((path): Row => [
+      `GET ${path}`,
+      null,
+      200,
+      { shows: [hidden] },
+    ]),
+    ["POST /api/auth/organization", { organizationId: organization.id }, 200],
+    ...Object.entries({
+      "/portal/members": { email: "x@example.com", role: "MEMBER" },
+      "/portal/organization": { name: "Renamed" },
+      "/portal/api-keys/new": { name: "Key", expires: "never" },
+      "/portal/organization/transfer": { userId: "usr_1" },
+      "/portal/organization/delete": { name: "Second" },
+    }).map(([path, form]): Row => [
+      `POST ${path}`,
+      { ...form, organizationId: ada.organizationId },
+      409,
+      { shows: ["switched to Second"] },
+    ]),
+    ["GET /api/portal/organizations", null, 200, { shows: ["Second"], hides: ["Renamed"] }],
+    ["GET /api/portal/api-keys", null, 200, { shows: ['"apiKeys":[]'] }],
+  ]);
   assert.equal((await test.mails()).filter(({ to }) => to === "x@example.com").length, 0);
 });
