@@ -36,7 +36,7 @@ testApp("the second step has a cookie of its own, which ends with it", async (te
   assert.match(set, /^sign_in_step=[\w-]{43}; Max-Age=600; Path=\/sign-in; HttpOnly; SameSite=Strict$/);
   const by = { cookie: cookieOf(answer) };
   const sent = await assertRows(test, by, [
-    [`GET ${step}`, null, 200, { shows: [`<bdi>${ada.email}</bdi>`] }],
+    [`GET ${step}`, null, 200, { shows: [`<bdi>${ada.email}</bdi>`], hides: [/passkey/i] }],
     [`POST ${step}`, { code: codeOf(ada.secret, test.now()) }, "303 /portal"],
   ]);
   assert.equal((await me(test, cookieOf(sent.answer))).user?.id, ada.userId);
@@ -93,7 +93,12 @@ testApp("two-step sign-in is set up and turned off page by page", async (test) =
     [`GET ${path}`, null, 200, { shows: [/>Off<.*Set up two-step sign-in/s] }],
     [`GET ${path}/set-up`, null, `303 ${path}`],
     [`POST ${path}/begin`, null, `303 ${path}/set-up`],
-    [`GET ${path}/set-up`, null, 200],
+    [`GET ${path}/set-up`, null, 200, {
+      shows: [
+        '<div class="qr"><svg ',
+        /<a href="otpauth:\/\/totp\/[^"]*secret=[A-Z2-7]{32}[^"]*" hx-boost="false">/,
+      ],
+    }],
   ]);
   const shown = /id="totp-secret"[^>]*>([A-Z2-7 ]+)</.exec(html)?.[1] ?? "";
   const code = () => codeOf(shown.replaceAll(" ", ""), test.now());
@@ -221,7 +226,10 @@ testApp("a passkey completes the sign-in of the cookie", async (test) => {
   const { passkey } = await addPasskey(test, ada.cookie);
   const by = { cookie: await password(test, ada.email) };
   const asked = await assertRows(test, by, [
-    [`GET ${step}`, null, 200, { shows: ["Use a passkey"] }],
+    // Hidden until the script runs.
+    [`GET ${step}`, null, 200, {
+      shows: ["Use a passkey", /<form class="passkey"[^>]* hidden[^>]*>/, signInWords.passkeysNeedScripts],
+    }],
     [`POST ${step}/passkey`, { response: "no" }, 401, { shows: [`action="${step}"`] }],
     [`POST ${step}/passkey/options`, null, 200],
   ]);
