@@ -4,7 +4,6 @@ import { enterName } from "../../../routes/schemas/messages.ts";
 import { cookieOf, createTestKey, startTestApp, testApp, testPassword } from "../../support/app/app.ts";
 import { assertRows, sendRow } from "../../support/app/rows.ts";
 import { activeOrganization, noticesOf } from "../../support/people/portal_people.ts";
-import { accountWords } from "../../support/portal/words/account.ts";
 import { apiKeyWords } from "../../support/portal/words/api_keys.ts";
 import { signInWords } from "../../support/portal/words/sign_in.ts";
 
@@ -35,7 +34,9 @@ testApp("a rejected form keeps what was typed, names the field, and hides the pa
       ],
       hides: ['value="short"'],
     }],
-    ["POST /sign-up", { ...form, password: testPassword }, 409, { shows: [accountWords.emailTaken] }],
+    ["POST /sign-up", { ...form, password: testPassword }, 409, {
+      shows: ["An account with this email address already exists"],
+    }],
     ["POST /sign-in", { email, password: "wrong password" }, 401, {
       shows: [`value="${email}"`, signInWords.wrongCredentials],
       hides: ["wrong password"],
