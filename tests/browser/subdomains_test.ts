@@ -1,6 +1,6 @@
 // Tests single sign-on on real subdomains: signing in on one product signs in on all, and other origins learn nothing.
 import assert from "node:assert/strict";
-import { startTestApp, testPassword } from "../support/app/app.ts";
+import { testPassword } from "../support/app/app.ts";
 import {
   type BrowserContext,
   browserMissing,
@@ -8,13 +8,9 @@ import {
   type Page,
   signIn,
   watchedPage,
-  withBrowser,
 } from "../support/browser/browser.ts";
-import { respond as answerOfProduct } from "../../examples/product/server.ts";
-import { Gatehouse } from "../../packages/client/src/index.ts";
 import { codeOf, turnOnTwoStep } from "../support/people/second_step.ts";
 import { smtpTlsMissing } from "../support/network/smtp_tls.ts";
-import { freePort } from "../support/database/sqld.ts";
 import { run } from "../support/people/scene.ts";
 import { withSubdomains } from "../support/browser/subdomains.ts";
 import { signInWords } from "../support/portal/words/sign_in.ts";
@@ -220,52 +216,3 @@ for (const javaScriptEnabled of [true, false]) {
       }),
   });
 }
-
-Deno.test({
-  ...options,
-  name: "without COOKIE_DOMAIN, single sign-on works on one host with any ports",
-  async fn() {
-    const [port, ...products] = [freePort(), freePort(), freePort()] as const;
-    const [first, second] = products.map((one) => `http://localhost:${one}`) as [string, string];
-    const auth = `http://localhost:${port}`;
-    const test = await startTestApp({
-      PORT: `${port}`,
-      BASE_URL: auth,
-      ALLOWED_ORIGINS: `${first},${second}`,
-    });
-    const serve = (port: number, response: (request: Request) => Response | Promise<Response>) =>
-      Deno.serve({ port, hostname: "127.0.0.1", onListen() {} }, response);
-    const gatehouse = new Gatehouse({ url: auth });
-    const servers = [
-      serve(port, (request) => test.app.fetch(request)),
-      ...products.map((one) => serve(one, (request) => answerOfProduct(request, gatehouse))),
-    ];
-    try {
-      await withBrowser(async (browser) => {
-        const ada = await test.signUp();
-        const context = await browser.newContext();
-        const { page, errors } = await watchedPage(context);
-        const { page: other } = await watchedPage(context);
-        await other.goto(`${second}/`);
-        await says(other, "Not signed in");
-        await page.goto(`${first}/`);
-        await page.getByRole("button", { name: "Sign in" }).click();
-        await signIn(page, ada.email);
-        await page.waitForURL(`${first}/`);
-        await says(page, "Ada Lovelace, OWNER");
-        assert.equal((await askServer(context, second)).user.id, ada.userId);
-        await comeBack(other);
-        await says(other, "Ada Lovelace, OWNER");
-        await other.getByRole("button", { name: "Sign out" }).click();
-        await says(other, "Not signed in");
-        await comeBack(page);
-        await says(page, "Not signed in");
-        assert.deepEqual(await askServer(context, first), nobody);
-        assert.deepEqual(errors, []);
-      });
-    } finally {
-      for (const server of servers) await server.shutdown();
-      await test.dispose();
-    }
-  },
-});

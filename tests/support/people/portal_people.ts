@@ -10,15 +10,6 @@ export function page(test: TestApp, path: string, person?: Pick<TestPerson, "coo
   return openPage(test, path, person === undefined ? {} : { cookie: person.cookie });
 }
 
-/** Submits a form. */
-export function submit(
-  test: TestApp,
-  path: string,
-  { form = {}, person }: { form?: Record<string, string>; person?: Pick<TestPerson, "cookie"> },
-): Promise<TestPage> {
-  return openPage(test, path, { form, ...(person === undefined ? {} : { cookie: person.cookie }) });
-}
-
 /** Creates an account with a name from an invitation. */
 export async function joinBy(
   test: TestApp,

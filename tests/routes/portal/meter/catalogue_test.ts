@@ -2,16 +2,11 @@
 import assert from "node:assert/strict";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { newOperator } from "../../../support/operators/console.ts";
+import { recordOne } from "../../../support/meter/usage.ts";
 import { openPage } from "../../../support/portal/pages.ts";
 
-async function record(
-  test: TestApp,
-  apiKey: string,
-  json: { productSlug: string; quantity: number; metric?: string },
-) {
-  const response = await test.send("/api/v1/usage", { apiKey, json: { metric: "bytes", ...json } });
-  assert.equal(response.status, 201, await response.text());
-}
+const record = (test: TestApp, apiKey: string, more: Parameters<typeof recordOne>[2]) =>
+  recordOne(test, apiKey, { metric: "bytes", ...more });
 
 /** @returns The series of the legend, with their colors. */
 async function colorsOf(test: TestApp, person: TestPerson, query = ""): Promise<Record<string, string>> {

@@ -6,15 +6,15 @@ import { createTestKey, testApp } from "../../../support/app/app.ts";
 import { newOperator } from "../../../support/operators/console.ts";
 import { openPage } from "../../../support/portal/pages.ts";
 import { usageWords } from "../../../support/portal/words/usage.ts";
-import { voidOne } from "../../../support/meter/usage.ts";
-import { hrefOf, recordUsage as record, usagePage } from "../../../support/portal/usage_page.ts";
+import { recordOne, voidOne } from "../../../support/meter/usage.ts";
+import { hrefOf, usagePage } from "../../../support/portal/usage_page.ts";
 
 testApp("windows and dates are in the chosen time zone", async (test) => {
   const person = await test.signUp();
   const { fullKey } = await createTestKey(test, person);
   // In Berlin the first is still in October, and the second is in the repeated hour of the day with 25 hours.
-  await record(test, fullKey, { quantity: 5, timestamp: "2026-10-31T22:30:00Z" });
-  await record(test, fullKey, { quantity: 7, timestamp: "2026-10-25T01:30:00Z" });
+  await recordOne(test, fullKey, { quantity: 5, timestamp: "2026-10-31T22:30:00Z" });
+  await recordOne(test, fullKey, { quantity: 7, timestamp: "2026-10-25T01:30:00Z" });
   const utc = await usagePage(test, person, { range: "custom", from: "2026-10-31", to: "2026-11-01" });
   assert.deepEqual(utc.numbers.find(([, sum]) => sum !== "0"), ["Oct 31, 22:00", "5"]);
   const zone = { timezone: "Europe/Berlin" };
@@ -41,8 +41,8 @@ testApp(
   async (test) => {
     const person = await test.signUp();
     const { fullKey } = await createTestKey(test, person);
-    for (const quantity of [1, 2]) await record(test, fullKey, { quantity });
-    await record(test, fullKey, { productSlug: "search", metric: "bytes", quantity: 70 });
+    for (const quantity of [1, 2]) await recordOne(test, fullKey, { quantity });
+    await recordOne(test, fullKey, { productSlug: "search", metric: "bytes", quantity: 70 });
     const first = await usagePage(test, person);
     assert.deepEqual([first.metric, first.sum], ["Requests", "3"]);
     assert.deepEqual(first.strip, [["Bytes", "70"], ["Requests", "3"]]);
@@ -58,7 +58,7 @@ testApp(
 testApp("the CSV link has the range, windows and filters of the page", async (test) => {
   const person = await test.signUp();
   const { id, fullKey } = await createTestKey(test, person);
-  await record(test, fullKey, { quantity: 2.5 });
+  await recordOne(test, fullKey, { quantity: 2.5 });
   const query = {
     range: "7d",
     window: "hour",
@@ -96,10 +96,10 @@ testApp(
     const person = await test.signUp();
     const { fullKey } = await createTestKey(test, person);
     const other = await createTestKey(test, person, { name: "Import" });
-    const id = await record(test, fullKey, { quantity: 1234 });
-    await record(test, fullKey, { quantity: 2 });
-    await record(test, fullKey, { metric: "bytes", quantity: 777 });
-    await record(test, other.fullKey, { quantity: 5 });
+    const { id } = await recordOne(test, fullKey, { quantity: 1234 });
+    await recordOne(test, fullKey, { quantity: 2 });
+    await recordOne(test, fullKey, { metric: "bytes", quantity: 777 });
+    await recordOne(test, other.fullKey, { quantity: 5 });
     const reason = "Sent twice <b>after</b> a timeout.";
     await voidOne(test, { apiKey: fullKey, id, reason });
     const { records, sum, html } = await usagePage(test, person, { metric: "requests" });
@@ -120,7 +120,7 @@ testApp(
 testApp("links and the form keep all filters", async (test) => {
   const person = await test.signUp();
   const { id, fullKey } = await createTestKey(test, person);
-  await record(test, fullKey, {});
+  await recordOne(test, fullKey);
   const query = {
     range: "custom",
     from: "2026-11-02",
@@ -148,7 +148,7 @@ testApp("links and the form keep all filters", async (test) => {
 
 testApp("invalid days cause errors below their fields, which keep the input", async (test) => {
   const person = await test.signUp();
-  await record(test, (await createTestKey(test, person)).fullKey, {});
+  await recordOne(test, (await createTestKey(test, person)).fullKey);
   const reversed = await usagePage(test, person, { range: "custom", from: "2026-11-21", to: "2026-11-01" });
   assert.deepEqual(reversed.faults, [`to: ${usageWords.endBeforeStart}`]);
   assert.ok(reversed.html.includes("Nothing to show"));
@@ -167,7 +167,7 @@ testApp("invalid days cause errors below their fields, which keep the input", as
 
 testApp("no address causes an error page", async (test) => {
   const person = await test.signUp();
-  await record(test, (await createTestKey(test, person)).fullKey, {});
+  await recordOne(test, (await createTestKey(test, person)).fullKey);
   const values = [
     "",
     "x",
@@ -195,10 +195,10 @@ testApp("no address causes an error page", async (test) => {
 
 testApp("a key of another organization is ignored and its name is not shown", async (test) => {
   const person = await test.signUp();
-  await record(test, (await createTestKey(test, person)).fullKey, { quantity: 3 });
+  await recordOne(test, (await createTestKey(test, person)).fullKey, { quantity: 3 });
   const stranger = await test.signUp();
   const theirs = await createTestKey(test, stranger, { name: "Secret project" });
-  await record(test, theirs.fullKey, { quantity: 50 });
+  await recordOne(test, theirs.fullKey, { quantity: 50 });
   const { html, sum, faults } = await usagePage(test, person, { apiKey: theirs.id });
   assert.equal(sum, "3");
   assert.deepEqual(faults, [`apiKey: ${usageWords.keyNotFound}`]);
@@ -207,7 +207,7 @@ testApp("a key of another organization is ignored and its name is not shown", as
 
 testApp("the page has the list of time zones once, and its updates don't have it", async (test) => {
   const person = await test.signUp();
-  await record(test, (await createTestKey(test, person)).fullKey, { quantity: 3 });
+  await recordOne(test, (await createTestKey(test, person)).fullKey, { quantity: 3 });
   const zones = async (headers: Record<string, string>) => {
     const html = await (await test.send("/portal/usage", { cookie: person.cookie, headers })).text();
     assert.match(html, /<div id="live"/);
@@ -230,9 +230,9 @@ testApp("operators see a customer's usage page, and choose nothing for its membe
       .html;
   assert.doesNotMatch(await open(), /curl|api-keys\/new/);
   const { fullKey, id } = await createTestKey(test, ada);
-  await record(test, fullKey, { metric: "requests", quantity: 4711 });
-  await record(test, fullKey, { metric: "routes", quantity: 17 });
-  await record(test, fullKey, { metric: "routes", quantity: 4 });
+  await recordOne(test, fullKey, { metric: "requests", quantity: 4711 });
+  await recordOne(test, fullKey, { metric: "routes", quantity: 17 });
+  await recordOne(test, fullKey, { metric: "routes", quantity: 4 });
   const html = await open("?timezone=Europe/Berlin&metric=requests");
   assert.match(html, /You’re viewing[^]*Ada’s organization[^]*4,711/);
   assert.ok(

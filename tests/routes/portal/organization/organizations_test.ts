@@ -2,14 +2,8 @@
 import assert from "node:assert/strict";
 import { membershipsPerUserMax, recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
-import { assertRows, fetchJson, type Row } from "../../../support/app/rows.ts";
-import {
-  activeOrganization,
-  joinBy,
-  noticesOf,
-  page,
-  submit,
-} from "../../../support/people/portal_people.ts";
+import { assertRows, fetchJson, type Row, sendRow } from "../../../support/app/rows.ts";
+import { activeOrganization, joinBy, noticesOf, page } from "../../../support/people/portal_people.ts";
 import { me } from "../../../support/people/people.ts";
 import { run } from "../../../support/people/scene.ts";
 import { organizationWords as words } from "../../../support/portal/words/organization.ts";
@@ -52,7 +46,7 @@ testApp(
     const owner = await test.signUp("Olive Owner");
     const person = await test.signUp("Ada");
     const member = await joinBy(test, owner, { name: "Mia" });
-    await submit(test, all, { form: { name: "Mia’s own" }, person: member });
+    await sendRow(test, member, `POST ${all}`, { name: "Mia’s own" });
     const own = (await (await test.send("/api/auth/me", { cookie: member.cookie })).json()).organizationId;
     const go = (organizationId: string, return_to: string, outcome: string | number): Row => [
       "POST /portal/switch",
@@ -91,7 +85,7 @@ testApp(
 testApp("people without an organization are redirected to where they can create one", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const member = await joinBy(test, owner, { name: "Mia" });
-  await submit(test, "/portal/members/leave", { person: member });
+  await sendRow(test, member, "POST /portal/members/leave");
   const places = ["/portal", "/portal/api-keys", "/portal/usage", "/portal/members", path, `${path}/delete`];
   await assertRows(test, member, [
     ...places.map((place): Row => [`GET ${place}`, null, `303 ${all}`]),
@@ -131,7 +125,7 @@ testApp(
   async (test) => {
     const owner = await test.signUp("Olive Owner");
     const member = await joinBy(test, owner, { name: "Mia" });
-    await submit(test, path, { form: { name: "Olive’s maps" }, person: owner });
+    await sendRow(test, owner, `POST ${path}`, { name: "Olive’s maps" });
     const { fullKey } = await createTestKey(test, owner);
     const use = async () => (await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status;
     const address = `${path}/delete`;
