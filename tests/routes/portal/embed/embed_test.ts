@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { portalSessionEntryMs } from "../../../../domain/portal_session_limits.ts";
 import { portalPagePaths, portalPages } from "../../../../domain/portal_session.ts";
 import { cookieOf, createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
+import { assertRows } from "../../../support/app/rows.ts";
 import { listAudit } from "../../../support/app/audit.ts";
 import { onEveryDatabase, recordOne } from "../../../support/meter/usage.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
@@ -202,38 +203,18 @@ testApp(
     const ada = await test.signUp();
     const user = { externalId: "user-12", name: "Grace Hopper" };
     const { base, cookie, id } = await openPortalSession(test, ada.organizationId, { user });
-    const form = (path: string, form: Record<string, string>) =>
-      openPage(test, `${base}${path}`, { cookie, form });
-
-    const created = await form("/api-keys/new", {
-      "name": "Embedded",
-      "expires": "never",
-      "usage:write": "on",
-      "permissions": "",
-    });
-    assert.equal(created.status, 201, created.html);
-    assert.match(created.html, /service_live_\w{38}/);
-    const granted = await form("/api-keys/new", {
-      "name": "Void",
-      "expires": "never",
-      "usage:void": "on",
-      "permissions": "",
-    });
-    assert.equal(granted.status, 403);
-    const key = /\/api-keys\/(key_\w+)"/.exec(created.html)?.[1] ?? "";
-    assert.equal(
-      (await form(`/api-keys/${key}/edit`, { "name": "Void", "usage:void": "on", "permissions": "" })).status,
-      403,
-    );
-    assert.equal(
-      (await form(`/api-keys/${key}/edit`, { "name": "Renamed", "usage:write": "on", "permissions": "" }))
-        .status,
-      303,
-    );
-    assert.equal(
-      (await form("/webhooks/new", { url: "https://1.1.1.1/", description: "", "limit.*": "on" })).status,
-      201,
-    );
+    const by = { cookie, at: base };
+    const key = { name: "Embedded", expires: "never", permissions: "" };
+    const { html } = await assertRows(test, by, [
+      ["POST /api-keys/new", { ...key, "usage:void": "on" }, 403],
+      ["POST /api-keys/new", { ...key, "usage:write": "on" }, 201, { shows: [/service_live_\w{38}/] }],
+    ]);
+    const edit = `POST /api-keys/${/\/api-keys\/(key_\w+)"/.exec(html)?.[1]}/edit`;
+    await assertRows(test, by, [
+      [edit, { ...key, "usage:void": "on" }, 403],
+      [edit, { ...key, name: "Renamed", "usage:write": "on" }, 303],
+      ["POST /webhooks/new", { url: "https://1.1.1.1/", description: "", "limit.*": "on" }, 201],
+    ]);
 
     const { events } = await listAudit(test, ada.cookie);
     const actor = { type: "session", id, name: "Grace Hopper via Invoices" };
@@ -256,10 +237,11 @@ testApp(
     // The cookie is nothing elsewhere.
     const stolen = cookie.replace("portal_session", "access_token");
     for (const cookies of [cookie, stolen]) {
-      assert.equal((await openPage(test, "/portal/api-keys", { cookie: cookies })).status, 303);
-      const me = await (await test.send("/api/auth/me", { cookie: cookies })).json();
-      assert.equal(me.authenticated, false);
-      assert.equal((await test.send("/api/portal/api-keys", { cookie: cookies })).status, 401);
+      await assertRows(test, { cookie: cookies }, [
+        ["GET /portal/api-keys", null, 303],
+        ["GET /api/auth/me", null, 200, { shows: ['"authenticated":false'] }],
+        ["GET /api/portal/api-keys", null, 401],
+      ]);
     }
     // Other sites can't send its forms.
     const cross = await test.send(`${base}/api-keys/new`, {
