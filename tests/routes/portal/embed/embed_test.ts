@@ -112,32 +112,28 @@ async function dump({ opened: { database } }: TestApp): Promise<string> {
   return JSON.stringify(rows);
 }
 
-testApp(
-  "only pages of portal sessions can be in a frame, and only of the origins that are set",
-  async (test) => {
-    const none = "frame-ancestors 'none'";
-    const paths = new Set(
-      test.app.routes.filter(({ method, path }) => method === "GET" && !path.endsWith("*"))
-        .map(({ path }) => path.replaceAll(/:\w+/g, "x")),
-    );
-    let embedded = 0;
-    for (const path of [...paths, "/", "/embed", "/embedded", "/embed/x/y/z", "/nowhere"]) {
-      const { headers } = await test.send(path);
-      const policy = headers.get("content-security-policy");
-      const isEmbedded = path.startsWith("/embed/");
-      if (isEmbedded) embedded++;
-      const expected = isEmbedded
-        ? "frame-ancestors https://app.example.test https://docs.example.test:8443"
-        : path.startsWith("/api/")
-        ? null
-        : none;
-      assert.equal(policy?.split("; ").at(-1) ?? null, expected, path);
-      assert.equal(headers.get("x-frame-options"), null, path);
-    }
-    assert.ok(embedded > 25, `only ${embedded}`);
-  },
-  settings,
-);
+testApp("only pages of portal sessions can be in a frame, and only of origins that are set", async (test) => {
+  const none = "frame-ancestors 'none'";
+  const paths = new Set(
+    test.app.routes.filter(({ method, path }) => method === "GET" && !path.endsWith("*"))
+      .map(({ path }) => path.replaceAll(/:\w+/g, "x")),
+  );
+  let embedded = 0;
+  for (const path of [...paths, "/", "/embed", "/embedded", "/embed/x/y/z", "/nowhere"]) {
+    const { headers } = await test.send(path);
+    const policy = headers.get("content-security-policy");
+    const isEmbedded = path.startsWith("/embed/");
+    if (isEmbedded) embedded++;
+    const expected = isEmbedded
+      ? "frame-ancestors https://app.example.test https://docs.example.test:8443"
+      : path.startsWith("/api/")
+      ? null
+      : none;
+    assert.equal(policy?.split("; ").at(-1) ?? null, expected, path);
+    assert.equal(headers.get("x-frame-options"), null, path);
+  }
+  assert.ok(embedded > 25, `only ${embedded}`);
+}, settings);
 
 testApp(
   "without EMBED_ORIGINS no page can be in a frame, and sessions still work by redirect",
@@ -161,41 +157,37 @@ async function fill(test: TestApp, ada: TestPerson): Promise<void> {
   await run(test, limit, ada.organizationId);
 }
 
-testApp(
-  "every link of a session's pages leads to a page that it has, and readers find no form",
-  async (test) => {
-    const ada = await test.signUp("Ada");
-    await fill(test, ada);
-    const sessions = [
-      ...[...portalPages.map((page) => [page]), portalPages].map((pages) => ({ pages, readOnly: false })),
-      { pages: portalPages, readOnly: true },
-    ];
-    for (const { pages, readOnly } of sessions) {
-      const given = { pages, readOnly, returnUrl: `${app}/back` };
-      const { base, cookie } = await openPortalSession(test, ada.organizationId, given);
-      // Pages elsewhere have tests of their own.
-      const send: TestApp["send"] = (path, options) =>
-        path.startsWith(base) ? test.send(path, options) : Promise.resolve(new Response(""));
-      const found = await crawl({ ...test, send }, { name: pages.join(), cookie, paths: [base] });
-      assert.ok(found.length >= pages.length, pages.join());
-      for (const { address, html, elements, forms } of found) {
-        assert.match(html, /<header class="embed-bar" id="side">/, address);
-        for (const { attributes } of elements) {
-          const href = attributes.get("href") ?? attributes.get("action") ?? attributes.get("hx-get") ?? "";
-          const isOwn = !href.startsWith("/") || href.startsWith(base) || href.startsWith("/static/");
-          // Only documentation is elsewhere, and leaves the frame.
-          assert.ok(isOwn || attributes.get("target") === "_blank", `${address} links to ${href}`);
-        }
-        const back = elements.find(({ attributes }) => attributes.get("href") === `${app}/back`);
-        assert.equal(back?.attributes.get("target"), "_top", address);
-        if (!readOnly) continue;
-        assert.deepEqual(forms.filter(({ method }) => method !== "get"), [], address);
-        assert.match(html, /Read only/, address);
+testApp("every link of a session's pages leads to one of them, and readers find no form", async (test) => {
+  const ada = await test.signUp("Ada");
+  await fill(test, ada);
+  const sessions = [
+    ...[...portalPages.map((page) => [page]), portalPages].map((pages) => ({ pages, readOnly: false })),
+    { pages: portalPages, readOnly: true },
+  ];
+  for (const { pages, readOnly } of sessions) {
+    const given = { pages, readOnly, returnUrl: `${app}/back` };
+    const { base, cookie } = await openPortalSession(test, ada.organizationId, given);
+    // Pages elsewhere have tests of their own.
+    const send: TestApp["send"] = (path, options) =>
+      path.startsWith(base) ? test.send(path, options) : Promise.resolve(new Response(""));
+    const found = await crawl({ ...test, send }, { name: pages.join(), cookie, paths: [base] });
+    assert.ok(found.length >= pages.length, pages.join());
+    for (const { address, html, elements, forms } of found) {
+      assert.match(html, /<header class="embed-bar" id="side">/, address);
+      for (const { attributes } of elements) {
+        const href = attributes.get("href") ?? attributes.get("action") ?? attributes.get("hx-get") ?? "";
+        const isOwn = !href.startsWith("/") || href.startsWith(base) || href.startsWith("/static/");
+        // Only documentation is elsewhere, and leaves the frame.
+        assert.ok(isOwn || attributes.get("target") === "_blank", `${address} links to ${href}`);
       }
+      const back = elements.find(({ attributes }) => attributes.get("href") === `${app}/back`);
+      assert.equal(back?.attributes.get("target"), "_top", address);
+      if (!readOnly) continue;
+      assert.deepEqual(forms.filter(({ method }) => method !== "get"), [], address);
+      assert.match(html, /Read only/, address);
     }
-  },
-  settings,
-);
+  }
+}, settings);
 
 testApp(
   "what a session does is in the organization's log under the customer's name, and no permission comes with it",

@@ -121,19 +121,16 @@ testApp("the list of keys has the days of the time zone that a person chose", as
   await poll(async () => await trend() !== today);
 });
 
-testApp(
-  "keys say that they were revoked, and lead members to the page of those that are theirs",
-  async (test) => {
-    const owner = await verifiedPerson(test, "Olive");
-    const member = await joinedPerson(test, owner, "MEMBER");
-    const old = await createTestKey(test, owner, { name: "Old" });
-    const own = await createTestKey(test, member, { name: "Own" });
-    for (const { fullKey } of [old, old, own]) await recordOne(test, fullKey);
-    assert.deepEqual((await usagePage(test, owner)).keys.map(([name]) => name), ["Old", "Own"]);
-    await test.send(`/api/portal/api-keys/${old.id}`, { method: "DELETE", cookie: owner.cookie });
-    const { html, keys } = await usagePage(test, member);
-    assert.deepEqual(keys.map(([name]) => name), ["OldRevoked", "Own"]);
-    assert.equal(hrefOf(html, "Own"), `/portal/api-keys/${own.id}`);
-    assert.match(hrefOf(html, "Old"), /^\/portal\/usage\?.*apiKey=/);
-  },
-);
+testApp("keys say that they were revoked, and lead members to the pages of their own", async (test) => {
+  const owner = await verifiedPerson(test, "Olive");
+  const member = await joinedPerson(test, owner, "MEMBER");
+  const old = await createTestKey(test, owner, { name: "Old" });
+  const own = await createTestKey(test, member, { name: "Own" });
+  for (const { fullKey } of [old, old, own]) await recordOne(test, fullKey);
+  assert.deepEqual((await usagePage(test, owner)).keys.map(([name]) => name), ["Old", "Own"]);
+  await test.send(`/api/portal/api-keys/${old.id}`, { method: "DELETE", cookie: owner.cookie });
+  const { html, keys } = await usagePage(test, member);
+  assert.deepEqual(keys.map(([name]) => name), ["OldRevoked", "Own"]);
+  assert.equal(hrefOf(html, "Own"), `/portal/api-keys/${own.id}`);
+  assert.match(hrefOf(html, "Old"), /^\/portal\/usage\?.*apiKey=/);
+});

@@ -36,24 +36,21 @@ testApp("windows and dates are in the chosen time zone", async (test) => {
   assert.equal((await usagePage(test, person, { from: "2026-11-01", to: "2026-11-21", ...zone })).sum, "0");
 });
 
-testApp(
-  "a product without the chosen metric shows one that it has, with an error below the field",
-  async (test) => {
-    const person = await test.signUp();
-    const { fullKey } = await createTestKey(test, person);
-    for (const quantity of [1, 2]) await recordOne(test, fullKey, { quantity });
-    await recordOne(test, fullKey, { productSlug: "search", metric: "bytes", quantity: 70 });
-    const first = await usagePage(test, person);
-    assert.deepEqual([first.metric, first.sum], ["Requests", "3"]);
-    assert.deepEqual(first.strip, [["Bytes", "70"], ["Requests", "3"]]);
-    const search = await usagePage(test, person, { productSlug: "search", metric: "requests" });
-    assert.deepEqual([search.strip, search.sum], [[["Bytes", "70"]], "70"]);
-    assert.deepEqual(search.faults, [`metric: ${usageWords.noData("requests")}`]);
-    const unknown = await usagePage(test, person, { productSlug: "nothing", metric: "requests" });
-    assert.deepEqual([unknown.sum, unknown.faults], ["0", []]);
-    assert.equal((await usagePage(test, person, hrefOf(unknown.html, "Clear filters"))).sum, "3");
-  },
-);
+testApp("a product without the chosen metric shows its own, with an error below the field", async (test) => {
+  const person = await test.signUp();
+  const { fullKey } = await createTestKey(test, person);
+  for (const quantity of [1, 2]) await recordOne(test, fullKey, { quantity });
+  await recordOne(test, fullKey, { productSlug: "search", metric: "bytes", quantity: 70 });
+  const first = await usagePage(test, person);
+  assert.deepEqual([first.metric, first.sum], ["Requests", "3"]);
+  assert.deepEqual(first.strip, [["Bytes", "70"], ["Requests", "3"]]);
+  const search = await usagePage(test, person, { productSlug: "search", metric: "requests" });
+  assert.deepEqual([search.strip, search.sum], [[["Bytes", "70"]], "70"]);
+  assert.deepEqual(search.faults, [`metric: ${usageWords.noData("requests")}`]);
+  const unknown = await usagePage(test, person, { productSlug: "nothing", metric: "requests" });
+  assert.deepEqual([unknown.sum, unknown.faults], ["0", []]);
+  assert.equal((await usagePage(test, person, hrefOf(unknown.html, "Clear filters"))).sum, "3");
+});
 
 testApp("the CSV link has the range, windows and filters of the page", async (test) => {
   const person = await test.signUp();
@@ -90,32 +87,29 @@ testApp("the CSV link has the range, windows and filters of the page", async (te
   assert.deepEqual(numbers.filter(([, sum]) => sum !== "0"), [["Nov 21, 09:00, so far", "2.5"]]);
 });
 
-testApp(
-  "the latest records are filtered, and a voided one shows its reason and doesn't count",
-  async (test) => {
-    const person = await test.signUp();
-    const { fullKey } = await createTestKey(test, person);
-    const other = await createTestKey(test, person, { name: "Import" });
-    const { id } = await recordOne(test, fullKey, { quantity: 1234 });
-    await recordOne(test, fullKey, { quantity: 2 });
-    await recordOne(test, fullKey, { metric: "bytes", quantity: 777 });
-    await recordOne(test, other.fullKey, { quantity: 5 });
-    const reason = "Sent twice <b>after</b> a timeout.";
-    await voidOne(test, { apiKey: fullKey, id, reason });
-    const { records, sum, html } = await usagePage(test, person, { metric: "requests" });
-    assert.equal(sum, "7");
-    assert.deepEqual(records.map(([, , , quantity, key, state]) => [quantity?.split(" ")[0], key, state]), [
-      ["5", "Import", "Counted"],
-      ["2", "Production", "Counted"],
-      ["1,234", "Production", "Voidedby Production: Sent twice &lt;b&gt;after&lt;/b&gt; a timeout."],
-    ]);
-    assert.match(html, /title="Voided on Nov 21, 2026, 14:03:11 UTC"/);
-    const imported = await usagePage(test, person, { apiKey: other.id });
-    assert.deepEqual(imported.records.map(([, , , quantity]) => quantity), ["5 requests"]);
-    const bytes = await usagePage(test, person, { metric: "bytes" });
-    assert.deepEqual(bytes.records.map(([, , , quantity]) => quantity), ["777 bytes"]);
-  },
-);
+testApp("the latest records are filtered, and a voided one shows why and doesn't count", async (test) => {
+  const person = await test.signUp();
+  const { fullKey } = await createTestKey(test, person);
+  const other = await createTestKey(test, person, { name: "Import" });
+  const { id } = await recordOne(test, fullKey, { quantity: 1234 });
+  await recordOne(test, fullKey, { quantity: 2 });
+  await recordOne(test, fullKey, { metric: "bytes", quantity: 777 });
+  await recordOne(test, other.fullKey, { quantity: 5 });
+  const reason = "Sent twice <b>after</b> a timeout.";
+  await voidOne(test, { apiKey: fullKey, id, reason });
+  const { records, sum, html } = await usagePage(test, person, { metric: "requests" });
+  assert.equal(sum, "7");
+  assert.deepEqual(records.map(([, , , quantity, key, state]) => [quantity?.split(" ")[0], key, state]), [
+    ["5", "Import", "Counted"],
+    ["2", "Production", "Counted"],
+    ["1,234", "Production", "Voidedby Production: Sent twice &lt;b&gt;after&lt;/b&gt; a timeout."],
+  ]);
+  assert.match(html, /title="Voided on Nov 21, 2026, 14:03:11 UTC"/);
+  const imported = await usagePage(test, person, { apiKey: other.id });
+  assert.deepEqual(imported.records.map(([, , , quantity]) => quantity), ["5 requests"]);
+  const bytes = await usagePage(test, person, { metric: "bytes" });
+  assert.deepEqual(bytes.records.map(([, , , quantity]) => quantity), ["777 bytes"]);
+});
 
 testApp("links and the form keep all filters", async (test) => {
   const person = await test.signUp();

@@ -7,48 +7,45 @@ import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { openPage } from "../../../support/portal/pages.ts";
 import { recordOne, recordWith } from "../../../support/meter/usage.ts";
 
-testApp(
-  "shows an organization's usage, members, keys, limits, log, notes and metadata on tabs",
-  async (test) => {
-    const mara = await newOperator(test, "Mara");
-    const ada = await test.signUp("Ada <b>");
-    const { fullKey } = await createTestKey(test, ada, { name: "Production & more" });
-    const path = `/operator/organizations/${ada.organizationId}`;
-    const open = async (more = "") => (await openPage(test, `${path}${more}`, { person: mara })).html;
-    const empty = await open();
-    for (const text of ["No usage this month", "No notes yet", "No metadata", "Not set", "Active"]) {
-      assert.ok(empty.includes(text), text);
+testApp("tabs show an organization's usage, members, keys, limits, log, notes and metadata", async (test) => {
+  const mara = await newOperator(test, "Mara");
+  const ada = await test.signUp("Ada <b>");
+  const { fullKey } = await createTestKey(test, ada, { name: "Production & more" });
+  const path = `/operator/organizations/${ada.organizationId}`;
+  const open = async (more = "") => (await openPage(test, `${path}${more}`, { person: mara })).html;
+  const empty = await open();
+  for (const text of ["No usage this month", "No notes yet", "No metadata", "Not set", "Active"]) {
+    assert.ok(empty.includes(text), text);
+  }
+  await recordOne(test, fullKey, { quantity: 7 });
+  const json = { timezone: "Asia/Tokyo" };
+  const { fullToken: apiKey } = await newOperatorToken(test);
+  const organization = `/api/operator/organizations/${ada.organizationId}`;
+  assert.equal((await test.send(organization, { method: "PATCH", apiKey, json })).status, 200);
+  const tabs: Record<string, RegExp> = {
+    "": /<h1><bdi>Ada &lt;b&gt;[^]*Requests per day[^]*Needs attention[^]*Notes[^]*Metadata/,
+    "/api-keys": /<h1>API keys[^]*Production &amp; more/,
+    "/members": /<h1>Members[^]*Ada &lt;b&gt;/,
+    "/limits": /<h1>Limits[^]*Requests per second/,
+    "/billing": /<h1>Statements[^]*so far/,
+    "/webhooks": /<h1>Webhooks[^]*No webhooks yet/,
+    "/audit": /<h1>Audit log[^]*Created the key/,
+  };
+  for (const [tab, content] of Object.entries(tabs)) {
+    const html = await open(tab);
+    assert.match(html, content, tab);
+    assert.match(html, new RegExp(`<a href="${path}${tab}" aria-current="page"`), tab);
+    for (const other of Object.keys(tabs)) assert.ok(html.includes(`<a href="${path}${other}"`), other);
+    for (const action of ["edit", "suspend", "delete", "plan", "usage/records"]) {
+      assert.ok(html.includes(`href="${path}/${action}"`), `${tab}: ${action}`);
     }
-    await recordOne(test, fullKey, { quantity: 7 });
-    const json = { timezone: "Asia/Tokyo" };
-    const { fullToken: apiKey } = await newOperatorToken(test);
-    const organization = `/api/operator/organizations/${ada.organizationId}`;
-    assert.equal((await test.send(organization, { method: "PATCH", apiKey, json })).status, 200);
-    const tabs: Record<string, RegExp> = {
-      "": /<h1><bdi>Ada &lt;b&gt;[^]*Requests per day[^]*Needs attention[^]*Notes[^]*Metadata/,
-      "/api-keys": /<h1>API keys[^]*Production &amp; more/,
-      "/members": /<h1>Members[^]*Ada &lt;b&gt;/,
-      "/limits": /<h1>Limits[^]*Requests per second/,
-      "/billing": /<h1>Statements[^]*so far/,
-      "/webhooks": /<h1>Webhooks[^]*No webhooks yet/,
-      "/audit": /<h1>Audit log[^]*Created the key/,
-    };
-    for (const [tab, content] of Object.entries(tabs)) {
-      const html = await open(tab);
-      assert.match(html, content, tab);
-      assert.match(html, new RegExp(`<a href="${path}${tab}" aria-current="page"`), tab);
-      for (const other of Object.keys(tabs)) assert.ok(html.includes(`<a href="${path}${other}"`), other);
-      for (const action of ["edit", "suspend", "delete", "plan", "usage/records"]) {
-        assert.ok(html.includes(`href="${path}/${action}"`), `${tab}: ${action}`);
-      }
-      assert.ok(html.includes(`action="${path}/view-as-customer"`), tab);
-      assert.match(html, /Requests this month[^]*>7<[^]*Last request[^]*Time zone[^]*Asia\/Tokyo/, tab);
-      assert.doesNotMatch(html, /href="\/portal\/(usage|members|api-keys|invitations|audit)/, tab);
-      const missing = await openPage(test, `/operator/organizations/org_x${tab}`, { person: mara });
-      assert.equal(missing.status, 404);
-    }
-  },
-);
+    assert.ok(html.includes(`action="${path}/view-as-customer"`), tab);
+    assert.match(html, /Requests this month[^]*>7<[^]*Last request[^]*Time zone[^]*Asia\/Tokyo/, tab);
+    assert.doesNotMatch(html, /href="\/portal\/(usage|members|api-keys|invitations|audit)/, tab);
+    const missing = await openPage(test, `/operator/organizations/org_x${tab}`, { person: mara });
+    assert.equal(missing.status, 404);
+  }
+});
 
 testApp("shows the usage of a chosen metric, and the statements of the organization alone", async (test) => {
   const mara = await newOperator(test);
@@ -161,25 +158,22 @@ testApp("keeps notes", async (test) => {
   ]);
 });
 
-testApp(
-  "a form about an organization with a backslash in its external id acts on no other one",
-  async (test) => {
-    const mara = await newOperator(test);
-    const ada = await test.signUp("Ada");
-    const { fullToken: apiKey } = await newOperatorToken(test);
-    const externalId = `a\\..\\${ada.organizationId}`;
-    const json = { name: "Small", externalId };
-    const created = await test.send("/api/operator/organizations", { apiKey, json });
-    const { organization } = await created.json();
-    const path = `/operator/organizations/${encodeURIComponent(`external:${externalId}`)}/suspend`;
-    const { html } = await openPage(test, path, { person: mara });
-    const [, action = ""] = /<form[^>]*action="([^"]*suspend)"/.exec(html) ?? [];
-    // As a browser resolves it.
-    const { pathname } = new URL(action, test.config.baseUrl);
-    assert.equal((await openPage(test, pathname, { person: mara, form: {} })).status, 303);
-    const statusOf = async (id: string) =>
-      (await (await test.send(`/api/operator/organizations/${id}`, { apiKey })).json()).organization.status;
-    assert.equal(await statusOf(organization.id), "suspended");
-    assert.equal(await statusOf(ada.organizationId), "active");
-  },
-);
+testApp("a form about an organization with a backslash in its external id acts on no other", async (test) => {
+  const mara = await newOperator(test);
+  const ada = await test.signUp("Ada");
+  const { fullToken: apiKey } = await newOperatorToken(test);
+  const externalId = `a\\..\\${ada.organizationId}`;
+  const json = { name: "Small", externalId };
+  const created = await test.send("/api/operator/organizations", { apiKey, json });
+  const { organization } = await created.json();
+  const path = `/operator/organizations/${encodeURIComponent(`external:${externalId}`)}/suspend`;
+  const { html } = await openPage(test, path, { person: mara });
+  const [, action = ""] = /<form[^>]*action="([^"]*suspend)"/.exec(html) ?? [];
+  // As a browser resolves it.
+  const { pathname } = new URL(action, test.config.baseUrl);
+  assert.equal((await openPage(test, pathname, { person: mara, form: {} })).status, 303);
+  const statusOf = async (id: string) =>
+    (await (await test.send(`/api/operator/organizations/${id}`, { apiKey })).json()).organization.status;
+  assert.equal(await statusOf(organization.id), "suspended");
+  assert.equal(await statusOf(ada.organizationId), "active");
+});

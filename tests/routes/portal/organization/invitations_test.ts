@@ -82,39 +82,36 @@ testApp("inviting an owner requires recent authentication, and keeps the input m
   assert.match((await sendRow(test, owner, `POST ${path}`, form)).location ?? "", /\?done=invited&/);
 });
 
-testApp(
-  "resending ends the earlier link and extends the invitation, and revoking asks first",
-  async (test) => {
-    const signedUp = await test.signUp("Olive Owner");
-    const { id, path: first } = await inviteTo(test, signedUp, { email });
-    test.advance(8 * dayMs);
-    const owner = { cookie: await signInAgain(test, signedUp.email) };
-    const [resend, revoke] = [`/portal/invitations/${id}/resend`, `/portal/invitations/${id}/revoke`];
-    await assertRows(test, owner, [
-      [`GET ${first}`, null, 404],
-      [`GET ${path}`, null, 200, { shows: ['<span class="badge soon">Expired</span>'] }],
-    ]);
-    const cursor = `inv_${"f".repeat(32)}`;
-    const { location } = await sendRow(test, owner, `POST ${resend}?open=${cursor}`);
-    assert.ok(location?.startsWith(`${path}?open=${cursor}&done=resent&id=inv_`), String(location));
-    const second = `/invitations/accept?token=${await mailedToken(test, email)}`;
-    await assertRows(test, owner, [
-      [`GET ${location}`, null, 200, { notices: [words.resent(email)] }],
-      [`GET ${path}`, null, 200, { shows: [`<span class="badge on">${words.pending}</span>`] }],
-      [`GET ${resend}`, null, `303 ${path}`],
-      [`GET ${first}`, null, 404],
-      [`GET ${revoke}`, null, 200, { shows: [/<h1>[^<]*<bdi>grace@example\.com<\/bdi>/] }],
-    ]);
-    await assertRows(test, {}, [[`GET ${second}`, null, 200]]);
-    const revoked = await sendRow(test, owner, `POST ${revoke}`);
-    await assertRows(test, owner, [
-      [`GET ${second}`, null, 404],
-      [`GET ${revoked.location}`, null, 200, { notices: [words.revoked(email)] }],
-      [`GET ${revoke}`, null, 404],
-      [`POST ${revoke}`, null, 404],
-    ]);
-  },
-);
+testApp("resending ends the earlier link and extends the invitation; revoking asks first", async (test) => {
+  const signedUp = await test.signUp("Olive Owner");
+  const { id, path: first } = await inviteTo(test, signedUp, { email });
+  test.advance(8 * dayMs);
+  const owner = { cookie: await signInAgain(test, signedUp.email) };
+  const [resend, revoke] = [`/portal/invitations/${id}/resend`, `/portal/invitations/${id}/revoke`];
+  await assertRows(test, owner, [
+    [`GET ${first}`, null, 404],
+    [`GET ${path}`, null, 200, { shows: ['<span class="badge soon">Expired</span>'] }],
+  ]);
+  const cursor = `inv_${"f".repeat(32)}`;
+  const { location } = await sendRow(test, owner, `POST ${resend}?open=${cursor}`);
+  assert.ok(location?.startsWith(`${path}?open=${cursor}&done=resent&id=inv_`), String(location));
+  const second = `/invitations/accept?token=${await mailedToken(test, email)}`;
+  await assertRows(test, owner, [
+    [`GET ${location}`, null, 200, { notices: [words.resent(email)] }],
+    [`GET ${path}`, null, 200, { shows: [`<span class="badge on">${words.pending}</span>`] }],
+    [`GET ${resend}`, null, `303 ${path}`],
+    [`GET ${first}`, null, 404],
+    [`GET ${revoke}`, null, 200, { shows: [/<h1>[^<]*<bdi>grace@example\.com<\/bdi>/] }],
+  ]);
+  await assertRows(test, {}, [[`GET ${second}`, null, 200]]);
+  const revoked = await sendRow(test, owner, `POST ${revoke}`);
+  await assertRows(test, owner, [
+    [`GET ${second}`, null, 404],
+    [`GET ${revoked.location}`, null, 200, { notices: [words.revoked(email)] }],
+    [`GET ${revoke}`, null, 404],
+    [`POST ${revoke}`, null, 404],
+  ]);
+});
 
 testApp("only open invitations are listed, over several pages", async (test) => {
   const owner = await test.signUp("Olive Owner");

@@ -62,25 +62,22 @@ testApp("everyone sees the members, and each role is offered what it allows", as
   assert.doesNotMatch(seen.member, /href="\/portal\/audit"/);
 });
 
-testApp(
-  "the page that changes a role explains every role, and the change takes effect immediately",
-  async (test) => {
-    const { owner, member } = await team(test);
-    const address = `${path}/${member.userId}/role`;
-    const done = `${path}?done=role&id=${member.userId}`;
-    await assertRows(test, owner, [
-      [`GET ${address}`, null, 200, {
-        shows: ['value="MEMBER" checked', ...Object.values(roleSentences), "There will be 2 owners"],
-      }],
-      [`POST ${address}`, { role: "KING" }, "422 role"],
-      [`POST ${address}`, {}, "422 role"],
-      [`POST ${address}`, { role: "ADMIN" }, `303 ${done}`],
-      [`GET ${done}`, null, 200, { notices: ["Mia Member is now an admin."] }],
-      [`POST ${address}`, { role: "ADMIN" }, `303 ${path}`],
-    ]);
-    await assertRows(test, member, [[`GET ${path}`, null, 200, { shows: [words.invite] }]]);
-  },
-);
+testApp("the page that changes a role explains every role, and the change is immediate", async (test) => {
+  const { owner, member } = await team(test);
+  const address = `${path}/${member.userId}/role`;
+  const done = `${path}?done=role&id=${member.userId}`;
+  await assertRows(test, owner, [
+    [`GET ${address}`, null, 200, {
+      shows: ['value="MEMBER" checked', ...Object.values(roleSentences), "There will be 2 owners"],
+    }],
+    [`POST ${address}`, { role: "KING" }, "422 role"],
+    [`POST ${address}`, {}, "422 role"],
+    [`POST ${address}`, { role: "ADMIN" }, `303 ${done}`],
+    [`GET ${done}`, null, 200, { notices: ["Mia Member is now an admin."] }],
+    [`POST ${address}`, { role: "ADMIN" }, `303 ${path}`],
+  ]);
+  await assertRows(test, member, [[`GET ${path}`, null, 200, { shows: [words.invite] }]]);
+});
 
 testApp(
   "making someone an owner requires recent authentication, and keeps the chosen role meanwhile",

@@ -40,47 +40,44 @@ testApp("a new organization becomes the active one, and a rejected form keeps th
   assert.match(noticesOf(full).join(), inPage(words.organizationLimit));
 });
 
-testApp(
-  "switching returns to the same page in the other organization, and to no other address",
-  async (test) => {
-    const owner = await test.signUp("Olive Owner");
-    const person = await test.signUp("Ada");
-    const member = await joinBy(test, owner, { name: "Mia" });
-    await sendRow(test, member, `POST ${all}`, { name: "Mia’s own" });
-    const own = (await (await test.send("/api/auth/me", { cookie: member.cookie })).json()).organizationId;
-    const go = (organizationId: string, return_to: string, outcome: string | number): Row => [
-      "POST /portal/switch",
-      { organizationId, return_to },
-      outcome,
-    ];
-    await assertRows(test, member, [
-      ["GET /portal/members", null, 200, {
-        shows: [
-          '<input type="hidden" name="return_to" value="/portal/members"',
-          /<button type="submit" class="menu-item" aria-current="true">.*?<bdi class="cut">Mia’s own</,
-        ],
-      }],
-      go(owner.organizationId, "/portal/members", "303 /portal/members"),
-    ]);
-    assert.equal(await activeOf(test, member), "Olive Owner’s organization");
-    const tricks = ["//evil.example", "https://evil.example/portal/members", "/portal/../x", "/sign-out", ""];
-    await assertRows(test, member, [
-      // A page that the role there does not allow.
-      go(owner.organizationId, "/portal/audit", "303 /portal"),
-      go(own, "/portal/audit", "303 /portal/audit"),
-      ...tricks.map((trick) => go(own, trick, "303 /portal")),
-      ...[person.organizationId, "org_0", ""].map((id) => go(id, "", 404)),
-      ["GET /portal/switch", null, "303 /portal"],
-    ]);
-    assert.equal(await activeOf(test, member), "Mia’s own");
-    const boosted = await test.send("/portal/switch", {
-      cookie: member.cookie,
-      form: { organizationId: own, return_to: "/portal/usage" },
-      headers: { "hx-request": "true" },
-    });
-    assert.equal(boosted.headers.get("hx-redirect"), "/portal/usage");
-  },
-);
+testApp("switching returns to the same page in the other organization, and nowhere else", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const person = await test.signUp("Ada");
+  const member = await joinBy(test, owner, { name: "Mia" });
+  await sendRow(test, member, `POST ${all}`, { name: "Mia’s own" });
+  const own = (await (await test.send("/api/auth/me", { cookie: member.cookie })).json()).organizationId;
+  const go = (organizationId: string, return_to: string, outcome: string | number): Row => [
+    "POST /portal/switch",
+    { organizationId, return_to },
+    outcome,
+  ];
+  await assertRows(test, member, [
+    ["GET /portal/members", null, 200, {
+      shows: [
+        '<input type="hidden" name="return_to" value="/portal/members"',
+        /<button type="submit" class="menu-item" aria-current="true">.*?<bdi class="cut">Mia’s own</,
+      ],
+    }],
+    go(owner.organizationId, "/portal/members", "303 /portal/members"),
+  ]);
+  assert.equal(await activeOf(test, member), "Olive Owner’s organization");
+  const tricks = ["//evil.example", "https://evil.example/portal/members", "/portal/../x", "/sign-out", ""];
+  await assertRows(test, member, [
+    // A page that the role there does not allow.
+    go(owner.organizationId, "/portal/audit", "303 /portal"),
+    go(own, "/portal/audit", "303 /portal/audit"),
+    ...tricks.map((trick) => go(own, trick, "303 /portal")),
+    ...[person.organizationId, "org_0", ""].map((id) => go(id, "", 404)),
+    ["GET /portal/switch", null, "303 /portal"],
+  ]);
+  assert.equal(await activeOf(test, member), "Mia’s own");
+  const boosted = await test.send("/portal/switch", {
+    cookie: member.cookie,
+    form: { organizationId: own, return_to: "/portal/usage" },
+    headers: { "hx-request": "true" },
+  });
+  assert.equal(boosted.headers.get("hx-redirect"), "/portal/usage");
+});
 
 testApp("people without an organization are redirected to where they can create one", async (test) => {
   const owner = await test.signUp("Olive Owner");
@@ -120,38 +117,35 @@ testApp("owners rename the organization, and others see no way to change it", as
   }]]);
 });
 
-testApp(
-  "deleting requires recent authentication and the name, and ends the keys immediately",
-  async (test) => {
-    const owner = await test.signUp("Olive Owner");
-    const member = await joinBy(test, owner, { name: "Mia" });
-    await sendRow(test, owner, `POST ${path}`, { name: "Olive’s maps" });
-    const { fullKey } = await createTestKey(test, owner);
-    const use = async () => (await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status;
-    const address = `${path}/delete`;
-    test.advance(recentAuthenticationMs);
-    const confirm = `303 /portal/confirm-password?return_to=${encodeURIComponent(address)}`;
-    await assertRows(test, owner, [
-      [`GET ${address}`, null, confirm],
-      [`POST ${address}`, { name: "Olive’s maps" }, confirm],
-    ]);
-    test.advance(-recentAuthenticationMs);
-    await assertRows(test, owner, [
-      [`GET ${address}`, null, 200, {
-        shows: ["<dt>Members</dt><dd>2</dd>", "<dt>Active keys</dt><dd>1</dd>"],
-      }],
-      [`POST ${address}`, { name: "olive’s maps" }, "422 name", { shows: ['value="olive’s maps"'] }],
-    ]);
-    assert.equal(await use(), 201);
-    await assertRows(test, owner, [
-      // Typed with a plain apostrophe.
-      [`POST ${address}`, { name: " Olive's maps " }, `303 ${all}?done=deleted`],
-      [`GET ${all}?done=deleted`, null, 200, { shows: [new RegExp(`class="note done".*${words.deleted}`)] }],
-    ]);
-    assert.equal(await use(), 401);
-    await assertRows(test, member, [["GET /portal/members", null, `303 ${all}`]]);
-  },
-);
+testApp("deleting requires recent authentication and the name, and ends keys immediately", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const member = await joinBy(test, owner, { name: "Mia" });
+  await sendRow(test, owner, `POST ${path}`, { name: "Olive’s maps" });
+  const { fullKey } = await createTestKey(test, owner);
+  const use = async () => (await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status;
+  const address = `${path}/delete`;
+  test.advance(recentAuthenticationMs);
+  const confirm = `303 /portal/confirm-password?return_to=${encodeURIComponent(address)}`;
+  await assertRows(test, owner, [
+    [`GET ${address}`, null, confirm],
+    [`POST ${address}`, { name: "Olive’s maps" }, confirm],
+  ]);
+  test.advance(-recentAuthenticationMs);
+  await assertRows(test, owner, [
+    [`GET ${address}`, null, 200, {
+      shows: ["<dt>Members</dt><dd>2</dd>", "<dt>Active keys</dt><dd>1</dd>"],
+    }],
+    [`POST ${address}`, { name: "olive’s maps" }, "422 name", { shows: ['value="olive’s maps"'] }],
+  ]);
+  assert.equal(await use(), 201);
+  await assertRows(test, owner, [
+    // Typed with a plain apostrophe.
+    [`POST ${address}`, { name: " Olive's maps " }, `303 ${all}?done=deleted`],
+    [`GET ${all}?done=deleted`, null, 200, { shows: [new RegExp(`class="note done".*${words.deleted}`)] }],
+  ]);
+  assert.equal(await use(), 401);
+  await assertRows(test, member, [["GET /portal/members", null, `303 ${all}`]]);
+});
 
 testApp("leaving twice leaves only the organization that the page was about", async (test) => {
   const owner = await test.signUp();
