@@ -64,7 +64,7 @@ browserTests(
       // Sign in again: the provider still knows the person, and signs with a new key.
       await signOut(page);
       await provider.rotateKey();
-      await page.getByText(signInWords.lastUsed).waitFor();
+      await page.getByText("Last used").waitFor();
       await follow(page, name);
       await heading(page, /^Welcome to/);
 
@@ -81,11 +81,11 @@ browserTests(
       test.advance(recentAuthenticationMs);
       await page.goto(`${origin}${security}`);
       await follow(page, "Disconnect");
-      await heading(page, signInWords.confirmIdentity);
+      await heading(page, "Confirm it's you");
       await press(page, name);
       await signInThere(page);
       await press(page, "Disconnect");
-      await page.getByText(signInWords.onlyWay).first().waitFor();
+      await page.getByText("This is your only way to sign in.").first().waitFor();
       await page.goto(`${origin}${security}`);
       await follow(page, "Set a password");
       await page.getByLabel("Password", { exact: true }).fill(testPassword);

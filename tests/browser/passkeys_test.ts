@@ -72,7 +72,7 @@ browserTest(
     await page.getByRole("link", { name: "Add a passkey" }).click();
     await page.getByLabel("Name").fill("Again");
     await page.getByRole("button", { name: "Add passkey" }).click();
-    await page.getByText(signInWords.passkeyExists).waitFor();
+    await page.getByText("This device already has a passkey for this account.").waitFor();
     assert.equal(await page.getByLabel("Name").inputValue(), "Again");
 
     await signOut(page);
@@ -95,7 +95,7 @@ browserTest(
     // An unrecognized fingerprint is rejected, and the user can try again.
     await device.setVerified(false);
     await page.getByRole("button", { name: "Use a passkey" }).click();
-    await page.getByText(signInWords.passkeyCanceled).waitFor();
+    await page.getByText("That was canceled or took too long. Try again.").waitFor();
     await device.setVerified(true);
     await page.getByRole("button", { name: "Use a passkey" }).click();
     await heading(page, /^Welcome to/);
@@ -103,7 +103,7 @@ browserTest(
     await page.goto(`${origin}/portal/account/passkeys`);
     await page.getByRole("link", { name: /Remove/ }).click();
     await page.getByRole("button", { name: "Remove passkey" }).click();
-    await page.getByText(signInWords.passkeyRemoved).first().waitFor();
+    await page.getByText("Passkey removed. It can no longer be used to sign in.").first().waitFor();
     await signOut(page);
     // The device still offers the removed passkey.
     assert.equal((await device.credentials()).length, 1);

@@ -145,7 +145,7 @@ browserTests(
     await heading(ada, "Usage");
     await other.goto(`${origin}/portal/account/security`);
     await other.locator("table").getByRole("button", { name: /Sign out/ }).first().click();
-    await other.getByText(signInWords.sessionEnded).first().waitFor();
+    await other.getByText("Session ended.").first().waitFor();
     await follow(ada, "API keys");
     await heading(ada, "Sign in");
     await follow(grace, "Members");

@@ -1,6 +1,6 @@
 // Tests single sign-on on real subdomains: signing in on one product signs in on all, and other origins learn nothing.
 import assert from "node:assert/strict";
-import { startTestApp, testPassword } from "../support/app/app.ts";
+import { testPassword } from "../support/app/app.ts";
 import {
   type BrowserContext,
   browserMissing,
@@ -8,17 +8,11 @@ import {
   type Page,
   signIn,
   watchedPage,
-  withBrowser,
 } from "../support/browser/browser.ts";
-import { respond as answerOfProduct } from "../../examples/product/server.ts";
-import { Gatehouse } from "../../packages/client/src/index.ts";
-import { signInAgain } from "../support/people/people.ts";
-import { poll } from "../support/runner/poll.ts";
 import { codeOf, turnOnTwoStep } from "../support/people/second_step.ts";
 import { smtpTlsMissing } from "../support/network/smtp_tls.ts";
-import { freePort } from "../support/database/sqld.ts";
 import { run } from "../support/people/scene.ts";
-import { type Subdomains, withSubdomains } from "../support/browser/subdomains.ts";
+import { withSubdomains } from "../support/browser/subdomains.ts";
 import { signInWords } from "../support/portal/words/sign_in.ts";
 
 const options = {
@@ -26,7 +20,6 @@ const options = {
   sanitizeOps: false,
   sanitizeResources: false,
 };
-const shared = { COOKIE_DOMAIN: ".example.test" };
 const nobody = { authenticated: false, user: null, organizationId: null, role: null, memberships: [] };
 
 const says = (page: Page, text: string) => page.locator("#who", { hasText: text }).waitFor();
@@ -59,13 +52,11 @@ const comeBack = (page: Page) => page.evaluate(() => dispatchEvent(new Event("fo
 const cookieDomains = async (context: BrowserContext) =>
   (await context.cookies()).filter(({ name }) => name === "access_token").map(({ domain }) => domain);
 
-const cookieHeader = (token: string) => ({ cookie: `access_token=${token}` });
-
 Deno.test({
   ...options,
   name: "signing in or out on one product, and losing a membership, take effect on all products immediately",
   fn: () =>
-    withSubdomains(shared, async ({ test, auth, app, docs, profile }) => {
+    withSubdomains(async ({ test, auth, app, docs, profile }) => {
       const ada = await test.signUp();
       const bob = await test.signUp("Bob");
       await run(
@@ -143,7 +134,7 @@ Deno.test({
   ...options,
   name: "an origin that isn't allowed learns and changes nothing, even a sibling domain that gets the cookie",
   fn: () =>
-    withSubdomains(shared, async ({ test, auth, app, other, evil, seen, profile }) => {
+    withSubdomains(async ({ test, auth, app, other, evil, seen, profile }) => {
       const ada = await test.signUp();
       const context = await profile();
       const page = await context.newPage();
@@ -184,7 +175,7 @@ for (const javaScriptEnabled of [true, false]) {
     ...options,
     name: `every way to sign in returns to the product ${javaScriptEnabled ? "with" : "without"} scripts`,
     fn: () =>
-      withSubdomains(shared, async ({ test, auth, app, docs, profile }) => {
+      withSubdomains(async ({ test, auth, app, docs, profile }) => {
         const ada = await test.signUp();
         const grace = await test.signUp("Grace Hopper");
         const { secret } = await turnOnTwoStep(test, grace.cookie);
@@ -225,171 +216,3 @@ for (const javaScriptEnabled of [true, false]) {
       }),
   });
 }
-
-Deno.test({
-  ...options,
-  name: "turning COOKIE_DOMAIN on and off keeps everyone signed in, with exactly one cookie",
-  fn: () =>
-    withSubdomains({}, async ({ test, auth, app, docs, profile, restart }) => {
-      const ada = await test.signUp();
-      const profiles: BrowserContext[] = [];
-      for (let i = 0; i < 3; i++) {
-        const context = await profile();
-        const page = await context.newPage();
-        await page.goto(`${auth}/sign-in`);
-        await signIn(page, ada.email);
-        await page.waitForURL(`${auth}/portal`);
-        assert.deepEqual(await cookieDomains(context), ["auth.example.test"]);
-        assert.deepEqual(await askServer(context, app), nobody);
-        profiles.push(context);
-      }
-      await restart(shared);
-      // Whichever page they open first signs them in everywhere.
-      const first = [`${auth}/portal/usage`, `${app}/`, `${auth}/sign-in?return_to=${app}/server`];
-      for (const [i, context] of profiles.entries()) {
-        const page = await context.newPage();
-        await page.goto(first[i] ?? "");
-        if (i === 1) await says(page, "OWNER");
-        if (i === 2) assert.equal(JSON.parse(await page.locator("body").innerText()).authenticated, true);
-        assert.deepEqual(await cookieDomains(context), [".example.test"], `profile ${i}`);
-        for (const product of [app, docs]) {
-          assert.equal((await askServer(context, product)).user.id, ada.userId);
-        }
-      }
-      await restart({});
-      const off = [`${auth}/portal/usage`, `${app}/`, `${auth}/sign-in`];
-      for (const [i, context] of profiles.entries()) {
-        const page = await context.newPage();
-        await page.goto(off[i] ?? "");
-        if (i === 1) await says(page, "OWNER");
-        assert.deepEqual(await cookieDomains(context), ["auth.example.test"], `profile ${i}`);
-        assert.deepEqual(await askServer(context, app), nobody);
-      }
-    }),
-});
-
-/** Opens a browser with an old host-only cookie and a new domain cookie: two sessions of one person. */
-async function twoCookies({ test, auth, profile }: Subdomains, email: string) {
-  const context = await profile();
-  const tokens = [];
-  for (let i = 0; i < 2; i++) {
-    tokens.push(/access_token=([\w-]+)/.exec(await signInAgain(test, email))?.[1] ?? "");
-  }
-  const [old = "", young = ""] = tokens;
-  const cookie = { name: "access_token", httpOnly: true, secure: true, sameSite: "Lax" } as const;
-  await context.addCookies([
-    { ...cookie, value: old, url: auth },
-    { ...cookie, value: `${young}.example.test`, domain: ".example.test", path: "/" },
-  ]);
-  assert.deepEqual((await cookieDomains(context)).sort(), [".example.test", "auth.example.test"]);
-  const isValid = async (token: string) =>
-    (await (await test.send("/api/auth/me", cookieHeader(token))).json()).authenticated;
-  return { context, page: await context.newPage(), old, young, isValid };
-}
-
-Deno.test({
-  ...options,
-  name:
-    "a browser with both an old and a new cookie can sign in and out, switch organizations and change the password",
-  fn: () =>
-    withSubdomains(shared, async (subdomains) => {
-      const { test, auth, app, docs } = subdomains;
-      const ada = await test.signUp();
-      const made = await test.send("/api/portal/organizations", {
-        cookie: ada.cookie,
-        json: { name: "Second" },
-      });
-      const { organization: { id: second } } = await made.json();
-
-      const out = await twoCookies(subdomains, ada.email);
-      await out.page.goto(`${docs}/`);
-      await says(out.page, "OWNER");
-      assert.deepEqual(await cookieDomains(out.context), [".example.test"]);
-      await out.context.close();
-
-      const early = await twoCookies(subdomains, ada.email);
-      await early.page.goto(`${docs}/?nothing-asked-yet`, { waitUntil: "commit" });
-      await ask(early.page, auth, "/api/auth/sign-out", { method: "POST" });
-      await poll(async () => (await cookieDomains(early.context)).length === 0);
-      for (const token of [early.old, early.young]) assert.equal(await early.isValid(token), false);
-      await early.context.close();
-
-      const switching = await twoCookies(subdomains, ada.email);
-      await switching.page.goto(`${docs}/`);
-      await switching.page.getByLabel("Organization").selectOption(second);
-      await poll(async () => (await askServer(switching.context, app)).organizationId === second);
-      assert.equal((await ask(switching.page, auth)).organizationId, second);
-      await switching.context.close();
-
-      const signing = await twoCookies(subdomains, ada.email);
-      await signing.page.goto(`${auth}/robots.txt`);
-      await ask(signing.page, auth, "/api/auth/sign-in", {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ email: ada.email, password: testPassword }),
-      });
-      assert.deepEqual(await cookieDomains(signing.context), [".example.test"]);
-      assert.equal((await askServer(signing.context, app)).user.id, ada.userId);
-      await signing.context.close();
-
-      const changing = await twoCookies(subdomains, ada.email);
-      await changing.page.goto(`${auth}/robots.txt`);
-      await ask(changing.page, auth, "/api/auth/password/change", {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ currentPassword: testPassword, newPassword: "nine purple otters sing" }),
-      });
-      assert.deepEqual(await cookieDomains(changing.context), [".example.test"]);
-      assert.equal((await askServer(changing.context, app)).user.id, ada.userId);
-      for (const token of [changing.old, changing.young]) assert.equal(await changing.isValid(token), false);
-    }),
-});
-
-Deno.test({
-  ...options,
-  name: "without COOKIE_DOMAIN, single sign-on works on one host with any ports",
-  async fn() {
-    const [port, ...products] = [freePort(), freePort(), freePort()] as const;
-    const [first, second] = products.map((one) => `http://localhost:${one}`) as [string, string];
-    const auth = `http://localhost:${port}`;
-    const test = await startTestApp({
-      PORT: `${port}`,
-      BASE_URL: auth,
-      ALLOWED_ORIGINS: `${first},${second}`,
-    });
-    const serve = (port: number, response: (request: Request) => Response | Promise<Response>) =>
-      Deno.serve({ port, hostname: "127.0.0.1", onListen() {} }, response);
-    const gatehouse = new Gatehouse({ url: auth });
-    const servers = [
-      serve(port, (request) => test.app.fetch(request)),
-      ...products.map((one) => serve(one, (request) => answerOfProduct(request, gatehouse))),
-    ];
-    try {
-      await withBrowser(async (browser) => {
-        const ada = await test.signUp();
-        const context = await browser.newContext();
-        const { page, errors } = await watchedPage(context);
-        const { page: other } = await watchedPage(context);
-        await other.goto(`${second}/`);
-        await says(other, "Not signed in");
-        await page.goto(`${first}/`);
-        await page.getByRole("button", { name: "Sign in" }).click();
-        await signIn(page, ada.email);
-        await page.waitForURL(`${first}/`);
-        await says(page, "Ada Lovelace, OWNER");
-        assert.equal((await askServer(context, second)).user.id, ada.userId);
-        await comeBack(other);
-        await says(other, "Ada Lovelace, OWNER");
-        await other.getByRole("button", { name: "Sign out" }).click();
-        await says(other, "Not signed in");
-        await comeBack(page);
-        await says(page, "Not signed in");
-        assert.deepEqual(await askServer(context, first), nobody);
-        assert.deepEqual(errors, []);
-      });
-    } finally {
-      for (const server of servers) await server.shutdown();
-      await test.dispose();
-    }
-  },
-});

@@ -30,8 +30,7 @@ const queryOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchPar
 browserTests("range, days, windows, filters and time zone work", async ({ open, origin }, scripts) => {
   const { cookie } = await recorded(origin);
   const page = await open("/portal/usage", { cookie, timezoneId: "Asia/Kathmandu" });
-  const apply = () =>
-    page.getByRole("button", { name: usageWords.apply }).and(page.locator(":visible")).click();
+  const apply = () => page.getByRole("button", { name: "Apply" }).and(page.locator(":visible")).click();
   await sum(page).getByText("1.6", { exact: true }).waitFor();
 
   await page.locator(".figure", { hasText: "Bytes" }).click();
@@ -92,7 +91,7 @@ browserTest(
     page.on("request", (request) => requests += request.resourceType() === "fetch" ? 1 : 0);
     await page.goto(`${visit.origin}/portal/usage?metric=requests`);
     const refresh = () => page.evaluate("document.getElementById('live').dispatchEvent(new Event('every'))");
-    const summary = page.getByText(usageWords.showAsTable);
+    const summary = page.getByText("Show as table");
     await summary.click();
     await summary.focus();
     await page.evaluate("document.getElementById('head').dataset.here = 'yes'");

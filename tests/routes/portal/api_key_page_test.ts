@@ -134,39 +134,36 @@ testApp("owners set a key's budget with a form, which shows again what is wrong"
   assert.match(cardsOf((await show(test, `${path}/${id}`, ada)).html)["Budget"] ?? "", /^No budget/);
 });
 
-testApp(
-  "a key's page shows its usage with that of the keys it replaced, and the share of all keys",
-  async (test) => {
-    const ada = await test.signUp("Ada");
-    const { id, fullKey } = await createTestKey(test, ada);
-    const other = await createTestKey(test, ada, { name: "Other" });
-    await recordAll(test, { apiKey: fullKey, records: [{ ...tiles, quantity: 30 }] });
-    await recordAll(test, { apiKey: other.fullKey, records: [{ ...tiles, quantity: 60 }] });
-    const rotated = await openPage(test, `${path}/${id}/rotate`, { form: { expireOld: "24h" }, person: ada });
-    const next = /service_live_[0-9A-Za-z]{38}/.exec(rotated.html)?.[0] ?? "";
-    await recordAll(test, {
-      apiKey: next,
-      records: [{ ...tiles, quantity: 5 }, { ...tiles, metric: "bytes", quantity: 7 }],
-    });
-    const [{ id: nextId } = { id: "" }] = (await (await test.send("/api/portal/api-keys?limit=1", {
-      cookie: ada.cookie,
-    })).json()).apiKeys;
-    for (const address of [id, nextId]) {
-      const { html } = await show(test, `${path}/${address}`, ada);
-      assert.match(cardsOf(html)["Totals by metric"] ?? "", /Requests 35 36\.8%.*Bytes 7.*100%/i);
-      assert.match(html, new RegExp(`href="${path}/${nextId}/rotate"`));
-      assert.equal(html.match(/class="badge on">Current</g)?.length, 1);
-      assert.match(cardsOf(html)["Audit log"] ?? "", /Rotated .* Ada .* Created .* Ada/);
-      assert.match(
-        html,
-        /Usage today, with the keys it replaced: 35 requests\. Requests with this key will fail immediately/,
-      );
-    }
-    const bytes = await show(test, `${path}/${id}?metric=bytes`, ada);
-    const facts = /<dl class="key-facts">(.*?)<\/div>/.exec(bytes.html)?.[1] ?? "";
-    assert.match(facts.replaceAll(/<[^>]+>/g, " "), /Bytes, 30 days +7 /);
-  },
-);
+testApp("a key's page shows its usage with the keys it replaced, and the share of all keys", async (test) => {
+  const ada = await test.signUp("Ada");
+  const { id, fullKey } = await createTestKey(test, ada);
+  const other = await createTestKey(test, ada, { name: "Other" });
+  await recordAll(test, { apiKey: fullKey, records: [{ ...tiles, quantity: 30 }] });
+  await recordAll(test, { apiKey: other.fullKey, records: [{ ...tiles, quantity: 60 }] });
+  const rotated = await openPage(test, `${path}/${id}/rotate`, { form: { expireOld: "24h" }, person: ada });
+  const next = /service_live_[0-9A-Za-z]{38}/.exec(rotated.html)?.[0] ?? "";
+  await recordAll(test, {
+    apiKey: next,
+    records: [{ ...tiles, quantity: 5 }, { ...tiles, metric: "bytes", quantity: 7 }],
+  });
+  const [{ id: nextId } = { id: "" }] = (await (await test.send("/api/portal/api-keys?limit=1", {
+    cookie: ada.cookie,
+  })).json()).apiKeys;
+  for (const address of [id, nextId]) {
+    const { html } = await show(test, `${path}/${address}`, ada);
+    assert.match(cardsOf(html)["Totals by metric"] ?? "", /Requests 35 36\.8%.*Bytes 7.*100%/i);
+    assert.match(html, new RegExp(`href="${path}/${nextId}/rotate"`));
+    assert.equal(html.match(/class="badge on">Current</g)?.length, 1);
+    assert.match(cardsOf(html)["Audit log"] ?? "", /Rotated .* Ada .* Created .* Ada/);
+    assert.match(
+      html,
+      /Usage today, with the keys it replaced: 35 requests\. Requests with this key will fail immediately/,
+    );
+  }
+  const bytes = await show(test, `${path}/${id}?metric=bytes`, ada);
+  const facts = /<dl class="key-facts">(.*?)<\/div>/.exec(bytes.html)?.[1] ?? "";
+  assert.match(facts.replaceAll(/<[^>]+>/g, " "), /Bytes, 30 days +7 /);
+});
 
 testApp("a key's page shows where its last request came from", async (test) => {
   const ada = await test.signUp("Ada");
@@ -206,29 +203,26 @@ testApp("the revoke page says when the key was used, and how much today", async 
   assert.match(await text(), /Last request on Nov 21, 2026\. Last usage on Nov 21, 2026\. Requests/);
 });
 
-onEveryDatabase(
-  "all entries of the audit log about a key and its rotations are shown together",
-  async (test) => {
-    const ada = await test.signUp("Ada");
-    const member = await joinedPerson(test, ada, "MEMBER");
-    const { id } = await createTestKey(test, ada, { name: "First" });
-    await createTestKey(test, ada, { name: "Elsewhere" });
-    await openPage(test, `${path}/${id}/rotate`, { form: { expireOld: "now" }, person: ada });
-    const { html } = await show(test, `/portal/audit?targetId=${id}`, ada);
-    assert.equal(html.match(/<tr role="row"/g)?.length, 3);
-    assert.doesNotMatch(html, /Elsewhere/);
-    assert.match(html, /name="targetId"/);
-    const created = await show(test, `/portal/audit?targetId=${id}&action=api_key.created`, ada);
-    assert.equal(created.html.match(/<tr role="row"/g)?.length, 2);
-    const everything = await show(test, "/portal/audit?targetId=key_unknown", ada);
-    assert.match(everything.html, /Elsewhere/);
-    const own = await createTestKey(test, member);
-    for (const query of [`targetId=${id}`, `targetId=${own.id}`, `targetId=${own.id}&from=never`]) {
-      assert.equal((await show(test, `/portal/audit?${query}`, member)).status, 403, query);
-    }
-    assert.equal(cardsOf((await show(test, `${path}/${id}`, ada)).html)["Audit log"] === undefined, false);
-  },
-);
+onEveryDatabase("the audit log shows all entries about a key and its rotations together", async (test) => {
+  const ada = await test.signUp("Ada");
+  const member = await joinedPerson(test, ada, "MEMBER");
+  const { id } = await createTestKey(test, ada, { name: "First" });
+  await createTestKey(test, ada, { name: "Elsewhere" });
+  await openPage(test, `${path}/${id}/rotate`, { form: { expireOld: "now" }, person: ada });
+  const { html } = await show(test, `/portal/audit?targetId=${id}`, ada);
+  assert.equal(html.match(/<tr role="row"/g)?.length, 3);
+  assert.doesNotMatch(html, /Elsewhere/);
+  assert.match(html, /name="targetId"/);
+  const created = await show(test, `/portal/audit?targetId=${id}&action=api_key.created`, ada);
+  assert.equal(created.html.match(/<tr role="row"/g)?.length, 2);
+  const everything = await show(test, "/portal/audit?targetId=key_unknown", ada);
+  assert.match(everything.html, /Elsewhere/);
+  const own = await createTestKey(test, member);
+  for (const query of [`targetId=${id}`, `targetId=${own.id}`, `targetId=${own.id}&from=never`]) {
+    assert.equal((await show(test, `/portal/audit?${query}`, member)).status, 403, query);
+  }
+  assert.equal(cardsOf((await show(test, `${path}/${id}`, ada)).html)["Audit log"] === undefined, false);
+});
 
 testApp("of a key that was rotated many times, the page reads the newest generations", async (test) => {
   const ada = await test.signUp("Ada");

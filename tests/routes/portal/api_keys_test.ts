@@ -86,31 +86,28 @@ testApp("the edit page changes, keeps and removes the expiry of active keys alon
   assert.equal(await expiry(), "1970-01-01T00:00:00.001Z");
 });
 
-testApp(
-  "the edit page changes name and permissions, and offers to void only where it is granted",
-  async (test) => {
-    const person = await test.signUp();
-    const { id } = await createTestKey(test, person);
-    const edit = `${path}/${id}/edit`;
-    const before = await page(test, edit, person);
-    assert.deepEqual(checkedIn(before.html), ["usage:write", "usage:read"]);
-    assert.doesNotMatch(before.html, /usage:void/);
-    const granted = `UPDATE api_keys SET permissions = '["a","usage:read","usage:void"]' WHERE id = ?`;
-    await run(test, granted, id);
-    const after = await page(test, edit, person);
-    assert.deepEqual(checkedIn(after.html), ["usage:read", "usage:void"]);
-    assert.equal(ownIn(after.html), "a");
-    const save = (form: Record<string, string>) =>
-      openPage(test, edit, { form: { name: "New", permissions: "", ...form }, person });
-    assert.equal((await save({ "usage:void": "on", permissions: "b" })).status, 303);
-    assert.deepEqual((await newest(test, person)).permissions, ["b", "usage:void"]);
-    assert.equal((await save({})).status, 303);
-    assert.deepEqual((await newest(test, person)).permissions, []);
-    const refused = await save({ "usage:void": "on" });
-    assert.equal(refused.status, 403);
-    assert.match(refused.html, /Only the operator of this service can grant usage:void\./);
-  },
-);
+testApp("the edit page changes name and permissions, and offers to void only where granted", async (test) => {
+  const person = await test.signUp();
+  const { id } = await createTestKey(test, person);
+  const edit = `${path}/${id}/edit`;
+  const before = await page(test, edit, person);
+  assert.deepEqual(checkedIn(before.html), ["usage:write", "usage:read"]);
+  assert.doesNotMatch(before.html, /usage:void/);
+  const granted = `UPDATE api_keys SET permissions = '["a","usage:read","usage:void"]' WHERE id = ?`;
+  await run(test, granted, id);
+  const after = await page(test, edit, person);
+  assert.deepEqual(checkedIn(after.html), ["usage:read", "usage:void"]);
+  assert.equal(ownIn(after.html), "a");
+  const save = (form: Record<string, string>) =>
+    openPage(test, edit, { form: { name: "New", permissions: "", ...form }, person });
+  assert.equal((await save({ "usage:void": "on", permissions: "b" })).status, 303);
+  assert.deepEqual((await newest(test, person)).permissions, ["b", "usage:void"]);
+  assert.equal((await save({})).status, 303);
+  assert.deepEqual((await newest(test, person)).permissions, []);
+  const refused = await save({ "usage:void": "on" });
+  assert.equal(refused.status, 403);
+  assert.match(refused.html, /Only the operator of this service can grant usage:void\./);
+});
 
 testApp("customers shorten what operators granted for a time, and don't extend it", async (test) => {
   const person = await test.signUp();

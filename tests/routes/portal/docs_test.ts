@@ -3,8 +3,6 @@
 import assert from "node:assert/strict";
 import { errorStatuses } from "../../../domain/errors.ts";
 import { errorCodesOf } from "../../../routes/api/openapi/error_responses.ts";
-import type { JsonSchemas } from "../../../routes/api/openapi/examples.ts";
-import type { OpenApiDocument, Operation } from "../../../routes/api/openapi/openapi.ts";
 import { Documentation } from "../../../routes/portal/docs/documentation.ts";
 import { referenceGroups } from "../../../routes/portal/docs/reference.ts";
 import { publicWord } from "../../../views/docs/reference.tsx";
@@ -226,67 +224,38 @@ testApp("every TypeScript example of the reference is valid", async (test) => {
   await Promise.resolve();
 });
 
-Deno.test("referenceGroups() describes limits in words and quotes arguments for the shell", () => {
-  const schemas: JsonSchemas = { Kind: { type: "string", enum: ["a", "b"], description: "Which." } };
-  const operation: Operation = {
-    operationId: "rename",
-    tags: ["Things"],
-    summary: "Rename a thing",
-    security: [{ session: [] }],
-    parameters: [{
-      name: "limit",
-      in: "query",
-      schema: { type: "integer", minimum: 1, maximum: 100, default: 50 },
-    }],
-    requestBody: {
-      required: true,
-      content: {
-        "application/json": {
-          schema: {
-            type: "object",
-            properties: {
-              kind: { $ref: "#/components/schemas/Kind" },
-              list: {
-                type: "array",
-                items: { type: "object", properties: { name: { type: "string", maxLength: 3 } } },
-              },
-              at: { type: ["string", "null"], format: "date-time" },
-            },
-            required: ["kind"],
-          },
-          example: { kind: "it's $HOME", at: null, "a-b": [true, 1.5] },
-        },
-      },
-    },
-    responses: {
-      204: { description: "Done." },
-      403: { $ref: "#/components/responses/forbidden_or_cross_site", description: "" },
-    },
-  };
-  const document = {
-    openapi: "3.1.0",
-    info: { title: "T", version: "1", description: "" },
-    servers: [{ url: "https://auth.example.com" }],
-    tags: [{ name: "Things", description: "" }, { name: "Empty", description: "" }],
-    paths: { "/api/things/{id}": { patch: operation } },
-    webhooks: {},
-    components: { schemas: { ...schemas, Error: { type: "object" } }, responses: {}, securitySchemes: {} },
-  } satisfies OpenApiDocument;
+testApp("the reference describes limits in words, and quotes arguments for the shell", async (test) => {
+  const document = structuredClone(documentOf(test.app));
+  const { content } = document.paths["/api/portal/alerts"]?.["post"]?.requestBody ?? assert.fail();
+  const example = { per: "it's $HOME", apiKeyId: null, "a-b": [true, 1.5] };
+  Object.assign(content["application/json"] ?? {}, { example });
+  Object.assign(document, { tags: [...document.tags, { name: "Empty", description: "" }] });
   const groups = referenceGroups(document);
-  assert.equal(groups.length, 1);
-  const shown = groups[0]?.operations[0]?.read();
-  assert.deepEqual(shown?.parameters[0]?.type, "in the query, integer, 1 to 100, default 50");
-  assert.deepEqual(shown?.body?.fields.map(({ name, type, isRequired }) => [name, type, isRequired]), [
-    ["kind", "one of a, b", true],
-    ["list", "list", false],
-    ["list[].name", "string, up to 3 characters", false],
-    ["at", "time, or null", false],
+  assert.ok(!JSON.stringify(groups).includes("Empty"));
+  const all = Object.fromEntries(
+    groups.flatMap(({ operations }) => operations.map(({ id, read }) => [id, read()])),
+  );
+  assert.equal(all["listApiKeys"]?.parameters[0]?.type, "in the query, integer, 1 to 100, default 50");
+  const fields = ["createAlert", "recordUsageBatch"].flatMap((id) =>
+    all[id]?.body?.fields.map(({ name, type, isRequired }) => `${name}: ${type}, ${isRequired}`) ?? []
+  );
+  for (
+    const field of [
+      "per: one of minute, hour, day, month, total, true",
+      "notifyAt: list, or null, false",
+      "apiKeyId: string, up to 100 characters, default null, or null, false",
+      "records[].timestamp: time, or null, false",
+    ]
+  ) assert.ok(fields.includes(field), `${field} is not in ${fields.join("; ")}`);
+  const { errors = [], schemes, samples = [] } = all["createAlert"] ?? {};
+  assert.deepEqual(errors.filter(({ status }) => status === 403), [
+    ...["forbidden", "cross_site", "organization_suspended"].map((code) => ({ code, status: 403 })),
   ]);
-  assert.deepEqual(shown?.errors, [{ code: "forbidden", status: 403 }, { code: "cross_site", status: 403 }]);
-  assert.deepEqual(shown?.schemes, ["Session"]);
-  const [curl = "", ts = "", py = ""] = shown?.samples.map(({ code }) => code) ?? [];
+  assert.deepEqual(schemes, ["Session"]);
+  const [curl = "", ts = "", py = ""] = samples.map(({ code }) => code);
   assert.doesNotMatch(curl, /Origin/);
   assert.ok(curl.includes(`it'\\''s $HOME`), curl);
-  assert.ok(ts.includes(`kind: "it's $HOME"`) && ts.includes(`"a-b": [`), ts);
-  assert.ok(py.includes(`"at": None`) && py.includes("True"), py);
+  assert.ok(ts.includes(`per: "it's $HOME"`) && ts.includes(`"a-b": [`), ts);
+  assert.ok(py.includes(`"apiKeyId": None`) && py.includes("True"), py);
+  await Promise.resolve();
 });

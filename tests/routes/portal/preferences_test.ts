@@ -4,7 +4,7 @@ import { createTestKey, type TestApp, testApp, type TestPerson } from "../../sup
 import { addLimit } from "../../support/meter/limits.ts";
 import { newOperator } from "../../support/operators/console.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
-import { recordUsage } from "../../support/portal/usage_page.ts";
+import { recordOne } from "../../support/meter/usage.ts";
 
 /** @returns The text of a page, and the HTML. */
 async function open(
@@ -32,9 +32,9 @@ async function inTokyo(test: TestApp, person: TestPerson) {
   await addLimit(test, { organizationId }, { per: "month", quantity: 100_000, mode: "soft" });
   const key = await createTestKey(test, person);
   // Midnight in Tokyo is at 15:00 UTC.
-  await recordUsage(test, key.fullKey, { quantity: 5_000, timestamp: "2026-10-31T15:00:00Z" });
-  await recordUsage(test, key.fullKey, { quantity: 300, timestamp: "2026-10-31T14:59:59Z" });
-  await recordUsage(test, key.fullKey, { quantity: 1_234, timestamp: "2026-11-20T15:30:00Z" });
+  await recordOne(test, key.fullKey, { quantity: 5_000, timestamp: "2026-10-31T15:00:00Z" });
+  await recordOne(test, key.fullKey, { quantity: 300, timestamp: "2026-10-31T14:59:59Z" });
+  await recordOne(test, key.fullKey, { quantity: 1_234, timestamp: "2026-11-20T15:30:00Z" });
   return key;
 }
 
@@ -196,7 +196,7 @@ testApp("lists come back with their last filters, until they are reset", async (
   const ada = await test.signUp("Ada");
   const grace = await test.signUp("Grace");
   const key = await createTestKey(test, ada, { name: "Staging" });
-  await recordUsage(test, key.fullKey, { quantity: 7 });
+  await recordOne(test, key.fullKey, { quantity: 7 });
   const cookies = new Map<string, string>();
   const visit = async (path: string, { by = ada, referer, site = "same-origin" }: {
     by?: TestPerson;

@@ -12,9 +12,8 @@ import { startIssuer, type TestIssuer } from "../../support/identity_providers/i
 import { addProvider, auditedBy } from "../../support/identity_providers/providers.ts";
 import { newVisitor } from "../../support/identity_providers/visitor.ts";
 import { onBothDatabases, onEveryDatabase } from "../../support/meter/usage.ts";
-import { lastMail, me, verifiedPerson } from "../../support/people/people.ts";
+import { inviteTo, lastMail, me, verifiedPerson } from "../../support/people/people.ts";
 import { codeOf, turnOnTwoStep } from "../../support/people/second_step.ts";
-import { invite } from "../../support/people/portal_people.ts";
 import { run } from "../../support/people/scene.ts";
 
 const vouched = (sub: string, email: string) => ({
@@ -214,7 +213,7 @@ testApp("an invitation admits its address: by its link, or if the provider vouch
   const owner = await verifiedPerson(test, "Olive");
   const emails = ["link@example.com", "vouched@example.com"];
   const links: string[] = [];
-  for (const email of emails) links.push((await invite(test, owner, { email, role: "MEMBER" })).token);
+  for (const email of emails) links.push((await inviteTo(test, owner, { email, role: "MEMBER" })).token);
   // Without its link, and without an assertion, it admits no one.
   const { database } = test.opened;
   await database.write([sql`UPDATE identity_providers SET sign_up = 0`]);

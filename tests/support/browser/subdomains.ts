@@ -27,36 +27,25 @@ export interface Subdomains {
   readonly seen: SeenAnswer[];
   /** @returns A browser profile that accepts the test certificate. */
   profile(options?: { javaScriptEnabled?: boolean }): Promise<BrowserContext>;
-  /** Restarts Gatehouse on the same data with other settings. */
-  restart(settings: Record<string, string>): Promise<TestApp>;
 }
 
-/**
- * Runs a test with the hosts.
- *
- * @param settings In addition to `BASE_URL` and the allowed origins `app` and, by a pattern, `docs`.
- */
-export async function withSubdomains(
-  settings: Record<string, string>,
-  run: (subdomains: Subdomains) => Promise<void>,
-): Promise<void> {
+/** Runs a test with the hosts. The origins `app` and `docs` are allowed, and siblings get the cookie. */
+export async function withSubdomains(run: (subdomains: Subdomains) => Promise<void>): Promise<void> {
   const port = freePort();
   const origin = (host: string) => `https://${host}:${port}`;
   const auth = origin("auth.example.test");
-  const own = {
+  const authority = await testAuthority();
+  const test = await startTestApp({
     BASE_URL: auth,
     ALLOWED_ORIGINS: `${origin("app.example.test")},${origin("docs.example.test")}`,
-  };
-  const authority = await testAuthority();
-  const test = await startTestApp({ ...own, ...settings });
-  const started = [test];
-  let current = test;
+    COOKIE_DOMAIN: ".example.test",
+  });
   const seen: SeenAnswer[] = [];
 
   async function answer(request: Request): Promise<Response> {
     const { host, pathname } = new URL(request.url);
     if (host.startsWith("auth.")) {
-      const response = await current.app.fetch(request);
+      const response = await test.app.fetch(request);
       const { status, headers } = response;
       seen.push({
         origin: request.headers.get("Origin"),
@@ -69,7 +58,7 @@ export async function withSubdomains(
     // A product that redirects to another one.
     if (pathname === "/moved") return Response.redirect(`${origin("docs.example.test")}/?moved=1`, 302);
     const ask = (...given: Parameters<typeof fetch>) =>
-      Promise.resolve(current.app.fetch(new Request(...given)));
+      Promise.resolve(test.app.fetch(new Request(...given)));
     return await answerOfProduct(request, new Gatehouse({ url: auth, fetch: ask }));
   }
 
@@ -88,17 +77,11 @@ export async function withSubdomains(
         evil: origin("evil.test"),
         seen,
         profile: (options = {}) => browser.newContext({ ...options, ignoreHTTPSErrors: true }),
-        async restart(more) {
-          const opened = { ...test.opened, dispose: () => Promise.resolve() };
-          current = await startTestApp({ ...own, ...more }, { open: () => Promise.resolve(opened) });
-          started.unshift(current);
-          return current;
-        },
       })
     );
   } finally {
     await server.shutdown();
-    for (const one of started) await one.dispose();
+    await test.dispose();
     await authority.dispose();
   }
 }

@@ -8,7 +8,6 @@ import {
 } from "../../../domain/webhooks/event_types.ts";
 import { webhookRetryWaitsMs } from "../../../domain/webhooks/webhook_limits.ts";
 import { addDeliveries, attemptsAt, type NewDelivery } from "../webhooks/deliveries.ts";
-import { seededRandom } from "../runner/random.ts";
 import type { Scene } from "./scene.ts";
 
 const hourMs = 3_600_000;
@@ -18,7 +17,7 @@ const unavailable = { code: "status", responseStatus: 503 } as const;
 const timedOut = { code: "timeout", responseStatus: null } as const;
 const refused = { code: "refused", responseStatus: null } as const;
 
-/** Delivers events of the last days to all endpoints: about one in three hours to each. */
+/** Delivers events of the last days to all endpoints: one every six hours to each. */
 export async function fillDeliveries({ test }: Scene): Promise<void> {
   const endpoints = await test.opened.database.read<{
     id: string;
@@ -26,55 +25,42 @@ export async function fillDeliveries({ test }: Scene): Promise<void> {
     events: string;
     failingSince: number | null;
     disabledAt: number | null;
-    disabledReason: string | null;
   }>(
-    sql`SELECT id, organization, events, failing_since AS failingSince, disabled_at AS disabledAt, disabled_reason AS disabledReason FROM webhooks ORDER BY number`,
+    sql`SELECT id, organization, events, failing_since AS failingSince, disabled_at AS disabledAt FROM webhooks ORDER BY number`,
   );
   const now = test.now();
-  const random = seededRandom(27);
-  for (const { id, organization, events, failingSince, disabledAt, disabledReason } of endpoints) {
+  const times = Array.from(
+    { length: days * 4 },
+    (_, index) => now - (days * 4 - index) * 6 * hourMs + 60_000,
+  );
+  for (const { id, organization, events, failingSince, disabledAt } of endpoints) {
     const types = (Object.keys(eventTypes) as EventType[])
       .filter((type) =>
         receivesEvent(JSON.parse(events), type) && type !== "webhook.test" &&
         (organization === 0 || !operatorEventTypes.has(type))
       );
-    const times = Array.from(
-      { length: disabledAt === null ? days * 8 : 6 },
-      () => now - random.between(0, days * 24 * hourMs),
-    )
-      .sort();
-    const deliveries = times.map((createdAt): NewDelivery => {
-      const type = random.pick(types);
+    // Few of a disabled endpoint, so that crawls reach those of the others.
+    const deliveries = times.slice(disabledAt === null ? 0 : -6).map((createdAt, index): NewDelivery => {
+      const type = types[index % types.length] ?? "webhook.test";
       if (disabledAt !== null && createdAt > disabledAt) return { type, status: "held", createdAt };
       if (failingSince !== null && createdAt > failingSince) {
-        return failingDelivery({ type, createdAt, now }, random.pick([unavailable, timedOut]));
+        return failingDelivery({ type, createdAt, now }, index % 2 === 0 ? unavailable : timedOut);
       }
-      if (random.chance(0.04)) return failingDelivery({ type, createdAt, now }, refused);
-      const made = scheduleFrom(createdAt).slice(0, random.chance(0.1) ? 3 : 1).filter((at) => at <= now);
+      if (index % 8 === 7) return failingDelivery({ type, createdAt, now }, refused);
+      const made = scheduleFrom(createdAt).slice(0, index % 10 === 3 ? 3 : 1).filter((at) => at <= now);
       const attempts = attemptsAt(made, delivered);
       return { type, status: "delivered", createdAt, endedAt: made.at(-1) ?? createdAt, attempts };
     });
     if (failingSince !== null) {
       const createdAt = now - 60_000;
       const attempts = attemptsAt([createdAt], unavailable);
-      const isTest = true;
       deliveries.push({
-        ...{ type: "webhook.test", status: "failed", createdAt, endedAt: createdAt, attempts, isTest },
+        ...{ type: "webhook.test", status: "failed", createdAt, endedAt: createdAt, attempts, isTest: true },
       });
     }
-    if (disabledAt !== null && disabledReason === "gone") {
-      const attempts = attemptsAt([disabledAt], { code: "status", responseStatus: 410 });
-      const type = types[0] ?? "webhook.test";
-      deliveries.push({ type, status: "held", createdAt: disabledAt - 800, attempts });
-    }
     await addDeliveries(test.opened.database, id, deliveries);
-    const last = Math.max(
-      0,
-      ...deliveries.flatMap(({ status, endedAt = 0 }) => status === "delivered" ? [endedAt] : []),
-    );
     await test.opened.database.write([
-      sql`UPDATE webhooks SET last_delivered_at = nullif(${last}, 0),
-        created_at = created_at - ${days * 24 * hourMs} WHERE id = ${id}`,
+      sql`UPDATE webhooks SET created_at = created_at - ${days * 24 * hourMs} WHERE id = ${id}`,
     ]);
   }
 }

@@ -1,6 +1,6 @@
 // Fills an app with two months of a company's data, as its people and programs would have, for looking at pages.
 //
-//   ./denow run --no-prompt -A tests/support/filled/portal.ts [PORT] [DAYS] [CUSTOMERS]
+//   ./denow run --no-prompt -A tests/support/filled/portal.ts [PORT] [DAYS]
 //
 // Then serves it on the loopback address, and prints the cookies of an owner, a member, an operator and someone new,
 // the owner's authenticator secret, and the keys.
@@ -21,12 +21,13 @@ import {
   signUp,
   useOnce,
 } from "./scene.ts";
-import { addCustomers, addMoreCustomers } from "./customers.ts";
+import { addCustomers } from "./customers.ts";
 import { catalogue, metrics, recordsOfHour, traffic } from "./usage.ts";
 import { fillDeliveries } from "./deliveries.ts";
 import { addWebhooks } from "./webhooks.ts";
 import { sql } from "../../../db/engine/database.ts";
 import { companySlug } from "../../../domain/sign_in/company_sign_in.ts";
+import type { Role } from "../../../domain/sign_in/session.ts";
 import { addProvider } from "../identity_providers/providers.ts";
 import { newOperatorToken } from "../operators/operators.ts";
 import { type Random, seededRandom } from "../runner/random.ts";
@@ -57,15 +58,11 @@ export interface FilledPortal {
  *
  * @param test With {@linkcode unlimited}.
  * @param options `days`: for how many days there is usage, 61 by default; a test needs fewer. `named`: changes the names that people
- *   see. `customers`: how many more organizations there are.
+ *   see.
  */
 export async function fillPortal(
   test: TestApp,
-  { days = 61, named = (name) => name, customers = 0 }: {
-    days?: number;
-    named?: (name: string) => string;
-    customers?: number;
-  } = {},
+  { days = 61, named = (name) => name }: { days?: number; named?: (name: string) => string } = {},
 ): Promise<FilledPortal> {
   moveTo(test, at("2025-11-24T09:12:00"));
   const { fullToken } = await newOperatorToken(test);
@@ -94,7 +91,6 @@ export async function fillPortal(
   moveTo(test, now - 60_000);
   await addCustomers(scene);
   await addSingleSignOn(scene);
-  if (customers > 0) await addMoreCustomers(scene, customers);
   moveTo(test, now);
   return {
     organizationId: scene.organizationId,
@@ -117,88 +113,65 @@ async function addSingleSignOn({ test, organizationId }: Scene): Promise<void> {
   ]);
 }
 
-/** What happened before now, in order. */
-const events: readonly (readonly [time: string, act: (scene: Scene) => Promise<unknown>])[] = [
-  ["2025-11-24T09:12:00", addCatalogue],
-  ["2025-11-24T09:40:00", foundCompany],
-  [
-    "2025-11-24T10:02:00",
-    (scene) => createKey(scene, "Partner: Kartverket", { expiresAt: "2026-11-24T10:00:00Z" }),
-  ],
-  ["2025-12-01T08:00:00", (scene) => join(scene, "Grace Hopper", "ADMIN")],
-  [
-    "2025-12-02T08:00:00",
-    (scene) => createKey(scene, "Legacy import 2025", { expiresAt: "2026-10-31T00:00:00Z" }),
-  ],
-  ["2026-01-12T08:00:00", (scene) => join(scene, "Jonas Weber", "MEMBER")],
-  ["2026-02-02T08:00:00", (scene) => join(scene, "Maryam Mirzakhani", "ADMIN")],
-  [
-    "2026-02-10T13:10:00",
-    (scene) => createKey(scene, "CI pipeline", { by: "Jonas Weber", expiresAt: "2027-02-10T00:00:00Z" }),
-  ],
-  ["2026-02-11T08:00:00", (scene) => createKey(scene, "Old website", { permissions: ["usage:write"] })],
-  ["2026-03-14T10:20:00", (scene) => createKey(scene, "Production EU")],
-  ["2026-03-14T10:24:00", (scene) => createKey(scene, "Production US")],
-  ["2026-04-02T12:00:00", (scene) => createKey(scene, "Mobile app – iOS", app)],
-  ["2026-04-02T12:01:00", (scene) => createKey(scene, "Mobile app – Android", app)],
-  ["2026-04-20T12:00:00", (scene) => join(scene, "Tomasz Brzęczyszczykiewicz-Kowalski", "MEMBER")],
-  [
-    "2026-05-19T12:00:00",
-    (scene) => createKey(scene, "Import job (nightly)", { by: "Jonas Weber", permissions: ["usage:write"] }),
-  ],
-  ["2026-06-02T09:30:00", (scene) => rotateKey(scene, "Production EU")],
-  [
-    "2026-06-04T11:00:00",
-    (scene) =>
-      createKey(scene, "Jonas: local tests", {
-        by: "Jonas Weber",
-        permissions: ["usage:read", "usage:write"],
-      }),
-  ],
-  ["2026-06-08T06:30:00", (scene) => createKey(scene, "Production APAC")],
-  ["2026-07-11T12:00:00", (scene) => createKey(scene, "Data warehouse export", { by: "Maryam Mirzakhani" })],
-  ["2026-08-18T13:45:00", (scene) => useOnce(scene, "Jonas: local tests")],
-  ["2026-08-26T14:00:00", createStagingKey],
-  ["2026-09-01T09:00:00", (scene) => join(scene, "Linus Pauling", "MEMBER")],
-  [
-    "2026-09-14T09:00:00",
-    (scene) => invite(scene, "contractor.with.a.long.address@consulting.example.com", "MEMBER"),
-  ],
-  ["2026-10-06T09:30:00", (scene) => rotateKey(scene, "Production EU")],
-  ["2026-11-03T10:00:00", (scene) => rotateKey(scene, "Import job (nightly)")],
-  [
-    "2026-11-06T17:20:00",
-    (scene) =>
-      voidNewest(scene, [
-        "Sent twice by the nightly import.",
-        "Sent twice by the nightly import.",
-        "Test data.",
-      ]),
-  ],
-  ["2026-11-07T14:18:00", (scene) => join(scene, "Katherine Johnson", "MEMBER")],
-  ["2026-11-09T11:20:00", setBudgets],
-  ["2026-11-09T11:31:00", addAlerts],
-  ["2026-11-11T10:31:00", (scene) => invite(scene, "li@northwind.example", "MEMBER")],
-  [
-    "2026-11-12T17:02:00",
-    (scene) =>
-      as(scene, "Ada Lovelace", `/api/portal/api-keys/${keyOf(scene, "Old website").id}`, {
-        method: "DELETE",
-      }),
-  ],
-  [
-    "2026-11-16T09:14:00",
-    (scene) =>
-      createKey(scene, "Hackathon 2026 – temporary key for the geocoding team, do not use in production", {
-        by: "Katherine Johnson",
-        expiresAt: "2026-11-30T12:00:00Z",
-      }),
-  ],
-  ["2026-11-17T10:31:00", (scene) => invite(scene, "ingrid@northwind.example", "ADMIN")],
-  ["2026-11-18T16:40:00", (scene) => voidNewest(scene, ["Wrong unit: kilobytes instead of bytes."])],
-];
+type Act = (scene: Scene) => Promise<unknown>;
+
+const key = (name: string, more?: Parameters<typeof createKey>[2]): Act => (scene) =>
+  createKey(scene, name, more);
+const rotation = (name: string): Act => (scene) => rotateKey(scene, name);
+const member = (name: string, role: Role): Act => (scene) => join(scene, name, role);
+const invitation = (email: string, role: Role): Act => (scene) => invite(scene, email, role);
+const voids = (...reasons: string[]): Act => (scene) => voidNewest(scene, reasons);
 
 const app = { by: "Grace Hopper", permissions: ["usage:write"] };
+
+/** What happened before now, in order. */
+const events: readonly (readonly [time: string, act: Act])[] = [
+  ["2025-11-24T09:12:00", addCatalogue],
+  ["2025-11-24T09:40:00", foundCompany],
+  ["2025-11-24T10:02:00", key("Partner: Kartverket", { expiresAt: "2026-11-24T10:00:00Z" })],
+  ["2025-12-01T08:00:00", member("Grace Hopper", "ADMIN")],
+  ["2025-12-02T08:00:00", key("Legacy import 2025", { expiresAt: "2026-10-31T00:00:00Z" })],
+  ["2026-01-12T08:00:00", member("Jonas Weber", "MEMBER")],
+  ["2026-02-02T08:00:00", member("Maryam Mirzakhani", "ADMIN")],
+  ["2026-02-10T13:10:00", key("CI pipeline", { by: "Jonas Weber", expiresAt: "2027-02-10T00:00:00Z" })],
+  ["2026-02-11T08:00:00", key("Old website", { permissions: ["usage:write"] })],
+  ["2026-03-14T10:20:00", key("Production EU")],
+  ["2026-03-14T10:24:00", key("Production US")],
+  ["2026-04-02T12:00:00", key("Mobile app – iOS", app)],
+  ["2026-04-02T12:01:00", key("Mobile app – Android", app)],
+  ["2026-04-20T12:00:00", member("Tomasz Brzęczyszczykiewicz-Kowalski", "MEMBER")],
+  ["2026-05-19T12:00:00", key("Import job (nightly)", { by: "Jonas Weber", permissions: ["usage:write"] })],
+  ["2026-06-02T09:30:00", rotation("Production EU")],
+  ["2026-06-04T11:00:00", key("Jonas: local tests", { by: "Jonas Weber" })],
+  ["2026-06-08T06:30:00", key("Production APAC")],
+  ["2026-07-11T12:00:00", key("Data warehouse export", { by: "Maryam Mirzakhani" })],
+  ["2026-08-18T13:45:00", (scene) => useOnce(scene, "Jonas: local tests")],
+  ["2026-08-26T14:00:00", createStagingKey],
+  ["2026-09-01T09:00:00", member("Linus Pauling", "MEMBER")],
+  ["2026-09-14T09:00:00", invitation("contractor.with.a.long.address@consulting.example.com", "MEMBER")],
+  ["2026-10-06T09:30:00", rotation("Production EU")],
+  ["2026-11-03T10:00:00", rotation("Import job (nightly)")],
+  ["2026-11-06T17:20:00", voids("Sent by the nightly import.", "Sent by the nightly import.", "Test data.")],
+  ["2026-11-07T14:18:00", member("Katherine Johnson", "MEMBER")],
+  ["2026-11-09T11:20:00", setBudgets],
+  ["2026-11-09T11:31:00", addAlerts],
+  ["2026-11-11T10:31:00", invitation("li@northwind.example", "MEMBER")],
+  ["2026-11-12T17:02:00", revokeOldKey],
+  [
+    "2026-11-16T09:14:00",
+    key("Hackathon 2026 – temporary key for the geocoding team, do not use in production", {
+      by: "Katherine Johnson",
+      expiresAt: "2026-11-30T12:00:00Z",
+    }),
+  ],
+  ["2026-11-17T10:31:00", invitation("ingrid@northwind.example", "ADMIN")],
+  ["2026-11-18T16:40:00", voids("Wrong unit: kilobytes instead of bytes.")],
+];
+
+async function revokeOldKey(scene: Scene): Promise<void> {
+  const path = `/api/portal/api-keys/${keyOf(scene, "Old website").id}`;
+  await as(scene, "Ada Lovelace", path, { method: "DELETE" });
+}
 
 async function addCatalogue({ test, operatorToken, named }: Scene): Promise<void> {
   const metricsNamed = Object.fromEntries(
@@ -299,7 +272,7 @@ async function recordUntil(
     await Promise.all(
       [...scene.keys].filter(([name]) => isUsed(name, end)).map(async ([name, { fullKey }]) => {
         const of = traffic[name];
-        const records = of === undefined ? [] : recordsOfHour(of, { start, end, epoch: now, random });
+        const records = of === undefined ? [] : recordsOfHour(of, { start, end, random });
         if (records.length > 0) await recordAll(scene.test, { apiKey: fullKey, records });
       }),
     );
@@ -311,7 +284,6 @@ async function recordUntil(
 /** Keys that no longer work are no longer used. */
 function isUsed(name: string, time: number): boolean {
   const last = { "Old website": "2026-11-12T17:02:00", "Legacy import 2025": "2026-10-31T00:00:00" }[name];
-  if (name === "Jonas: local tests") return time < at("2026-08-18T14:00:00");
   return last === undefined || time < at(last);
 }
 
@@ -369,10 +341,10 @@ async function addGrants(scene: Scene): Promise<void> {
 }
 
 if (import.meta.main) {
-  const [port = "8460", days = "61", customers = "0"] = Deno.args;
+  const [port = "8460", days = "61"] = Deno.args;
   const baseUrl = `http://127.0.0.1:${port}`;
   const test = await startTestApp({ ...unlimited, PORT: port, BASE_URL: baseUrl, CURRENCY: "EUR" });
-  const filled = await fillPortal(test, { days: Number(days), customers: Number(customers) });
+  const filled = await fillPortal(test, { days: Number(days) });
   // From here on, time passes.
   setInterval(() => test.advance(1_000), 1_000);
   Deno.serve(

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { TestApp } from "../app/app.ts";
 import { me } from "../people/people.ts";
 import { startIssuer, type TestIssuer } from "./issuer.ts";
-import { addProvider } from "./providers.ts";
+import { addProvider, type ProviderOptions } from "./providers.ts";
 import { newVisitor, type Visited, type Visitor } from "./visitor.ts";
 
 export const securityPath = "/portal/account/security";
@@ -13,16 +13,18 @@ export const elevenMinutes = 11 * 60_000;
 
 type Run = (test: TestApp, issuer: TestIssuer) => Promise<void>;
 
-/** Runs a test with an issuer that is the provider `peer`. */
-export const withPeer = (run: Run) => async (test: TestApp) => {
-  const issuer = startIssuer();
-  try {
-    await addProvider(test, issuer, { name: "Peer" });
+/** Runs a test with an issuer that has these providers, by default the provider `peer`. */
+export const withPeer =
+  (run: Run, providers: readonly ProviderOptions[] = [{ name: "Peer" }]) => async (test: TestApp) => {
+    await using issuer = startIssuer();
+    for (const provider of providers) await addProvider(test, issuer, provider);
     await run(test, issuer);
-  } finally {
-    await issuer.stop();
-  }
-};
+  };
+
+/** Returns the user who is signed in, or null. */
+export async function userOf(test: TestApp, visitor: Visitor) {
+  return (await me(test, await visitor.cookie())).user;
+}
 
 let subjects = 0;
 export const stranger = (email?: string, claims = {}) => ({

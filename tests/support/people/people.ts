@@ -28,17 +28,18 @@ export async function verifiedPerson(test: TestApp, name?: string): Promise<Test
   return person;
 }
 
-/** Invites an address to an organization. @returns The invitation's id, and the token of its link. */
+/** Invites an address to an organization. @returns The invitation's id, and the token and path of its link. */
 export async function inviteTo(
   test: TestApp,
   by: Pick<TestPerson, "organizationId" | "cookie">,
   { email, role = "MEMBER" }: { email: string; role?: Role },
-): Promise<{ id: string; token: string }> {
-  const path = `/api/portal/organizations/${by.organizationId}/invitations`;
-  const response = await test.send(path, { cookie: by.cookie, json: { email, role } });
+): Promise<{ id: string; token: string; path: string }> {
+  const address = `/api/portal/organizations/${by.organizationId}/invitations`;
+  const response = await test.send(address, { cookie: by.cookie, json: { email, role } });
   assert.equal(response.status, 201, await response.clone().text());
   const { invitation } = await response.json();
-  return { id: invitation.id, token: await mailedToken(test, email) };
+  const token = await mailedToken(test, email);
+  return { id: invitation.id, token, path: `/invitations/accept?token=${token}` };
 }
 
 let invited = 0;

@@ -2,20 +2,6 @@
 import assert from "node:assert/strict";
 import type { TestApp, TestPerson } from "../app/app.ts";
 
-const nothing = { productSlug: "tiles", metric: "requests", quantity: 1 };
-
-/** Records usage of `requests`. @returns The id of the record. */
-export async function recordUsage(
-  test: TestApp,
-  apiKey: string,
-  record: Partial<typeof nothing> & { timestamp?: string },
-): Promise<string> {
-  const response = await test.send("/api/v1/usage", { apiKey, json: { ...nothing, ...record } });
-  const body = await response.json();
-  assert.equal(response.status, 201, JSON.stringify(body));
-  return body.usageRecord.id;
-}
-
 /** Opens the usage page. @returns Its HTML and what it shows. */
 export async function usagePage(
   test: TestApp,

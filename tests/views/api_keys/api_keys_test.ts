@@ -1,7 +1,8 @@
 // The list of API keys, with statuses, actions and addresses.
 import assert from "node:assert/strict";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
-import { recordAll } from "../../support/meter/usage.ts";
+import { sendRow } from "../../support/app/rows.ts";
+import { recordOne } from "../../support/meter/usage.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { joinedPerson } from "../../support/people/people.ts";
 import { newKeys } from "../../support/people/scene.ts";
@@ -14,25 +15,17 @@ async function listOf(test: TestApp, person: TestPerson, query = ""): Promise<st
   return (await openPage(test, path + query, { person })).html.replaceAll("&amp;", "&");
 }
 
-const send = (test: TestApp, { cookie }: TestPerson, route: string, json: unknown = {}) => {
-  const [method = "", rest = ""] = route.split(" ");
-  return test.send(`/api/portal/api-keys/${rest}`, { method, cookie, json });
-};
-
 testApp("the list says when keys were used, expire and ended, in the table and on cards", async (test) => {
   const ada = await test.signUp();
   const used = await createTestKey(test, ada, { name: "Used" });
-  await recordAll(test, {
-    apiKey: used.fullKey,
-    records: [{ productSlug: "tiles", metric: "requests", quantity: 1 }],
-  });
+  await recordOne(test, used.fullKey);
   const expiresAt = new Date(test.now() + 6 * dayMs).toISOString();
   await createTestKey(test, ada, { name: "Expiring", expiresAt });
   const revoked = await createTestKey(test, ada, { name: "Revoked" });
   await createTestKey(test, ada, { name: "Expired", expiresAt: new Date(test.now() + 60_000).toISOString() });
-  await send(test, ada, `DELETE ${revoked.id}`);
+  await sendRow(test, ada, `DELETE /api${path}/${revoked.id}`);
   const expireOldAt = new Date(test.now() + dayMs).toISOString();
-  await send(test, ada, `POST ${used.id}/rotate`, { expireOldAt });
+  await sendRow(test, ada, `POST /api${path}/${used.id}/rotate`, { expireOldAt });
   test.advance(120_000);
   const html = await listOf(test, ada);
   assert.match(html, /title="Nov 21, 2026, 14:03:11 UTC"><span class="on-card">Last request 2 minutes ago</);
@@ -84,7 +77,7 @@ testApp("the heading names the metric if all keys have the same", async (test) =
   assert.equal((await test.send("/api/operator/products", { apiKey, json: product })).status, 201);
   const record = async (metric: string) => {
     const { fullKey } = await createTestKey(test, ada);
-    await recordAll(test, { apiKey: fullKey, records: [{ productSlug: "tiles", metric, quantity: 2_000 }] });
+    await recordOne(test, fullKey, { metric, quantity: 2_000 });
   };
   const heading = async () =>
     /<th[^>]*><a[^>]*>([^<]*), 30 days</.exec(await listOf(test, ada, "?sort=usage"))?.[1];

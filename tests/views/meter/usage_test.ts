@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { type UsageAddress, usageHref } from "../../../views/meter/usage_address.ts";
 import { createTestKey, testApp } from "../../support/app/app.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
-import { recordUsage, usagePage } from "../../support/portal/usage_page.ts";
+import { recordOne } from "../../support/meter/usage.ts";
+import { usagePage } from "../../support/portal/usage_page.ts";
 
 const address: UsageAddress = {
   path: "/portal/usage",
@@ -37,7 +38,7 @@ Deno.test("usageHref() includes every filter and omits defaults", () => {
 
 testApp("the usage page lists time zones by continent, UTC first", async (test) => {
   const person = await test.signUp();
-  await recordUsage(test, (await createTestKey(test, person)).fullKey, {});
+  await recordOne(test, (await createTestKey(test, person)).fullKey);
   const { html } = await usagePage(test, person);
   const [select = ""] = /<select [^>]*name="timezone".*?<\/select>/s.exec(html) ?? [];
   assert.match(select, /^<select[^>]*><option value="UTC"[^>]*>UTC<\/option><optgroup label="Africa">/);
@@ -51,7 +52,7 @@ testApp(
   "the usage page has a description of its chart, metrics to choose, and refreshes itself less often with many bars",
   async (test) => {
     const person = await test.signUp();
-    await recordUsage(test, (await createTestKey(test, person)).fullKey, { quantity: 1_200.5 });
+    await recordOne(test, (await createTestKey(test, person)).fullKey, { quantity: 1_200.5 });
     const { html, numbers } = await usagePage(test, person, { range: "7d" });
     assert.match(html, /<svg role="img" aria-label="[^"]*The table below has the same numbers\.">/);
     assert.match(html, /<nav [^>]*aria-label="Metric">/);

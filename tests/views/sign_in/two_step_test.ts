@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { qrCodeSvg } from "../../../views/sign_in/qr_code.ts";
 import { cookieOf, type SendOptions, type TestApp, testApp, testPassword } from "../../support/app/app.ts";
 import { run } from "../../support/people/scene.ts";
-import { addPasskey, twoStepPerson } from "../../support/people/second_step.ts";
+import { twoStepPerson } from "../../support/people/second_step.ts";
 import { inPage, signInWords } from "../../support/portal/words/sign_in.ts";
 
 const twoStep = "/portal/account/two-step";
@@ -42,18 +42,6 @@ testApp("the second step asks for digits, or for a recovery code with a text key
 });
 
 testApp(
-  "the second step offers a passkey only to people who have one, hidden until the script runs",
-  async (test) => {
-    const { email, cookie } = await twoStepPerson(test);
-    assert.doesNotMatch(await secondStepPage(test, email), /passkey/i);
-    await addPasskey(test, cookie);
-    const html = await secondStepPage(test, email);
-    assert.match(html, /<form class="passkey"[^>]* hidden[^>]*>/);
-    assert.match(html, inPage(signInWords.passkeysNeedScripts));
-  },
-);
-
-testApp(
   "recovery codes are shown once, to copy and as a file without scripts, with a warning when few are left",
   async (test) => {
     const { cookie } = await twoStepPerson(test);
@@ -64,7 +52,7 @@ testApp(
     const link = /href="(data:text\/plain[^"]+)" download="gatehouse-recovery-codes.txt" hx-boost="false"/
       .exec(html);
     assert.ok(decodeURIComponent(link?.[1] ?? "").includes(`\n${code}\n`));
-    const few = inPage(signInWords.fewCodes);
+    const few = inPage("You have few codes left");
     for (const [left, isFew] of [[4, false], [3, true], [1, true]] as const) {
       await run(
         test,
@@ -78,16 +66,3 @@ testApp(
     }
   },
 );
-
-testApp("the setup page has the secret as a QR code, as text and as a link", async (test) => {
-  const { cookie } = await test.signUp();
-  await test.send(`${twoStep}/begin`, { cookie, form: {} });
-  const html = await htmlOf(test, `${twoStep}/set-up`, { cookie });
-  assert.match(html, /<div class="qr"><svg /);
-  const secret = /id="totp-secret"[^>]*>([A-Z2-7 ]+)</.exec(html)?.[1] ?? "";
-  assert.match(secret, /^[A-Z2-7]{4}( [A-Z2-7]{4})+$/);
-  assert.match(
-    html,
-    new RegExp(`<a href="otpauth://totp/[^"]*${secret.replaceAll(" ", "")}[^"]*" hx-boost="false">`),
-  );
-});

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { portalSessionEntryMs, portalSessionReentryMs } from "../../../../domain/portal_session_limits.ts";
 import { portalPagePaths, portalPages } from "../../../../domain/portal_session.ts";
 import { cookieOf, createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
+import { assertRows } from "../../../support/app/rows.ts";
 import { listAudit } from "../../../support/app/audit.ts";
 import { onEveryDatabase, recordOne } from "../../../support/meter/usage.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
@@ -76,7 +77,7 @@ onEveryDatabase("an address opens its session once; using it again elsewhere end
   test.advance(portalSessionReentryMs);
   const second = await open(navigation);
   assert.equal(second.status, 404);
-  assert.match(await second.text(), new RegExp(embedWords.dead));
+  assert.match(await second.text(), new RegExp("This address no longer works"));
   assert.equal(second.headers.get("set-cookie"), null);
   const after = await openPage(test, page, session);
   assert.equal(after.status, 401);
@@ -124,32 +125,28 @@ async function dump({ opened: { database } }: TestApp): Promise<string> {
   return JSON.stringify(rows);
 }
 
-testApp(
-  "only pages of portal sessions can be in a frame, and only of the origins that are set",
-  async (test) => {
-    const none = "frame-ancestors 'none'";
-    const paths = new Set(
-      test.app.routes.filter(({ method, path }) => method === "GET" && !path.endsWith("*"))
-        .map(({ path }) => path.replaceAll(/:\w+/g, "x")),
-    );
-    let embedded = 0;
-    for (const path of [...paths, "/", "/embed", "/embedded", "/embed/x/y/z", "/nowhere"]) {
-      const { headers } = await test.send(path);
-      const policy = headers.get("content-security-policy");
-      const isEmbedded = path.startsWith("/embed/");
-      if (isEmbedded) embedded++;
-      const expected = isEmbedded
-        ? "frame-ancestors https://app.example.test https://docs.example.test:8443"
-        : path.startsWith("/api/")
-        ? null
-        : none;
-      assert.equal(policy?.split("; ").at(-1) ?? null, expected, path);
-      assert.equal(headers.get("x-frame-options"), null, path);
-    }
-    assert.ok(embedded > 25, `only ${embedded}`);
-  },
-  settings,
-);
+testApp("only pages of portal sessions can be in a frame, and only of origins that are set", async (test) => {
+  const none = "frame-ancestors 'none'";
+  const paths = new Set(
+    test.app.routes.filter(({ method, path }) => method === "GET" && !path.endsWith("*"))
+      .map(({ path }) => path.replaceAll(/:\w+/g, "x")),
+  );
+  let embedded = 0;
+  for (const path of [...paths, "/", "/embed", "/embedded", "/embed/x/y/z", "/nowhere"]) {
+    const { headers } = await test.send(path);
+    const policy = headers.get("content-security-policy");
+    const isEmbedded = path.startsWith("/embed/");
+    if (isEmbedded) embedded++;
+    const expected = isEmbedded
+      ? "frame-ancestors https://app.example.test https://docs.example.test:8443"
+      : path.startsWith("/api/")
+      ? null
+      : none;
+    assert.equal(policy?.split("; ").at(-1) ?? null, expected, path);
+    assert.equal(headers.get("x-frame-options"), null, path);
+  }
+  assert.ok(embedded > 25, `only ${embedded}`);
+}, settings);
 
 testApp(
   "without EMBED_ORIGINS no page can be in a frame, and sessions still work by redirect",
@@ -173,41 +170,37 @@ async function fill(test: TestApp, ada: TestPerson): Promise<void> {
   await run(test, limit, ada.organizationId);
 }
 
-testApp(
-  "every link of a session's pages leads to a page that it has, and readers find no form",
-  async (test) => {
-    const ada = await test.signUp("Ada");
-    await fill(test, ada);
-    const sessions = [
-      ...[...portalPages.map((page) => [page]), portalPages].map((pages) => ({ pages, readOnly: false })),
-      { pages: portalPages, readOnly: true },
-    ];
-    for (const { pages, readOnly } of sessions) {
-      const given = { pages, readOnly, returnUrl: `${app}/back` };
-      const { base, cookie } = await openPortalSession(test, ada.organizationId, given);
-      // Pages elsewhere have tests of their own.
-      const send: TestApp["send"] = (path, options) =>
-        path.startsWith(base) ? test.send(path, options) : Promise.resolve(new Response(""));
-      const found = await crawl({ ...test, send }, { name: pages.join(), cookie, paths: [base] });
-      assert.ok(found.length >= pages.length, pages.join());
-      for (const { address, html, elements, forms } of found) {
-        assert.match(html, /<header class="embed-bar" id="side">/, address);
-        for (const { attributes } of elements) {
-          const href = attributes.get("href") ?? attributes.get("action") ?? attributes.get("hx-get") ?? "";
-          const isOwn = !href.startsWith("/") || href.startsWith(base) || href.startsWith("/static/");
-          // Only documentation is elsewhere, and leaves the frame.
-          assert.ok(isOwn || attributes.get("target") === "_blank", `${address} links to ${href}`);
-        }
-        const back = elements.find(({ attributes }) => attributes.get("href") === `${app}/back`);
-        assert.equal(back?.attributes.get("target"), "_top", address);
-        if (!readOnly) continue;
-        assert.deepEqual(forms.filter(({ method }) => method !== "get"), [], address);
-        assert.match(html, /Read only/, address);
+testApp("every link of a session's pages leads to one of them, and readers find no form", async (test) => {
+  const ada = await test.signUp("Ada");
+  await fill(test, ada);
+  const sessions = [
+    ...[...portalPages.map((page) => [page]), portalPages].map((pages) => ({ pages, readOnly: false })),
+    { pages: portalPages, readOnly: true },
+  ];
+  for (const { pages, readOnly } of sessions) {
+    const given = { pages, readOnly, returnUrl: `${app}/back` };
+    const { base, cookie } = await openPortalSession(test, ada.organizationId, given);
+    // Pages elsewhere have tests of their own.
+    const send: TestApp["send"] = (path, options) =>
+      path.startsWith(base) ? test.send(path, options) : Promise.resolve(new Response(""));
+    const found = await crawl({ ...test, send }, { name: pages.join(), cookie, paths: [base] });
+    assert.ok(found.length >= pages.length, pages.join());
+    for (const { address, html, elements, forms } of found) {
+      assert.match(html, /<header class="embed-bar" id="side">/, address);
+      for (const { attributes } of elements) {
+        const href = attributes.get("href") ?? attributes.get("action") ?? attributes.get("hx-get") ?? "";
+        const isOwn = !href.startsWith("/") || href.startsWith(base) || href.startsWith("/static/");
+        // Only documentation is elsewhere, and leaves the frame.
+        assert.ok(isOwn || attributes.get("target") === "_blank", `${address} links to ${href}`);
       }
+      const back = elements.find(({ attributes }) => attributes.get("href") === `${app}/back`);
+      assert.equal(back?.attributes.get("target"), "_top", address);
+      if (!readOnly) continue;
+      assert.deepEqual(forms.filter(({ method }) => method !== "get"), [], address);
+      assert.match(html, /Read only/, address);
     }
-  },
-  settings,
-);
+  }
+}, settings);
 
 testApp(
   "what a session does is in the organization's log under the customer's name, and no permission comes with it",
@@ -215,38 +208,18 @@ testApp(
     const ada = await test.signUp();
     const user = { externalId: "user-12", name: "Grace Hopper" };
     const { base, cookie, id } = await openPortalSession(test, ada.organizationId, { user });
-    const form = (path: string, form: Record<string, string>) =>
-      openPage(test, `${base}${path}`, { cookie, form });
-
-    const created = await form("/api-keys/new", {
-      "name": "Embedded",
-      "expires": "never",
-      "usage:write": "on",
-      "permissions": "",
-    });
-    assert.equal(created.status, 201, created.html);
-    assert.match(created.html, /service_live_\w{38}/);
-    const granted = await form("/api-keys/new", {
-      "name": "Void",
-      "expires": "never",
-      "usage:void": "on",
-      "permissions": "",
-    });
-    assert.equal(granted.status, 403);
-    const key = /\/api-keys\/(key_\w+)"/.exec(created.html)?.[1] ?? "";
-    assert.equal(
-      (await form(`/api-keys/${key}/edit`, { "name": "Void", "usage:void": "on", "permissions": "" })).status,
-      403,
-    );
-    assert.equal(
-      (await form(`/api-keys/${key}/edit`, { "name": "Renamed", "usage:write": "on", "permissions": "" }))
-        .status,
-      303,
-    );
-    assert.equal(
-      (await form("/webhooks/new", { url: "https://1.1.1.1/", description: "", "limit.*": "on" })).status,
-      201,
-    );
+    const by = { cookie, at: base };
+    const key = { name: "Embedded", expires: "never", permissions: "" };
+    const { html } = await assertRows(test, by, [
+      ["POST /api-keys/new", { ...key, "usage:void": "on" }, 403],
+      ["POST /api-keys/new", { ...key, "usage:write": "on" }, 201, { shows: [/service_live_\w{38}/] }],
+    ]);
+    const edit = `POST /api-keys/${/\/api-keys\/(key_\w+)"/.exec(html)?.[1]}/edit`;
+    await assertRows(test, by, [
+      [edit, { ...key, "usage:void": "on" }, 403],
+      [edit, { ...key, name: "Renamed", "usage:write": "on" }, 303],
+      ["POST /webhooks/new", { url: "https://1.1.1.1/", description: "", "limit.*": "on" }, 201],
+    ]);
 
     const { events } = await listAudit(test, ada.cookie);
     const actor = { type: "session", id, name: "Grace Hopper via Invoices" };
@@ -269,10 +242,11 @@ testApp(
     // The cookie is nothing elsewhere.
     const stolen = cookie.replace("portal_session", "access_token");
     for (const cookies of [cookie, stolen]) {
-      assert.equal((await openPage(test, "/portal/api-keys", { cookie: cookies })).status, 303);
-      const me = await (await test.send("/api/auth/me", { cookie: cookies })).json();
-      assert.equal(me.authenticated, false);
-      assert.equal((await test.send("/api/portal/api-keys", { cookie: cookies })).status, 401);
+      await assertRows(test, { cookie: cookies }, [
+        ["GET /portal/api-keys", null, 303],
+        ["GET /api/auth/me", null, 200, { shows: ['"authenticated":false'] }],
+        ["GET /api/portal/api-keys", null, 401],
+      ]);
     }
     // Other sites can't send its forms.
     const cross = await test.send(`${base}/api-keys/new`, {

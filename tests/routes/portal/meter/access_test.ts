@@ -13,7 +13,7 @@ import {
 import { waitForAudit } from "../../../support/app/audit.ts";
 import { ask, forwardPath, pageLoad } from "../../../support/network/forward.ts";
 import { openPage } from "../../../support/portal/pages.ts";
-import { joinedPerson, lastMail, mailedToken, verifiedPerson } from "../../../support/people/people.ts";
+import { joinedPerson, mailedToken, verifiedPerson } from "../../../support/people/people.ts";
 import { badReturns, goodReturns, returnToSettings } from "../../../support/people/return_to.ts";
 import { newOrganization, newPerson, run } from "../../../support/people/scene.ts";
 
@@ -35,6 +35,7 @@ async function sentTo(test: TestApp, query: string, { cookie }: { cookie: string
 
 const act = (test: TestApp, path: string, person: { cookie: string }, form: Record<string, string>) =>
   openPage(test, path, { cookie: person.cookie, form });
+const join = "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, ?, ?)";
 /** @returns The visible text. */
 const text = (html: string) => html.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
 
@@ -67,13 +68,6 @@ testApp("redirects a browser to the page, and sends other clients the error as J
   }
 }, real);
 
-testApp("a denied and redirected request is in the audit log", async (test) => {
-  const ada = await verifiedPerson(test);
-  await sentTo(test, `?organization=${newId("org")}`, ada);
-  const [event] = await waitForAudit(test, ada.cookie, "?action=access.denied");
-  assert.deepEqual([event?.actor.id, event?.details["path"]], [ada.userId, forwardPath]);
-}, real);
-
 testApp(
   "a user without a confirmed email address can resend the email, and then has access",
   async (test) => {
@@ -87,6 +81,12 @@ testApp(
     assert.deepEqual([sent.status, sent.location], [303, `${path}&sent=1`]);
     const after = await openPage(test, `${path}&sent=1`, { person: eve });
     assert.match(after.html, /role="status"[^]*Email sent\./);
+    let many = sent;
+    for (let i = 0; i < 10 && many.status === 303; i++) {
+      many = await act(test, path, eve, { act: "send-email" });
+    }
+    assert.equal(many.status, 429);
+    assert.match(many.html, /<h1>Confirm your email address<\/h1>[^]*role="alert"/);
     const token = await mailedToken(test, eve.email);
     await test.send("/api/auth/email/verify", { cookie: eve.cookie, json: { token } });
     const granted = await openPage(test, path, { person: eve });
@@ -101,19 +101,6 @@ testApp(
   },
   real,
 );
-
-testApp("too many emails cause an error on the page", async (test) => {
-  const eve = await test.signUp("Eve");
-  const path = await sentTo(test, "?email=verified", eve);
-  let status = 303;
-  let html = "";
-  for (let i = 0; i < 10 && status === 303; i++) {
-    ({ status, html } = await act(test, path, eve, { act: "send-email" }));
-  }
-  assert.equal(status, 429);
-  assert.match(html, /<h1>Confirm your email address<\/h1>[^]*role="alert"/);
-  assert.ok((await lastMail(test, eve.email)).link);
-}, real);
 
 testApp("users of other organizations can't tell whether an organization exists", async (test) => {
   const owner = await verifiedPerson(test, "Olive Owner");
@@ -130,6 +117,9 @@ testApp("users of other organizations can't tell whether an organization exists"
   }
   assert.equal(new Set(pages).size, 1);
   assert.match(pages[0] ?? "", /only open to members of another organization/);
+  // The denial is in the log of their own organization.
+  const [event] = await waitForAudit(test, eve.cookie, "?action=access.denied");
+  assert.deepEqual([event?.actor.id, event?.details["path"]], [eve.userId, forwardPath]);
 }, real);
 
 testApp("a member with an insufficient role sees the owners", async (test) => {
@@ -138,7 +128,7 @@ testApp("a member with an insufficient role sees the owners", async (test) => {
   const gone = await newPerson(test, { organizationId: owner.organizationId, role: "OWNER" });
   await run(test, "UPDATE users SET disabled_at = 1 WHERE id = ?", gone.userId);
   // The application requires a certain organization, so another one doesn't help.
-  await joins(test, bob, { organizationId: await newOrganization(test, "Bob’s own"), role: "OWNER" });
+  await run(test, join, bob.userId, await newOrganization(test, "Bob’s own"), "OWNER", test.now());
   const path = await sentTo(test, `?organization=${owner.organizationId}&role=ADMIN`, bob);
   const { status, html } = await openPage(test, path, { person: bob });
   assert.equal(status, 403);
@@ -152,7 +142,7 @@ testApp(
   async (test) => {
     const bob = await verifiedPerson(test, "Bob");
     const other = await newOrganization(test, "Night <b>Shift</b>");
-    await joins(test, bob, { organizationId: other, role: "MEMBER" });
+    await run(test, join, bob.userId, other, "MEMBER", test.now());
     await test.send("/api/auth/organization", { cookie: bob.cookie, json: { organizationId: other } });
     const path = await sentTo(test, "?role=OWNER", bob);
     const { html } = await openPage(test, path, { person: bob });
@@ -233,18 +223,3 @@ testApp("Remote-User is the confirmed email address on request", async (test) =>
   await run(test, "UPDATE users SET email = 'zoë%@example.com' WHERE id = ?", ada.userId);
   assert.equal(await user("?user=email&email=verified", ada), "zo%C3%AB%25@example.com");
 }, real);
-
-async function joins(
-  test: TestApp,
-  { userId }: TestPerson,
-  { organizationId, role }: { organizationId: string; role: string },
-): Promise<void> {
-  await run(
-    test,
-    "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, ?, ?)",
-    userId,
-    organizationId,
-    role,
-    test.now(),
-  );
-}

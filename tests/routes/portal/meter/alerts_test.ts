@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { createTestKey, testApp } from "../../../support/app/app.ts";
 import { newOperator } from "../../../support/operators/console.ts";
 import { openPage } from "../../../support/portal/pages.ts";
-import { hrefOf, recordUsage, usagePage } from "../../../support/portal/usage_page.ts";
+import { recordOne } from "../../../support/meter/usage.ts";
+import { hrefOf, usagePage } from "../../../support/portal/usage_page.ts";
 import { textOf } from "../../../support/portal/markup.ts";
 import { joinedPerson } from "../../../support/people/people.ts";
 
@@ -15,7 +16,7 @@ testApp(
   async (test) => {
     const person = await test.signUp("Ada");
     const { id, fullKey } = await createTestKey(test, person);
-    await recordUsage(test, fullKey, { quantity: 80 });
+    await recordOne(test, fullKey, { quantity: 80 });
     const filtered = await usagePage(test, person, { productSlug: "tiles", metric: "requests", apiKey: id });
     const href = hrefOf(filtered.html, "Notify me when…");
     assert.equal(href, `${path}/new?productSlug=tiles&metric=requests&apiKey=${id}`);

@@ -2,16 +2,11 @@
 import assert from "node:assert/strict";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { newOperator } from "../../../support/operators/console.ts";
+import { recordOne } from "../../../support/meter/usage.ts";
 import { openPage } from "../../../support/portal/pages.ts";
 
-async function record(
-  test: TestApp,
-  apiKey: string,
-  json: { productSlug: string; quantity: number; metric?: string },
-) {
-  const response = await test.send("/api/v1/usage", { apiKey, json: { metric: "bytes", ...json } });
-  assert.equal(response.status, 201, await response.text());
-}
+const record = (test: TestApp, apiKey: string, more: Parameters<typeof recordOne>[2]) =>
+  recordOne(test, apiKey, { metric: "bytes", ...more });
 
 /** @returns The series of the legend, with their colors. */
 async function colorsOf(test: TestApp, person: TestPerson, query = ""): Promise<Record<string, string>> {
@@ -21,26 +16,23 @@ async function colorsOf(test: TestApp, person: TestPerson, query = ""): Promise<
   return Object.fromEntries([...items].map(([, color = "", name = ""]) => [name, color]));
 }
 
-testApp(
-  "products have the color of their place in the catalogue, however much they are used",
-  async (test) => {
-    const mara = await newOperator(test);
-    for (const slug of ["tiles", "search"]) {
-      await openPage(test, "/operator/products/new", { person: mara, form: { slug, name: `The ${slug}` } });
-      test.advance(1_000);
-    }
-    const ada = await test.signUp();
-    const { fullKey } = await createTestKey(test, ada);
-    await record(test, fullKey, { productSlug: "zoo", quantity: 500 });
-    await record(test, fullKey, { productSlug: "search", quantity: 10 });
-    assert.deepEqual(await colorsOf(test, ada), { "The search": "2", "zoo": "3" });
-    await record(test, fullKey, { productSlug: "another", quantity: 9_000 });
-    await record(test, fullKey, { productSlug: "tiles", quantity: 1 });
-    const all = { "The tiles": "1", "The search": "2", "zoo": "3", "another": "4" };
-    assert.deepEqual(await colorsOf(test, ada), all);
-    assert.deepEqual(await colorsOf(test, ada, "&range=7d"), all);
-  },
-);
+testApp("products have the color of their place in the catalogue, however much is used", async (test) => {
+  const mara = await newOperator(test);
+  for (const slug of ["tiles", "search"]) {
+    await openPage(test, "/operator/products/new", { person: mara, form: { slug, name: `The ${slug}` } });
+    test.advance(1_000);
+  }
+  const ada = await test.signUp();
+  const { fullKey } = await createTestKey(test, ada);
+  await record(test, fullKey, { productSlug: "zoo", quantity: 500 });
+  await record(test, fullKey, { productSlug: "search", quantity: 10 });
+  assert.deepEqual(await colorsOf(test, ada), { "The search": "2", "zoo": "3" });
+  await record(test, fullKey, { productSlug: "another", quantity: 9_000 });
+  await record(test, fullKey, { productSlug: "tiles", quantity: 1 });
+  const all = { "The tiles": "1", "The search": "2", "zoo": "3", "another": "4" };
+  assert.deepEqual(await colorsOf(test, ada), all);
+  assert.deepEqual(await colorsOf(test, ada, "&range=7d"), all);
+});
 
 testApp("products without a color of their own share one, which names them", async (test) => {
   const ada = await test.signUp();

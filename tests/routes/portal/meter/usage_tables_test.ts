@@ -3,16 +3,17 @@ import assert from "node:assert/strict";
 import { createTestKey, testApp } from "../../../support/app/app.ts";
 import { joinedPerson, verifiedPerson } from "../../../support/people/people.ts";
 import { poll } from "../../../support/runner/poll.ts";
-import { hrefOf, recordUsage as record, usagePage } from "../../../support/portal/usage_page.ts";
+import { recordOne } from "../../../support/meter/usage.ts";
+import { hrefOf, usagePage } from "../../../support/portal/usage_page.ts";
 
 testApp("lists all products and keys, with links, share and change, and pages of them", async (test) => {
   const person = await test.signUp();
   const names = ["Production", "Import", "Production", "<b>Old</b>"];
   const keys = [];
   for (const name of names) keys.push(await createTestKey(test, person, { name }));
-  for (const [index, key] of keys.entries()) await record(test, key.fullKey, { quantity: 4 ** index });
-  await record(test, keys[0]?.fullKey ?? "", { quantity: 15, productSlug: "search" });
-  await record(test, keys[1]?.fullKey ?? "", { quantity: 8, timestamp: "2026-11-10T12:00:00Z" });
+  for (const [index, key] of keys.entries()) await recordOne(test, key.fullKey, { quantity: 4 ** index });
+  await recordOne(test, keys[0]?.fullKey ?? "", { quantity: 15, productSlug: "search" });
+  await recordOne(test, keys[1]?.fullKey ?? "", { quantity: 8, timestamp: "2026-11-10T12:00:00Z" });
   const all = await usagePage(test, person, { range: "7d", timezone: "Asia/Kathmandu" });
   assert.deepEqual(all.keys.map(([name, _trend, ...rest]) => [name?.replace(/\(.*…\)/, "(…)"), ...rest]), [
     ["&lt;b&gt;Old&lt;/b&gt;", "64", "64.0%", "New"],
@@ -35,7 +36,7 @@ testApp("has pages of keys, if there are many", async (test) => {
   const person = await test.signUp();
   const keys = [];
   for (let n = 0; n < 53; n++) keys.push(await createTestKey(test, person, { name: `Key ${n}` }));
-  for (const [n, { fullKey }] of keys.entries()) await record(test, fullKey, { quantity: 100 - n });
+  for (const [n, { fullKey }] of keys.entries()) await recordOne(test, fullKey, { quantity: 100 - n });
   const first = await usagePage(test, person, { stack: "key" });
   assert.equal(first.keys.length, 50);
   const second = await usagePage(test, person, hrefOf(first.html, "Next"));
@@ -50,11 +51,11 @@ testApp("has pages of keys, if there are many", async (test) => {
 testApp("a rotated key is one line, under its current name, and one choice of the filter", async (test) => {
   const person = await test.signUp();
   const { id, fullKey } = await createTestKey(test, person, { name: "Production" });
-  await record(test, fullKey, { quantity: 3 });
+  await recordOne(test, fullKey, { quantity: 3 });
   const path = `/api/portal/api-keys/${id}/rotate`;
   const response = await test.send(path, { cookie: person.cookie, json: {} });
   const { apiKey, fullKey: newKey } = await response.json();
-  await record(test, newKey, { quantity: 4 });
+  await recordOne(test, newKey, { quantity: 4 });
   const all = await usagePage(test, person);
   assert.deepEqual(all.keys.map(([name, , sum]) => [name, sum]), [["Production", "7"]]);
   assert.equal(hrefOf(all.html, "Production"), `/portal/api-keys/${apiKey.id}`);
@@ -67,8 +68,8 @@ testApp("a rotated key is one line, under its current name, and one choice of th
 testApp("remembers the time zone and the metric that a person chose, for them alone", async (test) => {
   const person = await test.signUp();
   const { fullKey } = await createTestKey(test, person);
-  for (const quantity of [1, 2]) await record(test, fullKey, { quantity });
-  await record(test, fullKey, { metric: "bytes", quantity: 70 });
+  for (const quantity of [1, 2]) await recordOne(test, fullKey, { quantity });
+  await recordOne(test, fullKey, { metric: "bytes", quantity: 70 });
   const open = async (query: string, headers: Record<string, string>) => {
     const response = await test.send(`/portal/usage?${query}`, { cookie: person.cookie, headers });
     assert.equal(response.status, 200);
@@ -92,18 +93,18 @@ testApp("remembers the time zone and the metric that a person chose, for them al
   await poll(async () => (await shown())[1] === false);
   assert.deepEqual(await shown(), ["Bytes", false]);
   // Where the metric wasn't used, another one is shown without a word.
-  await record(test, fullKey, { productSlug: "search", quantity: 5 });
+  await recordOne(test, fullKey, { productSlug: "search", quantity: 5 });
   const search = await usagePage(test, person, { productSlug: "search" });
   assert.deepEqual([search.metric, search.faults], ["Requests", []]);
   const other = await test.signUp();
-  await record(test, (await createTestKey(test, other)).fullKey, {});
+  await recordOne(test, (await createTestKey(test, other)).fullKey);
   assert.equal((await usagePage(test, other)).metric, "Requests");
 });
 
 testApp("the list of keys has the days of the time zone that a person chose", async (test) => {
   const person = await test.signUp();
   const { fullKey } = await createTestKey(test, person);
-  await record(test, fullKey, { timestamp: new Date(test.now() - 4 * 3_600_000).toISOString() });
+  await recordOne(test, fullKey, { timestamp: new Date(test.now() - 4 * 3_600_000).toISOString() });
   const trend = async () => {
     const html = await (await test.send("/portal/api-keys", { cookie: person.cookie })).text();
     return /<svg class="spark".*?<\/svg>/s.exec(html)?.[0];
@@ -120,19 +121,16 @@ testApp("the list of keys has the days of the time zone that a person chose", as
   await poll(async () => await trend() !== today);
 });
 
-testApp(
-  "keys say that they were revoked, and lead members to the page of those that are theirs",
-  async (test) => {
-    const owner = await verifiedPerson(test, "Olive");
-    const member = await joinedPerson(test, owner, "MEMBER");
-    const old = await createTestKey(test, owner, { name: "Old" });
-    const own = await createTestKey(test, member, { name: "Own" });
-    for (const { fullKey } of [old, old, own]) await record(test, fullKey, {});
-    assert.deepEqual((await usagePage(test, owner)).keys.map(([name]) => name), ["Old", "Own"]);
-    await test.send(`/api/portal/api-keys/${old.id}`, { method: "DELETE", cookie: owner.cookie });
-    const { html, keys } = await usagePage(test, member);
-    assert.deepEqual(keys.map(([name]) => name), ["OldRevoked", "Own"]);
-    assert.equal(hrefOf(html, "Own"), `/portal/api-keys/${own.id}`);
-    assert.match(hrefOf(html, "Old"), /^\/portal\/usage\?.*apiKey=/);
-  },
-);
+testApp("keys say that they were revoked, and lead members to the pages of their own", async (test) => {
+  const owner = await verifiedPerson(test, "Olive");
+  const member = await joinedPerson(test, owner, "MEMBER");
+  const old = await createTestKey(test, owner, { name: "Old" });
+  const own = await createTestKey(test, member, { name: "Own" });
+  for (const { fullKey } of [old, old, own]) await recordOne(test, fullKey);
+  assert.deepEqual((await usagePage(test, owner)).keys.map(([name]) => name), ["Old", "Own"]);
+  await test.send(`/api/portal/api-keys/${old.id}`, { method: "DELETE", cookie: owner.cookie });
+  const { html, keys } = await usagePage(test, member);
+  assert.deepEqual(keys.map(([name]) => name), ["OldRevoked", "Own"]);
+  assert.equal(hrefOf(html, "Own"), `/portal/api-keys/${own.id}`);
+  assert.match(hrefOf(html, "Old"), /^\/portal\/usage\?.*apiKey=/);
+});

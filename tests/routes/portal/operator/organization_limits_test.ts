@@ -1,6 +1,7 @@
 // The plan and the limits of an organization in the console.
 import assert from "node:assert/strict";
 import { type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
+import { assertRows } from "../../../support/app/rows.ts";
 import { newOperator } from "../../../support/operators/console.ts";
 import { openPage } from "../../../support/portal/pages.ts";
 
@@ -33,21 +34,25 @@ const open = (test: TestApp, path: string, person: TestPerson, form?: Record<str
 testApp("operators give an organization another plan, and see before what changes", async (test) => {
   const { mara, plan, page, find } = await newCustomer(test);
   const before = await find();
-  const form = { planId: plan.id };
-  assert.match((await open(test, `${page}/plan`, mara)).html, /<option value="plan_\w+" >Growth/);
-  const question = await open(test, `${page}/plan`, mara, form);
-  assert.match(question.html, /Change the plan of “<bdi>Northwind Maps<\/bdi>”\?/);
-  assert.match(question.html, /Requests per day.*No limit.*50 \(hard\)/s);
-  assert.doesNotMatch(question.html, /already uses/);
+  await assertRows(test, mara, [
+    [`GET ${page}/plan`, null, 200, { shows: [/<option value="plan_\w+" >Growth/] }],
+    [`POST ${page}/plan`, { planId: plan.id }, 200, {
+      shows: [
+        "Change the plan of “<bdi>Northwind Maps</bdi>”?",
+        /Requests per day.*No limit.*50 \(hard\)/s,
+      ],
+      hides: ["already uses"],
+    }],
+  ]);
   assert.equal((await find()).planId, before.planId);
-  const confirmed = await open(test, `${page}/plan`, mara, { ...form, confirmed: "on" });
-  assert.equal(confirmed.location, `${page}?done=saved`);
+  await assertRows(test, mara, [
+    [`POST ${page}/plan`, { planId: plan.id, confirmed: "on" }, `303 ${page}?done=saved`],
+    [`GET ${page}/limits`, null, 200, {
+      shows: [`<a href="/operator/plans/${plan.id}"><bdi>Growth</bdi>`, /Requests per day.*80%.*40 of 50</s],
+    }],
+    [`POST ${page}/plan`, { planId: "plan_none" }, 422],
+  ]);
   assert.equal((await find()).planId, plan.id);
-  const shown = (await open(test, `${page}/limits`, mara)).html;
-  assert.match(shown, new RegExp(`<a href="/operator/plans/${plan.id}"><bdi>Growth</bdi>`));
-  assert.match(shown, /Requests per day.*80%.*40 of 50</s);
-  const unknown = await open(test, `${page}/plan`, mara, { planId: "plan_none" });
-  assert.equal(unknown.status, 422);
 });
 
 testApp("limits below what is used are set after a warning", async (test) => {
@@ -106,16 +111,16 @@ testApp("lowering a plan below what its organizations use is warned about", asyn
 
 testApp("rejected limits of an organization are shown again with what is wrong", async (test) => {
   const { mara, page } = await newCustomer(test);
-  const { status, html } = await open(test, `${page}/limits/edit`, mara, {
+  const form = {
     timezone: "Mars/Olympus",
     apiKeysMax: "many",
     "limits[2].quantity": "-1",
     "limits[2].per": "week",
-  });
-  assert.equal(status, 422);
-  for (const field of ["timezone", "apiKeysMax", "limits[0].quantity", "limits[0].per"]) {
-    assert.ok(html.includes(`id="${field}-error"`), field);
-  }
+  };
+  const fields = ["timezone", "apiKeysMax", "limits[0].quantity", "limits[0].per"];
+  await assertRows(test, mara, [
+    [`POST ${page}/limits/edit`, form, 422, { shows: fields.map((field) => `id="${field}-error"`) }],
+  ]);
 });
 
 testApp("the list of organizations names their plans and can be limited to one", async (test) => {

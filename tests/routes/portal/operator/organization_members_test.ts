@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { testApp } from "../../../support/app/app.ts";
 import { newOperator } from "../../../support/operators/console.ts";
-import { lastMail } from "../../../support/people/people.ts";
-import { actionsOf, invite, noticesOf } from "../../../support/people/portal_people.ts";
+import { inviteTo, lastMail } from "../../../support/people/people.ts";
+import { actionsOf, noticesOf } from "../../../support/people/portal_people.ts";
 import { openPage } from "../../../support/portal/pages.ts";
 import { organizationWords as words } from "../../../support/portal/words/organization.ts";
 
@@ -55,7 +55,7 @@ testApp("an operator authenticates before filling in the form", async (test) => 
 testApp("operators can't change members or resend invitations", async (test) => {
   const mara = await newOperator(test, "Mara");
   const ada = await test.signUp("Ada");
-  await invite(test, ada, { email: "grace@example.com" });
+  await inviteTo(test, ada, { email: "grace@example.com" });
   const base = `/operator/organizations/${ada.organizationId}`;
   const { html } = await openPage(test, `${base}/members`, { person: mara });
   assert.deepEqual(actionsOf(html, "grace@example.com"), ["revoke"]);

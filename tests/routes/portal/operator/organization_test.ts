@@ -1,53 +1,51 @@
 // The console's pages of one organization.
 import assert from "node:assert/strict";
 import { createTestKey, testApp } from "../../../support/app/app.ts";
+import { assertOutcome, assertRows, type Row } from "../../../support/app/rows.ts";
 import { newOperator } from "../../../support/operators/console.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { openPage } from "../../../support/portal/pages.ts";
-import { recordOne } from "../../../support/meter/usage.ts";
+import { recordOne, recordWith } from "../../../support/meter/usage.ts";
 
-testApp(
-  "shows an organization's usage, members, keys, limits, log, notes and metadata on tabs",
-  async (test) => {
-    const mara = await newOperator(test, "Mara");
-    const ada = await test.signUp("Ada <b>");
-    const { fullKey } = await createTestKey(test, ada, { name: "Production & more" });
-    const path = `/operator/organizations/${ada.organizationId}`;
-    const open = async (more = "") => (await openPage(test, `${path}${more}`, { person: mara })).html;
-    const empty = await open();
-    for (const text of ["No usage this month", "No notes yet", "No metadata", "Not set", "Active"]) {
-      assert.ok(empty.includes(text), text);
+testApp("tabs show an organization's usage, members, keys, limits, log, notes and metadata", async (test) => {
+  const mara = await newOperator(test, "Mara");
+  const ada = await test.signUp("Ada <b>");
+  const { fullKey } = await createTestKey(test, ada, { name: "Production & more" });
+  const path = `/operator/organizations/${ada.organizationId}`;
+  const open = async (more = "") => (await openPage(test, `${path}${more}`, { person: mara })).html;
+  const empty = await open();
+  for (const text of ["No usage this month", "No notes yet", "No metadata", "Not set", "Active"]) {
+    assert.ok(empty.includes(text), text);
+  }
+  await recordOne(test, fullKey, { quantity: 7 });
+  const json = { timezone: "Asia/Tokyo" };
+  const { fullToken: apiKey } = await newOperatorToken(test);
+  const organization = `/api/operator/organizations/${ada.organizationId}`;
+  assert.equal((await test.send(organization, { method: "PATCH", apiKey, json })).status, 200);
+  const tabs: Record<string, RegExp> = {
+    "": /<h1><bdi>Ada &lt;b&gt;[^]*Requests per day[^]*Needs attention[^]*Notes[^]*Metadata/,
+    "/api-keys": /<h1>API keys[^]*Production &amp; more/,
+    "/members": /<h1>Members[^]*Ada &lt;b&gt;/,
+    "/limits": /<h1>Limits[^]*Requests per second/,
+    "/billing": /<h1>Statements[^]*so far/,
+    "/webhooks": /<h1>Webhooks[^]*No webhooks yet/,
+    "/audit": /<h1>Audit log[^]*Created the key/,
+  };
+  for (const [tab, content] of Object.entries(tabs)) {
+    const html = await open(tab);
+    assert.match(html, content, tab);
+    assert.match(html, new RegExp(`<a href="${path}${tab}" aria-current="page"`), tab);
+    for (const other of Object.keys(tabs)) assert.ok(html.includes(`<a href="${path}${other}"`), other);
+    for (const action of ["edit", "suspend", "delete", "plan", "usage/records"]) {
+      assert.ok(html.includes(`href="${path}/${action}"`), `${tab}: ${action}`);
     }
-    await recordOne(test, fullKey, { quantity: 7 });
-    const json = { timezone: "Asia/Tokyo" };
-    const { fullToken: apiKey } = await newOperatorToken(test);
-    const organization = `/api/operator/organizations/${ada.organizationId}`;
-    assert.equal((await test.send(organization, { method: "PATCH", apiKey, json })).status, 200);
-    const tabs: Record<string, RegExp> = {
-      "": /<h1><bdi>Ada &lt;b&gt;[^]*Requests per day[^]*Needs attention[^]*Notes[^]*Metadata/,
-      "/api-keys": /<h1>API keys[^]*Production &amp; more/,
-      "/members": /<h1>Members[^]*Ada &lt;b&gt;/,
-      "/limits": /<h1>Limits[^]*Requests per second/,
-      "/billing": /<h1>Statements[^]*so far/,
-      "/webhooks": /<h1>Webhooks[^]*No webhooks yet/,
-      "/audit": /<h1>Audit log[^]*Created the key/,
-    };
-    for (const [tab, content] of Object.entries(tabs)) {
-      const html = await open(tab);
-      assert.match(html, content, tab);
-      assert.match(html, new RegExp(`<a href="${path}${tab}" aria-current="page"`), tab);
-      for (const other of Object.keys(tabs)) assert.ok(html.includes(`<a href="${path}${other}"`), other);
-      for (const action of ["edit", "suspend", "delete", "plan", "usage/records"]) {
-        assert.ok(html.includes(`href="${path}/${action}"`), `${tab}: ${action}`);
-      }
-      assert.ok(html.includes(`action="${path}/view-as-customer"`), tab);
-      assert.match(html, /Requests this month[^]*>7<[^]*Last request[^]*Time zone[^]*Asia\/Tokyo/, tab);
-      assert.doesNotMatch(html, /href="\/portal\/(usage|members|api-keys|invitations|audit)/, tab);
-      const missing = await openPage(test, `/operator/organizations/org_x${tab}`, { person: mara });
-      assert.equal(missing.status, 404);
-    }
-  },
-);
+    assert.ok(html.includes(`action="${path}/view-as-customer"`), tab);
+    assert.match(html, /Requests this month[^]*>7<[^]*Last request[^]*Time zone[^]*Asia\/Tokyo/, tab);
+    assert.doesNotMatch(html, /href="\/portal\/(usage|members|api-keys|invitations|audit)/, tab);
+    const missing = await openPage(test, `/operator/organizations/org_x${tab}`, { person: mara });
+    assert.equal(missing.status, 404);
+  }
+});
 
 testApp("shows the usage of a chosen metric, and the statements of the organization alone", async (test) => {
   const mara = await newOperator(test);
@@ -101,28 +99,22 @@ testApp("edits the name, external ID and metadata, and removes rows", async (tes
   const mara = await newOperator(test);
   const ada = await test.signUp();
   const path = `/operator/organizations/${ada.organizationId}`;
-  const edit = (form: Record<string, string>) => openPage(test, `${path}/edit`, { person: mara, form });
+  const edit = `POST ${path}/edit`;
   const row = (index: number, key: string, value: string) => ({
     [`metadata[${index}].key`]: key,
     [`metadata[${index}].value`]: value,
   });
   const form = { name: "Engines", externalId: "cus_1", ...row(0, "crm", "17"), ...row(2, "region", "eu") };
-  assert.match((await edit(form)).location ?? "", /done=saved/);
-  const { html } = await openPage(test, path, { person: mara });
-  for (const text of ["Engines", "cus_1", "crm", "17", "region"]) assert.ok(html.includes(text), text);
-  assert.match(
-    (await edit({ name: "Engines", externalId: "", ...row(0, "region", "us") })).location ?? "",
-    /saved/,
-  );
-  const after = (await openPage(test, `${path}/edit`, { person: mara })).html;
-  assert.match(after, /value="us"/);
-  assert.doesNotMatch(after, /value="(crm|cus_1)"/);
-  const twice = await edit({ ...form, ...row(1, "crm", "again") });
-  assert.equal(twice.status, 422);
-  assert.match(twice.html, /Each metadata key can be used only once/);
-  const long = await edit({ ...form, ...row(0, "crm", "x".repeat(501)) });
-  assert.equal(long.status, 422);
-  assert.match(long.html, /role="alert"/);
+  await assertRows(test, mara, [
+    [edit, form, `303 ${path}?done=saved`],
+    [`GET ${path}`, null, 200, { shows: ["Engines", "cus_1", "crm", "17", "region"] }],
+    [edit, { name: "Engines", externalId: "", ...row(0, "region", "us") }, `303 ${path}?done=saved`],
+    [`GET ${path}/edit`, null, 200, { shows: ['value="us"'], hides: [/value="(crm|cus_1)"/] }],
+    [edit, { ...form, ...row(1, "crm", "again") }, 422, {
+      shows: ["Each metadata key can be used only once"],
+    }],
+    [edit, { ...form, ...row(0, "crm", "x".repeat(501)) }, 422, { shows: ['role="alert"'] }],
+  ]);
 });
 
 testApp("suspends, resumes and deletes an organization after asking", async (test) => {
@@ -130,62 +122,58 @@ testApp("suspends, resumes and deletes an organization after asking", async (tes
   const ada = await test.signUp();
   const { fullKey } = await createTestKey(test, ada);
   const path = `/operator/organizations/${ada.organizationId}`;
-  const use = async () => {
-    const json = { productSlug: "p", metric: "m", quantity: 1 };
-    return (await test.send("/api/v1/usage", { apiKey: fullKey, json })).status;
-  };
-  const act = async (action: string) => {
-    const asked = await openPage(test, `${path}/${action}`, { person: mara });
-    assert.match(asked.html, /Ada Lovelace’s organization/);
-    return (await openPage(test, `${path}/${action}`, { person: mara, form: {} })).location;
-  };
-  assert.match(await act("suspend") ?? "", /done=suspended/);
-  assert.equal(await use(), 403);
-  assert.match((await openPage(test, path, { person: mara })).html, /Suspended/);
-  assert.match(await act("resume") ?? "", /done=resumed/);
-  assert.equal(await use(), 201);
-  assert.equal(await act("delete"), "/operator/organizations?done=deleted");
-  assert.equal(await use(), 401);
-  assert.equal((await openPage(test, path, { person: mara })).status, 404);
+  for (
+    const [action, target, status] of [
+      ["suspend", `${path}?done=suspended`, 403],
+      ["resume", `${path}?done=resumed`, 201],
+      ["delete", "/operator/organizations?done=deleted", 401],
+    ] as const
+  ) {
+    await assertRows(test, mara, [
+      [`GET ${path}/${action}`, null, 200, { shows: ["Ada Lovelace’s organization"] }],
+      [`POST ${path}/${action}`, {}, `303 ${target}`],
+      [`GET ${path}`, null, action === "delete" ? 404 : 200, {
+        shows: action === "suspend" ? ["Suspended"] : [],
+      }],
+    ]);
+    await assertOutcome(recordWith(test, fullKey), status);
+  }
 });
 
 testApp("keeps notes", async (test) => {
   const mara = await newOperator(test, "Mara");
   const ada = await test.signUp();
   const path = `/operator/organizations/${ada.organizationId}`;
-  const send = (more: string, form: Record<string, string>) =>
-    openPage(test, `${path}${more}`, { person: mara, form });
-  assert.equal((await send("/notes/new", { text: " " })).status, 422);
-  for (let n = 1; n <= 6; n++) await send("/notes/new", { text: `Note ${n}` });
-  const html = (await openPage(test, path, { person: mara })).html;
-  assert.match(html, /Note 6/);
-  assert.doesNotMatch(html, /Note 1</);
-  const [, older = ""] = /href="[^"]*(\?notes=not_\w+)"/.exec(html) ?? [];
-  assert.match((await openPage(test, `${path}${older}`, { person: mara })).html, /Note 1</);
-  const [remove = ""] = /\/notes\/not_\w+\/delete/.exec(html) ?? [];
-  assert.match((await send(remove, {})).location ?? "", /done=note-deleted/);
-  assert.doesNotMatch((await openPage(test, path, { person: mara })).html, /Note 6/);
+  const { html } = await assertRows(test, mara, [
+    [`POST ${path}/notes/new`, { text: " " }, 422],
+    ...[1, 2, 3, 4, 5, 6].map((n): Row => [`POST ${path}/notes/new`, { text: `Note ${n}` }, 303]),
+    [`GET ${path}`, null, 200, { shows: ["Note 6"], hides: ["Note 1<"] }],
+  ]);
+  const older = /href="[^"]*(\?notes=not_\w+)"/.exec(html)?.[1];
+  const remove = /\/notes\/not_\w+\/delete/.exec(html)?.[0];
+  await assertRows(test, mara, [
+    [`GET ${path}${older}`, null, 200, { shows: ["Note 1<"] }],
+    [`POST ${path}${remove}`, {}, `303 ${path}?done=note-deleted`],
+    [`GET ${path}`, null, 200, { hides: ["Note 6"] }],
+  ]);
 });
 
-testApp(
-  "a form about an organization with a backslash in its external id acts on no other one",
-  async (test) => {
-    const mara = await newOperator(test);
-    const ada = await test.signUp("Ada");
-    const { fullToken: apiKey } = await newOperatorToken(test);
-    const externalId = `a\\..\\${ada.organizationId}`;
-    const json = { name: "Small", externalId };
-    const created = await test.send("/api/operator/organizations", { apiKey, json });
-    const { organization } = await created.json();
-    const path = `/operator/organizations/${encodeURIComponent(`external:${externalId}`)}/suspend`;
-    const { html } = await openPage(test, path, { person: mara });
-    const [, action = ""] = /<form[^>]*action="([^"]*suspend)"/.exec(html) ?? [];
-    // As a browser resolves it.
-    const { pathname } = new URL(action, test.config.baseUrl);
-    assert.equal((await openPage(test, pathname, { person: mara, form: {} })).status, 303);
-    const statusOf = async (id: string) =>
-      (await (await test.send(`/api/operator/organizations/${id}`, { apiKey })).json()).organization.status;
-    assert.equal(await statusOf(organization.id), "suspended");
-    assert.equal(await statusOf(ada.organizationId), "active");
-  },
-);
+testApp("a form about an organization with a backslash in its external id acts on no other", async (test) => {
+  const mara = await newOperator(test);
+  const ada = await test.signUp("Ada");
+  const { fullToken: apiKey } = await newOperatorToken(test);
+  const externalId = `a\\..\\${ada.organizationId}`;
+  const json = { name: "Small", externalId };
+  const created = await test.send("/api/operator/organizations", { apiKey, json });
+  const { organization } = await created.json();
+  const path = `/operator/organizations/${encodeURIComponent(`external:${externalId}`)}/suspend`;
+  const { html } = await openPage(test, path, { person: mara });
+  const [, action = ""] = /<form[^>]*action="([^"]*suspend)"/.exec(html) ?? [];
+  // As a browser resolves it.
+  const { pathname } = new URL(action, test.config.baseUrl);
+  assert.equal((await openPage(test, pathname, { person: mara, form: {} })).status, 303);
+  const statusOf = async (id: string) =>
+    (await (await test.send(`/api/operator/organizations/${id}`, { apiKey })).json()).organization.status;
+  assert.equal(await statusOf(organization.id), "suspended");
+  assert.equal(await statusOf(ada.organizationId), "active");
+});

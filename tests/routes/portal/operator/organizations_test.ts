@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { consolePageItemsMax } from "../../../../domain/limits.ts";
 import { testApp, type TestPerson } from "../../../support/app/app.ts";
+import { assertRows, sendRow } from "../../../support/app/rows.ts";
 import { newOperator } from "../../../support/operators/console.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
@@ -111,25 +112,16 @@ testApp("the list shows usage, its change and share, and who is over or near a l
 
 testApp("operators create organizations and invite their owner", async (test) => {
   const mara = await newOperator(test);
-  const create = (form: Record<string, string>) => openPage(test, `${list}/new`, { person: mara, form });
   const form = { name: "Northwind Maps", externalId: "cus_8841", email: "ada@example.com" };
-  const created = await create(form);
+  const created = await sendRow(test, mara, `POST ${list}/new`, form);
   assert.match(created.location ?? "", /^\/operator\/organizations\/org_\w+\?done=created$/);
   assert.equal((await test.mails()).at(-1)?.to, "ada@example.com");
   const found = await openPage(test, `${list}?search=cus_8841`, { person: mara });
   assert.deepEqual(names(found.html), ["Northwind Maps"]);
-
-  const taken = await create({ ...form, email: "" });
-  assert.equal(taken.status, 409);
-  assert.match(taken.html, /has this external id/);
-  const wrong = await create({ name: "", externalId: "ä", email: "" });
-  assert.equal(wrong.status, 422);
-  for (const field of ["name", "externalId"]) assert.match(wrong.html, new RegExp(`id="${field}-error"`));
-  const nobody = await create({ name: "N", externalId: "", email: "nobody" });
-  assert.equal(nobody.status, 422);
-  assert.match(nobody.html, /id="email-error"/);
-  assert.match(
-    (await create({ name: "Without more", externalId: "", email: "" })).location ?? "",
-    /done=created/,
-  );
+  await assertRows(test, mara, [
+    [`POST ${list}/new`, { ...form, email: "" }, 409, { shows: ["has this external id"] }],
+    [`POST ${list}/new`, { name: "", externalId: "ä", email: "" }, "422 name externalId"],
+    [`POST ${list}/new`, { name: "N", externalId: "", email: "nobody" }, "422 email"],
+    [`POST ${list}/new`, { name: "Without more", externalId: "", email: "" }, 303],
+  ]);
 });

@@ -8,6 +8,7 @@ import {
   testApp,
   type TestPerson,
 } from "../../../support/app/app.ts";
+import { recordAll } from "../../../support/meter/usage.ts";
 import { addLimit } from "../../../support/meter/limits.ts";
 import { makeOperator, newOperator } from "../../../support/operators/console.ts";
 import { openPage } from "../../../support/portal/pages.ts";
@@ -20,16 +21,10 @@ async function record(
   person: TestPerson,
   { productSlug, count, daysAgo }: { productSlug: string; count: number; daysAgo: number },
 ): Promise<void> {
-  const { fullKey } = await createTestKey(test, person);
+  const { fullKey: apiKey } = await createTestKey(test, person);
   const timestamp = new Date(test.now() - daysAgo * dayMs - 3_600_000).toISOString();
-  const records = Array.from({ length: count }, () => ({
-    productSlug,
-    metric: "requests",
-    quantity: 7,
-    timestamp,
-  }));
-  const response = await test.send("/api/v1/usage/batch", { apiKey: fullKey, json: { records } });
-  assert.equal(response.status, 201, await response.text());
+  const one = { productSlug, metric: "requests", quantity: 7, timestamp };
+  await recordAll(test, { apiKey, records: Array(count).fill(one) });
 }
 
 const textOf = (html: string) =>

@@ -1,9 +1,9 @@
 // The console's pages of the catalogue of products.
 import assert from "node:assert/strict";
 import { recentAuthenticationMs } from "../../../../domain/limits.ts";
-import { type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
-import { confirmPassword, newOperator } from "../../../support/operators/console.ts";
-import { openPage } from "../../../support/portal/pages.ts";
+import { type TestApp, testApp, testPassword, type TestPerson } from "../../../support/app/app.ts";
+import { assertRows, fetchJson } from "../../../support/app/rows.ts";
+import { newOperator } from "../../../support/operators/console.ts";
 
 const path = "/operator/products";
 const tiles = {
@@ -17,96 +17,70 @@ const tiles = {
   "metrics[3].name": "Requests",
 };
 
-async function products(test: TestApp, { cookie }: TestPerson) {
-  const { products } = await (await test.send("/api/operator/products", { cookie })).json();
+async function products(test: TestApp, by: TestPerson) {
+  const { products } = await fetchJson(test, by, "GET /api/operator/products");
   return products.map(({ createdAt: _, ...product }: { createdAt: string }) => product);
 }
 
+const metric = (more: { slug: string; name: string; unit?: string; unitPrice?: string }) => ({
+  ...{ unit: null, unitPrice: null, dimensions: [], aggregation: "sum", uniqueProperty: null },
+  ...more,
+});
+
 testApp("operators add, edit and delete products", async (test) => {
   const mara = await newOperator(test);
-  assert.match((await openPage(test, path, { person: mara })).html, /No products yet/);
-  const added = await openPage(test, `${path}/new`, { person: mara, form: tiles });
-  assert.equal(added.location, `${path}?done=added`);
+  await assertRows(test, mara, [
+    [`GET ${path}`, null, 200, { shows: ["No products yet"] }],
+    [`POST ${path}/new`, tiles, `303 ${path}?done=added`],
+    [`GET ${path}?done=added`, null, 200, { shows: ["Data transfer (GB), Requests"] }],
+  ]);
   const metrics = [
-    {
-      slug: "bytes",
-      name: "Data transfer",
-      unit: "GB",
-      unitPrice: "0.05",
-      dimensions: [],
-      aggregation: "sum",
-      uniqueProperty: null,
-    },
-    {
-      slug: "requests",
-      name: "Requests",
-      unit: null,
-      unitPrice: null,
-      dimensions: [],
-      aggregation: "sum",
-      uniqueProperty: null,
-    },
+    metric({ slug: "bytes", name: "Data transfer", unit: "GB", unitPrice: "0.05" }),
+    metric({ slug: "requests", name: "Requests" }),
   ];
   assert.deepEqual(await products(test, mara), [{ slug: "tiles", name: "Map tiles", metrics }]);
-  assert.match(
-    (await openPage(test, added.location, { person: mara })).html,
-    /Data transfer \(GB\), Requests/,
-  );
 
   const edit = `${path}/tiles/edit`;
-  assert.match((await openPage(test, edit, { person: mara })).html, /value="Data transfer"/);
-  await openPage(test, edit, {
-    person: mara,
-    form: {
-      name: "Tiles",
-      "metrics[0].slug": "requests",
-      "metrics[0].name": "Calls",
-      "metrics[0].unit": " ",
-    },
-  });
-  const changed = [{
-    slug: "requests",
-    name: "Calls",
-    unit: null,
-    unitPrice: null,
-    dimensions: [],
-    aggregation: "sum",
-    uniqueProperty: null,
-  }];
+  const form = {
+    name: "Tiles",
+    "metrics[0].slug": "requests",
+    "metrics[0].name": "Calls",
+    "metrics[0].unit": " ",
+  };
+  await assertRows(test, mara, [
+    [`GET ${edit}`, null, 200, { shows: ['value="Data transfer"'] }],
+    [`POST ${edit}`, form, 303],
+  ]);
+  const changed = [metric({ slug: "requests", name: "Calls" })];
   assert.deepEqual(await products(test, mara), [{ slug: "tiles", name: "Tiles", metrics: changed }]);
 
-  const question = await openPage(test, `${path}/tiles/delete`, { person: mara });
-  assert.match(question.html, /Delete “<bdi>Tiles<\/bdi>”\?/);
-  await openPage(test, `${path}/tiles/delete`, { person: mara, form: {} });
+  await assertRows(test, mara, [
+    [`GET ${path}/tiles/delete`, null, 200, { shows: ["Delete “<bdi>Tiles</bdi>”?"] }],
+    [`POST ${path}/tiles/delete`, {}, 303],
+    [`GET ${edit}`, null, 404],
+  ]);
   assert.deepEqual(await products(test, mara), []);
-  assert.equal((await openPage(test, edit, { person: mara })).status, 404);
 });
 
 testApp("a rejected product is shown again with what is wrong", async (test) => {
-  const mara = await newOperator(test);
-  await openPage(test, `${path}/new`, { person: mara, form: tiles });
-  const taken = await openPage(test, `${path}/new`, { person: mara, form: tiles });
-  assert.equal(taken.status, 409);
-  assert.match(taken.html, /A product with this slug already exists\./);
   const form = { ...tiles, name: "", "metrics[3].slug": "not a slug" };
-  const { status, html } = await openPage(test, `${path}/new`, { person: mara, form });
-  assert.equal(status, 422);
-  assert.match(html, /id="name-error"/);
-  // Empty rows before it are left out.
-  assert.match(html, /id="metrics\[1\]\.slug-error"/);
-  assert.match(html, /value="not a slug"/);
+  await assertRows(test, await newOperator(test), [
+    [`POST ${path}/new`, tiles, 303],
+    [`POST ${path}/new`, tiles, 409, { shows: ["A product with this slug already exists."] }],
+    // Empty rows before the wrong one are left out.
+    [`POST ${path}/new`, form, 422, {
+      shows: ['id="name-error"', 'id="metrics[1].slug-error"', 'value="not a slug"'],
+    }],
+  ]);
 });
 
-testApp("changes require a recent authentication, which is asked for before the form", async (test) => {
+testApp("changes ask for a recent authentication before the form, and lead back to it", async (test) => {
   const mara = await newOperator(test);
   test.advance(recentAuthenticationMs);
-  const away = await openPage(test, `${path}/new`, { person: mara });
-  assert.equal(away.location, "/portal/confirm-password?return_to=%2Foperator%2Fproducts%2Fnew");
-  const sent = await openPage(test, `${path}/new`, { person: mara, form: tiles });
-  assert.equal(sent.location, away.location);
-  assert.deepEqual(await products(test, mara), []);
-  assert.equal((await openPage(test, path, { person: mara })).status, 200);
-  const back = await confirmPassword(test, mara, away);
-  assert.equal(back.location, `${path}/new`);
-  assert.equal((await openPage(test, `${path}/new`, { person: mara })).status, 200);
+  const proof = { password: testPassword, return_to: `${path}/new` };
+  await assertRows(test, mara, [
+    [`GET ${path}/new`, null, "303 /portal/confirm-password?return_to=%2Foperator%2Fproducts%2Fnew"],
+    ["POST /portal/confirm-password", proof, `303 ${path}/new`],
+    [`GET ${path}/new`, null, 200],
+  ]);
 });

@@ -13,8 +13,7 @@ import { listAudit } from "../../../support/app/audit.ts";
 import { recordOne } from "../../../support/meter/usage.ts";
 import { newOperator } from "../../../support/operators/console.ts";
 import { commandLineActor, newOperatorToken } from "../../../support/operators/operators.ts";
-import { invite } from "../../../support/people/portal_people.ts";
-import { joinedPerson } from "../../../support/people/people.ts";
+import { inviteTo, joinedPerson } from "../../../support/people/people.ts";
 import { createTestWebhook } from "../../../support/webhooks/webhooks.ts";
 import { openPage } from "../../../support/portal/pages.ts";
 import { run } from "../../../support/people/scene.ts";
@@ -30,7 +29,7 @@ testApp("an operator reads every page of a customer, and finds nothing that acts
   const [deliveryId = ""] = await addDeliveries(test.opened.database, webhookId, [
     { type: "webhook.test", status: "failed", createdAt: test.now() },
   ]);
-  await invite(test, ada, { email: "grace@example.com" });
+  await inviteTo(test, ada, { email: "grace@example.com" });
   const { base, start } = pathsOf(ada);
   const open = (path: string, person: TestPerson = mara) => openPage(test, path, { person });
   assert.equal((await open(base)).location, start);

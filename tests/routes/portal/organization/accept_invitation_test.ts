@@ -1,201 +1,172 @@
 // The page of an invitation's link, for everyone who can open it.
 import assert from "node:assert/strict";
 import { membershipsPerUserMax } from "../../../../domain/limits.ts";
-import { cookieOf, startTestApp, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
-import { embeddedTestDatabase } from "../../../support/database/database.ts";
+import { cookieOf, testApp, testPassword } from "../../../support/app/app.ts";
+import { assertRows, type Row } from "../../../support/app/rows.ts";
+import { inviteTo, joinedPerson, mailedToken } from "../../../support/people/people.ts";
+import { activeOrganization, noticesOf, page } from "../../../support/people/portal_people.ts";
+import { newOrganization, newPerson } from "../../../support/people/scene.ts";
 import { accountWords } from "../../../support/portal/words/account.ts";
-import {
-  activeOrganization,
-  invite,
-  joinBy,
-  noticesOf,
-  page,
-  submit,
-} from "../../../support/people/portal_people.ts";
 import { organizationWords as words } from "../../../support/portal/words/organization.ts";
 import { inPage } from "../../../support/portal/words/sign_in.ts";
 
 const accept = "/invitations/accept";
-
-/** Signs up with an invitation. */
-async function signUpBy(test: TestApp, form: Record<string, string>) {
-  return await submit(test, "/invitations/sign-up", { form });
-}
+const signUp = "POST /invitations/sign-up";
+const email = "grace@example.com";
+const isJoined = "303 /portal/members?done=joined";
 
 testApp("a new person creates an account with the link and joins", async (test) => {
   const owner = await test.signUp("Olive Owner");
-  await submit(test, "/portal/organization", { form: { name: "Acme" }, person: owner });
-  const { path, token } = await invite(test, owner, { email: "grace@example.com", role: "ADMIN" });
-  const shown = await page(test, path);
-  assert.equal(shown.status, 200);
-  assert.equal(shown.answer.headers.get("referrer-policy"), "same-origin");
-  assert.match(shown.html, /<h1>Join <bdi>Acme<\/bdi><\/h1>/);
-  assert.match(shown.html, /Olive Owner[^<]* as an admin/);
-  assert.match(shown.html, /value="grace@example\.com"[^>]* readonly/);
-  assert.equal(
-    shown.html.match(/<(?:a|link|script|img)\b[^>]*>/g)?.some((tag) => tag.includes(token)),
-    false,
-  );
-  const weak = await signUpBy(test, { token, name: "<i>Grace</i>", password: "short" });
-  assert.equal(weak.status, 422);
-  assert.match(weak.html, /value="&lt;i&gt;Grace&lt;\/i&gt;"/);
-  assert.match(weak.html, /id="password-error"/);
-  assert.doesNotMatch(weak.html, /value="short"/);
-  assert.equal(weak.answer.headers.get("referrer-policy"), "same-origin");
-  const unnamed = await signUpBy(test, { token, name: "  ", password: testPassword });
-  assert.match(unnamed.html, /id="name-error"/);
+  await assertRows(test, owner, [["POST /portal/organization", { name: "Acme" }, 303]]);
+  const { path, token } = await inviteTo(test, owner, { email, role: "ADMIN" });
+  const shown = await assertRows(test, {}, [[`GET ${path}`, null, 200, {
+    shows: [
+      "<h1>Join <bdi>Acme</bdi></h1>",
+      /Olive Owner[^<]* as an admin/,
+      /value="grace@example\.com"[^>]* readonly/,
+    ],
+    hides: [new RegExp(`<(?:a|link|script|img)\\b[^>]*${token}`)],
+  }]]);
+  const weak = await assertRows(test, {}, [
+    [signUp, { token, name: "<i>Grace</i>", password: "short" }, "422 password", {
+      shows: ['value="&lt;i&gt;Grace&lt;/i&gt;"'],
+      hides: ['value="short"'],
+    }],
+  ]);
+  for (const { answer } of [shown, weak]) {
+    assert.equal(answer.headers.get("referrer-policy"), "same-origin");
+  }
   // The address of the form is ignored.
   const form = { token, name: "Grace", email: "evil@example.com", password: testPassword };
-  const joined = await signUpBy(test, form);
-  assert.equal(joined.location, "/portal/members?done=joined");
-  const person = { cookie: cookieOf(joined.answer) };
-  const { html } = await page(test, joined.location ?? "", person);
-  assert.match(html, /grace@example\.com/);
-  assert.match(html, inPage(words.invite));
-  assert.doesNotMatch(html, /Confirm your email address|evil@example/);
-  const again = await signUpBy(test, form);
-  assert.equal(again.status, 404);
-  assert.match(again.html, inPage(words.endedInvitation));
+  const { answer } = await assertRows(test, {}, [
+    [signUp, { token, name: "  ", password: testPassword }, "422 name"],
+    [signUp, form, isJoined],
+  ]);
+  await assertRows(test, {}, [[signUp, form, 404, { shows: [words.endedInvitation] }]]);
+  await assertRows(test, { cookie: cookieOf(answer) }, [["GET /portal/members?done=joined", null, 200, {
+    shows: [email, words.invite],
+    hides: [/Confirm your email address|evil@example/],
+  }]]);
 });
 
 testApp("opening the link does not use it up, and the invited person joins once", async (test) => {
   const owner = await test.signUp("Olive Owner");
-  const other = await test.signUp("Otto Other");
-  const grace = await joinBy(test, other, { name: "Grace" });
-  const { path, token } = await invite(test, owner, { email: grace.email, role: "ADMIN" });
-  for (let looks = 0; looks < 3; looks++) {
-    const { html } = await page(test, path, grace);
-    assert.match(html, /Join Olive Owner’s organization as Admin<\/button>/);
-    assert.match(html, new RegExp(`<input type="hidden" name="token" value="${token}"`));
-  }
-  const joined = await submit(test, accept, { form: { token }, person: grace });
-  assert.equal(joined.location, "/portal/members?done=joined");
-  assert.equal(
-    activeOrganization((await page(test, "/portal/members", grace)).html),
-    "Olive Owner’s organization",
-  );
-  const again = await submit(test, accept, { form: { token }, person: grace });
-  assert.equal(again.status, 404);
-  assert.match(again.html, /class="card".*href="\/portal"/);
+  const grace = await joinedPerson(test, await test.signUp("Otto Other"), "MEMBER");
+  const { path, token } = await inviteTo(test, owner, { email: grace.email, role: "ADMIN" });
+  const look: Row = [`GET ${path}`, null, 200, {
+    shows: [
+      "Join Olive Owner’s organization as Admin</button>",
+      `<input type="hidden" name="token" value="${token}"`,
+    ],
+  }];
+  await assertRows(test, grace, [look, look, look, [`POST ${accept}`, { token }, isJoined]]);
+  const { html } = await page(test, "/portal/members", grace);
+  assert.equal(activeOrganization(html), "Olive Owner’s organization");
+  await assertRows(test, grace, [
+    [`POST ${accept}`, { token }, 404, { shows: [/class="card".*href="\/portal"/] }],
+  ]);
 });
 
 testApp("someone else can't join, and returns to the link after signing out", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const other = await test.signUp("Otto Other");
-  const { path, token } = await invite(test, owner, { email: "grace@example.com" });
-  const shown = await page(test, path, other);
-  assert.match(shown.html, /<strong>grace@example\.com<\/strong>/);
-  assert.doesNotMatch(shown.html, /action="\/invitations\/(accept|sign-up)"/);
-  const tried = await submit(test, accept, { form: { token }, person: other });
-  assert.equal(tried.status, 403);
-  assert.match(tried.html, new RegExp(`<strong>${other.email}</strong>`));
-  const out = await submit(test, "/invitations/sign-out", { form: { token }, person: other });
-  assert.equal(out.location, path);
-  assert.match(out.answer.headers.getSetCookie().join(), /access_token=; Max-Age=0/);
-  assert.equal((await page(test, "/portal/members", other)).status, 303);
-  assert.match((await page(test, path)).html, inPage(words.signUp));
+  const { path, token } = await inviteTo(test, owner, { email });
+  const { answer } = await assertRows(test, other, [
+    [`GET ${path}`, null, 200, {
+      shows: [`<strong>${email}</strong>`],
+      hides: [/action="\/invitations\/(accept|sign-up)"/],
+    }],
+    [`POST ${accept}`, { token }, 403, { shows: [`<strong>${other.email}</strong>`] }],
+    ["POST /invitations/sign-out", { token }, `303 ${path}`],
+  ]);
+  assert.match(answer.headers.getSetCookie().join(), /access_token=; Max-Age=0/);
+  await assertRows(test, other, [
+    ["GET /portal/members", null, 303],
+    [`GET ${path}`, null, 200, { shows: [words.signUp] }],
+  ]);
 });
 
 testApp("a person with an account signs in and returns to the link", async (test) => {
   const owner = await test.signUp("Olive Owner");
-  const grace = await joinBy(test, await test.signUp(), { name: "Grace" });
-  const { path, token } = await invite(test, owner, { email: grace.email });
-  const { html } = await page(test, path);
-  assert.doesNotMatch(html, /name="password"/);
+  const grace = await joinedPerson(test, await test.signUp(), "MEMBER");
+  const { path, token } = await inviteTo(test, owner, { email: grace.email });
+  const { html } = await assertRows(test, {}, [[`GET ${path}`, null, 200, { hides: ['name="password"'] }]]);
   const back = /href="(\/sign-in\?return_to=[^"]+)"/.exec(html)?.[1] ?? "";
   const return_to = /name="return_to" value="([^"]+)"/.exec((await page(test, back)).html)?.[1] ?? "";
-  const signedIn = await submit(test, "/sign-in", {
-    form: { email: grace.email, password: testPassword, return_to },
-  });
-  assert.equal(signedIn.location, path);
-  // Without a session, no one joins.
-  const nobody = await submit(test, accept, { form: { token } });
-  assert.equal(nobody.status, 401);
-  assert.match(nobody.html, inPage(words.accept));
-  const taken = await signUpBy(test, { token, name: "Grace", password: testPassword });
-  assert.equal(taken.status, 409);
-  assert.match(taken.html, inPage(words.accept));
+  await assertRows(test, {}, [
+    ["POST /sign-in", { email: grace.email, password: testPassword, return_to }, `303 ${path}`],
+    // Without a session, no one joins.
+    [`POST ${accept}`, { token }, 401, { shows: [words.accept] }],
+    [signUp, { token, name: "Grace", password: testPassword }, 409, { shows: [words.accept] }],
+  ]);
 });
 
 testApp("an unconfirmed address must be confirmed before the invitation can be accepted", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const ada = await test.signUp("Ada");
-  const { path, token } = await invite(test, owner, { email: ada.email });
-  const { html } = await page(test, path, ada);
-  assert.match(html, /action="\/portal\/account\/verification"/);
-  assert.doesNotMatch(html, /action="\/invitations\/accept"/);
-  assert.equal((await submit(test, accept, { form: { token }, person: ada })).status, 403);
-  const verify = await latestVerification(test, ada.email);
-  const verified = await test.send("/api/auth/email/verify", { cookie: ada.cookie, json: { token: verify } });
-  assert.equal(verified.status, 200, await verified.text());
-  assert.equal(
-    (await submit(test, accept, { form: { token }, person: ada })).location,
-    "/portal/members?done=joined",
-  );
+  const verification = await mailedToken(test, ada.email);
+  const { path, token } = await inviteTo(test, owner, { email: ada.email });
+  await assertRows(test, ada, [
+    [`GET ${path}`, null, 200, {
+      shows: ['action="/portal/account/verification"'],
+      hides: ['action="/invitations/accept"'],
+    }],
+    [`POST ${accept}`, { token }, 403],
+    ["POST /api/auth/email/verify", { token: verification }, 200],
+    [`POST ${accept}`, { token }, isJoined],
+  ]);
 });
 
 testApp("a person at the limit of organizations can't join, and the invitation stays valid", async (test) => {
   const owner = await test.signUp("Olive Owner");
-  const grace = await joinBy(test, await test.signUp(), { name: "Grace" });
-  const { token } = await invite(test, owner, { email: grace.email });
-  for (let count = 1; count < membershipsPerUserMax; count++) {
-    await submit(test, "/portal/organizations", { form: { name: `Nr ${count}` }, person: grace });
-  }
-  const full = await submit(test, accept, { form: { token }, person: grace });
-  assert.equal(full.status, 409);
+  const grace = await joinedPerson(test, await test.signUp(), "MEMBER");
+  const { token } = await inviteTo(test, owner, { email: grace.email });
+  const names = Array.from({ length: membershipsPerUserMax - 1 }, (_, count) => `Nr ${count}`);
+  const full = await assertRows(test, grace, [
+    ...names.map((name): Row => ["POST /portal/organizations", { name }, 303]),
+    [`POST ${accept}`, { token }, 409, { shows: ['action="/invitations/accept"'] }],
+  ]);
   assert.match(noticesOf(full.html).join(), inPage(words.organizationLimit));
-  assert.match(full.html, /action="\/invitations\/accept"/);
-  await submit(test, "/portal/organization/delete", { form: { name: "Nr 49" }, person: grace });
-  const joined = await submit(test, accept, { form: { token }, person: grace });
-  assert.equal(joined.location, "/portal/members?done=joined");
+  await assertRows(test, grace, [
+    ["POST /portal/organization/delete", { name: names.at(-1) }, 303],
+    [`POST ${accept}`, { token }, isJoined],
+  ]);
 });
 
 testApp("an invalid link of any form shows that the invitation is not valid", async (test) => {
-  const person = await test.signUp();
-  for (const token of ["", "x", "a".repeat(43), "<script>alert(1)</script>", "%00", "'--"]) {
-    const query = `${accept}?token=${encodeURIComponent(token)}`;
-    for (const given of [await page(test, query), await page(test, query, person)]) {
-      assert.equal(given.status, 404, token);
-      assert.match(given.html, inPage(words.endedInvitation));
-      assert.doesNotMatch(given.html, /<script>alert/);
-    }
-  }
-  assert.equal((await page(test, accept)).status, 404);
-  assert.equal((await page(test, `/invitations/sign-up`)).status, 303);
-  assert.equal((await submit(test, "/invitations/sign-up", {})).status, 404);
+  const invalid = { shows: [words.endedInvitation], hides: ["<script>alert"] };
+  const tokens = ["", "x", "a".repeat(43), "<script>alert(1)</script>", "%00", "'--"];
+  const rows = tokens.map((token): Row => [
+    `GET ${accept}?token=${encodeURIComponent(token)}`,
+    null,
+    404,
+    invalid,
+  ]);
+  for (const by of [{}, await test.signUp()]) await assertRows(test, by, rows);
+  await assertRows(test, {}, [
+    [`GET ${accept}`, null, 404],
+    ["GET /invitations/sign-up", null, 303],
+    [signUp, null, 404],
+  ]);
 });
 
-for (const signUp of ["invite", "closed"] as const) {
-  Deno.test(`a new person can sign up with the link if SIGN_UP=invite: ${signUp}`, async () => {
-    const opened = await embeddedTestDatabase();
-    const lasting = { ...opened, dispose: () => Promise.resolve() };
-    const before = await startTestApp({}, { open: () => Promise.resolve(lasting) });
-    const { path, token } = await invite(before, await before.signUp("Olive Owner"), {
-      email: "grace@example.com",
-    });
-    await before.dispose();
-    const test = await startTestApp({ SIGN_UP: signUp }, { open: () => Promise.resolve(opened) });
-    try {
-      const { html } = await page(test, path);
-      const made = await signUpBy(test, { token, name: "Grace", password: testPassword });
-      if (signUp === "invite") {
-        assert.match(html, inPage(words.signUp));
-        assert.equal(made.location, "/portal/members?done=joined");
-      } else {
-        assert.match(html, /<strong>grace@example\.com<\/strong>/);
-        assert.doesNotMatch(html, /name="password"/);
-        assert.equal(made.status, 403);
-        assert(noticesOf(made.html).join().includes(accountWords.signUpClosed));
-      }
-    } finally {
-      await test.dispose();
+for (const SIGN_UP of ["invite", "closed"] as const) {
+  testApp(`a new person can sign up with the link if SIGN_UP=invite: ${SIGN_UP}`, async (test) => {
+    const organizationId = await newOrganization(test, "Acme");
+    const owner = await newPerson(test, { organizationId, role: "OWNER" });
+    const { path, token } = await inviteTo(test, owner, { email });
+    const form = { token, name: "Grace", password: testPassword };
+    if (SIGN_UP === "invite") {
+      await assertRows(test, {}, [
+        [`GET ${path}`, null, 200, { shows: [words.signUp] }],
+        [signUp, form, isJoined],
+      ]);
+    } else {
+      const { html } = await assertRows(test, {}, [
+        [`GET ${path}`, null, 200, { shows: [`<strong>${email}</strong>`], hides: ['name="password"'] }],
+        [signUp, form, 403],
+      ]);
+      assert.ok(noticesOf(html).join().includes(accountWords.signUpClosed));
     }
-  });
-}
-
-async function latestVerification(test: TestApp, email: string): Promise<string> {
-  const mails = (await test.mails()).filter(({ to, link }) =>
-    to === email && link?.includes("/verify-email")
-  );
-  return new URL(mails.at(-1)?.link ?? "").searchParams.get("token") ?? "";
+  }, { SIGN_UP });
 }

@@ -1,7 +1,5 @@
 // The pages of members over plain forms: what each role is offered, and that everything else is denied.
 import assert from "node:assert/strict";
-import { forbiddenError } from "../../../../domain/errors.ts";
-import { errorTitles } from "../../../../routes/portal/errors.ts";
 import { recentAuthenticationMs } from "../../../../domain/limits.ts";
 import {
   createTestKey,
@@ -64,25 +62,22 @@ testApp("everyone sees the members, and each role is offered what it allows", as
   assert.doesNotMatch(seen.member, /href="\/portal\/audit"/);
 });
 
-testApp(
-  "the page that changes a role explains every role, and the change takes effect immediately",
-  async (test) => {
-    const { owner, member } = await team(test);
-    const address = `${path}/${member.userId}/role`;
-    const done = `${path}?done=role&id=${member.userId}`;
-    await assertRows(test, owner, [
-      [`GET ${address}`, null, 200, {
-        shows: ['value="MEMBER" checked', ...Object.values(roleSentences), "There will be 2 owners"],
-      }],
-      [`POST ${address}`, { role: "KING" }, "422 role"],
-      [`POST ${address}`, {}, "422 role"],
-      [`POST ${address}`, { role: "ADMIN" }, `303 ${done}`],
-      [`GET ${done}`, null, 200, { notices: ["Mia Member is now an admin."] }],
-      [`POST ${address}`, { role: "ADMIN" }, `303 ${path}`],
-    ]);
-    await assertRows(test, member, [[`GET ${path}`, null, 200, { shows: [words.invite] }]]);
-  },
-);
+testApp("the page that changes a role explains every role, and the change is immediate", async (test) => {
+  const { owner, member } = await team(test);
+  const address = `${path}/${member.userId}/role`;
+  const done = `${path}?done=role&id=${member.userId}`;
+  await assertRows(test, owner, [
+    [`GET ${address}`, null, 200, {
+      shows: ['value="MEMBER" checked', ...Object.values(roleSentences), "There will be 2 owners"],
+    }],
+    [`POST ${address}`, { role: "KING" }, "422 role"],
+    [`POST ${address}`, {}, "422 role"],
+    [`POST ${address}`, { role: "ADMIN" }, `303 ${done}`],
+    [`GET ${done}`, null, 200, { notices: ["Mia Member is now an admin."] }],
+    [`POST ${address}`, { role: "ADMIN" }, `303 ${path}`],
+  ]);
+  await assertRows(test, member, [[`GET ${path}`, null, 200, { shows: [words.invite] }]]);
+});
 
 testApp(
   "making someone an owner requires recent authentication, and keeps the chosen role meanwhile",
@@ -106,7 +101,7 @@ testApp(
 testApp("the only owner can't change their role or leave, and the page says why", async (test) => {
   const { owner } = await team(test);
   const inNotice = (text: string) => new RegExp(`class="note error".*${inPage(text).source}`);
-  const needsOwner = inNotice(words.needsOwner);
+  const needsOwner = inNotice("An organization needs an owner.");
   await assertRows(test, owner, [
     [`POST ${path}/${owner.userId}/role`, { role: "MEMBER" }, 409, {
       shows: [needsOwner, 'value="MEMBER" checked'],
@@ -127,7 +122,9 @@ for (const keys of ["revoke", "keep"] as const) {
     const address = `${path}/${member.userId}/remove`;
     const done = `${path}?done=removed&id=${member.userId}`;
     await assertRows(test, owner, [
-      [`GET ${address}`, null, 200, { shows: [words.keysChoice, 'value="revoke" checked'] }],
+      [`GET ${address}`, null, 200, {
+        shows: ["What should happen to their 1 active key?", 'value="revoke" checked'],
+      }],
       [`POST ${address}`, { keys: "" }, "422 keys"],
     ]);
     await assertRows(test, member, [[`GET ${path}`, null, 200]]);
@@ -155,9 +152,9 @@ testApp("leaving asks for confirmation, and continues with the remaining organiz
   const done = "/portal/organizations?done=left";
   await assertRows(test, member, [
     [`GET ${path}/${member.userId}/remove`, null, `303 ${path}/leave`],
-    [`GET ${path}/leave`, null, 200, { shows: [words.revokedKeys] }],
+    [`GET ${path}/leave`, null, 200, { shows: ["Your 1 active key will be revoked."] }],
     [`POST ${path}/leave`, null, `303 ${done}`],
-    [`GET ${done}`, null, 200, { notices: [words.left], shows: [words.noOrganizations] }],
+    [`GET ${done}`, null, 200, { notices: ["You left the organization."], shows: [words.noOrganizations] }],
   ]);
   assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 401);
   assert.equal((await rolesOf(test, owner))["Mia Member"], undefined);
@@ -167,6 +164,10 @@ testApp("transferring ownership requires recent authentication, and swaps the ro
   const { owner, member } = await team(test);
   test.advance(recentAuthenticationMs);
   const form = { userId: member.userId };
+  const stranger = await test.signUp("Sam Stranger");
+  await assertRows(test, stranger, [
+    [`GET ${transfer}`, null, 200, { shows: [words.alone], hides: [`action="${transfer}"`] }],
+  ]);
   const done = `/portal/organization?done=transferred&id=${member.userId}`;
   const { html } = await assertRows(test, owner, [
     [`GET ${transfer}`, null, `303 ${confirmHref(transfer)}`],
@@ -178,26 +179,16 @@ testApp("transferring ownership requires recent authentication, and swaps the ro
   await assertRows(test, owner, [
     ["POST /portal/confirm-password", { password: testPassword, return_to }, `303 ${transfer}`],
     [`GET ${transfer}`, null, 200, {
-      shows: [`value="${member.userId}"`, words.becomesAdmin],
+      shows: [`value="${member.userId}"`, "You become an admin"],
       hides: [`value="${owner.userId}"`],
     }],
+    [`POST ${transfer}`, { userId: "" }, "422 userId"],
     [`POST ${transfer}`, form, `303 ${done}`],
-    [`GET ${done}`, null, 200, { notices: [words.transferred] }],
+    [`GET ${done}`, null, 200, { notices: ["Mia Member is now an owner, and you are an admin."] }],
     [`GET ${transfer}`, null, 403],
   ]);
   const after = await rolesOf(test, owner);
   assert.deepEqual([after["Mia Member"], after["Olive Owner"]], ["OWNER", "ADMIN"]);
-});
-
-testApp("ownership is transferred to someone who was chosen and is a member", async (test) => {
-  const { owner, member } = await team(test);
-  const stranger = await test.signUp("Sam Stranger");
-  const others = ["", "usr_0", stranger.userId, owner.userId];
-  await assertRows(test, owner, others.map((userId): Row => [`POST ${transfer}`, { userId }, "422 userId"]));
-  await assertRows(test, stranger, [
-    [`GET ${transfer}`, null, 200, { shows: [words.alone], hides: [`action="${transfer}"`] }],
-  ]);
-  assert.equal((await rolesOf(test, member))["Olive Owner"], "OWNER");
 });
 
 testApp("a message about someone whom the viewer can't see says nothing", async (test) => {
@@ -212,20 +203,6 @@ testApp("a message about someone whom the viewer can't see says nothing", async 
   }
 });
 
-testApp(
-  "a form whose role was taken away since its page was opened is denied with an explanation",
-  async (test) => {
-    const { owner, admin, member } = await team(test);
-    const address = `${path}/${member.userId}/remove`;
-    await assertRows(test, admin, [[`GET ${address}`, null, 200]]);
-    await assertRows(test, owner, [[`POST ${path}/${admin.userId}/role`, { role: "MEMBER" }, 303]]);
-    await assertRows(test, admin, [[`POST ${address}`, { keys: "revoke" }, 403, {
-      shows: [`<h1>${errorTitles.forbidden}</h1>`, forbiddenError().message],
-    }]]);
-    assert.equal((await rolesOf(test, owner))["Mia Member"], "MEMBER");
-  },
-);
-
 testApp("members are listed once each, over several pages", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const ids = Array.from({ length: 70 }, (_, index) => `usr_${index.toString(16).padStart(32, "0")}`);
@@ -236,7 +213,7 @@ testApp("members are listed once each, over several pages", async (test) => {
   const first = (await page(test, path, owner)).html;
   const next = /href="(\/portal\/members\?cursor=[^"]+)"/.exec(first)?.[1] ?? "";
   const second = (await page(test, next, owner)).html;
-  assert.doesNotMatch(second, inPage(words.moreMembers));
+  assert.doesNotMatch(second, inPage("More members"));
   const shown = [first, second].flatMap((html) =>
     [...html.matchAll(/<bdi>Guest (usr_\w+)/g)].map(([, id]) => id)
   );

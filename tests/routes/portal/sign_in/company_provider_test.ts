@@ -1,7 +1,5 @@
 // An organization's own provider under attack: it is believed for its verified domains alone, and reaches no private address.
 import assert from "node:assert/strict";
-import { sql } from "../../../../db/engine/database.ts";
-import { providerKeptMs } from "../../../../domain/sign_in/provider_limits.ts";
 import { type TestApp, testApp } from "../../../support/app/app.ts";
 import { startIssuer, type TestIssuer } from "../../../support/identity_providers/issuer.ts";
 import { addProvider, assertRejected } from "../../../support/identity_providers/providers.ts";
@@ -17,15 +15,11 @@ function companyTest(
   settings: Parameters<typeof testApp>[2] = webhookSettings,
 ): void {
   testApp(name, async (test) => {
-    const issuer = startIssuer();
-    try {
-      const organizationId = await newOrganization(test, "Corp");
-      const company = { organizationId, domains: ["corp.example"], role: "ADMIN" } as const;
-      await addProvider(test, issuer, { slug: "corp", name: "Corp", company });
-      await use(test, issuer, organizationId);
-    } finally {
-      await issuer.stop();
-    }
+    await using issuer = startIssuer();
+    const organizationId = await newOrganization(test, "Corp");
+    const company = { organizationId, domains: ["corp.example"], role: "ADMIN" } as const;
+    await addProvider(test, issuer, { slug: "corp", name: "Corp", company });
+    await use(test, issuer, organizationId);
   }, settings);
 }
 
@@ -137,20 +131,3 @@ companyTest("checks each address that the provider names, and follows no redirec
   assert.deepEqual(requests, []);
   await internal.shutdown();
 }, { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1/32" });
-
-companyTest("reads the provider's document and keys once in ten minutes", async (test, issuer) => {
-  const documents = () =>
-    issuer.requests.filter((request) => /openid-configuration|jwks/.test(request)).length;
-  for (const sub of ["one", "two", "three"]) {
-    issuer.person = { sub, email: `${sub}@corp.example` };
-    await newVisitor(test).signInWith("corp");
-  }
-  assert.equal(documents(), 2);
-  test.advance(providerKeptMs);
-  await newVisitor(test).signInWith("corp");
-  assert.equal(documents(), 4);
-  const { count } = await test.opened.database.readFirst<{ count: number }>(
-    sql`SELECT count(*) AS count FROM identities`,
-  ) ?? {};
-  assert.equal(count, 3);
-});

@@ -120,66 +120,62 @@ testApp(
 testApp(
   "begins by API on our own pages only, and connects a company's provider only to its people",
   async (test) => {
-    const issuer = startIssuer();
-    try {
-      const owner = await verifiedPerson(test, "Owner");
-      await addProvider(test, issuer, {
-        slug: "acme",
-        company: { organizationId: owner.organizationId, domains: ["example.com"] },
-      });
-      await addProvider(test, issuer, { slug: "public", issuer: "https://public.example" });
-      const unconfirmed = await test.signUp();
-      const origin = { origin: "https://app.example.com" };
-      await assertRows(test, { cookie: owner.cookie, headers: origin }, [
-        [`GET ${identitiesPath}`, null, 200],
-        [`POST ${identitiesPath}`, { provider: "acme" }, "403 cross_site"],
-        [`DELETE ${identitiesPath}/idn_0`, null, "403 cross_site"],
-      ]);
-      await assertRows(test, unconfirmed, [
-        [`POST ${identitiesPath}`, { provider: "acme" }, "422 validation_failed provider"],
-        [`POST ${identitiesPath}`, { provider: "nope" }, "422 validation_failed provider"],
-        [`GET ${securityPath}`, null, 200, { hides: ["Peer acme"], shows: ["Peer public"] }],
-      ]);
-      await assertRows(test, owner, [
-        [
-          `POST ${identitiesPath}`,
-          { provider: "acme", returnTo: "https://evil.example/" },
-          "422 validation_failed returnTo",
-        ],
-        [`DELETE ${identitiesPath}/idn_0`, null, "404 not_found"],
-      ]);
-      assert.equal((await test.send(identitiesPath)).status, 401);
-      const response = await test.send(identitiesPath, {
-        cookie: owner.cookie,
-        json: { provider: "acme", returnTo: "/portal/usage" },
-      });
-      assert.equal(response.status, 200);
-      issuer.person = stranger(owner.email);
-      const browser = await browserOf(test, owner.cookie);
-      for (const cookie of response.headers.getSetCookie()) await browser.take(cookie);
-      const { url } = await response.json();
-      // The organization loses its domain while the person is at the provider.
-      await test.opened.database.write([sql`UPDATE organization_domains SET verified_at = NULL`]);
-      const page = await browser.open(url);
-      assert.deepEqual([page.status, (await listed(test, owner.cookie)).identities], [403, []]);
-      await test.opened.database.write([sql`UPDATE organization_domains SET verified_at = 1`]);
-      const done = await link(browser, "acme");
-      assert.equal(done.status, 200, done.html);
-      assert.equal((await listed(test, owner.cookie)).identities.length, 1);
-      // It is a way to sign in only while the domain is verified.
-      const passkey = `/api/portal/account/passkeys/${await newPasskey(test, owner.userId)}`;
-      await test.opened.database.write([
-        sql`UPDATE users SET has_password = 0`,
-        sql`UPDATE organization_domains SET verified_at = NULL`,
-      ]);
-      await assertRows(test, owner, [[`DELETE ${passkey}`, null, "409 last_sign_in_method"]]);
-      await test.opened.database.write([sql`UPDATE organization_domains SET verified_at = 1`]);
-      await assertRows(test, owner, [[`DELETE ${passkey}`, null, 204]]);
-      test.advance(elevenMinutes);
-      await assertRows(test, owner, [[`POST ${identitiesPath}`, { provider: "acme" }, "403 proof_required"]]);
-    } finally {
-      await issuer.stop();
-    }
+    await using issuer = startIssuer();
+    const owner = await verifiedPerson(test, "Owner");
+    await addProvider(test, issuer, {
+      slug: "acme",
+      company: { organizationId: owner.organizationId, domains: ["example.com"] },
+    });
+    await addProvider(test, issuer, { slug: "public", issuer: "https://public.example" });
+    const unconfirmed = await test.signUp();
+    const origin = { origin: "https://app.example.com" };
+    await assertRows(test, { cookie: owner.cookie, headers: origin }, [
+      [`GET ${identitiesPath}`, null, 200],
+      [`POST ${identitiesPath}`, { provider: "acme" }, "403 cross_site"],
+      [`DELETE ${identitiesPath}/idn_0`, null, "403 cross_site"],
+    ]);
+    await assertRows(test, unconfirmed, [
+      [`POST ${identitiesPath}`, { provider: "acme" }, "422 validation_failed provider"],
+      [`POST ${identitiesPath}`, { provider: "nope" }, "422 validation_failed provider"],
+      [`GET ${securityPath}`, null, 200, { hides: ["Peer acme"], shows: ["Peer public"] }],
+    ]);
+    await assertRows(test, owner, [
+      [
+        `POST ${identitiesPath}`,
+        { provider: "acme", returnTo: "https://evil.example/" },
+        "422 validation_failed returnTo",
+      ],
+      [`DELETE ${identitiesPath}/idn_0`, null, "404 not_found"],
+    ]);
+    assert.equal((await test.send(identitiesPath)).status, 401);
+    const response = await test.send(identitiesPath, {
+      cookie: owner.cookie,
+      json: { provider: "acme", returnTo: "/portal/usage" },
+    });
+    assert.equal(response.status, 200);
+    issuer.person = stranger(owner.email);
+    const browser = await browserOf(test, owner.cookie);
+    for (const cookie of response.headers.getSetCookie()) await browser.take(cookie);
+    const { url } = await response.json();
+    // The organization loses its domain while the person is at the provider.
+    await test.opened.database.write([sql`UPDATE organization_domains SET verified_at = NULL`]);
+    const page = await browser.open(url);
+    assert.deepEqual([page.status, (await listed(test, owner.cookie)).identities], [403, []]);
+    await test.opened.database.write([sql`UPDATE organization_domains SET verified_at = 1`]);
+    const done = await link(browser, "acme");
+    assert.equal(done.status, 200, done.html);
+    assert.equal((await listed(test, owner.cookie)).identities.length, 1);
+    // It is a way to sign in only while the domain is verified.
+    const passkey = `/api/portal/account/passkeys/${await newPasskey(test, owner.userId)}`;
+    await test.opened.database.write([
+      sql`UPDATE users SET has_password = 0`,
+      sql`UPDATE organization_domains SET verified_at = NULL`,
+    ]);
+    await assertRows(test, owner, [[`DELETE ${passkey}`, null, "409 last_sign_in_method"]]);
+    await test.opened.database.write([sql`UPDATE organization_domains SET verified_at = 1`]);
+    await assertRows(test, owner, [[`DELETE ${passkey}`, null, 204]]);
+    test.advance(elevenMinutes);
+    await assertRows(test, owner, [[`POST ${identitiesPath}`, { provider: "acme" }, "403 proof_required"]]);
   },
   { ALLOWED_ORIGINS: "https://app.example.com", WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },
 );

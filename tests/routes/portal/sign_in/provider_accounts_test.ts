@@ -3,33 +3,19 @@ import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
 import { type GithubEmail, startGithub } from "../../../support/identity_providers/github.ts";
-import { startIssuer, type TestIssuer } from "../../../support/identity_providers/issuer.ts";
+import { userOf, withPeer } from "../../../support/identity_providers/own_visits.ts";
 import {
   addProvider,
   assertRejected,
   type ProviderOptions,
 } from "../../../support/identity_providers/providers.ts";
-import { newVisitor, type Visited, type Visitor } from "../../../support/identity_providers/visitor.ts";
+import { newVisitor, type Visited } from "../../../support/identity_providers/visitor.ts";
 import { lastMail, me, verifiedPerson } from "../../../support/people/people.ts";
 import { run } from "../../../support/people/scene.ts";
 import { codeOf, twoStepPerson } from "../../../support/people/second_step.ts";
 
 /** Defines a test with an issuer that is the provider `peer`. */
-function accountTest(
-  name: string,
-  use: (test: TestApp, issuer: TestIssuer) => Promise<void>,
-  { settings, provider }: { settings?: Parameters<typeof testApp>[2]; provider?: ProviderOptions } = {},
-): void {
-  testApp(name, async (test) => {
-    const issuer = startIssuer();
-    try {
-      await addProvider(test, issuer, provider);
-      await use(test, issuer);
-    } finally {
-      await issuer.stop();
-    }
-  }, settings);
-}
+const accountTest = (name: string, use: Parameters<typeof withPeer>[0]) => testApp(name, withPeer(use));
 
 let subjects = 0;
 
@@ -39,11 +25,6 @@ function personOf(
   claims: Readonly<Record<string, unknown>> = { email_verified: true },
 ) {
   return { sub: `subject-${++subjects}`, ...(email === undefined ? {} : { email }), ...claims };
-}
-
-async function userOf(test: TestApp, visitor: Visitor) {
-  const cookie = await visitor.cookie();
-  return cookie === "" ? null : (await me(test, cookie)).user;
 }
 
 async function identitiesOf(test: TestApp, userId: string): Promise<number> {

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { startIssuer, type TestIssuer } from "../../../support/identity_providers/issuer.ts";
+import { userOf, withPeer } from "../../../support/identity_providers/own_visits.ts";
 import { addProvider, assertRejected } from "../../../support/identity_providers/providers.ts";
 import { newVisitor, type Visitor } from "../../../support/identity_providers/visitor.ts";
-import { me, verifiedPerson } from "../../../support/people/people.ts";
-import { invite } from "../../../support/people/portal_people.ts";
+import { inviteTo, me, verifiedPerson } from "../../../support/people/people.ts";
 import { newOrganization, newPerson, run } from "../../../support/people/scene.ts";
 
 /** Defines a test with the providers `peer`, and `known`, which creates no accounts by itself. */
@@ -15,25 +15,12 @@ function admissionTest(
   use: (test: TestApp, issuer: TestIssuer) => Promise<void>,
   settings: Parameters<typeof testApp>[2] = {},
 ): void {
-  testApp(name, async (test) => {
-    const issuer = startIssuer();
-    try {
-      await addProvider(test, issuer, { slug: "peer" });
-      await addProvider(test, issuer, { slug: "known", signUp: false });
-      await use(test, issuer);
-    } finally {
-      await issuer.stop();
-    }
-  }, settings);
+  testApp(name, withPeer(use, [{ slug: "peer" }, { slug: "known", signUp: false }]), settings);
 }
 
 let people = 0;
 const newEmail = () => `provided${++people}@example.com`;
 const vouched = (email: string) => ({ sub: `sub-${email}`, email, email_verified: true });
-
-async function userOf(test: TestApp, visitor: Visitor) {
-  return await me(test, await visitor.cookie());
-}
 
 async function newOwner(test: TestApp): Promise<TestPerson> {
   return await newPerson(test, { organizationId: await newOrganization(test, "Northwind"), role: "OWNER" });
@@ -64,7 +51,7 @@ for (const SIGN_UP of ["open", "invite", "closed"] as const) {
       const owner = await newOwner(test);
       if (SIGN_UP === "closed") continue;
       const email = newEmail();
-      const { path } = await invite(test, owner, { email, role: "ADMIN" });
+      const { path } = await inviteTo(test, owner, { email, role: "ADMIN" });
       issuer.person = vouched(newEmail());
       const wrong = newVisitor(test);
       await assertRejected(test, wrong, () => acceptWith(wrong, { slug, path }), { name: `${slug}, wrong` });
@@ -76,7 +63,9 @@ for (const SIGN_UP of ["open", "invite", "closed"] as const) {
         `${slug}: ${visited.url} ${visited.html.slice(0, 500)}`,
       );
       assert.deepEqual(
-        (await userOf(test, invited)).memberships.map(({ organizationId, role }) => [organizationId, role]),
+        (await me(test, await invited.cookie())).memberships.map((
+          { organizationId, role },
+        ) => [organizationId, role]),
         [[owner.organizationId, "ADMIN"]],
       );
 
@@ -109,42 +98,36 @@ async function comeBack(test: TestApp, visits: readonly (readonly [Visitor, URL]
   const pages = await Promise.all(visits.map(([visitor, url]) => visitor.open(url)));
   for (const { status, html } of pages) assert.ok(status < 500, html);
   const users = await Promise.all(
-    visits.map(async ([visitor]) =>
-      await visitor.isSignedIn() ? (await userOf(test, visitor)).user?.id ?? "" : ""
-    ),
+    visits.map(async ([visitor]) => (await userOf(test, visitor))?.id ?? ""),
   );
   return new Set(users.filter((id) => id !== ""));
 }
 
 admissionTest("creates one account for first sign-ins at the same time", async (test, issuer) => {
-  const other = startIssuer();
-  try {
-    await addProvider(test, other, { slug: "other" });
-    for (let round = 0; round < 5; round++) {
-      const [same, shared] = [newEmail(), newEmail()];
-      const begin = async (slug: string, email: string) => {
-        issuer.person = other.person = vouched(email);
-        const visitor = newVisitor(test);
-        return [visitor, await visitor.untilCallback(slug)] as const;
-      };
-      // One identity from several browsers.
-      const ofSame = [await begin("peer", same), await begin("peer", same), await begin("peer", same)];
-      assert.equal((await comeBack(test, ofSame)).size, 1);
-      // One address from two providers.
-      const ofShared = [await begin("peer", shared), await begin("other", shared)];
-      assert.equal((await comeBack(test, ofShared)).size, 1);
-      for (const [email, identities] of [[same, 1], [shared, null]] as const) {
-        const rows = await test.opened.database.read<{ count: number }>(sql`
-          SELECT (SELECT count(*) FROM identities i WHERE i.user_id = u.id) AS count FROM users u WHERE email = ${email}`);
-        assert.equal(rows.length, 1);
-        assert.ok(identities === null ? (rows[0]?.count ?? 0) >= 1 : rows[0]?.count === identities);
-      }
+  await using other = startIssuer();
+  await addProvider(test, other, { slug: "other" });
+  for (let round = 0; round < 5; round++) {
+    const [same, shared] = [newEmail(), newEmail()];
+    const begin = async (slug: string, email: string) => {
+      issuer.person = other.person = vouched(email);
+      const visitor = newVisitor(test);
+      return [visitor, await visitor.untilCallback(slug)] as const;
+    };
+    // One identity from several browsers.
+    const ofSame = [await begin("peer", same), await begin("peer", same), await begin("peer", same)];
+    assert.equal((await comeBack(test, ofSame)).size, 1);
+    // One address from two providers.
+    const ofShared = [await begin("peer", shared), await begin("other", shared)];
+    assert.equal((await comeBack(test, ofShared)).size, 1);
+    for (const [email, identities] of [[same, 1], [shared, null]] as const) {
+      const rows = await test.opened.database.read<{ count: number }>(sql`
+        SELECT (SELECT count(*) FROM identities i WHERE i.user_id = u.id) AS count FROM users u WHERE email = ${email}`);
+      assert.equal(rows.length, 1);
+      assert.ok(identities === null ? (rows[0]?.count ?? 0) >= 1 : rows[0]?.count === identities);
     }
-    const organizations = await test.opened.database.readFirst<{ empty: number }>(sql`
-      SELECT count(*) AS empty FROM organizations o
-      WHERE NOT EXISTS (SELECT 1 FROM memberships m WHERE m.organization_id = o.id)`);
-    assert.equal(organizations?.empty, 0);
-  } finally {
-    await other.stop();
   }
+  const organizations = await test.opened.database.readFirst<{ empty: number }>(sql`
+    SELECT count(*) AS empty FROM organizations o
+    WHERE NOT EXISTS (SELECT 1 FROM memberships m WHERE m.organization_id = o.id)`);
+  assert.equal(organizations?.empty, 0);
 });

@@ -53,20 +53,18 @@ Deno.test("says that a provider is down, slow or broken, while passwords work", 
       slug,
       ...(isCompany ? { company: { organizationId, domains: [`${slug}.example`] } } : {}),
     });
-    const startedAt = performance.now();
     const visited = await newVisitor(test).signInWith(slug);
     await issuer.stop();
-    return { name, visited, ms: performance.now() - startedAt };
+    return { name, visited };
   });
   const passwords = newVisitor(test);
   const signedIn = await passwords.open("/sign-in", { form: { email, password: testPassword } });
   assert.equal(signedIn.url.pathname, "/portal");
-  for (const { name, visited, ms } of await Promise.all(visits)) {
+  for (const { name, visited } of await Promise.all(visits)) {
     const { status, html } = visited;
     assert.ok(status >= 400 && status < 600, `${name}: ${status}`);
     assert.match(html, /href="\/sign-in[?"]|action="\/sign-in[?"]/, name);
     assert.doesNotMatch(html, /127\.0\.0\.1|trouble|\.ts:/, name);
-    assert.ok(ms < 30_000, `${name}: ${ms} ms`);
   }
   assert.deepEqual(target.requests, [], "followed a redirect");
   await target.stop();

@@ -8,6 +8,7 @@ import {
   startIssuer,
   type TestIssuer,
 } from "../../../support/identity_providers/issuer.ts";
+import { userOf } from "../../../support/identity_providers/own_visits.ts";
 import { addProvider, assertRejected } from "../../../support/identity_providers/providers.ts";
 import { newVisitor, type Visitor } from "../../../support/identity_providers/visitor.ts";
 import { badReturns, goodReturns, returnToSettings } from "../../../support/people/return_to.ts";
@@ -22,20 +23,12 @@ function visitTest(
   settings: Parameters<typeof testApp>[2] = {},
 ): void {
   testApp(name, async (test) => {
-    const issuers = [startIssuer({ person: ada }), startIssuer({ person: eve })] as const;
-    try {
-      await addProvider(test, issuers[0], { slug: "peer" });
-      await addProvider(test, issuers[1], { slug: "other" });
-      await run(test, ...issuers);
-    } finally {
-      await Promise.all(issuers.map((issuer) => issuer.stop()));
-    }
+    await using peer = startIssuer({ person: ada });
+    await using other = startIssuer({ person: eve });
+    await addProvider(test, peer, { slug: "peer" });
+    await addProvider(test, other, { slug: "other" });
+    await run(test, peer, other);
   }, settings);
-}
-
-async function userOf(test: TestApp, visitor: Visitor): Promise<{ id: string; email: string } | null> {
-  const response = await test.send("/api/auth/me", { cookie: await visitor.cookie() });
-  return (await response.json()).user;
 }
 
 visitTest("completes a visit once, in the browser that began it", async (test) => {

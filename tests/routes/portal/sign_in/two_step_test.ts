@@ -36,7 +36,7 @@ testApp("the second step has a cookie of its own, which ends with it", async (te
   assert.match(set, /^sign_in_step=[\w-]{43}; Max-Age=600; Path=\/sign-in; HttpOnly; SameSite=Strict$/);
   const by = { cookie: cookieOf(answer) };
   const sent = await assertRows(test, by, [
-    [`GET ${step}`, null, 200, { shows: [`<bdi>${ada.email}</bdi>`] }],
+    [`GET ${step}`, null, 200, { shows: [`<bdi>${ada.email}</bdi>`], hides: [/passkey/i] }],
     [`POST ${step}`, { code: codeOf(ada.secret, test.now()) }, "303 /portal"],
   ]);
   assert.equal((await me(test, cookieOf(sent.answer))).user?.id, ada.userId);
@@ -81,7 +81,7 @@ testApp("shows the error beside a wrong code, and asks for the password after fi
     wrong,
     wrong,
     [`POST ${step}`, { code, return_to: "/portal/usage" }, 401, {
-      shows: [signInWords.startOver, 'action="/sign-in"', returnTo],
+      shows: ["Too many wrong codes. Sign in again.", 'action="/sign-in"', returnTo],
     }],
   ]);
 });
@@ -93,7 +93,12 @@ testApp("two-step sign-in is set up and turned off page by page", async (test) =
     [`GET ${path}`, null, 200, { shows: [/>Off<.*Set up two-step sign-in/s] }],
     [`GET ${path}/set-up`, null, `303 ${path}`],
     [`POST ${path}/begin`, null, `303 ${path}/set-up`],
-    [`GET ${path}/set-up`, null, 200],
+    [`GET ${path}/set-up`, null, 200, {
+      shows: [
+        '<div class="qr"><svg ',
+        /<a href="otpauth:\/\/totp\/[^"]*secret=[A-Z2-7]{32}[^"]*" hx-boost="false">/,
+      ],
+    }],
   ]);
   const shown = /id="totp-secret"[^>]*>([A-Z2-7 ]+)</.exec(html)?.[1] ?? "";
   const code = () => codeOf(shown.replaceAll(" ", ""), test.now());
@@ -111,7 +116,7 @@ testApp("two-step sign-in is set up and turned off page by page", async (test) =
     [`GET ${path}`, null, 200, { hides: [/[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/] }],
     [`GET ${path}/set-up`, null, `303 ${path}`],
     [`POST ${path}/begin`, null, 409],
-    [`GET ${path}/recovery-codes`, null, 200, { shows: [signInWords.newCodes] }],
+    [`GET ${path}/recovery-codes`, null, 200, { shows: ["Create new recovery codes?"] }],
     [`POST ${path}/recovery-codes`, null, 201],
     // The password alone is not enough.
     [`GET ${turnOff}`, null, `303 ${confirm}`],
@@ -124,7 +129,7 @@ testApp("two-step sign-in is set up and turned off page by page", async (test) =
     ["POST /portal/confirm-password", proof(""), "422 code"],
     ["POST /portal/confirm-password", proof("abc"), 401],
     ["POST /portal/confirm-password", proof(code()), `303 ${turnOff}`],
-    [`GET ${turnOff}`, null, 200, { shows: [signInWords.turnOff] }],
+    [`GET ${turnOff}`, null, 200, { shows: ["Turn off two-step sign-in?"] }],
     [`POST ${turnOff}`, null, `303 ${path}?done=off`],
     [`GET ${path}?done=off`, null, 200, { shows: ["Signing in no longer requires a code"] }],
     [`GET ${turnOff}`, null, `303 ${path}`],
@@ -186,7 +191,12 @@ testApp("passkeys are added, renamed and removed page by page, and sign in", asy
       `POST ${path}/new`,
       { name: "Laptop <1>", response },
       422,
-      { shows: [signInWords.unreadableResponse, 'name="name" value="Laptop &lt;1&gt;"'] },
+      {
+        shows: [
+          "Your browser's response couldn't be read. Try again.",
+          'name="name" value="Laptop &lt;1&gt;"',
+        ],
+      },
     ]),
     [`POST ${path}/new`, { name: "Laptop", response: await registration() }, `303 ${path}?done=added`],
     [`GET ${path}?done=added`, null, 200, { shows: [signInWords.passkeyAdded] }],
@@ -221,7 +231,10 @@ testApp("a passkey completes the sign-in of the cookie", async (test) => {
   const { passkey } = await addPasskey(test, ada.cookie);
   const by = { cookie: await password(test, ada.email) };
   const asked = await assertRows(test, by, [
-    [`GET ${step}`, null, 200, { shows: ["Use a passkey"] }],
+    // Hidden until the script runs.
+    [`GET ${step}`, null, 200, {
+      shows: ["Use a passkey", /<form class="passkey"[^>]* hidden[^>]*>/, signInWords.passkeysNeedScripts],
+    }],
     [`POST ${step}/passkey`, { response: "no" }, 401, { shows: [`action="${step}"`] }],
     [`POST ${step}/passkey/options`, null, 200],
   ]);

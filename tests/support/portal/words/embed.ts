@@ -1,5 +1,4 @@
 // Words of the pages of portal sessions.
 export const embedWords = {
   ended: "This session has ended",
-  dead: "This address no longer works",
 };
