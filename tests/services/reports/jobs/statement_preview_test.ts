@@ -1,7 +1,6 @@
 // Previews of months while they are closed or an organization goes away: one month's lines in one order, or an error.
 import assert from "node:assert/strict";
 import { statementTotalsReadMax } from "../../../../domain/limits.ts";
-import type { OperatorActor } from "../../../../domain/actor.ts";
 import { getStatement, readStatement, statementsFor } from "../../../../services/operator/statements.ts";
 import type { OpenMonth } from "../../../../services/reports/jobs/statement_charges.ts";
 import { statementCsv } from "../../../../services/reports/jobs/statement_lines.ts";
@@ -10,14 +9,10 @@ import { deleteSomeOfDeletedOrganizations } from "../../../../services/organizat
 import { testApp } from "../../../support/app/app.ts";
 import { asBilling, customer, type ReadLine, short } from "../../../support/meter/statements.ts";
 import { onEveryDatabase, voidOne } from "../../../support/meter/usage.ts";
+import { commandLineActor } from "../../../support/operators/operators.ts";
 import { run } from "../../../support/people/scene.ts";
 
 const day = 24 * 3_600_000;
-const operator: OperatorActor = {
-  type: "operator",
-  client: { address: "127.0.0.1", userAgent: "test", requestId: null },
-  credential: { kind: "commandLine" },
-};
 
 onEveryDatabase(
   "a preview has adjustments of several months, also of deleted organizations",
@@ -118,7 +113,7 @@ testApp("an adjustment has the price of its month unless the currency has change
   await ada.record("2026-11-03T12:00:00.000Z", { quantity: 2 });
   const read = async (currency: string | null) => {
     const context = { ...test.services, config: { ...test.services.config, currency } };
-    const scope = statementsFor(operator, ada.organizationId);
+    const scope = statementsFor(commandLineActor, ada.organizationId);
     const signal = AbortSignal.timeout(60_000);
     const { statement, lines, amount } = await readStatement(context, scope, {
       id: "open",
