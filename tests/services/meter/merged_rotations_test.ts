@@ -1,20 +1,10 @@
 // A key and those that replaced it are one in sums, under the name of the current key.
 import assert from "node:assert/strict";
-import { createTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";
+import { createTestKey, rotateTestKey, type TestApp } from "../../support/app/app.ts";
 import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
 import { readMetricTotals } from "../../../services/reports/jobs/metric_totals.ts";
 import { readUsageSums } from "../../../services/reports/jobs/usage_sums.ts";
 import { noJobContext } from "../../support/app/reports.ts";
-
-async function rotate(test: TestApp, person: TestPerson, id: string) {
-  const response = await test.send(`/api/portal/api-keys/${id}/rotate`, {
-    cookie: person.cookie,
-    json: { expireOldAt: new Date(test.now() + 86_400_000).toISOString() },
-  });
-  assert.equal(response.status, 201, await response.clone().text());
-  const { apiKey, fullKey } = await response.json();
-  return { id: apiKey.id as string, fullKey: fullKey as string };
-}
 
 /** A key that was rotated twice and another one, each with 1, 2, 4 or 8 requests; the first also with 100 downloads. */
 async function scene(test: TestApp) {
@@ -23,9 +13,9 @@ async function scene(test: TestApp) {
   const other = await createTestKey(test, person, { name: "Other" });
   await recordOne(test, first.fullKey, { quantity: 1 });
   await recordOne(test, first.fullKey, { metric: "downloads", quantity: 100 });
-  const second = await rotate(test, person, first.id);
+  const second = await rotateTestKey(test, person, first);
   await recordOne(test, second.fullKey, { quantity: 2, productSlug: "routes" });
-  const third = await rotate(test, person, second.id);
+  const third = await rotateTestKey(test, person, second);
   await recordOne(test, third.fullKey, { quantity: 4 });
   await recordOne(test, other.fullKey, { quantity: 8 });
   const { organizationId } = person;
