@@ -13,8 +13,8 @@ import { onBothDatabases, onEveryDatabase, recordOne } from "../../support/meter
 const day = 24 * 3_600_000;
 
 /** The services of a server with a schedule. */
-function scheduled({ services }: TestApp, statementCloseDay: number, billingTimezone = "UTC"): Context {
-  return { ...services, config: { ...services.config, statementCloseDay, billingTimezone } };
+function scheduled({ services }: TestApp, statementCloseDay: number): Context {
+  return { ...services, config: { ...services.config, statementCloseDay } };
 }
 
 /** @returns A customer with one record of this hour and one of October. */
@@ -70,22 +70,6 @@ onEveryDatabase(
     assert.deepEqual(entries, Array(3).fill({ actor: "system" }));
   },
 );
-
-onEveryDatabase("the schedule closes months at midnight in the billing time zone", async (test) => {
-  for (
-    const [timezone, time, period] of [
-      // The first statement: December has begun in Auckland only.
-      ["Pacific/Auckland", "2026-11-30T11:00:00.000Z", "2026-11"],
-      ["Pacific/Auckland", "2026-12-31T10:59:59.999Z", undefined],
-      ["Pacific/Auckland", "2026-12-31T11:00:00.000Z", "2026-12"],
-      ["America/New_York", "2027-02-01T04:59:59.999Z", undefined],
-      ["America/New_York", "2027-02-01T05:00:00.000Z", "2027-01"],
-    ] as const
-  ) {
-    test.advance(Date.parse(time) - test.now());
-    assert.equal((await closeDueStatement(scheduled(test, 1, timezone)))?.period, period, time);
-  }
-});
 
 onBothDatabases(
   "a statement is completed by another server after any write fails or its outcome is lost",
