@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { newId } from "../../../domain/id.ts";
 import { webhookAttemptTimeoutMs, webhookLeaseMs } from "../../../domain/webhooks/webhook_limits.ts";
-import { accessTo } from "../../../services/access.ts";
 import { sendTestEvent } from "../../../services/webhooks/test_delivery.ts";
 import { deleteOldEvents } from "../../../services/webhooks/webhook_upkeep.ts";
 import { poll } from "../../support/runner/poll.ts";
@@ -16,13 +15,14 @@ import {
   deleteEndpoints,
   deliveriesOf,
   deliverMeanwhile,
+  sessionAccess,
   stateOf,
+  status,
   webhookTest,
   webhookTestOnBothDatabases,
 } from "../../support/webhooks/endpoints.ts";
 
 const dayMs = 86_400_000;
-const status = (code: number) => () => new Response(null, { status: code });
 
 webhookTestOnBothDatabases(
   "two servers send each event since the endpoint once, at most two at a time",
@@ -184,16 +184,13 @@ webhookTest(
 );
 
 webhookTest("tests a disabled endpoint once, without counting the result", async (scene) => {
-  const { test, organizationId, cookie, receiver } = scene;
+  const { test, organizationId, receiver } = scene;
   const endpoint = await addEndpoint(test, { organizationId, url: receiver.url });
   await test.opened.database.write([
     sql`UPDATE webhooks SET disabled_at = 1, disabled_reason = 'gone', failures = 3`,
   ]);
   receiver.respond(status(410));
-  const { session } = await test.services.sessionSearch.find([cookie.slice(cookie.indexOf("=") + 1)]);
-  assert.ok(session);
-  const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
-  const access = accessTo({ ...session, type: "session", client }, organizationId);
+  const access = await sessionAccess(scene);
   const send = (id = endpoint.id) => sendTestEvent(test.services, { access }, { id, type: "limit.reached" });
   await send();
   assert.equal((await anotherWorker(test).deliverDue()).sent, 0);

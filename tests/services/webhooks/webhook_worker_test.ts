@@ -13,13 +13,12 @@ import {
   deliveriesOf,
   type Receiver,
   stateOf,
+  status,
   statusesOf,
   webhookTest,
 } from "../../support/webhooks/endpoints.ts";
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
-const status = (code: number, headers: Record<string, string> = {}) => () =>
-  new Response(null, { status: code, headers });
 
 /** As the guide promises to receivers. */
 const promisedWaitsMs = [
