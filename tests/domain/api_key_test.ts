@@ -33,18 +33,10 @@ function base62Of(value: number): string {
   return text;
 }
 
-Deno.test("generateApiKey() generates keys of the documented format", () => {
-  for (let i = 0; i < 200; i++) {
-    const { fullKey, keyPrefix } = generateApiKey();
-    assert.match(fullKey, /^service_live_[0-9A-Za-z]{38}$/);
-    assert.ok(isWellFormedApiKey(fullKey), fullKey);
-    assert.equal(keyPrefix, `${fullKey.slice(0, apiKeyTag.length + 8)}\u2026`);
-  }
-});
-
 Deno.test("generateApiKey() uses every character and never repeats a key", () => {
   const keys = Array.from({ length: 1_000 }, () => generateApiKey().fullKey);
   assert.equal(new Set(keys).size, keys.length);
+  assert.ok(keys.every((key) => key.startsWith(apiKeyTag) && isWellFormedApiKey(key)));
   const randomParts = keys.map((key) => key.slice(apiKeyTag.length, -6));
   assert.deepEqual([...new Set(randomParts.join(""))].sort(), [...base62]);
   // 32 characters of an alphabet of 62 are at least 190 bits.
@@ -69,23 +61,6 @@ Deno.test("isWellFormedApiKey() detects every change of a single character after
         if (character === key[i]) continue;
         const changed = key.slice(0, i) + character + key.slice(i + 1);
         assert.ok(!isWellFormedApiKey(changed), `${key} changed to ${changed}`);
-      }
-    }
-  }
-});
-
-Deno.test("isWellFormedApiKey() detects a missing, doubled or swapped character", () => {
-  for (let n = 0; n < 20; n++) {
-    const { fullKey } = generateApiKey();
-    for (let i = apiKeyTag.length; i < fullKey.length; i++) {
-      const [a, b] = [fullKey[i] ?? "", fullKey[i + 1] ?? ""];
-      assert.ok(!isWellFormedApiKey(fullKey.slice(0, i) + fullKey.slice(i + 1)));
-      assert.ok(!isWellFormedApiKey(fullKey.slice(0, i) + a + fullKey.slice(i)));
-      if (a !== b && b !== "") {
-        assert.ok(
-          !isWellFormedApiKey(fullKey.slice(0, i) + b + a + fullKey.slice(i + 2)),
-          `${fullKey} at ${i}`,
-        );
       }
     }
   }
@@ -121,17 +96,19 @@ Deno.test("isWellFormedApiKey() rejects a key with anything around it", () => {
   }
 });
 
-Deno.test("keys of every prefix and environment are well-formed, and never are operator tokens", () => {
+Deno.test("keys of every prefix and environment have the documented format, and never are operator tokens", () => {
   for (const start of ["service", "acme", "a1", "operator", "z".repeat(16)]) {
     for (const environment of ["live", "test"] as const) {
       const { fullKey, keyPrefix } = generateApiKey({ start, environment });
       assert.match(fullKey, new RegExp(`^${start}_${environment}_[0-9A-Za-z]{38}$`));
       assert.ok(isWellFormedApiKey(fullKey), fullKey);
       assert.ok(!isWellFormedOperatorToken(fullKey), fullKey);
+      assert.equal(keyPrefix, `${fullKey.slice(0, -30)}…`);
       assert.equal(withoutTag(keyPrefix), `${fullKey.slice(-38, -30)}…`);
     }
   }
   assert.ok(!isWellFormedApiKey(generateOperatorToken().fullToken));
+  assert.ok(!isWellFormedOperatorToken(generateApiKey().fullKey));
 });
 
 Deno.test("isWellFormedApiKey() returns false for any other text and never throws", () => {

@@ -8,27 +8,17 @@ import { type BackupPlan, BackupSchedule, makeBackup } from "../../services/back
 import { embeddedTestDatabase } from "../support/database/database.ts";
 import { poll } from "../support/runner/poll.ts";
 
-interface Schedule {
-  readonly schedule: BackupSchedule;
-  /** The numbers of logged backups and failures. */
-  readonly logged: { info: number; error: number };
-  stop(): Promise<void>;
-}
-
-function startSchedule(options: { path: string; plan: BackupPlan; now: number }): Schedule {
+/** Runs a schedule until it has logged a number of backups and failures, and has looked for the newest file. */
+async function runUntil(count: number, options: { path: string; plan: BackupPlan; now: number }) {
   const logged = { info: 0, error: 0 };
   const log = { info: () => void logged.info++, error: () => void logged.error++ };
   const schedule = new BackupSchedule({ ...options, clock: () => options.now, log });
   const stopping = new AbortController();
   const running = schedule.run(stopping.signal);
-  return {
-    schedule,
-    logged,
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
+  await poll(() => logged.info + logged.error === count && (count > 0 || schedule.state.lastAt !== null));
+  stopping.abort();
+  await running;
+  return { logged, schedule };
 }
 
 /** Runs a test with a data file and an empty folder. */
@@ -52,12 +42,8 @@ const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name })
 Deno.test("the newest file's name decides when a backup is due", () =>
   withFiles(async ({ path, folder }) => {
     const plan = { folder, everyHours: 6, keep: 10 };
-    const due = async (now: number, count: number) => {
-      const { logged, schedule, stop } = startSchedule({ path, plan, now });
-      await poll(() => logged.info + logged.error === count && (count > 0 || schedule.state.lastAt !== null));
-      await stop();
-      assert.deepEqual(logged, { info: count, error: 0 });
-    };
+    const due = async (now: number, count: number) =>
+      assert.deepEqual((await runUntil(count, { path, plan, now })).logged, { info: count, error: 0 });
     await due(noon, 1);
     await due(noon + 6 * hourMs - 1_000, 0);
     // The clock was set back.
@@ -82,9 +68,7 @@ Deno.test("a backup removes unfinished backups that crashed programs left behind
       const changedAt = new Date(Date.now() - backupAbandonedMs + (name === inProgress ? 60_000 : -1));
       await Deno.utime(`${folder}/${name}`, changedAt, changedAt);
     }
-    const { logged, stop } = startSchedule({ path, plan: { folder, everyHours: 6, keep: 1 }, now: noon });
-    await poll(() => logged.info === 1);
-    await stop();
+    await runUntil(1, { path, plan: { folder, everyHours: 6, keep: 1 }, now: noon });
     assert.deepEqual(namesIn(folder), ["gatehouse-20261122T120000Z.db", inProgress, other].sort());
   }));
 
@@ -92,9 +76,7 @@ Deno.test("a file from before the clock was set back neither delays backups nor 
   withFiles(async ({ path, folder }) => {
     const plan = { folder, everyHours: 6, keep: 1 };
     for (const now of [noon, noon - 48 * hourMs, noon - 42 * hourMs]) {
-      const { logged, schedule, stop } = startSchedule({ path, plan, now });
-      await poll(() => logged.info + logged.error === 1);
-      await stop();
+      const { logged, schedule } = await runUntil(1, { path, plan, now });
       assert.deepEqual(logged, { info: 1, error: 0 });
       assert.deepEqual(schedule.state, { lastAt: now, failures: 0 });
     }
@@ -106,10 +88,9 @@ Deno.test("a failed backup is logged and counted, and leaves nothing behind", ()
     await Deno.writeTextFile(`${folder}/letter.db`, "Dear reader, this is not a database. ".repeat(300));
     const plan = { folder: `${folder}/kept`, everyHours: 6, keep: 1 };
     await Deno.mkdir(plan.folder);
-    const { logged, schedule, stop } = startSchedule({ path: `${folder}/letter.db`, plan, now: noon });
-    await poll(() => logged.error === 1);
+    const { logged, schedule } = await runUntil(1, { path: `${folder}/letter.db`, plan, now: noon });
     assert.deepEqual(schedule.state, { lastAt: null, failures: 1 });
-    await stop();
+    assert.deepEqual(logged, { info: 0, error: 1 });
     assert.deepEqual(namesIn(plan.folder), []);
   }));
 

@@ -1,6 +1,5 @@
 // Tables and stacks of the usage page: nothing is lost, and the largest comes first.
 import assert from "node:assert/strict";
-import { microsToDecimal } from "../../../domain/meter/quantity.ts";
 import {
   noPart,
   percentChange,
@@ -9,8 +8,6 @@ import {
   reportStack,
   stackOf,
 } from "../../../domain/meter/usage_report.ts";
-import fc from "../../support/runner/fast_check.ts";
-import { holds } from "../properties.ts";
 
 const million = 1_000_000n;
 const sum = (id: string | null, whole: bigint, count = 1) => ({ id, micros: whole * million, count });
@@ -55,35 +52,6 @@ Deno.test("stackOf() shows no others below zero, if records arrived between two 
     totals: [2n * million],
   });
   assert.deepEqual(windows[0]?.sums, ["3", "0"]);
-});
-
-Deno.test("the lines and the stack have the same sum", () => {
-  const one = fc.record({
-    position: fc.nat(4),
-    id: fc.constantFrom("a", "b", "c", "d", "e", null),
-    micros: fc.bigInt({ min: 0n, max: 2n ** 90n }),
-    count: fc.nat(1000),
-  });
-  holds(fc.array(one, { maxLength: 40 }), (sums) => {
-    const micros = (text: string) => {
-      const [whole = "", fraction = ""] = text.split(".");
-      return BigInt(whole) * million + BigInt(fraction.padEnd(6, "0"));
-    };
-    const all = (texts: readonly string[]) =>
-      microsToDecimal(texts.reduce((sum, text) => sum + micros(text), 0n));
-    const totals = Array.from({ length: 5 }, () => 0n);
-    for (const { position, micros } of sums) totals[position] = (totals[position] ?? 0n) + micros;
-    const lines = reportLines(sums, []);
-    const others = lines.filter(({ id }) => id !== "a" && id !== "b");
-    const { windows } = stackOf(sums, { named: ["a", "b"], others, totals });
-    const total = all(lines.map(({ sum }) => sum));
-    assert.equal(all(windows.map(({ total }) => total)), total);
-    assert.equal(all(windows.flatMap((window) => window.sums)), total);
-    assert.equal(
-      lines.reduce((count, { records }) => count + records, 0),
-      sums.reduce((a, { count }) => a + count, 0),
-    );
-  });
 });
 
 const part = (position: number, part: string, whole: bigint) => ({ position, part, micros: whole * million });

@@ -1,6 +1,5 @@
 // Operator tokens share the format of API keys, whose tests are in api_key_test.ts, but never pass for one.
 import assert from "node:assert/strict";
-import { generateApiKey, isWellFormedApiKey } from "../../../domain/api_key.ts";
 import { generateOperatorToken, isWellFormedOperatorToken } from "../../../domain/operator/operator_token.ts";
 
 Deno.test("generateOperatorToken() generates tokens of the documented format", () => {
@@ -14,11 +13,4 @@ Deno.test("generateOperatorToken() generates tokens of the documented format", (
 Deno.test("an operator token with a wrong checksum is not well-formed", () => {
   const { fullToken } = generateOperatorToken();
   assert.ok(!isWellFormedOperatorToken(fullToken.slice(0, -1) + (fullToken.endsWith("0") ? "1" : "0")));
-});
-
-Deno.test("an operator token is no API key, and an API key no operator token", () => {
-  const { fullToken } = generateOperatorToken();
-  const { fullKey } = generateApiKey();
-  assert.ok(!isWellFormedApiKey(fullToken));
-  assert.ok(!isWellFormedOperatorToken(fullKey));
 });

@@ -4,6 +4,7 @@ import { sql } from "../../../db/engine/database.ts";
 import { totpWrongCodesMax } from "../../../domain/limits.ts";
 import { resetUserPassword } from "../../../services/operator/passwords.ts";
 import { assertError, type TestApp, testApp, testPassword } from "../../support/app/app.ts";
+import { commandLineActor } from "../../support/operators/operators.ts";
 import { linkToken } from "../../support/people/links.ts";
 import { me } from "../../support/people/people.ts";
 import {
@@ -28,19 +29,14 @@ const replacements: Record<string, (test: TestApp, ada: TwoStepPerson) => Promis
     await test.send("/api/auth/password/reset", { json: { token, password: newPassword } });
   },
   "the operator sets it": (test, { email }) => {
-    const actor = {
-      type: "operator",
-      client: { address: "", userAgent: "", requestId: null },
-      credential: { kind: "commandLine" },
-    } as const;
     const input = { email, password: newPassword, turnOffTwoStep: false };
-    return resetUserPassword(test.services, actor, input);
+    return resetUserPassword(test.services, commandLineActor, input);
   },
 };
 
 for (const [what, renew] of Object.entries(replacements)) {
   testApp(
-    `ends links, other sessions and unfinished sign-ins, accepts codes again and sends a notice when ${what}`,
+    `ends links, other sessions, unfinished sign-ins and delays, accepts codes again and sends a notice when ${what}`,
     async (test) => {
       const ada = await twoStepPerson(test);
       // With an unconfirmed address, a reset would remove all other access.
@@ -57,8 +53,10 @@ for (const [what, renew] of Object.entries(replacements)) {
       await test.opened.database.write([
         sql`UPDATE totp SET wrong_codes = ${totpWrongCodesMax}, locked_at = 1`,
       ]);
+      await test.send("/api/auth/sign-in", { json: { email: ada.email, password: "a wrong password" } });
       await renew(test, ada);
 
+      assert.deepEqual(await test.opened.database.read(sql`SELECT * FROM sign_in_failures`), []);
       assert.equal((await me(test, otherCookie)).authenticated, false);
       const code = codeOf(ada.secret, test.now());
       await assertError(await secondStep(test, { token: half, code }), 409, "two_step_state");

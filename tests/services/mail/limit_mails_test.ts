@@ -5,10 +5,10 @@ import { alertMailsPerDayMax } from "../../../domain/webhooks/webhook_limits.ts"
 import { mailLimitNotices } from "../../../services/mail/limit_mails.ts";
 import { assertRows } from "../../support/app/rows.ts";
 import { createTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";
-import { addLimit, softCountersAreKnown } from "../../support/meter/limits.ts";
+import { addLimit } from "../../support/meter/limits.ts";
 import { makeOperator, newOperatorToken } from "../../support/operators/operators.ts";
 import { joinedPerson, verifiedPerson } from "../../support/people/people.ts";
-import { onBothDatabases, onEveryDatabase } from "../../support/meter/usage.ts";
+import { onBothDatabases, onEveryDatabase, recordOne, recordWith } from "../../support/meter/usage.ts";
 import { run } from "../../support/people/scene.ts";
 
 type Level = "near" | "reached" | "refused";
@@ -65,15 +65,6 @@ async function newOperator(test: TestApp): Promise<TestPerson> {
   return operator;
 }
 
-async function record(
-  test: TestApp,
-  apiKey: string,
-  { status = 201, ...more }: { quantity: number; timestamp?: string; status?: number },
-): Promise<void> {
-  const json = { productSlug: "tiles", metric: "requests", ...more };
-  assert.equal((await test.send("/api/v1/usage", { apiKey, json })).status, status);
-}
-
 onBothDatabases("owners and admins get an email at 80% and at 100%, once a window", async (test) => {
   const owner = await newOwner(test);
   const { organizationId } = owner;
@@ -122,29 +113,13 @@ onEveryDatabase("operators get an email about a hard limit that was hit, once a 
   }
 });
 
-onEveryDatabase("what the recorder notes becomes an email", async (test) => {
-  const owner = await newOwner(test);
-  const { fullKey } = await createTestKey(test, owner);
-  await addLimit(test, { organizationId: owner.organizationId }, { per: "month", quantity: 10 });
-  const use = async (quantity: number) => {
-    await record(test, fullKey, { quantity });
-    await softCountersAreKnown(test);
-  };
-  await use(7.9);
-  assert.deepEqual(await newMails(test), []);
-  await use(0.1);
-  assert.deepEqual(await newMails(test), [`${owner.email}: Acme has used 80% of a limit`]);
-  await use(3);
-  assert.deepEqual(await newMails(test), [`${owner.email}: Acme has reached a limit`]);
-});
-
 onEveryDatabase("budgets of keys cause no emails", async (test) => {
   const owner = await newOwner(test);
   await newOperator(test);
   const { id, fullKey } = await createTestKey(test, owner);
   await addLimit(test, { apiKeyId: id }, { per: "month", quantity: 10, mode: "hard" });
   for (const [quantity, status] of [[8, 201], [2, 201], [1, 429]] as const) {
-    await record(test, fullKey, { quantity, status });
+    assert.equal((await recordWith(test, fullKey, { quantity })).status, status);
     assert.deepEqual(await newMails(test), []);
   }
 });
@@ -207,7 +182,7 @@ onEveryDatabase("usage of the past causes no flood of emails", async (test) => {
   }
   for (let daysAgo = 20; daysAgo >= 0; daysAgo--) {
     const timestamp = new Date(test.now() - daysAgo * 24 * 3_600_000).toISOString();
-    await record(test, fullKey, { quantity: 10, timestamp });
+    await recordOne(test, fullKey, { quantity: 10, timestamp });
   }
   // Two limits, today and yesterday.
   assert.equal((await newMails(test)).length, 2 * 2 * 2);

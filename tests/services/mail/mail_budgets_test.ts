@@ -16,44 +16,40 @@ import { databaseKinds } from "../../support/database/database.ts";
 import { subjectOf } from "../../support/portal/words/mail.ts";
 
 const victim = "victim@example.com";
-const [embedded] = databaseKinds as [(typeof databaseKinds)[number]];
 
 interface Scene {
   readonly apps: readonly [TestApp, TestApp];
   readonly received: readonly MailMessage[];
 }
 
-/** Defines a test on a new database of a kind. */
+/** Defines a test on a new database of some kinds. */
 function testScene(
   name: string,
   act: (scene: Scene) => Promise<void>,
-  { ignore, open }: Pick<(typeof databaseKinds)[number], "ignore" | "open"> = embedded,
+  kinds: typeof databaseKinds = databaseKinds.slice(0, 1),
 ): void {
-  Deno.test({
-    name,
-    ignore,
-    async fn() {
-      const received: MailMessage[] = [];
-      const opened = await open();
-      const settings = { SMTP_URL: "smtp://mail.example.com", MAIL_FROM: "auth@example.com" };
-      const shared = {
-        open: () => Promise.resolve({ ...opened, dispose: () => Promise.resolve() }),
-        mailTransport: (message: MailMessage) => Promise.resolve(void received.push(message)),
-      };
-      const apps = [await startTestApp(settings, shared), await startTestApp(settings, shared)] as const;
-      try {
-        await act({ apps, received });
-      } finally {
-        for (const app of apps) await app.dispose();
-        await opened.dispose();
-      }
-    },
-  });
-}
-
-/** Defines a test on each kind of database. */
-function testSceneEverywhere(name: string, act: (scene: Scene) => Promise<void>): void {
-  for (const kind of databaseKinds) testScene(`${kind.name} database: ${name}`, act, kind);
+  for (const { name: kind, ignore, open } of kinds) {
+    Deno.test({
+      name: `${kind} database: ${name}`,
+      ignore,
+      async fn() {
+        const received: MailMessage[] = [];
+        const opened = await open();
+        const settings = { SMTP_URL: "smtp://mail.example.com", MAIL_FROM: "auth@example.com" };
+        const shared = {
+          open: () => Promise.resolve({ ...opened, dispose: () => Promise.resolve() }),
+          mailTransport: (message: MailMessage) => Promise.resolve(void received.push(message)),
+        };
+        const apps = [await startTestApp(settings, shared), await startTestApp(settings, shared)] as const;
+        try {
+          await act({ apps, received });
+        } finally {
+          for (const app of apps) await app.dispose();
+          await opened.dispose();
+        }
+      },
+    });
+  }
 }
 
 /** Sends all due emails. @returns The subjects of the emails to an address, oldest first. */
@@ -99,7 +95,7 @@ function invite(test: TestApp, from: { cookie: string; organizationId: string },
 const forgot = (test: TestApp, email: string) =>
   test.send("/api/auth/password/forgot", { json: { email }, peerAddress: `10.21.0.${++peers & 255}` });
 
-testSceneEverywhere("limits emails of ten throwaway accounts to one inbox", async (scene) => {
+testScene("limits emails of ten throwaway accounts to one inbox", async (scene) => {
   const { apps } = scene;
   const throwaways = await Promise.all(
     Array.from({ length: 10 }, (_, n) => account(apps[n % 2 as 0 | 1], `eve${n}@example.com`)),
@@ -128,7 +124,7 @@ testSceneEverywhere("limits emails of ten throwaway accounts to one inbox", asyn
     toVictim.length,
     unverifiedInvitationMailsToRecipientPerDayMax + emailChangeMailsToRecipientPerDayMax,
   );
-});
+}, databaseKinds);
 
 testScene("lets five confirmed owners invite a person on the day of a flood", async (scene) => {
   const [first, second] = scene.apps;
@@ -149,7 +145,13 @@ testScene("tells an inviter when to try again, and creates no invitation", async
     owners.push(owner);
   }
   const responses = [];
-  for (const owner of owners) responses.push(await invite(test, owner));
+  for (const owner of owners) {
+    responses.push(await invite(test, owner));
+    // A rejected one counts against no budget, of which the last ones leave nothing.
+    if (responses.length < invitationMailsToRecipientPerDayMax) {
+      assert.equal((await invite(test, owner)).status, 409);
+    }
+  }
   const last = responses.pop();
   assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([201]));
   assert.equal(last?.status, 429);
@@ -157,15 +159,6 @@ testScene("tells an inviter when to try again, and creates no invitation", async
   assert.match((await last?.json()).error.message, /received too many emails. Try again in 24 hours/);
   test.advance(24 * 3_600_000);
   assert.equal((await invite(test, owners.at(-1) as (typeof owners)[number])).status, 201);
-});
-
-testScene("doesn't count a rejected invitation against the recipient's budgets", async (scene) => {
-  const [test] = scene.apps;
-  for (let n = 0; n < 5; n++) {
-    const owner = await confirmedAccount(scene, `owner${n}@example.com`);
-    assert.equal((await invite(test, owner)).status, 201);
-    for (let again = 0; again < 3; again++) assert.equal((await invite(test, owner)).status, 409);
-  }
 });
 
 testScene("in a flood of resets, the last link works and no notice is suppressed", async (scene) => {
@@ -272,7 +265,7 @@ testScene("limits the notices that an account with another's address sends", asy
   assert.equal(notices.length, noticesToUnconfirmedRecipientPerDayMax);
 });
 
-testSceneEverywhere("limits all emails to an address that was never confirmed", async (scene) => {
+testScene("limits all emails to an address that was never confirmed", async (scene) => {
   const [first, second] = scene.apps;
   await signUpAndDelete(scene, 8);
   const { cookie } = await account(second, victim);
@@ -297,7 +290,7 @@ testSceneEverywhere("limits all emails to an address that was never confirmed", 
   assert.deepEqual(subjects.slice(-resets), Array(resets).fill(subjectOf("reset_password")));
   first.advance(24 * 3_600_000);
   assert.equal((await invite(first, eve)).status, 201);
-});
+}, databaseKinds);
 
 testScene("limits emails of all kinds only until the address is confirmed", async (scene) => {
   const [test] = scene.apps;

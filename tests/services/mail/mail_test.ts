@@ -310,19 +310,6 @@ Deno.test("doesn't send an email again if the database failed after it was accep
     assert.equal(sent.length, 1);
   }));
 
-Deno.test("wakes the worker for a new email, and stops it on the signal", () =>
-  withServer(async (test, sent) => {
-    const ended = new AbortController();
-    const running = test.parts.mailWorker.run(ended.signal);
-    for (const number of [1, 2, 3]) {
-      await putMails(test.opened.database, [verifyMail(number)], test.now());
-      test.services.mail.wake();
-      await poll(() => sent.length === number, 5_000);
-    }
-    ended.abort();
-    await running;
-  }));
-
 Deno.test("never stores or logs a token with SMTP, for any response of the server", async () => {
   const tokens: string[] = [];
   await withServer(async (test, sent) => {

@@ -13,19 +13,12 @@ import {
 } from "../../../db/meter/usage_limits.ts";
 import { limitCellsPerReportMax, limitMinuteRecordsMax } from "../../../domain/limits.ts";
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
-import { microsToDecimal, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";
+import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
 import { limitPeriods } from "../../../domain/meter/usage_limit.ts";
 import { LimitCounters } from "../../../services/meter/limit_counters.ts";
 import { createTestKey, type TestApp, testApp } from "../../support/app/app.ts";
 import { addLimit, softCountersAreKnown } from "../../support/meter/limits.ts";
-import {
-  listAll,
-  onEveryDatabase,
-  recordAll,
-  type SentRecord,
-  unlimited,
-  voidOne,
-} from "../../support/meter/usage.ts";
+import { listAll, onEveryDatabase, recordAll, unlimited, voidOne } from "../../support/meter/usage.ts";
 
 const dayMs = 24 * 3_600_000;
 
@@ -83,88 +76,6 @@ async function readCounters({ opened: { database } }: TestApp, usageLimit: numbe
     known === 0 ? "unknown" : microsToDecimal(sumMicros(parts)),
   ]));
 }
-
-type Sent = Required<Pick<SentRecord, "timestamp">> & SentRecord;
-
-function sumWithin(records: readonly Sent[], window: { start: number; end: number } | null): string {
-  const micros = records.filter(({ timestamp }) => {
-    const time = Date.parse(timestamp);
-    return window === null || (time >= window.start && time < window.end);
-  }).map(({ quantity }) => {
-    const { whole, micro } = splitQuantity(quantity) ?? assert.fail();
-    return BigInt(whole) * 1_000_000n + BigInt(micro);
-  });
-  return microsToDecimal(micros.reduce((sum, value) => sum + value, 0n));
-}
-
-const scopes: readonly { isOfKey?: boolean; productSlug?: string; metric?: string }[] = [
-  {},
-  { productSlug: "p1" },
-  { metric: "m2" },
-  { isOfKey: true },
-  { isOfKey: true, productSlug: "p0", metric: "m0" },
-];
-
-onEveryDatabase("counters are completed with the usage of their windows, exactly", async (test) => {
-  const random = randomNumbers(20261122);
-  const ada = await test.signUp();
-  const organization = await numberOf(test, ada.organizationId);
-  const keys = [await createTestKey(test, ada, { name: "A" }), await createTestKey(test, ada, { name: "B" })];
-  const sent: (Sent & { key: number })[] = [];
-  for (const [key, { id: apiKeyId, fullKey }] of keys.entries()) {
-    const records = Array.from({ length: 400 }, () => ({
-      productSlug: `p${random(2)}`,
-      metric: `m${random(3)}`,
-      quantity: random(1_000_000_000) / 1000,
-      // Half of them in the last hour.
-      timestamp: new Date(test.now() - random(random(2) === 0 ? 3_600_000 : 34 * dayMs)).toISOString(),
-    }));
-    await recordAll(test, { apiKey: fullKey, records });
-    const listed = await listAll(test, fullKey, `limit=100&apiKey=${apiKeyId}`);
-    for (const { id, ...voided } of listed.slice(0, 20)) {
-      await voidOne(test, { apiKey: fullKey, id });
-      const at = records.findIndex(({ timestamp, quantity }) =>
-        timestamp === voided.timestamp && quantity === voided.quantity
-      );
-      records.splice(at, 1);
-    }
-    sent.push(...records.map((record) => ({ ...record, key })));
-  }
-  const times = Array.from(
-    { length: 4 },
-    (_, n) => test.now() - (n < 2 ? random(3_600_000) : random(34 * dayMs)),
-  );
-  const [first] = keys;
-  for (const timezone of ["UTC", "Australia/Lord_Howe", "America/St_Johns"]) {
-    await test.opened.database.write([
-      sql`DELETE FROM usage_limits`,
-      sql`DELETE FROM usage_limit_counters`,
-      ...timezoneRows(timezone, test.now()),
-      sql`UPDATE organizations SET timezone = ${timezone}`,
-    ]);
-    for (const { isOfKey = false, ...scope } of scopes) {
-      const counts = ({ key, productSlug, metric }: SentRecord & { key: number }) =>
-        (!isOfKey || key === 0) && [productSlug, undefined].includes(scope.productSlug) &&
-        [metric, undefined].includes(scope.metric);
-      const of = isOfKey && first !== undefined
-        ? { apiKeyId: first.id }
-        : { organizationId: ada.organizationId };
-      const limits = [];
-      for (const per of limitPeriods) limits.push(await addLimit(test, of, { per, ...scope }));
-      const cells = await openCounters(test, { organization, timezone, limits, times });
-      await newCounters(test).complete(cells);
-      for (const { number, per } of limits) {
-        const counters = await readCounters(test, number);
-        for (const { windowNumber, at } of cells.filter(({ usageLimit }) => usageLimit === number)) {
-          const window = limitWindow(per, timezone, at);
-          const message = `${JSON.stringify(scope)} ${timezone} ${per} ${new Date(at).toISOString()}`;
-          assert.equal(counters.get(windowNumber), sumWithin(sent.filter(counts), window), message);
-        }
-      }
-      await test.opened.database.write([sql`DELETE FROM usage_limits`]);
-    }
-  }
-});
 
 /** Returns the sums of valid counters, and those of the records in their windows, in millionths. */
 async function readWindows({ opened: { database } }: TestApp) {

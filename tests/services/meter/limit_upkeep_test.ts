@@ -48,31 +48,22 @@ onEveryDatabase(
     const { database } = test.opened;
     const zones = ["UTC", "Pacific/Auckland", "Pacific/Honolulu"];
     await database.write(zones.flatMap((zone) => timezoneRows(zone, test.now())));
-    const kept: Record<LimitPeriod, number> = {
-      minute: 2 * dayMs,
-      hour: 2 * dayMs,
-      day: 400 * dayMs,
-      month: 400 * dayMs,
-      total: 400 * dayMs,
-    };
-    const slack: Record<LimitPeriod, number> = {
-      minute: 60_000,
-      hour: 2 * hourMs,
-      day: 7 * dayMs,
-      month: 40 * dayMs,
-      total: 100 * dayMs,
+    const periods: Record<LimitPeriod, readonly [keptMs: number, slackMs: number]> = {
+      minute: [2 * dayMs, 60_000],
+      hour: [2 * dayMs, 2 * hourMs],
+      day: [400 * dayMs, 7 * dayMs],
+      month: [400 * dayMs, 40 * dayMs],
+      total: [400 * dayMs, 100 * dayMs],
     };
     for (const per of limitPeriods) {
+      const [keptMs, slackMs] = periods[per];
       for (const timezone of zones) {
         const { number } = await addLimit(test, {}, { per, metric: timezone.slice(-4) });
         // Its one window is always current, also long after it was noted.
-        const times = per === "total" ? [test.now() - 500 * dayMs] : [
-          test.now(),
-          test.now() - kept[per],
-          test.now() - kept[per] - slack[per],
-          test.now() - kept[per] - 2 * slack[per],
-        ];
-        for (const at of times) await insertCounter(test, { number, per, at, timezone });
+        const ages = per === "total" ? [500 * dayMs] : [0, ...[0, 1, 2].map((n) => keptMs + n * slackMs)];
+        for (const age of ages) {
+          await insertCounter(test, { number, per, at: test.now() - age, timezone });
+        }
       }
     }
     assert.equal(await countOf(test, "usage_limit_counters"), zones.length * 17);

@@ -161,67 +161,58 @@ onEveryDatabase("a commit starts although each turn brings more requests", async
   await Promise.all(requests);
 });
 
-onEveryDatabase("windows are summed once for all requests that arrive meanwhile", async (test) => {
+/** Adds a limit after a key has recorded once. @param held The first sum of its earlier usage waits for this. */
+async function startSumming(test: TestApp, held: Promise<unknown>) {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   assert.equal((await record(test, apiKey, "before")).status, 201);
   test.advance(3_600_000);
   await addLimit(test, {}, { per: "day", quantity: 43, mode: "hard" });
-  const { reports, recorder } = test.services;
+  const { reports } = test.services;
   const read: Reports["read"] = reports.read.bind(reports);
-  const { promise: mayRead, resolve: allowReading } = Promise.withResolvers<void>();
-  let sums = 0;
+  const state = { sums: 0, read, record: (idempotencyKey: string) => record(test, apiKey, idempotencyKey) };
   reports.read = (name, ...input) => {
-    if (name !== "sumLimitCells") return read(name, ...input);
-    sums++;
-    return mayRead.then(() => read(name, ...input));
+    const isHeld = name === "sumLimitCells" && ++state.sums === 1;
+    return isHeld ? held.then(() => read(name, ...input)) : read(name, ...input);
   };
+  return state;
+}
+
+onEveryDatabase("windows are summed once for all requests that arrive meanwhile", async (test) => {
+  const { promise: mayRead, resolve: allowReading } = Promise.withResolvers<void>();
+  const summing = await startSumming(test, mayRead);
+  const { recorder } = test.services;
   const responses = [];
   for (let n = 0; n < 45; n++) {
-    responses.push(record(test, apiKey, `${n}`));
-    await poll(() => sums === 1 && recorder.metrics.queuedRecords === n);
+    responses.push(summing.record(`${n}`));
+    await poll(() => summing.sums === 1 && recorder.metrics.queuedRecords === n);
   }
   const closed = recorder.close();
   allowReading();
   const statuses = (await Promise.all(responses)).map(({ status }) => status);
   assert.deepEqual(statuses, Array.from({ length: 45 }, (_, n) => n < 42 ? 201 : 429));
+  assert.equal(summing.sums, 1);
   await closed;
 });
 
 onEveryDatabase("only the requests whose sums have failed are rejected", async (test) => {
-  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  assert.equal((await record(test, apiKey, "before")).status, 201);
-  await addLimit(test, {}, { per: "day", quantity: 43, mode: "hard" });
-  const { reports, recorder } = test.services;
-  const read: Reports["read"] = reports.read.bind(reports);
   const { promise: firstSum, reject: failFirstSum } = Promise.withResolvers<never>();
-  let sums = 0;
-  reports.read = (name, ...input) => {
-    if (name !== "sumLimitCells" || ++sums > 1) return read(name, ...input);
-    return firstSum;
-  };
+  const summing = await startSumming(test, firstSum);
   const statuses: number[] = [];
   for (let n = 0; n < 3; n++) {
-    record(test, apiKey, `${n}`).then(({ status }) => statuses.push(status));
-    await poll(() => sums === 1 && recorder.metrics.queuedRecords === n);
+    summing.record(`${n}`).then(({ status }) => statuses.push(status));
+    await poll(() => summing.sums === 1 && test.services.recorder.metrics.queuedRecords === n);
   }
   failFirstSum(unavailableError("Full."));
   await poll(() => statuses.length === 3, 10_000);
   assert.deepEqual(statuses.sort(), [201, 201, 503]);
-  assert.equal(sums, 2);
+  assert.equal(summing.sums, 2);
 });
 
 onEveryDatabase("the recorder closes after sums have failed", async (test) => {
-  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  assert.equal((await record(test, apiKey, "before")).status, 201);
-  await addLimit(test, {}, { per: "day", quantity: 43, mode: "hard" });
   const { promise: sum, reject: failSum } = Promise.withResolvers<never>();
-  const { promise: isSumming, resolve: onSum } = Promise.withResolvers<void>();
-  test.services.reports.read = () => {
-    onSum();
-    return sum;
-  };
-  const response = record(test, apiKey, "first");
-  await isSumming;
+  const summing = await startSumming(test, sum);
+  const response = summing.record("first");
+  await poll(() => summing.sums === 1);
   let isClosed = false;
   test.services.recorder.close().then(() => isClosed = true);
   failSum(unavailableError("Full."));
@@ -230,26 +221,18 @@ onEveryDatabase("the recorder closes after sums have failed", async (test) => {
 });
 
 onEveryDatabase("requests that need sums are recorded while the thread drains and closes", async (test) => {
-  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  assert.equal((await record(test, apiKey, "before")).status, 201);
-  await addLimit(test, {}, { per: "day", quantity: 43, mode: "hard" });
-  const { services } = test;
-  const read: Reports["read"] = services.reports.read.bind(services.reports);
-  const { promise: isSumming, resolve: onSum } = Promise.withResolvers<void>();
   const { promise: mayRead, resolve: allowReading } = Promise.withResolvers<void>();
-  services.reports.read = (...input) => {
-    onSum();
-    return mayRead.then(() => read(...input));
-  };
-  const response = record(test, apiKey, "first");
-  await isSumming;
+  const summing = await startSumming(test, mayRead);
+  const { services } = test;
+  const response = summing.record("first");
+  await poll(() => summing.sums === 1);
   services.drain();
   const closed = services.close();
   allowReading();
   assert.equal((await response).status, 201);
   await closed;
   await assert.rejects(
-    read("readOverview", { now: test.now(), metric: null }, { reader: testReader }),
+    summing.read("readOverview", { now: test.now(), metric: null }, { reader: testReader }),
     DatabaseError,
   );
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { microsToDecimal } from "../../../domain/meter/quantity.ts";
 import { parsePeriodQuery, type PeriodQuery } from "../../../domain/meter/usage_period.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
-import { createTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";
+import { createTestKey, rotateTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";
 import { repeats } from "../../support/runner/extent.ts";
 import fc from "../../support/runner/fast_check.ts";
 import {
@@ -70,13 +70,6 @@ interface Added {
   readonly time: number;
 }
 
-async function rotate(test: TestApp, { cookie }: TestPerson, id: string) {
-  const response = await test.send(`/api/portal/api-keys/${id}/rotate`, { cookie, json: {} });
-  assert.equal(response.status, 201);
-  const { apiKey, fullKey } = await response.json();
-  return { id: apiKey.id as string, fullKey: fullKey as string };
-}
-
 /** Returns the records that are not voided, and the ids of the current keys by lineage. */
 async function fill(test: TestApp, person: TestPerson, lineages: Generations) {
   const added: Added[] = [];
@@ -85,7 +78,7 @@ async function fill(test: TestApp, person: TestPerson, lineages: Generations) {
   for (const [lineage, generations] of lineages.entries()) {
     let key = await createTestKey(test, person, { name: `Key ${lineage}` });
     for (const [generation, records] of generations.entries()) {
-      if (generation > 0) key = await rotate(test, person, key.id);
+      if (generation > 0) key = await rotateTestKey(test, person, key);
       const sent = records.map(({ micros, ago, productSlug, metric }) => ({
         productSlug,
         metric,

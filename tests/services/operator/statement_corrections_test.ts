@@ -1,23 +1,17 @@
 // Corrections of closed months: exact without the records of the month, at the price of the month, and by the values of dimensions.
 import assert from "node:assert/strict";
 import { encodeLineValues } from "../../../db/operator/statement_values.ts";
-import type { OperatorActor } from "../../../domain/actor.ts";
 import type { StatementLine } from "../../../domain/operator/statement.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
 import { closeStatement } from "../../../services/operator/statement_closing.ts";
 import { type TestApp, testApp } from "../../support/app/app.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";
-import { newOperatorToken } from "../../support/operators/operators.ts";
+import { commandLineActor, newOperatorToken } from "../../support/operators/operators.ts";
 import { asBilling, customer, microsOf, short } from "../../support/meter/statements.ts";
 import { unlimited, voidOne } from "../../support/meter/usage.ts";
 
 const dayMs = 24 * 3_600_000;
 const aggregations = ["count", "last", "max", "sum", "unique"] as const;
-const operator: OperatorActor = {
-  type: "operator",
-  client: { address: "127.0.0.1", userAgent: "test", requestId: null },
-  credential: { kind: "commandLine" },
-};
 
 /** A customer of a product with a metric of each aggregation; those that can be split have the dimension `region`. */
 async function startScene(test: TestApp) {
@@ -114,7 +108,7 @@ testApp("a correction has the price of the newest statement that charged its mon
   const { setPrice, record, lines } = await startScene(test);
   const close = async (period: string, currency: string | null) => {
     const context = { ...test.services, config: { ...test.services.config, currency } };
-    const { statement } = await closeStatement(context, operator, { period, waitMs: 60_000 });
+    const { statement } = await closeStatement(context, commandLineActor, { period, waitMs: 60_000 });
     assert.deepEqual([statement.status, statement.currency], ["closed", currency]);
     test.advance(31 * dayMs);
   };
@@ -154,7 +148,7 @@ testApp("what is recorded while a month is being closed is corrected in the next
       return step;
     };
     const context = { ...services, reports: { read } } as unknown as typeof test.services;
-    await closeStatement(context, operator, { period, waitMs: 60_000 });
+    await closeStatement(context, commandLineActor, { period, waitMs: 60_000 });
     assert.equal(meanwhile.length, 0);
     test.advance(31 * dayMs);
   };

@@ -4,7 +4,6 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { restartLimits, timezoneRows } from "../../../db/meter/usage_limits.ts";
-import type { OperatorActor } from "../../../domain/actor.ts";
 import { sumMicros } from "../../../domain/meter/quantity.ts";
 import type { Context, SessionContext } from "../../../services/context.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
@@ -15,16 +14,11 @@ import { databaseKinds } from "../../support/database/database.ts";
 import { repeats } from "../../support/runner/extent.ts";
 import fc from "../../support/runner/fast_check.ts";
 import { runHistories } from "../../support/meter/histories.ts";
-import { newOperatorToken } from "../../support/operators/operators.ts";
+import { commandLineActor, newOperatorToken } from "../../support/operators/operators.ts";
 import { add, microsOf, type Sum, sumsOfMonths, withoutZeros } from "../../support/meter/sums.ts";
 import { unlimited } from "../../support/meter/usage.ts";
 import { newKeys, newOrganization, run } from "../../support/people/scene.ts";
 
-const operator: OperatorActor = {
-  type: "operator",
-  client: { address: "127.0.0.1", userAgent: "test", requestId: null },
-  credential: { kind: "commandLine" },
-};
 const retentionDays = 36;
 
 const aZone = fc.constantFrom(
@@ -272,7 +266,7 @@ class Stage {
   async #csvOf(context: SessionContext, id: string): Promise<string[]> {
     const ids = [undefined, ...this.#customers.map(({ organizationId }) => organizationId)];
     const [all = [], ...each] = await Promise.all(ids.map(async (organizationId) => {
-      const scope = statementsFor(operator, organizationId);
+      const scope = statementsFor(commandLineActor, organizationId);
       const { report } = await readStatementCsv(context, scope, { id, signal: AbortSignal.timeout(60_000) });
       return (await new Response(report).text()).split("\r\n").slice(1, -1).sort();
     }));
@@ -358,7 +352,7 @@ class Stage {
 }
 
 const closeByOperator = (context: SessionContext, period: string) =>
-  closeStatement(context, operator, { period, waitMs: 60_000 });
+  closeStatement(context, commandLineActor, { period, waitMs: 60_000 });
 
 /** @returns Null if nothing was due, or another server has just closed the statement. */
 async function closeBySchedule(context: Context) {

@@ -168,24 +168,11 @@ Deno.test({
       const codeOf = async (port = 0, caCerts?: string[]) =>
         (await postTo(`https://${name}:${port}/`, { caCerts })).code;
       const ca = [authority.cert];
-      assert.deepEqual(
-        {
-          right: await codeOf(right, ca),
-          address: await codeOf(address, ca),
-          other: await codeOf(other, ca),
-          untrusted: await codeOf(untrusted, ca),
-          unknownAuthority: await codeOf(right),
-          plain: await codeOf(plain.port, ca),
-        },
-        {
-          right: null,
-          address: "tls",
-          other: "tls",
-          untrusted: "tls",
-          unknownAuthority: "tls",
-          plain: "tls",
-        },
-      );
+      assert.equal(await codeOf(right, ca), null);
+      for (const [what, port] of Object.entries({ address, other, untrusted, plain: plain.port })) {
+        assert.equal(await codeOf(port, ca), "tls", what);
+      }
+      assert.equal(await codeOf(right), "tls", "an unknown authority");
       const literal = new AddressGuard({ webhookAllowedHosts: [{ host: "127.0.0.1" }] });
       const request = { headers: { "x-test": "a" }, body: "{}", timeoutMs: 10_000, caCerts: ca };
       const codes = await Promise.all(

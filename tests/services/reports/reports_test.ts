@@ -10,6 +10,7 @@ import { connectCalls } from "../../../services/thread_calls.ts";
 import { embeddedTestDatabase } from "../../support/database/database.ts";
 import { testReader } from "../../support/app/reports.ts";
 
+const noRecords = { usageRecords: [], nextCursor: null, previousCursor: null };
 const input = { organizationId: "org_none", now: Date.UTC(2026, 10, 21), limit: 10 };
 
 /** @returns A thread that responds to nothing, and fails when it receives null. */
@@ -35,8 +36,7 @@ Deno.test("a failure of the thread ends open jobs in all threads, and later ones
   connectCalls(port1, served, { thread: "main thread" });
   const calls = connectCalls<typeof served, object>(port2, {}, { thread: "HTTP thread 2" });
   const clients = [new Reports(thread), new Reports({ connect: (port) => calls.connect(port) })];
-  const read = () =>
-    clients.map((reports) => reports.read("readUsageRecordPage", input, { reader: testReader }));
+  const read = () => clients.map((reports) => readPage(reports));
   try {
     const open = Promise.allSettled(read());
     // Handled after the call that connects the second one.
@@ -49,7 +49,7 @@ Deno.test("a failure of the thread ends open jobs in all threads, and later ones
     assert.equal(failures.length, 1);
     assert.match(failures[0] ?? "", /^the reports thread failed: .*broken/);
     for (const page of await Promise.all(read())) {
-      assert.deepEqual(page, { usageRecords: [], nextCursor: null, previousCursor: null });
+      assert.deepEqual(page, noRecords);
     }
   } finally {
     for (const reports of clients) await reports.close();
@@ -60,77 +60,67 @@ Deno.test("a failure of the thread ends open jobs in all threads, and later ones
   }
 });
 
-Deno.test("passes on errors of the thread unchanged", async () => {
-  const { database, dispose } = await embeddedTestDatabase();
-  const thread = new ReportsThread(database.source, { onFailure: assert.fail });
+/** Runs a test with the reports of a thread, which are closed afterwards. */
+async function withReports(
+  act: (reports: Reports, place: string) => Promise<void>,
+  more: Partial<ConstructorParameters<typeof ReportsThread>[1]> & { file?: string } = {},
+): Promise<void> {
+  const { database, place, dispose } = await embeddedTestDatabase();
+  const { file, ...options } = more;
+  const source = file === undefined ? database.source : { kind: "file", path: file } as const;
+  const thread = new ReportsThread(source, { onFailure: assert.fail, ...options });
   const reports = new Reports(thread);
   try {
+    await act(reports, place);
+  } finally {
+    await reports.close();
+    await thread.close();
+    await dispose();
+  }
+}
+
+const readPage = (reports: Reports, more: { cursor?: string } = {}) =>
+  reports.read("readUsageRecordPage", { ...input, ...more }, { reader: testReader });
+
+Deno.test("passes on errors of the thread unchanged, and reads nothing once it is closed", async () => {
+  let closed: Reports | undefined;
+  await withReports(async (reports) => {
+    closed = reports;
     await assert.rejects(
-      reports.read("readUsageRecordPage", { ...input, cursor: "none" }, { reader: testReader }),
+      readPage(reports, { cursor: "none" }),
       (error) =>
         error instanceof AppError && error.code === "validation_failed" &&
         error.details?.[0]?.path === "cursor",
     );
-  } finally {
-    await reports.close();
-    await thread.close();
-    await dispose();
-  }
-  await assert.rejects(reports.read("readUsageRecordPage", input, { reader: testReader }), {
-    name: "DatabaseError",
   });
+  assert.ok(closed);
+  await assert.rejects(readPage(closed), { name: "DatabaseError" });
 });
 
-Deno.test("a job fails if its thread could not start, and the next one tries again", async () => {
-  const { database, dispose } = await embeddedTestDatabase();
+Deno.test("a job fails if its thread could not start, and the next one tries again", () => {
   let isFull = true;
-  const thread = new ReportsThread(database.source, {
-    onFailure: assert.fail,
-    newWorker: () => {
-      if (isFull) throw unavailableError("No free file descriptors.");
-      return newReportsWorker();
-    },
-  });
-  const reports = new Reports(thread);
-  try {
-    for (const _attempt of [1, 2]) {
-      await assert.rejects(reports.read("readUsageRecordPage", input, { reader: testReader }), {
-        code: "unavailable",
-      });
-    }
+  const newWorker = () => {
+    if (isFull) throw unavailableError("No free file descriptors.");
+    return newReportsWorker();
+  };
+  return withReports(async (reports) => {
+    for (const _attempt of [1, 2]) await assert.rejects(readPage(reports), { code: "unavailable" });
     isFull = false;
-    await reports.read("readUsageRecordPage", input, { reader: testReader });
-  } finally {
-    await reports.close();
-    await thread.close();
-    await dispose();
-  }
+    await readPage(reports);
+  }, { newWorker });
 });
 
 Deno.test("jobs fail until the database can be opened", async () => {
-  const { place, dispose } = await embeddedTestDatabase();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-reports-" });
-  const path = `${folder}/later/gatehouse.db`;
-  const thread = new ReportsThread({ kind: "file", path }, { onFailure: assert.fail });
-  const reports = new Reports(thread);
+  const file = `${folder}/later/gatehouse.db`;
   try {
-    await assert.rejects(reports.read("readUsageRecordPage", input, { reader: testReader }), {
-      name: "DatabaseError",
-    });
-    await assert.rejects(reports.read("readUsageRecordPage", input, { reader: testReader }), {
-      name: "DatabaseError",
-    });
-    await Deno.mkdir(`${folder}/later`);
-    await makeBackup(place, { file: path, signal: new AbortController().signal });
-    assert.deepEqual(await reports.read("readUsageRecordPage", input, { reader: testReader }), {
-      usageRecords: [],
-      nextCursor: null,
-      previousCursor: null,
-    });
+    await withReports(async (reports, place) => {
+      for (const _attempt of [1, 2]) await assert.rejects(readPage(reports), { name: "DatabaseError" });
+      await Deno.mkdir(`${folder}/later`);
+      await makeBackup(place, { file, signal: new AbortController().signal });
+      assert.deepEqual(await readPage(reports), noRecords);
+    }, { file });
   } finally {
-    await reports.close();
-    await thread.close();
-    await dispose();
     await Deno.remove(folder, { recursive: true });
   }
 });

@@ -4,6 +4,22 @@ import { newPasswordWorker, PasswordHasher } from "../../../services/sign_in/pas
 import { testPassword } from "../../support/app/app.ts";
 import { poll } from "../../support/runner/poll.ts";
 
+/** A function that starts hashing threads, and how many have started and ended. */
+function countedWorkers() {
+  const counts = { started: 0, ended: 0 };
+  const newWorker = () => {
+    const worker = newPasswordWorker();
+    const terminate = worker.terminate.bind(worker);
+    worker.terminate = () => {
+      counts.ended++;
+      terminate();
+    };
+    counts.started++;
+    return worker;
+  };
+  return { counts, newWorker };
+}
+
 Deno.test("concurrent requests each get the result of their own password", async () => {
   const hasher = new PasswordHasher(2);
   try {
@@ -37,24 +53,13 @@ Deno.test("a failed hashing thread rejects what it was doing, and the next passw
 });
 
 Deno.test("the hashing thread ends when it isn't needed, and the next password starts another", async () => {
-  let [started, running] = [0, 0];
-  const newWorker = () => {
-    const worker = newPasswordWorker();
-    const terminate = worker.terminate.bind(worker);
-    worker.terminate = () => {
-      running--;
-      terminate();
-    };
-    started++;
-    running++;
-    return worker;
-  };
+  const { counts, newWorker } = countedWorkers();
   const hasher = new PasswordHasher(2, { newWorker, idleMs: 1 });
   try {
     for (let n = 0; n < 2; n++) {
       await Promise.all(["a long password", "another one"].map((password) => hasher.hash(password)));
-      assert.equal(started, n + 1);
-      await poll(() => running === 0);
+      assert.equal(counts.started, n + 1);
+      await poll(() => counts.ended === n + 1);
     }
   } finally {
     hasher.close();
@@ -64,16 +69,7 @@ Deno.test("the hashing thread ends when it isn't needed, and the next password s
 Deno.test("the hashing thread ends more and more rarely", async () => {
   const idleMs = 7_001;
   const delays: number[] = [];
-  let ends = 0;
-  const newWorker = () => {
-    const worker = newPasswordWorker();
-    const terminate = worker.terminate.bind(worker);
-    worker.terminate = () => {
-      ends++;
-      terminate();
-    };
-    return worker;
-  };
+  const { counts, newWorker } = countedWorkers();
   const startTimer = globalThis.setTimeout;
   // The timers of the hasher end immediately.
   globalThis.setTimeout = ((act: () => void, ms = 0) => {
@@ -85,7 +81,7 @@ Deno.test("the hashing thread ends more and more rarely", async () => {
   try {
     for (let n = 1; n <= 3; n++) {
       await hasher.hash("a long password");
-      await poll(() => ends === n);
+      await poll(() => counts.ended === n);
     }
     assert.deepEqual(delays, [idleMs, 2 * idleMs, 4 * idleMs]);
   } finally {
@@ -103,8 +99,5 @@ Deno.test("the hasher rejects too many waiting requests, and hashes for unknown 
   assert(rejected.length > 0 && rejected.length < 40);
   assert(rejected.every(({ reason }) => reason.code === "unavailable"));
   assert.equal(await hasher.verify(undefined, testPassword), false);
-  const phc = await hasher.hash(testPassword);
-  assert.equal(await hasher.verify(phc, testPassword), true);
-  assert.equal(await hasher.verify(phc, `${testPassword}!`), false);
   hasher.close();
 });

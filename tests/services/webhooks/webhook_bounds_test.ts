@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../services/organization/organization_deletion.ts";
 import { fanOutEvents } from "../../../db/webhooks/deliveries.ts";
-import { accessTo } from "../../../services/access.ts";
 import { sendTestEvent } from "../../../services/webhooks/test_delivery.ts";
 import { webhookLeaseMs } from "../../../domain/webhooks/webhook_limits.ts";
 import { deleteOldEvents } from "../../../services/webhooks/webhook_upkeep.ts";
@@ -16,13 +15,13 @@ import {
   addEvents,
   anotherWorker,
   deliverMeanwhile,
+  sessionAccess,
   stateOf,
+  status,
   statusesOf,
   type TestEndpoint,
   webhookTest,
 } from "../../support/webhooks/endpoints.ts";
-
-const status = (code: number) => () => new Response(null, { status: code });
 
 webhookTest(
   "operators get the events of an organization that was deleted before they were sent",
@@ -61,11 +60,9 @@ webhookTest(
 
 webhookTest(
   "tests hold up no deliveries: two at a time of an endpoint and eight of a server",
-  async ({ test, organizationId, cookie, receiver: slow, other: quick }) => {
-    const { session } = await test.services.sessionSearch.find([cookie.slice(cookie.indexOf("=") + 1)]);
-    assert.ok(session);
-    const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
-    const access = accessTo({ ...session, type: "session", client }, organizationId);
+  async (scene) => {
+    const { test, organizationId, receiver: slow, other: quick } = scene;
+    const access = await sessionAccess(scene);
     const endpoints: TestEndpoint[] = [];
     for (let count = 0; count < 5; count++) {
       endpoints.push(await addEndpoint(test, { organizationId, url: slow.url }));

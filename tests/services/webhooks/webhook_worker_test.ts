@@ -4,7 +4,6 @@ import { sql } from "../../../db/engine/database.ts";
 import { webhookAttemptTimeoutMs, webhookRetryWaitsMs } from "../../../domain/webhooks/webhook_limits.ts";
 import type { SendOptions, TestApp } from "../../support/app/app.ts";
 import { makeOperator, newOperatorToken } from "../../support/operators/operators.ts";
-import { poll } from "../../support/runner/poll.ts";
 import {
   addEndpoint,
   addEvents,
@@ -12,16 +11,14 @@ import {
   assertSigned,
   deleteEndpoints,
   deliveriesOf,
-  deliverMeanwhile,
   type Receiver,
   stateOf,
+  status,
   statusesOf,
   webhookTest,
 } from "../../support/webhooks/endpoints.ts";
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
-const status = (code: number, headers: Record<string, string> = {}) => () =>
-  new Response(null, { status: code, headers });
 
 /** As the guide promises to receivers. */
 const promisedWaitsMs = [
@@ -116,24 +113,6 @@ webhookTest("tells only operators' endpoints which operator acted", async (scene
     JSON.stringify({ type: "operator", id: userId, name: "Olive" }),
   ]);
 });
-
-webhookTest(
-  "no second server sends a delivery before the first one's attempt must have ended",
-  async ({ test, organizationId, receiver }) => {
-    await addEndpoint(test, { organizationId, url: receiver.url });
-    await addEvents(test, organizationId);
-    const { promise, resolve } = Promise.withResolvers<Response>();
-    receiver.respond(() => receiver.received.length === 1 ? promise : new Response());
-    const first = deliverMeanwhile(anotherWorker(test));
-    await poll(() => receiver.received.length === 1);
-    // An attempt also takes what passes between its lease and its start, and until its result is written.
-    test.advance(2 * webhookAttemptTimeoutMs);
-    const { sent } = await anotherWorker(test).deliverDue();
-    resolve(new Response());
-    await first;
-    assert.deepEqual([sent, receiver.mostOfOneId()], [0, 1]);
-  },
-);
 
 webhookTest("waits for Retry-After up to 24 hours, and never less than the schedule", async (scene) => {
   const { test, organizationId, receiver } = scene;

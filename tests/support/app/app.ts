@@ -232,6 +232,19 @@ export async function createTestKey(
   return { id: apiKey.id, fullKey };
 }
 
+/** Rotates an API key. @param oldKeyMs How long the old one still works. @returns The new one's id and the full key. */
+export async function rotateTestKey(
+  test: TestApp,
+  { cookie }: Pick<TestPerson, "cookie">,
+  { id, oldKeyMs = 86_400_000 }: { id: string; oldKeyMs?: number },
+): Promise<{ id: string; fullKey: string }> {
+  const json = { expireOldAt: new Date(test.now() + oldKeyMs).toISOString() };
+  const response = await test.send(`/api/portal/api-keys/${id}/rotate`, { cookie, json });
+  assert.equal(response.status, 201, await response.clone().text());
+  const { apiKey, fullKey } = await response.json();
+  return { id: apiKey.id, fullKey };
+}
+
 /** Asserts an error's status and code. @returns The body. */
 export async function assertError(response: Response, status: number, code: string) {
   const text = await response.text();

@@ -26,10 +26,6 @@ export interface TestGithub {
   readonly clientSecret: string;
   /** Who signs in next. */
   person: GithubPerson;
-  /** Takes over requests, such as `GET /api/v3/user`. */
-  respond: Readonly<Record<string, (honest: () => Promise<Response>) => Response | Promise<Response>>>;
-  /** The requests so far. */
-  readonly requests: string[];
   stop(): Promise<void>;
 }
 
@@ -47,27 +43,21 @@ export function startGithub(
   const options = { port: 0, hostname: "127.0.0.1", signal: stop.signal, onListen() {} };
   const grants = new Map<string, { person: GithubPerson; challenge: string | null; scopes: string }>();
   const tokens = new Map<string, { person: GithubPerson; scopes: string }>();
-  const server = Deno.serve(options, (request): Response | Promise<Response> => {
-    const name = `${request.method} ${new URL(request.url).pathname}`;
-    github.requests.push(name);
-    const honest = () => respondTo(name, request);
-    return github.respond[name]?.(honest) ?? honest();
-  });
+  const server = Deno.serve(options, respondTo);
   const github: TestGithub = {
     url: `http://127.0.0.1:${server.addr.port}`,
     clientId: `Iv1.${randomBytes(8).toString("hex")}`,
     clientSecret: randomUUID(),
     person,
-    respond: {},
-    requests: [],
     async stop() {
       stop.abort();
       await server.finished;
     },
   };
 
-  async function respondTo(name: string, request: Request): Promise<Response> {
-    const { searchParams } = new URL(request.url);
+  async function respondTo(request: Request): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url);
+    const name = `${request.method} ${pathname}`;
     if (name === "GET /login/oauth/authorize") return authorize(searchParams);
     if (name === "POST /login/oauth/access_token") {
       const answer = token(new URLSearchParams(await request.text()));

@@ -51,8 +51,8 @@ export interface TestIssuer extends AsyncDisposable {
   readonly requests: string[];
   /** The parameters of the latest request to the authorization endpoint. */
   asked: URLSearchParams;
-  /** Replaces the signing key. @param options `keepsOld`: still publishes the one before. */
-  rotateKey(options?: { keepsOld?: boolean }): void;
+  /** Replaces the signing key, and still publishes the one before. */
+  rotateKey(): void;
   stop(): Promise<void>;
 }
 
@@ -77,17 +77,9 @@ function signingKey(index: number): SigningKey {
 /** Not one of {@linkcode signingKey}'s first. */
 const unpublishedKey = 3;
 
-/**
- * Starts a provider.
- *
- * @param options `path`: of the issuer identifier, such as `/tenant`. `clock`: of its times; the machine's by default.
- */
+/** Starts a provider. @param options `path`: of the issuer identifier, such as `/tenant`. */
 export function startIssuer(
-  { person = { sub: "ada" }, path = "", clock = Date.now }: {
-    person?: IssuerPerson;
-    path?: string;
-    clock?: () => number;
-  } = {},
+  { person = { sub: "ada" }, path = "" }: { person?: IssuerPerson; path?: string } = {},
 ): TestIssuer {
   const stop = new AbortController();
   const options = { port: 0, hostname: "127.0.0.1", signal: stop.signal, onListen() {} };
@@ -111,10 +103,10 @@ export function startIssuer(
     lies: {},
     requests: [],
     asked: new URLSearchParams(),
-    rotateKey({ keepsOld = true } = {}) {
+    rotateKey() {
       const old = current;
       current = ++rotations % unpublishedKey;
-      published = keepsOld ? [old, current] : [current];
+      published = [old, current];
     },
     async stop() {
       // A shutdown would wait for requests that a test never answers.
@@ -171,7 +163,7 @@ export function startIssuer(
     if (!isGranted) return Response.json({ error: "invalid_grant" }, { status: 400 });
     const accessToken = randomBytes(16).toString("hex");
     accessTokens.set(accessToken, grant.person);
-    const now = Math.floor(clock() / 1000);
+    const now = Math.floor(Date.now() / 1000);
     const claims = {
       iss: issuer.url,
       aud: issuer.clientId,

@@ -6,6 +6,7 @@ import { sql, type Statement } from "../../../db/engine/database.ts";
 import { insertEvent } from "../../../db/webhooks/events.ts";
 import { newId } from "../../../domain/id.ts";
 import { newWebhookSecret } from "../../../domain/webhooks/signature.ts";
+import { accessTo, type MemberAccess } from "../../../services/access.ts";
 import { WebhookWorker, type WebhookWorkerOptions } from "../../../services/webhooks/webhook_worker.ts";
 import { type TestApp, testApp, type TestPerson } from "../app/app.ts";
 import { onBothDatabases } from "../meter/usage.ts";
@@ -90,6 +91,18 @@ export function webhookTest(promise: string, run: RunScene): void {
 /** Defines a test on both kinds of database, because they claim deliveries differently. */
 export function webhookTestOnBothDatabases(promise: string, run: RunScene): void {
   onBothDatabases(promise, inScene(run), webhookSettings);
+}
+
+/** Responds with a status. */
+export const status = (code: number, headers: Record<string, string> = {}) => () =>
+  new Response(null, { status: code, headers });
+
+/** Returns the access of someone who is signed in to their organization. */
+export async function sessionAccess({ test, cookie, organizationId }: WebhookScene): Promise<MemberAccess> {
+  const { session } = await test.services.sessionSearch.find([cookie.slice(cookie.indexOf("=") + 1)]);
+  assert.ok(session);
+  const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
+  return accessTo({ ...session, type: "session", client }, organizationId);
 }
 
 /** A stored endpoint. */

@@ -8,7 +8,13 @@ import {
   listedKeysMax,
 } from "../../../../domain/key_list.ts";
 import type { KeyListQuery } from "../../../../services/reports/jobs/api_key_list.ts";
-import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
+import {
+  createTestKey,
+  rotateTestKey,
+  type TestApp,
+  testApp,
+  type TestPerson,
+} from "../../../support/app/app.ts";
 import { membersOf } from "../../../../services/reports/job_reader.ts";
 import { onEveryDatabase, recordOne } from "../../../support/meter/usage.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
@@ -34,13 +40,8 @@ function listOf(test: TestApp, { organizationId }: TestPerson, query: Query = {}
 const namesOf = async (test: TestApp, person: TestPerson, query: Query) =>
   (await listOf(test, person, query)).lines.map(({ row }) => row.name);
 
-async function rotate(test: TestApp, person: TestPerson, id: string, oldKeyMs: number) {
-  const expireOldAt = new Date(test.now() + oldKeyMs).toISOString();
-  const json = { expireOldAt };
-  const response = await test.send(`/api/portal/api-keys/${id}/rotate`, { cookie: person.cookie, json });
-  assert.equal(response.status, 201, await response.clone().text());
-  return (await response.json()).apiKey.id as string;
-}
+const rotate = async (test: TestApp, person: TestPerson, id: string, oldKeyMs: number) =>
+  (await rotateTestKey(test, person, { id, oldKeyMs })).id;
 
 /** Inserts many keys of an organization, numbered from 1. */
 async function addKeys(

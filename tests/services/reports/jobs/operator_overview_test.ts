@@ -2,41 +2,30 @@
 import assert from "node:assert/strict";
 import { overviewKeptMs } from "../../../../domain/limits.ts";
 import { createTestKey, type TestApp } from "../../../support/app/app.ts";
-import { onEveryDatabase } from "../../../support/meter/usage.ts";
+import { onEveryDatabase, recordOne } from "../../../support/meter/usage.ts";
 import { run } from "../../../support/people/scene.ts";
 import { testReader } from "../../../support/app/reports.ts";
 
 const hourMs = 3_600_000;
 
+const read = (test: TestApp, metric: string | null = null) =>
+  test.services.reports.read("readOverview", { now: test.now(), metric }, { reader: testReader });
+
 async function customer(test: TestApp, name: string) {
   const person = await test.signUp();
-  const { organizationId } = person;
-  await run(
-    test,
-    "UPDATE organizations SET name = ?, external_id = ? WHERE id = ?",
-    name,
-    `cus_${name}`,
-    organizationId,
-  );
+  const { organizationId: id } = person;
+  const set = "UPDATE organizations SET name = ?, external_id = ? WHERE id = ?";
+  await run(test, set, name, `cus_${name}`, id);
   const { fullKey } = await createTestKey(test, person);
-  return {
-    id: organizationId,
-    async record(productSlug: string, metric: string, quantity: number) {
-      const response = await test.send("/api/v1/usage", {
-        apiKey: fullKey,
-        json: { productSlug, metric, quantity },
-      });
-      assert.equal(response.status, 201, await response.text());
-    },
-  };
+  const record = (productSlug: string, metric: string, quantity: number) =>
+    recordOne(test, fullKey, { productSlug, metric, quantity });
+  return { id, record };
 }
 
 onEveryDatabase(
   "compares today and this month with the same time before, for all organizations",
   async (test) => {
-    const read = (metric: string | null = null) =>
-      test.services.reports.read("readOverview", { now: test.now(), metric }, { reader: testReader });
-    const empty = await read();
+    const empty = await read(test);
     assert.deepEqual([empty.metric, empty.metrics, empty.customers], [null, [], []]);
     assert.equal(empty.organizations.all, 0);
 
@@ -64,7 +53,7 @@ onEveryDatabase(
     test.advance(3 * hourMs);
     assert.equal(new Date(test.now()).toISOString().slice(0, 16), "2026-12-21T15:03");
 
-    const overview = await read();
+    const overview = await read(test);
     assert.deepEqual(overview.metrics, [
       {
         metric: "requests",
@@ -110,26 +99,24 @@ onEveryDatabase(
     ]);
     assert.equal(overview.isPartial, false);
 
-    const bytes = await read("bytes");
+    const bytes = await read(test, "bytes");
     assert.deepEqual(bytes.customers.map(({ id, sum, share }) => [id, sum, share]), [[bob.id, "1", 100]]);
-    assert.equal((await read("unknown")).metric, "requests");
+    assert.equal((await read(test, "unknown")).metric, "requests");
   },
 );
 
 onEveryDatabase(
   "reads the overview again after 30 seconds, and leaves deleted organizations out",
   async (test) => {
-    const read = () =>
-      test.services.reports.read("readOverview", { now: test.now(), metric: null }, { reader: testReader });
     const ada = await customer(test, "ada");
     await ada.record("tiles", "requests", 1);
-    const first = await read();
+    const first = await read(test);
     await ada.record("tiles", "requests", 1);
     test.advance(overviewKeptMs - 1);
-    assert.deepEqual(await read(), first);
+    assert.deepEqual(await read(test), first);
     await run(test, "UPDATE organizations SET deleted_at = 1 WHERE id = ?", ada.id);
     test.advance(1);
-    const second = await read();
+    const second = await read(test);
     assert.equal(second.updatedAt, test.now());
     assert.equal(second.metrics[0]?.month.sum, "2");
     assert.equal(second.organizations.all, 0);
@@ -140,13 +127,11 @@ onEveryDatabase(
 onEveryDatabase(
   "sums the 100 products with the most records, also in the first minutes of a month",
   async (test) => {
-    const read = () =>
-      test.services.reports.read("readOverview", { now: test.now(), metric: null }, { reader: testReader });
     const ada = await customer(test, "ada");
     const products = Array.from({ length: 101 }, (_, n) => `p${n}`);
     for (const product of products) await ada.record(product, "requests", 1);
     await ada.record("p0", "requests", 1);
-    const { isPartial, metrics, customers } = await read();
+    const { isPartial, metrics, customers } = await read(test);
     assert.equal(isPartial, true);
     assert.deepEqual([metrics[0]?.month.sum, metrics[0]?.month.records], ["101", 101]);
     assert.deepEqual(customers.map(({ sum, change }) => [sum, change]), [["102", null]]);
@@ -154,7 +139,7 @@ onEveryDatabase(
     test.advance((9 * 24 + 10) * hourMs);
     assert.equal(new Date(test.now()).toISOString().slice(0, 16), "2026-12-01T00:03");
     await ada.record("p1", "requests", 3);
-    const next = await read();
+    const next = await read(test);
     assert.deepEqual(next.metrics[0]?.month, { sum: "3", records: 1, change: null });
     assert.deepEqual(next.organizations, { all: 1, month: 1, today: 1, monthBefore: 0 });
     assert.equal(next.days.length, 1);

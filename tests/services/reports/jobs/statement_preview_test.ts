@@ -1,23 +1,17 @@
 // Previews of months while they are closed or an organization goes away: one month's lines in one order, or an error.
 import assert from "node:assert/strict";
 import { statementTotalsReadMax } from "../../../../domain/limits.ts";
-import type { OperatorActor } from "../../../../domain/actor.ts";
-import { getStatement, readStatement, statementsFor } from "../../../../services/operator/statements.ts";
+import { getStatement } from "../../../../services/operator/statements.ts";
 import type { OpenMonth } from "../../../../services/reports/jobs/statement_charges.ts";
 import { statementCsv } from "../../../../services/reports/jobs/statement_lines.ts";
 import { StatementTotals } from "../../../../services/reports/jobs/statement_summary.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../../services/organization/organization_deletion.ts";
 import { testApp } from "../../../support/app/app.ts";
-import { asBilling, customer, type ReadLine, short } from "../../../support/meter/statements.ts";
+import { asBilling, customer } from "../../../support/meter/statements.ts";
 import { onEveryDatabase, voidOne } from "../../../support/meter/usage.ts";
 import { run } from "../../../support/people/scene.ts";
 
 const day = 24 * 3_600_000;
-const operator: OperatorActor = {
-  type: "operator",
-  client: { address: "127.0.0.1", userAgent: "test", requestId: null },
-  credential: { kind: "commandLine" },
-};
 
 onEveryDatabase(
   "a preview has adjustments of several months, also of deleted organizations",
@@ -106,45 +100,6 @@ testApp("a preview ends with an error when the month begins to be closed", async
   await assert.rejects(statementCsv(context, { month, now: test.now() }), { code: "statement_not_closed" });
   assert.deepEqual(await lines({ id: "open" }), []);
 });
-
-testApp("an adjustment has the price of its month unless the currency has changed", async (test) => {
-  const { send, close } = await asBilling(test);
-  const ada = await customer(test, "Ada");
-  const metrics = (unitPrice: string | null) => [{ slug: "requests", name: "Requests", unitPrice }];
-  await send("POST /products", { slug: "tiles", name: "Map tiles", metrics: metrics("0.000000000001") });
-  const mistake = await ada.record("2026-10-20T12:00:00.000Z", { quantity: 0.000001 });
-  await close("2026-10");
-  await voidOne(test, { apiKey: ada.apiKey, id: mistake.id });
-  await ada.record("2026-11-03T12:00:00.000Z", { quantity: 2 });
-  const read = async (currency: string | null) => {
-    const context = { ...test.services, config: { ...test.services.config, currency } };
-    const scope = statementsFor(operator, ada.organizationId);
-    const signal = AbortSignal.timeout(60_000);
-    const { statement, lines, amount } = await readStatement(context, scope, {
-      id: "open",
-      limit: 10,
-      cursor: undefined,
-      signal,
-    });
-    return [statement.currency, amount, lines.map((line: ReadLine) => [short(line), line.amount])];
-  };
-  for (const [price, own] of [["0.5", "1"], [null, null]] as const) {
-    await send("PATCH /products/tiles", { metrics: metrics(price) });
-    const adjustment = "tiles/requests 2026-10 -0.000001 -1";
-    const billed = ["-0.000000000000000001", own === null ? null : "0.999999999999999999"];
-    assert.deepEqual(await read("EUR"), [
-      "EUR",
-      billed[1] ?? billed[0],
-      [["tiles/requests 2 1", own], [adjustment, billed[0]]],
-    ]);
-    const now = own === null ? null : "-0.0000005";
-    assert.deepEqual(await read("USD"), [
-      "USD",
-      own && "0.9999995",
-      [["tiles/requests 2 1", own], [adjustment, now]],
-    ]);
-  }
-}, { CURRENCY: "EUR" });
 
 Deno.test("totals include the catalogue's metrics and the sum of all amounts, however many others there are", () => {
   const totals = new StatementTotals();
