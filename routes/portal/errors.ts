@@ -93,9 +93,7 @@ export function formError(c: AppContext, error: unknown) {
   const fields = fieldErrors(error);
   return {
     code: error.code,
-    message: error.code === "validation_failed" && Object.keys(fields).length > 0
-      ? null
-      : formMessages[error.code] ?? error.message,
+    message: formMessages[error.code] ?? (Object.keys(fields).length > 0 ? null : error.message),
     fields,
     status: error.status as ContentfulStatusCode,
   };

@@ -74,7 +74,7 @@ Deno.test("checkPublicAddress() reports a removed Origin header for each allowed
     "CORS for https://app.example.com",
     "CORS for https://*.docs.example.com",
   ]);
-  assert.match(found["Cookie"] ?? "", /^wrong: .*nobody can sign in/);
+  assert.match(found["Cookie"] ?? "", /^wrong: .*no one can sign in/);
   assert.match(
     found["CORS for https://app.example.com"] ?? "",
     /the preflight lacks Access-Control-Allow-Origin/,

@@ -2,7 +2,7 @@
 // question.
 import assert from "node:assert/strict";
 import { inviteTo, sql } from "../../../../db/engine/database.ts";
-import { cookieOf, inviteTo, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
 import { assertRows, inviteTo } from "../../../support/app/rows.ts";
 import {
   companyTest,
