@@ -1,9 +1,9 @@
 // Visits that another site's page may have begun: an organization's provider asks first, and no one's session is replaced without a
 // question.
 import assert from "node:assert/strict";
-import { inviteTo, sql } from "../../../../db/engine/database.ts";
+import { sql } from "../../../../db/engine/database.ts";
 import { cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
-import { assertRows, inviteTo } from "../../../support/app/rows.ts";
+import { assertRows } from "../../../support/app/rows.ts";
 import {
   companyTest,
   prove,
@@ -12,15 +12,10 @@ import {
   ssoOf,
   testProvider,
 } from "../../../support/identity_providers/company.ts";
-import { inviteTo, startIssuer, type TestIssuer } from "../../../support/identity_providers/issuer.ts";
-import { browserOf, inviteTo, providerUrl } from "../../../support/identity_providers/own_visits.ts";
-import { addProvider, auditedBy, inviteTo } from "../../../support/identity_providers/providers.ts";
-import {
-  inviteTo,
-  newVisitor,
-  type Visited,
-  type Visitor,
-} from "../../../support/identity_providers/visitor.ts";
+import { startIssuer, type TestIssuer } from "../../../support/identity_providers/issuer.ts";
+import { browserOf, providerUrl } from "../../../support/identity_providers/own_visits.ts";
+import { addProvider, auditedBy } from "../../../support/identity_providers/providers.ts";
+import { newVisitor, type Visited, type Visitor } from "../../../support/identity_providers/visitor.ts";
 import { inviteTo, me, verifiedPerson } from "../../../support/people/people.ts";
 import { newOrganization, newPerson, run } from "../../../support/people/scene.ts";
 import { codeOf, twoStepPerson } from "../../../support/people/second_step.ts";
