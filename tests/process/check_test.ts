@@ -2,14 +2,13 @@
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { migrations } from "../../db/engine/migrate.ts";
-import { runCommand } from "../support/process/command.ts";
+import { type CommandEnd, runCommand } from "../support/process/command.ts";
 import { runHere } from "../support/process/here.ts";
 import type { Program } from "../support/process/program.ts";
 import { inScene, type Scene, stop } from "../support/process/scene.ts";
 import { mayMount, mountSmallDisk } from "../support/database/small_disk.ts";
 import { smtpTlsMissing, startSmtpTls, testAuthority } from "../support/network/smtp_tls.ts";
 import { freePort, sqldMissing, startSqld } from "../support/database/sqld.ts";
-import type { CommandEnd } from "../support/process/user_command.ts";
 
 interface Check {
   readonly about: string;
