@@ -55,25 +55,10 @@ Deno.test("COOKIE_DOMAIN is BASE_URL's host or a parent of it", () => {
 
 Deno.test("COOKIE_DOMAIN is never a public suffix", () => {
   for (
-    const suffix of [
-      "com",
-      "co.uk",
-      "org.uk",
-      "com.au",
-      "github.io",
-      "GitHub.IO",
-      "pages.dev",
-      "vercel.app",
-      "netlify.app",
-      "herokuapp.com",
-      "s3.amazonaws.com",
-      "test",
-      "foo.ck",
-      "internal",
-      "localhost",
-      "xn--p1ai",
-      "xn--55qx5d.cn",
-    ]
+    const suffix of (
+      "com co.uk org.uk com.au github.io GitHub.IO pages.dev vercel.app netlify.app herokuapp.com " +
+      "s3.amazonaws.com test foo.ck internal localhost xn--p1ai xn--55qx5d.cn"
+    ).split(" ")
   ) {
     const fault = assertInvalid("COOKIE_DOMAIN", `.${suffix}`, { BASE_URL: `https://auth.acme.${suffix}` });
     assert.match(fault, /\(\S+ is a public suffix\)$/, suffix);
@@ -344,30 +329,11 @@ for (
 
 Deno.test("parseAddressBlock() rejects invalid addresses and ambiguous short and octal forms", () => {
   const bad = [
-    ...[
-      "",
-      "localhost",
-      "10",
-      "10/8",
-      "10.1",
-      "10.0.0/8",
-      "256.0.0.1",
-      "1.2.3.4.5",
-      "010.0.0.1",
-      "0x7f.0.0.1",
-      "2130706433",
-    ],
-    ...[
-      "10.0.0.0/33",
-      "10.0.0.0/-1",
-      "10.0.0.0/",
-      "/8",
-      "10.0.0.0/8/8",
-      "10.0.0.0/a",
-      "10.0.0.0 /8",
-      "1.2.3.4:80",
-    ],
-    ...["::1/129", "::g", ":::", "[::1]", "1:2:3:4:5:6:7:8:9", "*"],
+    "",
+    "10.0.0.0 /8",
+    ..."localhost 10 10/8 10.1 10.0.0/8 256.0.0.1 1.2.3.4.5 010.0.0.1 0x7f.0.0.1 2130706433".split(" "),
+    ..."10.0.0.0/33 10.0.0.0/-1 10.0.0.0/ /8 10.0.0.0/8/8 10.0.0.0/a 1.2.3.4:80".split(" "),
+    ..."::1/129 ::g ::: [::1] 1:2:3:4:5:6:7:8:9 *".split(" "),
   ];
   for (const text of bad) assert.equal(parseAddressBlock(text), null, text);
 });

@@ -193,7 +193,7 @@ function withFile(
 ): Promise<void> {
   return inScene({ env: { MAIL_FROM: mailFrom, ...env } }, async (scene) => {
     await Deno.mkdir(`${scene.folder}/data`);
-    assert.equal((await runHere(scene.options, "migrate")).status, 0);
+    assert.equal((await runHere({ folder: scene.folder }, "migrate")).status, 0);
     await test(scene);
   });
 }

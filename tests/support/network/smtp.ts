@@ -27,25 +27,18 @@ export interface Smtp {
   readonly port: number;
   /** Accepted emails, oldest first. */
   readonly received: readonly ReceivedMail[];
-  /** Number of connections so far. */
-  readonly connections: () => number;
   stop(): Promise<void>;
 }
 
 /** Starts a server. */
 export async function startSmtp(options: SmtpOptions = {}): Promise<Smtp> {
   const received: ReceivedMail[] = [];
-  let connections = 0;
   const refusal = (response: string) =>
     Object.assign(new Error(response.slice(4)), { responseCode: Number(response.slice(0, 3)) });
   const server = new SMTPServer({
     disabledCommands: ["AUTH", "STARTTLS"],
     authOptional: true,
     closeTimeout: 100,
-    onConnect: (_session: unknown, done: () => void) => {
-      connections++;
-      done();
-    },
     // deno-lint-ignore no-explicit-any -- the package's types are for its own streams
     onRcptTo: (address: any, _session: unknown, done: any) => {
       const response = options.onRecipient?.(address.address) ?? null;
@@ -79,7 +72,6 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<Smtp> {
   return {
     port: (server.server.address() as { port: number }).port,
     received,
-    connections: () => connections,
     stop: () => new Promise((resolve) => server.close(() => resolve())),
   };
 }
