@@ -244,6 +244,8 @@ Deno.test("check reports a proxy that removes headers and has a wrong clock, and
         ["wrong", "CORS for https://app.example.com"],
         ["wrong", "X-Forwarded-For"],
       ]);
+      assert.match(stdout, /^wrong +Cookie .*nobody can sign in/m);
+      assert.match(stdout, /^wrong +CORS .*the preflight lacks Access-Control-Allow-Origin/m);
       assert.match(stdout, /→ List the proxy\. .*TRUSTED_PROXIES=127\.0\.0\.1,::1$/m);
       assert(stdout.includes(`http://localhost:${proxy.addr.port} {\n`));
       assert(stdout.includes(`reverse_proxy 127.0.0.1:${port}\n`));

@@ -1,17 +1,16 @@
 // Checks of settings against each other, and of clocks.
 import assert from "node:assert/strict";
-import { parseConfig, type Settings } from "../../../config.ts";
+import type { Settings } from "../../../config.ts";
 import type { Verdict } from "../../../domain/check_result.ts";
 import { checkSettingNames } from "../../../commands/check/setting_names.ts";
 import { checkSettings } from "../../../commands/check/settings.ts";
 import { checkClock } from "../../../commands/check/time.ts";
+import { accepted } from "../../config_assert.ts";
 
 /** @returns The problems by what was checked. */
 function problems(settings: Settings): Readonly<Record<string, { verdict: Verdict; words: string }>> {
-  const result = parseConfig(settings, { isTerminal: false });
-  assert("config" in result);
   return Object.fromEntries(
-    checkSettings(result.config).filter(({ verdict }) => verdict !== "ok")
+    checkSettings(accepted(settings)).filter(({ verdict }) => verdict !== "ok")
       .map(({ about, verdict, saw, advice }) => [about, { verdict, words: `${saw} ${advice}` }]),
   );
 }
