@@ -8,7 +8,7 @@ import { npm, packClient } from "../support/client/package.ts";
 import { pythonPackage } from "../support/client/python_meter.ts";
 import { freePort } from "../support/database/sqld.ts";
 import { sendJson } from "../support/process/journey.ts";
-import { onServer } from "../support/process/scene.ts";
+import { inScene, onServer } from "../support/process/scene.ts";
 import { readGuide, runLines, startCommand } from "../support/runner/guides.ts";
 import { isMissing } from "../support/runner/needs.ts";
 import { poll } from "../support/runner/poll.ts";
@@ -129,9 +129,8 @@ Deno.test({ name: "the receiver in Go verifies requests", ignore: isMissing("go"
 
 Deno.test(
   { name: "the commands for the shell verify requests", ignore: isMissing("openssl") },
-  async () => {
-    const cwd = await Deno.makeTempDir({ prefix: "gatehouse-webhooks-" });
-    try {
+  () =>
+    inScene({}, async ({ folder: cwd }) => {
       for (const [{ body, headers }, isAccepted] of requests()) {
         await Deno.writeTextFile(`${cwd}/body.json`, body);
         const env = {
@@ -143,10 +142,7 @@ Deno.test(
         const run = runLines(guide("verify with openssl"), { cwd, env });
         assert.equal(await run.catch(() => "rejected"), isAccepted ? "verified\n" : "rejected", body);
       }
-    } finally {
-      await Deno.remove(cwd, { recursive: true });
-    }
-  },
+    }),
 );
 
 Deno.test("the portal shows the same examples", () => {

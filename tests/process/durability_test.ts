@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { isMissing } from "../support/runner/needs.ts";
 import { sourceCommand } from "../support/process/program.ts";
+import { inScene } from "../support/process/scene.ts";
 import { python, pythonPackage } from "../support/client/python_meter.ts";
 import { CallOrder, straceMissing, traceCalls } from "../support/process/system_calls.ts";
 
@@ -12,14 +13,7 @@ function durable(name: string, test: (folder: string) => Promise<void>, ignored 
   Deno.test({
     name,
     ignore: ignore || ignored,
-    async fn() {
-      const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "gatehouse-durable-" }));
-      try {
-        await test(folder);
-      } finally {
-        await Deno.remove(folder, { recursive: true });
-      }
-    },
+    fn: () => inScene({}, async ({ folder }) => test(await Deno.realPath(folder))),
   });
 }
 
