@@ -18,7 +18,6 @@ const connectionsMax = 2 * 64;
 /** The program, with a TCP proxy between it and a libSQL server. */
 interface Service {
   readonly baseUrl: string;
-  /** The number of HTTP threads. */
   readonly threads: number;
   readonly apiKey: string;
   readonly cookie: string;

@@ -28,7 +28,6 @@ interface UserScene extends Pick<Scene, "folder" | "options" | "run"> {
   /** The same with standard input. */
   userWith(stdin: string, ...args: readonly string[]): Promise<CommandEnd>;
   start(): Promise<void>;
-  /** Base URL of the server. */
   baseUrl(): string;
   send(path: string, options?: Parameters<typeof sendJson>[2]): Promise<Response>;
   signIn(email: string, given?: string): Promise<Response>;

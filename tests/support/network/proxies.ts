@@ -17,18 +17,15 @@ export interface Places {
   readonly recipe: ProxyRecipe;
   /** A folder for configuration, logs and temporary files. */
   readonly folder: string;
-  /** The settings of the running Gatehouse. */
   readonly settings: Readonly<Record<string, string>>;
   readonly applicationPort: number;
   readonly organizationId: string;
 }
 
-/** A running proxy. */
 export interface Proxy {
   stop(): Promise<void>;
 }
 
-/** A kind of proxy to test. */
 export interface ProxyKind {
   readonly name: "nginx" | "caddy";
   /** Whether it is not installed. `CI=true` requires it. */
@@ -119,7 +116,6 @@ async function started(
   };
 }
 
-/** A request that an application received. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;

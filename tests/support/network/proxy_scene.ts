@@ -16,7 +16,6 @@ import {
 import { freePort } from "../database/sqld.ts";
 import { type Visit, visit, type Visited } from "./visit.ts";
 
-/** A signed-up user. */
 export interface ScenePerson {
   readonly cookie: string;
   readonly userId: string;

@@ -4,7 +4,6 @@ import { Buffer } from "node:buffer";
 // deno-lint-ignore no-import-prefix
 import { SMTPServer } from "npm:smtp-server@3.21.6";
 
-/** An email as received by the server. */
 export interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
@@ -13,7 +12,6 @@ export interface ReceivedMail {
   readonly messageId: string;
 }
 
-/** How a test server behaves. */
 export interface SmtpOptions {
   readonly port?: number;
   /** Called for each complete email. Returns null to accept it, or a rejection such as `554 5.7.1 No`. */
@@ -22,7 +20,6 @@ export interface SmtpOptions {
   readonly onRecipient?: (address: string) => string | null;
 }
 
-/** A running server. */
 export interface Smtp {
   readonly port: number;
   /** Accepted emails, oldest first. */
@@ -30,7 +27,6 @@ export interface Smtp {
   stop(): Promise<void>;
 }
 
-/** Starts a server. */
 export async function startSmtp(options: SmtpOptions = {}): Promise<Smtp> {
   const received: ReceivedMail[] = [];
   const refusal = (response: string) =>

@@ -5,22 +5,18 @@ import { poll } from "../runner/poll.ts";
 import type { ReceivedMail } from "./smtp.ts";
 import { cachedPackage } from "../database/sqld.ts";
 
-/** An email, and the connection it arrived on. */
 interface ReceivedTlsMail extends ReceivedMail {
   readonly wasEncrypted: boolean;
   readonly user: string | null;
 }
 
-/** How a test server behaves. */
 interface SmtpTlsOptions {
   /** `smtps`: encrypted from the start; `starttls`: offered, and required to sign in; `plain`: never. */
   readonly encryption: "smtps" | "starttls" | "plain";
   readonly certificate: Certificate;
-  /** The required credentials. */
   readonly credentials: { readonly user: string; readonly pass: string };
 }
 
-/** A running server. */
 export interface SmtpTls {
   readonly port: number;
   /** Accepted emails, oldest first. */
@@ -28,7 +24,6 @@ export interface SmtpTls {
   stop(): Promise<void>;
 }
 
-/** A key and a certificate, in PEM. */
 export interface Certificate {
   readonly key: string;
   readonly cert: string;
@@ -72,7 +67,6 @@ server.on("error", () => {});
 server.listen(0, "127.0.0.1", () => say({ port: server.server.address().port }));
 `;
 
-/** Starts a server. */
 export async function startSmtpTls(options: SmtpTlsOptions): Promise<SmtpTls> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-smtp-" });
   await Deno.mkdir(`${folder}/node_modules`);
@@ -107,7 +101,6 @@ export async function startSmtpTls(options: SmtpTlsOptions): Promise<SmtpTls> {
   };
 }
 
-/** A certificate authority for tests. */
 export interface TestAuthority {
   /** Its own certificate in PEM, and the path of that file. */
   readonly cert: string;

@@ -3,7 +3,6 @@
 
 /** Which responses to lose. */
 interface LostAnswers {
-  /** How many responses. */
   readonly count: number;
   /** Only responses to requests that contain this text. Default: any request. */
   readonly toRequestsWith?: string;
@@ -11,10 +10,8 @@ interface LostAnswers {
   readonly answersWith?: string;
 }
 
-/** A running proxy. */
 export interface TcpProxy {
   readonly port: number;
-  /** `http://127.0.0.1:<port>` */
   readonly url: string;
   /** Largest number of connections open at the same time. */
   readonly openConnectionsMax: number;
@@ -29,7 +26,6 @@ export interface TcpProxy {
    * byte of the response arrives. A request is everything sent since the previous response.
    */
   loseAnswers(lost: LostAnswers): void;
-  /** Number of responses still to lose. */
   readonly answersToLose: number;
   close(): Promise<void>;
 }
@@ -121,7 +117,6 @@ export function startTcpProxy(
   };
 }
 
-/** A client's connection with its own connection to the target. */
 class ProxiedConnection {
   readonly #client: Deno.TcpConn;
   readonly #target: Deno.TcpConn;

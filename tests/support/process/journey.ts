@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { cookieOf, testPassword } from "../app/app.ts";
 
-/** The account and key that a journey created. */
 export interface Journey {
   readonly email: string;
   readonly cookie: string;
@@ -58,7 +57,6 @@ export async function signUpAndRecord(baseUrl: string, email = "ada@example.com"
   return { email, cookie, keyId, fullKey };
 }
 
-/** Asserts the month's sum for the key's organization. */
 export async function assertMonthSum(
   baseUrl: string,
   options: { fullKey: string; sum: number },

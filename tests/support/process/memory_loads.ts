@@ -13,7 +13,6 @@ import type { Program } from "./program.ts";
 /** A running server and customers to send requests for. */
 export interface MemoryScene {
   readonly program: Program;
-  /** The folder of the server. */
   readonly folder: string;
   readonly customers: readonly Journey[];
   /** Sends nothing itself: its small records must be accepted meanwhile. */
@@ -75,7 +74,6 @@ export async function memoryOf({ pid }: Program): Promise<{ now: number; most: n
   return { now: mb("VmRSS"), most: mb("VmHWM") };
 }
 
-/** Counts a status. */
 export function count(statuses: Statuses, status: number): void {
   statuses.set(status, (statuses.get(status) ?? 0) + 1);
 }
