@@ -25,13 +25,8 @@ function startGuest(path: string): () => Promise<number> {
   const program = new URL("../support/database/guest_program.ts", import.meta.url).pathname;
   const child = new Deno.Command(Deno.execPath(), {
     args: [
-      "run",
-      "--no-prompt",
-      "--cached-only",
-      `--config=${thisRoot}deno.json`,
-      "--allow-all",
-      program,
-      path,
+      ...["run", "--no-prompt", "--cached-only", `--config=${thisRoot}deno.json`, "--allow-all"],
+      ...[program, path],
     ],
     stdin: "piped",
     stdout: "piped",

@@ -13,15 +13,9 @@ const settings = Object.fromEntries(
 );
 
 async function print(args: readonly string[], env: Record<string, string> = settings) {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxy-" });
-  try {
-    const { status, stdout, stderr } = await runHere({ folder, env }, "proxy", ...args);
-    // It creates no database.
-    assert.deepEqual([...Deno.readDirSync(folder)], []);
-    return { code: status, out: stdout, said: stderr };
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  // It needs no data file, and no folder for one.
+  const { status, stdout, stderr } = await runHere({ folder: "/nowhere", env }, "proxy", ...args);
+  return { code: status, out: stdout, said: stderr };
 }
 
 Deno.test("the recipe shows the output of its command", () =>

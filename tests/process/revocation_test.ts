@@ -23,11 +23,7 @@ function outcomesOf(url: string, request: Parameters<typeof overNewConnections>[
 /** Suspends and resumes an organization, twice. */
 async function checkSuspension(
   { baseUrl }: Program,
-  { cookie, organizationId, operatorToken }: {
-    cookie: string;
-    organizationId: string;
-    operatorToken: string;
-  },
+  { cookie, organizationId, operatorToken }: Record<"cookie" | "organizationId" | "operatorToken", string>,
 ): Promise<void> {
   const created = await sendJson(baseUrl, "/api/portal/api-keys", { cookie, json: { name: "Suspended" } });
   const headers = {

@@ -85,18 +85,15 @@ class Changes {
   readonly surprises: string[] = [];
   /** How often the limit was reached and raised. */
   raises = 0;
-  readonly #by: { organizationId: string; cookie: string; token: string; fullKey: string };
   #limit = 0;
 
-  constructor(by: { organizationId: string; cookie: string; token: string; fullKey: string }) {
-    this.#by = by;
-  }
+  constructor(readonly by: Record<"organizationId" | "cookie" | "token" | "fullKey", string>) {}
 
   /** Sets or raises the hard limit. */
   async setLimit(baseUrl: string): Promise<void> {
     this.#limit += limitStep;
     const limit = { productSlug: null, metric: null, per: "total", quantity: this.#limit, mode: "hard" };
-    const { token, organizationId } = this.#by;
+    const { token, organizationId } = this.by;
     const path = `/api/operator/organizations/${organizationId}`;
     await this.#send(baseUrl, path, {
       method: "PATCH",
@@ -123,7 +120,7 @@ class Changes {
   }
 
   async #changeKey(baseUrl: string): Promise<void> {
-    const { cookie } = this.#by;
+    const { cookie } = this.by;
     const created = await this.#send(baseUrl, "/api/portal/api-keys", { cookie, json: { name: "Load" } });
     if (created === null) return;
     const id = created.apiKey.id;
@@ -145,7 +142,7 @@ class Changes {
 
   async #record(baseUrl: string): Promise<void> {
     const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
-    const recorded = await this.#send(baseUrl, "/api/v1/usage", { apiKey: this.#by.fullKey, json });
+    const recorded = await this.#send(baseUrl, "/api/v1/usage", { apiKey: this.by.fullKey, json });
     if (recorded !== "limited") return;
     await this.setLimit(baseUrl);
     this.raises++;
