@@ -1,14 +1,23 @@
 // Measures the most memory that the largest requests take, many at the same time, each kind with a new server. Run it with
 // `deno run --no-prompt --allow-all --unstable-net bench/memory.ts [NAME]`. BENCH_BINARY selects a compiled program, HTTP_THREADS the number of threads.
-import * as loads from "../tests/support/process/memory_loads.ts";
+import {
+  batches,
+  besideNeighbor,
+  type MemoryLoad,
+  memoryOf,
+  memoryScene,
+  type Statuses,
+  unfinishedBodies,
+} from "../tests/support/process/memory_loads.ts";
 import { isReady, killProgram, startProgram } from "../tests/support/process/program.ts";
+import * as more from "./memory_loads.ts";
 import { printLine, runToEnd } from "./settings.ts";
 
 const seconds = 8;
-const { besideNeighbor, memoryOf, memoryScene, ...kinds } = loads;
+const kinds = { batches, unfinishedBodies, ...more };
 
 /** Prints one line: memory, statuses, and the wait of a neighbor. */
-async function measure(name: string, load: loads.MemoryLoad): Promise<void> {
+async function measure(name: string, load: MemoryLoad): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-memory-" });
   const binary = Deno.env.get("BENCH_BINARY");
   const program = startProgram({
@@ -25,7 +34,7 @@ async function measure(name: string, load: loads.MemoryLoad): Promise<void> {
       load(scene, { ms: seconds * 1_000 }),
     );
     const { most } = await memoryOf(program);
-    const text = (all: loads.Statuses) => [...all].map(([status, n]) => `${n} × ${status}`).join(", ");
+    const text = (all: Statuses) => [...all].map(([status, n]) => `${n} × ${status}`).join(", ");
     printLine(
       `${name.padEnd(18)} ${before} MB before, ${most} MB at most; ${text(result)}; neighbor ${
         text(statuses)

@@ -14,7 +14,7 @@ function csvCell(cell: CsvCell): string {
 
 /**
  * An apostrophe keeps text from being run as a formula (OWASP, CSV injection). Spreadsheets also recognize full-width signs. Where
- * the decimal separator is a comma, they split lines at semicolons, whatever is in quotes.
+ * the decimal separator is a comma, they split lines at semicolons, also inside quotes.
  */
 function withoutFormulas(text: string): string {
   return text.replaceAll(/^(?=[\t\r])|(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠])/g, "'");

@@ -1,5 +1,5 @@
-// Tests settings with addresses: base URL, cookie domain, allowed origins, databases and proxies. Accepting a wrong value
-// here would give strangers access.
+// Tests settings with addresses: base URL, cookie domain, allowed and embedding origins, databases and proxies. Accepting a wrong
+// value here would give strangers access, or let them put pages in a frame.
 import assert from "node:assert/strict";
 import { parseAddressBlock } from "../domain/address_block.ts";
 import { accepted, assertInvalid, faultsOf } from "./config_assert.ts";
@@ -55,25 +55,10 @@ Deno.test("COOKIE_DOMAIN is BASE_URL's host or a parent of it", () => {
 
 Deno.test("COOKIE_DOMAIN is never a public suffix", () => {
   for (
-    const suffix of [
-      "com",
-      "co.uk",
-      "org.uk",
-      "com.au",
-      "github.io",
-      "GitHub.IO",
-      "pages.dev",
-      "vercel.app",
-      "netlify.app",
-      "herokuapp.com",
-      "s3.amazonaws.com",
-      "test",
-      "foo.ck",
-      "internal",
-      "localhost",
-      "xn--p1ai",
-      "xn--55qx5d.cn",
-    ]
+    const suffix of (
+      "com co.uk org.uk com.au github.io GitHub.IO pages.dev vercel.app netlify.app herokuapp.com " +
+      "s3.amazonaws.com test foo.ck internal localhost xn--p1ai xn--55qx5d.cn"
+    ).split(" ")
   ) {
     const fault = assertInvalid("COOKIE_DOMAIN", `.${suffix}`, { BASE_URL: `https://auth.acme.${suffix}` });
     assert.match(fault, /\(\S+ is a public suffix\)$/, suffix);
@@ -257,6 +242,33 @@ Deno.test("the error for an origin or domain in a nonstandard form suggests the 
   }
 });
 
+Deno.test("EMBED_ORIGINS are exact origins on the site of BASE_URL", () => {
+  const at = (origins: string, base: string) =>
+    accepted({ EMBED_ORIGINS: origins, BASE_URL: base }).embedOrigins;
+  const base = "https://auth.example.com";
+  assert.deepEqual(at("https://app.example.com, https://a.b.example.com:8443", base), [
+    "https://app.example.com",
+    "https://a.b.example.com:8443",
+  ]);
+  assert.deepEqual(at("http://localhost:3000", "http://localhost:8000"), ["http://localhost:3000"]);
+  assert.deepEqual(at("http://127.0.0.1:3000", "http://127.0.0.1:8000"), ["http://127.0.0.1:3000"]);
+  assert.deepEqual(at("https://shop.acme.github.io", "https://auth.acme.github.io"), [
+    "https://shop.acme.github.io",
+  ]);
+  for (
+    const [text, base, reason] of [
+      ["https://app.example.org", "https://auth.example.com", /another site/],
+      ["http://app.example.com", "https://auth.example.com", /another site/],
+      ["http://app.localhost:3000", "http://auth.localhost:8000", /another site/],
+      ["https://acme.github.io", "https://other.github.io", /another site/],
+      ["https://*.example.com", "https://auth.example.com", /list each origin/],
+      ["https://app.example.com/", "https://auth.example.com", /write it as https:\/\/app\.example\.com/],
+      ["https://app.example.com; script-src *", "https://auth.example.com", /list each|write it/],
+      ["'self'", "https://auth.example.com", /write it as/],
+    ] as const
+  ) assert.match(assertInvalid("EMBED_ORIGINS", text, { BASE_URL: base }), reason);
+});
+
 Deno.test("DATABASE_URL names a file, and only the default's folder is created", () => {
   const database = (text: string) => accepted({ DATABASE_URL: text }).database;
   const file = (path: string) => ({ kind: "file", path, createFolder: false });
@@ -344,30 +356,11 @@ for (
 
 Deno.test("parseAddressBlock() rejects invalid addresses and ambiguous short and octal forms", () => {
   const bad = [
-    ...[
-      "",
-      "localhost",
-      "10",
-      "10/8",
-      "10.1",
-      "10.0.0/8",
-      "256.0.0.1",
-      "1.2.3.4.5",
-      "010.0.0.1",
-      "0x7f.0.0.1",
-      "2130706433",
-    ],
-    ...[
-      "10.0.0.0/33",
-      "10.0.0.0/-1",
-      "10.0.0.0/",
-      "/8",
-      "10.0.0.0/8/8",
-      "10.0.0.0/a",
-      "10.0.0.0 /8",
-      "1.2.3.4:80",
-    ],
-    ...["::1/129", "::g", ":::", "[::1]", "1:2:3:4:5:6:7:8:9", "*"],
+    "",
+    "10.0.0.0 /8",
+    ..."localhost 10 10/8 10.1 10.0.0/8 256.0.0.1 1.2.3.4.5 010.0.0.1 0x7f.0.0.1 2130706433".split(" "),
+    ..."10.0.0.0/33 10.0.0.0/-1 10.0.0.0/ /8 10.0.0.0/8/8 10.0.0.0/a 1.2.3.4:80".split(" "),
+    ..."::1/129 ::g ::: [::1] 1:2:3:4:5:6:7:8:9 *".split(" "),
   ];
   for (const text of bad) assert.equal(parseAddressBlock(text), null, text);
 });

@@ -6,7 +6,7 @@ export const providerVisitTimeoutMs = 10 * 60_000;
 export const providerVisitsMax = 100;
 /** Requests of visits to a provider at the same time. Each holds up to two connections and what it has read. */
 export const providerPlacesMax = 20;
-/** The same for all providers of the service, and for all of organizations. */
+/** Requests at the same time to all providers of the service, and to all of organizations. */
 export const providerPlacesOfAllMax = 100;
 /** Of a provider while more than half of all places are taken. */
 export const providerPlacesWhenFewMax = 4;

@@ -22,7 +22,8 @@ Deno.test({ name, ignore: isMissing("python3-requests") }, async () => {
     const { fullKey } = await createTestKey(test, await test.signUp());
     const options = { cwd: folder, env: { GATEHOUSE_KEY: fullKey, NO_COLOR: "1" } };
     const ours = (code: string) => code.replaceAll("https://auth.example.com", here);
-    const runAll = async ([sh, ts, py]: readonly [string, string, string]) => {
+    const runAll = async (guide: typeof metering, names: readonly string[]) => {
+      const [sh = "", ts = "", py = ""] = names.map(guide);
       await Deno.writeTextFile(`${folder}/example.ts`, ours(ts));
       await Deno.writeTextFile(`${folder}/example.py`, ours(py));
       const deno = `'${Deno.execPath()}' run --no-check --allow-net --allow-env example.ts`;
@@ -33,33 +34,21 @@ Deno.test({ name, ignore: isMissing("python3-requests") }, async () => {
       ];
     };
 
-    const recorded = await runAll([
-      quickStart("record with curl"),
-      quickStart("record with TypeScript"),
-      quickStart("record with Python"),
+    const recorded = await runAll(quickStart, [
+      "record with curl",
+      "record with TypeScript",
+      "record with Python",
     ]);
     const ids = recorded.map((text) => /use_[0-9a-f]+/.exec(text)?.[0]);
     assert.ok(ids[0] !== undefined, recorded.join("\n"));
     assert.equal(new Set(ids).size, 1, recorded.join("\n"));
-    const read = await runAll([
-      quickStart("read with curl"),
-      quickStart("read with TypeScript"),
-      quickStart("read with Python"),
-    ]);
+    const read = await runAll(quickStart, ["read with curl", "read with TypeScript", "read with Python"]);
     for (const text of read) assert.match(text, /["']?sum["']?: ?1\b/);
 
-    const batches = await runAll([
-      metering("batch with curl"),
-      metering("batch with TypeScript"),
-      metering("batch with Python"),
-    ]);
+    const batches = await runAll(metering, ["batch with curl", "batch with TypeScript", "batch with Python"]);
     assert.match(batches[0] ?? "", /"accepted":2,"duplicates":0/);
     for (const text of batches.slice(1)) assert.match(text, /accepted["']?: 0, ["']?duplicates["']?: 2/);
-    const days = await runAll([
-      metering("days with curl"),
-      metering("days with TypeScript"),
-      metering("days with Python"),
-    ]);
+    const days = await runAll(metering, ["days with curl", "days with TypeScript", "days with Python"]);
     const { data } = JSON.parse(days[0] ?? "") as {
       data: { start: string; productSlug: string; sum: number }[];
     };

@@ -4,19 +4,16 @@ import { operatorScopes } from "../../domain/operator/operator_scope.ts";
 import { testPassword } from "../support/app/app.ts";
 import { installGatehouse, readGuide, runLines } from "../support/runner/guides.ts";
 import { sendJson } from "../support/process/journey.ts";
-import { isReady, killProgram, startProgram } from "../support/process/program.ts";
+import { onServer } from "../support/process/scene.ts";
 
 const block = await readGuide("operators.md");
 
-Deno.test("the guide names operators, creates tokens and an organization, verifies a key, and revokes a token", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-operators-" });
-  const program = startProgram({ folder, env: { HTTP_THREADS: "1" } });
-  try {
-    await isReady(program);
+Deno.test("the guide names operators, creates tokens and an organization, verifies a key, and revokes a token", () =>
+  onServer({}, async ({ folder, baseUrl }) => {
     const json = { name: "Mara", email: "mara@example.com", password: testPassword };
-    await sendJson(program.baseUrl, "/api/auth/sign-up", { json });
+    await sendJson(baseUrl, "/api/auth/sign-up", { json });
     const bin = await installGatehouse(folder);
-    const env = { GATEHOUSE: program.baseUrl, PATH: `${bin}:${Deno.env.get("PATH")}` };
+    const env = { GATEHOUSE: baseUrl, PATH: `${bin}:${Deno.env.get("PATH")}` };
     const run = (lines: string) => runLines(lines, { cwd: folder, env });
 
     assert.match(await run(block("operators")), /is now an operator[^]*mara@example\.com[^]*no longer/);
@@ -59,13 +56,9 @@ Deno.test("the guide names operators, creates tokens and an organization, verifi
     assert.equal(JSON.parse(await run(`KEY=${fullKey}\n${block("verify")}`)).code, "VALID");
     assert.equal(JSON.parse(await withToken(`KEY=${fullKey}\n${block("usage")}`)).code, "VALID");
     assert.match(await run(`TOKEN_ID=${id}\n${block("revoke")}`), /active[^]*Revoked “Customer lookup”/);
-    const after = await sendJson(program.baseUrl, "/api/operator/organizations", { apiKey: token.trim() });
+    const after = await sendJson(baseUrl, "/api/operator/organizations", { apiKey: token.trim() });
     assert.equal(after.status, 401);
-  } finally {
-    await killProgram(program);
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  }));
 
 Deno.test("the guide lists every scope", async () => {
   const guide = await Deno.readTextFile(new URL("../../docs/operators.md", import.meta.url));

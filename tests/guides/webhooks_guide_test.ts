@@ -8,8 +8,8 @@ import { npm, packClient } from "../support/client/package.ts";
 import { pythonPackage } from "../support/client/python_meter.ts";
 import { freePort } from "../support/database/sqld.ts";
 import { sendJson } from "../support/process/journey.ts";
-import { isReady, killProgram, startProgram } from "../support/process/program.ts";
-import { readGuide, runLines, type RunningCommand, startCommand } from "../support/runner/guides.ts";
+import { inScene, onServer } from "../support/process/scene.ts";
+import { readGuide, runLines, startCommand } from "../support/runner/guides.ts";
 import { isMissing } from "../support/runner/needs.ts";
 import { poll } from "../support/runner/poll.ts";
 
@@ -55,6 +55,15 @@ const requests = (): readonly (readonly [request: SignedRequest, isAccepted: boo
   ];
 };
 
+/** Waits until a server responds. */
+function responds(url: string, init?: RequestInit): Promise<void> {
+  return poll(async () => {
+    const response = await fetch(url, init).catch(() => null);
+    await response?.body?.cancel();
+    return response !== null;
+  });
+}
+
 /** Runs a receiver of the guide with all requests. */
 async function tryReceiver(
   { name, file, command, env = {} }: {
@@ -73,11 +82,7 @@ async function tryReceiver(
   const url = `http://127.0.0.1:${port}/`;
   const send = (init: SignedRequest) => fetch(url, { method: "POST", ...init });
   try {
-    await poll(async () => {
-      const response = await send(signed([old])).catch(() => null);
-      await response?.body?.cancel();
-      return response !== null;
-    });
+    await responds(url, { method: "POST", ...signed([old]) });
     for (const [request, isAccepted] of requests()) {
       const response = await send(request);
       await response.body?.cancel();
@@ -124,9 +129,8 @@ Deno.test({ name: "the receiver in Go verifies requests", ignore: isMissing("go"
 
 Deno.test(
   { name: "the commands for the shell verify requests", ignore: isMissing("openssl") },
-  async () => {
-    const cwd = await Deno.makeTempDir({ prefix: "gatehouse-webhooks-" });
-    try {
+  () =>
+    inScene({}, async ({ folder: cwd }) => {
       for (const [{ body, headers }, isAccepted] of requests()) {
         await Deno.writeTextFile(`${cwd}/body.json`, body);
         const env = {
@@ -138,10 +142,7 @@ Deno.test(
         const run = runLines(guide("verify with openssl"), { cwd, env });
         assert.equal(await run.catch(() => "rejected"), isAccepted ? "verified\n" : "rejected", body);
       }
-    } finally {
-      await Deno.remove(cwd, { recursive: true });
-    }
-  },
+    }),
 );
 
 Deno.test("the portal shows the same examples", () => {
@@ -154,17 +155,13 @@ Deno.test("the portal shows the same examples", () => {
 
 Deno.test(
   { name: "an endpoint added with curl gets a test on the same machine", ignore: isMissing("python3") },
-  async () => {
-    const folder = await Deno.makeTempDir({ prefix: "gatehouse-webhooks-" });
-    const program = startProgram({ folder, env: { HTTP_THREADS: "1", WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" } });
-    let receiver: RunningCommand | undefined;
-    try {
-      await isReady(program);
+  () =>
+    onServer({ env: { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" } }, async ({ folder, baseUrl }) => {
       const json = { name: "Ada", email: "ada@example.com", password: "nine green umbrellas" };
-      await sendJson(program.baseUrl, "/api/auth/sign-up", { json });
+      await sendJson(baseUrl, "/api/auth/sign-up", { json });
       const port = String(freePort());
       const run = (name: string, env: Record<string, string> = {}) => {
-        const lines = guide(name).replaceAll("https://auth.example.com", program.baseUrl)
+        const lines = guide(name).replaceAll("https://auth.example.com", baseUrl)
           .replace("https://example.com/webhooks", `http://127.0.0.1:${port}`);
         return runLines(lines, { cwd: folder, env });
       };
@@ -173,25 +170,19 @@ Deno.test(
       assert.deepEqual(webhook.events, ["limit.*", "api_key.expiring"]);
       await Deno.writeTextFile(`${folder}/receiver.py`, guide("verify with Python").replace("3000", port));
       const command = guide("start the receiver").replace("whsec_…", secret);
-      receiver = startCommand(command, {
+      const receiver = startCommand(command, {
         cwd: folder,
         env: { PYTHONPATH: pythonPackage, PYTHONDONTWRITEBYTECODE: "1" },
       });
-      await poll(async () => {
-        const response = await fetch(`http://127.0.0.1:${port}`).catch(() => null);
-        await response?.body?.cancel();
-        return response !== null;
-      });
-      const { delivery } = JSON.parse(await run("send a test", { WEBHOOK_ID: webhook.id }));
-      assert.deepEqual([delivery.status, delivery.payload.data.test], ["delivered", true]);
-      const { output } = receiver;
-      await poll(() => output().includes(`limit.reached ${delivery.eventId}`));
-    } finally {
-      await receiver?.stop();
-      await killProgram(program);
-      await Deno.remove(folder, { recursive: true });
-    }
-  },
+      try {
+        await responds(`http://127.0.0.1:${port}`);
+        const { delivery } = JSON.parse(await run("send a test", { WEBHOOK_ID: webhook.id }));
+        assert.deepEqual([delivery.status, delivery.payload.data.test], ["delivered", true]);
+        await poll(() => receiver.output().includes(`limit.reached ${delivery.eventId}`));
+      } finally {
+        await receiver.stop();
+      }
+    }),
 );
 
 const text = await Deno.readTextFile(new URL("../../docs/webhooks.md", import.meta.url));

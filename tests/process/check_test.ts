@@ -2,14 +2,13 @@
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { migrations } from "../../db/engine/migrate.ts";
-import { runCommand } from "../support/process/command.ts";
+import { type CommandEnd, runCommand } from "../support/process/command.ts";
 import { runHere } from "../support/process/here.ts";
 import type { Program } from "../support/process/program.ts";
 import { inScene, type Scene, stop } from "../support/process/scene.ts";
 import { mayMount, mountSmallDisk } from "../support/database/small_disk.ts";
 import { smtpTlsMissing, startSmtpTls, testAuthority } from "../support/network/smtp_tls.ts";
 import { freePort, sqldMissing, startSqld } from "../support/database/sqld.ts";
-import type { CommandEnd } from "../support/process/user_command.ts";
 
 interface Check {
   readonly about: string;
@@ -90,7 +89,7 @@ Deno.test("check reports no problem next to a running server, and changes nothin
     assert.equal(program.output(), "");
   }));
 
-Deno.test("check without a server reports what it can't check, and creates no data file", () =>
+Deno.test("check without a server reports what it can't check or every invalid setting, and creates no data file", () =>
   inFolder(async ({ folder, check, problems }) => {
     const { status, found } = await problems();
     assert.equal(status, 0);
@@ -100,16 +99,11 @@ Deno.test("check without a server reports what it can't check, and creates no da
     assert.deepEqual([...Deno.readDirSync(folder)], []);
     const elsewhere = await problems({ DATABASE_URL: "file:nowhere/gatehouse.db" });
     assert.match(elsewhere.found["Database"] ?? "", /^wrong: .*Its folder does not exist either/);
+    const invalid = await check({ BASE_URL: "ftp://x", SIGN_UP: "maybe" }, "--json");
+    assert.deepEqual([invalid.status, invalid.stdout], [78, ""]);
+    assert.match(invalid.stderr, /^BASE_URL: .*\nSIGN_UP: .*\n$/);
     // An unknown option checks nothing.
     assert.equal((await check({}, "--proxy")).status, 64);
-  }));
-
-Deno.test("check reports every invalid setting, and exits with 78", () =>
-  inFolder(async ({ check }) => {
-    const { status, stdout, stderr } = await check({ BASE_URL: "ftp://x", SIGN_UP: "maybe" }, "--json");
-    assert.equal(status, 78);
-    assert.equal(stdout, "");
-    assert.match(stderr, /^BASE_URL: .*\nSIGN_UP: .*\n$/);
   }));
 
 Deno.test("check reports a database that is missing, older, newer, invalid or not private", () =>
@@ -149,41 +143,25 @@ Deno.test("check reports a database that is missing, older, newer, invalid or no
   }));
 
 Deno.test({
-  name: "check reports a read-only data file and a nearly full disk",
+  name: "check reports a nearly full disk, a full disk next to a running server, and a read-only data file",
   ignore: !mayMount(),
   fn: async () => {
     const disk = mountSmallDisk(8 * 1024 * 1024);
     try {
       await inFolder(async ({ folder, start, problems }) => {
         const program = await start();
+        const nearlyFull = (await problems()).found;
+        assert.equal(nearlyFull["Database"], undefined);
+        assert.match(nearlyFull["Disk"] ?? "", /^wrong: \d MB are free/);
+        disk.fill();
+        assert.match((await problems()).found["Database"] ?? "", /^wrong: .*disk is full/);
+        disk.makeRoom();
+        assert.equal((await problems()).found["Database"], undefined);
         await stop(program);
-        const writable = await problems();
-        assert.equal(writable.found["Database"], undefined);
-        assert.match(writable.found["Disk"] ?? "", /^wrong: \d MB are free/);
+        assert.equal((await problems()).found["Database"], undefined);
         const { success } = await new Deno.Command("mount", { args: ["-o", "remount,ro", folder] }).output();
         assert(success);
         assert.match((await problems()).found["Database"] ?? "", /^wrong: .*[Rr]ead-only file system/);
-      }, disk.folder);
-    } finally {
-      disk.unmount();
-    }
-  },
-});
-
-Deno.test({
-  name: "check reports a full disk next to a running server",
-  ignore: !mayMount(),
-  fn: async () => {
-    const disk = mountSmallDisk(8 * 1024 * 1024);
-    try {
-      await inFolder(async ({ start, problems }) => {
-        await start();
-        assert.equal((await problems()).found["Database"], undefined);
-        disk.fill();
-        const { found } = await problems();
-        assert.match(found["Database"] ?? "", /^wrong: .*disk is full/);
-        disk.makeRoom();
-        assert.equal((await problems()).found["Database"], undefined);
       }, disk.folder);
     } finally {
       disk.unmount();
@@ -266,6 +244,8 @@ Deno.test("check reports a proxy that removes headers and has a wrong clock, and
         ["wrong", "CORS for https://app.example.com"],
         ["wrong", "X-Forwarded-For"],
       ]);
+      assert.match(stdout, /^wrong +Cookie .*no one can sign in/m);
+      assert.match(stdout, /^wrong +CORS .*the preflight lacks Access-Control-Allow-Origin/m);
       assert.match(stdout, /→ List the proxy\. .*TRUSTED_PROXIES=127\.0\.0\.1,::1$/m);
       assert(stdout.includes(`http://localhost:${proxy.addr.port} {\n`));
       assert(stdout.includes(`reverse_proxy 127.0.0.1:${port}\n`));

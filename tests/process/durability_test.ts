@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { isMissing } from "../support/runner/needs.ts";
 import { sourceCommand } from "../support/process/program.ts";
+import { inScene } from "../support/process/scene.ts";
 import { python, pythonPackage } from "../support/client/python_meter.ts";
 import { CallOrder, straceMissing, traceCalls } from "../support/process/system_calls.ts";
 
@@ -12,14 +13,7 @@ function durable(name: string, test: (folder: string) => Promise<void>, ignored 
   Deno.test({
     name,
     ignore: ignore || ignored,
-    async fn() {
-      const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "gatehouse-durable-" }));
-      try {
-        await test(folder);
-      } finally {
-        await Deno.remove(folder, { recursive: true });
-      }
-    },
+    fn: () => inScene({}, async ({ folder }) => test(await Deno.realPath(folder))),
   });
 }
 
@@ -35,21 +29,19 @@ const gatehouse = (folder: string, ...args: string[]) =>
     env: { DATABASE_URL: `file:${folder}/gatehouse.db` },
   });
 
-durable("a backup is on disk when the command says so, and at no time incomplete", async (folder) => {
-  await gatehouse(folder, "migrate");
-  const order = await gatehouse(folder, "backup", `${folder}/backup.db`);
-  order.isMoved(order.renamed("/backup.db"), { before: order.output("Wrote") });
-});
-
-durable("a restored database and the former one are on disk when the command says so", async (folder) => {
-  await gatehouse(folder, "migrate");
-  await gatehouse(folder, "backup", `${folder}/backup.db`);
-  const order = await gatehouse(folder, "restore", `${folder}/backup.db`);
-  const restored = order.renamed("/gatehouse.db");
-  order.isMoved(restored, { before: order.output("Restored") });
-  const former = order.renamed("before-restore-.*");
-  order.hasName(former.paths[1] ?? "", { after: former, before: restored });
-});
+durable(
+  "a backup, a restored database and the former one are on disk when the command says so",
+  async (folder) => {
+    await gatehouse(folder, "migrate");
+    const backup = await gatehouse(folder, "backup", `${folder}/backup.db`);
+    backup.isMoved(backup.renamed("/backup.db"), { before: backup.output("Wrote") });
+    const order = await gatehouse(folder, "restore", `${folder}/backup.db`);
+    const restored = order.renamed("/gatehouse.db");
+    order.isMoved(restored, { before: order.output("Restored") });
+    const former = order.renamed("before-restore-.*");
+    order.hasName(former.paths[1] ?? "", { after: former, before: restored });
+  },
+);
 
 /** The meter of a language, and the lines of its scripts. */
 interface Client {
@@ -117,77 +109,73 @@ const clients: readonly Client[] = [
   },
 ];
 
-/** Runs with a server that responds to all records in one way. */
-async function withServer(respond: () => Response, test: (url: string) => Promise<void>): Promise<void> {
-  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, respond);
-  try {
-    await test(`http://127.0.0.1:${server.addr.port}`);
-  } finally {
-    await server.shutdown();
-  }
-}
-
 const unavailable = () => new Response("", { status: 503 });
 const rejects = () =>
   Response.json({ error: { code: "validation_failed", message: "Invalid.", details: [] } }, { status: 422 });
 
-for (const client of clients) {
-  durable(
-    `${client.name}: a synced record is on disk, in a folder that is on disk`,
-    (folder) =>
-      withServer(unavailable, async (url) => {
-        const spool = `${folder}/spool`;
-        const order = await client.run([client.record, client.sync, client.close(0)], url, spool);
-        const before = order.output("synced");
-        assert.match(before.text, /true/i);
-        const path = order.written("spool/.*jsonl");
-        order.isOnDisk(path, before);
-        order.hasName(path, { before });
-        order.hasName(spool, { before });
-        order.isMoved(order.renamed("/released-.*"), { before: order.output("closed") });
-      }),
-    client.isMissing,
-  );
-
-  durable(
-    `${client.name}: a record that waited in memory is on disk after close()`,
-    (folder) =>
-      withServer(unavailable, async (url) => {
-        const script = [client.block, client.record, client.unblock, client.close(0)];
-        const order = await client.run(script, url, `${folder}/spool`);
-        order.isMoved(order.renamed("/released-.*"), { before: order.output("closed") });
-      }),
-    client.isMissing,
-  );
-
-  durable(
-    `${client.name}: a rejected record is on disk before it leaves the spool`,
-    (folder) =>
-      withServer(rejects, async (url) => {
-        const order = await client.run([client.record, client.close(10)], url, `${folder}/spool`);
-        assert.match(order.output("closed").text, /1/);
-        const rejected = order.written("/rejected.jsonl");
-        const before = order.removed("spool/(?!rejected).*jsonl");
-        order.isOnDisk(rejected, before);
-        order.hasName(rejected, { before });
-      }),
-    client.isMissing,
-  );
+/** Defines a test that runs a script with a server that responds to all records in one way. */
+function durableRecord(
+  promise: string,
+  client: Client,
+  { script, check, respond = unavailable }: {
+    script: readonly string[];
+    check: (order: CallOrder, spool: string) => void;
+    respond?: () => Response;
+  },
+): void {
+  durable(`${client.name}: ${promise}`, async (folder) => {
+    const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, respond);
+    try {
+      const spool = `${folder}/spool`;
+      check(await client.run(script, `http://127.0.0.1:${server.addr.port}`, spool), spool);
+    } finally {
+      await server.shutdown();
+    }
+  }, client.isMissing);
 }
 
-durable(
-  "TypeScript: a record of a request that close() finds under way is on disk after it",
-  (folder) =>
-    withServer(unavailable, async (url) => {
-      const [typescript = assert.fail()] = clients;
-      const recording = `setInterval(() => one.record({ product: "p", metric: "m" }), 10);`;
-      const script = [
-        typescript.record,
-        `const recording = ${recording}`,
-        typescript.close(0),
-        "clearInterval(recording);",
-      ];
-      const order = await typescript.run(script, url, `${folder}/spool`);
-      order.isMoved(order.renamed("/released-.*"), { before: order.output("closed") });
-    }),
-);
+const releasesAtClose = (order: CallOrder) =>
+  order.isMoved(order.renamed("/released-.*"), { before: order.output("closed") });
+
+for (const client of clients) {
+  durableRecord("a synced record is on disk, in a folder that is on disk", client, {
+    script: [client.record, client.sync, client.close(0)],
+    check(order, spool) {
+      const before = order.output("synced");
+      assert.match(before.text, /true/i);
+      const path = order.written("spool/.*jsonl");
+      order.isOnDisk(path, before);
+      order.hasName(path, { before });
+      order.hasName(spool, { before });
+      releasesAtClose(order);
+    },
+  });
+
+  durableRecord("a record that waited in memory is on disk after close()", client, {
+    script: [client.block, client.record, client.unblock, client.close(0)],
+    check: releasesAtClose,
+  });
+
+  durableRecord("a rejected record is on disk before it leaves the spool", client, {
+    script: [client.record, client.close(10)],
+    respond: rejects,
+    check(order) {
+      assert.match(order.output("closed").text, /1/);
+      const rejected = order.written("/rejected.jsonl");
+      const before = order.removed("spool/(?!rejected).*jsonl");
+      order.isOnDisk(rejected, before);
+      order.hasName(rejected, { before });
+    },
+  });
+}
+
+const [typescript = assert.fail()] = clients;
+durableRecord("a record of a request that close() finds under way is on disk after it", typescript, {
+  script: [
+    typescript.record,
+    `const recording = setInterval(() => one.record({ product: "p", metric: "m" }), 10);`,
+    typescript.close(0),
+    "clearInterval(recording);",
+  ],
+  check: releasesAtClose,
+});

@@ -4,27 +4,14 @@ import assert from "node:assert/strict";
 import { type Connection, connectTo, requestText } from "../support/network/connection.ts";
 import { sendJson, signUpAndRecord } from "../support/process/journey.ts";
 import { poll } from "../support/runner/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import type { Program } from "../support/process/program.ts";
+import { onServer, stop } from "../support/process/scene.ts";
 
 /** Descriptors available to the program, and more connections than that. */
 const descriptors = 200;
 const connections = 300;
 
 const reportPath = "/api/v1/usage?window=month";
-
-/** Records usage with a server that then stops. @returns The API key. */
-async function recordUsage(folder: string): Promise<string> {
-  const program = startProgram({ folder });
-  try {
-    await isReady(program);
-    const { fullKey } = await signUpAndRecord(program.baseUrl);
-    program.kill("SIGTERM");
-    assert.equal(await program.ended(), 0, program.output());
-    return fullKey;
-  } finally {
-    await killProgram(program);
-  }
-}
 
 /** Opens idle connections until the server has no free descriptor. */
 async function exhaust({ baseUrl, output }: Program, open: Connection[]): Promise<void> {
@@ -38,14 +25,12 @@ async function exhaust({ baseUrl, output }: Program, open: Connection[]): Promis
   await poll(() => output().includes("stopped accepting connections"));
 }
 
-Deno.test("a first sign-in and a first report without free file descriptors don't end the program", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-first-threads-" });
-  const apiKey = await recordUsage(folder);
-  const limited = ["bash", "-c", `ulimit -n ${descriptors}; exec "$@"`, "limited"];
-  const program = startProgram({ folder, through: limited, env: { HTTP_THREADS: "1" } });
-  const open: Connection[] = [];
-  try {
-    await isReady(program);
+Deno.test("a first sign-in and a first report without free file descriptors don't end the program", () =>
+  onServer({}, async ({ program: first, start }) => {
+    const { fullKey: apiKey } = await signUpAndRecord(first.baseUrl);
+    await stop(first);
+    const limited = ["bash", "-c", `ulimit -n ${descriptors}; exec "$@"`, "limited"];
+    const program = await start({ through: limited });
     const { baseUrl } = program;
     const credentials = { email: "nobody@example.com", password: "a wrong but long one" };
     const body = JSON.stringify(credentials);
@@ -60,25 +45,22 @@ Deno.test("a first sign-in and a first report without free file descriptors don'
       baseUrl,
       requestText("POST", "/api/auth/sign-in", { headers, body: body.slice(0, 10) }),
     );
-    open.push(report, signIn);
-    await exhaust(program, open);
-    await report.send(requestText("GET", reportPath, { headers: { authorization: `Bearer ${apiKey}` } }));
-    await poll(() => report.received() !== "");
-    assert.match(report.received(), /^HTTP\/1\.1 503 /);
-    await signIn.send(body.slice(10));
-    await poll(() => signIn.received() !== "");
-    assert.match(signIn.received(), /^HTTP\/1\.1 503 /);
-    for (const connection of open) connection.close();
+    const open = [report, signIn];
+    try {
+      await exhaust(program, open);
+      await report.send(requestText("GET", reportPath, { headers: { authorization: `Bearer ${apiKey}` } }));
+      await poll(() => report.received() !== "");
+      assert.match(report.received(), /^HTTP\/1\.1 503 /);
+      await signIn.send(body.slice(10));
+      await poll(() => signIn.received() !== "");
+      assert.match(signIn.received(), /^HTTP\/1\.1 503 /);
+    } finally {
+      for (const connection of open) connection.close();
+    }
     // The server opens its port again, which can take it a moment.
     const status = async (path: string, options: { apiKey?: string; json?: unknown }) =>
       (await sendJson(baseUrl, path, options).catch(() => null))?.status;
-    await poll(async () => await status(reportPath, { apiKey }) === 200, 40_000);
-    await poll(async () => await status("/api/auth/sign-in", { json: credentials }) === 401, 40_000);
-    program.kill("SIGTERM");
-    assert.equal(await program.ended(), 0, program.output());
-  } finally {
-    for (const connection of open) connection.close();
-    await killProgram(program);
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+    await poll(async () => await status(reportPath, { apiKey }) === 200);
+    await poll(async () => await status("/api/auth/sign-in", { json: credentials }) === 401);
+    await stop(program);
+  }));

@@ -2,16 +2,11 @@
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { Ledger, type SentRequest } from "../support/meter/ledger.ts";
-import { type LoadOptions, repeatAll, sendRequest, signUpForLoad, startLoad } from "../support/meter/load.ts";
+import { type LoadOptions, sendRequest, signUpForLoad, startLoad } from "../support/meter/load.ts";
 import { poll } from "../support/runner/poll.ts";
-import {
-  hasStarted,
-  httpThreads,
-  isReady,
-  killProgram,
-  type Program,
-  startProgram,
-} from "../support/process/program.ts";
+import { assertReadsWork, killAndCheck } from "../support/process/ledger_scene.ts";
+import { hasStarted, httpThreads, killProgram, type Program } from "../support/process/program.ts";
+import { onServer } from "../support/process/scene.ts";
 import { untilReadiness } from "../support/process/threads.ts";
 import { isFull, repeats } from "../support/runner/extent.ts";
 import { faultRandom, faultsTimeoutMs, type Random } from "../support/runner/random.ts";
@@ -22,14 +17,13 @@ import {
   type SmallDisk,
   throughFileSizeLimit,
 } from "../support/database/small_disk.ts";
-import { checkAllUsage, storedInFile } from "../support/meter/stored_usage.ts";
 
 /** The numbers of threads of one start after the other. */
 const counts: readonly string[] = isFull ? httpThreads : ["2"];
 
 /** A server with some acknowledged usage, and the ledger of it. */
-interface Scene {
-  readonly program: Program;
+interface DiskScene {
+  readonly program: () => Program;
   readonly random: Random;
   readonly ledger: Ledger;
   readonly path: string;
@@ -43,96 +37,65 @@ interface Scene {
   killAndStart(): Promise<void>;
 }
 
-async function inScene(
-  { folder, threads }: { folder: string; threads: readonly string[] },
-  test: (scene: Scene) => Promise<void>,
+/** @param threads The numbers of HTTP threads of the first start, of the next one, and so on in turn. */
+function onDisk(
+  threads: readonly string[],
+  test: (scene: DiskScene) => Promise<void>,
+  folder?: string,
 ): Promise<void> {
-  const random = faultRandom("full_disk_test.ts");
-  const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "error" };
-  let starts = 0;
-  const start = () => {
-    const HTTP_THREADS = threads[starts++ % threads.length] as string;
-    return startProgram({ folder, env: { ...env, HTTP_THREADS }, through: throughFileSizeLimit });
-  };
-  let program = start();
-  try {
-    await isReady(program);
-    const { apiKeys, cookie } = await signUpForLoad(program.baseUrl);
+  const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "error", HTTP_THREADS: threads[0] ?? "" };
+  const options = { env, through: throughFileSizeLimit, ...(folder === undefined ? {} : { folder }) };
+  return onServer(options, async (scene) => {
+    const random = faultRandom("full_disk_test.ts");
+    let starts = 0;
+    const { apiKeys, cookie } = await signUpForLoad(scene.baseUrl);
     const ledger = new Ledger({ random, apiKeys });
-    const path = `${folder}/data/gatehouse.db`;
-    const scene: Scene = {
-      get program() {
-        return program;
-      },
+    const disk: DiskScene = {
+      program: () => scene.program,
       random,
       ledger,
-      path,
+      path: scene.path,
       async recordUntilAnswered(count, options = {}) {
         const before = ledger.answered;
-        const load = startLoad({ ledger, random, targets: [program.baseUrl], ...options });
+        const load = startLoad({ ledger, random, targets: [scene.baseUrl], ...options });
         await poll(() => ledger.answered >= before + count || ledger.surprises.length > 0);
         await load.stop();
         assert.deepEqual(ledger.surprises, []);
       },
       async assertWritesFail() {
         const requests = Array.from({ length: 10 }, () => [ledger.newSingle(), ledger.newBatch(20)]).flat();
-        const responses = requests.map((request) => sendRequest(program.baseUrl, { request, ledger }));
+        const responses = requests.map((request) => sendRequest(scene.baseUrl, { request, ledger }));
         assert(
           (await Promise.all(responses)).every((isAnswered) => !isAnswered),
           "acknowledged on a full disk",
         );
         assert.deepEqual(ledger.surprises, []);
       },
-      async assertReadsWork() {
-        const me = await fetch(`${program.baseUrl}/api/auth/me`, { headers: { cookie } });
-        assert.equal((await me.json()).authenticated, true);
-        const headers = { authorization: `Bearer ${apiKeys[0]}` };
-        const usage = await fetch(`${program.baseUrl}/api/v1/usage`, { headers });
-        assert.equal(usage.status, 200);
-        assert((await usage.json()).data.length > 0);
-      },
+      assertReadsWork: () => assertReadsWork(scene.baseUrl, { cookie, apiKeys }),
       async untilReadiness(reason) {
-        const count = Number(threads[(starts - 1) % threads.length]);
-        await untilReadiness(program.baseUrl, { threads: count, reason });
+        const count = Number(threads[starts % threads.length]);
+        await untilReadiness(scene.baseUrl, { threads: count, reason });
       },
       async killAndStart() {
-        await killProgram(program);
-        program = start();
-        await hasStarted(program);
+        await killProgram(scene.program);
+        const HTTP_THREADS = threads[++starts % threads.length] as string;
+        await hasStarted(scene.begin({ env: { HTTP_THREADS } }));
       },
     };
-    await scene.recordUntilAnswered(50);
-    await test(scene);
-    for (const again of [false, true]) {
-      if (again) {
-        await scene.killAndStart();
-        await repeatAll(program.baseUrl, ledger);
-      }
-      await killProgram(program);
-      const stored = await storedInFile(path);
-      await checkAllUsage(stored, ledger);
-      await stored.close();
-    }
-  } finally {
-    await killProgram(program);
-  }
+    await disk.recordUntilAnswered(50);
+    await test(disk);
+    await killAndCheck(scene, ledger);
+  });
 }
 
-/** @param threads The numbers of HTTP threads of the first start, of the next one, and so on in turn. */
-function diskTest(
-  name: string,
-  bytes: number,
-  test: (scene: Scene, disk: SmallDisk) => Promise<void>,
-  threads = counts,
-) {
+function diskTest(name: string, bytes: number, test: (scene: DiskScene, disk: SmallDisk) => Promise<void>) {
   Deno.test({
     name,
     ignore: !mayMount(),
     async fn() {
       const disk = mountSmallDisk(bytes);
-      const { folder } = disk;
       try {
-        await inScene({ folder, threads }, (scene) => test(scene, disk));
+        await onDisk(counts, (scene) => test(scene, disk), disk.folder);
       } finally {
         disk.unmount();
       }
@@ -140,33 +103,21 @@ function diskTest(
   });
 }
 
-/** @param threads See {@linkcode diskTest}. */
-function limitTest(
-  name: string,
-  test: (scene: Scene) => Promise<void>,
-  threads = counts,
-) {
+function limitTest(name: string, test: (scene: DiskScene) => Promise<void>, threads = counts) {
   Deno.test({
     name,
     ignore: Deno.build.os !== "linux",
     timeout: faultsTimeoutMs,
-    async fn() {
-      const folder = await Deno.makeTempDir({ prefix: "gatehouse-limit-" });
-      try {
-        await inScene({ folder, threads }, test);
-      } finally {
-        await Deno.remove(folder, { recursive: true });
-      }
-    },
+    fn: () => onDisk(threads, test),
   });
 }
 
-function logBytes({ path }: Scene): number {
+function logBytes({ path }: DiskScene): number {
   return Deno.statSync(`${path}-wal`).size;
 }
 
 /** Fills the log to this size, as a command beside the server may. */
-function fillLog(scene: Scene, bytes: number): void {
+function fillLog(scene: DiskScene, bytes: number): void {
   const connection = new Connection(scene.path, { readOnly: false, isGuest: true });
   try {
     connection.exec("CREATE TABLE filler (page BLOB NOT NULL) STRICT");
@@ -184,7 +135,7 @@ diskTest(
   "is not ready on a full disk, still reads and starts, and resumes writes when there is space",
   16 * 1024 * 1024,
   async (scene, disk) => {
-    const { pid } = scene.program;
+    const { pid } = scene.program();
     for (let n = 0; n < 2; n++) {
       disk.fill();
       await scene.assertWritesFail();
@@ -196,7 +147,7 @@ diskTest(
       await scene.recordUntilAnswered(50);
       await scene.untilReadiness(null);
     }
-    assert.equal(scene.program.pid, pid);
+    assert.equal(scene.program().pid, pid);
     disk.fill();
     await scene.assertWritesFail();
     await scene.killAndStart();
@@ -220,7 +171,7 @@ diskTest(
     fillLog(scene, checkpointBytes - 4_000_000);
     const before = Deno.statSync(path).size;
     disk.fill({ leaveBytes: checkpointBytes - logBytes(scene) + 400_000 });
-    const load = startLoad({ ...scene, ...single, targets: [scene.program.baseUrl] });
+    const load = startLoad({ ...scene, ...single, targets: [scene.program().baseUrl] });
     await poll(() => scene.ledger.unanswered.length > 2 || scene.ledger.surprises.length > 0);
     await load.stop();
     assert(logBytes(scene) > checkpointBytes, "the log didn't reach the size at which it is moved");
@@ -236,7 +187,7 @@ for (const threads of counts) {
   limitTest(
     `HTTP_THREADS=${threads}: returns 503 for writes beyond a file size limit, and resumes writes when it is lifted`,
     async (scene) => {
-      const { pid } = scene.program;
+      const { pid } = scene.program();
       limitFileSize(pid, logBytes(scene));
       await scene.assertWritesFail();
       await scene.assertReadsWork();
@@ -244,7 +195,7 @@ for (const threads of counts) {
       limitFileSize(pid, "unlimited");
       await scene.untilReadiness(null);
       await scene.recordUntilAnswered(50);
-      assert.equal(scene.program.pid, pid);
+      assert.equal(scene.program().pid, pid);
     },
     [threads],
   );
@@ -260,8 +211,8 @@ diskTest(
     const single = { singleClients: 2, batchClients: 0, singleKeyChance: 0.1 };
     fillLog(scene, indexedBytes - 2_000_000);
     await scene.recordUntilAnswered(20, single);
-    const { pid } = scene.program;
-    const send = (request: SentRequest) => sendRequest(scene.program.baseUrl, { request, ledger });
+    const { pid } = scene.program();
+    const send = (request: SentRequest) => sendRequest(scene.program().baseUrl, { request, ledger });
     // A commit of a single record writes 6 or a few more pages. The index needs 8.
     let leavePages = 6;
     const sendInLittleRoom = async () => {
@@ -281,7 +232,7 @@ diskTest(
     // Every ten seconds, the server notes the last request with the key, which may make the index grow in between.
     assert(answered <= 2, `${answered} of 5 were answered`);
     await scene.assertReadsWork();
-    assert.equal(scene.program.pid, pid);
+    assert.equal(scene.program().pid, pid);
     if (scene.random.chance(0.5)) {
       const repeat = ledger.takeUnanswered();
       assert(repeat !== undefined && await send(repeat), "writes didn't resume");
@@ -295,7 +246,7 @@ limitTest("a failure at any byte of a commit loses, duplicates or splits nothing
   const { ledger, random } = scene;
   const steps = repeats({ quick: 60, full: 120 });
   for (let step = 0; step < steps; step++) {
-    const { pid, baseUrl } = scene.program;
+    const { pid, baseUrl } = scene.program();
     // Fails at the start, within each part of a frame (24 bytes and a page of 4096), and so on to the end of a commit.
     limitFileSize(pid, logBytes(scene) + Math.floor(36_000 * step / steps));
     const request = ledger.takeUnanswered() ??

@@ -6,8 +6,9 @@ import { signUpForLoad, startLoad } from "../support/meter/load.ts";
 import { checkAllUsage, storedInFile } from "../support/meter/stored_usage.ts";
 import { allowVoids } from "../support/operators/operators.ts";
 import { replaceModule, writeConfig } from "../support/process/config.ts";
-import { isReady, killProgram, startProgram, thisRoot } from "../support/process/program.ts";
-import { userCommand } from "../support/process/user_command.ts";
+import { killProgram, thisRoot } from "../support/process/program.ts";
+import { inScene } from "../support/process/scene.ts";
+import { runCommand } from "../support/process/command.ts";
 import { repeats } from "../support/runner/extent.ts";
 import { poll } from "../support/runner/poll.ts";
 import { faultRandom, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
@@ -24,13 +25,8 @@ function startGuest(path: string): () => Promise<number> {
   const program = new URL("../support/database/guest_program.ts", import.meta.url).pathname;
   const child = new Deno.Command(Deno.execPath(), {
     args: [
-      "run",
-      "--no-prompt",
-      "--cached-only",
-      `--config=${thisRoot}deno.json`,
-      "--allow-all",
-      program,
-      path,
+      ...["run", "--no-prompt", "--cached-only", `--config=${thisRoot}deno.json`, "--allow-all"],
+      ...[program, path],
     ],
     stdin: "piped",
     stdout: "piped",
@@ -48,7 +44,14 @@ function startCommands(folder: string): () => Promise<number> {
   const created = (async () => {
     let count = 0;
     for (; isRunning; count++) {
-      const end = await userCommand({ folder }, "create", `guest${count}@example.com`, "--name", "Guest");
+      const end = await runCommand(
+        { folder },
+        "user",
+        "create",
+        `guest${count}@example.com`,
+        "--name",
+        "Guest",
+      );
       assert.equal(end.status, 0, end.stderr);
     }
     return count;
@@ -62,15 +65,11 @@ function startCommands(folder: string): () => Promise<number> {
 Deno.test(
   "commits of a server that checkpoints all the time, and of commands beside it, are all stored",
   { timeout: faultsTimeoutMs + 1000 * seconds },
-  async () => {
-    const random = faultRandom("guest_commits_test.ts");
-    const folder = await Deno.makeTempDir({ prefix: "gatehouse-guests-" });
-    const path = `${folder}/data/gatehouse.db`;
-    const env = { API_KEY_REQUESTS_PER_SECOND: "0", HTTP_THREADS: "2" };
-    const program = startProgram({ folder, env, config: await writeConfig(folder, shortCheckpoints) });
-    try {
-      await isReady(program);
-      const { baseUrl } = program;
+  () =>
+    inScene({ env: { API_KEY_REQUESTS_PER_SECOND: "0", HTTP_THREADS: "2" } }, async (scene) => {
+      const { folder, path } = scene;
+      const random = faultRandom("guest_commits_test.ts");
+      const { baseUrl } = await scene.start({ config: await writeConfig(folder, shortCheckpoints) });
       const { apiKeys, keyIds } = await signUpForLoad(baseUrl);
       await allowVoids({ folder, baseUrl, keyIds });
       createGuestRows(path);
@@ -83,7 +82,7 @@ Deno.test(
       await load.stop();
       const inserted = await Promise.all(guests.map((end) => end()));
       const created = await commands();
-      await killProgram(program);
+      await killProgram(scene.program);
       const stored = await storedInFile(path);
       await checkAllUsage(stored, ledger);
       const [counts] = await stored.read(
@@ -94,11 +93,7 @@ Deno.test(
       assert.deepEqual({ ...counts }, { guest_rows: sum, accounts: created });
       assert.ok(created > 0, "no account was created");
       await stored.close();
-    } finally {
-      await killProgram(program);
-      await Deno.remove(folder, { recursive: true });
-    }
-  },
+    }),
 );
 
 function createGuestRows(path: string): void {

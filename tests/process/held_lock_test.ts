@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { type HeldLock, holdLock } from "../support/database/held_lock.ts";
 import { Ledger } from "../support/meter/ledger.ts";
-import { repeatAll, sendRequest, signUpForLoad, startLoad } from "../support/meter/load.ts";
+import { sendRequest, signUpForLoad, startLoad } from "../support/meter/load.ts";
 import { isFull } from "../support/runner/extent.ts";
 import { poll } from "../support/runner/poll.ts";
-import { httpThreads, killProgram, withThreadCounts } from "../support/process/program.ts";
+import { assertReadsWork, killAndCheck } from "../support/process/ledger_scene.ts";
+import { httpThreads, withThreadCounts } from "../support/process/program.ts";
 import { onServer } from "../support/process/scene.ts";
 import { faultRandom } from "../support/runner/random.ts";
 import { untilReadiness } from "../support/process/threads.ts";
-import { checkAllUsage, storedInFile } from "../support/meter/stored_usage.ts";
 
 /** A server with some acknowledged usage, and the ledger of it. */
 interface LockScene {
@@ -28,7 +28,8 @@ interface LockScene {
 function onLockedFile(HTTP_THREADS: string, test: (scene: LockScene) => Promise<void>): Promise<void> {
   const random = faultRandom("held_lock_test.ts");
   const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "error", HTTP_THREADS };
-  return onServer({ env }, async ({ program, baseUrl, path, start }) => {
+  return onServer({ env }, async (scene) => {
+    const { baseUrl, path } = scene;
     const { apiKeys, cookie } = await signUpForLoad(baseUrl);
     const ledger = new Ledger({ random, apiKeys });
     const send = (request: Parameters<typeof sendRequest>[1]["request"]) =>
@@ -48,27 +49,13 @@ function onLockedFile(HTTP_THREADS: string, test: (scene: LockScene) => Promise<
           ...Array.from({ length: batches }, () => send(ledger.newBatch(20))),
         ],
         async reads() {
-          for (let n = 0; n < 3; n++) {
-            const me = await fetch(`${baseUrl}/api/auth/me`, { headers: { cookie } });
-            assert.equal((await me.json()).authenticated, true);
-            const headers = { authorization: `Bearer ${apiKeys[0]}` };
-            const usage = await fetch(`${baseUrl}/api/v1/usage`, { headers });
-            assert.equal(usage.status, 200);
-            assert((await usage.json()).data.length > 0);
-          }
+          for (let n = 0; n < 3; n++) await assertReadsWork(baseUrl, { cookie, apiKeys });
         },
       });
     } finally {
       lock?.release();
     }
-    assert.deepEqual(ledger.surprises, []);
-    await killProgram(program);
-    const again = await start();
-    await repeatAll(again.baseUrl, ledger);
-    await killProgram(again);
-    const stored = await storedInFile(path);
-    await checkAllUsage(stored, ledger);
-    await stored.close();
+    await killAndCheck(scene, ledger);
   });
 }
 

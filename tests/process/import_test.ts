@@ -3,40 +3,36 @@ import assert from "node:assert/strict";
 import { writeLines } from "../support/meter/imports.ts";
 import { runCommand } from "../support/process/command.ts";
 import { sendJson } from "../support/process/journey.ts";
-import { isReady, killProgram, programCommand, startProgram } from "../support/process/program.ts";
+import { programCommand } from "../support/process/program.ts";
+import { onServer } from "../support/process/scene.ts";
 import { poll } from "../support/runner/poll.ts";
 
 const count = 6_000;
 
-Deno.test("a killed import continues where it stopped, records each line once, and its export is what was imported", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-import-" });
-  const env = { LOG_LEVEL: "warning", HTTP_THREADS: "1" };
-  const program = startProgram({ folder, env });
-  const { baseUrl } = program;
-  const file = `${folder}/events.ndjson`;
-  const lines = Array.from({ length: count }, (_, n) => ({
-    event: {
-      ...{ specversion: "1.0", id: String(n), source: "/products/tiles", type: "requests", subject: "crm-1" },
-      ...{
-        time: new Date(Date.now() - n * 60_000).toISOString(),
-        data: { value: n % 3 === 0 ? "0.1" : 1, n },
+const env = { LOG_LEVEL: "warning", HTTP_THREADS: "1" };
+const scopes = "usage:read,usage:write,organizations:read,organizations:write";
+
+Deno.test("a killed import continues where it stopped, records each line once, and its export is what was imported", () =>
+  onServer({ env }, async ({ folder, baseUrl, run }) => {
+    const file = `${folder}/events.ndjson`;
+    const lines = Array.from({ length: count }, (_, n) => ({
+      event: {
+        ...{
+          specversion: "1.0",
+          id: String(n),
+          source: "/products/tiles",
+          type: "requests",
+          subject: "crm-1",
+        },
+        ...{
+          time: new Date(Date.now() - n * 60_000).toISOString(),
+          data: { value: n % 3 === 0 ? "0.1" : 1, n },
+        },
       },
-    },
-    ingestedAt: new Date().toISOString(),
-  }));
-  await writeLines(file, lines);
-  try {
-    await isReady(program);
-    const created = await runCommand(
-      { folder, env },
-      ...[
-        "token",
-        "create",
-        "Import",
-        "--scope",
-        "usage:read,usage:write,organizations:read,organizations:write",
-      ],
-    );
+      ingestedAt: new Date().toISOString(),
+    }));
+    await writeLines(file, lines);
+    const created = await run("token", "create", "Import", "--scope", scopes);
     const token = created.stdout.trim();
     const organization = await sendJson(baseUrl, "/api/operator/organizations", {
       apiKey: token,
@@ -68,7 +64,7 @@ Deno.test("a killed import continues where it stopped, records each line once, a
     const resumed = await gatehouse();
     assert.deepEqual([resumed.status, await sum()], [0, [[count, 4_200]]], resumed.stderr);
     assert.match(resumed.stderr, new RegExp(`Continuing after line ${line.toLocaleString("en")}\\.`));
-    const exported = await runCommand({ folder, env }, "export", "records");
+    const exported = await run("export", "records");
     const records = exported.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
     assert.deepEqual(records.map(({ properties }) => properties.n), lines.map((_, n) => String(n)));
     const stranger = JSON.stringify({ ...records[0], externalId: "crm-2" });
@@ -80,8 +76,4 @@ Deno.test("a killed import continues where it stopped, records each line once, a
     );
     assert.match(piped.stdout, /Imported 1 record: 0 new, 1 recorded before\.\nSkipped 1 line /);
     assert.match(piped.stderr, /^line 2: “externalId”: must be the external id of an organization\.$/m);
-  } finally {
-    await killProgram(program);
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  }));

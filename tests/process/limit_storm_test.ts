@@ -5,9 +5,9 @@ import { openRemote } from "../../db/engine/remote.ts";
 import { sendJson } from "../support/process/journey.ts";
 import { signUpForLoad } from "../support/meter/load.ts";
 import { changeDataFile } from "../support/operators/operators.ts";
+import { remoteTest } from "../support/process/remote.ts";
 import { inScene, onServer } from "../support/process/scene.ts";
 import { isFull } from "../support/runner/extent.ts";
-import { sqldMissing, startSqld } from "../support/database/sqld.ts";
 
 const connections = 200;
 /** About seven units a record: STORM_UNITS=70000 for 10,000 records. */
@@ -81,19 +81,15 @@ async function stormWithGrants(targets: readonly string[], run: Run) {
     units: own,
     before: () => addGrants(run),
   });
-  type Used = {
-    number: number;
+  const used = await run(sql`
+    SELECT g.used_micros / 1000000 AS used, g.quantity_micros / 1000000 AS quantity, g.ends_at AS endsAt,
+      (SELECT recorded_at FROM usage_records WHERE seq <= g.last_seq ORDER BY seq DESC LIMIT 1) AS "to"
+    FROM usage_grants g ORDER BY g.ends_at, g.number`) as {
     used: number;
     quantity: number;
     endsAt: number;
-    from: number | null;
     to: number | null;
-  };
-  const used = await run(sql`
-    SELECT g.number, g.used_micros / 1000000 AS used, g.quantity_micros / 1000000 AS quantity, g.ends_at AS endsAt,
-      (SELECT recorded_at FROM usage_records WHERE seq >= g.first_seq ORDER BY seq LIMIT 1) AS "from",
-      (SELECT recorded_at FROM usage_records WHERE seq <= g.last_seq ORDER BY seq DESC LIMIT 1) AS "to"
-    FROM usage_grants g ORDER BY g.ends_at, g.number`) as Used[];
+  }[];
   const taken = used.reduce((sum, one) => sum + one.used, 0);
   // Everything that was accepted was taken from a grant or from the limit's own quantity, which is used up.
   assert.equal(total, own + taken);
@@ -139,24 +135,17 @@ for (
     "use up grants exactly while some of them expire": stormWithGrants,
   })
 ) {
-  Deno.test({
-    name: `200 connections to two instances with several threads each ${name}`,
-    ignore: sqldMissing() !== null,
-    async fn() {
-      const server = await startSqld();
-      try {
-        await inScene({ env: { ...env, DATABASE_URL: server.url } }, async ({ start }) => {
-          const programs = await Promise.all([start(), start()]);
-          await run(programs.map(({ baseUrl }) => baseUrl), async (statement) => {
-            const database = openRemote({ url: server.url, authToken: undefined });
-            const [result] = await database.write([statement]);
-            await database.close();
-            return result?.rows ?? [];
-          });
+  remoteTest(
+    `200 connections to two instances with several threads each ${name}`,
+    ({ url }) =>
+      inScene({ env: { ...env, DATABASE_URL: url } }, async ({ start }) => {
+        const programs = await Promise.all([start(), start()]);
+        await run(programs.map(({ baseUrl }) => baseUrl), async (statement) => {
+          const database = openRemote({ url, authToken: undefined });
+          const [result] = await database.write([statement]);
+          await database.close();
+          return result?.rows ?? [];
         });
-      } finally {
-        await server.stop();
-      }
-    },
-  });
+      }),
+  );
 }

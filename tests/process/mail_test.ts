@@ -6,11 +6,13 @@ import { MailWorker } from "../../services/mail/mail_worker.ts";
 import { MailError, type MailMessage, smtpTransport } from "../../services/mail/mail_transport.ts";
 import { emailTextsOf } from "../../views/mail/mails.tsx";
 import { mailLog } from "../support/portal/words/mail.ts";
-import { startTestApp } from "../support/app/app.ts";
+import { startTestApp, type TestApp } from "../support/app/app.ts";
 import { shortenWaits, writeConfig } from "../support/process/config.ts";
 import { putIntoFile, putMails, verifyMail, waitingMails } from "../support/people/mails.ts";
 import { poll } from "../support/runner/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import { runHere } from "../support/process/here.ts";
+import type { Program } from "../support/process/program.ts";
+import { inScene, type Scene, stop } from "../support/process/scene.ts";
 import { faultRandom, faultsTimeoutMs } from "../support/runner/random.ts";
 import { headerOf, linksOf, type ReceivedMail, startSmtp } from "../support/network/smtp.ts";
 import { type SmtpTls, smtpTlsMissing, startSmtpTls, testAuthority } from "../support/network/smtp_tls.ts";
@@ -49,13 +51,11 @@ Deno.test({
     const authority = await testAuthority();
     const right = await authority.certify("localhost");
     const wrong = await authority.certify("other.example.com");
-    const check = async (
-      { encryption, certificate = right }: Pick<Parameters<typeof startSmtpTls>[0], "encryption"> & {
-        certificate?: typeof right;
-      },
+    const withSmtp = async (
+      options: Omit<Parameters<typeof startSmtpTls>[0], "credentials">,
       act: (server: SmtpTls, address: string) => Promise<void>,
     ) => {
-      const server = await startSmtpTls({ encryption, certificate, credentials });
+      const server = await startSmtpTls({ ...options, credentials });
       try {
         await act(server, `localhost:${server.port}`);
       } finally {
@@ -63,54 +63,47 @@ Deno.test({
       }
     };
     for (const [scheme, encryption] of [["smtps", "smtps"], ["smtp", "starttls"]] as const) {
-      await check({ encryption }, async (server, address) => {
-        assert.equal(
-          await send(`${scheme}://${signIn}${address}`),
-          "server",
-          "an unknown authority",
-        );
-        assert.equal(
-          await send(`${scheme}://${signIn.replace("p", "q")}${address}`, authority.cert),
-          "server",
-        );
-        assert.equal(await send(`${scheme}://${signIn}127.0.0.1:${server.port}`, authority.cert), "server");
+      await withSmtp({ encryption, certificate: right }, async (server, address) => {
+        const at = (address: string, auth = signIn) => `${scheme}://${auth}${address}`;
+        assert.equal(await send(at(address)), "server", "an unknown authority");
+        const wrongPassword = at(address, signIn.replace("p", "q"));
+        assert.equal(await send(wrongPassword, authority.cert), "server", "a wrong password");
+        const otherName = at(`127.0.0.1:${server.port}`);
+        assert.equal(await send(otherName, authority.cert), "server", "another name of the host");
         assert.equal(server.received.length, 0);
-        assert.equal(await send(`${scheme}://${signIn}${address}`, authority.cert), "sent");
+        assert.equal(await send(at(address), authority.cert), "sent");
         await poll(() => server.received.length > 0);
         const [mail] = server.received;
         assert.deepEqual([mail?.wasEncrypted, mail?.user], [true, credentials.user]);
         assert.deepEqual([mail?.from, mail?.to], ["auth@example.com", ["ada@example.com"]]);
       });
-      await check({ encryption, certificate: wrong }, async (server, address) => {
-        assert.equal(
-          await send(`${scheme}://${signIn}${address}`, authority.cert),
-          "server",
-          "the name of another host",
-        );
-        assert.deepEqual(server.received, []);
+      await withSmtp({ encryption, certificate: wrong }, async (server, address) => {
+        const sent = await send(`${scheme}://${signIn}${address}`, authority.cert);
+        assert.deepEqual([sent, server.received], ["server", []], "the name of another host");
       });
     }
     // A password is never sent unencrypted.
-    await check({ encryption: "plain" }, async (server, address) => {
-      assert.equal(await send(`smtp://${signIn}${address}`, authority.cert), "server");
-      assert.deepEqual(server.received, []);
+    await withSmtp({ encryption: "plain", certificate: right }, async (server, address) => {
+      const sent = await send(`smtp://${signIn}${address}`, authority.cert);
+      assert.deepEqual([sent, server.received], ["server", []]);
     });
     await authority.dispose();
   },
 });
 
+/** A worker that sends to a server on this machine. @param write Gets what it logs. */
+function workerFor(test: TestApp, port: number, write: (text: string, values: object) => void): MailWorker {
+  return new MailWorker({
+    database: test.opened.database,
+    clock: test.now,
+    config: { ...test.config, baseUrl, smtpUrl: `smtp://127.0.0.1:${port}`, mailFrom },
+  }, { log: { info: write, warn: write }, texts: emailTextsOf({ name: "Gatehouse", color: null }) });
+}
+
 Deno.test("sends one sender, one recipient, text and HTML, and headers that a name can't inject into", async () => {
   const server = await startSmtp();
   const test = await startTestApp();
-  const mail = new MailWorker({
-    ...test,
-    database: test.opened.database,
-    clock: test.now,
-    config: { ...test.config, baseUrl, smtpUrl: `smtp://127.0.0.1:${server.port}`, mailFrom },
-  }, {
-    log: { info: assert.fail, warn: assert.fail },
-    texts: emailTextsOf({ name: "Gatehouse", color: null }),
-  });
+  const mail = workerFor(test, server.port, assert.fail);
   const inviter = "Eve\r\nBcc: mallory@example.com\r\n\r\nHello";
   const fields = { organization: `${"Ä".repeat(99)}\n`, inviter, role: "ADMIN" };
   await putMails(test.opened.database, [{
@@ -146,25 +139,21 @@ Deno.test("drops an email after a permanent error, retries it after others, and 
     "full@example.com": "452 4.2.2 full",
     "closing@example.com": "421 4.3.2 closing",
   };
+  const rejections: Record<string, string> = {
+    "spam@example.com": "554 5.7.1",
+    "slow@example.com": "451 4.7.1",
+  };
   const server = await startSmtp({
     onRecipient: (address) => responses[address] ?? null,
-    onMail: ({ raw, to }) =>
-      to[0] === "spam@example.com"
-        ? `554 5.7.1 ${linksOf(raw)[0]}`
-        : to[0] === "slow@example.com"
-        ? `451 4.7.1 ${linksOf(raw)[0]}`
-        : null,
+    onMail: ({ raw, to: [to = ""] }) => to in rejections ? `${rejections[to]} ${linksOf(raw)[0]}` : null,
   });
   const lines: string[] = [];
-  const write = (text: string, values: Record<string, unknown>) => {
-    lines.push(`${text} ${JSON.stringify(values)}`);
-  };
   const test = await startTestApp();
-  const mail = new MailWorker({
-    database: test.opened.database,
-    clock: test.now,
-    config: { ...test.config, baseUrl, smtpUrl: `smtp://127.0.0.1:${server.port}`, mailFrom },
-  }, { log: { info: write, warn: write }, texts: emailTextsOf({ name: "Gatehouse", color: null }) });
+  const mail = workerFor(
+    test,
+    server.port,
+    (text, values) => void lines.push(`${text} ${JSON.stringify(values)}`),
+  );
   const names = ["unknown", "full", "closing", "spam", "slow", "ok"];
   const mails = names.map((name) => ({ ...verifyMail(name), to: `${name}@example.com` }));
   await putMails(test.opened.database, mails, test.now());
@@ -191,27 +180,22 @@ function endLeases(folder: string): void {
 /** @returns The number of queued emails that are due before a time. */
 function countWaiting(folder: string, dueBefore = Number.MAX_SAFE_INTEGER): number {
   const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: true });
-  const [row] = connection.all({
-    sql: "SELECT count(*) AS count FROM outbox WHERE due_at < ?",
-    args: [dueBefore],
-  }) as {
-    count: number;
-  }[];
+  const sql = "SELECT count(*) AS count FROM outbox WHERE due_at < ?";
+  const row = connection.first({ sql, args: [dueBefore] }) as { count: number };
   connection.close();
-  return row?.count ?? -1;
+  return row.count;
 }
 
-async function withFolder(run: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-mail-" });
-  try {
-    const first = startProgram({ folder, env: { HTTP_THREADS: "1" } });
-    await isReady(first);
-    first.kill("SIGTERM");
-    assert.equal(await first.ended(), 0, first.output());
-    await run(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+/** Runs a test with a new data file. @param env Settings of its programs. */
+function withFile(
+  env: Readonly<Record<string, string>>,
+  test: (scene: Scene) => Promise<void>,
+): Promise<void> {
+  return inScene({ env: { MAIL_FROM: mailFrom, ...env } }, async (scene) => {
+    await Deno.mkdir(`${scene.folder}/data`);
+    assert.equal((await runHere({ folder: scene.folder }, "migrate")).status, 0);
+    await test(scene);
+  });
 }
 
 // The server's own timers outlive its connections.
@@ -223,7 +207,7 @@ Deno.test({
     "delivers every email with a single Message-ID despite kills, even between acceptance and our own record of it",
   timeout: faultsTimeoutMs,
   fn: () =>
-    withFolder(async (folder) => {
+    withFile({ BASE_URL: baseUrl.origin, LOG_LEVEL: "warning" }, async ({ folder, begin }) => {
       const random = faultRandom("mail_test.ts");
       let program: Program | undefined;
       let killAfter = 0;
@@ -237,37 +221,27 @@ Deno.test({
         },
       });
       const addresses = putIntoFile(folder, 40);
-      const env = {
-        SMTP_URL: `smtp://127.0.0.1:${server.port}`,
-        MAIL_FROM: mailFrom,
-        BASE_URL: baseUrl.origin,
-        LOG_LEVEL: "warning",
-        HTTP_THREADS: "1",
-      };
       let kills = 0;
       while (countWaiting(folder) > 0) {
         killAfter = kills < 5 ? random.between(1, 7) : 0;
-        program = startProgram({ folder, env });
-        const ended = program.ended();
+        program = begin({ env: { SMTP_URL: `smtp://127.0.0.1:${server.port}` } });
         if (killAfter > 0) {
-          await ended;
+          await program.ended();
           kills++;
           endLeases(folder);
         } else {
           await poll(() => countWaiting(folder) === 0, 120_000);
-          program.kill("SIGTERM");
-          assert.equal(await ended, 0);
+          await stop(program);
         }
         assert.equal(program.output(), "");
       }
       assert.equal(kills, 5);
       assert.deepEqual([...new Set(seen.flatMap(({ to }) => to))].sort(), [...addresses].sort());
       assert(seen.length > addresses.length, "no kill came between acceptance and our record of it");
-      const idsByAddress = new Map<string, Set<string>>();
-      for (const { to: [address = ""], messageId } of seen) {
-        idsByAddress.set(address, (idsByAddress.get(address) ?? new Set()).add(messageId));
+      const idsByAddress = Map.groupBy(seen, ({ to: [address = ""] }) => address);
+      for (const [address, mails] of idsByAddress) {
+        assert.equal(new Set(mails.map(({ messageId }) => messageId)).size, 1, address);
       }
-      assert([...idsByAddress.values()].every((ids) => ids.size === 1));
       assert.equal(new Set(seen.map(({ messageId }) => messageId)).size, addresses.length);
       await server.stop();
     }),
@@ -276,41 +250,34 @@ Deno.test({
 Deno.test({
   ...withTimersLeft,
   name: "delivers emails once the mail server is up, and doesn't wait at shutdown for one that hangs",
-  fn: () =>
-    withFolder(async (folder) => {
-      const port = freePort();
+  fn: () => {
+    const port = freePort();
+    return withFile({ SMTP_URL: `smtp://127.0.0.1:${port}` }, async ({ folder, start }) => {
       putIntoFile(folder, 4);
-      const program = startProgram({
-        folder,
+      const program = await start({
         config: await writeConfig(folder, shortenWaits("services/mail/mail_worker.ts")),
-        env: { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: mailFrom, HTTP_THREADS: "1" },
       });
-      try {
-        await isReady(program);
-        await poll(() => program.output().includes(mailLog.serverFails));
-        const hung = Promise.withResolvers<null>();
-        let isHanging = false;
-        const server = await startSmtp({
-          port,
-          onMail({ to }) {
-            if (to[0] !== "person3@example.com") return null;
-            isHanging = true;
-            return hung.promise;
-          },
-        });
-        await poll(() => isHanging && countWaiting(folder) === 1, 60_000);
-        assert(program.output().includes(mailLog.serverWorks));
-        program.kill("SIGTERM");
-        assert.equal(await program.ended(), 0, program.output());
-        // The attempt was canceled and recorded, so the email doesn't wait for its lease to end.
-        assert.equal(countWaiting(folder, Date.now() + mailLeaseMs / 2), 1);
-        assert.equal(server.received.length, 3);
-        hung.resolve(null);
-        await server.stop();
-      } finally {
-        await killProgram(program);
-      }
-    }),
+      await poll(() => program.output().includes(mailLog.serverFails));
+      const hung = Promise.withResolvers<null>();
+      let isHanging = false;
+      const server = await startSmtp({
+        port,
+        onMail({ to }) {
+          if (to[0] !== "person3@example.com") return null;
+          isHanging = true;
+          return hung.promise;
+        },
+      });
+      await poll(() => isHanging && countWaiting(folder) === 1);
+      assert(program.output().includes(mailLog.serverWorks));
+      await stop(program);
+      // The attempt was canceled and recorded, so the email doesn't wait for its lease to end.
+      assert.equal(countWaiting(folder, Date.now() + mailLeaseMs / 2), 1);
+      assert.equal(server.received.length, 3);
+      hung.resolve(null);
+      await server.stop();
+    });
+  },
 });
 
 Deno.test({
@@ -318,29 +285,20 @@ Deno.test({
   name: "sends over smtps to a server with a configured certificate authority, and doesn't log links",
   ignore: smtpTlsMissing(),
   fn: () =>
-    withFolder(async (folder) => {
+    withFile({ LOG_LEVEL: "debug" }, async ({ folder, begin }) => {
       const authority = await testAuthority();
       const certificate = await authority.certify("localhost");
       const server = await startSmtpTls({ encryption: "smtps", certificate, credentials });
-      const [address] = putIntoFile(folder, 1);
-      const smtpUrl = `smtps://${signIn}localhost:${server.port}`;
-      const env = {
-        SMTP_URL: smtpUrl,
-        MAIL_FROM: mailFrom,
-        DENO_CERT: authority.certPath,
-        LOG_LEVEL: "debug",
-        HTTP_THREADS: "1",
-      };
-      const program = startProgram({ folder, env });
       try {
+        const [address] = putIntoFile(folder, 1);
+        const SMTP_URL = `smtps://${signIn}localhost:${server.port}`;
+        const program = begin({ env: { SMTP_URL, DENO_CERT: authority.certPath } });
         await poll(() => server.received.length > 0 && countWaiting(folder) === 0);
         const [mail] = server.received;
         assert.deepEqual([mail?.to, mail?.wasEncrypted], [[address], true]);
-        program.kill("SIGTERM");
-        assert.equal(await program.ended(), 0);
+        await stop(program);
         assert.doesNotMatch(program.output(), /token=|person0/);
       } finally {
-        await killProgram(program);
         await server.stop();
         await authority.dispose();
       }

@@ -4,10 +4,10 @@ import { Connection } from "../../db/engine/connection.ts";
 import { sql } from "../../db/engine/database.ts";
 import { openEmbedded } from "../../db/engine/embedded.ts";
 import { migrate, migrations } from "../../db/engine/migrate.ts";
-import { runCommand } from "../support/process/command.ts";
 import { signUpAndRecord } from "../support/process/journey.ts";
 import { poll } from "../support/runner/poll.ts";
-import { isReady, killProgram, startProgram } from "../support/process/program.ts";
+import { killProgram } from "../support/process/program.ts";
+import { inScene } from "../support/process/scene.ts";
 import { repeats } from "../support/runner/extent.ts";
 import { faultRandom, letOthersRun } from "../support/runner/random.ts";
 
@@ -44,27 +44,25 @@ function stateOf(path: string): number {
   }
 }
 
-Deno.test("after a kill at any moment of a migration, the next start applies it and nothing is lost", async () => {
-  const random = faultRandom("migrate_kill_test.ts");
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-upgrade-" });
-  const old = `${folder}/old.db`;
-  const path = `${folder}/new.db`;
-  const options = { folder, env: { DATABASE_URL: `file:${path}`, HTTP_THREADS: "1" } };
-  const reset = async () => {
-    for (const end of ["-wal", "-shm"]) await Deno.remove(`${path}${end}`).catch(() => {});
-    await Deno.copyFile(old, path);
-  };
-  try {
+Deno.test("after a kill at any moment of a migration, the next start applies it and nothing is lost", () =>
+  inScene({ env: { DATABASE_URL: "file:new.db" } }, async ({ folder, begin, start, run }) => {
+    const random = faultRandom("migrate_kill_test.ts");
+    const old = `${folder}/old.db`;
+    const path = `${folder}/new.db`;
+    const reset = async () => {
+      for (const end of ["-wal", "-shm"]) await Deno.remove(`${path}${end}`).catch(() => {});
+      await Deno.copyFile(old, path);
+    };
     await makeOldDatabase(old);
     await reset();
-    const begin = performance.now();
-    assert.equal((await runCommand(options, "migrate")).status, 0);
-    const wholeMs = performance.now() - begin;
+    const startedAt = performance.now();
+    assert.equal((await run("migrate")).status, 0);
+    const wholeMs = performance.now() - startedAt;
     const logBytesMax = (await Deno.stat(old)).size / 2;
     let unfinished = 0;
     for (let round = 0; round < repeats({ quick: 3, full: 12 }); round++) {
       await reset();
-      const program = startProgram({ ...options, args: ["migrate"] });
+      const program = begin({ args: ["migrate"] });
       let hasEnded = false;
       const ended = program.ended().then(() => hasEnded = true);
       if (round % 2 === 0) await letOthersRun(random.between(0, Math.ceil(wholeMs)));
@@ -83,15 +81,9 @@ Deno.test("after a kill at any moment of a migration, the next start applies it 
       }
       if (stateOf(`${folder}/seen.db`) < migrations.length) unfinished++;
       for (const end of ["", "-wal", "-shm"]) await Deno.remove(`${folder}/seen.db${end}`).catch(() => {});
-      const again = await runCommand(options, "migrate");
+      const again = await run("migrate");
       assert.equal(again.status, 0, again.stderr);
     }
     assert.ok(unfinished > 0, "no kill came before the end of the migration");
-    const server = startProgram(options);
-    await isReady(server);
-    await signUpAndRecord(server.baseUrl);
-    await killProgram(server);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+    await signUpAndRecord((await start()).baseUrl);
+  }));

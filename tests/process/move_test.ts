@@ -7,6 +7,7 @@ import { embeddedTestDatabase } from "../support/database/database.ts";
 import { fillTables, readEverything } from "../support/database/random_rows.ts";
 import { runCommand } from "../support/process/command.ts";
 import { programCommand } from "../support/process/program.ts";
+import { inScene } from "../support/process/scene.ts";
 import { poll } from "../support/runner/poll.ts";
 import { faultRandom } from "../support/runner/random.ts";
 
@@ -35,19 +36,18 @@ function insertProduct(path: string): void {
   }
 }
 
-Deno.test("gatehouse move locks its source and its target and continues after a kill, and no server accepts its target before", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-move-" });
-  const filled = await embeddedTestDatabase();
-  const [source, target] = [`${folder}/source.db`, `${folder}/target.db`];
-  await filled.database.close();
-  await Deno.copyFile(filled.place, source);
-  await filled.dispose();
-  fillTables(source, { rows: 200, random: faultRandom("move") });
-  const before = await Deno.readFile(source);
-  const run = (place: string, ...args: string[]) =>
-    runCommand({ folder, env: { DATABASE_URL: `file:${place}`, PORT: "0" } }, ...args);
-  const move = () => run(source, "move", "--to", `file:${target}`);
-  try {
+Deno.test("gatehouse move locks its source and its target and continues after a kill, and no server accepts its target before", () =>
+  inScene({ env: { PORT: "0" } }, async ({ folder }) => {
+    const filled = await embeddedTestDatabase();
+    const [source, target] = [`${folder}/source.db`, `${folder}/target.db`];
+    await filled.database.close();
+    await Deno.copyFile(filled.place, source);
+    await filled.dispose();
+    fillTables(source, { rows: 200, random: faultRandom("move") });
+    const before = await Deno.readFile(source);
+    const run = (place: string, ...args: string[]) =>
+      runCommand({ folder, env: { DATABASE_URL: `file:${place}`, PORT: "0" } }, ...args);
+    const move = () => run(source, "move", "--to", `file:${target}`);
     const unlock = lockDataFile(source);
     const running = await move();
     unlock?.();
@@ -92,7 +92,4 @@ Deno.test("gatehouse move locks its source and its target and continues after a 
     assert.deepEqual([again.status, again.stdout], [65, ""]);
     assert.match(again.stderr, /The target isn't empty\./);
     assert.equal((await run(target, "migrate")).stdout, "The database is up to date.\n");
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  }));

@@ -5,13 +5,8 @@ import { databaseWritesWaitingMax, remoteRequestTimeoutMs } from "../../domain/l
 import { type Answer, post, signUpForLoad } from "../support/meter/load.ts";
 import { isFull } from "../support/runner/extent.ts";
 import { poll } from "../support/runner/poll.ts";
-import {
-  httpThreads,
-  isReady,
-  killProgram,
-  startProgram,
-  withThreadCounts,
-} from "../support/process/program.ts";
+import { httpThreads, withThreadCounts } from "../support/process/program.ts";
+import { onServer } from "../support/process/scene.ts";
 import { sqldMissing, startSqld } from "../support/database/sqld.ts";
 import { storedAtServer, type StoredUsage } from "../support/meter/stored_usage.ts";
 import { startTcpProxy, type TcpProxy } from "../support/network/tcp_proxy.ts";
@@ -23,7 +18,6 @@ const connectionsMax = 2 * 64;
 /** The program, with a TCP proxy between it and a libSQL server. */
 interface Service {
   readonly baseUrl: string;
-  /** The number of HTTP threads. */
   readonly threads: number;
   readonly apiKey: string;
   readonly cookie: string;
@@ -35,44 +29,40 @@ interface Service {
 }
 
 async function withService(HTTP_THREADS: string, test: (service: Service) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-remote-" });
   const server = await startSqld();
   const proxy = startTcpProxy({ targetPort: Number(new URL(server.url).port) });
   const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "error", HTTP_THREADS, DATABASE_URL: proxy.url };
-  const program = startProgram({ folder, env });
   const stored = storedAtServer(server.url);
   try {
-    await isReady(program);
-    const { baseUrl } = program;
-    const { apiKeys: [apiKey = ""], cookie } = await signUpForLoad(baseUrl);
-    await test({
-      baseUrl,
-      threads: Number(HTTP_THREADS),
-      apiKey,
-      cookie,
-      proxy,
-      stored,
-      async record(more = {}) {
-        const json = { productSlug: "tiles", metric: "requests", quantity: 1, ...more };
-        const response = await post(baseUrl, { path: "/api/v1/usage", apiKey, json });
-        assert(response !== null, "the program didn't respond");
-        return response;
-      },
-      async storedOf(metric) {
-        const [row] = await stored.read(
-          `SELECT count(*) AS count, (SELECT coalesce(sum(c.count), 0) FROM usage_rollups c WHERE c.series = s.id) AS rolled_up
-           FROM usage_series s JOIN usage_records r ON r.series = s.id WHERE s.metric = '${metric}'`,
-        );
-        assert.equal(row?.["count"], row?.["rolled_up"] ?? 0);
-        return Number(row?.["count"]);
-      },
+    await onServer({ env }, async ({ baseUrl }) => {
+      const { apiKeys: [apiKey = ""], cookie } = await signUpForLoad(baseUrl);
+      await test({
+        baseUrl,
+        threads: Number(HTTP_THREADS),
+        apiKey,
+        cookie,
+        proxy,
+        stored,
+        async record(more = {}) {
+          const json = { productSlug: "tiles", metric: "requests", quantity: 1, ...more };
+          const response = await post(baseUrl, { path: "/api/v1/usage", apiKey, json });
+          assert(response !== null, "the program didn't respond");
+          return response;
+        },
+        async storedOf(metric) {
+          const [row] = await stored.read(
+            `SELECT count(*) AS count, (SELECT coalesce(sum(c.count), 0) FROM usage_rollups c WHERE c.series = s.id) AS rolled_up
+             FROM usage_series s JOIN usage_records r ON r.series = s.id WHERE s.metric = '${metric}'`,
+          );
+          assert.equal(row?.["count"], row?.["rolled_up"] ?? 0);
+          return Number(row?.["count"]);
+        },
+      });
     });
   } finally {
     await stored.close();
-    await killProgram(program);
     await proxy.close();
     await server.stop();
-    await Deno.remove(folder, { recursive: true });
   }
 }
 

@@ -3,17 +3,12 @@ import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { sendJson, signUpAndRecord } from "../support/process/journey.ts";
 import { manySums } from "../support/meter/many_sums.ts";
-import { isReady, startProgram } from "../support/process/program.ts";
+import { endsWith, onServer } from "../support/process/scene.ts";
 
-Deno.test("stops cleanly with running, queued and unread reports", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-reports-" });
-  const program = startProgram({ folder });
-  let isRunning = true;
-  try {
-    await isReady(program);
-    const { baseUrl } = program;
+Deno.test("stops cleanly with running, queued and unread reports", () =>
+  onServer({}, async ({ program, baseUrl, path }) => {
     const { cookie, keyId, fullKey } = await signUpAndRecord(baseUrl);
-    const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
+    const connection = new Connection(path, { readOnly: false });
     const from = Date.UTC(2026, 9, 1);
     for (const statement of manySums({ series: 5_000, hours: 60, keyId, from })) connection.run(statement);
     connection.close();
@@ -35,15 +30,8 @@ Deno.test("stops cleanly with running, queued and unread reports", async () => {
     await sendJson(baseUrl, "/api/auth/me", { cookie });
     program.kill("SIGTERM");
     for (const status of await Promise.all(waiting)) assert.ok([0, 200, 503].includes(status), `${status}`);
-    const status = await program.ended();
-    isRunning = false;
-    assert.equal(status, 0, program.output());
+    await endsWith(program, 0);
     await unread.body?.cancel().catch(() => {});
     // The reports thread closed its connection without errors.
     assert.doesNotMatch(program.output(), /"level":"(ERROR|error)"/);
-  } finally {
-    if (isRunning) program.kill("SIGKILL");
-    await program.ended();
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  }));

@@ -1,30 +1,15 @@
 // A changed rate of requests takes effect on every HTTP thread of every server, after a request that sees it.
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import { runCommand } from "../support/process/command.ts";
 import { sendJson, signUpAndRecord } from "../support/process/journey.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import type { Program } from "../support/process/program.ts";
+import { remoteTest } from "../support/process/remote.ts";
+import { inScene } from "../support/process/scene.ts";
+import { overNewConnections } from "../support/process/threads.ts";
 import { isFull } from "../support/runner/extent.ts";
-import { sqldMissing, startSqld } from "../support/database/sqld.ts";
+import { sqldMissing } from "../support/database/sqld.ts";
 
-/** Enough that each of four threads gets some: the system chooses one for each connection. */
-const connections = 16;
 const rounds = 10;
-
-/** Returns the different statuses and policies of the same request over new connections at the same time. */
-async function policiesOf(
-  url: string,
-  { headers, json }: { headers: Record<string, string>; json?: unknown },
-): Promise<string[]> {
-  const responses = Array.from({ length: connections }, async () => {
-    using client = Deno.createHttpClient({});
-    const body = json === undefined ? {} : { method: "POST", body: JSON.stringify(json) };
-    const response = await fetch(url, { client, headers, ...body });
-    await response.body?.cancel();
-    return `${response.status} ${response.headers.get("ratelimit-policy") ?? ""}`.trim();
-  });
-  return [...new Set(await Promise.all(responses))];
-}
 
 async function checkRates(servers: readonly Program[], token: string): Promise<void> {
   const baseUrl = servers[0]?.baseUrl ?? "";
@@ -51,7 +36,11 @@ async function checkRates(servers: readonly Program[], token: string): Promise<v
         let found: string[] = [];
         // Each round shows the rate to more of the threads.
         for (let round = 0; round < rounds && !isDeepStrictEqual(found, expected); round++) {
-          found = await policiesOf(server.baseUrl + path, request);
+          found = await overNewConnections(
+            server.baseUrl + path,
+            request,
+            ({ status, headers }) => `${status} ${headers.get("ratelimit-policy") ?? ""}`,
+          );
         }
         assert.deepEqual(found, expected, path);
       }
@@ -59,24 +48,13 @@ async function checkRates(servers: readonly Program[], token: string): Promise<v
   }
 }
 
-async function testRates(count: number, env: Record<string, string>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-rates-" });
-  const servers: Program[] = [];
-  try {
-    for (let n = 0; n < count; n++) {
-      const server = startProgram({ folder, env: { API_KEY_REQUESTS_PER_SECOND: "2000", ...env } });
-      servers.push(server);
-      await isReady(server);
-    }
-    const { stdout } = await runCommand(
-      { folder, env },
-      ...["token", "create", "Plans", "--scope", "organizations:write"],
-    );
+function testRates(count: number, env: Record<string, string>): Promise<void> {
+  return inScene({ env: { API_KEY_REQUESTS_PER_SECOND: "2000", ...env } }, async ({ start, run }) => {
+    const servers: Program[] = [];
+    while (servers.length < count) servers.push(await start());
+    const { stdout } = await run("token", "create", "Plans", "--scope", "organizations:write");
     await checkRates(servers, stdout.trim());
-  } finally {
-    await Promise.all(servers.map(killProgram));
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 const name = "a changed rate takes effect after a request that sees it, on every thread";
@@ -87,15 +65,7 @@ Deno.test({
   fn: () => testRates(1, { HTTP_THREADS: "4" }),
 });
 
-Deno.test({
-  name: `remote database: ${name} of both servers`,
-  ignore: sqldMissing() !== null,
-  async fn() {
-    const server = await startSqld();
-    try {
-      await testRates(2, { HTTP_THREADS: "2", DATABASE_URL: server.url });
-    } finally {
-      await server.stop();
-    }
-  },
-});
+remoteTest(
+  `remote database: ${name} of both servers`,
+  ({ url }) => testRates(2, { HTTP_THREADS: "2", DATABASE_URL: url }),
+);

@@ -10,7 +10,7 @@ function assertRejected(end: CommandEnd, status: number, words: RegExp): void {
   assert.equal(end.stderr.trim().split("\n").length, 1, end.stderr);
 }
 
-Deno.test("--env-file adds settings to every command at any position, and the environment takes precedence", () =>
+Deno.test("--env-file adds settings to every command at any position, the environment takes precedence, and an invalid line is rejected with its number", () =>
   inScene({}, async ({ folder, start }) => {
     await Deno.writeTextFile(
       `${folder}/gatehouse.env`,
@@ -20,19 +20,22 @@ Deno.test("--env-file adds settings to every command at any position, and the en
     const migrated = await file({ SIGN_UP: "" }, "--env-file", "gatehouse.env", "migrate");
     assert.equal(migrated.status, 0, migrated.stderr);
     assert.match(migrated.stderr, /from-file\.db\n$/);
-    const created = await file(
-      {},
-      "user",
-      "create",
-      "a@example.com",
-      "--name",
-      "A",
-      "--env-file=gatehouse.env",
-    );
+    const create = ["user", "create", "a@example.com", "--name", "A"];
+    const created = await file({}, ...create, "--env-file=gatehouse.env");
     assert.equal(created.status, 0, created.stderr);
     const other = await file({ DATABASE_URL: "file:other.db" }, "migrate", "--env-file", "gatehouse.env");
     assert.match(other.stderr, /other\.db\n$/);
     assert.match((await file({}, "backup", "--env-file", "gatehouse.env", "kept.db")).stdout, /kept\.db/);
+
+    const accepted =
+      '\n# A comment\n; another\nexport SIGN_UP=closed\nOTHER="several\nlines"\nDATABASE_URL = file:a.db\n';
+    const lines = [[accepted, null], [`${accepted}BASE_URL https://a.example\n`, 8], ["x\n", 1]] as const;
+    for (const [text, line] of lines) {
+      await Deno.writeTextFile(`${folder}/lines.env`, text);
+      const { status, stderr } = await file({}, "migrate", "--env-file", "lines.env");
+      assert.equal(status, line === null ? 0 : 78, stderr);
+      if (line !== null) assert.match(stderr, new RegExp(`line ${line} of lines\\.env isn't NAME=VALUE`));
+    }
 
     const server = await start({ args: ["--env-file", "gatehouse.env"] });
     const page = await (await fetch(`${server.baseUrl}/sign-up`)).text();
@@ -40,23 +43,6 @@ Deno.test("--env-file adds settings to every command at any position, and the en
     assertRejected(await file({}, "migrate", "--env-file", "missing.env"), 78, /cannot read missing\.env/);
     assertRejected(await file({}, "migrate", "--env-file"), 64, /--env-file requires a file/);
     assertRejected(await file({}, "--env-file=a", "--env-file=b"), 64, /given twice/);
-  }));
-
-Deno.test("every command rejects an invalid line of --env-file, with its number", () =>
-  inScene({}, async ({ run, folder }) => {
-    const accepted =
-      '\n# A comment\n; another\nexport SIGN_UP=closed\nOTHER="several\nlines"\nDATABASE_URL = file:a.db\n';
-    for (
-      const [text, line] of [[accepted, null], [`${accepted}BASE_URL https://a.example\n`, 8], [
-        "x\n",
-        1,
-      ]] as const
-    ) {
-      await Deno.writeTextFile(`${folder}/gatehouse.env`, text);
-      const { status, stderr } = await run("migrate", "--env-file", "gatehouse.env");
-      assert.equal(status, line === null ? 0 : 78, stderr);
-      if (line !== null) assert.match(stderr, new RegExp(`line ${line} of gatehouse\\.env isn't NAME=VALUE`));
-    }
   }));
 
 Deno.test("reads a secret from the file named by NAME_FILE without its line ending, never prints it, and logs misspelled settings and the data file's full path", () =>

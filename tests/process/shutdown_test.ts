@@ -9,8 +9,8 @@ import { post, signUpForLoad } from "../support/meter/load.ts";
 import { changeDataFile } from "../support/operators/operators.ts";
 import { isFull, repeats } from "../support/runner/extent.ts";
 import { poll } from "../support/runner/poll.ts";
+import { remoteTest } from "../support/process/remote.ts";
 import { endsWith, onServer, type Scene, stop } from "../support/process/scene.ts";
-import { sqldMissing, startSqld } from "../support/database/sqld.ts";
 import { storedAtServer, storedInFile, type StoredUsage } from "../support/meter/stored_usage.ts";
 import { startTcpProxy } from "../support/network/tcp_proxy.ts";
 import { sendOnce } from "../support/process/threads.ts";
@@ -132,11 +132,9 @@ Deno.test("records what was sent before SIGTERM although earlier usage must be a
     await isStored(await storedInFile(path), connections.length + 1);
   }));
 
-Deno.test({
-  name: "acknowledges and stores records on their way to the database even if a client hangs",
-  ignore: sqldMissing() !== null,
-  fn: async () => {
-    const server = await startSqld();
+remoteTest(
+  "acknowledges and stores records on their way to the database even if a client hangs",
+  async (server) => {
     const proxy = startTcpProxy({ targetPort: Number(new URL(server.url).port) });
     try {
       // Each thread has its own cache of keys.
@@ -162,7 +160,6 @@ Deno.test({
       });
     } finally {
       await proxy.close();
-      await server.stop();
     }
   },
-});
+);

@@ -4,7 +4,7 @@ import { cookieOf, testPassword } from "../support/app/app.ts";
 import { connectTo, requestText } from "../support/network/connection.ts";
 import { type Journey, sendJson, signUpAndRecord } from "../support/process/journey.ts";
 import { poll } from "../support/runner/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import { isReady, type Program } from "../support/process/program.ts";
 import { endsWith, inScene, onServer, type Scene, stop } from "../support/process/scene.ts";
 import { type ReplacedModules, replaceModule, shortenWaits, writeConfig } from "../support/process/config.ts";
 import { orderFile } from "../support/process/orders.ts";
@@ -107,31 +107,11 @@ async function report(baseUrl: string): Promise<void> {
   }
 }
 
-Deno.test("/health/ready returns 503 until all threads have started", () =>
-  inFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/${orderFile}`, "wait");
-    const config = await writeConfig(folder, dyingThread);
-    const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
-    try {
-      const status = async (path: string) => statusOf(await sendOnce(program.baseUrl, path));
-      await poll(async () => await status("/health/live").catch(() => 0) === 200);
-      assert.equal(await status("/health/ready"), 503);
-      assert.doesNotMatch(program.output(), /"listening"/);
-      await Deno.remove(`${folder}/${orderFile}`);
-      await isReady(program);
-      assert.match(program.output(), /"listening".*"httpThreads":2/);
-      for (const ready of await sendToAll(program.baseUrl, "/health/ready", { threads: 2 })) {
-        assert.equal(statusOf(ready), 200);
-      }
-    } finally {
-      await killProgram(program);
-    }
-  }));
-
 Deno.test("two threads on one port", (t) =>
-  withThreads(2, async ({ folder, path, baseUrl }) => {
+  withThreads(2, async (scene) => {
+    const { path, baseUrl } = scene;
     const second = "emails of all threads are on one page, and no second server starts on their port";
-    await t.step(second, () => shareEmails(baseUrl, folder));
+    await t.step(second, () => shareEmails(scene));
     await t.step("health checks write nothing while other writes succeed", async () => {
       await signUpAndRecord(baseUrl, "eve@example.com");
       const logBytes = () => Deno.statSync(`${path}-wal`).size;
@@ -145,13 +125,10 @@ Deno.test("two threads on one port", (t) =>
     });
   }));
 
-async function shareEmails(baseUrl: string, parent: string): Promise<void> {
+async function shareEmails({ baseUrl, begin }: Scene): Promise<void> {
   const addresses = ["ada", "bob", "cleo", "dora"].map((name) => `${name}@example.com`);
-  for (const address of addresses) {
-    using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
-    const body = JSON.stringify({ name: "A", email: address, password: "correct horse battery" });
-    const headers = { "content-type": "application/json", connection: "close" };
-    const sent = await fetch(`${baseUrl}/api/auth/sign-up`, { method: "POST", body, headers, client });
+  for (const email of addresses) {
+    const sent = await sendTo(baseUrl)("/api/auth/sign-up", { name: "A", email, password: testPassword });
     assert.equal(sent.status, 201, await sent.text());
   }
   const pages = () => sendToAll(baseUrl, "/dev/mail", { threads: 2 });
@@ -159,9 +136,7 @@ async function shareEmails(baseUrl: string, parent: string): Promise<void> {
     (await pages()).every((page) => addresses.every((address) => page.includes(address)))
   );
   // A second server on the same port doesn't start, although the first one shares it.
-  const folder = `${parent}/other`;
-  await Deno.mkdir(folder);
-  const second = startProgram({ folder, env: { PORT: new URL(baseUrl).port, HTTP_THREADS: "2" } });
+  const second = begin({ env: { PORT: new URL(baseUrl).port, DATABASE_URL: "file:other.db" } });
   await endsWith(second, 75);
   assert.match(second.output(), /cannot listen on 127\.0\.0\.1:\d+: .*in use/i);
 }
@@ -191,58 +166,53 @@ const dyingThread = replaceModule({
   replacement: "tests/support/process/dying_thread.ts",
 });
 
-async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-threads-" });
-  try {
-    await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
-const deaths = { throw: "thrown by a test", reject: "rejected by a test", exit: "it ended" };
-for (const [order, reason] of Object.entries(deaths)) {
-  Deno.test(`a thread that dies (${order}) ends the program with status 70 and one line`, () =>
-    inFolder(async (folder) => {
-      const config = await writeConfig(folder, dyingThread);
-      const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
-      try {
-        await isReady(program);
-        await sendToAll(program.baseUrl, "/health/live", { threads: 2 });
-        await Deno.writeTextFile(`${folder}/${orderFile}`, order);
-        await endsWith(program, 70);
-        const lines = program.output().split("\n").filter((line) =>
-          line.includes("stopping: a thread has died")
-        );
-        assert.equal(lines.length, 1, program.output());
-        assert.match(lines[0] ?? "", new RegExp(`"reason":"HTTP thread 2 stopped: .*${reason}"`));
-      } finally {
-        await killProgram(program);
-      }
-    }));
-}
-
-/** Runs a server whose second thread does what it is ordered to. */
+/** Begins a server of two threads, the second of which does what it is ordered to. */
 function withOrders(
   test: (program: Program, order: (text: string) => Promise<void>) => Promise<void>,
-  changes: ReplacedModules = dyingThread,
+  { first = "", changes = dyingThread }: { first?: string; changes?: ReplacedModules } = {},
 ): Promise<void> {
-  return inFolder(async (folder) => {
-    const config = await writeConfig(folder, changes);
-    const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
-    try {
-      await isReady(program);
-      await test(program, (text) => Deno.writeTextFile(`${folder}/${orderFile}`, text));
-    } finally {
-      await killProgram(program);
-    }
+  return inScene({ env: { HTTP_THREADS: "2" } }, async ({ folder, begin }) => {
+    const order = (text: string) => Deno.writeTextFile(`${folder}/${orderFile}`, text);
+    await order(first);
+    await test(begin({ config: await writeConfig(folder, changes) }), order);
   });
+}
+
+Deno.test("/health/ready returns 503 until all threads have started", () =>
+  withOrders(async (program, order) => {
+    const status = async (path: string) => statusOf(await sendOnce(program.baseUrl, path));
+    await poll(async () => await status("/health/live").catch(() => 0) === 200);
+    assert.equal(await status("/health/ready"), 503);
+    assert.doesNotMatch(program.output(), /"listening"/);
+    await order("");
+    await isReady(program);
+    assert.match(program.output(), /"listening".*"httpThreads":2/);
+    for (const ready of await sendToAll(program.baseUrl, "/health/ready", { threads: 2 })) {
+      assert.equal(statusOf(ready), 200);
+    }
+  }, { first: "wait" }));
+
+const deaths = { throw: "thrown by a test", reject: "rejected by a test", exit: "it ended" };
+for (const [death, reason] of Object.entries(deaths)) {
+  Deno.test(`a thread that dies (${death}) ends the program with status 70 and one line`, () =>
+    withOrders(async (program, order) => {
+      await isReady(program);
+      await sendToAll(program.baseUrl, "/health/live", { threads: 2 });
+      await order(death);
+      await endsWith(program, 70);
+      const lines = program.output().split("\n").filter((line) =>
+        line.includes("stopping: a thread has died")
+      );
+      assert.equal(lines.length, 1, program.output());
+      assert.match(lines[0] ?? "", new RegExp(`"reason":"HTTP thread 2 stopped: .*${reason}"`));
+    }));
 }
 
 Deno.test("a thread that dies while the server stops ends the program with status 70", () =>
   withOrders(async (program, order) => {
+    await isReady(program);
     const headers = { "content-type": "application/json", "content-length": "10" };
-    const slow = await connectTo(program.baseUrl, requestText("POST", "/api/auth/sign-in", { headers }));
+    const slow = await connectTo(program.baseUrl, requestText("POST", "/api/auth/sign-up", { headers }));
     try {
       program.kill("SIGTERM");
       await poll(() => program.output().includes('"stopping"'));
@@ -257,14 +227,14 @@ Deno.test("a thread that dies while the server stops ends the program with statu
 Deno.test("a thread can't write files while the server runs, or keep it from ending by hanging", () => {
   const { scopes } = shortenWaits("commands/serve/serve.ts");
   return withOrders(async (program, order) => {
+    await isReady(program);
     await order("write");
     await poll(() => program.output().includes("a thread can't write: NotCapable"));
     await order("hang");
     await poll(() => program.output().includes("a thread hangs"));
-    program.kill("SIGTERM");
-    await endsWith(program, 0);
+    await stop(program);
     assert.match(program.output(), /some connections did not end in time/);
-  }, { scopes: { ...dyingThread.scopes, ...scopes } });
+  }, { changes: { scopes: { ...dyingThread.scopes, ...scopes } } });
 });
 
 for (
@@ -274,27 +244,17 @@ for (
   })
 ) {
   Deno.test(`a thread that can't start (${order}) keeps the program from starting`, () =>
-    inFolder(async (folder) => {
-      await Deno.writeTextFile(`${folder}/${orderFile}`, order);
-      const config = await writeConfig(folder, dyingThread);
-      const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
+    withOrders(async (program) => {
       await endsWith(program, status);
       assert.match(program.output(), new RegExp(line));
       assert.doesNotMatch(program.output(), /"listening"/);
-    }));
+    }, { first: order }));
 }
 
 Deno.test("where threads can't share a port, one thread serves, and the log says so", () =>
-  inFolder(async (folder) => {
-    const config = await writeConfig(folder, { unstable: ["raw-imports"] });
-    const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
-    try {
-      await isReady(program);
-      assert.deepEqual([...(await requestsByThread(program.baseUrl)).keys()], ["1"]);
-      assert.equal(program.output().split("serving with one HTTP thread").length, 2, program.output());
-      program.kill("SIGTERM");
-      await endsWith(program, 0);
-    } finally {
-      await killProgram(program);
-    }
+  inScene({ env: { HTTP_THREADS: "2" } }, async ({ folder, start }) => {
+    const program = await start({ config: await writeConfig(folder, { unstable: ["raw-imports"] }) });
+    assert.deepEqual([...(await requestsByThread(program.baseUrl)).keys()], ["1"]);
+    assert.equal(program.output().split("serving with one HTTP thread").length, 2, program.output());
+    await stop(program);
   }));

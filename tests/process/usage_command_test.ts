@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { sendJson, signUpAndRecord } from "../support/process/journey.ts";
 import { runHere } from "../support/process/here.ts";
+import { remoteTest } from "../support/process/remote.ts";
 import { onServer, type Scene, stop } from "../support/process/scene.ts";
 import { isFull } from "../support/runner/extent.ts";
-import { sqldMissing, startSqld } from "../support/database/sqld.ts";
 
 async function declareRegions({ options, baseUrl }: Scene): Promise<void> {
   const { stdout } = await runHere(options, "token", "create", "Catalogue", "--scope", "statements:write");
@@ -63,15 +63,8 @@ const env = { LOG_LEVEL: "warning" };
 Deno.test("gatehouse usage prints the sums of the data file, alongside a server and without one", () =>
   onServer({ env }, printsUsage));
 
-Deno.test({
-  name: "gatehouse usage prints the sums of a libSQL server",
-  ignore: sqldMissing() !== null || !isFull,
-  fn: async () => {
-    const server = await startSqld();
-    try {
-      await onServer({ env: { ...env, DATABASE_URL: server.url } }, printsUsage);
-    } finally {
-      await server.stop();
-    }
-  },
-});
+remoteTest(
+  "gatehouse usage prints the sums of a libSQL server",
+  ({ url }) => onServer({ env: { ...env, DATABASE_URL: url } }, printsUsage),
+  { ignore: !isFull },
+);

@@ -2,14 +2,15 @@
 // the endpoint at least once with the same body, and nothing else does.
 import assert from "node:assert/strict";
 import { poll } from "../support/runner/poll.ts";
-import { runCommand } from "../support/process/command.ts";
 import { sendJson } from "../support/process/journey.ts";
-import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import { httpThreads, killProgram, type Program } from "../support/process/program.ts";
+import { inScene, stop } from "../support/process/scene.ts";
 import { repeats } from "../support/runner/extent.ts";
 import { faultRandom, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
 import { signUpForLoad } from "../support/meter/load.ts";
 import { storedInFile } from "../support/meter/stored_usage.ts";
 
+const env = { LOG_LEVEL: "warning", API_KEY_REQUESTS_PER_SECOND: "0", WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" };
 const rounds = repeats({ quick: 2, full: 50 });
 /** More is never recorded than the hard limit allows, which rises by this much when it is reached. */
 const limitStep = 10;
@@ -17,68 +18,48 @@ const limitStep = 10;
 Deno.test(
   "after kills at random moments, each committed change has one event, and each event reached the endpoint",
   { timeout: faultsTimeoutMs * Math.ceil(rounds / 40) },
-  async () => {
-    const random = faultRandom("webhook_kill_test.ts");
-    const folder = await Deno.makeTempDir({ prefix: "gatehouse-webhook-kill-" });
-    const bodies = new Map<string, Set<string>>();
-    const stopReceiver = new AbortController();
-    const options = { port: 0, hostname: "127.0.0.1", signal: stopReceiver.signal, onListen() {} };
-    const receiver = Deno.serve(options, async (request) => {
-      const id = request.headers.get("webhook-id") ?? "";
-      bodies.set(id, (bodies.get(id) ?? new Set()).add(await request.text()));
-      // A kill often comes between the request and its response.
-      await letOthersRun(random.between(0, 30));
-      return new Response(null, { status: 204 });
-    });
-    let starts = 0;
-    const start = async () => {
-      const program = startProgram({
-        folder,
-        env: {
-          ...{ LOG_LEVEL: "warning", API_KEY_REQUESTS_PER_SECOND: "0", WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },
-          HTTP_THREADS: httpThreads[starts++ % httpThreads.length] as string,
-        },
+  () =>
+    inScene({ env }, async (scene) => {
+      const random = faultRandom("webhook_kill_test.ts");
+      const bodies = new Map<string, Set<string>>();
+      const options = { port: 0, hostname: "127.0.0.1", onListen() {} };
+      await using receiver = Deno.serve(options, async (request) => {
+        const id = request.headers.get("webhook-id") ?? "";
+        bodies.set(id, (bodies.get(id) ?? new Set()).add(await request.text()));
+        // A kill often comes between the request and its response.
+        await letOthersRun(random.between(0, 30));
+        return new Response(null, { status: 204 });
       });
-      await isReady(program);
-      return program;
-    };
-    let program = await start();
-    try {
-      const person = await signUpForLoad(program.baseUrl);
+      let starts = 0;
+      const start = () =>
+        scene.start({ env: { HTTP_THREADS: httpThreads[starts++ % httpThreads.length] as string } });
+      const { baseUrl } = await start();
+      const person = await signUpForLoad(baseUrl);
       const { organizationId, cookie } = person;
-      const scope = ["--scope", "organizations:write"];
-      const { stdout } = await runCommand({ folder }, "token", "create", "Limits", ...scope);
+      const { stdout } = await scene.run("token", "create", "Limits", "--scope", "organizations:write");
       const token = stdout.trim();
       const url = `http://127.0.0.1:${receiver.addr.port}/`;
       const json = { url, events: ["*"] };
-      const created = await sendJson(program.baseUrl, "/api/portal/webhooks", { cookie, json });
+      const created = await sendJson(baseUrl, "/api/portal/webhooks", { cookie, json });
       assert.equal(created.status, 201, await created.text());
       const changes = new Changes({ organizationId, cookie, token, fullKey: person.apiKeys[0] as string });
-      await changes.setLimit(program.baseUrl);
+      await changes.setLimit(baseUrl);
       for (let round = 0; round < rounds; round++) {
-        const stop = changes.begin(() => program.baseUrl);
+        const end = changes.begin(() => scene.baseUrl);
         const before = changes.acknowledged.size;
         if (random.chance(0.8)) await poll(() => changes.acknowledged.size > before);
         // On a slow machine, later rounds may end before anything is recorded.
         if (round === 0) await poll(() => changes.raises >= 2);
         await letOthersRun(random.between(50, 400));
-        program.kill("SIGKILL");
-        await program.ended();
-        await stop();
-        program = await start();
+        await killProgram(scene.program);
+        await end();
+        await start();
       }
       assert.deepEqual(changes.surprises, []);
-      await untilDelivered(program, bodies);
-      program.kill("SIGTERM");
-      await program.ended();
-      await checkEvents(`${folder}/data/gatehouse.db`, { acknowledged: changes.acknowledged, bodies });
-    } finally {
-      await killProgram(program);
-      stopReceiver.abort();
-      await receiver.finished;
-      await Deno.remove(folder, { recursive: true });
-    }
-  },
+      await untilDelivered(scene.program, bodies);
+      await stop(scene.program);
+      await checkEvents(scene.path, { acknowledged: changes.acknowledged, bodies });
+    }),
 );
 
 /** Waits until no delivery waits. An endpoint gets two requests at a time, so this may take a while: each poll waits for some more. */
@@ -104,18 +85,15 @@ class Changes {
   readonly surprises: string[] = [];
   /** How often the limit was reached and raised. */
   raises = 0;
-  readonly #by: { organizationId: string; cookie: string; token: string; fullKey: string };
   #limit = 0;
 
-  constructor(by: { organizationId: string; cookie: string; token: string; fullKey: string }) {
-    this.#by = by;
-  }
+  constructor(readonly by: Record<"organizationId" | "cookie" | "token" | "fullKey", string>) {}
 
   /** Sets or raises the hard limit. */
   async setLimit(baseUrl: string): Promise<void> {
     this.#limit += limitStep;
     const limit = { productSlug: null, metric: null, per: "total", quantity: this.#limit, mode: "hard" };
-    const { token, organizationId } = this.#by;
+    const { token, organizationId } = this.by;
     const path = `/api/operator/organizations/${organizationId}`;
     await this.#send(baseUrl, path, {
       method: "PATCH",
@@ -142,7 +120,7 @@ class Changes {
   }
 
   async #changeKey(baseUrl: string): Promise<void> {
-    const { cookie } = this.#by;
+    const { cookie } = this.by;
     const created = await this.#send(baseUrl, "/api/portal/api-keys", { cookie, json: { name: "Load" } });
     if (created === null) return;
     const id = created.apiKey.id;
@@ -164,7 +142,7 @@ class Changes {
 
   async #record(baseUrl: string): Promise<void> {
     const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
-    const recorded = await this.#send(baseUrl, "/api/v1/usage", { apiKey: this.#by.fullKey, json });
+    const recorded = await this.#send(baseUrl, "/api/v1/usage", { apiKey: this.by.fullKey, json });
     if (recorded !== "limited") return;
     await this.setLimit(baseUrl);
     this.raises++;

@@ -67,20 +67,6 @@ Deno.test("checkPublicAddress() reports nothing for a proxy that forwards everyt
   assert.deepEqual(await problems({}, { BASE_URL: "https://auth.example.com:8443" }), {});
 });
 
-Deno.test("checkPublicAddress() reports a removed Origin header for each allowed origin", async () => {
-  const found = await problems({ dropped: ["origin"] });
-  assert.deepEqual(Object.keys(found), [
-    "Cookie",
-    "CORS for https://app.example.com",
-    "CORS for https://*.docs.example.com",
-  ]);
-  assert.match(found["Cookie"] ?? "", /^wrong: .*no one can sign in/);
-  assert.match(
-    found["CORS for https://app.example.com"] ?? "",
-    /the preflight lacks Access-Control-Allow-Origin/,
-  );
-});
-
 Deno.test("checkPublicAddress() reports cookies that don't arrive, and nothing when the proxy limits headers", async () => {
   assert.deepEqual(await problems({ dropped: ["cookie"] }), {
     "Cookies of requests": "wrong: They don't reach the server, so nobody stays signed in.",

@@ -24,27 +24,13 @@ Deno.test("rejects wrong arguments, and needs a token that is never an argument"
   await rejects([file, "--from", "openmeter"], 64, /operator token is required/, {
     GATEHOUSE_OPERATOR_TOKEN: " ",
   });
-  await rejects(
-    [file, "--from", "openmeter", "--token-file", `${file}.no`],
-    66,
-    /^--token-file: cannot read/,
-  );
+  const noToken = ["--token-file", `${file}.no`];
+  await rejects([file, "--from", "openmeter", ...noToken], 66, /^--token-file: cannot read/);
   await rejects([`${file}.no`, "--from", "openmeter"], 66, /^cannot read/);
   await rejects([file, "--from", "openmeter"], 78, /BASE_URL/, { BASE_URL: "nowhere" });
   const unreachable = ["--from", "openmeter", "--url", "http://127.0.0.1:9", "--skip-invalid"];
-  await Deno.writeTextFile(
-    file,
-    JSON.stringify({
-      ...{
-        id: "1",
-        source: "/tiles",
-        type: "a",
-        specversion: "1.0",
-        subject: "c",
-        time: new Date().toISOString(),
-      },
-    }),
-  );
+  const event = { id: "1", source: "/tiles", type: "a", specversion: "1.0", subject: "c" };
+  await Deno.writeTextFile(file, JSON.stringify({ ...event, time: new Date().toISOString() }));
   await rejects([file, ...unreachable], 75, /^http:\/\/127\.0\.0\.1:9: no response/);
   await Deno.remove(file);
 });

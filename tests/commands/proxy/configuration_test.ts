@@ -1,7 +1,8 @@
 // The proxy configurations fit the settings, and the real programs accept them.
 import assert from "node:assert/strict";
-import { parseConfig, type Settings } from "../../../config.ts";
+import type { Settings } from "../../../config.ts";
 import { isBehindProxy, proxyBlock, proxyNames, upstreamOf } from "../../../commands/proxy/configuration.ts";
+import { accepted } from "../../config_assert.ts";
 import { isMissing } from "../../support/runner/needs.ts";
 
 const applications = [
@@ -14,14 +15,8 @@ const applications = [
   },
 ];
 
-function configOf(settings: Settings) {
-  const result = parseConfig(settings, { isTerminal: false });
-  assert("config" in result);
-  return result.config;
-}
-
 function blocksOf(settings: Settings, protecting: typeof applications = []) {
-  const config = configOf(settings);
+  const config = accepted(settings);
   const [nginx, caddy, traefik] = proxyNames.map((name) => proxyBlock(name, config, protecting) ?? "");
   return { nginx: nginx ?? "", caddy: caddy ?? "", traefik: traefik ?? "" };
 }
@@ -103,7 +98,7 @@ Deno.test("proxyBlock() uses the host, the port and the limits of the settings",
   assert.doesNotMatch(plain.nginx, /ssl|return 301/);
   assert.match(plain.nginx, /listen 8080;/);
   assert.match(plain.caddy, /^http:\/\/api\.example\.com:8080 \{$/m);
-  assert.equal(proxyBlock("nginx", configOf({ PORT: "0" })), null);
+  assert.equal(proxyBlock("nginx", accepted({ PORT: "0" })), null);
 });
 
 Deno.test("proxyBlock() listens only on this machine for hosts that only it reaches", () => {

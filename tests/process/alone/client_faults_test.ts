@@ -20,7 +20,8 @@ import {
   startProductLoad,
 } from "../../support/client/metered_load.ts";
 import { poll } from "../../support/runner/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../../support/process/program.ts";
+import { killProgram } from "../../support/process/program.ts";
+import { onServer, type Scene as ProgramScene } from "../../support/process/scene.ts";
 import { isFull, repeats } from "../../support/runner/extent.ts";
 import { faultRandom, letOthersRun, type Random } from "../../support/runner/random.ts";
 import { freePort } from "../../support/database/sqld.ts";
@@ -44,26 +45,14 @@ interface Service {
   restart(): Promise<void>;
   /** Kills Gatehouse. */
   kill(): Promise<void>;
-  /** Kills Gatehouse and ends the proxies. */
+  /** Ends the proxies. */
   stop(): Promise<void>;
   /** @returns A new API key of a new organization. */
   newKey(name: string): Promise<string>;
 }
 
-async function startService(folder: string): Promise<Service> {
-  const env = {
-    PORT: String(freePort()),
-    HTTP_THREADS: "1",
-    API_KEY_REQUESTS_PER_SECOND: "0",
-    LOG_LEVEL: "warning",
-  };
-  let program: Program;
-  const start = async () => {
-    program = startProgram({ folder, env });
-    await isReady(program).catch((error) => assert.fail(`${error}\n${program.output()}`));
-  };
-  await start();
-  const { baseUrl } = program!;
+function startService(scene: ProgramScene): Service {
+  const { baseUrl, folder } = scene;
   const proxy = startFaultProxy(baseUrl);
   const line = startTcpProxy({ targetPort: proxy.port });
   return {
@@ -72,14 +61,13 @@ async function startService(folder: string): Promise<Service> {
     proxy,
     line,
     async restart() {
-      await killProgram(program);
-      await start();
+      await killProgram(scene.program);
+      await scene.start();
     },
-    kill: () => killProgram(program),
+    kill: () => killProgram(scene.program),
     async stop() {
       await line.close();
       await proxy.close();
-      await killProgram(program);
     },
     async newKey(name) {
       const json = { name, email: `${name}@example.com`, password: testPassword };
@@ -218,36 +206,42 @@ interface Scene {
   add(name: string, runtimes: readonly Runtime[], meter: Readonly<Record<string, unknown>>): Promise<Product>;
 }
 
-async function withScene(test: (scene: Scene) => Promise<void>): Promise<void> {
-  const random = faultRandom("client_faults_test.ts");
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-client-faults-" });
-  const service = await startService(folder);
-  const asked = new AskedUsage(random);
-  const products: Product[] = [];
-  const modules = await compileMeter(`${folder}/meter`);
-  try {
-    await test({
-      service,
-      random,
-      asked,
-      folder,
-      async add(name, runtimes, more) {
-        const apiKey = await service.newKey(name);
-        const meter = { url: service.url, apiKey, ...quick, ...more };
-        const product = new Product({ name, modules, meter }, { asked, random });
-        products.push(product);
-        for (const runtime of runtimes) await product.start(runtime);
-        return product;
-      },
-    });
-  } finally {
-    for (const product of products) {
-      await product.stopLoad();
-      await product.killAll();
+function withScene(test: (scene: Scene) => Promise<void>): Promise<void> {
+  const env = {
+    PORT: String(freePort()),
+    API_KEY_REQUESTS_PER_SECOND: "0",
+    LOG_LEVEL: "warning",
+  };
+  return onServer({ env }, async (gatehouse) => {
+    const { folder } = gatehouse;
+    const random = faultRandom("client_faults_test.ts");
+    const service = startService(gatehouse);
+    const asked = new AskedUsage(random);
+    const products: Product[] = [];
+    const modules = await compileMeter(`${folder}/meter`);
+    try {
+      await test({
+        service,
+        random,
+        asked,
+        folder,
+        async add(name, runtimes, more) {
+          const apiKey = await service.newKey(name);
+          const meter = { url: service.url, apiKey, ...quick, ...more };
+          const product = new Product({ name, modules, meter }, { asked, random });
+          products.push(product);
+          for (const runtime of runtimes) await product.start(runtime);
+          return product;
+        },
+      });
+    } finally {
+      for (const product of products) {
+        await product.stopLoad();
+        await product.killAll();
+      }
+      await service.stop();
     }
-    await service.stop();
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 /** Checks that each request with a response is recorded exactly once, except dropped ones, and nothing else is. */

@@ -1,4 +1,4 @@
-// A form that is rejected, for whatever reason, is shown again with its input and the message.
+// Rejected forms are shown again with their input and a message.
 import assert from "node:assert/strict";
 import { type ErrorCode, errorStatuses } from "../../../domain/errors.ts";
 import { errorsWithoutForm } from "../../../routes/portal/errors.ts";

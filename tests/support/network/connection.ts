@@ -1,8 +1,6 @@
 // A raw TCP connection, to act as clients that `fetch` can't imitate: silent, slow or never finishing.
 
-/** An open connection. */
 export interface Connection {
-  /** Everything received so far. */
   readonly received: () => string;
   readonly isClosed: () => boolean;
   send(text: string): Promise<void>;

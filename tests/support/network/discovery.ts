@@ -1,6 +1,5 @@
 // A server with the discovery document and the keys of an OpenID provider, and the root of GitHub's API. It signs no one in.
 
-/** A running server. */
 export interface Discovery extends AsyncDisposable {
   readonly issuer: string;
   /** The content of the document. Changes take effect on the next request. */
@@ -8,7 +7,6 @@ export interface Discovery extends AsyncDisposable {
   keys: unknown;
   /** Replaces all responses, unless it is null. */
   response: (() => Response) | null;
-  /** The paths that were requested. */
   readonly paths: string[];
 }
 

@@ -1,7 +1,6 @@
 // A DNS server on a free UDP port of this machine.
 import ipaddr from "ipaddr.js";
 
-/** A running server. */
 export interface DnsServer {
   /** For {@linkcode Deno.resolveDns}. */
   readonly nameServer: { readonly ipAddr: string; readonly port: number };
@@ -16,7 +15,6 @@ export interface DnsServer {
   stop(): Promise<void>;
 }
 
-/** Starts a server. */
 export function startDnsServer(): DnsServer {
   const socket = Deno.listenDatagram({ transport: "udp", hostname: "127.0.0.1", port: 0 });
   const server = {

@@ -17,30 +17,26 @@ export interface Places {
   readonly recipe: ProxyRecipe;
   /** A folder for configuration, logs and temporary files. */
   readonly folder: string;
-  /** The settings of the running Gatehouse. */
   readonly settings: Readonly<Record<string, string>>;
   readonly applicationPort: number;
   readonly organizationId: string;
 }
 
-/** A running proxy. */
 export interface Proxy {
-  readonly port: number;
   stop(): Promise<void>;
 }
 
-/** A kind of proxy to test. */
 export interface ProxyKind {
   readonly name: "nginx" | "caddy";
   /** Whether it is not installed. `CI=true` requires it. */
   readonly ignore: boolean;
-  /** @param port Where it listens, and the port in `BASE_URL`. */
-  start(port: number, places: Places): Promise<Proxy>;
+  /** Runs it with a printed configuration. @param port Where that listens. */
+  run(folder: string, options: { port: number; block: string }): Promise<Proxy>;
 }
 
 export const proxyKinds: readonly ProxyKind[] = [
-  { name: "nginx", ignore: isMissing("nginx"), start: startNginx },
-  { name: "caddy", ignore: isMissing("caddy"), start: startCaddy },
+  { name: "nginx", ignore: isMissing("nginx"), run: runNginx },
+  { name: "caddy", ignore: isMissing("caddy"), run: runCaddy },
 ];
 
 /** @returns The recipe's Gatehouse settings, changed for a proxy without TLS on this port. */
@@ -49,47 +45,43 @@ export function recipeSettings({ settings }: ProxyRecipe, port: number): Record<
   return Object.fromEntries(here.trim().split("\n").map((line) => line.split("=", 2)));
 }
 
-/** Runs the recipe's command with this test's proxy, port and organization. */
-async function printedBlock(name: ProxyKind["name"], places: Places): Promise<string> {
+/** Starts a proxy with what the recipe's command prints for this test's port and organization. */
+export async function startProxy(kind: ProxyKind, port: number, places: Places): Promise<Proxy> {
   const { recipe, folder, settings, applicationPort, organizationId } = places;
   const command = recipe.command
-    .replace("gatehouse proxy nginx", `gatehouse proxy ${name}`)
+    .replace("gatehouse proxy nginx", `gatehouse proxy ${kind.name}`)
     .replaceAll("127.0.0.1:3000", `127.0.0.1:${applicationPort}`)
     .replaceAll(/org_[0-9a-f]{32}/g, organizationId);
   const bin = await installGatehouse(folder);
-  return await runLines(command, {
-    cwd: folder,
-    env: { ...settings, PATH: `${bin}:${Deno.env.get("PATH")}` },
-  });
+  const env = { ...settings, PATH: `${bin}:${Deno.env.get("PATH")}` };
+  return await kind.run(folder, { port, block: await runLines(command, { cwd: folder, env }) });
 }
 
-async function startNginx(port: number, places: Places): Promise<Proxy> {
-  const { folder } = places;
-  await Deno.writeTextFile(`${folder}/gatehouse.conf`, await printedBlock("nginx", places));
+/** @returns The text around the `http` block of a configuration of nginx, which needs no other folder. */
+export function nginxConfiguration(folder: string, http: string): string {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${folder}/${name};`);
-  await Deno.writeTextFile(
-    `${folder}/nginx.conf`,
-    `daemon off; master_process off; pid ${folder}/pid; error_log ${folder}/error.log;
+  return `daemon off; master_process off; pid ${folder}/pid; error_log stderr;
     events {}
-    http { access_log off; ${temporary.join(" ")} include ${folder}/gatehouse.conf; }`,
-  );
-  return await started(port, "nginx", [
-    "-p",
-    folder,
-    "-e",
-    `${folder}/error.log`,
-    "-c",
-    `${folder}/nginx.conf`,
-  ]);
+    http { access_log off; ${temporary.join(" ")}\n${http}\n}\n`;
 }
 
-async function startCaddy(port: number, places: Places): Promise<Proxy> {
-  const { folder } = places;
-  const config = `${folder}/Caddyfile`;
-  const globals = `{\n\tadmin off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n}\n`;
-  await Deno.writeTextFile(config, globals + await printedBlock("caddy", places));
-  return await started(port, "caddy", ["run", "--config", config, "--adapter", "caddyfile"], {
+async function runNginx(
+  folder: string,
+  { port, block }: { port: number; block: string },
+): Promise<Proxy> {
+  const file = `${folder}/nginx.conf`;
+  await Deno.writeTextFile(file, nginxConfiguration(folder, block));
+  return await started(port, "nginx", ["-p", folder, "-e", "stderr", "-c", file]);
+}
+
+async function runCaddy(
+  folder: string,
+  { port, block }: { port: number; block: string },
+): Promise<Proxy> {
+  const file = `${folder}/Caddyfile`;
+  await Deno.writeTextFile(file, `{\n\tadmin off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n}\n${block}`);
+  return await started(port, "caddy", ["run", "--config", file, "--adapter", "caddyfile"], {
     XDG_DATA_HOME: folder,
     XDG_CONFIG_HOME: folder,
   });
@@ -116,7 +108,6 @@ async function started(
     }
   });
   return {
-    port,
     async stop() {
       if (!hasEnded) child.kill("SIGTERM");
       await child.status;
@@ -125,7 +116,6 @@ async function started(
   };
 }
 
-/** A request that an application received. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;

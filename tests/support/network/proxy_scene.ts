@@ -2,18 +2,20 @@
 import assert from "node:assert/strict";
 import { testPassword } from "../app/app.ts";
 import { poll } from "../runner/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../process/program.ts";
+import type { Program } from "../process/program.ts";
+import { onServer } from "../process/scene.ts";
 import {
   type EchoApplication,
+  type Proxy,
   type ProxyKind,
   type ProxyRecipe,
   recipeSettings,
   startEchoApplication,
+  startProxy,
 } from "./proxies.ts";
 import { freePort } from "../database/sqld.ts";
 import { type Visit, visit, type Visited } from "./visit.ts";
 
-/** A signed-up user. */
 export interface ScenePerson {
   readonly cookie: string;
   readonly userId: string;
@@ -55,89 +57,88 @@ export async function withProxyScene(
   { kind, recipe }: { kind: ProxyKind; recipe: ProxyRecipe },
   run: (scene: ProxyScene) => Promise<void>,
 ): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxy-" });
   const port = freePort();
-  const application = startEchoApplication();
   const gatehousePort = freePort();
   const settings = {
     ...recipeSettings(recipe, port),
     PORT: String(gatehousePort),
     DATABASE_URL: "file:./gatehouse.db",
-    HTTP_THREADS: "1",
   };
-  const program = startProgram({ folder, env: settings });
-  const { received } = application;
-  const see = (given: Visit) => visit(port, given);
-  // The proxy's configuration contains the organization's id, so its owner signs up before the proxy starts.
-  const api = (path: string, json: unknown, cookie = "") =>
-    postJson(port, gatehousePort, { path, json, cookie });
-  let proxy: Awaited<ReturnType<ProxyKind["start"]>> | undefined;
-  try {
-    await isReady(program);
-    const signUp = async (json: Record<string, unknown>): Promise<ScenePerson> => {
-      const response = await api("/api/auth/sign-up", { password: testPassword, ...json });
-      assert.equal(response.status, 201, response.body);
-      const { user, organizationId } = JSON.parse(response.body);
-      return { cookie: cookieFrom(response), userId: user.id, email: user.email, organizationId };
-    };
-    const ada = await signUp({ name: "Zoë 100%", email: "ada@example.com" });
-    await api("/api/auth/email/verify", { token: await mailedToken(program, ada.email) }, ada.cookie);
-    const invitations = `/api/portal/organizations/${ada.organizationId}/invitations`;
-    await api(invitations, { email: "bob@example.com", role: "MEMBER" }, ada.cookie);
-    const bob = await signUp({ name: "Bob", invitationToken: await mailedToken(program, "bob@example.com") });
-    const eve = await signUp({ name: "Eve", email: "eve@example.com" });
-    await api("/api/auth/email/verify", { token: await mailedToken(program, eve.email) }, eve.cookie);
-    const uma = await signUp({ name: "Uma", email: "uma@example.com" });
-    const key = await api("/api/portal/api-keys", {
-      name: "Programs",
-      permissions: ["maps:render", "usage:read", "usage:write"],
-    }, ada.cookie);
-    const { apiKey: { id: keyId }, fullKey: apiKey } = JSON.parse(key.body);
-    const { organizationId } = ada;
-    proxy = await kind.start(port, {
-      recipe,
-      folder,
-      settings,
-      applicationPort: application.port,
-      organizationId,
-    });
-    await run({
-      port,
-      application,
-      program,
-      ada,
-      bob,
-      eve,
-      uma,
-      apiKey,
-      keyId,
-      see,
-      async signInAgain({ email }) {
-        return cookieFrom(await api("/api/auth/sign-in", { email, password: testPassword }));
-      },
-      async arrives(given) {
-        const count = received.length;
-        const { status, body } = await see(given);
-        assert.equal(status, 200, `${JSON.stringify(given)} ${body}`);
-        assert.equal(received.length, count + 1);
-        const got = received.at(-1);
-        assert.ok(got);
-        return got;
-      },
-      async isBlocked(given) {
-        const count = received.length;
-        const response = await see(given);
-        assert(response.status >= 300, `${JSON.stringify(given)} ${response.status}`);
-        assert.equal(received.length, count);
-        return response;
-      },
-    });
-  } finally {
-    await proxy?.stop();
-    await killProgram(program);
-    await application.stop();
-    await Deno.remove(folder, { recursive: true });
-  }
+  await onServer({ env: settings }, async ({ folder, program }) => {
+    const application = startEchoApplication();
+    const { received } = application;
+    const see = (given: Visit) => visit(port, given);
+    // The proxy's configuration contains the organization's id, so its owner signs up before the proxy starts.
+    const api = (path: string, json: unknown, cookie = "") =>
+      postJson(port, gatehousePort, { path, json, cookie });
+    let proxy: Proxy | undefined;
+    try {
+      const signUp = async (json: Record<string, unknown>): Promise<ScenePerson> => {
+        const response = await api("/api/auth/sign-up", { password: testPassword, ...json });
+        assert.equal(response.status, 201, response.body);
+        const { user, organizationId } = JSON.parse(response.body);
+        return { cookie: cookieFrom(response), userId: user.id, email: user.email, organizationId };
+      };
+      const ada = await signUp({ name: "Zoë 100%", email: "ada@example.com" });
+      await api("/api/auth/email/verify", { token: await mailedToken(program, ada.email) }, ada.cookie);
+      const invitations = `/api/portal/organizations/${ada.organizationId}/invitations`;
+      await api(invitations, { email: "bob@example.com", role: "MEMBER" }, ada.cookie);
+      const bob = await signUp({
+        name: "Bob",
+        invitationToken: await mailedToken(program, "bob@example.com"),
+      });
+      const eve = await signUp({ name: "Eve", email: "eve@example.com" });
+      await api("/api/auth/email/verify", { token: await mailedToken(program, eve.email) }, eve.cookie);
+      const uma = await signUp({ name: "Uma", email: "uma@example.com" });
+      const key = await api("/api/portal/api-keys", {
+        name: "Programs",
+        permissions: ["maps:render", "usage:read", "usage:write"],
+      }, ada.cookie);
+      const { apiKey: { id: keyId }, fullKey: apiKey } = JSON.parse(key.body);
+      const { organizationId } = ada;
+      proxy = await startProxy(kind, port, {
+        recipe,
+        folder,
+        settings,
+        applicationPort: application.port,
+        organizationId,
+      });
+      await run({
+        port,
+        application,
+        program,
+        ada,
+        bob,
+        eve,
+        uma,
+        apiKey,
+        keyId,
+        see,
+        async signInAgain({ email }) {
+          return cookieFrom(await api("/api/auth/sign-in", { email, password: testPassword }));
+        },
+        async arrives(given) {
+          const count = received.length;
+          const { status, body } = await see(given);
+          assert.equal(status, 200, `${JSON.stringify(given)} ${body}`);
+          assert.equal(received.length, count + 1);
+          const got = received.at(-1);
+          assert.ok(got);
+          return got;
+        },
+        async isBlocked(given) {
+          const count = received.length;
+          const response = await see(given);
+          assert(response.status >= 300, `${JSON.stringify(given)} ${response.status}`);
+          assert.equal(received.length, count);
+          return response;
+        },
+      });
+    } finally {
+      await proxy?.stop();
+      await application.stop();
+    }
+  });
 }
 
 /** Sends JSON directly to Gatehouse, as its own pages do. @param port The port in `BASE_URL`. */

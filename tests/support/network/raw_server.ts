@@ -1,9 +1,7 @@
 // A TCP server whose connections a test handles itself.
 
-/** A running server. */
 export interface RawServer extends AsyncDisposable {
   readonly port: number;
-  /** Connections accepted so far. */
   readonly connections: () => number;
   /** Stops it, and closes all connections. */
   stop(): Promise<void>;

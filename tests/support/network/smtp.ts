@@ -4,7 +4,6 @@ import { Buffer } from "node:buffer";
 // deno-lint-ignore no-import-prefix
 import { SMTPServer } from "npm:smtp-server@3.21.6";
 
-/** An email as received by the server. */
 export interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
@@ -13,7 +12,6 @@ export interface ReceivedMail {
   readonly messageId: string;
 }
 
-/** How a test server behaves. */
 export interface SmtpOptions {
   readonly port?: number;
   /** Called for each complete email. Returns null to accept it, or a rejection such as `554 5.7.1 No`. */
@@ -22,30 +20,21 @@ export interface SmtpOptions {
   readonly onRecipient?: (address: string) => string | null;
 }
 
-/** A running server. */
 export interface Smtp {
   readonly port: number;
   /** Accepted emails, oldest first. */
   readonly received: readonly ReceivedMail[];
-  /** Number of connections so far. */
-  readonly connections: () => number;
   stop(): Promise<void>;
 }
 
-/** Starts a server. */
 export async function startSmtp(options: SmtpOptions = {}): Promise<Smtp> {
   const received: ReceivedMail[] = [];
-  let connections = 0;
   const refusal = (response: string) =>
     Object.assign(new Error(response.slice(4)), { responseCode: Number(response.slice(0, 3)) });
   const server = new SMTPServer({
     disabledCommands: ["AUTH", "STARTTLS"],
     authOptional: true,
     closeTimeout: 100,
-    onConnect: (_session: unknown, done: () => void) => {
-      connections++;
-      done();
-    },
     // deno-lint-ignore no-explicit-any -- the package's types are for its own streams
     onRcptTo: (address: any, _session: unknown, done: any) => {
       const response = options.onRecipient?.(address.address) ?? null;
@@ -79,7 +68,6 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<Smtp> {
   return {
     port: (server.server.address() as { port: number }).port,
     received,
-    connections: () => connections,
     stop: () => new Promise((resolve) => server.close(() => resolve())),
   };
 }

@@ -5,22 +5,18 @@ import { poll } from "../runner/poll.ts";
 import type { ReceivedMail } from "./smtp.ts";
 import { cachedPackage } from "../database/sqld.ts";
 
-/** An email, and the connection it arrived on. */
-export interface ReceivedTlsMail extends ReceivedMail {
+interface ReceivedTlsMail extends ReceivedMail {
   readonly wasEncrypted: boolean;
   readonly user: string | null;
 }
 
-/** How a test server behaves. */
-export interface SmtpTlsOptions {
+interface SmtpTlsOptions {
   /** `smtps`: encrypted from the start; `starttls`: offered, and required to sign in; `plain`: never. */
   readonly encryption: "smtps" | "starttls" | "plain";
   readonly certificate: Certificate;
-  /** The required credentials. Default: none. */
-  readonly credentials?: { readonly user: string; readonly pass: string };
+  readonly credentials: { readonly user: string; readonly pass: string };
 }
 
-/** A running server. */
 export interface SmtpTls {
   readonly port: number;
   /** Accepted emails, oldest first. */
@@ -28,7 +24,6 @@ export interface SmtpTls {
   stop(): Promise<void>;
 }
 
-/** A key and a certificate, in PEM. */
 export interface Certificate {
   readonly key: string;
   readonly cert: string;
@@ -46,8 +41,7 @@ const say = (value) => process.stdout.write(JSON.stringify(value) + "\\n");
 const server = new SMTPServer({
   secure: encryption === "smtps",
   hideSTARTTLS: encryption !== "starttls",
-  disabledCommands: [...(credentials ? [] : ["AUTH"]), ...(encryption === "plain" ? ["STARTTLS"] : [])],
-  authOptional: !credentials,
+  disabledCommands: encryption === "plain" ? ["STARTTLS"] : [],
   ...certificate,
   onAuth({ username, password }, _session, done) {
     const isRight = username === credentials.user && password === credentials.pass;
@@ -73,16 +67,11 @@ server.on("error", () => {});
 server.listen(0, "127.0.0.1", () => say({ port: server.server.address().port }));
 `;
 
-/** Starts a server. */
 export async function startSmtpTls(options: SmtpTlsOptions): Promise<SmtpTls> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-smtp-" });
   await Deno.mkdir(`${folder}/node_modules`);
-  for (
-    const [name, version] of [["smtp-server", "3.21.6"], ["nodemailer", "10.6.0"], [
-      "punycode.js",
-      "2.3.1",
-    ]] as const
-  ) {
+  const packages = { "smtp-server": "3.21.6", "nodemailer": "10.6.0", "punycode.js": "2.3.1" };
+  for (const [name, version] of Object.entries(packages)) {
     await Deno.symlink(await cachedPackage(name, version), `${folder}/node_modules/${name}`);
   }
   const child = new Deno.Command("node", {
@@ -112,7 +101,6 @@ export async function startSmtpTls(options: SmtpTlsOptions): Promise<SmtpTls> {
   };
 }
 
-/** A certificate authority for tests. */
 export interface TestAuthority {
   /** Its own certificate in PEM, and the path of that file. */
   readonly cert: string;

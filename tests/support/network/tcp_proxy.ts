@@ -1,18 +1,8 @@
 // A TCP proxy for tests and the benchmark. It delays or cuts connections, or loses a response after the request arrived,
 // without knowing the protocol.
 
-/** The target of the proxy, and its delay. */
-export interface TcpProxyOptions {
-  readonly targetPort: number;
-  /** Default: 127.0.0.1. */
-  readonly targetHost?: string;
-  /** Delay each way, in milliseconds. A round trip takes twice as long. Default: 0. */
-  readonly delayMs?: number;
-}
-
 /** Which responses to lose. */
-export interface LostAnswers {
-  /** How many responses. */
+interface LostAnswers {
   readonly count: number;
   /** Only responses to requests that contain this text. Default: any request. */
   readonly toRequestsWith?: string;
@@ -20,13 +10,9 @@ export interface LostAnswers {
   readonly answersWith?: string;
 }
 
-/** A running proxy. */
 export interface TcpProxy {
   readonly port: number;
-  /** `http://127.0.0.1:<port>` */
   readonly url: string;
-  /** Number of open connections. */
-  readonly openConnections: number;
   /** Largest number of connections open at the same time. */
   readonly openConnectionsMax: number;
   /** Sets the delay each way, in milliseconds, for bytes sent from now on. */
@@ -40,13 +26,10 @@ export interface TcpProxy {
    * byte of the response arrives. A request is everything sent since the previous response.
    */
   loseAnswers(lost: LostAnswers): void;
-  /** Number of responses still to lose. */
   readonly answersToLose: number;
   close(): Promise<void>;
 }
 
-/** Bytes in transit in one direction before the sender has to wait. */
-const bytesUnderWayMax = 16 * 1024 * 1024;
 const readBytes = 64 * 1024;
 
 /** State that all connections of a proxy share. */
@@ -60,10 +43,12 @@ interface Line {
 /**
  * Starts a proxy on a free loopback port.
  *
- * @returns The listening proxy.
+ * @param options `targetPort`: of this machine. `delayMs`: each way, so a round trip takes twice as long.
  */
-export function startTcpProxy(options: TcpProxyOptions): TcpProxy {
-  const line: Line = { delayMs: options.delayMs ?? 0, toLose: 0, toRequestsWith: "", answersWith: "" };
+export function startTcpProxy(
+  { targetPort, delayMs = 0 }: { targetPort: number; delayMs?: number },
+): TcpProxy {
+  const line: Line = { delayMs, toLose: 0, toRequestsWith: "", answersWith: "" };
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   const connections = new Set<ProxiedConnection>();
@@ -72,10 +57,7 @@ export function startTcpProxy(options: TcpProxyOptions): TcpProxy {
   let openConnectionsMax = 0;
 
   async function serve(client: Deno.TcpConn): Promise<void> {
-    const target = await Deno.connect({
-      hostname: options.targetHost ?? "127.0.0.1",
-      port: options.targetPort,
-    }).catch(() => null);
+    const target = await Deno.connect({ hostname: "127.0.0.1", port: targetPort }).catch(() => null);
     if (target === null || isCut) {
       client.close();
       target?.close();
@@ -108,9 +90,6 @@ export function startTcpProxy(options: TcpProxyOptions): TcpProxy {
   return {
     port,
     url: `http://127.0.0.1:${port}`,
-    get openConnections() {
-      return connections.size;
-    },
     get openConnectionsMax() {
       return openConnectionsMax;
     },
@@ -138,7 +117,6 @@ export function startTcpProxy(options: TcpProxyOptions): TcpProxy {
   };
 }
 
-/** A client's connection with its own connection to the target. */
 class ProxiedConnection {
   readonly #client: Deno.TcpConn;
   readonly #target: Deno.TcpConn;
@@ -191,64 +169,34 @@ class ProxiedConnection {
 
   /** Reads immediately and writes later, so that the proxy adds latency without limiting bandwidth. */
   async #pump(
-    way: { from: Deno.TcpConn; to: Deno.TcpConn; saw: (bytes: Uint8Array) => void },
+    { from, to, saw }: { from: Deno.TcpConn; to: Deno.TcpConn; saw: (bytes: Uint8Array) => void },
   ): Promise<void> {
-    const underWay: { bytes: Uint8Array; at: number }[] = [];
-    let bytesUnderWay = 0;
-    let hasEnded = false;
-    let wakeWriter = () => {};
-    let wakeReader = () => {};
-
-    const read = async () => {
-      try {
-        for (;;) {
-          const buffer = new Uint8Array(readBytes);
-          const length = await way.from.read(buffer);
-          if (length === null) break;
-          const bytes = buffer.subarray(0, length);
-          way.saw(bytes);
-          if (this.#isClosed) break;
-          underWay.push({ bytes, at: performance.now() + this.#line.delayMs });
-          bytesUnderWay += length;
-          wakeWriter();
-          while (bytesUnderWay > bytesUnderWayMax && !this.#isClosed) {
-            const room = new Promise<void>((resolve) => wakeReader = resolve);
-            await Promise.race([room, this.#closed.promise]);
-          }
-        }
-      } catch {
-        this.close();
-      }
-      hasEnded = true;
-      wakeWriter();
+    let written = Promise.resolve();
+    const write = (act: () => Promise<unknown>) => {
+      written = written.then(async () => {
+        if (!this.#isClosed) await act();
+      }).catch(() => this.close());
     };
-
-    const write = async () => {
-      try {
-        while (!this.#isClosed) {
-          const next = underWay.shift();
-          if (next === undefined) {
-            if (hasEnded) {
-              await way.to.closeWrite();
-              return;
-            }
-            const more = new Promise<void>((resolve) => wakeWriter = resolve);
-            await Promise.race([more, this.#closed.promise]);
-            continue;
+    try {
+      while (!this.#isClosed) {
+        const buffer = new Uint8Array(readBytes);
+        const length = await from.read(buffer);
+        if (length === null) break;
+        const bytes = buffer.subarray(0, length);
+        saw(bytes);
+        const at = performance.now() + this.#line.delayMs;
+        write(async () => {
+          await this.#until(at);
+          for (let sent = 0; sent < bytes.length && !this.#isClosed;) {
+            sent += await to.write(bytes.subarray(sent));
           }
-          await this.#until(next.at);
-          for (let sent = 0; sent < next.bytes.length && !this.#isClosed;) {
-            sent += await way.to.write(next.bytes.subarray(sent));
-          }
-          bytesUnderWay -= next.bytes.length;
-          wakeReader();
-        }
-      } catch {
-        this.close();
+        });
       }
-    };
-
-    await Promise.all([read(), write()]);
+    } catch {
+      this.close();
+    }
+    write(() => to.closeWrite());
+    await written;
   }
 
   /** Waits until `performance.now()` reaches a time, or the connection ends. */

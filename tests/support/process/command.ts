@@ -1,7 +1,6 @@
 // Runs a command of the program in its own process until it exits.
 import { programCommand, type ProgramOptions } from "./program.ts";
 
-/** The output and exit status of a command. */
 export interface CommandEnd {
   readonly status: number;
   readonly stdout: string;

@@ -15,7 +15,6 @@ export async function writeConfig(
   return path;
 }
 
-/** A change of deno.json that replaces modules. */
 export type ReplacedModules = {
   readonly scopes: Readonly<Record<string, Readonly<Record<string, string>>>>;
 };

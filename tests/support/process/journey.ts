@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { cookieOf, testPassword } from "../app/app.ts";
 
-/** The account and key that a journey created. */
 export interface Journey {
   readonly email: string;
   readonly cookie: string;
@@ -47,23 +46,17 @@ export async function signUpAndRecord(baseUrl: string, email = "ada@example.com"
   const { apiKey: { id: keyId }, fullKey } = await created.json();
   const usage = { productSlug: "tiles", metric: "requests" };
   const statuses: number[] = [];
-  for (
-    const more of [{ quantity: 1.5, idempotencyKey: "once" }, { quantity: 1.5, idempotencyKey: "once" }, {
-      quantity: 0.1,
-    }]
-  ) {
-    const response = await sendJson(baseUrl, "/api/v1/usage", {
-      apiKey: fullKey,
-      json: { ...usage, ...more },
-    });
-    statuses.push(response.status);
+  const once = { quantity: 1.5, idempotencyKey: "once" };
+  for (const more of [once, once, { quantity: 0.1 }]) {
+    const json = { ...usage, ...more };
+    const { status } = await sendJson(baseUrl, "/api/v1/usage", { apiKey: fullKey, json });
+    statuses.push(status);
   }
   assert.deepEqual(statuses, [201, 200, 201]);
   await assertMonthSum(baseUrl, { fullKey, sum: 1.6 });
   return { email, cookie, keyId, fullKey };
 }
 
-/** Asserts the month's sum for the key's organization. */
 export async function assertMonthSum(
   baseUrl: string,
   options: { fullKey: string; sum: number },

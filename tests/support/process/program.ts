@@ -3,11 +3,9 @@ import { permissionFlags } from "./permissions.ts";
 import { poll } from "../runner/poll.ts";
 import { freePort } from "../database/sqld.ts";
 
-/** A running server. */
 export interface Program {
   readonly baseUrl: string;
   readonly pid: number;
-  /** Its output so far. */
   readonly output: () => string;
   kill(signal: Deno.Signal): void;
   /** @returns The exit status. */

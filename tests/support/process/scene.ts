@@ -18,7 +18,6 @@ export interface Scene {
   readonly options: ProgramOptions & { readonly env: Settings };
   /** The server that was started last. */
   readonly program: Program;
-  /** Its base URL. */
   readonly baseUrl: string;
   /** Starts a server, and waits until it is ready. */
   start(more?: StartOptions): Promise<Program>;

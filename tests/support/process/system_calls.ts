@@ -86,7 +86,6 @@ function parseTrace(trace: string): SystemCall[] {
   return calls.sort((one, other) => one.began - other.began);
 }
 
-/** The order of some calls. */
 export class CallOrder {
   readonly #calls: readonly SystemCall[];
 

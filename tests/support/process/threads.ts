@@ -60,3 +60,23 @@ export async function sendToAll(
   });
   return responses;
 }
+
+/**
+ * Sends the same request over so many new connections at the same time that each of four threads gets some.
+ *
+ * @param describe Returns what to compare of a response.
+ * @returns The different descriptions.
+ */
+export async function overNewConnections(
+  url: string,
+  { headers, json }: { headers: Record<string, string>; json?: unknown },
+  describe: (response: Response, text: string) => string,
+): Promise<string[]> {
+  const responses = Array.from({ length: 16 }, async () => {
+    using client = Deno.createHttpClient({});
+    const body = json === undefined ? {} : { method: "POST", body: JSON.stringify(json) };
+    const response = await fetch(url, { client, headers, ...body });
+    return describe(response, await response.text()).trim();
+  });
+  return [...new Set(await Promise.all(responses))];
+}
