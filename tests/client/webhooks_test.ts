@@ -74,6 +74,8 @@ Deno.test("verifyWebhook() reports a wrong use as such, not as an invalid reques
     await assert.rejects(verifyWebhook(body, { headers, secret: wrong }), /^TypeError: secret must be/);
   }
   await assert.rejects(verifyWebhook(JSON.parse(body), { headers, secret }), /^TypeError: body must be/);
+  const misspelled = { headers, secret, nwo: 0 };
+  await assert.rejects(verifyWebhook(body, misspelled), /^TypeError: nwo is not an option of verifyWebhook/);
 });
 
 Deno.test("verifyWebhook() needs no module of Node.js, for edge runtimes", async () => {
