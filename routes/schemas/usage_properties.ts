@@ -44,7 +44,7 @@ export function isPropertyGroup(group: string): group is PropertyGroup {
 
 const value = z.string().max(usagePropertyValueCharactersMax, characters(usagePropertyValueCharactersMax));
 
-/** How a query names properties and their values. */
+/** Says in descriptions of parameters what a filter by property looks like. */
 export const propertyFilterWords =
   "such as `region=eu`. Repeat it for several values. The parameter `properties.region=eu` does the same. `(none)` stands for records " +
   "without the property";
