@@ -55,7 +55,7 @@ export function findNewestStatement(database: DatabaseReader): Promise<Statement
   return database.readFirst(sql`${select} ORDER BY t.number DESC LIMIT 1`);
 }
 
-/** True if a month ended before the first organization was created, and no live usage lies in it. */
+/** True if a month ended before the first organization was created, and no live usage lies in it, not even voided usage. */
 export async function isBeforeAll(
   database: DatabaseReader,
   { start, end }: Pick<BillingMonth, "start" | "end">,
@@ -63,8 +63,9 @@ export async function isBeforeAll(
   const [first, after] = [rollupNumber("quarter", start), rollupNumber("quarter", end)];
   return await database.readFirst(sql`SELECT 1
     WHERE coalesce((SELECT created_at FROM organizations ORDER BY number LIMIT 1), ${end}) >= ${end}
-      AND NOT EXISTS (SELECT 1 FROM usage_rollups_monthly r WHERE r.organization = 0 AND r.count > 0
-        AND r.month BETWEEN ${rollupNumber("month", start)} AND ${rollupNumber("month", end - 1)}
+      AND NOT EXISTS (SELECT 1 FROM usage_rollups_monthly r WHERE r.organization = 0 AND r.month BETWEEN ${
+    rollupNumber("month", start)
+  } AND ${rollupNumber("month", end - 1)}
         AND r.last_quarter >= ${first} AND r.first_quarter < ${after})`) !== undefined;
 }
 
