@@ -86,11 +86,15 @@ const isNotice = ({ usageLimit, organization, windowNumber, percent }: WaitingNo
   sql`n.usage_limit = ${usageLimit} AND n.organization = ${organization} AND n.window_number = ${windowNumber}
     AND n.percent = ${percent} AND n.mailed_at IS NULL`;
 
-/** A condition: no server has written the emails of a notice, and no higher percentage of the window makes them needless. */
+/**
+ * A condition: no server has written the emails of a notice, and no higher percentage of the window makes them needless. A request that
+ * was rejected earlier doesn't.
+ */
 const isDue = (notice: WaitingNotice): Statement =>
   sql`EXISTS (SELECT 1 FROM limit_notices n WHERE ${isNotice(notice)} AND NOT EXISTS (
       SELECT 1 FROM limit_notices x WHERE x.usage_limit = n.usage_limit AND x.organization = n.organization
-        AND x.window_number = n.window_number AND x.percent > n.percent))`;
+        AND x.window_number = n.window_number AND x.percent > n.percent
+        AND (x.is_refusal = 0 OR x.noted_at >= n.noted_at)))`;
 
 /** Returns a row of {@linkcode LimitMailReach} if the notice is due. */
 export function selectNoticeReach(notice: WaitingNotice): Statement {

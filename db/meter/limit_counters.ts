@@ -16,7 +16,7 @@ import {
   sql,
   type Statement,
 } from "../engine/database.ts";
-import { insertNotices, type LimitCell } from "./recorder_limits.ts";
+import { type LimitCell, noteLimits } from "./recorder_limits.ts";
 import { isAccount, takeFromGrants } from "./usage_grants.ts";
 import type { LimitScopeRow } from "./usage_limits.ts";
 import { allMonths } from "./usage_sums.ts";
@@ -120,7 +120,7 @@ export async function addMissingSums(
       CROSS JOIN usage_limit_counters c ON c.usage_limit = a.usage_limit AND c.organization = a.organization
         AND c.window_number = a.window_number
     WHERE t.mark_opened IS NOT NULL AND ${isAccount(sql`a.organization`)}`,
-    bind(insertNotices, null, null, now),
+    ...noteLimits(now),
     // Grants have covered what was recorded since, and now cover what the limit has no room for.
     sql`UPDATE usage_limit_added SET sum_high = 0, sum_low = 0, sum_micro = 0`,
     bind(takeFromGrants, 1, null, now),

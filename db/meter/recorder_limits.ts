@@ -227,11 +227,23 @@ const highest = (condition: Statement) =>
 /** For minutes and hours, the day. */
 const noticeWindow = sql`iif(l.per IN ('minute', 'hour'),
     ${windowNumber(sql`'day'`, sql`a.at`, ahead(sql`o.timezone`, sql`a.at`))}, a.window_number)`;
+const isFull = sql`${comparable(sql`n.sum_high`, sql`n.sum_low`, sql`n.sum_micro`)}
+    >= ${comparableQuantity(raised.whole, raised.micro)}`;
+/** A limit that a group has used up is noted again after a request that was too large for what was left. */
+const deleteRejections = sql`
+  DELETE FROM limit_notices WHERE (usage_limit, organization, window_number, percent) IN (
+    SELECT x.usage_limit, x.organization, x.window_number, x.percent
+    FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit
+    CROSS JOIN organizations o ON o.number = a.organization
+    CROSS JOIN limit_notices x ON x.usage_limit = a.usage_limit AND x.organization = a.organization
+      AND x.window_number = ${noticeWindow} AND x.percent = 100 AND x.is_refusal = 1
+    CROSS JOIN usage_limit_counters n ON ${isCounter} AND n.is_known
+    WHERE a.sum_high + a.sum_low + a.sum_micro > 0 AND ${isFull})`;
 /**
- * Notes the highest percentage of each limit that a group has used, or 100 if a request of it doesn't fit. Limits with an unknown counter
- * are noted when it is completed.
+ * Notes the highest percentage of each limit that a group has used, or 100 if a request of it doesn't fit, unless nothing else is used.
+ * Limits with an unknown counter are noted when it is completed.
  */
-export const insertNotices = sql`
+const insertNotices = sql`
   INSERT INTO limit_notices
     (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole,
       quantity_micro)
@@ -241,7 +253,9 @@ export const insertNotices = sql`
     SELECT a.usage_limit, a.organization, ${noticeWindow} AS window_number, a.at, a.reason, l.lineage,
       ${raised.whole} AS quantity_whole, ${raised.micro} AS quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE
         WHEN a.reason IS NULL THEN ${highest(isUsedOfRaised(sql`p.value`, now))}
-        WHEN ${highest(sql`true`)} >= 100 THEN 100 END AS percent
+        WHEN (n.sum_high + n.sum_low + n.sum_micro > 0 OR ${isFull}) AND ${
+  highest(sql`true`)
+} >= 100 THEN 100 END AS percent
     FROM (SELECT usage_limit, organization, window_number, at, NULL AS reason FROM usage_limit_added
         WHERE sum_high + sum_low + sum_micro > 0
       UNION ALL SELECT usage_limit, organization, window_number, at, reason FROM usage_limit_refused
@@ -252,8 +266,14 @@ export const insertNotices = sql`
     CROSS JOIN organizations o ON o.number = a.organization
     LEFT JOIN usage_grant_accounts t ON ${isAccount(sql`a.organization`)}
   ) a WHERE percent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM limit_notices x WHERE x.usage_limit = a.usage_limit
-      AND x.organization = a.organization AND x.window_number = a.window_number AND x.percent >= a.percent)
+      AND x.organization = a.organization AND x.window_number = a.window_number AND x.percent >= a.percent
+      AND (a.reason IS NOT NULL OR x.is_refusal = 0))
   GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0`;
+
+/** Notes what people and endpoints are told about the limits of a group. */
+export function noteLimits(now: number): Statement[] {
+  return [bind(deleteRejections, null, null, now), bind(insertNotices, null, null, now)];
+}
 
 /** Windows of soft limits that aren't known, those of now first. */
 const unknownSoft = sql`
@@ -308,7 +328,7 @@ export function countAgainstLimits(
   add(bind(statements.addAgain, null, series, time));
   add(addToCounters);
   add(bind(takeFromGrants, null, null, time));
-  add(bind(insertNotices, null, null, time));
+  for (const statement of noteLimits(time)) add(statement);
   const statesAt = add(bind(selectStates, null, null, time));
   add(sql`DELETE FROM usage_limit_added`);
   add(sql`DELETE FROM usage_limit_refused`);

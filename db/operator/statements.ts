@@ -1,6 +1,7 @@
 // All SQL of statements and their lines.
 import type { Aggregation } from "../../domain/meter/aggregation.ts";
 import type { SumParts } from "../../domain/meter/quantity.ts";
+import { rollupNumber } from "../../domain/meter/rollup_unit.ts";
 import type { BillingMonth } from "../../domain/operator/statement.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { areAllFilled } from "../meter/aggregation_list.ts";
@@ -52,6 +53,20 @@ export function findStatementAfter(
 
 export function findNewestStatement(database: DatabaseReader): Promise<StatementRow | undefined> {
   return database.readFirst(sql`${select} ORDER BY t.number DESC LIMIT 1`);
+}
+
+/** True if a month ended before the first organization was created, and no live usage lies in it, not even voided usage. */
+export async function isBeforeAll(
+  database: DatabaseReader,
+  { start, end }: Pick<BillingMonth, "start" | "end">,
+): Promise<boolean> {
+  const [first, after] = [rollupNumber("quarter", start), rollupNumber("quarter", end)];
+  return await database.readFirst(sql`SELECT 1
+    WHERE coalesce((SELECT created_at FROM organizations ORDER BY number LIMIT 1), ${end}) >= ${end}
+      AND NOT EXISTS (SELECT 1 FROM usage_rollups_monthly r WHERE r.organization = 0 AND r.month BETWEEN ${
+    rollupNumber("month", start)
+  } AND ${rollupNumber("month", end - 1)}
+        AND r.last_quarter >= ${first} AND r.first_quarter < ${after})`) !== undefined;
 }
 
 /** Begins a statement, unless there is another one of this number, the one before is not closed yet, or earlier usage isn't counted yet. */

@@ -37,14 +37,14 @@ export function billingMonth(
   return { period, start, end: monthStart(shiftPeriod(period, 1), timezone), timezone };
 }
 
-/** Returns the month to close next. Without a statement, any month can be the first; the last one that ended is suggested. */
+/** Returns the month to close next. Without one before it, any month can be the first; the last one that ended is suggested. */
 export function nextMonth(
-  newest: Pick<BillingMonth, "period" | "end"> | undefined,
+  before: Pick<BillingMonth, "period" | "end"> | undefined,
   { now, timezone }: { now: number; timezone: string },
 ): BillingMonth {
-  return newest === undefined
+  return before === undefined
     ? billingMonth(lastEndedPeriod(now, timezone), { timezone })
-    : billingMonth(shiftPeriod(newest.period, 1), { timezone, before: newest });
+    : billingMonth(shiftPeriod(before.period, 1), { timezone, before });
 }
 
 /** Returns the months that are not closed, from the next to close up to the running one. */

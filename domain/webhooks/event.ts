@@ -162,13 +162,14 @@ function limitData(
 ) {
   const { id, productSlug, metric, per, mode, isAlert, apiKey, whole, micro } = limit;
   const isLifted = whole === null || micro === null;
-  const quantity = isLifted ? null : microsToNumber(quantityMicros({ whole, micro }));
+  const max = isLifted ? null : quantityMicros({ whole, micro });
   const used = sumMicros({ high: String(high), low: String(low), micro: String(millionths) });
   const window = limitWindow(per, timezone, usedAt);
   return {
-    limit: { id, productSlug, metric, per, quantity, mode },
+    limit: { id, productSlug, metric, per, quantity: max === null ? null : microsToNumber(max), mode },
     ...(isAlert === 1 && { alert: true }),
     ...(apiKey && { apiKey }),
+    ...(type === "limit.reached" && { reason: max === null || used >= max ? "full" : "too_large" }),
     ...(type !== "limit.cleared" && { percent }),
     used: microsToNumber(used),
     window: window && { start: isoTime(window.start), end: isoTime(window.end) },

@@ -3,7 +3,7 @@
 /** Every type with its meaning, for people who choose. */
 export const eventTypes = {
   "limit.approaching": "Usage has reached a percentage below 100 of a limit or an alert",
-  "limit.reached": "A hard limit is used completely, or a request was rejected because of it",
+  "limit.reached": "A hard limit is used completely, or a request was too large for the rest",
   "limit.exceeded": "Usage has reached 100 percent of a soft limit or an alert, or a higher percentage",
   "limit.cleared":
     "A limit that was reached has room again, because usage was voided or the limit was raised or removed",

@@ -7,7 +7,7 @@
 // Gatehouse itself rejects usage beyond a hard limit. This is for products that also want to stop serving.
 //
 // Three cases to know:
-// - A record that is too large for the rest of a limit also stops access until the window ends, even if a smaller one would fit.
+// - A record that is too large for the rest of a limit doesn't stop access: smaller ones still fit.
 // - After a restart, the list is read from the events of the last 30 days. A limit in total (`per: "total"`) that was reached
 //   earlier is missing. If you have such limits, keep the list in your database.
 // - A limit by the minute or hour has one event a day: access stops until the end of the first window in which it is reached, and
@@ -30,6 +30,8 @@ interface LimitEvent {
     readonly window: { readonly end: string } | null;
     /** Present if the limit is the budget of this key. */
     readonly apiKey?: { readonly id: string };
+    /** Of `limit.reached`: `too_large` for a request that needed more than the rest. */
+    readonly reason?: "full" | "too_large";
     readonly test?: true;
   };
 }
@@ -53,9 +55,9 @@ export class AccessList {
   readonly #states = new Map<string, Map<string, LimitState>>();
 
   /** Events arrive in no promised order and more than once: only the newest of a limit counts. */
-  apply({ type, timestamp, data: { organization, limit, window, apiKey, test } }: LimitEvent): void {
+  apply({ type, timestamp, data: { organization, limit, window, apiKey, reason, test } }: LimitEvent): void {
     if (type !== "limit.reached" && type !== "limit.cleared") return;
-    if (apiKey !== undefined || test) return;
+    if (apiKey !== undefined || reason === "too_large" || test) return;
     const limits = this.#states.get(organization.id) ?? new Map<string, LimitState>();
     this.#states.set(organization.id, limits);
     const at = Date.parse(timestamp);

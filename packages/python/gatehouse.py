@@ -943,6 +943,7 @@ class Gatehouse:
         quantity: float | Decimal = 1,
         record: bool = False,
         idempotency_key: str | None = None,
+        properties: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
         """Verifies a customer's API key. An invalid key is no error: check `valid`.
 
@@ -956,6 +957,7 @@ class Gatehouse:
             record: True to record the usage, if the key is valid and the usage fits.
             idempotency_key: Makes repeated calls record the usage once. Default: a new one for each
                 call.
+            properties: Your own data, stored with the record.
 
         Raises:
             GatehouseError: Gatehouse couldn't be asked.
@@ -969,15 +971,21 @@ class Gatehouse:
         # An older Gatehouse rejects the field.
         if included := [features] if isinstance(features, str) else list(features):
             question["features"] = included
-        if (product is None) != (metric is None) or (record and product is None):
+        has_usage = record or quantity != 1 or idempotency_key is not None or properties is not None
+        if (product is None) != (metric is None) or (has_usage and product is None):
             raise ValueError("usage requires both product and metric")
         if product is not None:
             usage: dict[str, Any] = {"productSlug": product, "metric": metric}
             usage["quantity"] = _round(quantity)[0]
             if record:
-                # The retry after a lost response must not count twice.
-                once = secrets.token_urlsafe(16) if idempotency_key is None else idempotency_key
-                usage.update(record=True, idempotencyKey=once)
+                usage["record"] = True
+                if idempotency_key is None:
+                    # The retry after a lost response must not count twice.
+                    idempotency_key = secrets.token_urlsafe(16)
+            if idempotency_key is not None:
+                usage["idempotencyKey"] = idempotency_key
+            if properties is not None:
+                usage["properties"] = dict(properties)
             question["usage"] = usage
         # Gatehouse has no key with other characters.
         if not isinstance(key, str) or not re.fullmatch(r"[!-~]{1,1000}", key):

@@ -78,6 +78,14 @@ const limit = z.object({
   }).nullable().describe("The calendar window. Null for `total`."),
 }).openapi("LimitEventData");
 
+const reached = limit.extend({
+  reason: z.enum(["full", "too_large"]).openapi({
+    description:
+      "`full`: the limit is used completely. `too_large`: a request needed more than the rest, and smaller ones still fit.",
+    example: "full",
+  }),
+}).openapi("LimitReachedEventData");
+
 const cleared = limit.omit({ percent: true }).extend({
   limit: limit.shape.limit.extend({
     quantity: limit.shape.limit.shape.quantity.nullable().openapi({
@@ -99,7 +107,7 @@ const ofOrganization = z.object(byActor).openapi("OrganizationEventData");
 
 const data: Readonly<Record<EventType, z.ZodType>> = {
   "limit.approaching": limit,
-  "limit.reached": limit,
+  "limit.reached": reached,
   "limit.exceeded": limit,
   "limit.cleared": cleared,
   "api_key.created": key,

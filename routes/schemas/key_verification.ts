@@ -7,7 +7,7 @@ import { limitStandingSchema } from "./limits.ts";
 import { featuresIn } from "./plans.ts";
 import { usageInputSchema } from "./usage.ts";
 
-const verifiedUsageSchema = usageInputSchema.pick({ productSlug: true, metric: true, idempotencyKey: true })
+const verifiedUsageSchema = usageInputSchema.omit({ timestamp: true })
   .extend({
     quantity: usageInputSchema.shape.quantity.optional().openapi({
       type: "number",

@@ -10,6 +10,7 @@ import { dimensionPropertiesMax } from "../../domain/meter/dimension.ts";
 import {
   isPropertyGroup,
   propertyFilters,
+  propertyFilterWords,
   type PropertyGroup,
   propertyGroupForm,
 } from "./usage_properties.ts";
@@ -200,8 +201,7 @@ export const usageRecordsQuerySchema = pageQuerySchema.extend({
   ...filters,
   properties: propertyFilters.openapi({
     description:
-      "Only records with these values of properties: the parameter `properties.region=eu` for the property `region`. Repeat it for several " +
-      "values. `(none)` stands for records without the property. Without `from`, rare values may take long to find.",
+      `Only records with these values of properties, ${propertyFilterWords}. Without \`from\`, rare values may take long to find.`,
   }),
   idempotencyKey: idempotencyKeySchema.optional().describe("Only the record with this idempotency key."),
 }).refine(cursorOrKey.isMet, cursorOrKey);

@@ -7,22 +7,30 @@ import { atMost, characters } from "./messages.ts";
 const prefix = "properties.";
 type Values = string | string[];
 
-/** Gathers the parameters `properties.<name>` of a query as one value, `properties`. */
+/**
+ * Gathers the values of each property in a query as `properties`. They are parameters such as `properties.region=eu`, or values of the
+ * parameter `properties` such as `region=eu`. Those of another form stay as they are, for the schema to reject.
+ */
 export function foldProperties(
   query: Readonly<Record<string, Values>>,
 ): Record<string, Values | Record<string, Values>> {
   const entries = Object.entries(query);
+  const isProperty = (name: string) => name.startsWith(prefix);
+  const texts = entries.flatMap(([name, values]) => {
+    if (isProperty(name)) return [values].flat().map((text) => `${name.slice(prefix.length)}=${text}`);
+    return name === "properties" ? values : [];
+  });
   // Schemas of records leave `__proto__` out, so it stays an unknown parameter.
-  const isProperty = (name: string) => name.startsWith(prefix) && name !== `${prefix}__proto__`;
-  const properties = entries.filter(([name]) => isProperty(name));
-  if (properties.length === 0) return { ...query };
-  return Object.fromEntries([
-    ...entries.filter(([name]) => !isProperty(name)),
-    [
-      "properties",
-      Object.fromEntries(properties.map(([name, values]) => [name.slice(prefix.length), values])),
-    ],
-  ]);
+  const pairs = texts.map((text) => /^(?!__proto__=)([^=]*)=(.*)$/s.exec(text));
+  if (pairs.length === 0 || pairs.includes(null)) return { ...query };
+  const properties: Record<string, string[]> = Object.create(null);
+  for (const [, name = "", value = ""] of pairs.filter((pair) => pair !== null)) {
+    (properties[name] ??= []).push(value);
+  }
+  return {
+    ...Object.fromEntries(entries.filter(([name]) => !isProperty(name))),
+    properties: { ...properties },
+  };
 }
 
 /** A property to group by, such as `properties.region`. */
@@ -36,19 +44,25 @@ export function isPropertyGroup(group: string): group is PropertyGroup {
 
 const value = z.string().max(usagePropertyValueCharactersMax, characters(usagePropertyValueCharactersMax));
 
+/** Says in descriptions of parameters what a filter by property looks like. */
+export const propertyFilterWords =
+  "such as `region=eu`. Repeat it for several values. The parameter `properties.region=eu` does the same. `(none)` stands for records " +
+  "without the property";
+
 export const propertyFilters = z.record(
   z.string().regex(dimensionPropertyForm, "must be the name of a property that a dimension can have."),
-  z.union([value.transform((text) => [text]), z.array(value)])
-    .refine((values) => values.length <= usageFilterValuesMax, atMost(usageFilterValuesMax, "values")),
+  z.array(value).max(usageFilterValuesMax, atMost(usageFilterValuesMax, "values")),
+  {
+    error: ({ code }) =>
+      code === "invalid_type" ? "must be a property with its value, such as region=eu." : undefined,
+  },
 ).refine((filters) => Object.keys(filters).length <= dimensionPropertiesMax, {
   message: atMost(dimensionPropertiesMax, "properties"),
 }).optional().openapi({
-  param: { style: "form", explode: true },
-  type: "object",
-  additionalProperties: { type: "string" },
+  type: "array",
+  items: { type: "string", pattern: `${dimensionPropertyForm.source.slice(0, -1)}=` },
   description:
-    "Only usage with these values of properties that are in a dimension: the parameter `properties.region=eu` for the property `region`. " +
-    "Repeat it for several values. `(none)` stands for records without the property, `(other)` for values beyond the first 1,000 of an " +
-    "organization and month. Metrics without such a dimension are left out.",
-  example: { "properties.region": "eu" },
+    `Only usage with these values of properties that are in a dimension, ${propertyFilterWords}, \`(other)\` for values beyond the first ` +
+    "1,000 of an organization and month. Metrics without such a dimension are left out.",
+  example: ["region=eu"],
 });

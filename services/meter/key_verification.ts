@@ -13,9 +13,9 @@ import {
   type VerifiedOrganization,
 } from "../../domain/meter/key_verification.ts";
 import { limitStanding, type LimitUsage } from "../../domain/meter/limit_window.ts";
-import { type Quantity, quantityMicros } from "../../domain/meter/quantity.ts";
+import { quantityMicros } from "../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
-import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
+import { idempotencyKeyHash, propertiesText, type UsageInput } from "../../domain/meter/usage_record.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Context } from "../context.ts";
 import { verificationsOf } from "../reports/job_reader.ts";
@@ -40,12 +40,8 @@ interface VerificationQuestion {
   readonly bytes: number;
 }
 
-export interface UsageQuestion {
-  readonly productSlug: string;
-  readonly metric: string;
-  readonly quantity: Quantity;
-  /** Usage that was recorded with it already fits always. */
-  readonly idempotencyKey: string | null;
+/** Usage that was recorded with the same idempotency key and content always fits. */
+export interface UsageQuestion extends Omit<UsageInput, "timestamp"> {
   /** Records it if the key is valid and it fits. */
   readonly record: boolean;
 }
@@ -120,7 +116,7 @@ async function recordVerification(
     const { key, limits } = await context.recorder.record({
       keyHash,
       verification: { tokenHash: operator.tokenHash, permissions, features },
-      inputs: [{ ...usage, timestamp: null, properties: null }],
+      inputs: [{ ...usage, timestamp: null }],
       bytes,
     });
     return verification("VALID", key, limits);
@@ -208,7 +204,7 @@ function judge(
 async function isWithin(
   { database }: Context,
   limits: readonly LimitUsage[],
-  { productSlug, metric, quantity, idempotencyKey, organizationId }: UsageQuestion & {
+  { productSlug, metric, quantity, idempotencyKey, properties, organizationId }: UsageQuestion & {
     readonly organizationId: string | undefined;
   },
 ): Promise<boolean> {
@@ -225,7 +221,10 @@ async function isWithin(
     to: Number.MAX_SAFE_INTEGER,
     filter: { productSlug: [productSlug], metric: [metric] },
   });
-  return found.some(({ whole, micro }) => whole === quantity.whole && micro === quantity.micro);
+  return found.some((record) =>
+    record.whole === quantity.whole && record.micro === quantity.micro &&
+    record.properties === propertiesText(properties)
+  );
 }
 
 function verification(

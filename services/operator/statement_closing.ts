@@ -27,7 +27,7 @@ import {
 } from "../../domain/operator/statement.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { statementReader } from "../reports/job_reader.ts";
-import { toStatement } from "./statements.ts";
+import { findMonthBefore, toStatement } from "./statements.ts";
 
 /**
  * Closes a month. Once begun, closing can't be undone, and it is completed in the background if it takes longer, or if the server
@@ -83,7 +83,8 @@ export async function closeDueStatement(context: Context): Promise<Statement | n
   if (newest?.status === "closing") return toStatement(await completeStatement(context, newest.id, write));
   const { statementCloseDay: closeDay } = config;
   if (closeDay === undefined) return null;
-  const month = nextMonth(newest, { now: clock(), timezone: config.billingTimezone });
+  const before = newest ?? await findMonthBefore(context);
+  const month = nextMonth(before, { now: clock(), timezone: config.billingTimezone });
   if (scheduledClose(month, closeDay) > clock()) return null;
   const { row } = await beginStatement(context, { period: month.period, actor: system }, write);
   return toStatement(await completeStatement(context, row.id, write));

@@ -4,6 +4,7 @@ import {
   findStatement,
   findStatementOf,
   findStatements,
+  isBeforeAll,
   type StatementRow,
 } from "../../db/operator/statements.ts";
 import { existsOrganization } from "../../db/operator/organizations.ts";
@@ -11,7 +12,9 @@ import type { OperatorActor } from "../../domain/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import {
+  billingMonth,
   isPeriod,
+  lastEndedPeriod,
   nextMonth,
   type NextStatement,
   notClosedError,
@@ -69,7 +72,7 @@ export async function listStatements(
     (limit) => findStatements(database, { limit, before }),
     { limit, cursorOf: ({ id }) => id },
   );
-  const newest = await findNewestStatement(database);
+  const newest = await findMonthBefore(context);
   const { period, start, end } = nextMonth(newest, { now: clock(), timezone: config.billingTimezone });
   return {
     statements: rows.map(toStatement),
@@ -195,7 +198,7 @@ export async function listOrganizationStatements(
   });
   return {
     statements: rows.map(({ statement, ...sums }) => ({ statement: toStatement(statement), ...sums })),
-    open: listOpen(context, await findNewestStatement(context.database)),
+    open: listOpen(context, await findMonthBefore(context)),
     nextCursor,
   };
 }
@@ -211,21 +214,39 @@ async function numberOfCursor(
   return row.number;
 }
 
+/**
+ * Finds the month that the next one to close follows: that of the newest statement, or one that ended before there was anything to bill.
+ * Undefined if any month can be the first.
+ */
+export async function findMonthBefore(
+  { database, clock, config: { billingTimezone: timezone } }: Pick<
+    SessionContext,
+    "database" | "clock" | "config"
+  >,
+): Promise<MonthBefore | undefined> {
+  const newest = await findNewestStatement(database);
+  if (newest !== undefined) return newest;
+  const last = billingMonth(lastEndedPeriod(clock(), timezone), { timezone });
+  return await isBeforeAll(database, last) ? { ...last, number: 0 } : undefined;
+}
+
+type MonthBefore = Pick<StatementRow, "number" | "period" | "end">;
+
 /** Returns the running month, and the next to close if that is another one. */
-function listOpen(context: SessionContext, newest: StatementRow | undefined): Statement[] {
-  const months = monthsAfter(context, newest);
+function listOpen(context: SessionContext, before: MonthBefore | undefined): Statement[] {
+  const months = monthsAfter(context, before);
   return [...new Set([months.at(-1), months[0]])].flatMap((month) => month ? [toStatement(month)] : []);
 }
 
 /** Returns the open months, from the next to close up to the running one. */
 function monthsAfter(
   { clock, config: { billingTimezone: timezone, currency } }: SessionContext,
-  newest: StatementRow | undefined,
+  before: MonthBefore | undefined,
 ): StatementMonth[] {
-  return openMonths(newest, { now: clock(), timezone }).map((month, index) => ({
+  return openMonths(before, { now: clock(), timezone }).map((month, index) => ({
     ...month,
     id: index === 0 ? openStatement : month.period,
-    number: (newest?.number ?? 0) + 1 + index,
+    number: (before?.number ?? 0) + 1 + index,
     status: "open",
     isNext: index === 0,
     currency,
@@ -239,7 +260,7 @@ async function requireMonth(context: SessionContext, id: string): Promise<Statem
   const { database } = context;
   // In this order: if the month is closed between the two reads, it is found by the second.
   const open = id === openStatement || isPeriod(id)
-    ? monthsAfter(context, await findNewestStatement(database))
+    ? monthsAfter(context, await findMonthBefore(context))
     : [];
   const row = isId("stm", id)
     ? await findStatement(database, id)

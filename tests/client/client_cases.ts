@@ -148,6 +148,23 @@ export const clientCases: Record<string, (scene: ClientScene) => Promise<void>> 
     assert.deepEqual(await usageOf(test, key), { requests: [1.3, 2] });
     const after = await verify(key, { usage: tiles });
     assert.deepEqual([after.code, after.limits[0].remaining], ["USAGE_EXCEEDED", 0.7]);
+    assert.equal(await code({ idempotencyKey: "once" }), "VALID", "it was recorded already");
+  },
+
+  async "records usage with properties"({ newClient, line, test, key }) {
+    const { fullToken: operatorToken } = await newOperatorToken(test);
+    const { verify } = newClient({ url: line.url, operatorToken });
+    const properties = { region: "eu" };
+    assert.equal((await verify(key, { usage: { ...tiles, record: true, properties } })).code, "VALID");
+    const { usageRecords: [record] } = await (await test.send("/api/v1/usage/records", { apiKey: key }))
+      .json();
+    assert.deepEqual(record.properties, properties);
+  },
+
+  async "rejects unknown options of verify()"({ newClient, line }) {
+    const { verify } = newClient({ url: line.url, operatorToken: "unused" });
+    await assert.rejects(verify("key", { permission: ["tiles:read"] } as never), /permission\b/);
+    await assert.rejects(verify("key", { usage: { ...tiles, quanity: 5 } as never }), /quanity/);
   },
 
   async "repeats a call once whose connection is lost, which counts once"(scene) {

@@ -110,6 +110,8 @@ afterMetered("wrong options are reported when the client first needs them", asyn
   for (const url of ["", "a.example.com", "ftp://a.example.com", "https://user:secret@a.example.com"]) {
     assert.throws(() => new Gatehouse({ url }), { name: "TypeError", message: /url/ }, url);
   }
+  const unknown = { url, timeout: 1 };
+  assert.throws(() => new Gatehouse(unknown), /^TypeError: timeout is not an option of Gatehouse\.$/);
   const gatehouse = new Gatehouse({ url: "https://auth.example.com/gatehouse//" });
   assert.equal(gatehouse.url, "https://auth.example.com/gatehouse");
   await assert.rejects(gatehouse.verify("service_live_x"), { name: "TypeError", message: /operatorToken/ });

@@ -121,6 +121,7 @@ afterMetered("Meter says what is wrong with usage, and with a response, in one l
     [{ productSlug: "tiles", metric: "requests" }, "product must be a string"],
     [{ ...tiles, quantity: "3" }, "tiles/requests: quantity must be a number"],
     [{ ...tiles, timestamp: "2026-11-23" }, "tiles/requests: timestamp must be a valid Date"],
+    [{ ...tiles, quanity: 3 }, "quanity is not an option of record()."],
     [{ ...tiles, organizationId: "a" }, /^tiles\/requests: organizationId, .* require an operator token$/],
   ];
   for (const [usage, message] of misuses) {
@@ -173,6 +174,8 @@ Deno.test("Meter requires an address and exactly one credential", () => {
   for (const options of [{ url: "nowhere", apiKey: "a" }, { apiKey: "a" }, { url }, both]) {
     assert.throws(() => new Meter(options), /^TypeError: (Meter: set|Set the option url|url must be)/);
   }
+  const unknown = { url, apiKey: "a", spol: "./usage.spool" };
+  assert.throws(() => new Meter(unknown), /^TypeError: spol is not an option of Meter\.$/);
   const withSecrets = [{ url: "https://ada:secret@example.com", apiKey: "a" }, {
     url,
     apiKey: "secret\nkey",

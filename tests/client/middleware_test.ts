@@ -42,6 +42,53 @@ Deno.test("options without a value, such as that of an unset variable, throw whe
   assert.throws(() => requireKey({ gatehouse, limit: true }), TypeError);
 });
 
+Deno.test("unknown options throw when the middleware is created", () => {
+  const gatehouse = new Gatehouse({ url: "http://localhost:8000", operatorToken: "unused" });
+  const meter = { product: "tiles", metric: "requests" };
+  const misspelled = { ...meter, quanity: () => 5 };
+  const unknown = (name: string) => ({ name: "TypeError", message: new RegExp(`^${name} is not an option`) });
+  assert.throws(() => requireSession({ gatehouse, roles: "ADMIN" } as never), unknown("roles"));
+  assert.throws(() => requireKey({ gatehouse, permissions: "tiles:read" } as never), unknown("permissions"));
+  for (const options of [{ meter: misspelled }, { meter, limit: misspelled }, { limit: misspelled }]) {
+    assert.throws(() => requireKey({ gatehouse, ...options }), unknown("quanity"));
+  }
+});
+
+Deno.test("requireKey records properties, with the check and after the response", async () => {
+  const sent: unknown[] = [];
+  const verification = { valid: true, code: "VALID", apiKey: { id: "key_1" }, organization: {}, limits: [] };
+  const fetch = (_input: unknown, init?: RequestInit) => {
+    sent.push(JSON.parse(String(init?.body)));
+    return Promise.resolve(Response.json(verification));
+  };
+  const gatehouse = new Gatehouse({
+    ...{ url: "https://auth.example.com", operatorToken: "token", fetch },
+    meter: { onProblem() {} },
+  });
+  const meter = {
+    ...{ product: "tiles", metric: "requests" },
+    properties: (request: Request, response?: Response) => ({
+      region: new URL(request.url).searchParams.get("region") ?? "",
+      ...response && { status: String(response.status) },
+    }),
+  };
+  const ask = (limit: { limit?: true }) =>
+    protect({ gatehouse, meter, ...limit }, () => new Response("served"))(
+      new Request("https://app.example.com?region=eu", { headers: { authorization: "Bearer key" } }),
+    );
+  await ask({ limit: true });
+  await ask({});
+  await gatehouse.meter.flush({ timeoutMs: 1_000 });
+  await gatehouse.close({ timeoutMs: 0 });
+  const propertiesIn = ({ usage, records }: { usage?: object; records?: object[] }) =>
+    [usage, records?.[0]].map((one) => (one as { properties?: unknown } | undefined)?.properties ?? null);
+  assert.deepEqual((sent as Parameters<typeof propertiesIn>[0][]).slice(0, 3).map(propertiesIn), [
+    [{ region: "eu" }, null],
+    [null, null],
+    [null, { region: "eu", status: "200" }],
+  ]);
+});
+
 Deno.test("handlers of Express without the middleware get an error instead of no session", () => {
   assert.throws(() => sessionOf({}), /requireSession did not run/);
   assert.throws(() => apiKeyOf({}), /requireKey did not run/);

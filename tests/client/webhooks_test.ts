@@ -140,6 +140,11 @@ for (const language of languages) {
   });
 }
 
+Deno.test("verifyWebhook() rejects an unknown option", async () => {
+  const misspelled = { headers: {}, secret: newWebhookSecret(), nwo: 0 };
+  await assert.rejects(verifyWebhook("{}", misspelled), /^TypeError: nwo is not an option of verifyWebhook/);
+});
+
 Deno.test("verifyWebhook() needs no module of Node.js, for edge runtimes", async () => {
   const file = new URL("../../packages/client/src/webhooks.ts", import.meta.url).pathname;
   const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json", file] }).output();

@@ -16,6 +16,8 @@ import type {} from "npm:orval@8.38.0";
 import ts from "npm:typescript@5.9.3";
 import { createTestKey } from "../support/app/app.ts";
 import { withWorkshop, type Workshop } from "../support/client/generators.ts";
+import { asOperator } from "../support/operators/operator_api.ts";
+import { newOperatorToken } from "../support/operators/operators.ts";
 import { isFull } from "../support/runner/extent.ts";
 import { readGuide } from "../support/runner/guides.ts";
 import { faultsTimeoutMs } from "../support/runner/random.ts";
@@ -28,13 +30,16 @@ import type { components, paths } from "./gatehouse.d.ts";
 const [baseUrl, key] = Deno.args;
 const usage = createClient<paths>({ baseUrl: baseUrl!, headers: { authorization: \`Bearer \${key}\` } });
 
-const body: components["schemas"]["UsageInput"] = { productSlug: "tiles", metric: "requests", quantity: 2.5 };
+const body: components["schemas"]["UsageInput"] = { productSlug: "tiles", metric: "requests", quantity: 2.5, properties: { region: "eu" } };
 const first = await usage.POST("/api/v1/usage", { body, params: { header: { "Idempotency-Key": "once" } } });
 const again = await usage.POST("/api/v1/usage", { body: { ...body, idempotencyKey: "once" } });
 if (first.error !== undefined || again.error !== undefined) throw new Error("not recorded");
 const record = first.data.usageRecord;
 const conflict = await usage.POST("/api/v1/usage", { body: { ...body, quantity: 3, idempotencyKey: "once" } });
 const sums = await usage.GET("/api/v1/usage", { params: { query: { window: "month", metric: ["requests", "bytes"], groupBy: ["productSlug"] } } });
+const byRegion = await usage.GET("/api/v1/usage", {
+  params: { query: { window: "total", properties: ["region=eu", "region=us"], groupBy: ["properties.region"] } },
+});
 if (sums.error?.error.code === "range_too_long") throw new Error("never");
 const code: components["schemas"]["Error"]["error"]["code"] | undefined = conflict.error?.error.code;
 export async function wrongUses() {
@@ -65,6 +70,7 @@ console.log(JSON.stringify({
   duplicate: again.data.duplicate,
   same: record.id === again.data.usageRecord.id,
   data: sums.data?.data.map(({ productSlug, metric, sum, count }) => ({ productSlug, metric, sum, count })),
+  regions: byRegion.data?.data.map(({ properties, sum }) => [properties?.["region"], sum]) ?? byRegion.error,
   code,
 }));
 `;
@@ -74,7 +80,7 @@ import { client } from "./gatehouse/client.gen.ts";
 import { type CloudEventData, type Error as ApiError, type ErrorCode, readUsage, recordUsage, type UsageSum } from "./gatehouse/index.ts";
 
 client.setConfig({ auth: () => Deno.args[0] });
-const body = { productSlug: "hey", metric: "requests", quantity: 2.5, idempotencyKey: "hey" };
+const body = { productSlug: "hey", metric: "requests", quantity: 2.5, idempotencyKey: "hey", properties: { region: "eu" } };
 const first = await recordUsage({ body });
 const conflict = await recordUsage({ body: { ...body, quantity: 3 } });
 const invalid = await recordUsage({ body: { ...body, quantity: -1 } });
@@ -83,6 +89,9 @@ const code: ErrorCode | undefined = anyError?.error.code;
 const details = invalid.error?.error.details?.[0];
 const { data: sums } = await readUsage({ query: { window: "total", productSlug: ["hey"], metric: ["requests", "bytes"], mergeRotations: true } });
 const rows: UsageSum[] = sums?.data ?? [];
+const byRegion = await readUsage({
+  query: { window: "total", productSlug: ["hey"], properties: ["region=eu", "region=us"], groupBy: ["properties.region"] },
+});
 export const eventData: CloudEventData = { quantity: "2.5", region: "eu-central", retried: false };
 
 export async function wrongUses() {
@@ -100,6 +109,7 @@ console.log(JSON.stringify({
   code,
   path: details !== undefined && "path" in details ? details.path : null,
   sums: rows.map(({ productSlug, metric, sum }) => [productSlug ?? null, metric, sum]),
+  regions: byRegion.data?.data.map(({ properties, sum }) => [properties?.["region"], sum]) ?? byRegion.error,
 }));
 `;
 
@@ -115,7 +125,7 @@ import {
 } from "./orval.ts";
 
 const options = { headers: { authorization: \`Bearer \${Deno.args[0]}\` } };
-const body = { productSlug: "orval", metric: "requests", quantity: 2.5, idempotencyKey: "orval" };
+const body = { productSlug: "orval", metric: "requests", quantity: 2.5, idempotencyKey: "orval", properties: { region: "eu" } };
 const first = await recordUsageWithJson(body, options);
 const conflict = await recordUsageWithJson({ ...body, quantity: 3 }, options);
 const invalid = await recordUsageWithJson({ ...body, quantity: -1 }, options);
@@ -132,6 +142,10 @@ if (conflict.status === 409) {
 const path = invalid.status === 422 ? invalid.data.error.details?.[0]?.path : null;
 const sums = await readUsage({ window: "total", productSlug: ["orval"], metric: ["requests", "bytes"], mergeRotations: true }, options);
 const rows: UsageSum[] = sums.status === 200 ? sums.data.data : [];
+const byRegion = await readUsage(
+  { window: "total", productSlug: ["orval"], properties: ["region=eu", "region=us"], groupBy: ["properties.region"] },
+  options,
+);
 
 export async function wrongUses() {
   // @ts-expect-error: not an error of recording.
@@ -148,6 +162,9 @@ console.log(JSON.stringify({
   code: code === ErrorCode.idempotency_conflict ? code : null,
   path,
   sums: rows.map(({ productSlug, metric, sum }) => [productSlug ?? null, metric, sum]),
+  regions: byRegion.status === 200
+    ? byRegion.data.data.map(({ properties, sum }) => [properties?.["region"], sum])
+    : byRegion.data,
 }));
 `;
 
@@ -216,6 +233,17 @@ Deno.test("generated clients", { timeout: faultsTimeoutMs }, (t) =>
   withWorkshop(async (workshop) => {
     const { test, baseUrl, folder, run, generate } = workshop;
     await generateAll(workshop);
+    const send = asOperator(test, (await newOperatorToken(test, ["statements:write"])).fullToken);
+    for (const slug of ["tiles", "hey", "orval"]) {
+      const metric = {
+        slug: "requests",
+        name: "Requests",
+        unit: null,
+        unitPrice: null,
+        dimensions: [["region"]],
+      };
+      assert.equal((await send("POST /products", { slug, name: slug, metrics: [metric] })).status, 201);
+    }
     const paths = (...names: string[]) => names.map((name) => `${folder}/${name}`);
     await t.step("of openapi-typescript and orval type-check, and reject invalid uses", () => {
       // Both settings of the guide. The stricter one is enough in a quick run.
@@ -239,6 +267,7 @@ Deno.test("generated clients", { timeout: faultsTimeoutMs }, (t) =>
         duplicate: true,
         same: true,
         data: [{ productSlug: "tiles", metric: "requests", sum: 2.5, count: 1 }],
+        regions: [["eu", 2.5]],
         code: "idempotency_conflict",
       });
       const expected = { code: "idempotency_conflict", path: "quantity" };
@@ -246,11 +275,13 @@ Deno.test("generated clients", { timeout: faultsTimeoutMs }, (t) =>
         ...expected,
         statuses: [201, 409, 422],
         sums: [[null, "requests", 2.5]],
+        regions: [["eu", 2.5]],
       });
       assert.deepEqual(await run("use_orval", [fullKey]), {
         ...expected,
         statuses: [201, 409, 422, 201],
         sums: [[null, "requests", 5]],
+        regions: [["eu", 2.5]],
       });
     });
     await t.step(

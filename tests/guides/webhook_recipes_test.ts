@@ -8,7 +8,7 @@ import { createTestKey, startTestApp, type TestApp } from "../support/app/app.ts
 import { freePort } from "../support/database/sqld.ts";
 import { addLimit } from "../support/meter/limits.ts";
 import { asBilling, customer } from "../support/meter/statements.ts";
-import { recordOne, voidOne } from "../support/meter/usage.ts";
+import { recordOne, recordWith, voidOne } from "../support/meter/usage.ts";
 import { asOperator } from "../support/operators/operator_api.ts";
 import { newOperatorToken } from "../support/operators/operators.ts";
 import {
@@ -112,6 +112,7 @@ recipe(
       await record(6);
       const tested = await sendTest(test, endpoint, "limit.reached");
       assert.ok(!list.isCutOff(tested.organization.id, tested.limit, Date.parse(tested.window.start)));
+      assert.equal((await recordWith(test, apiKey, { quantity: 2 })).status, 429);
       await worker.deliverDue();
       assert.ok(!cutsOff(requests));
       const last = await record(1);

@@ -69,7 +69,8 @@ async function storm(targets: readonly string[], run: Run) {
   const { total } = await stormAgainst(targets, run, { per: "month", units: unitsMax });
   assert.equal(total, unitsMax);
   const events = await run(sql`
-    SELECT facts ->> 'percent' AS percent FROM events WHERE type = 'limit.reached'`);
+    SELECT facts ->> 'percent' AS percent FROM events WHERE type = 'limit.reached'
+      AND facts ->> '$.used[1]' = facts ->> '$.limit.whole'`);
   assert.deepEqual(events.map((row) => Object.values(row as object)), [[100]]);
 }
 

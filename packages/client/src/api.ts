@@ -95,13 +95,17 @@ export interface VerifiedUsage {
   readonly productSlug: string;
   /** What was used, 1 to 64 characters. */
   readonly metric: string;
-  /** 1 to 255 printable ASCII characters, unique within the organization for as long as the record is kept. A repeated request with the same key has no effect. */
-  readonly idempotencyKey?: string | null;
   /**
    * The quantity in the metric's unit, with at most 6 decimal places.
    * @default 1
    */
   readonly quantity?: number;
+  /** 1 to 255 printable ASCII characters, unique within the organization for as long as the record is kept. A repeated request with the same key has no effect. */
+  readonly idempotencyKey?: string | null;
+  /** Your own data, stored with the record: up to 16 properties, with names of up to 64 and values of up to 255 characters. */
+  readonly properties?: {
+    readonly [key: string]: string;
+  } | null;
   /**
    * Whether to record the usage, if the code is `VALID`. It is on disk when the response is sent.
    * @default false

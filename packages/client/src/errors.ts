@@ -67,3 +67,15 @@ export class ApiError extends GatehouseError {
 export class RateLimitError extends ApiError {
   override name = "RateLimitError";
 }
+
+/**
+ * Rejects options that a function doesn't know, such as misspelled ones, as the API does. Undefined ones don't count, as in JSON.
+ *
+ * @param rest What remains of the options. @param what Their function or object, for the message.
+ * @throws {TypeError}
+ */
+export function rejectUnknown(rest: object, what: string): void {
+  for (const [name, value] of Object.entries(rest)) {
+    if (value !== undefined) throw new TypeError(`${name} is not an option of ${what}.`);
+  }
+}

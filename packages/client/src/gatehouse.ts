@@ -1,6 +1,7 @@
 // The client for a product's server: checks sessions and customers' API keys.
 import type { KeyVerification as Verification, VerifiedUsage, VerifyKey } from "./api.ts";
 import type { SessionUser } from "./browser.d.ts";
+import { rejectUnknown } from "./errors.ts";
 import { call, fromEnvironment, type Service, serviceUrl } from "./http.ts";
 import { Meter, type MeterOptions } from "./meter/meter.ts";
 import { type RequestLike, sessionCookies } from "./session_cookie.ts";
@@ -39,6 +40,8 @@ export interface VerifyUsage {
   readonly record?: boolean | undefined;
   /** Makes repeated calls record the usage once. Default: a new one for each call. */
   readonly idempotencyKey?: string | undefined;
+  /** Your own data, stored with the record. */
+  readonly properties?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The key works, has the permissions and features, and the usage fits. */
@@ -76,16 +79,24 @@ const notFound: KeyVerification = {
 /** Checks sessions and API keys, and records usage. Nothing is cached: revoked keys and ended sessions stop working immediately. */
 export class Gatehouse {
   readonly #service: Service;
-  readonly #options: GatehouseOptions;
+  readonly #options: Pick<GatehouseOptions, "operatorToken" | "meter" | "fetch">;
   #meter: Meter | undefined;
 
-  /** @throws {TypeError} Without a valid URL, or with a spool that other users can change or without an operator token. */
+  /**
+   * @throws {TypeError} Without a valid URL, with an unknown option, or with a spool that other users can change or without an operator
+   *   token.
+   */
   constructor(options: GatehouseOptions = {}) {
-    const { fetch = (...request) => globalThis.fetch(...request), timeoutMs = 5_000 } = options;
-    this.#service = { url: serviceUrl(options.url), timeoutMs, fetch };
-    this.#options = options;
+    const { url, timeoutMs = 5_000, fetch, operatorToken, meter, ...unknown } = options;
+    rejectUnknown(unknown, "Gatehouse");
+    this.#service = {
+      url: serviceUrl(url),
+      timeoutMs,
+      fetch: fetch ?? ((...request) => globalThis.fetch(...request)),
+    };
+    this.#options = { operatorToken, meter, fetch };
     // Sends records of an earlier process, even if nothing is recorded.
-    if (options.meter?.spool !== undefined) this.#meter = this.meter;
+    if (meter?.spool !== undefined) this.#meter = this.meter;
   }
 
   /** The address of your Gatehouse, without a slash at the end. */
@@ -115,10 +126,12 @@ export class Gatehouse {
    *
    * @param key The key as the customer sent it. One that is empty or malformed is not found.
    * @throws {GatehouseError} If Gatehouse can't be asked. An invalid key is no error: check `valid`.
-   * @throws {TypeError} Without an operator token.
+   * @throws {TypeError} Without an operator token, or with an unknown option.
    */
   async verify(key: string, options: VerifyOptions = {}): Promise<KeyVerification> {
-    const { permissions, features, usage } = options;
+    const { permissions, features, usage: given, ...unknown } = options;
+    rejectUnknown(unknown, "verify()");
+    const usage = given && verifiedUsage(given);
     // Gatehouse would reject other characters as invalid JSON strings, and has no key with them.
     // Headers of Node.js can be undefined or arrays.
     if (typeof key !== "string" || !/^[\x21-\x7e]{1,1000}$/.test(key)) return notFound;
@@ -126,7 +139,7 @@ export class Gatehouse {
       key,
       ...(permissions === undefined ? {} : { permissions }),
       ...(features === undefined ? {} : { features }),
-      ...(usage === undefined ? {} : { usage: verifiedUsage(usage) }),
+      ...(usage === undefined ? {} : { usage }),
     };
     return await call(this.#service, {
       path: "/api/v1/keys/verify",
@@ -166,9 +179,17 @@ export class Gatehouse {
   }
 }
 
-function verifiedUsage({ product, metric, quantity = 1, ...usage }: VerifyUsage): VerifiedUsage {
+function verifiedUsage({
+  product,
+  metric,
+  quantity = 1,
+  record = false,
+  idempotencyKey = record ? crypto.randomUUID() : undefined,
+  properties,
+  ...unknown
+}: VerifyUsage): VerifiedUsage {
+  rejectUnknown(unknown, "the usage of verify()");
   if (typeof quantity !== "number") throw new TypeError("usage.quantity must be a number.");
-  const { record = false, idempotencyKey = record ? crypto.randomUUID() : undefined } = usage;
   return {
     productSlug: product,
     metric,
@@ -177,5 +198,6 @@ function verifiedUsage({ product, metric, quantity = 1, ...usage }: VerifyUsage)
     record,
     // So that the retry after a lost response doesn't count twice.
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(properties === undefined ? {} : { properties }),
   };
 }

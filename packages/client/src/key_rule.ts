@@ -1,5 +1,6 @@
 // The conditions of requireKey for a request, and its metering and limits.
 import type { LimitStanding } from "./api.ts";
+import { rejectUnknown } from "./errors.ts";
 import type { Gatehouse, KeyVerification, ValidKey } from "./gatehouse.ts";
 import {
   type Decision,
@@ -40,7 +41,11 @@ export interface MeteredUsage<R, S> {
    * throws or returns no positive number without the response, the check by default is whether any of the limit is left.
    */
   readonly quantity?: number | ((request: R, response?: S) => number);
+  /** Your own data, stored with the record. A function is called when the usage is recorded, as `quantity` is. */
+  readonly properties?: Properties | ((request: R, response?: S) => Properties);
 }
+
+type Properties = Record<string, string>;
 
 /** The API key of a request, and its organization. */
 export type VerifiedApiKey = ValidKey["apiKey"] & {
@@ -52,11 +57,13 @@ export type VerifiedApiKey = ValidKey["apiKey"] & {
 /** Decides about API keys, and records the usage of requests that passed. @throws {TypeError} */
 export function keyRule<R, S>(options: KeyOptions<R, S>) {
   requireValues(options, ["limit"]);
-  const { gatehouse, permission = [], feature = [], meter, limit, keyFrom } = options;
+  const { gatehouse, permission = [], feature = [], meter, limit, keyFrom, ...unknown } = options;
+  rejectUnknown(unknown, "requireKey");
   if (limit === true && meter === undefined) throw new TypeError("limit: true requires meter");
   const permissions = listOf(permission);
   const features = listOf(feature);
   const asked = limit === undefined || limit === true ? meter : limit || undefined;
+  for (const usage of [meter, asked]) if (usage !== undefined) requireKnownUsage(usage);
   const quantityBefore = limit === undefined ? expectedQuantity : quantityOf;
   // Made here, so that a wrong setting fails at the start.
   const recorder = meter === undefined || limit === true ? null : gatehouse.meter;
@@ -69,7 +76,9 @@ export function keyRule<R, S>(options: KeyOptions<R, S>) {
         // Functions without types may return anything, such as an array of Express.
         if (typeof key !== "string" || key === "") return invalidKey();
         const quantity = asked === undefined ? 0 : rounded(quantityBefore(asked, request));
-        const usage = asked && { ...asked, quantity, record: limit === true };
+        const isRecorded = limit === true;
+        const properties = asked && isRecorded ? propertiesOf(asked, request) : undefined;
+        const usage = asked && { ...asked, quantity, properties, record: isRecorded };
         const verification = await gatehouse.verify(key, {
           permissions,
           // A Gatehouse that doesn't know features yet would reject the field.
@@ -86,13 +95,15 @@ export function keyRule<R, S>(options: KeyOptions<R, S>) {
       if (recorder === null || meter === undefined || status >= 400) return;
       const { product, metric } = meter;
       let quantity = NaN;
+      let properties: Properties | undefined;
       try {
+        properties = propertiesOf(meter, request, response);
         // Functions without types may return nothing, which must not count as 1.
         quantity = quantityOf(meter, request, response) ?? NaN;
       } catch {
         // The meter rejects NaN and reports it: the response has begun, so no one can catch this.
       }
-      recorder.record({ product, metric, quantity, apiKeyId: apiKey.id });
+      recorder.record({ product, metric, quantity, properties, apiKeyId: apiKey.id });
     },
   };
 }
@@ -154,6 +165,22 @@ function quantityOf<R, S>(
   response?: S,
 ): number {
   return typeof quantity === "function" ? quantity(request, response) : quantity;
+}
+
+function propertiesOf<R, S>(
+  { properties }: MeteredUsage<R, S>,
+  request: R,
+  response?: S,
+): Properties | undefined {
+  return typeof properties === "function" ? properties(request, response) : properties;
+}
+
+/** @throws {TypeError} For an unknown option. */
+function requireKnownUsage<R, S>(
+  { product: _product, metric: _metric, quantity: _quantity, properties: _properties, ...unknown }:
+    MeteredUsage<R, S>,
+): void {
+  rejectUnknown(unknown, "the usage of requireKey");
 }
 
 /** The smallest quantity that Gatehouse records. It fits as long as any of a limit is left. */

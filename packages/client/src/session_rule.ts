@@ -1,5 +1,6 @@
 // The conditions of requireSession for a request, and the redirect of a browser without a session.
 import type { Role, SignedIn } from "./browser.d.ts";
+import { rejectUnknown } from "./errors.ts";
 import type { Gatehouse } from "./gatehouse.ts";
 import {
   type Decision,
@@ -38,7 +39,8 @@ export function sessionRule<R>(
   options: SessionOptions<R>,
 ): (request: R, view: RequestView) => Promise<Decision<SignedIn>> {
   requireValues(options);
-  const { gatehouse, role, organization, publicUrl, signInUrl } = options;
+  const { gatehouse, role, organization, publicUrl, signInUrl, ...unknown } = options;
+  rejectUnknown(unknown, "requireSession");
   if (role !== undefined && !roles.includes(role)) throw new TypeError(`role: ${role} is not a role`);
   const addresses = {
     signIn: httpUrl(signInUrl ?? `${gatehouse.url}/sign-in`),

@@ -1,5 +1,5 @@
 // Verifies what Gatehouse sends to webhooks. It needs only Web Crypto, so it also runs where Node.js' modules are missing.
-import { GatehouseError } from "./errors.ts";
+import { GatehouseError, rejectUnknown } from "./errors.ts";
 import { headerValues, type RequestHeaders } from "./session_cookie.ts";
 
 /** The body of a delivery. */
@@ -45,12 +45,13 @@ const toleranceSeconds = 5 * 60;
  *
  * @param body As it was received, not parsed and serialized again.
  * @throws {WebhookError} If the request is not from Gatehouse, or too old.
- * @throws {TypeError} Without a valid secret, or if the body was parsed.
+ * @throws {TypeError} Without a valid secret, with an unknown option, or if the body was parsed.
  */
 export async function verifyWebhook(
   body: string | Uint8Array | ArrayBuffer,
-  { headers, secret, now = Date.now() }: WebhookDelivery,
+  { headers, secret, now = Date.now(), ...unknown }: WebhookDelivery,
 ): Promise<WebhookEvent> {
+  rejectUnknown(unknown, "verifyWebhook()");
   const keys = keysOf(secret);
   const bytes = bytesOf(body);
   const id = requiredHeader(headers, "webhook-id");

@@ -53,9 +53,8 @@ export function keyVerificationRoutes(app: OpenAPIHono<AppEnv>, { services }: Ap
 }
 
 function usageQuestion(
-  { quantity = { whole: 1, micro: 0 }, idempotencyKey = null, record = false, ...series }: NonNullable<
-    z.output<typeof schemas.verifyKeySchema>["usage"]
-  >,
+  { quantity = { whole: 1, micro: 0 }, idempotencyKey = null, properties = null, record = false, ...series }:
+    NonNullable<z.output<typeof schemas.verifyKeySchema>["usage"]>,
 ): UsageQuestion {
-  return { ...series, quantity, idempotencyKey, record };
+  return { ...series, quantity, idempotencyKey, properties, record };
 }

@@ -113,6 +113,27 @@ onEveryDatabase("operators get an email about a hard limit that was hit, once a 
   }
 });
 
+onEveryDatabase("a request that was too large leaves emails about what is used to come", async (test) => {
+  const owner = await newOwner(test);
+  const { fullKey } = await createTestKey(test, owner);
+  await addLimit(test, { organizationId: owner.organizationId }, {
+    per: "month",
+    quantity: 10,
+    mode: "hard",
+  });
+  const use = async (quantity: number, status = 201) => {
+    assert.equal((await recordWith(test, fullKey, { quantity })).status, status);
+    test.advance(1);
+    return (await newMails(test)).map((mail) => mail.slice(owner.email.length + 2));
+  };
+  assert.deepEqual(await use(11, 429), []);
+  assert.deepEqual(await use(5), []);
+  assert.deepEqual(await use(6, 429), ["Usage of Acme exceeded a limit"]);
+  assert.deepEqual(await use(3), ["Acme has used 80% of a limit"]);
+  assert.deepEqual(await use(2), ["Acme has reached a limit"]);
+  assert.deepEqual(await use(1, 429), []);
+});
+
 onEveryDatabase("budgets of keys cause no emails", async (test) => {
   const owner = await newOwner(test);
   await newOperator(test);

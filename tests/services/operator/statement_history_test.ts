@@ -116,6 +116,7 @@ class Stage {
       this.#customers.push({ organizationId, apiKey: key?.fullKey ?? "", testKeyId: testKey?.id ?? "" });
       await run(test, "UPDATE api_keys SET environment = 'test' WHERE id = ?", testKey?.id ?? "");
     }
+    await run(test, "UPDATE organizations SET created_at = 0"); // So that any month can be closed.
     await run(
       test,
       `INSERT INTO plans (number, id, name, is_default, api_keys_max, members_max, usage_series_max, created_at)

@@ -14,8 +14,8 @@ import { operatorOf } from "../../support/operators/operator_api.ts";
 const day = 24 * 3_600_000;
 
 /** The services of a server with a schedule. */
-function scheduled({ services }: TestApp, statementCloseDay: number): Context {
-  return { ...services, config: { ...services.config, statementCloseDay } };
+function scheduled({ services }: TestApp, statementCloseDay: number, billingTimezone = "UTC"): Context {
+  return { ...services, config: { ...services.config, statementCloseDay, billingTimezone } };
 }
 
 /** @returns A customer with one record of this hour and one of October. */
@@ -64,6 +64,48 @@ onEveryDatabase(
       sql`SELECT actor_type AS actor FROM audit_events WHERE action = 'statement.closed'`,
     );
     assert.deepEqual(entries, Array(3).fill({ actor: "system" }));
+  },
+);
+
+onEveryDatabase(
+  "a new installation has no month before it existed, unless usage of it arrives",
+  async (test) => {
+    const { send } = await asBilling(test);
+    const months = async () => {
+      const { open, next } = (await send("GET /statements")).body;
+      return [
+        open.map(({ id, period }: { id: string; period: string }) => `${id} ${period}`),
+        next.period,
+        next.isEnded,
+      ];
+    };
+    const closed = async () => (await closeDueStatement(scheduled(test, 1)))?.period ?? null;
+    const onlyNovember = [["open 2026-11"], "2026-11", false];
+    assert.deepEqual([await months(), await closed()], [onlyNovember, null], "without usage");
+    const person = await test.signUp("Ada");
+    const { fullKey } = await createTestKey(test, person);
+    await recordOne(test, fullKey, { quantity: 2 });
+    assert.deepEqual([await months(), await closed()], [onlyNovember, null], "with usage of this month");
+    assert.equal((await send("GET /statements/open")).body.statement.period, "2026-11");
+    assert.equal((await send("GET /statements/2026-10")).status, 404);
+    const own = await test.send("/api/portal/statements", { cookie: person.cookie });
+    assert.deepEqual((await own.json()).open.map(({ period }: { period: string }) => period), ["2026-11"]);
+
+    await recordOne(test, fullKey, { quantity: 3, timestamp: "2026-10-25T00:00:00.000Z" });
+    assert.deepEqual(await months(), [["2026-11 2026-11", "open 2026-10"], "2026-10", true]);
+    assert.equal(await closed(), "2026-10");
+  },
+);
+
+onEveryDatabase(
+  "the first month to close is that of the first organization, also without usage",
+  async (test) => {
+    const { send } = await asBilling(test);
+    await test.signUp("Ada");
+    // The end of the month in UTC, where it is December in Tokyo.
+    test.advance(Date.UTC(2026, 10, 30, 16) - test.now());
+    assert.equal((await closeDueStatement(scheduled(test, 1, "Asia/Tokyo")))?.period, "2026-11");
+    assert.deepEqual((await send("GET /statements/2026-11")).body.lines, []);
   },
 );
 

@@ -1,6 +1,7 @@
 // Collects usage and sends it to Gatehouse in the background. record() never throws and never waits for the network.
 import process from "node:process";
 import { setTimeout } from "node:timers";
+import { rejectUnknown } from "../errors.ts";
 import { type MeterOptions, type MeterSettings, meterSettings } from "./options.ts";
 import { Problems } from "./problems.ts";
 import { MemoryQueue, type Queue } from "./queue.ts";
@@ -56,11 +57,11 @@ export class Meter {
   #closing: Promise<boolean> | undefined;
   #isClosed = false;
 
-  /** @throws {TypeError} Without an address or a credential, or if other users can change the spool. */
+  /** @throws {TypeError} Without an address or a credential, with an unknown option, or if other users can change the spool. */
   constructor(options: MeterOptions = {}) {
     this.#settings = meterSettings(options);
-    this.#problems = new Problems(options.onProblem);
-    const { spool, spoolBytesMax, waitingRecordsMax } = this.#settings;
+    const { spool, spoolBytesMax, waitingRecordsMax, onProblem, handleSigterm } = this.#settings;
+    this.#problems = new Problems(onProblem);
     const memory = new MemoryQueue(waitingRecordsMax);
     this.#queue = spool === undefined ? memory : new SpoolQueue({
       folder: spool,
@@ -71,7 +72,7 @@ export class Meter {
     });
     this.#sender = new Sender(this.#settings, this.#queue, this.#problems);
     this.#sender.wake();
-    if (options.handleSigterm) process.on("SIGTERM", this.#endProcess);
+    if (handleSigterm) process.on("SIGTERM", this.#endProcess);
   }
 
   /** Records usage. Returns immediately and never throws: `stats()` and `onProblem` report rejected and dropped usage. */
@@ -93,7 +94,8 @@ export class Meter {
   }
 
   /** Sends all usage recorded so far. Returns true if Gatehouse has recorded or rejected it in time. Default time: 10 seconds. */
-  async flush({ timeoutMs = waitMs }: { timeoutMs?: number | undefined } = {}): Promise<boolean> {
+  async flush({ timeoutMs = waitMs, ...unknown }: { timeoutMs?: number | undefined } = {}): Promise<boolean> {
+    rejectUnknown(unknown, "flush()");
     return await this.#sender.flush(this.#queue.newest, Math.min(timeoutMs, timerMsMax));
   }
 
@@ -106,8 +108,9 @@ export class Meter {
    * Sends all usage, also of requests that are still served. The rest waits in the spool for the next process, or is dropped
    * without a spool. Returns true if everything was sent or rejected in time. Default time: 10 seconds.
    */
-  close({ timeoutMs = waitMs }: { timeoutMs?: number | undefined } = {}): Promise<boolean> {
-    return this.#closing ??= this.#close(timeoutMs);
+  async close({ timeoutMs = waitMs, ...unknown }: { timeoutMs?: number | undefined } = {}): Promise<boolean> {
+    rejectUnknown(unknown, "close()");
+    return await (this.#closing ??= this.#close(timeoutMs));
   }
 
   stats(): MeterStats {

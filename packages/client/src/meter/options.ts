@@ -1,4 +1,5 @@
 // The options of a meter, with defaults from the environment.
+import { rejectUnknown } from "../errors.ts";
 import { fromEnvironment, serviceUrl } from "../http.ts";
 import { requireSafeFolder } from "./folder.ts";
 import type { MeterProblem } from "./problems.ts";
@@ -36,16 +37,35 @@ export interface MeterOptions {
   fetch?: typeof fetch | undefined;
 }
 
-const batchRecordsMax = 1_000;
+/** The most records in one request. */
+const recordsMax = 1_000;
 
-/** @throws {TypeError} Without an address or exactly one of an API key and an operator token, or if others can change the spool. */
+/**
+ * @throws {TypeError} Without an address or exactly one of an API key and an operator token, with an unknown option, or if others can
+ *   change the spool.
+ */
 export function meterSettings(options: MeterOptions) {
-  const url = serviceUrl(options.url);
-  const isGiven = options.apiKey !== undefined || options.operatorToken !== undefined;
-  const { apiKey, operatorToken } = isGiven ? options : {
-    apiKey: fromEnvironment("GATEHOUSE_KEY"),
-    operatorToken: fromEnvironment("GATEHOUSE_OPERATOR_TOKEN"),
-  };
+  const {
+    url,
+    apiKey: givenKey,
+    operatorToken: givenToken,
+    spool,
+    batchRecordsMax,
+    batchBytesMax,
+    flushIntervalMs,
+    waitingRecordsMax,
+    spoolBytesMax,
+    timeoutMs,
+    onProblem,
+    handleSigterm = false,
+    fetch = (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request),
+    ...unknown
+  } = options;
+  rejectUnknown(unknown, "Meter");
+  const address = serviceUrl(url);
+  const isGiven = givenKey !== undefined || givenToken !== undefined;
+  const apiKey = isGiven ? givenKey : fromEnvironment("GATEHOUSE_KEY");
+  const operatorToken = isGiven ? givenToken : fromEnvironment("GATEHOUSE_OPERATOR_TOKEN");
   const credential = (apiKey || operatorToken)?.trim();
   if (!credential || (apiKey && operatorToken)) {
     throw new TypeError(
@@ -56,20 +76,22 @@ export function meterSettings(options: MeterOptions) {
   if (!/^[\x21-\x7e]+$/.test(credential)) {
     throw new TypeError("Meter: the API key or operator token has invalid characters.");
   }
-  if (options.spool !== undefined) requireSafeFolder(options.spool);
+  if (spool !== undefined) requireSafeFolder(spool);
   const isOperator = !apiKey;
   return {
-    endpoint: url + (isOperator ? "/api/operator/usage" : "/api/v1/usage/batch"),
+    endpoint: address + (isOperator ? "/api/operator/usage" : "/api/v1/usage/batch"),
     credential,
     isOperator,
-    spool: options.spool,
-    batchRecordsMax: Math.min(positive(options.batchRecordsMax, batchRecordsMax), batchRecordsMax),
-    batchBytesMax: positive(options.batchBytesMax, 512 * 1024),
-    flushIntervalMs: positive(options.flushIntervalMs, 1_000),
-    waitingRecordsMax: positive(options.waitingRecordsMax, 100_000),
-    spoolBytesMax: positive(options.spoolBytesMax, 1024 ** 3),
-    timeoutMs: positive(options.timeoutMs, 10_000),
-    fetch: options.fetch ?? ((...request: Parameters<typeof fetch>) => globalThis.fetch(...request)),
+    spool,
+    onProblem,
+    handleSigterm,
+    batchRecordsMax: Math.min(positive(batchRecordsMax, recordsMax), recordsMax),
+    batchBytesMax: positive(batchBytesMax, 512 * 1024),
+    flushIntervalMs: positive(flushIntervalMs, 1_000),
+    waitingRecordsMax: positive(waitingRecordsMax, 100_000),
+    spoolBytesMax: positive(spoolBytesMax, 1024 ** 3),
+    timeoutMs: positive(timeoutMs, 10_000),
+    fetch,
   };
 }
 

@@ -1,6 +1,7 @@
 // One record: the input of callers, and the line of JSON that waits and is sent.
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
+import { rejectUnknown } from "../errors.ts";
 
 export interface Usage {
   product: string;
@@ -48,12 +49,23 @@ export function recordLine(usage: Usage, isOperator: boolean): { line: string; i
   if (typeof usage !== "object" || usage === null) {
     throw new TypeError("record() takes an object with product and metric");
   }
-  const { product, metric, quantity = 1, timestamp = new Date(), properties } = usage;
-  const { idempotencyKey = randomUUID(), organizationId, externalId, apiKeyId } = usage;
+  const {
+    product,
+    metric,
+    quantity = 1,
+    timestamp = new Date(),
+    idempotencyKey = randomUUID(),
+    properties,
+    organizationId,
+    externalId,
+    apiKeyId,
+    ...unknown
+  } = usage;
   const ids = Object.entries({ organizationId, externalId, apiKeyId }).filter(([, id]) => id !== undefined);
   for (const [field, text] of [...Object.entries({ product, metric, idempotencyKey }), ...ids]) {
     if (typeof text !== "string") throw new TypeError(`${field} must be a string`);
   }
+  rejectUnknown(unknown, "record()");
   const name = `${product}/${metric}`;
   if (ids.length !== (isOperator ? 1 : 0)) {
     throw new TypeError(

@@ -79,6 +79,15 @@ onEveryDatabase(
     assert.deepEqual(await sums("properties.region=eu&properties.region=(none)"), [[27.5, 4]]);
     assert.deepEqual(await sums(`properties.region=eu&apiKey=${apiKeyId}`), [[19.5, 3]]);
     assert.deepEqual(await sums("properties.region=nowhere"), []);
+    // As generated clients send them, mixed with the other form.
+    for (
+      const [query, expected] of [
+        ["properties=type%3Din&groupBy=properties.model", [["m", 1, 1], ["n", 4, 1]]],
+        ["properties=region=eu&properties=region%3D(none)", [[27.5, 4]]],
+        ["properties=region=eu&properties.region=(none)", [[27.5, 4]]],
+        ["properties=region=nowhere", []],
+      ] as const
+    ) assert.deepEqual(await sums(query), expected, query);
     const byDay = await readSums(
       test,
       apiKey,
@@ -107,6 +116,7 @@ onEveryDatabase(
     assert.deepEqual(await listed("properties.region=eu"), [1, 2.5, 16, 32]);
     assert.deepEqual(await listed("properties.region=eu&properties.model=(none)&metric=requests"), [16]);
     assert.deepEqual(await listed("properties.region=(none)&properties.region=%3Dus"), [4, 8]);
+    assert.deepEqual(await listed("properties=region%3D(none)&properties=region%3D%3Dus"), [4, 8]);
 
     const other = await createTestKey(test, await test.signUp());
     await recordOne(test, other.fullKey, sent(64, { region: "eu" }));
@@ -117,6 +127,8 @@ onEveryDatabase(
     );
     assert.deepEqual([all.overflow, all.completeSince], [false, null]);
     const each = (await send(`GET /usage${query},organization&properties.region=eu`)).body.data;
+    const again = (await send(`GET /usage${query},organization&properties=region%3Deu`)).body.data;
+    assert.deepEqual(again, each);
     assert.deepEqual(each.map(({ sum }: { sum: number }) => sum), [19.5, 64]);
   },
 );
@@ -147,7 +159,11 @@ onEveryDatabase("rejects properties without a dimension, and says which exist", 
   assert.equal((await errorOf("groupBy=properties.region&productSlug=other"))[0], "dimension_unknown");
   assert.deepEqual(await errorOf("groupBy=properties."), ["validation_failed", "groupBy"]);
   assert.deepEqual(await errorOf("properties.1a=x"), ["validation_failed", "properties.1a"]);
-  assert.deepEqual(await errorOf("properties=x"), ["validation_failed", "properties"]);
+  for (const query of ["properties=x", "properties=a=1&properties=x", "properties=__proto__%3Dx"]) {
+    assert.deepEqual(await errorOf(query), ["validation_failed", "properties"], query);
+  }
+  assert.deepEqual(await errorOf("properties=1a%3Dx"), ["validation_failed", "properties.1a"]);
+  assert.equal((await errorOf("properties=constructor%3Dx"))[0], "dimension_unknown");
   assert.deepEqual(await errorOf("properties.a=1&properties.b=1&properties.c=1&properties.d=1"), [
     "validation_failed",
     "properties",

@@ -7,6 +7,11 @@ import { sql } from "../../../../db/engine/database.ts";
 import { errorDetailsMax } from "../../../../domain/limits.ts";
 import { onBothDatabases, onEveryDatabase, recordWith as record } from "../../../support/meter/usage.ts";
 
+async function newMember(test: TestApp) {
+  const person = await test.signUp();
+  return { cookie: person.cookie, apiKey: (await createTestKey(test, person)).fullKey };
+}
+
 const usedToday = async (test: TestApp, apiKey: string) => {
   const { data } = await (await test.send("/api/v1/usage?window=total", { apiKey })).json();
   return data[0]?.sum ?? 0;
@@ -158,4 +163,49 @@ onEveryDatabase("limits apply to what operators record", async (test) => {
   assert.equal((await recorded.json()).limits[0].remaining, 1);
   assert.equal((await send(2)).status, 429);
   assert.equal((await send(1)).status, 201);
+});
+
+onEveryDatabase(
+  "events tell a limit that is used up from a request that is too large for the rest",
+  async (test) => {
+    const { cookie, apiKey } = await newMember(test);
+    await addLimit(test, {}, { per: "month", quantity: 10, mode: "hard" });
+    const send = async (quantity: number, status: number) => {
+      assert.equal((await record(test, apiKey, { quantity })).status, status);
+      test.advance(1);
+    };
+    const events = async () => {
+      const { events } = await (await test.send("/api/portal/events", { cookie })).json();
+      return events.filter(({ type }: { type: string }) => type.startsWith("limit.")).reverse().map((
+        { type, data: { reason, used, percent } }: { type: string; data: Record<string, unknown> },
+      ) => [type, reason ?? null, used, percent]);
+    };
+    const expected: unknown[] = [];
+    const expectMore = async (...more: unknown[]) => {
+      expected.push(...more);
+      assert.deepEqual(await events(), expected);
+    };
+    await send(11, 429);
+    await expectMore();
+    await send(5, 201);
+    await send(6, 429);
+    await expectMore(["limit.reached", "too_large", 5, 100]);
+    await send(7, 429);
+    await expectMore();
+    await send(4, 201);
+    await expectMore(["limit.approaching", null, 9, 80]);
+    await send(1, 201);
+    await expectMore(["limit.reached", "full", 10, 100]);
+    await send(1, 429);
+    await expectMore();
+  },
+);
+
+onEveryDatabase("a limit of 0 is used up from the start", async (test) => {
+  const { cookie, apiKey } = await newMember(test);
+  await addLimit(test, {}, { per: "month", quantity: 0, mode: "hard" });
+  assert.equal((await record(test, apiKey)).status, 429);
+  const { events: [event] } = await (await test.send("/api/portal/events?type=limit.reached", { cookie }))
+    .json();
+  assert.deepEqual([event.data.reason, event.data.used], ["full", 0]);
 });

@@ -236,3 +236,21 @@ Deno.test("verifying and recording is one transaction, without a read", async ()
     await test.dispose();
   }
 });
+
+onEveryDatabase("a verification records usage with its properties", async (test) => {
+  const { reader, send, record, code } = await newScene(test);
+  const usage = { properties: { region: "eu", user: "u-1" }, idempotencyKey: "job-1" };
+  assert.equal(await code({ ...usage, record: false }), "VALID");
+  assert.deepEqual(
+    await record(usage),
+    await record({ ...usage, properties: { user: "u-1", region: "eu" } }),
+  );
+  await assertError(await send({ ...usage, properties: { region: "us" } }), 409, "idempotency_conflict");
+  await assertError(await send({ ...usage, properties: null }), 409, "idempotency_conflict");
+  const list = await test.send("/api/v1/usage/records", { apiKey: reader.fullKey });
+  const { usageRecords } = await list.json();
+  assert.deepEqual(
+    usageRecords.map(({ properties }: { properties: unknown }) => properties),
+    [usage.properties],
+  );
+});

@@ -100,6 +100,8 @@ onEveryDatabase("usage that was recorded already always fits", async (test) => {
   assert.equal(await code({ idempotencyKey: "job-2" }), "USAGE_EXCEEDED");
   assert.equal(await code({ idempotencyKey: "job-1", quantity: 2 }), "USAGE_EXCEEDED");
   assert.equal(await code({ idempotencyKey: "job-1", metric: "other" }), "USAGE_EXCEEDED");
+  assert.equal(await code({ idempotencyKey: "job-1", properties: {} }), "VALID");
+  assert.equal(await code({ idempotencyKey: "job-1", properties: { region: "eu" } }), "USAGE_EXCEEDED");
 });
 
 onEveryDatabase("usage in a question is checked like usage to record", async (test) => {
@@ -114,6 +116,7 @@ onEveryDatabase("usage in a question is checked like usage to record", async (te
       { ...tiles, metric: "a b" },
       { ...tiles, timestamp: "2026-11-21T00:00:00Z" },
       { ...tiles, idempotencyKey: "" },
+      { ...tiles, properties: { region: 1 } },
     ]
   ) {
     const { error: { details } } = await assertError(await send(usage), 422, "validation_failed");
