@@ -5,7 +5,7 @@ import { deleteSomeOfDeletedOrganizations } from "../../../services/organization
 import { fanOutEvents } from "../../../db/webhooks/deliveries.ts";
 import { accessTo } from "../../../services/access.ts";
 import { sendTestEvent } from "../../../services/webhooks/test_delivery.ts";
-import { webhookLeaseMs } from "../../../domain/webhooks/webhook_limits.ts";
+import { webhookLeaseMs, webhookTestsOfServerMax } from "../../../domain/webhooks/webhook_limits.ts";
 import { deleteOldEvents } from "../../../services/webhooks/webhook_upkeep.ts";
 import { recentAuthenticationMs } from "../../../domain/limits.ts";
 import { poll } from "../../support/runner/poll.ts";
@@ -60,12 +60,13 @@ webhookTest(
 );
 
 webhookTest(
-  "tests hold up no deliveries: two at a time of an endpoint and eight of a server",
+  "tests hold up no deliveries: two at a time of an endpoint, and some of a server",
   async ({ test, organizationId, cookie, receiver: slow, other: quick }) => {
     const { session } = await test.services.sessionSearch.find([cookie.slice(cookie.indexOf("=") + 1)]);
     assert.ok(session);
     const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
-    const access = accessTo({ ...session, type: "session", client }, organizationId);
+    const accessOf = (id: string) =>
+      accessTo({ ...session, user: { ...session.user, id }, type: "session", client }, organizationId);
     const endpoints: TestEndpoint[] = [];
     for (let count = 0; count < 5; count++) {
       endpoints.push(await addEndpoint(test, { organizationId, url: slow.url }));
@@ -73,22 +74,27 @@ webhookTest(
     const { promise: never, resolve: end } = Promise.withResolvers<Response>();
     slow.respond(() => never);
     const worker = anotherWorker(test);
-    const send = (index: number) =>
-      sendTestEvent({ ...test.services, webhooks: worker }, { access }, {
+    const send = (index: number, person = `usr_${index}`) =>
+      sendTestEvent({ ...test.services, webhooks: worker }, { access: accessOf(person) }, {
         id: endpoints[index]?.id ?? "",
       });
-    const tests = [0, 0, 1, 1, 2, 2].map(send);
+    const tests = [0, 0, 1, 1, 2, 2].map((index) => send(index));
     await poll(() => slow.received.length === 6);
-    await assert.rejects(send(0), { code: "unavailable" });
+    await assert.rejects(send(0, "usr_of_another"), { code: "unavailable" });
     tests.push(send(3), send(3));
     await poll(() => slow.received.length === 8);
+    const { webhookTestsInProgress } = test.services.rateLimits;
+    webhookTestsInProgress.takeMany("all", webhookTestsOfServerMax - 8);
     await assert.rejects(send(4), { code: "unavailable" });
-    await addEndpoint(test, { organizationId, url: quick.url });
-    for (let count = 5; count < 60; count++) await addEndpoint(test, { organizationId, url: slow.url });
-    await addEvents(test, organizationId, 1);
+    webhookTestsInProgress.giveBack("all", webhookTestsOfServerMax - 8);
+    await addEndpoint(test, { organizationId: null, url: quick.url });
+    for (let count = 0; count < 28; count++) {
+      await addEndpoint(test, { organizationId: null, url: slow.url });
+    }
+    await addEvents(test, organizationId, 2);
     const delivering = deliverMeanwhile(worker);
-    // All 64 places are left to deliveries.
-    await poll(() => slow.received.length === 8 + 56 && quick.received.length === 1);
+    // All places are left to deliveries.
+    await poll(() => slow.received.length === 8 + 56 && quick.received.length === 2);
     end(new Response());
     await Promise.all([...tests, delivering]);
     const audited = await test.opened.database.read(
