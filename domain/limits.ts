@@ -238,6 +238,7 @@ export const retentionStepRecordsMax = 500;
 export const retentionRestMs = 50;
 /** Interval between checks for old data. */
 export const retentionIntervalMs = 60_000;
+export const dueWorkIntervalMs = 1_000;
 /** Rows that one step deletes for a deleted organization. In the worst case, each is on a page of its own. */
 export const organizationEndRecordsMax = 200;
 export const organizationEndRollupsMax = 500;

@@ -32,6 +32,7 @@ export interface DueWork {
 }
 
 const overflowing = sql`FROM webhooks WHERE waiting > ${integer(webhookWaitingMax)}`;
+const toHold = sql`FROM webhooks WHERE waiting > 0 AND disabled_at IS NOT NULL`;
 
 export async function findDueWork(database: DatabaseReader): Promise<DueWork> {
   const row = await database.readFirst<{ [Name in keyof DueWork]: number | null }>(sql`
@@ -39,7 +40,7 @@ export async function findDueWork(database: DatabaseReader): Promise<DueWork> {
       (SELECT min(turn_at) FROM webhooks WHERE turn_at IS NOT NULL AND is_slow = 0) AS turnAt,
       (SELECT min(turn_at) FROM webhooks WHERE turn_at IS NOT NULL AND is_slow = 1) AS slowTurnAt,
       EXISTS (SELECT 1 ${overflowing}) AS isOverflowing,
-      EXISTS (SELECT 1 FROM webhooks WHERE waiting > 0 AND disabled_at IS NOT NULL) AS isToHold
+      EXISTS (SELECT 1 ${toHold}) AS isToHold
     FROM event_cursor c`);
   return {
     hasEvents: row?.hasEvents === 1,
@@ -49,6 +50,13 @@ export async function findDueWork(database: DatabaseReader): Promise<DueWork> {
     isToHold: row?.isToHold === 1,
   };
 }
+
+/** True if {@linkcode findDueWork} finds something to do now. */
+export const hasDueWebhooks = (now: number): Statement =>
+  sql`(EXISTS (SELECT 1 FROM events WHERE seq > (SELECT delivered_seq FROM event_cursor))
+    OR EXISTS (SELECT 1 FROM webhooks WHERE is_slow = 0 AND turn_at <= ${now})
+    OR EXISTS (SELECT 1 FROM webhooks WHERE is_slow = 1 AND turn_at <= ${now})
+    OR EXISTS (SELECT 1 ${overflowing}) OR EXISTS (SELECT 1 ${toHold}))`;
 
 export interface DeliveriesState {
   /** At most {@linkcode webhookDeliveriesCountedMax}. */

@@ -68,8 +68,8 @@ export const webhookReplayedPerHourMax = 20_000;
 /** For which an old secret signs too, by default and at most. */
 export const webhookOldSecretMs = dayMs;
 export const webhookOldSecretMaxMs = 7 * dayMs;
-/** Between looks of the worker for events and deliveries. */
-export const webhookPollIntervalMs = secondMs;
+/** Between looks of the worker for events and deliveries if nothing wakes it. */
+export const webhookPollIntervalMs = minuteMs;
 /** For requests in progress when the server stops. */
 export const webhookShutdownGraceMs = 3 * secondMs;
 /** Until an endpoint whose secret can't be decrypted has its next turn. */

@@ -12,6 +12,7 @@ import {
   findNextMailDue,
   updateMailDue,
 } from "../../db/mail/outbox.ts";
+import type { WriteResult } from "../../db/engine/database.ts";
 import { messageOf } from "../../domain/errors.ts";
 import {
   developmentMailsMax,
@@ -30,6 +31,7 @@ import {
   mailsInProgressMax,
   mailsLookedAtMax,
   mailSlowMs,
+  mailUpkeepRowsMax,
 } from "../../domain/mail/mail_places.ts";
 import type { BaseContext } from "../base_context.ts";
 import { settlesWithin, sleep } from "../sleep.ts";
@@ -278,12 +280,16 @@ export class MailWorker implements MailAccess {
 
   async #cleanUp(): Promise<void> {
     const now = this.#base.clock();
-    await this.#base.database.write([
-      capMailDelays({ now, waitMaxMs: mailRetryMaxMs }),
-      deleteExpiredLinks(now),
-      deleteExpiredMailBudgets(now),
-      // Without a mail server, emails of an earlier configuration would stay in the outbox forever.
-      ...(this.#mode === "none" ? [deleteOldMails(now - mailGiveUpMs)] : []),
-    ]);
+    const limit = mailUpkeepRowsMax;
+    let results: readonly WriteResult[];
+    do {
+      results = await this.#base.database.write([
+        capMailDelays({ now, waitMaxMs: mailRetryMaxMs, limit }),
+        deleteExpiredLinks({ now, limit }),
+        deleteExpiredMailBudgets({ now, limit }),
+        // Without a mail server, emails of an earlier configuration would stay in the outbox forever.
+        ...(this.#mode === "none" ? [deleteOldMails({ before: now - mailGiveUpMs, limit })] : []),
+      ]);
+    } while (results.some(({ changes }) => changes === limit));
   }
 }

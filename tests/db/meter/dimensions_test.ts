@@ -95,6 +95,33 @@ onEveryDatabase("fills a dimension that is declared later, beside new records an
   ]);
 });
 
+onEveryDatabase("passes the records of other metrics without adding them", async (test) => {
+  const { fullToken } = await newOperatorToken(test, ["statements:read", "statements:write"]);
+  const send = asOperator(test, fullToken);
+  await send("POST /products", product());
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const read = rowsOf(test.opened.database);
+  const record = (quantity: number) => recordOne(test, apiKey, { quantity, properties: { region: "eu" } });
+  await record(1);
+  const other = { productSlug: "tiles", metric: "bytes", quantity: 1, properties: { region: "eu" } };
+  await recordAll(test, { apiKey, records: Array(60).fill(other) });
+  const voided = await record(2);
+  await record(3);
+  const { metrics } = product(["region"]);
+  assert.equal((await send("PATCH /products/tiles", { metrics })).status, 200);
+  await voidOne(test, { apiKey, id: voided.id });
+  let steps = 0;
+  while (await fillDimensions(test.services, { recordsMax: 2, restMs: 0 })) {
+    steps++;
+    await checkRollups(read);
+  }
+  // The two newest, forty others, and twenty others with the oldest.
+  assert.equal(steps, 3);
+  assert.deepEqual(await read("SELECT complete_since, unfilled_seq FROM usage_dimensions"), [
+    { complete_since: null, unfilled_seq: 0 },
+  ]);
+});
+
 onEveryDatabase(
   "deletes the sums of a removed dimension, and those of a deleted organization",
   async (test) => {

@@ -250,7 +250,7 @@ webhookTest(
     for (let count = 0; count < 40; count++) await addEndpoint(test, { organizationId: null, url: dead.url });
     await addEvents(test, organizationId, 1);
     dead.respond(() => new Response(null, { status: dead.received.length % 2 === 0 ? 204 : 503 }));
-    await anotherWorker(test, { slowMs: 0 }).deliverDue();
+    await anotherWorker(test, { slowMs: -1 }).deliverDue();
     const worker = anotherWorker(test);
     assert.equal(dead.received.splice(0).length, 40);
     await addEvents(test, organizationId, 2);
