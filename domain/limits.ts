@@ -1,4 +1,4 @@
-// Every limit but those of `gatehouse check` and of emails to a recipient, with its unit at the end of its name. Tests in tests/domain/limits_test.ts assert how they relate.
+// Every limit but those of `gatehouse check`, places for emails and emails to a recipient, with its unit at the end of its name. Tests in tests/domain/limits_test.ts assert how they relate.
 
 // Requests
 
@@ -105,6 +105,8 @@ export const passkeyChallengesMax = 100;
 export const ownersShownMax = 5;
 export const unlistedOriginsLoggedMax = 100;
 export const membershipsPerUserMax = 50;
+/** Organizations that an account creates in an hour: each has a share of the work that all have in common. */
+export const accountOrganizationsPerHourMax = 10;
 export const openInvitationsMax = 100;
 /** Unfinished sign-ins of each kind that one step deletes after they expire. */
 export const endedSignInsMax = 500;
@@ -142,14 +144,11 @@ export const limitNoticesPerStepMax = 50;
 export const limitNoticesIntervalMs = 30_000;
 /** Queued emails that the metrics count, which bounds the cost of a scrape. */
 export const outboxCountedMax = 10_000;
-/** Emails being sent at the same time, and time for one. */
-export const mailsAtOnceMax = 5;
+/** Time for one email. */
 export const mailSendTimeoutMs = 60_000;
 export const mailConnectTimeoutMs = 10_000;
 export const mailGreetingTimeoutMs = 15_000;
 export const mailSilenceTimeoutMs = 45_000;
-/** Latest due emails among which the most urgent ones are searched. Takes a millisecond or two. */
-export const mailsLookedAtMax = 500;
 /** Time for which a server claims an email that it sends. After a crash, other servers wait this long. */
 export const mailLeaseMs = 90_000;
 /** From a failed attempt to the next. Doubles with each failure. */
@@ -239,6 +238,7 @@ export const retentionStepRecordsMax = 500;
 export const retentionRestMs = 50;
 /** Interval between checks for old data. */
 export const retentionIntervalMs = 60_000;
+export const dueWorkIntervalMs = 1_000;
 /** Rows that one step deletes for a deleted organization. In the worst case, each is on a page of its own. */
 export const organizationEndRecordsMax = 200;
 export const organizationEndRollupsMax = 500;

@@ -60,6 +60,16 @@ export class RateLimiter {
     this.#count(name, -count, this.#points);
   }
 
+  /** Takes one point while an action runs. @throws What `newError` returns if there is none. */
+  async during<T>(name: string, act: () => Promise<T>, newError: () => Error): Promise<T> {
+    if (!this.take(name).isAllowed) throw newError();
+    try {
+      return await act();
+    } finally {
+      this.giveBack(name);
+    }
+  }
+
   #count(name: string, change: number, points: number): RateLimitState {
     const nameHash = this.#hashedNames ? name : hash("sha256", name, "hex");
     const tag = tagOf(nameHash);

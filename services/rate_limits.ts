@@ -2,6 +2,7 @@
 import { leakReportsPerMinuteMax } from "../domain/key_limits.ts";
 import {
   accountMailsPerHourMax,
+  accountOrganizationsPerHourMax,
   addressFailuresMax,
   addressLinkRequestsMax,
   addressSignUpsMax,
@@ -27,6 +28,7 @@ import {
   webhookNamesPerMinuteMax,
   webhookReplayedPerHourMax,
   webhookReplaysPerMinuteMax,
+  webhookTestsOfPersonMax,
   webhookTestsOfServerMax,
   webhookTestsPerMinuteMax,
 } from "../domain/webhooks/webhook_limits.ts";
@@ -74,6 +76,8 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     providerPlaces: limit(providerPlacesMax, addressWindowMs),
     /** By user. */
     accountEmails: limit(accountMailsPerHourMax, hourMs),
+    /** New organizations. By user. */
+    organizations: limit(accountOrganizationsPerHourMax, hourMs),
     /** By organization and by user. */
     invitationEmails: limit(invitationMailsPerHourMax, hourMs),
     /** By user and recipient. */
@@ -114,7 +118,8 @@ function webhookLimits(limit: (points: number, windowMs: number) => RateLimiter)
     webhookReplayed: limit(webhookReplayedPerHourMax, hourMs),
     /** Tests of webhooks. By organization. */
     webhookTests: limit(webhookTestsPerMinuteMax, minuteMs),
-    /** Tests of webhooks at the same time, which have places of their own. If one is never given back, it counts for an hour. */
+    /** Tests of webhooks at the same time, which have places of their own: of a person or operator token, and of all. */
+    webhookTestsOfPerson: limit(webhookTestsOfPersonMax, hourMs),
     webhookTestsInProgress: limit(webhookTestsOfServerMax, hourMs),
     /** Names of hosts in URLs of webhooks. By organization. */
     webhookNames: limit(webhookNamesPerMinuteMax, minuteMs),

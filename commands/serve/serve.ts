@@ -3,49 +3,17 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Config, Settings } from "../../config.ts";
 import { missingFolder } from "../../db/engine/data_file.ts";
 import { messageOf } from "../../domain/errors.ts";
-import { unusedKeysIntervalMs } from "../../domain/key_limits.ts";
-import {
-  limitNoticesIntervalMs,
-  retentionIntervalMs,
-  retentionRestMs,
-  shutdownFlushMs,
-  shutdownNoticeMs,
-  shutdownTimeoutMs,
-  statementIntervalMs,
-  timezoneIntervalMs,
-} from "../../domain/limits.ts";
-import { expiringKeysIntervalMs } from "../../domain/webhooks/webhook_limits.ts";
+import { shutdownFlushMs, shutdownNoticeMs, shutdownTimeoutMs } from "../../domain/limits.ts";
 import { collectAll } from "../../routes/metric_set.ts";
 import { processMetrics } from "../../routes/process_metrics.ts";
 import { BackupSchedule } from "../../services/backups.ts";
 import { checkSettingNames } from "../check/setting_names.ts";
 import { mailMode } from "../../services/mail/mail.ts";
-import { mailLimitNotices } from "../../services/mail/limit_mails.ts";
-import { deleteOldUsageRecords } from "../../services/meter/usage_records.ts";
-import {
-  deleteRemovedDimensions,
-  dimensionsIntervalMs,
-  fillDimensions,
-} from "../../services/meter/dimensions.ts";
-import { LimitCounters } from "../../services/meter/limit_counters.ts";
-import { limitRecheckIntervalMs, recheckSomeLimits } from "../../services/meter/limit_rechecks.ts";
-import {
-  deleteCountersOfRemovedLimits,
-  deleteOldCounters,
-  refreshTimezones,
-} from "../../services/meter/limit_upkeep.ts";
-import { createResealing } from "../../services/secrets_upkeep.ts";
-import type { WithheldMails } from "../../domain/mail/limit_mail_reach.ts";
-import { settlesWithin, sleep } from "../../services/sleep.ts";
-import { deleteOldAuditEvents } from "../../services/audit.ts";
-import { deleteSomeOfDeletedOrganizations } from "../../services/organization/organization_deletion.ts";
-import { closeDueStatement } from "../../services/operator/statement_closing.ts";
-import { deleteOldPortalSessions } from "../../services/portal_sessions.ts";
+import { settlesWithin } from "../../services/sleep.ts";
 import { createProcessParts, servedCalls } from "../../services/process_parts.ts";
-import { createServices, type Services } from "../../services/services.ts";
-import { remindOfUnusedKeys } from "../../services/mail/unused_keys.ts";
-import { noteExpiringKeys } from "../../services/webhooks/expiring_keys.ts";
+import { createServices } from "../../services/services.ts";
 import { emailTextsOf } from "../../views/mail/mails.tsx";
+import { workInBackground } from "./background_work.ts";
 import { withLogo } from "./brand_logo.ts";
 import { HttpServer, requireFreePort } from "./http_server.ts";
 import { canSharePort, startHttpThreads, wantedHttpThreads } from "./http_threads.ts";
@@ -55,8 +23,6 @@ import { loadNativeCode } from "../native_code.ts";
 import { dropWritePermission } from "../permissions.ts";
 import { exitStatus, readAllSettings, SettingsError } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
-import { deleteOldEvents } from "../../services/webhooks/webhook_upkeep.ts";
-import { cleanUpSignIns } from "../../services/sign_in/sign_in.ts";
 
 /** Time for the requests in progress when the server stops, and then for closing what they used. */
 const shutdownHalfMs = (shutdownTimeoutMs - shutdownNoticeMs) / 2;
@@ -179,13 +145,10 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   const stopping = new AbortController();
   const { signal } = stopping;
   const working = [
-    deleteOldData(services, { log, signal }),
+    workInBackground(services, { log, signal, withheld: parts.mailWorker.withheld }),
     parts.mailWorker.run(signal),
     parts.webhooks.run(signal),
     backups?.run(signal),
-    ...repeatedWork(services, { log, withheld: parts.mailWorker.withheld }).map((work) =>
-      repeat(work, { log, signal })
-    ),
   ];
   return async function stop() {
     server.drain();
@@ -209,112 +172,11 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   };
 }
 
-interface RepeatedWork {
-  readonly what: string;
-  readonly pauseMs: number;
-  readonly step: () => Promise<boolean>;
-}
-
-function repeatedWork(
-  services: Services,
-  { log, withheld }: { log: ProgramLog; withheld: WithheldMails },
-): RepeatedWork[] {
-  const counters = new LimitCounters(services, { onError: services.onBackgroundError });
-  return [
-    { what: "statement", pauseMs: statementIntervalMs, step: () => closeStatement(services, log) },
-    {
-      what: "update of time zones",
-      pauseMs: timezoneIntervalMs,
-      step: () => refreshTimezones(services).then(() => false),
-    },
-    {
-      what: "emails about limits",
-      pauseMs: limitNoticesIntervalMs,
-      step: () => mailLimitNotices(services, withheld),
-    },
-    {
-      what: "check of changed limits",
-      pauseMs: limitRecheckIntervalMs,
-      step: () => recheckSomeLimits(services, counters),
-    },
-    {
-      what: "events and emails about expiring keys",
-      pauseMs: expiringKeysIntervalMs,
-      step: () => noteExpiringKeys(services),
-    },
-    {
-      what: "sums of new dimensions",
-      pauseMs: dimensionsIntervalMs,
-      step: () => fillDimensions(services),
-    },
-    {
-      what: "emails about unused keys",
-      pauseMs: unusedKeysIntervalMs,
-      step: () => remindOfUnusedKeys(services),
-    },
-  ];
-}
-
 function countHttpThreads({ config, log }: ServerOptions): number {
   const wanted = wantedHttpThreads(config);
   if (wanted === 1 || canSharePort()) return wanted;
   log.warn("serving with one HTTP thread: threads can share a port only on Linux, with --unstable-net", {});
   return 1;
-}
-
-/** Deletions and other upkeep in the background, a little at a time. Each returns true if there may be more. */
-const deletions: Readonly<Record<string, (services: Services) => Promise<boolean>>> = {
-  "old usage records": deleteOldUsageRecords,
-  "old audit entries": deleteOldAuditEvents,
-  "data of deleted organizations": deleteSomeOfDeletedOrganizations,
-  "old counters of limits": deleteOldCounters,
-  "counters of removed limits": deleteCountersOfRemovedLimits,
-  "sign-ins that were not finished": cleanUpSignIns,
-  "old portal sessions": deleteOldPortalSessions,
-  "sums of removed dimensions": deleteRemovedDimensions,
-  "old events and webhook deliveries": deleteOldEvents,
-  "secrets under an older key": createResealing(),
-};
-
-/** Deletes old and unused data and encrypts stored secrets, a few rows at a time, until the signal. */
-async function deleteOldData(
-  services: Services,
-  { log, signal }: { log: ProgramLog; signal: AbortSignal },
-): Promise<void> {
-  while (!signal.aborted) {
-    let isMore = false;
-    for (const [what, deleteSome] of Object.entries(deletions)) {
-      if (signal.aborted) break;
-      try {
-        if (await deleteSome(services)) isMore = true;
-      } catch (error) {
-        log.warn("retrying failed upkeep", { what, error });
-      }
-    }
-    await sleep(isMore ? retentionRestMs : retentionIntervalMs, signal);
-  }
-}
-
-/** Repeats a step until the signal: immediately while it returns true, otherwise after a pause, and after an error within a minute. */
-async function repeat(
-  { what, pauseMs, step }: RepeatedWork,
-  { log, signal }: { log: ProgramLog; signal: AbortSignal },
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      if (!await step()) await sleep(pauseMs, signal);
-    } catch (error) {
-      if (!signal.aborted) log.warn(`retrying failed ${what}`, { error });
-      await sleep(Math.min(pauseMs, retentionIntervalMs), signal);
-    }
-  }
-}
-
-/** Completes a statement, or closes one that is due. Returns true if there was one. */
-async function closeStatement(services: Services, log: ProgramLog): Promise<boolean> {
-  const statement = await closeDueStatement(services);
-  if (statement !== null) log.info("statement closed", { period: statement.period });
-  return statement !== null;
 }
 
 function announce(config: Config, { log, httpThreads }: { log: ProgramLog; httpThreads: number }): void {

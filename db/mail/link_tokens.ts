@@ -102,6 +102,7 @@ export function useTurnOffLink(link: { userId: string; tokenHash: string; now: n
         WHERE u.id = link_tokens.subject AND u.email = link_tokens.email AND ${hasTwoStep})`;
 }
 
-export function deleteExpiredLinks(now: number) {
-  return sql`DELETE FROM link_tokens WHERE expires_at <= ${now}`;
+export function deleteExpiredLinks({ now, limit }: { now: number; limit: number }) {
+  return sql`DELETE FROM link_tokens WHERE token_hash IN (
+    SELECT token_hash FROM link_tokens WHERE expires_at <= ${now} LIMIT ${limit})`;
 }

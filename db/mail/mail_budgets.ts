@@ -75,6 +75,7 @@ export function findUsedUpBudgets(
     SELECT subject, ends_at AS endsAt FROM mail_budgets WHERE ${isUsedUp(ofKind, now)} OR ${isAllUsedUp}`);
 }
 
-export function deleteExpiredMailBudgets(now: number) {
-  return sql`DELETE FROM mail_budgets WHERE ends_at <= ${now}`;
+export function deleteExpiredMailBudgets({ now, limit }: { now: number; limit: number }) {
+  return sql`DELETE FROM mail_budgets WHERE subject IN (
+    SELECT subject FROM mail_budgets WHERE ends_at <= ${now} LIMIT ${limit})`;
 }

@@ -104,15 +104,20 @@ export function updateMailDue({ id, attempts }: ClaimedMail, dueAt: number) {
   return sql`UPDATE outbox SET due_at = ${dueAt} WHERE id = ${id} AND attempts = ${attempts}`;
 }
 
-/** Makes emails due that would wait longer than `waitMaxMs`, because the clock was set back. */
-export function capMailDelays({ now, waitMaxMs }: { now: number; waitMaxMs: number }) {
-  return sql`UPDATE outbox SET due_at = ${now} WHERE due_at > ${now + waitMaxMs}`;
+/** Makes some emails due that would wait longer than `waitMaxMs`, because the clock was set back. */
+export function capMailDelays(
+  { now, waitMaxMs, limit }: { now: number; waitMaxMs: number; limit: number },
+) {
+  return sql`UPDATE outbox SET due_at = ${now} WHERE id IN (
+    SELECT id FROM outbox WHERE due_at > ${now + waitMaxMs} LIMIT ${limit})`;
 }
 
 export function deleteMails(ids: readonly string[]) {
   return sql`DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 }
 
-export function deleteOldMails(before: number) {
-  return sql`DELETE FROM outbox WHERE created_at < ${before}`;
+export function deleteOldMails({ before, limit }: { before: number; limit: number }) {
+  // In the order in which they became due, which those of a server without a mail server have never changed.
+  return sql`DELETE FROM outbox WHERE created_at < ${before}
+    AND id IN (SELECT id FROM outbox ORDER BY due_at LIMIT ${limit})`;
 }

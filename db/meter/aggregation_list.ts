@@ -3,7 +3,7 @@ import { rollupQuarterMs, usageTimestampFutureMaxMs } from "../../domain/limits.
 import type { Aggregation, Counting } from "../../domain/meter/aggregation.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { addCounted } from "./counting.ts";
-import { fillSteps, findUnfilled } from "./dimension_list.ts";
+import { type FillStep, fillSteps, findFillStep } from "./dimension_list.ts";
 import { testTotalsNumber } from "./environments.ts";
 import { allMonths } from "./usage_sums.ts";
 
@@ -104,16 +104,19 @@ export function replaceAggregations(
 export const areAllFilled =
   sql`NOT EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND unfilled_seq > 0)`;
 
-export function findUnfilledAggregation(database: DatabaseReader): Promise<number | undefined> {
-  return findUnfilled(database, sql`usage_aggregations`);
+export function findUnfilledAggregation(
+  database: DatabaseReader,
+  recordsMax: number,
+): Promise<FillStep | undefined> {
+  return findFillStep(database, { table: sql`usage_aggregations`, recordsMax });
 }
 
 /** Adds some of the records from before an aggregation was declared, as `fillDimension` does. */
-export function fillAggregation(number: number, recordsMax: number): Statement[] {
+export function fillAggregation(step: FillStep): Statement[] {
+  const { number } = step;
   return fillSteps({
     table: sql`usage_aggregations`,
-    number,
-    recordsMax,
+    step,
     add: ({ series, records }) => addCounted({ series, records, aggregation: sql`g.number = ${number}` }),
   });
 }

@@ -145,7 +145,9 @@ export const isUncounted = joinSql(
 export function deleteCountedValues(isIts: Statement, rowsMax: number): Statement[] {
   const max = integer(rowsMax);
   return [
-    sql`DELETE FROM usage_unique_limits WHERE ${isIts}`,
+    sql`DELETE FROM usage_unique_limits WHERE (aggregation, organization, month) IN (
+      SELECT l.aggregation, l.organization, l.month FROM usage_aggregations g
+      CROSS JOIN usage_unique_limits l ON l.aggregation = g.number WHERE ${isIts} LIMIT ${max})`,
     sql`DELETE FROM usage_unique_values WHERE number IN (SELECT v.number FROM usage_aggregations g
       CROSS JOIN usage_unique_values v ON v.aggregation = g.number WHERE ${isIts} LIMIT ${max})`,
   ];

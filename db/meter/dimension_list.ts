@@ -58,26 +58,63 @@ export function replaceDimensions(
   ];
 }
 
-/** Returns the lowest number of a row that isn't filled, of a table with the columns of `usage_dimensions`. */
-export async function findUnfilled(database: DatabaseReader, table: Statement): Promise<number | undefined> {
-  const row = await database.readFirst<{ number: number }>(sql`
-    SELECT number FROM ${table} WHERE removed_at IS NULL AND unfilled_seq > 0 ORDER BY number LIMIT 1`);
-  return row?.number;
+/** The next step of filling a row: the records of its metric from `unfilledSeq` down to `oldest`, which is null if there are none at all. */
+export interface FillStep {
+  readonly number: number;
+  readonly unfilledSeq: number;
+  readonly oldest: number | null;
+  /** When the oldest was recorded. Retention may delete it before the step is written. */
+  readonly recordedAt: number | null;
+  readonly seqs: readonly number[];
 }
 
-export function findUnfilledDimension(database: DatabaseReader): Promise<number | undefined> {
-  return findUnfilled(database, sql`usage_dimensions`);
+/** For each record that a step adds, it passes this many of other metrics, which are only read. */
+const passedMax = 20;
+
+/** Finds the next step for the first row that isn't filled, of a table with the columns of `usage_dimensions`. */
+export async function findFillStep(
+  database: DatabaseReader,
+  { table, recordsMax }: { table: Statement; recordsMax: number },
+): Promise<FillStep | undefined> {
+  const row = await database.readFirst<Pick<FillStep, "number" | "unfilledSeq">>(sql`
+    SELECT number, unfilled_seq AS unfilledSeq FROM ${table}
+    WHERE removed_at IS NULL AND unfilled_seq > 0 ORDER BY number LIMIT 1`);
+  if (row === undefined) return undefined;
+  const isOfMetric = sql`EXISTS (SELECT 1 FROM ${table} u CROSS JOIN usage_series s ON s.id = r.series
+    AND s.product_slug = u.product AND s.metric = u.metric WHERE u.number = ${row.number})`;
+  const last = sql`SELECT r.seq, r.series, r.recorded_at FROM usage_records r
+    WHERE r.seq <= ${row.unfilledSeq} ORDER BY r.seq DESC LIMIT ${passedMax * recordsMax}`;
+  // Those of the metric, and the last record that is passed.
+  const found = await database.read<{ seq: number; recordedAt: number; isOfMetric: 0 | 1 }>(sql`
+    SELECT seq, recorded_at AS recordedAt, isOfMetric FROM (
+      SELECT r.seq, r.recorded_at, ${isOfMetric} AS isOfMetric, min(r.seq) OVER () AS last FROM (${last}) r)
+    WHERE isOfMetric OR seq = last ORDER BY seq DESC`);
+  const records = found.filter(({ isOfMetric }) => isOfMetric === 1).slice(0, recordsMax);
+  const oldest = records.length === recordsMax ? records.at(-1) : found.at(-1);
+  return {
+    ...row,
+    oldest: oldest?.seq ?? null,
+    recordedAt: oldest?.recordedAt ?? null,
+    seqs: records.map(({ seq }) => seq),
+  };
+}
+
+export function findUnfilledDimension(
+  database: DatabaseReader,
+  recordsMax: number,
+): Promise<FillStep | undefined> {
+  return findFillStep(database, { table: sql`usage_dimensions`, recordsMax });
 }
 
 /**
- * Adds some of the records from before a dimension was declared, the newest first. Does nothing if it is filled. What is recorded and voided
- * meanwhile is counted by those who do it, depending on which side of `unfilled_seq` the record is.
+ * Adds some of the records from before a dimension was declared, the newest first. Does nothing if another server has done the step. What is
+ * recorded and voided meanwhile is counted by those who do it, depending on which side of `unfilled_seq` the record is.
  */
-export function fillDimension(number: number, recordsMax: number): Statement[] {
+export function fillDimension(step: FillStep): Statement[] {
+  const { number } = step;
   return fillSteps({
     table: sql`usage_dimensions`,
-    number,
-    recordsMax,
+    step,
     add: ({ series, records }) => [
       addByValue({ series, records, dimension: sql`d.number = ${number}` }),
       ...moveValues,
@@ -88,20 +125,17 @@ export function fillDimension(number: number, recordsMax: number): Statement[] {
 
 /** As {@linkcode fillDimension}, for a row of a table with its columns. @param options `add`: adds records `r`, by a query for their series. */
 export function fillSteps(
-  { table, number, recordsMax, add }: {
+  { table, step: { number, unfilledSeq, oldest, recordedAt, seqs }, add }: {
     table: Statement;
-    number: number;
-    recordsMax: number;
+    step: FillStep;
     add: (added: { series: Statement; records: Statement }) => readonly Statement[];
   },
 ): Statement[] {
-  const [d, q] = [sql`(SELECT unfilled_seq FROM ${table} WHERE number = ${number})`, integer(recordsMax)];
-  const oldest = sql`(SELECT min(o.seq) FROM (SELECT r.seq FROM usage_records r WHERE r.seq <= ${d}
-    ORDER BY r.seq DESC LIMIT ${q}) o)`;
-  const records = sql`r.seq <= ${d} AND r.seq >= ${oldest}
+  const isNext = sql`number = ${number} AND removed_at IS NULL AND unfilled_seq = ${unfilledSeq}`;
+  const records = sql`r.seq IN (SELECT value FROM json_each(${JSON.stringify(seqs)}))
+    AND EXISTS (SELECT 1 FROM ${table} WHERE ${isNext})
     AND NOT EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = r.seq)`;
   const hasOlder = sql`EXISTS (SELECT 1 FROM usage_records r WHERE r.seq < ${oldest})`;
-  const recordedAt = sql`(SELECT r.recorded_at FROM usage_records r WHERE r.seq = ${oldest})`;
   const firstUsage = sql`(SELECT min(m.first_quarter) FROM usage_series s CROSS JOIN ${allMonths} a
     CROSS JOIN usage_rollups_monthly m ON m.month = a.month AND m.organization = s.organization AND m.series = s.id
     WHERE s.organization IN (0, ${
@@ -115,7 +149,7 @@ export function fillSteps(
           OR ${recordedAt} <= ${firstUsage} * ${quarterMs}),
         iif(${oldest} IS NULL, complete_since, NULL), ${recordedAt} + ${integer(usageTimestampFutureMaxMs)}),
       unfilled_seq = iif(${hasOlder}, ${oldest} - 1, 0)
-      WHERE number = ${number} AND removed_at IS NULL AND unfilled_seq > 0`,
+      WHERE ${isNext}`,
   ];
 }
 

@@ -162,6 +162,8 @@ function deleteOwner(id: string, number: Statement): Statement[] {
       AND NOT EXISTS (SELECT 1 FROM usage_dimension_values WHERE ${isIts})
       AND NOT EXISTS (SELECT 1 FROM usage_aggregations g CROSS JOIN usage_unique_values v ON v.aggregation = g.number
         WHERE ${isIts})
+      AND NOT EXISTS (SELECT 1 FROM usage_aggregations g CROSS JOIN usage_unique_limits l ON l.aggregation = g.number
+        WHERE ${isIts})
       AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM usage_grants WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM events WHERE organization = ${number})

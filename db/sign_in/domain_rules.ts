@@ -50,17 +50,49 @@ export function sessionEnd(email: Statement, now: number | Statement): Statement
   return sql`(SELECT ${now} + p.session_max_days * ${dayMs} FROM ${providersOf(email)})`;
 }
 
-/** Shortens the sessions of an organization's members with addresses of its domains, after an audited change. Never lengthens one. */
-export function shortenSessions(organizationId: string, condition: Statement): Statement {
-  return sql`
-    UPDATE sessions SET expires_at = min(coalesce(sessions.expires_at, n.ends_at), n.ends_at) FROM (
-      SELECT s.token_hash, ${sessionEnd(sql`u.email`, sql`s.created_at`)} AS ends_at
-      FROM memberships m JOIN users u ON u.id = m.user_id JOIN sessions s ON s.user_id = u.id
-      WHERE m.organization_id = ${organizationId} AND EXISTS (SELECT 1 FROM organization_domains d
-        WHERE d.organization_id = m.organization_id AND d.domain = ${
-    domainOf(sql`u.email`)
-  } AND d.verified_at IS NOT NULL)) n
-    WHERE sessions.token_hash = n.token_hash AND n.ends_at IS NOT NULL AND ${condition}`;
+/** Begins to shorten the sessions of an organization's members. @param condition True if the rules have changed. */
+export function beginShortening(organizationId: string, condition: Statement): Statement {
+  return sql`UPDATE identity_providers SET shortened_through = '' WHERE organization_id = ${organizationId} AND ${condition}`;
+}
+
+/** Members whose sessions one step shortens. */
+const membersOfStepMax = 100;
+
+/**
+ * Shortens the sessions of some members with addresses of their organization's domains, after {@linkcode beginShortening}. Never lengthens
+ * one. Returns true if there may be more.
+ *
+ * @param organizationId By default, of any organization.
+ */
+export async function shortenSomeSessions(
+  { database, write }: {
+    database: DatabaseReader;
+    write: (batch: readonly Statement[]) => Promise<unknown>;
+  },
+  organizationId?: string,
+): Promise<boolean> {
+  const isWanted = organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`;
+  const next = await database.readFirst<{ id: string; through: string }>(sql`
+    SELECT organization_id AS id, shortened_through AS through FROM identity_providers
+    WHERE shortened_through IS NOT NULL AND ${isWanted} LIMIT 1`);
+  if (next === undefined) return false;
+  const { id, through } = next;
+  const members = sql`SELECT user_id FROM memberships
+    WHERE organization_id = ${id} AND user_id > ${through} ORDER BY user_id LIMIT ${membersOfStepMax}`;
+  const end = sql`(SELECT ${sessionEnd(sql`u.email`, sql`sessions.created_at`)} FROM users u
+    WHERE u.id = sessions.user_id)`;
+  const isOfDomain = sql`EXISTS (SELECT 1 FROM users u CROSS JOIN organization_domains d
+    ON d.organization_id = ${id} AND d.domain = ${domainOf(sql`u.email`)} AND d.verified_at IS NOT NULL
+    WHERE u.id = sessions.user_id)`;
+  await write([
+    sql`UPDATE sessions SET expires_at = min(coalesce(expires_at, ${end}), ${end})
+      WHERE token_hash IN (SELECT s.token_hash FROM (${members}) m CROSS JOIN sessions s ON s.user_id = m.user_id)
+        AND ${isOfDomain} AND ${end} IS NOT NULL`,
+    sql`UPDATE identity_providers SET shortened_through =
+        (SELECT iif(count(*) < ${membersOfStepMax}, NULL, max(user_id)) FROM (${members}))
+      WHERE organization_id = ${id} AND shortened_through = ${through}`,
+  ]);
+  return true;
 }
 
 /** Returns true if a user may sign in with a passkey alone. */

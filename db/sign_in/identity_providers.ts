@@ -71,8 +71,12 @@ export interface ProviderUse {
  * A condition: the provider `p` may sign the user `u` in. An organization's own provider may while their confirmed address is of one
  * of its verified domains.
  */
-export const signsIn: Statement = sql`(p.organization_id IS NULL OR (u.email_verified_at IS NOT NULL
-  AND ${isVerifiedFor(domainOf(sql`u.email`))}))`;
+export const signsIn: Statement = sql`p.id IN (
+  SELECT x.id FROM identity_providers x WHERE x.organization_id IS NULL
+  UNION ALL SELECT x.id FROM organization_domains d CROSS JOIN identity_providers x ON x.organization_id = d.organization_id
+    WHERE d.domain = ${
+  domainOf(sql`u.email`)
+} AND d.verified_at IS NOT NULL AND u.email_verified_at IS NOT NULL)`;
 
 /** A condition: the provider still exists and may sign the user `u` in. */
 export const providerMaySignIn = ({ providerId, issuer }: ProviderUse): Statement =>

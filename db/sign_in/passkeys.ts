@@ -112,7 +112,9 @@ export function insertPasskeyChallenge(
   now: number,
 ): Statement[] {
   return [
-    sql`DELETE FROM passkey_challenges WHERE expires_at <= ${now}`,
+    // One more than is added. The background deletes the rest.
+    sql`DELETE FROM passkey_challenges WHERE challenge IN (
+      SELECT challenge FROM passkey_challenges WHERE expires_at <= ${now} LIMIT 2)`,
     sql`
       INSERT INTO passkey_challenges (challenge, purpose, user_id, expires_at)
       VALUES (${challenge}, ${purpose}, ${userId}, ${expiresAt})`,

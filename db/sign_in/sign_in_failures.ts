@@ -4,6 +4,8 @@ import { type Database, sql, type Statement } from "../engine/database.ts";
 
 /** Failures are forgotten after a day without one, in milliseconds. */
 const forgetAfterMs = 24 * 3_600_000;
+/** Of other subjects, for each failure. */
+const forgottenMax = 100;
 const doublingsMax = Math.ceil(Math.log2(signInDelayMaxMs / signInDelayMinMs));
 
 /** Returns until when sign-ins of a subject are rejected, or 0. */
@@ -21,8 +23,10 @@ export async function findSignInBlock(database: Database, subject: string): Prom
  * longest comes from a clock that was set back, and has ended.
  */
 export function insertSignInFailure(subject: string, now: number): Statement[] {
+  const oldest = now - forgetAfterMs;
   return [
-    sql`DELETE FROM sign_in_failures WHERE failed_at <= ${now - forgetAfterMs}`,
+    sql`DELETE FROM sign_in_failures WHERE +failed_at <= ${oldest} AND subject IN (SELECT ${subject} UNION ALL
+      SELECT subject FROM (SELECT subject FROM sign_in_failures WHERE failed_at <= ${oldest} LIMIT ${forgottenMax}))`,
     sql`
       INSERT INTO sign_in_failures (subject, failures, blocked_until, failed_at) VALUES (${subject}, 1, 0, ${now})
       ON CONFLICT (subject) DO UPDATE SET

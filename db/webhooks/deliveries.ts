@@ -5,6 +5,7 @@ import { type EventType, operatorEventTypes } from "../../domain/webhooks/event_
 import {
   webhookDeliveriesCountedMax,
   webhookRequestsMax,
+  webhookRequestsOfOrganizationMax,
   webhooksOfOperatorsMax,
   webhooksOfOrganizationMax,
   webhookWaitingMax,
@@ -31,6 +32,7 @@ export interface DueWork {
 }
 
 const overflowing = sql`FROM webhooks WHERE waiting > ${integer(webhookWaitingMax)}`;
+const toHold = sql`FROM webhooks WHERE waiting > 0 AND disabled_at IS NOT NULL`;
 
 export async function findDueWork(database: DatabaseReader): Promise<DueWork> {
   const row = await database.readFirst<{ [Name in keyof DueWork]: number | null }>(sql`
@@ -38,7 +40,7 @@ export async function findDueWork(database: DatabaseReader): Promise<DueWork> {
       (SELECT min(turn_at) FROM webhooks WHERE turn_at IS NOT NULL AND is_slow = 0) AS turnAt,
       (SELECT min(turn_at) FROM webhooks WHERE turn_at IS NOT NULL AND is_slow = 1) AS slowTurnAt,
       EXISTS (SELECT 1 ${overflowing}) AS isOverflowing,
-      EXISTS (SELECT 1 FROM webhooks WHERE waiting > 0 AND disabled_at IS NOT NULL) AS isToHold
+      EXISTS (SELECT 1 ${toHold}) AS isToHold
     FROM event_cursor c`);
   return {
     hasEvents: row?.hasEvents === 1,
@@ -48,6 +50,13 @@ export async function findDueWork(database: DatabaseReader): Promise<DueWork> {
     isToHold: row?.isToHold === 1,
   };
 }
+
+/** True if {@linkcode findDueWork} finds something to do now. */
+export const hasDueWebhooks = (now: number): Statement =>
+  sql`(EXISTS (SELECT 1 FROM events WHERE seq > (SELECT delivered_seq FROM event_cursor))
+    OR EXISTS (SELECT 1 FROM webhooks WHERE is_slow = 0 AND turn_at <= ${now})
+    OR EXISTS (SELECT 1 FROM webhooks WHERE is_slow = 1 AND turn_at <= ${now})
+    OR EXISTS (SELECT 1 ${overflowing}) OR EXISTS (SELECT 1 ${toHold}))`;
 
 export interface DeliveriesState {
   /** At most {@linkcode webhookDeliveriesCountedMax}. */
@@ -122,17 +131,27 @@ export const hasRoom = (now: number): Statement =>
   sql`(SELECT count(*) FROM webhook_deliveries d WHERE d.webhook = w.number AND ${isInProgress(now)})
     < ${integer(webhookRequestsMax)}`;
 
-/** The time for an endpoint's `turn_at`: when a delivery is due, or one of the requests in progress ends. */
-export const nextTurn = (now: number): Statement => {
-  const inProgress = sql`FROM webhook_deliveries d WHERE d.webhook = webhooks.number AND ${
-    isInProgress(now)
-  }`;
-  return sql`CASE WHEN disabled_at IS NOT NULL OR deleted_at IS NOT NULL THEN NULL
-    WHEN (SELECT count(*) ${inProgress}) >= ${integer(webhookRequestsMax)}
-      THEN (SELECT min(d.due_at) ${inProgress})
-    ELSE (SELECT max(d.due_at, ${now}) FROM webhook_deliveries d
-      WHERE d.webhook = webhooks.number AND d.status = 'waiting' ORDER BY d.due_at LIMIT 1) END`;
-};
+/** The requests in progress to endpoints `x` of the organization of the endpoint `w`. */
+const ofOwner = (now: number): Statement =>
+  sql`FROM webhooks x CROSS JOIN webhook_deliveries d ON d.webhook = x.number AND ${isInProgress(now)}
+    WHERE x.organization = w.organization AND x.deleted_at IS NULL`;
+
+/** As {@linkcode hasRoom}, and the same of its organization, whose slow endpoints have half. Those of operators limit only themselves. */
+const hasPlace = (now: number): Statement =>
+  sql`${hasRoom(now)} AND (w.organization = 0 OR (
+    SELECT count(*) < ${integer(webhookRequestsOfOrganizationMax)}
+      AND (w.is_slow = 0 OR total(x.is_slow) < ${integer(webhookRequestsOfOrganizationMax / 2)}) ${
+    ofOwner(now)
+  }))`;
+
+/** The time for `turn_at` of the endpoint `w`: when a delivery is due, or one of the requests in progress ends. */
+export const nextTurn = (now: number): Statement =>
+  sql`CASE WHEN w.disabled_at IS NOT NULL OR w.deleted_at IS NOT NULL THEN NULL
+    WHEN ${hasPlace(now)} THEN (SELECT max(d.due_at, ${now}) FROM webhook_deliveries d
+      WHERE ${isWaiting} ORDER BY d.due_at LIMIT 1)
+    WHEN EXISTS (SELECT 1 FROM webhook_deliveries d WHERE ${isWaiting}) THEN (SELECT min(d.due_at) ${
+    ofOwner(now)
+  }) END`;
 
 /** `leasedUntil`: for how long no other server sends what is claimed. `slots`: how many to claim; of slow endpoints at most `slowSlots`. */
 interface Claim {
@@ -143,27 +162,39 @@ interface Claim {
 }
 
 /**
- * Claims one delivery of each endpoint whose turn it is, in the order of turns, as rows with its `number`. Endpoints with more due
- * come last in the next round.
+ * Claims one delivery of each organization whose turn it is, in the order of turns, as rows with its `number`. Organizations with more
+ * due come last in the next round, and the endpoint that was served comes last in its organization.
  */
 export function claimDeliveries({ now, leasedUntil, slots, slowSlots }: Claim): Statement[] {
-  const turns = (isSlow: number, limit: number) =>
-    sql`SELECT * FROM (SELECT number, turn_at FROM webhooks WHERE turn_at <= ${now} AND is_slow = ${isSlow}
-      ORDER BY turn_at LIMIT ${limit})`;
-  const inTurn = sql`(SELECT number FROM (${turns(0, slots)}
-    UNION ALL ${turns(1, slowSlots)}) ORDER BY turn_at LIMIT ${slots})`;
+  // Among so many endpoints are those of as many organizations as there are slots.
+  const endpoints = (isSlow: number, limit: number) =>
+    sql`SELECT * FROM (SELECT number, organization, turn_at, served FROM webhooks
+      WHERE turn_at <= ${now} AND is_slow = ${isSlow}
+      ORDER BY turn_at LIMIT ${limit * webhooksOfOrganizationMax})`;
+  const turns = (among: Statement, limit: number) =>
+    sql`SELECT * FROM (SELECT number, organization, served, since AS turn_at FROM (
+      SELECT *, min(turn_at) OVER (PARTITION BY organization) AS since,
+        row_number() OVER (PARTITION BY organization ORDER BY served, number) AS place FROM (${among}))
+      WHERE place = 1 ORDER BY since LIMIT ${limit})`;
+  const lanes = sql`${turns(endpoints(0, slots), slots)} UNION ALL ${
+    turns(endpoints(1, slowSlots), slowSlots)
+  }`;
+  const inTurn = sql`(SELECT number FROM (${turns(lanes, slots)}))`;
   return [
     sql`UPDATE webhook_deliveries SET is_leased = 1, due_at = ${leasedUntil} WHERE number IN (
       SELECT (SELECT d.number FROM webhook_deliveries d WHERE ${isWaiting} AND d.due_at <= ${now}
         ORDER BY d.due_at LIMIT 1)
       FROM webhooks w WHERE w.number IN ${inTurn} AND w.disabled_at IS NULL AND w.deleted_at IS NULL
-        AND ${hasRoom(now)})
+        AND ${hasPlace(now)})
       RETURNING number`,
     // Those whose event was deleted can't be sent.
     sql`UPDATE webhook_deliveries SET status = 'failed', is_leased = 0, ended_at = ${now}
       WHERE webhook IN ${inTurn} AND is_leased = 1 AND status = 'waiting'
         AND NOT EXISTS (SELECT 1 FROM events e WHERE e.seq = webhook_deliveries.event)`,
-    sql`UPDATE webhooks SET turn_at = ${nextTurn(now)} WHERE number IN ${inTurn}`,
+    sql`UPDATE webhooks AS w SET turn_at = ${nextTurn(now)}, served = iif(number IN ${inTurn},
+        1 + (SELECT max(x.served) FROM webhooks x WHERE x.organization = w.organization AND x.deleted_at IS NULL), served)
+      WHERE deleted_at IS NULL
+        AND organization IN (SELECT organization FROM webhooks WHERE number IN ${inTurn})`,
   ];
 }
 
@@ -204,7 +235,7 @@ export interface LeasedDelivery {
   readonly oldSecret: string | null;
   readonly oldSecretUntil: number | null;
   readonly failingSince: number | null;
-  /** Its last attempt failed or took long. */
+  /** 1 if its turns are those of slow endpoints. */
   readonly isSlow: 0 | 1;
 }
 

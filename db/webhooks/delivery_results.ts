@@ -7,6 +7,7 @@ import {
   webhookDisabledMailsPerDayMax,
   webhookFailingMaxMs,
   webhookFailuresMax,
+  webhookQuickAttempts,
 } from "../../domain/webhooks/webhook_limits.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { managersOf } from "../mail/limit_mails.ts";
@@ -50,8 +51,11 @@ export function insertAttempt(delivery: LeasedDelivery, result: AttemptResult): 
     sql`INSERT INTO webhook_days (webhook, day, succeeded, failed)
       SELECT ${delivery.webhook}, ${dayOf(at)}, ${succeeded}, ${failed} WHERE ${holds}
       ON CONFLICT DO UPDATE SET succeeded = succeeded + excluded.succeeded, failed = failed + excluded.failed`,
-    sql`UPDATE webhooks SET ${health}, is_slow = ${
-      Number(isSlow)
+    sql`UPDATE webhooks SET ${health}, ${
+      isSlow
+        ? sql`is_slow = 1, quick_attempts = 0`
+        : sql`is_slow = is_slow AND quick_attempts + 1 < ${integer(webhookQuickAttempts)},
+          quick_attempts = quick_attempts + 1`
     } WHERE number = ${delivery.webhook} AND ${holds}`,
   ];
 }
@@ -112,7 +116,7 @@ export function endAttempt(
       isRetried ? null : now
     }, code = coalesce(${code}, code), response_status = ${responseStatus}
       WHERE number = ${delivery.number} AND ${isHeld(delivery)}`,
-    updateTurn(delivery, now),
+    updateTurns(delivery, now),
   ];
 }
 
@@ -129,9 +133,8 @@ export function giveBack(
   ];
 }
 
-/** An endpoint that waits for its turn keeps its place. */
-function updateTurn({ webhook }: LeasedDelivery, now: number): Statement {
-  return sql`UPDATE webhooks SET turn_at = iif(turn_at <= ${now}, turn_at, ${
-    nextTurn(now)
-  }) WHERE number = ${webhook}`;
+/** Its organization has a place again. Endpoints that wait for their turns keep them. */
+function updateTurns({ organization }: LeasedDelivery, now: number): Statement {
+  return sql`UPDATE webhooks AS w SET turn_at = iif(turn_at <= ${now}, turn_at, ${nextTurn(now)})
+    WHERE organization = ${organization} AND deleted_at IS NULL`;
 }

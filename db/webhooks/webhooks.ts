@@ -85,14 +85,14 @@ export const selectWebhookRoom = (organizationId: WebhookOwnerId): Statement =>
 export function insertWebhook(webhook: NewWebhookRow): Statement {
   const { id, organizationId, url, events, description, secret, createdAt, createdById, tokenName } = webhook;
   return sql`
-    INSERT INTO webhooks (id, organization, url, events, description, secret, since_seq, created_at, created_by, created_by_name)
-    SELECT ${id}, n.organization, ${url}, ${events}, ${description}, ${secret},
+    INSERT INTO webhooks (id, organization, url, events, description, secret, is_slow, since_seq, created_at, created_by, created_by_name)
+    SELECT ${id}, n.organization, ${url}, ${events}, ${description}, ${secret}, 1,
       (SELECT coalesce(max(seq), 0) FROM events), ${createdAt}, ${createdById}, ${tokenName}
     FROM (SELECT ${numberOf(organizationId)} AS organization) n
     WHERE n.organization IS NOT NULL AND ${hasRoom(sql`n.organization`, organizationId)}`;
 }
 
-/** Changes what is given. */
+/** Changes what is given. At another URL, it is slow until it has been quick. */
 export function updateWebhook(
   organizationId: WebhookOwnerId,
   id: string,
@@ -101,7 +101,8 @@ export function updateWebhook(
   >,
 ): Statement {
   return sql`UPDATE webhooks AS w SET url = coalesce(${url}, url), events = coalesce(${events}, events),
-    description = coalesce(${description}, description) WHERE ${isWebhook(organizationId, id)}`;
+    description = coalesce(${description}, description), is_slow = is_slow OR ${url} IS NOT NULL,
+    quick_attempts = iif(${url} IS NULL, quick_attempts, 0) WHERE ${isWebhook(organizationId, id)}`;
 }
 
 /** Enables a disabled endpoint as if it had never failed. What it missed stays held. Only requests in progress may have to be repeated. */

@@ -47,11 +47,18 @@ export const webhookLeaseMs = minuteMs;
 /** An endpoint is disabled after so many failures in a row over so much time. */
 export const webhookFailuresMax = 10;
 export const webhookFailingMaxMs = 5 * dayMs;
-/** An endpoint is slow if its last attempt failed or took longer. Slow endpoints have at most half of the requests of a server. */
+/**
+ * A request is slow from then on. An endpoint is slow after an attempt that was, or failed, and at first, until some attempts in a
+ * row were quick. Slow endpoints have at most half of the requests of an organization and of a server.
+ */
 export const webhookSlowMs = 2 * secondMs;
-/** Requests at a time for one endpoint, and for all of a server. */
+export const webhookQuickAttempts = 5;
+/** Requests at a time for one endpoint, for one organization, and for all of a server. */
 export const webhookRequestsMax = 2;
+export const webhookRequestsOfOrganizationMax = 4;
 export const webhookRequestsOfServerMax = 64;
+/** Requests of a server at a time with those that are slow, which take at most half of the places from others. */
+export const webhookSlowRequestsOfServerMax = 4 * webhookRequestsOfServerMax;
 /** Deliveries of one endpoint that wait; then the oldest fail. */
 export const webhookWaitingMax = 10_000;
 export const webhookReplayDeliveriesMax = 10_000;
@@ -61,16 +68,17 @@ export const webhookReplayedPerHourMax = 20_000;
 /** For which an old secret signs too, by default and at most. */
 export const webhookOldSecretMs = dayMs;
 export const webhookOldSecretMaxMs = 7 * dayMs;
-/** Between looks of the worker for events and deliveries. */
-export const webhookPollIntervalMs = secondMs;
+/** Between looks of the worker for events and deliveries if nothing wakes it. */
+export const webhookPollIntervalMs = minuteMs;
 /** For requests in progress when the server stops. */
 export const webhookShutdownGraceMs = 3 * secondMs;
 /** Until an endpoint whose secret can't be decrypted has its next turn. */
 export const webhookUnreadableWaitMs = 5 * minuteMs;
 /** Of one owner. */
 export const webhookTestsPerMinuteMax = 10;
-/** Tests of a server at a time, besides its other requests. */
-export const webhookTestsOfServerMax = 8;
+/** Tests of one person, or operator token, and of a server at a time, besides its other requests. */
+export const webhookTestsOfPersonMax = 2;
+export const webhookTestsOfServerMax = 64;
 /** Names of hosts that are looked up for one owner when endpoints are added or changed. */
 export const webhookNamesPerMinuteMax = 20;
 /** Emails to an organization, or to operators, because endpoints were disabled. */

@@ -12,6 +12,7 @@ import {
   findNextMailDue,
   updateMailDue,
 } from "../../db/mail/outbox.ts";
+import type { WriteResult } from "../../db/engine/database.ts";
 import { messageOf } from "../../domain/errors.ts";
 import {
   developmentMailsMax,
@@ -21,14 +22,19 @@ import {
   mailPollIntervalMs,
   mailRetryMaxMs,
   mailRetryMinMs,
-  mailsAtOnceMax,
   mailShutdownGraceMs,
-  mailsLookedAtMax,
 } from "../../domain/limits.ts";
 import type { WithheldMails } from "../../domain/mail/limit_mail_reach.ts";
 import { type EmailTexts, linkLifetimesMs, linkPurpose } from "../../domain/mail/mail.ts";
+import {
+  mailsAtOnceMax,
+  mailsInProgressMax,
+  mailsLookedAtMax,
+  mailSlowMs,
+  mailUpkeepRowsMax,
+} from "../../domain/mail/mail_places.ts";
 import type { BaseContext } from "../base_context.ts";
-import { sleep } from "../sleep.ts";
+import { settlesWithin, sleep } from "../sleep.ts";
 import { hashToken, newToken } from "../sign_in/session_tokens.ts";
 import { type DevelopmentMail, linkAddress, type MailAccess, type MailMode, mailMode } from "./mail.ts";
 import { MailError, type MailMessage, type MailTransport, smtpTransport } from "./mail_transport.ts";
@@ -40,11 +46,12 @@ interface MailLog {
   warn(message: string, values: Record<string, unknown>): void;
 }
 
-/** `texts`: without them, nothing is sent. `transport`: replaces SMTP in the mode `smtp`. */
+/** `texts`: without them, nothing is sent. For tests: `transport` replaces SMTP in the mode `smtp`, `slowMs` {@linkcode mailSlowMs}. */
 export interface MailWorkerOptions {
   readonly log: MailLog;
   readonly texts?: EmailTexts | undefined;
   readonly transport?: MailTransport | undefined;
+  readonly slowMs?: number | undefined;
 }
 
 /** An email with its text and a link that works. */
@@ -66,6 +73,7 @@ export class MailWorker implements MailAccess {
   readonly #kept: DevelopmentMail[] = [];
   /** Emails that were sent but are still in the outbox, because the database didn't respond. */
   readonly #delivered = new Set<string>();
+  readonly #sending = new Set<Promise<void>>();
   readonly #stopped = new AbortController();
   #woken = new AbortController();
   #isFailing = false;
@@ -103,7 +111,7 @@ export class MailWorker implements MailAccess {
           cleanedUpAt = this.#base.clock();
           await this.#cleanUp();
         }
-        const { nextDueAt } = await this.deliverDue();
+        const nextDueAt = await this.#deliverSome();
         if (nextDueAt !== null) restMs = Math.max(0, Math.min(restMs, nextDueAt - this.#base.clock()));
       } catch (error) {
         this.#options.log.warn("retrying failed delivery of emails", { error });
@@ -111,6 +119,7 @@ export class MailWorker implements MailAccess {
       await sleep(restMs, AbortSignal.any([signal, this.#woken.signal]));
       this.#woken = new AbortController();
     }
+    await Promise.all(this.#sending);
     clearTimeout(grace);
   }
 
@@ -119,26 +128,51 @@ export class MailWorker implements MailAccess {
    * one is due; null for an empty outbox.
    */
   async deliverDue(): Promise<{ sent: number; nextDueAt: number | null }> {
+    const { started, nextDueAt } = await this.#startDue(mailsAtOnceMax);
+    const sent = await Promise.all(started);
+    return { sent: sent.filter((isSent) => isSent).length, nextDueAt: await nextDueAt() };
+  }
+
+  /** As {@linkcode deliverDue}, but emails that are slow go on without a place, so those to slow recipients delay no others. */
+  async #deliverSome(): Promise<number | null> {
+    if (this.#sending.size >= mailsInProgressMax) await Promise.race(this.#sending);
+    const { started, nextDueAt } = await this.#startDue(
+      Math.min(mailsAtOnceMax, mailsInProgressMax - this.#sending.size),
+    );
+    const sending = started.map((one) => {
+      const ended = one
+        .then(() => {}, (error) => this.#options.log.warn("retrying failed delivery of emails", { error }))
+        .finally(() => this.#sending.delete(ended));
+      this.#sending.add(ended);
+      return ended;
+    });
+    await settlesWithin(this.#options.slowMs ?? mailSlowMs, Promise.all(sending));
+    return await nextDueAt();
+  }
+
+  async #startDue(limit: number) {
     const texts = this.#options.texts;
-    if (this.#mode === "none" || texts === undefined) return { sent: 0, nextDueAt: null };
-    const dueAt = await findNextMailDue(this.#base.database, texts.kinds);
-    if (dueAt === null || dueAt > this.#base.clock()) return { sent: 0, nextDueAt: dueAt };
-    const written = await this.#write(await this.#claim(texts), texts);
-    const sent = await Promise.all(written.map((mail) => this.#deliver(mail)));
+    const dueAt = this.#mode === "none" || texts === undefined
+      ? null
+      : await findNextMailDue(this.#base.database, texts.kinds);
+    if (texts === undefined || dueAt === null || dueAt > this.#base.clock()) {
+      return { started: [], nextDueAt: () => dueAt };
+    }
+    const written = await this.#write(await this.#claim(texts, limit), texts);
     return {
-      sent: sent.filter((isSent) => isSent).length,
-      nextDueAt: await findNextMailDue(this.#base.database, texts.kinds),
+      started: written.map((mail) => this.#deliver(mail)),
+      nextDueAt: () => findNextMailDue(this.#base.database, texts.kinds),
     };
   }
 
-  async #claim({ kinds }: EmailTexts): Promise<ClaimedMail[]> {
+  async #claim({ kinds }: EmailTexts, limit: number): Promise<ClaimedMail[]> {
     const done = [...this.#delivered];
     const [, result] = await this.#base.database.write([
       deleteMails(done),
       claimMails(kinds, {
         now: this.#base.clock(),
         leaseMs: mailLeaseMs,
-        limit: mailsAtOnceMax,
+        limit,
         lookedAt: mailsLookedAtMax,
       }),
     ]);
@@ -246,12 +280,16 @@ export class MailWorker implements MailAccess {
 
   async #cleanUp(): Promise<void> {
     const now = this.#base.clock();
-    await this.#base.database.write([
-      capMailDelays({ now, waitMaxMs: mailRetryMaxMs }),
-      deleteExpiredLinks(now),
-      deleteExpiredMailBudgets(now),
-      // Without a mail server, emails of an earlier configuration would stay in the outbox forever.
-      ...(this.#mode === "none" ? [deleteOldMails(now - mailGiveUpMs)] : []),
-    ]);
+    const limit = mailUpkeepRowsMax;
+    let results: readonly WriteResult[];
+    do {
+      results = await this.#base.database.write([
+        capMailDelays({ now, waitMaxMs: mailRetryMaxMs, limit }),
+        deleteExpiredLinks({ now, limit }),
+        deleteExpiredMailBudgets({ now, limit }),
+        // Without a mail server, emails of an earlier configuration would stay in the outbox forever.
+        ...(this.#mode === "none" ? [deleteOldMails({ before: now - mailGiveUpMs, limit })] : []),
+      ]);
+    } while (results.some(({ changes }) => changes === limit));
   }
 }

@@ -11,8 +11,6 @@ import { organizationEndRollupsMax, organizationEndSeriesMax } from "../../domai
 import type { BaseContext } from "../base_context.ts";
 import { sleep } from "../sleep.ts";
 
-/** Interval between searches for dimensions that were declared. */
-export const dimensionsIntervalMs = 2_000;
 /** Records that one step adds, and the pause after it, which leaves the writer to others. */
 const fillRecordsMax = 1_000;
 const fillRestMs = 20;
@@ -28,11 +26,11 @@ export async function fillDimensions(
 ): Promise<boolean> {
   // Months can't be closed until all metrics are counted.
   const [aggregation, dimension] = [
-    await findUnfilledAggregation(database),
-    await findUnfilledDimension(database),
+    await findUnfilledAggregation(database, recordsMax),
+    await findUnfilledDimension(database, recordsMax),
   ];
-  if (aggregation !== undefined) await database.write(fillAggregation(aggregation, recordsMax));
-  else if (dimension !== undefined) await database.write(fillDimension(dimension, recordsMax));
+  if (aggregation !== undefined) await database.write(fillAggregation(aggregation));
+  else if (dimension !== undefined) await database.write(fillDimension(dimension));
   else return false;
   if (restMs > 0) await sleep(restMs, signal ?? new AbortController().signal);
   return true;

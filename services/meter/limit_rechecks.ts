@@ -10,8 +10,6 @@ import {
 import { limitCellsPerReportMax } from "../../domain/limits.ts";
 import type { CounterContext, LimitCounters } from "./limit_counters.ts";
 
-/** Interval between searches for changes. */
-export const limitRecheckIntervalMs = 500;
 /** Organizations whose notices one step reads. */
 const organizationsMax = 1_000;
 

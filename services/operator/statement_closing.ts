@@ -124,7 +124,7 @@ async function beginStatement(
     if (inserted?.changes === 1) {
       return { row: { ...statement, status: "closing", progress: 0, closedAt: null }, isNew: true };
     }
-    if (await findUnfilledAggregation(database) !== undefined) {
+    if (await findUnfilledAggregation(database, 1) !== undefined) {
       throw unavailableError(
         "The aggregation of a metric was changed, and earlier usage isn't counted yet. Try again in a few minutes.",
       );

@@ -13,7 +13,7 @@ import {
   updateCompanyProvider,
 } from "../../db/organization/company_sign_in.ts";
 import { ifAudited } from "../../db/audit.ts";
-import { shortenSessions } from "../../db/sign_in/domain_rules.ts";
+import { beginShortening } from "../../db/sign_in/domain_rules.ts";
 import type { SessionActor } from "../../domain/actor.ts";
 import { notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
@@ -33,7 +33,7 @@ import type { SessionContext } from "../context.ts";
 import { findProviderFault } from "../sign_in/provider_discovery.ts";
 import { beginProviderVisit, type ProviderVisit, requireProvider } from "../sign_in/provider_visit.ts";
 import { requireAllowed } from "../sign_in/credentials.ts";
-import { requireCompanyManager, toCompanyDomain } from "./company_domains.ts";
+import { requireCompanyManager, shortenSessions, toCompanyDomain } from "./company_domains.ts";
 
 export interface CompanyProviderInput {
   readonly issuer: string;
@@ -133,6 +133,7 @@ export async function putCompanyProvider(
   if (change !== null && !await write(context, by, { access, provider: fields, ...change })) {
     throw unavailableError("Someone else just changed single sign-on. Try again.");
   }
+  if (change !== null) await shortenSessions(context, by, organizationId);
   // Reading it again could fail after the change was made.
   const isTested = before !== undefined && !hasOtherCredentials(before, fields);
   const row = { ...fields, testedAt: isTested ? before.testedAt : null };
@@ -196,7 +197,7 @@ function editOf(
       ...(change === "" ? {} : { details: { change } }),
     },
     mail: isSwitched ? after.enforced === 1 ? "enforced" : "not_enforced" : "changed",
-    after: ({ audited }) => [shortenSessions(organizationId, ifAudited(audited))],
+    after: ({ audited }) => [beginShortening(organizationId, ifAudited(audited))],
   };
 }
 

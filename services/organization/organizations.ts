@@ -27,6 +27,7 @@ import { isTypedName } from "../../domain/typed_name.ts";
 import { type MemberAccess, requirePermission } from "../access.ts";
 import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
+import { requireAllowed } from "../sign_in/credentials.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 
 export async function listOrganizations(context: SessionContext, actor: SessionActor) {
@@ -43,7 +44,7 @@ export async function getOrganization(
   return toOrganization(row);
 }
 
-/** Creates an organization that the actor owns. It does not become the active one. @throws {AppError} `limit_reached`. */
+/** Creates an organization that the actor owns. It does not become the active one. @throws {AppError} `limit_reached`, `rate_limited`. */
 export async function createOrganization(
   context: SessionContext,
   actor: SessionActor,
@@ -52,6 +53,7 @@ export async function createOrganization(
   const now = context.clock();
   const id = newId("org");
   const userId = actor.user.id;
+  requireAllowed(context.rateLimits.organizations.take(userId));
   const isCreated = await writeChange(context, actor, {
     statement: insertOrganization({ id, name, now }, { userId, membershipsMax: membershipsPerUserMax }),
     entry: { action: "organization.created", organizationId: id, target: { id, name } },

@@ -12,7 +12,12 @@ import {
   requireSession,
   type SessionRejection,
 } from "../../db/sign_in/session_guard.ts";
-import type { OperatorActor, PortalSessionActor, SessionActor } from "../../domain/actor.ts";
+import {
+  type OperatorActor,
+  operatorIdentity,
+  type PortalSessionActor,
+  type SessionActor,
+} from "../../domain/actor.ts";
 import {
   type AppError,
   forbiddenError,
@@ -58,8 +63,6 @@ export function actorOf(by: Writer): SessionActor | OperatorActor | PortalSessio
 export type WriteAs = (by: Writer, batch: readonly Statement[]) => Promise<readonly WriteResult[]>;
 
 interface Guard {
-  /** Waiting batches are counted by it. */
-  readonly subject: string;
   readonly statement: Statement;
   /** Returns null for a writer who is still allowed. */
   readonly findError: () => Promise<AppError | null>;
@@ -69,29 +72,29 @@ export function createWriteAs(
   base: BaseContext,
   { sessionWrites }: Pick<RateLimits, "sessionWrites">,
 ): WriteAs {
-  /** Keeps one person's waiting batches from blocking everyone else. */
-  async function limitWaiting<T>(subject: string, write: () => Promise<T>): Promise<T> {
-    if (!sessionWrites.take(subject).isAllowed) {
-      throw unavailableError("Too many of your changes are waiting. Try again in a moment.");
-    }
-    try {
-      return await write();
-    } finally {
-      sessionWrites.giveBack(subject);
-    }
-  }
-
   return async function writeAs(by, batch) {
     const guard = guardOf(base, by);
     if (guard === null) return await base.database.write(batch);
-    const { subject, statement, findError } = guard;
+    const { statement, findError } = guard;
     try {
-      return (await limitWaiting(subject, () => base.database.write([statement, ...batch]))).slice(1);
+      // Keeps one person's waiting batches from blocking everyone else.
+      const write = () => base.database.write([statement, ...batch]);
+      return (await sessionWrites.during(subjectOf(by), write, tooManyWaitingError)).slice(1);
     } catch (error) {
       const isRejected = error instanceof DatabaseError && error.kind === "constraint";
       throw (isRejected ? await findError() : null) ?? error;
     }
   };
+}
+
+const tooManyWaitingError = () =>
+  unavailableError("Too many of your changes are waiting. Try again in a moment.");
+
+/** Returns the name by which is counted what someone has in progress. Portal sessions of an organization count together: a product can create many. */
+export function subjectOf(by: Writer): string {
+  const actor = actorOf(by);
+  if (actor.type === "portalSession") return `portal sessions of ${actor.organizationId}`;
+  return actor.type === "session" ? actor.user.id : operatorIdentity(actor).id ?? "command line";
 }
 
 /** Returns null for the command line, whose user can write to the database anyway. */
@@ -117,7 +120,6 @@ function sessionGuard(
     },
   };
   return {
-    subject: actor.user.id,
     statement: requireSession(guard),
     findError: async () => {
       const rejection = await findSessionRejection(database, guard);
@@ -132,7 +134,6 @@ function sessionError(rejection: SessionRejection, permit: Permit | null): AppEr
   return rejection === "role" ? forbiddenError() : permit.notMemberError();
 }
 
-/** Waiting batches are counted by organization: a product can create many sessions. */
 function portalSessionGuard({ database, clock }: BaseContext, actor: PortalSessionActor): Guard {
   const guard = { id: actor.id, now: clock() };
   const errors = {
@@ -141,7 +142,6 @@ function portalSessionGuard({ database, clock }: BaseContext, actor: PortalSessi
     suspended: organizationSuspendedError,
   };
   return {
-    subject: `portal sessions of ${actor.organizationId}`,
     statement: requirePortalSession(guard),
     findError: async () => {
       const rejection = await findPortalSessionRejection(database, guard);
@@ -156,13 +156,13 @@ function operatorGuard(
 ): Guard | null {
   if (credential.kind === "commandLine") return null;
   const now = clock();
-  const [subject, guard]: [string, OperatorGuard] = credential.kind === "token"
-    ? [credential.id, { tokenId: credential.id, scope: credential.scope, now }]
-    : [credential.session.user.id, {
+  const guard: OperatorGuard = credential.kind === "token"
+    ? { tokenId: credential.id, scope: credential.scope, now }
+    : {
       sessionId: credential.session.id,
       ...sessionBounds(config, now),
       secondFactorAfter: now - operatorSignInMs,
-    }];
+    };
   const errors = {
     token: invalidOperatorTokenError,
     scope: () => scopeMissingError(credential.kind === "token" ? credential.scope : null),
@@ -171,7 +171,6 @@ function operatorGuard(
     second_factor: secondFactorRequiredError,
   };
   return {
-    subject,
     statement: requireOperator(guard),
     findError: async () => {
       const rejection = await findOperatorRejection(database, guard);

@@ -8,12 +8,12 @@ import { unavailableError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import { type EventType, operatorEventTypes } from "../../domain/webhooks/event_types.ts";
 import { exampleFacts } from "../../domain/webhooks/example_event.ts";
-import { webhookName } from "../../domain/webhooks/webhook.ts";
+import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
 import { webhookLeaseMs } from "../../domain/webhooks/webhook_limits.ts";
 import type { SessionContext } from "../context.ts";
 import { requireAllowed } from "../sign_in/credentials.ts";
-import { actorOf } from "../sign_in/session_writes.ts";
-import { changingScope, onlyForOperators, type WebhookOwner } from "./webhook_owner.ts";
+import { actorOf, subjectOf } from "../sign_in/session_writes.ts";
+import { changingScope, onlyForOperators, type OwnerScope, type WebhookOwner } from "./webhook_owner.ts";
 import { getWebhook } from "./webhooks.ts";
 
 /**
@@ -34,36 +34,50 @@ export async function sendTestEvent(
   if (organizationId !== null && operatorEventTypes.has(type)) {
     throw validationError([{ path: "type", message: onlyForOperators }]);
   }
-  const { webhookTests, webhookTestsInProgress } = context.rateLimits;
+  const { webhookTests, webhookTestsOfPerson, webhookTestsInProgress } = context.rateLimits;
   requireAllowed(webhookTests.take(organizationId ?? "operators"));
-  if (!webhookTestsInProgress.take("all").isAllowed) throw busyError();
-  try {
-    const now = context.clock();
-    const eventId = newId("evt");
-    const deliveryId = newId("dlv");
-    const endpoint = sql`FROM webhooks w WHERE w.id = ${id} AND ${isWebhookOf(organizationId)}`;
-    const event = insertEvent({
-      id: eventId,
-      type,
-      organization: sql`(SELECT w.organization ${endpoint})`,
-      at: now,
-      facts: exampleFacts(type, id),
-      webhook: sql`(SELECT w.number ${endpoint})`,
-    }, sql`EXISTS (SELECT 1 ${endpoint} AND ${hasRoom(now)})`);
-    const [, inserted] = await context.writeAs(by, [
-      event,
-      insertTestDelivery({ id: deliveryId, eventId }, { now, leasedUntil: now + webhookLeaseMs }),
-      insertTestEntry({ organizationId, webhookId: id }, { type, name: webhookName(webhook) }, {
-        by: actorOf(by),
-        now,
-      }),
-    ]);
-    if (inserted?.changes !== 1) throw busyError();
-    await context.webhooks.sendTest(deliveryId);
-    return deliveryId;
-  } finally {
-    webhookTestsInProgress.giveBack("all");
-  }
+  return await webhookTestsOfPerson.during(
+    subjectOf(by),
+    () =>
+      webhookTestsInProgress.during(
+        "all",
+        () => send(context, { organizationId, by }, webhook, type),
+        busyError,
+      ),
+    busyError,
+  );
+}
+
+async function send(
+  context: SessionContext,
+  { organizationId, by }: OwnerScope,
+  webhook: Webhook,
+  type: EventType,
+): Promise<string> {
+  const { id } = webhook;
+  const now = context.clock();
+  const eventId = newId("evt");
+  const deliveryId = newId("dlv");
+  const endpoint = sql`FROM webhooks w WHERE w.id = ${id} AND ${isWebhookOf(organizationId)}`;
+  const event = insertEvent({
+    id: eventId,
+    type,
+    organization: sql`(SELECT w.organization ${endpoint})`,
+    at: now,
+    facts: exampleFacts(type, id),
+    webhook: sql`(SELECT w.number ${endpoint})`,
+  }, sql`EXISTS (SELECT 1 ${endpoint} AND ${hasRoom(now)})`);
+  const [, inserted] = await context.writeAs(by, [
+    event,
+    insertTestDelivery({ id: deliveryId, eventId }, { now, leasedUntil: now + webhookLeaseMs }),
+    insertTestEntry({ organizationId, webhookId: id }, { type, name: webhookName(webhook) }, {
+      by: actorOf(by),
+      now,
+    }),
+  ]);
+  if (inserted?.changes !== 1) throw busyError();
+  await context.webhooks.sendTest(deliveryId);
+  return deliveryId;
 }
 
 const busyError = () => unavailableError("Too many requests to endpoints are in progress. Try again later.");

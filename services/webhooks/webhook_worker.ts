@@ -37,6 +37,7 @@ import {
   webhookRequestsOfServerMax,
   webhookShutdownGraceMs,
   webhookSlowMs,
+  webhookSlowRequestsOfServerMax,
   webhookUnreadableWaitMs,
 } from "../../domain/webhooks/webhook_limits.ts";
 import type { BaseContext } from "../base_context.ts";
@@ -62,14 +63,14 @@ export interface WebhookWorkerOptions {
   readonly wakeMail?: () => void;
   /** For tests. From 0 to 1. */
   readonly random?: () => number;
-  /** For tests: after which an endpoint is slow. */
+  /** For tests: after which a request and its endpoint are slow. */
   readonly slowMs?: number;
   /** For tests: limits of an attempt, and of requests in progress when the server stops. */
   readonly timeoutMs?: number;
   readonly graceMs?: number;
 }
 
-/** `slow`: to an endpoint that was slow or failing before. */
+/** `slow`: in progress for long, or to an endpoint that was slow or failing before. */
 type RequestKind = "slow" | "test" | "other";
 
 /** A result waits however many other batches do: there is at most one for each request in progress. */
@@ -81,6 +82,7 @@ export class WebhookWorker implements WebhookAccess {
   readonly #options: WebhookWorkerOptions;
   readonly #guard: AddressGuard;
   readonly #secrets: Secrets;
+  readonly #slowMs: number;
   /** Results of attempts since the start, and deliveries that overflowed. */
   readonly counts = Object.fromEntries(["delivered", ...deliveryFaults].map((code) => [code, 0])) as Record<
     "delivered" | DeliveryFault,
@@ -100,6 +102,7 @@ export class WebhookWorker implements WebhookAccess {
   constructor(base: BaseContext, options: WebhookWorkerOptions) {
     this.#base = base;
     this.#options = options;
+    this.#slowMs = options.slowMs ?? webhookSlowMs;
     this.#guard = new AddressGuard(base.config);
     this.#secrets = new Secrets(base.config.secretsKeys);
     this.#hasEndedLeases = base.config.database.kind === "remote";
@@ -180,15 +183,14 @@ export class WebhookWorker implements WebhookAccess {
     }
   }
 
-  /** Slow endpoints have at most half of the places. Tests have places of their own. */
+  /** Slow requests have at most half of the places, also if more have become slow. Tests have places of their own. */
   #room(): { slots: number; slowSlots: number } {
     const countOf = (kind: RequestKind) => [...this.#sending.values()].filter((one) => one === kind).length;
-    const slow = countOf("slow");
-    const slots = Math.max(0, webhookRequestsOfServerMax - slow - countOf("other"));
-    return {
-      slots,
-      slowSlots: Math.max(0, Math.min(slots, webhookRequestsOfServerMax / 2 - slow)),
-    };
+    const [slow, other] = [countOf("slow"), countOf("other")];
+    const slowMax = webhookRequestsOfServerMax / 2;
+    const free = webhookRequestsOfServerMax - other - Math.min(slow, slowMax);
+    const slots = Math.max(0, Math.min(free, webhookSlowRequestsOfServerMax - other - slow));
+    return { slots, slowSlots: Math.max(0, Math.min(slots, slowMax - slow)) };
   }
 
   async #failOverflow(now: number): Promise<number> {
@@ -202,9 +204,15 @@ export class WebhookWorker implements WebhookAccess {
     delivery: LeasedDelivery,
     kind: RequestKind = delivery.isSlow === 1 ? "slow" : "other",
   ): Promise<void> {
+    const becomeSlow = () => {
+      this.#sending.set(sending, "slow");
+      this.wake();
+    };
+    const timer = kind === "other" ? setTimeout(becomeSlow, this.#slowMs) : undefined;
     const sending = this.#send(delivery)
       .catch((error) => this.#options.log.warn("the result of a webhook delivery was not written", { error }))
       .finally(() => {
+        clearTimeout(timer);
         this.#sending.delete(sending);
         this.wake();
       });
@@ -275,7 +283,7 @@ export class WebhookWorker implements WebhookAccess {
       code,
       responseStatus,
       retryAt: waitMs === null ? null : now + waitMs,
-      isSlow: code !== null || durationMs > (this.#options.slowMs ?? webhookSlowMs),
+      isSlow: code !== null || durationMs > this.#slowMs,
     };
     const reason = responseStatus === 410 ? "gone" : "failing";
     const mayDisable = code !== null && delivery.testOf === null &&

@@ -57,7 +57,7 @@ function readAndCreateRoutes(route: MountRoute<SessionActor>, { services }: AppP
     description: "It does not become the active one.",
     body: schemas.organizationNameSchema,
     responses: { 201: organization },
-    errors: ["limit_reached"],
+    errors: ["limit_reached", "rate_limited"],
   }, async (_c, { body }, actor) => ({ organization: await createOrganization(services, actor, body.name) }));
 
   route({

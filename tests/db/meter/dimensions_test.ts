@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { dimensionValuesMax } from "../../../domain/meter/dimension.ts";
 import { deletedUsageKeptMs } from "../../../domain/limits.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../services/organization/organization_deletion.ts";
-import { deleteRemovedDimensions } from "../../../services/meter/dimensions.ts";
+import { deleteRemovedDimensions, fillDimensions } from "../../../services/meter/dimensions.ts";
 import { createTestKey } from "../../support/app/app.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
@@ -63,6 +63,33 @@ onBothDatabases(
     await checkRollups(read);
   },
 );
+
+onEveryDatabase("passes the records of other metrics without adding them", async (test) => {
+  const { fullToken } = await newOperatorToken(test, ["statements:read", "statements:write"]);
+  const send = asOperator(test, fullToken);
+  await send("POST /products", product());
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const read = rowsOf(test.opened.database);
+  const record = (quantity: number) => recordOne(test, apiKey, { quantity, properties: { region: "eu" } });
+  await record(1);
+  const other = { productSlug: "tiles", metric: "bytes", quantity: 1, properties: { region: "eu" } };
+  await recordAll(test, { apiKey, records: Array(60).fill(other) });
+  const voided = await record(2);
+  await record(3);
+  const { metrics } = product(["region"]);
+  assert.equal((await send("PATCH /products/tiles", { metrics })).status, 200);
+  await voidOne(test, { apiKey, id: voided.id });
+  let steps = 0;
+  while (await fillDimensions(test.services, { recordsMax: 2, restMs: 0 })) {
+    steps++;
+    await checkRollups(read);
+  }
+  // The two newest, forty others, and twenty others with the oldest.
+  assert.equal(steps, 3);
+  assert.deepEqual(await read("SELECT complete_since, unfilled_seq FROM usage_dimensions"), [
+    { complete_since: null, unfilled_seq: 0 },
+  ]);
+});
 
 onEveryDatabase(
   "deletes the sums of a removed dimension, and those of a deleted organization",

@@ -1,6 +1,6 @@
 // The order of many due emails: first those that someone is waiting for, and eventually all.
 import assert from "node:assert/strict";
-import { mailsAtOnceMax, mailsLookedAtMax } from "../../../domain/limits.ts";
+import { mailsAtOnceMax, mailsLookedAtMax } from "../../../domain/mail/mail_places.ts";
 import type { NewMail } from "../../../domain/mail/mail.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.ts";
 import { databaseKinds } from "../../support/database/database.ts";

@@ -4,14 +4,9 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import type { Statement } from "../../../db/engine/database.ts";
 import { deleteLinks, findLinkToken } from "../../../db/mail/link_tokens.ts";
-import {
-  mailGiveUpMs,
-  mailLeaseMs,
-  mailRetryMaxMs,
-  mailRetryMinMs,
-  mailsAtOnceMax,
-} from "../../../domain/limits.ts";
+import { mailGiveUpMs, mailLeaseMs, mailRetryMaxMs, mailRetryMinMs } from "../../../domain/limits.ts";
 import { linkLifetimesMs } from "../../../domain/mail/mail.ts";
+import { mailsAtOnceMax } from "../../../domain/mail/mail_places.ts";
 import { MailWorker } from "../../../services/mail/mail_worker.ts";
 import { MailError, type MailMessage } from "../../../services/mail/mail_transport.ts";
 import { emailTextsOf } from "../../../views/mail/mails.tsx";

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { mayLeaveDomain } from "../../../db/sign_in/domain_rules.ts";
+import { beginShortening, shortenSomeSessions } from "../../../db/sign_in/domain_rules.ts";
 import { requireMayLeaveDomain } from "../../../services/sign_in/domain_rules.ts";
 import { testApp, testPassword } from "../../support/app/app.ts";
 import { assertRows } from "../../support/app/rows.ts";
@@ -55,3 +56,36 @@ testApp("a provider is required only for verified domains, not for others that w
   const shortened = { email: proved, ends: test.now() + dayMs };
   assert.deepEqual(ends, [shortened, { email: unproved, ends: null }], "the longest sessions");
 });
+
+testApp(
+  "shortens the sessions of a hundred members in a step, and goes on after a server died",
+  async (test) => {
+    const { database } = test.opened;
+    const owner = await verifiedPerson(test);
+    const { organizationId } = owner;
+    const company = { organizationId, domains: ["many.example"], sessionMaxDays: 1 };
+    await addProvider(test, { url: "https://idp.example", clientId: "c", clientSecret: "s" }, { company });
+    const upTo = sql`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 250)`;
+    const now = test.now();
+    await database.write([
+      sql`${upTo} INSERT INTO users (id, email, email_verified_at, name, password_hash, created_at)
+      SELECT printf('usr_%032d', n), n || '@many.example', ${now}, 'Member', 'x', ${now} FROM n`,
+      sql`${upTo} INSERT INTO memberships (user_id, organization_id, role, created_at)
+      SELECT printf('usr_%032d', n), ${organizationId}, 'MEMBER', ${now} FROM n`,
+      sql`${upTo} INSERT INTO sessions (token_hash, id, user_id, created_at, last_seen_at, address, user_agent)
+      SELECT printf('%064d', n), printf('ses_%032d', n), printf('usr_%032d', n), ${now}, ${now}, '', '' FROM n`,
+      beginShortening(organizationId, sql`true`),
+    ]);
+    const shortened: unknown[] = [];
+    while (await shortenSomeSessions({ database, write: (batch) => database.write(batch) })) {
+      const [row] = await database.read(
+        sql`SELECT count(*) AS count FROM sessions WHERE expires_at = ${now + dayMs}`,
+      );
+      shortened.push(row?.["count"]);
+    }
+    assert.equal(shortened.at(-1), 250);
+    // The owner is one of the members.
+    const steps = shortened.map((count, index) => Number(count) - Number(shortened[index - 1] ?? 0));
+    assert.ok(steps.length === 3 && steps.every((count) => count <= 100), steps.join());
+  },
+);

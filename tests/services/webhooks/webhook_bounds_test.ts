@@ -4,7 +4,7 @@ import { sql } from "../../../db/engine/database.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../services/organization/organization_deletion.ts";
 import { fanOutEvents } from "../../../db/webhooks/deliveries.ts";
 import { sendTestEvent } from "../../../services/webhooks/test_delivery.ts";
-import { webhookLeaseMs } from "../../../domain/webhooks/webhook_limits.ts";
+import { webhookLeaseMs, webhookTestsOfServerMax } from "../../../domain/webhooks/webhook_limits.ts";
 import { deleteOldEvents } from "../../../services/webhooks/webhook_upkeep.ts";
 import { recentAuthenticationMs } from "../../../domain/limits.ts";
 import { poll } from "../../support/runner/poll.ts";
@@ -59,10 +59,14 @@ webhookTest(
 );
 
 webhookTest(
-  "tests hold up no deliveries: two at a time of an endpoint and eight of a server",
+  "tests hold up no deliveries: two at a time of an endpoint, and some of a server",
   async (scene) => {
     const { test, organizationId, receiver: slow, other: quick } = scene;
     const access = await sessionAccess(scene);
+    const accessOf = (id: string) => ({
+      ...access,
+      actor: { ...access.actor, user: { ...access.actor.user, id } },
+    });
     const endpoints: TestEndpoint[] = [];
     for (let count = 0; count < 5; count++) {
       endpoints.push(await addEndpoint(test, { organizationId, url: slow.url }));
@@ -70,22 +74,27 @@ webhookTest(
     const { promise: never, resolve: end } = Promise.withResolvers<Response>();
     slow.respond(() => never);
     const worker = anotherWorker(test);
-    const send = (index: number) =>
-      sendTestEvent({ ...test.services, webhooks: worker }, { access }, {
+    const send = (index: number, person = `usr_${index}`) =>
+      sendTestEvent({ ...test.services, webhooks: worker }, { access: accessOf(person) }, {
         id: endpoints[index]?.id ?? "",
       });
-    const tests = [0, 0, 1, 1, 2, 2].map(send);
+    const tests = [0, 0, 1, 1, 2, 2].map((index) => send(index));
     await poll(() => slow.received.length === 6);
-    await assert.rejects(send(0), { code: "unavailable" });
+    await assert.rejects(send(0, "usr_of_another"), { code: "unavailable" });
     tests.push(send(3), send(3));
     await poll(() => slow.received.length === 8);
+    const { webhookTestsInProgress } = test.services.rateLimits;
+    webhookTestsInProgress.takeMany("all", webhookTestsOfServerMax - 8);
     await assert.rejects(send(4), { code: "unavailable" });
-    await addEndpoint(test, { organizationId, url: quick.url });
-    for (let count = 5; count < 60; count++) await addEndpoint(test, { organizationId, url: slow.url });
-    await addEvents(test, organizationId, 1);
+    webhookTestsInProgress.giveBack("all", webhookTestsOfServerMax - 8);
+    await addEndpoint(test, { organizationId: null, url: quick.url });
+    for (let count = 0; count < 28; count++) {
+      await addEndpoint(test, { organizationId: null, url: slow.url });
+    }
+    await addEvents(test, organizationId, 2);
     const delivering = deliverMeanwhile(worker);
-    // All 64 places are left to deliveries.
-    await poll(() => slow.received.length === 8 + 56 && quick.received.length === 1);
+    // All places are left to deliveries.
+    await poll(() => slow.received.length === 8 + 56 && quick.received.length === 2);
     end(new Response());
     await Promise.all([...tests, delivering]);
     const audited = await test.opened.database.read(

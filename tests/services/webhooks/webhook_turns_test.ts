@@ -245,10 +245,11 @@ webhookTest("deletes deliveries after 30 days, and everything of deleted endpoin
 webhookTest(
   "gives endpoints that are slow or failing at most half of the requests of a server",
   async ({ test, organizationId, receiver: dead, other: quick }) => {
-    for (let count = 0; count < 40; count++) await addEndpoint(test, { organizationId, url: dead.url });
+    // Those of operators, which have no share.
+    for (let count = 0; count < 40; count++) await addEndpoint(test, { organizationId: null, url: dead.url });
     await addEvents(test, organizationId, 1);
     dead.respond(() => new Response(null, { status: dead.received.length % 2 === 0 ? 204 : 503 }));
-    await anotherWorker(test, { slowMs: 0 }).deliverDue();
+    await anotherWorker(test, { slowMs: -1 }).deliverDue();
     const worker = anotherWorker(test);
     assert.equal(dead.received.splice(0).length, 40);
     await addEvents(test, organizationId, 2);

@@ -27,22 +27,40 @@ testApp(
   },
 );
 
-testApp("rejects invalid names, and more than fifty organizations of one person", async (test) => {
-  const ada = await test.signUp();
-  const empty = ["", "   ", "\u200b\u2060", "\u3164", "\u2800 \u0301"];
-  const invalid = [...empty, "x".repeat(101), "a\u0000b", "a\u202eb", "\u2067a"];
-  await assertRows(
-    test,
-    ada,
-    invalid.map((name): Row => [`POST ${path}`, { name }, "422 validation_failed name"]),
-  );
-  const made = await Promise.all(
-    Array.from({ length: 60 }, (_, i) => test.send(path, { cookie: ada.cookie, json: { name: `O${i}` } })),
-  );
-  assert.equal(made.filter(({ status }) => status === 201).length, 49);
-  assert.equal(made.filter(({ status }) => status === 409).length, 11);
-  assert.equal((await me(test, ada.cookie)).memberships.length, 50);
-});
+testApp(
+  "rejects invalid names, and more than ten organizations of one person in an hour and fifty in all",
+  async (test) => {
+    const ada = await test.signUp();
+    const empty = ["", "   ", "\u200b\u2060", "\u3164", "\u2800 \u0301"];
+    const invalid = [...empty, "x".repeat(101), "a\u0000b", "a\u202eb", "\u2067a"];
+    await assertRows(
+      test,
+      ada,
+      invalid.map((name): Row => [`POST ${path}`, { name }, "422 validation_failed name"]),
+    );
+    const bob = await test.signUp("Bob");
+    const create = async (count: number) => {
+      const made = await Promise.all(
+        Array.from(
+          { length: count },
+          (_, i) => test.send(path, { cookie: ada.cookie, json: { name: `O${i}` } }),
+        ),
+      );
+      return made.map(({ status }) => status).sort().join();
+    };
+    const [ten, nine] = [Array(10).fill(201).join(), Array(9).fill(201).join()];
+    assert.equal(await create(12), `${ten},429,429`);
+    // An hour's ten are those of the account.
+    assert.equal((await test.send(path, { cookie: bob.cookie, json: { name: "Bob's" } })).status, 201);
+    for (let hour = 1; hour < 4; hour++) {
+      test.advance(3_600_000);
+      assert.equal(await create(10), ten);
+    }
+    test.advance(3_600_000);
+    assert.equal(await create(10), `${nine},409`);
+    assert.equal((await me(test, ada.cookie)).memberships.length, 50);
+  },
+);
 
 testApp("deletes an organization by its name in plain instead of typographic characters", async (test) => {
   const ada = await test.signUp("👩".repeat(100));

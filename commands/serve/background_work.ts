@@ -1,0 +1,167 @@
+// What the server does besides serving requests: deletions, emails and other upkeep.
+import {
+  limitNoticesIntervalMs,
+  retentionIntervalMs,
+  retentionRestMs,
+  statementIntervalMs,
+  timezoneIntervalMs,
+} from "../../domain/limits.ts";
+import type { DueKind } from "../../db/due_work.ts";
+import { unusedKeysIntervalMs } from "../../domain/key_limits.ts";
+import type { WithheldMails } from "../../domain/mail/limit_mail_reach.ts";
+import { expiringKeysIntervalMs } from "../../domain/webhooks/webhook_limits.ts";
+import { deleteOldAuditEvents } from "../../services/audit.ts";
+import { DueWork } from "../../services/due_work.ts";
+import { mailLimitNotices } from "../../services/mail/limit_mails.ts";
+import { remindOfUnusedKeys } from "../../services/mail/unused_keys.ts";
+import { deleteRemovedDimensions, fillDimensions } from "../../services/meter/dimensions.ts";
+import { LimitCounters } from "../../services/meter/limit_counters.ts";
+import { recheckSomeLimits } from "../../services/meter/limit_rechecks.ts";
+import {
+  deleteCountersOfRemovedLimits,
+  deleteOldCounters,
+  refreshTimezones,
+} from "../../services/meter/limit_upkeep.ts";
+import { deleteOldUsageRecords } from "../../services/meter/usage_records.ts";
+import { closeDueStatement } from "../../services/operator/statement_closing.ts";
+import { deleteSomeOfDeletedOrganizations } from "../../services/organization/organization_deletion.ts";
+import { deleteOldPortalSessions } from "../../services/portal_sessions.ts";
+import { createResealing } from "../../services/secrets_upkeep.ts";
+import type { Services } from "../../services/services.ts";
+import { cleanUpSignIns } from "../../services/sign_in/sign_in.ts";
+import { shortenSomeSessions } from "../../db/sign_in/domain_rules.ts";
+import { sleep } from "../../services/sleep.ts";
+import { noteExpiringKeys } from "../../services/webhooks/expiring_keys.ts";
+import { deleteOldEvents } from "../../services/webhooks/webhook_upkeep.ts";
+
+interface BackgroundLog {
+  info(message: string, values: Record<string, unknown>): void;
+  warn(message: string, values: Record<string, unknown>): void;
+}
+
+interface BackgroundOptions {
+  readonly log: BackgroundLog;
+  readonly withheld: WithheldMails;
+  readonly signal: AbortSignal;
+  /** For tests. */
+  readonly dueIntervalMs?: number;
+}
+
+/** Works until the signal. */
+export async function workInBackground(services: Services, options: BackgroundOptions): Promise<void> {
+  const { signal, dueIntervalMs } = options;
+  const due = new DueWork(services, dueIntervalMs);
+  await Promise.all([
+    due.run(signal),
+    deleteOldData(services, options),
+    ...repeatedWork(services, options).map((work) => repeat(work, { ...options, due })),
+  ]);
+}
+
+interface RepeatedWork {
+  readonly what: string;
+  readonly pauseMs: number;
+  /** Ends the pause. */
+  readonly kind?: DueKind;
+  readonly step: () => Promise<boolean>;
+}
+
+export function repeatedWork(
+  services: Services,
+  { log, withheld }: Pick<BackgroundOptions, "log" | "withheld">,
+): RepeatedWork[] {
+  const counters = new LimitCounters(services, { onError: services.onBackgroundError });
+  return [
+    { what: "statement", pauseMs: statementIntervalMs, step: () => closeStatement(services, log) },
+    {
+      what: "update of time zones",
+      pauseMs: timezoneIntervalMs,
+      step: () => refreshTimezones(services).then(() => false),
+    },
+    {
+      what: "emails about limits",
+      pauseMs: limitNoticesIntervalMs,
+      step: () => mailLimitNotices(services, withheld),
+    },
+    {
+      what: "check of changed limits",
+      pauseMs: retentionIntervalMs,
+      kind: "limitRechecks",
+      step: () => recheckSomeLimits(services, counters),
+    },
+    {
+      what: "events and emails about expiring keys",
+      pauseMs: expiringKeysIntervalMs,
+      step: () => noteExpiringKeys(services),
+    },
+    {
+      what: "sums of new dimensions",
+      pauseMs: retentionIntervalMs,
+      kind: "unfilled",
+      step: () => fillDimensions(services),
+    },
+    {
+      what: "emails about unused keys",
+      pauseMs: unusedKeysIntervalMs,
+      step: () => remindOfUnusedKeys(services),
+    },
+  ];
+}
+
+/** Deletions and other upkeep in the background, a little at a time. Each returns true if there may be more. */
+export const deletions: Readonly<Record<string, (services: Services) => Promise<boolean>>> = {
+  "old usage records": deleteOldUsageRecords,
+  "old audit entries": deleteOldAuditEvents,
+  "data of deleted organizations": deleteSomeOfDeletedOrganizations,
+  "old counters of limits": deleteOldCounters,
+  "counters of removed limits": deleteCountersOfRemovedLimits,
+  "sign-ins that were not finished": cleanUpSignIns,
+  "old portal sessions": deleteOldPortalSessions,
+  "sessions that an organization shortens": ({ database }) =>
+    shortenSomeSessions({ database, write: (batch) => database.write(batch) }),
+  "sums of removed dimensions": deleteRemovedDimensions,
+  "old events and webhook deliveries": deleteOldEvents,
+  "secrets under an older key": createResealing(),
+};
+
+/** Deletes old and unused data and encrypts stored secrets, a few rows at a time, until the signal. */
+async function deleteOldData(
+  services: Services,
+  { log, signal }: Pick<BackgroundOptions, "log" | "signal">,
+): Promise<void> {
+  while (!signal.aborted) {
+    let isMore = false;
+    for (const [what, deleteSome] of Object.entries(deletions)) {
+      if (signal.aborted) break;
+      try {
+        if (await deleteSome(services)) isMore = true;
+      } catch (error) {
+        log.warn("retrying failed upkeep", { what, error });
+      }
+    }
+    await sleep(isMore ? retentionRestMs : retentionIntervalMs, signal);
+  }
+}
+
+/** Repeats a step until the signal: immediately while it returns true, otherwise after a pause, and after an error within a minute. */
+async function repeat(
+  { what, pauseMs, kind, step }: RepeatedWork,
+  { log, signal, due }: Pick<BackgroundOptions, "log" | "signal"> & { due: DueWork },
+): Promise<void> {
+  while (!signal.aborted) {
+    const woken = kind === undefined ? signal : AbortSignal.any([signal, due.signalOf(kind)]);
+    try {
+      if (!await step()) await sleep(pauseMs, woken);
+    } catch (error) {
+      if (!signal.aborted) log.warn(`retrying failed ${what}`, { error });
+      await sleep(Math.min(pauseMs, retentionIntervalMs), woken);
+    }
+  }
+}
+
+/** Completes a statement, or closes one that is due. Returns true if there was one. */
+async function closeStatement(services: Services, log: BackgroundLog): Promise<boolean> {
+  const statement = await closeDueStatement(services);
+  if (statement !== null) log.info("statement closed", { period: statement.period });
+  return statement !== null;
+}

@@ -1,0 +1,16 @@
+// The one question of a server that has nothing to do.
+import { type DatabaseReader, sql } from "./engine/database.ts";
+import { areAllFilled } from "./meter/aggregation_list.ts";
+import { hasDueWebhooks } from "./webhooks/deliveries.ts";
+
+/** Background work that begins with a change: by a request, or by another server. */
+export type DueKind = "webhooks" | "limitRechecks" | "unfilled";
+export const dueKinds: readonly DueKind[] = ["webhooks", "limitRechecks", "unfilled"];
+
+/** Finds the kinds of which there is work. */
+export async function findDueKinds(database: DatabaseReader, now: number): Promise<DueKind[]> {
+  const row = await database.readFirst<Record<DueKind, 0 | 1>>(sql`
+    SELECT ${hasDueWebhooks(now)} AS webhooks, EXISTS (SELECT 1 FROM limit_rechecks) AS limitRechecks,
+      (NOT ${areAllFilled} OR EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL AND unfilled_seq > 0)) AS unfilled`);
+  return dueKinds.filter((kind) => row?.[kind] === 1);
+}
