@@ -84,18 +84,7 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     invitationEmailsToAddress: limit(invitationMailsToAddressPerHourMax, hourMs),
     /** By user. Lower, because spammers can create accounts with any address. */
     unverifiedInvitationEmails: limit(unverifiedInvitationMailsPerHourMax, hourMs),
-    /** Audit entries about exceeded limits: one per window. By what is limited. */
-    limitEntries: limit(1, addressWindowMs),
-    /** Audit entries about exceeded email limits. */
-    emailLimitEntries: limit(1, addressWindowMs),
-    /** Audit entries about repeated password reset requests. By user. */
-    resetEntries: limit(1, addressWindowMs),
-    /** Audit entries about denied requests. */
-    deniedEntries: limit(1, auditNotedIntervalMs),
-    /** Lookups of the sender of a denied request. */
-    deniedLookups: limit(auditLookUpsMax, auditNotedIntervalMs),
-    /** Log lines about conflicting session cookies. By client address. */
-    sessionConflicts: limit(1, sessionConflictNotedIntervalMs),
+    ...noteLimits(limit),
     /** Changes that wait for the database at the same time. By user. If one is never given back, it counts for an hour. */
     sessionWrites: limit(sessionWritesWaitingMax, hourMs),
     ...webhookLimits(limit),
@@ -110,8 +99,28 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
   };
 }
 
+type NewLimit = (points: number, windowMs: number) => RateLimiter;
+
+/** Limits what is noted about events that strangers can repeat. @param limit Creates the next limiter. */
+function noteLimits(limit: NewLimit) {
+  return {
+    /** Audit entries about exceeded limits: one per window. By what is limited. */
+    limitEntries: limit(1, addressWindowMs),
+    /** Audit entries about exceeded email limits. */
+    emailLimitEntries: limit(1, addressWindowMs),
+    /** Audit entries about repeated password reset requests. By user. */
+    resetEntries: limit(1, addressWindowMs),
+    /** Audit entries about denied requests. */
+    deniedEntries: limit(1, auditNotedIntervalMs),
+    /** Lookups of the sender of a denied request. */
+    deniedLookups: limit(auditLookUpsMax, auditNotedIntervalMs),
+    /** Log lines about conflicting session cookies. By client address. */
+    sessionConflicts: limit(1, sessionConflictNotedIntervalMs),
+  };
+}
+
 /** @param limit Creates the next limiter. */
-function webhookLimits(limit: (points: number, windowMs: number) => RateLimiter) {
+function webhookLimits(limit: NewLimit) {
   return {
     /** Replays of webhooks, and the deliveries that are sent again. By organization. */
     webhookReplays: limit(webhookReplaysPerMinuteMax, minuteMs),

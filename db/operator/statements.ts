@@ -62,7 +62,7 @@ export async function isBeforeAll(
 ): Promise<boolean> {
   const [first, after] = [rollupNumber("quarter", start), rollupNumber("quarter", end)];
   return await database.readFirst(sql`SELECT 1
-    WHERE coalesce((SELECT created_at FROM organizations ORDER BY number LIMIT 1), ${end}) >= ${end}
+    WHERE coalesce((SELECT created_at FROM organizations WHERE number = (SELECT min(number) FROM organizations)), ${end}) >= ${end}
       AND NOT EXISTS (SELECT 1 FROM usage_rollups_monthly r WHERE r.organization = 0 AND r.month BETWEEN ${
     rollupNumber("month", start)
   } AND ${rollupNumber("month", end - 1)}
