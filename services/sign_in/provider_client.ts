@@ -17,7 +17,7 @@ import {
 import type { BaseContext } from "../base_context.ts";
 import type { AddressGuard } from "../outgoing/address_guard.ts";
 import { providerFetch, ProviderUnreachableError } from "../outgoing/provider_fetch.ts";
-import type { Secrets } from "../secrets.ts";
+import { type Secrets, SecretsError } from "../secrets.ts";
 
 type Library = typeof import("openid-client");
 
@@ -28,8 +28,11 @@ export interface VisitSecrets {
   readonly codeVerifier: string;
 }
 
-/** `canceled`: by the person. `unavailable`: down or slow. `rejected`: it didn't give a valid answer. */
-export type ProviderFault = "canceled" | "unavailable" | "rejected";
+/**
+ * `canceled`: by the person. `unavailable`: down or slow. `rejected`: it didn't give a valid answer. `unreadable`: our stored secret, after
+ * `SECRETS_KEY` was lost.
+ */
+export type ProviderFault = "canceled" | "unavailable" | "rejected" | "unreadable";
 
 /** The message is for the log: it contains no secret, but texts of the provider. */
 export class ProviderError extends Error {
@@ -371,6 +374,7 @@ const ownTroubles: ReadonlySet<string> = new Set(["temporarily_unavailable", "se
 function toProviderError(library: Library, error: unknown): unknown {
   if (error instanceof ProviderError) return error;
   if (error instanceof ProviderUnreachableError) return new ProviderError("unavailable", error.message);
+  if (error instanceof SecretsError) return new ProviderError("unreadable", error.message);
   if (error instanceof library.AuthorizationResponseError || error instanceof library.ResponseBodyError) {
     const fault = error.error === "access_denied"
       ? "canceled"

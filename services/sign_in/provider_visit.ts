@@ -211,11 +211,14 @@ async function rejectVisit(
     const message = `The response from ${name} couldn't be verified. Try again.`;
     throw await refuseVisit(context, client, { visit, reason: "invalid response", message, error });
   }
+  const isUnreadable = error.fault === "unreadable";
   throw await refuseVisit(context, client, {
     visit,
-    reason: "provider unavailable",
+    reason: isUnreadable ? "client secret can't be read" : "provider unavailable",
     code: "provider_unavailable",
-    message: `${name} isn't responding. Try again in a moment, or sign in another way.`,
+    message: isUnreadable
+      ? `Signing in with ${name} doesn't work until its client secret is entered again. Sign in another way.`
+      : `${name} isn't responding. Try again in a moment, or sign in another way.`,
     error,
   });
 }
