@@ -18,6 +18,8 @@ export interface CompanyProviderRow {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
+  /** Waits for a test; null without one. */
+  readonly pendingSecret: string | null;
   readonly role: CompanyRole;
   readonly enforced: number;
   readonly sessionMaxDays: number | null;
@@ -32,7 +34,8 @@ export function findCompanyProvider(database: DatabaseReader, organizationId: st
 }
 
 export const selectCompanyProvider = (organizationId: string): Statement =>
-  sql`SELECT id, slug, issuer, client_id AS clientId, client_secret AS clientSecret, role, enforced,
+  sql`SELECT id, slug, issuer, client_id AS clientId, client_secret AS clientSecret,
+    pending_secret AS pendingSecret, role, enforced,
     session_max_days AS sessionMaxDays, tested_at AS testedAt
   FROM identity_providers WHERE organization_id = ${organizationId}`;
 
@@ -58,14 +61,14 @@ export function updateCompanyProvider(
   organizationId: string,
   { before, after, now }: { before: CompanyProviderRow; after: CompanyProviderFields; now: number },
 ): Statement {
-  const { issuer, clientId, clientSecret, role, enforced, sessionMaxDays } = after;
+  const { issuer, clientId, clientSecret, pendingSecret, role, enforced, sessionMaxDays } = after;
   const isSame = sql`issuer = ${issuer} AND client_id = ${clientId} AND client_secret = ${clientSecret}`;
   return sql`
     UPDATE identity_providers SET issuer = ${issuer}, client_id = ${clientId}, client_secret = ${clientSecret},
-      role = ${role}, enforced = ${enforced}, session_max_days = ${sessionMaxDays},
+      pending_secret = ${pendingSecret}, role = ${role}, enforced = ${enforced}, session_max_days = ${sessionMaxDays},
       tested_at = iif(${isSame}, tested_at, NULL), updated_at = ${now}
     WHERE id = ${before.id} AND organization_id = ${organizationId} AND ${hasCredentials(before)}
-      AND enforced = ${before.enforced} AND session_max_days IS ${before.sessionMaxDays} AND role = ${before.role}
+      AND pending_secret IS ${before.pendingSecret} AND enforced = ${before.enforced} AND session_max_days IS ${before.sessionMaxDays} AND role = ${before.role}
       AND (${enforced} = 0 OR (tested_at IS NOT NULL AND ${isSame}))`;
 }
 
@@ -73,7 +76,10 @@ const hasCredentials = (
   { issuer, clientId, clientSecret }: Pick<CompanyProviderRow, "issuer" | "clientId" | "clientSecret">,
 ): Statement => sql`issuer = ${issuer} AND client_id = ${clientId} AND client_secret = ${clientSecret}`;
 
-/** Records a successful test with exactly these credentials, by someone with an address of a verified domain. */
+/**
+ * Records a successful test with exactly these credentials, by someone with an address of a verified domain. A pending secret, which is
+ * then the one that was tested, replaces the one before.
+ */
 export function markCompanyProviderTested(
   { provider, domain, now }: {
     provider: Pick<CompanyProviderRow, "id" | "issuer" | "clientId" | "clientSecret">;
@@ -81,9 +87,10 @@ export function markCompanyProviderTested(
     now: number;
   },
 ): Statement {
-  return sql`UPDATE identity_providers SET tested_at = ${now} WHERE id = ${provider.id} AND ${
-    hasCredentials(provider)
-  }
+  const { id, issuer, clientId, clientSecret } = provider;
+  const tested = sql`coalesce(pending_secret, client_secret)`;
+  return sql`UPDATE identity_providers SET tested_at = ${now}, client_secret = ${tested}, pending_secret = NULL
+    WHERE id = ${id} AND issuer = ${issuer} AND client_id = ${clientId} AND ${tested} = ${clientSecret}
     AND EXISTS (SELECT 1 FROM organization_domains d WHERE d.organization_id = identity_providers.organization_id
       AND d.domain = ${domain} AND d.verified_at IS NOT NULL)`;
 }

@@ -18,6 +18,8 @@ export interface CompanyProvider {
   readonly sessionMaxDays: number | null;
   /** When someone last signed in with it for a test, with these credentials. */
   readonly testedAt: string | null;
+  /** A new client secret waits for a test. Until then, people sign in with the one before. */
+  readonly hasPendingSecret: boolean;
 }
 
 export interface CompanyDomain {

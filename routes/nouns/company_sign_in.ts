@@ -74,6 +74,9 @@ const schema = z.object({
     sessionMaxDays: z.number().int().nullable().describe(daysWords),
     testedAt: timeOut("When it was tested with its current issuer, client ID and secret. Null if not.")
       .nullable(),
+    hasPendingSecret: z.boolean().describe(
+      "True if a new client secret waits for a successful test. Until then, people sign in with the one before.",
+    ),
   }).nullable().describe("Null until one is set up."),
   domains: z.array(domainSchema).describe("Sorted by name."),
 }).openapi("SingleSignOn");
@@ -110,7 +113,8 @@ function providerRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "putSingleSignOn",
     summary: "Set up or change an organization's single sign-on",
     description:
-      `${owner} All owners get an email. Another issuer, client ID or secret must be tested before \`enforced\` can be true.`,
+      `${owner} All owners get an email. Another issuer, client ID or secret must be tested before \`enforced\` can be true. ` +
+      "While it is true, a new client secret alone waits for a test and then replaces the one before.",
     params,
     body: companyProviderSchema,
     responses: found,

@@ -47,6 +47,7 @@ interface NewVisit {
 
 /** A visit that was completed, with what the provider says about the person. */
 export interface ProviderVisit extends ProviderAttempt {
+  /** With the secret that the visit used. */
   readonly provider: StoredProvider;
   readonly claims: ProviderClaims;
 }
@@ -90,7 +91,8 @@ export async function beginProviderVisit(
   const url = await inPlace(
     context,
     provider,
-    () => context.providerClient.begin(provider, visitSecrets(browserToken, state), { again }),
+    () =>
+      context.providerClient.begin(visited(provider, purpose), visitSecrets(browserToken, state), { again }),
   )
     .catch((error) => rejectVisit({ ...context, database: { write } }, client, { provider, error }));
   const [inserted] = await write([insertProviderAttempt({
@@ -137,11 +139,12 @@ export async function completeProviderVisit(
     if (attempt === undefined) return null;
     const { browserHash, returnTo, ...rest } = attempt;
     const browserToken = tokens.get(browserHash) ?? "";
+    const used = visited(provider, rest.purpose);
     const claims = await context.providerClient
-      .complete(provider, { ...visitSecrets(browserToken, state), query })
+      .complete(used, { ...visitSecrets(browserToken, state), query })
       .catch((error) => rejectVisit(context, client, { provider, error }));
     const opened = returnTo === null ? null : returnSeal(browserToken, state).open(stateHash, returnTo);
-    return { ...rest, returnTo: opened, provider, claims };
+    return { ...rest, returnTo: opened, provider: used, claims };
   });
 }
 
@@ -173,6 +176,14 @@ async function inPlace<T>(
   } finally {
     for (const pool of taken) providerPlaces.giveBack(pool);
   }
+}
+
+/** Returns the provider as a visit uses it: a test tries the pending secret. */
+function visited(provider: StoredProvider, purpose: VisitPurpose): StoredProvider {
+  const { pendingSecret } = provider;
+  return purpose === "test" && pendingSecret !== null
+    ? { ...provider, clientSecret: pendingSecret }
+    : provider;
 }
 
 function derived(browserToken: string, text: string) {

@@ -49,7 +49,7 @@ export function companyProviderForm(
         label="Client secret"
         {...field("clientSecret")}
         type="password"
-        hint={provider === null ? undefined : "If empty, the stored one stays."}
+        hint={secretHint(provider)}
         required={provider === null}
         maxlength={clientSecretCharactersMax}
       />
@@ -67,6 +67,13 @@ export function companyProviderForm(
       />
     </FormPage>
   );
+}
+
+function secretHint(provider: CompanySignIn["provider"]): string | undefined {
+  if (provider === null) return undefined;
+  return provider.enforced
+    ? "If empty, the stored one stays. A new one is used once you have tested it."
+    : "If empty, the stored one stays.";
 }
 
 export function companyDomainForm({ field, ...form }: PageForm): Page {
@@ -186,13 +193,21 @@ export function confirmCompanyAction(
 
 /** Shows an owner what the provider said in a test. */
 export function providerTestPage(
-  { frame, test: { isSuccess, email, name, vouches } }: {
+  { frame, test: { isSuccess, isOfNewSecret, email, name, vouches } }: {
     frame: PageForm["frame"];
-    test: { isSuccess: boolean; email: string | null; name: string; vouches: boolean };
+    test: {
+      isSuccess: boolean;
+      isOfNewSecret: boolean;
+      email: string | null;
+      name: string;
+      vouches: boolean;
+    };
   },
 ): Page {
   const text = isSuccess
-    ? "The test worked. You can now require single sign-on."
+    ? isOfNewSecret
+      ? "The test worked. The new client secret is now in use."
+      : "The test worked. You can now require single sign-on."
     : email === null
     ? "The provider shared no email address. Let the application have the scope “email”, then test again."
     : !vouches
