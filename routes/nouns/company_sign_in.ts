@@ -114,7 +114,8 @@ function providerRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Set up or change an organization's single sign-on",
     description:
       `${owner} All owners get an email. Another issuer, client ID or secret must be tested before \`enforced\` can be true. ` +
-      "While it is true, a new client secret alone waits for a test and then replaces the one before.",
+      "While it is true, a new client secret alone waits for a test and then replaces the one before. Existing sessions, also " +
+      "those that began with a password, stay until they end; `sessionMaxDays` ends them sooner.",
     params,
     body: companyProviderSchema,
     responses: found,

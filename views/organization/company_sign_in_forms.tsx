@@ -167,7 +167,7 @@ const confirmations: Readonly<
 const requiredMeans = [
   "Passwords, passkeys and other providers stop working for signing in. Only your provider does.",
   "Owners can still sign in with a passkey, if your provider breaks. Add one to your account first.",
-  "Existing sessions stay until they end. To end them sooner, set the days until sessions end.",
+  "Existing sessions stay until they end, also those that began with a password. To end them sooner, set the days until sessions end.",
   "No one can sign up with a password, reset one, or change their email address to another domain.",
 ];
 
