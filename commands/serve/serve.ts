@@ -4,6 +4,7 @@ import type { Config, Settings } from "../../config.ts";
 import { missingFolder } from "../../db/engine/data_file.ts";
 import { messageOf } from "../../domain/errors.ts";
 import { unusedKeysIntervalMs } from "../../domain/key_limits.ts";
+import { domainLookUpsIntervalMs } from "../../domain/sign_in/company_sign_in.ts";
 import {
   limitNoticesIntervalMs,
   retentionIntervalMs,
@@ -34,6 +35,7 @@ import {
   deleteOldCounters,
   refreshTimezones,
 } from "../../services/meter/limit_upkeep.ts";
+import { lookUpDomains } from "../../services/organization/domain_look_ups.ts";
 import { createResealing } from "../../services/secrets_upkeep.ts";
 import type { WithheldMails } from "../../domain/mail/limit_mail_reach.ts";
 import { settlesWithin, sleep } from "../../services/sleep.ts";
@@ -251,6 +253,11 @@ function repeatedWork(
       what: "emails about unused keys",
       pauseMs: unusedKeysIntervalMs,
       step: () => remindOfUnusedKeys(services),
+    },
+    {
+      what: "look-up of domains",
+      pauseMs: domainLookUpsIntervalMs,
+      step: () => lookUpDomains(services),
     },
   ];
 }

@@ -29,7 +29,7 @@ import dimensions from "./migrations/0025_dimensions.sql" with { type: "text" };
 import featuresAndGrants from "./migrations/0026_features_and_grants.sql" with { type: "text" };
 import counting from "./migrations/0027_counting.sql" with { type: "text" };
 import statementValues from "./migrations/0028_statement_values.sql" with { type: "text" };
-import providerSecrets from "./migrations/0029_provider_secrets.sql" with { type: "text" };
+import providers from "./migrations/0029_providers.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -66,7 +66,7 @@ export const migrations: readonly Migration[] = [
   { number: 26, name: "features_and_grants", text: featuresAndGrants },
   { number: 27, name: "counting", text: counting },
   { number: 28, name: "statement_values", text: statementValues },
-  { number: 29, name: "provider_secrets", text: providerSecrets },
+  { number: 29, name: "providers", text: providers },
 ];
 
 /** Thrown for a database with another schema than this program's. */

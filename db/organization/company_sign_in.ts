@@ -5,6 +5,7 @@ import {
   companyChangeMailsPerDayMax,
   companyDomainsMax,
   type CompanyRole,
+  domainLookUpMs,
 } from "../../domain/sign_in/company_sign_in.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
@@ -128,10 +129,11 @@ export interface CompanyDomainRow {
   readonly domain: string;
   readonly token: string;
   readonly verifiedAt: number | null;
+  readonly missingSince: number | null;
 }
 
 const selectDomains = (organizationId: string): Statement =>
-  sql`SELECT domain, token, verified_at AS verifiedAt FROM organization_domains
+  sql`SELECT domain, token, verified_at AS verifiedAt, missing_since AS missingSince FROM organization_domains
     WHERE organization_id = ${organizationId}`;
 
 export function findCompanyDomains(database: DatabaseReader, organizationId: string) {
@@ -173,7 +175,7 @@ export function releaseDomain(
   { from, to }: Readonly<Record<"from" | "to", { organizationId: string; token: string }>>,
 ): Statement {
   return sql`
-    UPDATE organization_domains SET verified_at = NULL
+    UPDATE organization_domains SET verified_at = NULL, missing_since = NULL
     WHERE organization_id = ${from.organizationId} AND domain = ${domain} AND token = ${from.token}
       AND verified_at IS NOT NULL AND EXISTS (SELECT 1 FROM organization_domains d
         WHERE d.organization_id = ${to.organizationId} AND d.domain = ${domain} AND d.token = ${to.token})`;
@@ -185,7 +187,7 @@ export function markDomainVerified(
   { domain, token, now }: { domain: string; token: string; now: number },
 ): Statement {
   return sql`
-    UPDATE organization_domains SET verified_at = ${now}
+    UPDATE organization_domains SET verified_at = ${now}, look_up_at = ${now + domainLookUpMs}
     WHERE organization_id = ${organizationId} AND domain = ${domain} AND token = ${token} AND verified_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM organization_domains d WHERE d.domain = ${domain} AND d.verified_at IS NOT NULL)`;
 }

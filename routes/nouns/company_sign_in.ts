@@ -56,6 +56,9 @@ const domainSchema = z.object({
   recordName: stringSchema("The name of the TXT record that proves it.", "_gatehouse.example.com"),
   recordValue: stringSchema("What the record must contain.", "gatehouse-domain=Zk3v…"),
   verifiedAt: timeOut("When the record was found. Null if it wasn't yet.").nullable(),
+  missingSince: timeOut(
+    "Since when daily look-ups haven't found the record. After two weeks, the domain isn't verified anymore. Null if it was found.",
+  ).nullable(),
 }).openapi("SingleSignOnDomain");
 const schema = z.object({
   redirectUri: stringSchema(

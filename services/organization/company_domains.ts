@@ -132,7 +132,7 @@ export async function verifyCompanyDomain(
   return toCompanyDomain(row);
 }
 
-const system: Actor = { type: "system", client: { address: "", userAgent: "", requestId: null } };
+export const system: Actor = { type: "system", client: { address: "", userAgent: "", requestId: null } };
 
 /**
  * Requires an owner who authenticated recently and has confirmed their address: their own sign-in with the provider would otherwise
@@ -149,11 +149,14 @@ export function requireCompanyManager({ clock }: SessionContext, access: MemberA
   return by;
 }
 
-export function toCompanyDomain({ domain, token, verifiedAt }: CompanyDomainRow): CompanyDomain {
+export function toCompanyDomain(
+  { domain, token, verifiedAt, missingSince }: CompanyDomainRow,
+): CompanyDomain {
   return {
     domain,
     recordName: txtRecordName(domain),
     recordValue: token,
     verifiedAt: isoTime(verifiedAt),
+    missingSince: isoTime(missingSince),
   };
 }

@@ -118,9 +118,11 @@ function Domains({ domains }: { domains: readonly CompanyDomain[] }) {
               {
                 title: "State",
                 in: "state",
-                cell: ({ verifiedAt }) =>
+                cell: ({ verifiedAt, missingSince }) =>
                   verifiedAt === null
                     ? <Badge tone="soon">Not verified</Badge>
+                    : missingSince !== null
+                    ? <Badge tone="soon">Record missing</Badge>
                     : <Badge tone="on">Verified</Badge>,
               },
             ]}

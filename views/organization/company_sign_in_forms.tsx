@@ -104,7 +104,7 @@ export function verifyDomainPage(form: PageForm, { domain, recordName, recordVal
       title="Verify domain"
       heading="Verify {name}"
       name={domain}
-      text="Add this TXT record in DNS, then verify it here. It can take an hour to arrive. Keep the record: without it, another organization could verify the domain."
+      text="Add this TXT record in DNS, then verify it here. It can take an hour to arrive. Keep the record: once it has been missing for two weeks, the domain isn't verified anymore."
       facts={[
         { label: "Name", value: <code class="pick">{recordName}</code> },
         { label: "Type", value: "TXT" },

@@ -1,0 +1,11 @@
+-- A new client secret of a required provider, as `Secrets` stores it. A successful test makes it the one that people sign in with.
+ALTER TABLE identity_providers ADD COLUMN pending_secret TEXT;
+
+-- When a verified domain's TXT record is looked up next, and since when look-ups have not found it. Null for domains that aren't verified.
+ALTER TABLE organization_domains ADD COLUMN look_up_at INTEGER;
+
+ALTER TABLE organization_domains ADD COLUMN missing_since INTEGER;
+
+UPDATE organization_domains SET look_up_at = verified_at WHERE verified_at IS NOT NULL;
+
+CREATE INDEX organization_domains_look_up ON organization_domains (look_up_at) WHERE verified_at IS NOT NULL;
