@@ -54,8 +54,7 @@ export async function signInWithPasskey(
   const signedIn = await createVerifiedSession(context, client, {
     user,
     now,
-    pendingHash: pending?.tokenHash ?? null,
-    provider: pending?.provider ?? null,
+    pending,
     ...(pending === null ? { method: "passkey", use: usePasskey(use), after: () => [] } : {
       method: "password and passkey",
       use: usePasskeyInSecondStep({ ...use, tokenHash: pending.tokenHash }),

@@ -52,6 +52,12 @@ export interface ProviderVisit extends ProviderAttempt {
   readonly claims: ProviderClaims;
 }
 
+/** The part of a visit that names someone. */
+export interface IdentityVisit {
+  readonly provider: StoredProvider;
+  readonly claims: Pick<ProviderClaims, "issuer" | "subject" | "email">;
+}
+
 /**
  * Finds the provider to visit. An organization's own can be visited once it has a verified domain: anyone can set one up, which leads
  * people wherever it likes.

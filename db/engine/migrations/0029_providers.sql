@@ -9,3 +9,10 @@ ALTER TABLE organization_domains ADD COLUMN missing_since INTEGER;
 UPDATE organization_domains SET look_up_at = verified_at WHERE verified_at IS NOT NULL;
 
 CREATE INDEX organization_domains_look_up ON organization_domains (look_up_at) WHERE verified_at IS NOT NULL;
+
+-- The identity that a sign-in with a provider began with. It is connected, and its person becomes a member, when the second step passes.
+ALTER TABLE pending_sign_ins ADD COLUMN issuer TEXT;
+
+ALTER TABLE pending_sign_ins ADD COLUMN subject TEXT;
+
+ALTER TABLE pending_sign_ins ADD COLUMN identity_email TEXT;
