@@ -47,10 +47,10 @@ export async function signInWithPasskey(
     userId: pending?.userId ?? null,
   });
   if (found === null) return await rejectPasskey(context, client, pending?.user ?? null);
-  const { user, id, counter } = found;
+  const { user, id, counter, host } = found;
   if (pending === null) await requirePasskeyPermitted(context, user);
   const now = context.clock();
-  const use = { id, counter, userId: user.id, now };
+  const use = { id, counter, host, userId: user.id, now };
   const signedIn = await createVerifiedSession(context, client, {
     user,
     now,

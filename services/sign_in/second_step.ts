@@ -1,7 +1,7 @@
 // The second step of signing in, with a code. passkey_sign_in.ts has the one with a passkey. The batch that creates the
 // session uses up its permission: the pending sign-in, the code, the passkey's counter.
 import { insertAuditEvent } from "../../db/audit.ts";
-import { findPasskeysOfUser } from "../../db/sign_in/passkeys.ts";
+import { findUsablePasskeys } from "../../db/sign_in/passkeys.ts";
 import {
   findPendingSignIns,
   type PendingIdentity,
@@ -28,7 +28,10 @@ export async function findPendingSignIn(
 ): Promise<{ token: string; email: string; hasPasskeys: boolean } | null> {
   const found = await findPending(context, tokens);
   if (found === null) return null;
-  const passkeys = await findPasskeysOfUser(context.database, found.userId);
+  const passkeys = await findUsablePasskeys(context.database, {
+    userId: found.userId,
+    host: context.config.baseUrl.hostname,
+  });
   return { token: found.token, email: found.user.email, hasPasskeys: passkeys.length > 0 };
 }
 

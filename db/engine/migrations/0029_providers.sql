@@ -16,3 +16,6 @@ ALTER TABLE pending_sign_ins ADD COLUMN issuer TEXT;
 ALTER TABLE pending_sign_ins ADD COLUMN subject TEXT;
 
 ALTER TABLE pending_sign_ins ADD COLUMN identity_email TEXT;
+
+-- The host that a passkey works at, which was in BASE_URL when it was added. Null for older ones until they are used.
+ALTER TABLE passkeys ADD COLUMN host TEXT;
