@@ -5,7 +5,8 @@ export interface StoredSecrets {
   readonly table: SecretsTable;
   readonly id: string;
   readonly secret: string;
-  readonly oldSecret: string | null;
+  /** The one before of a webhook, or the pending one of a provider. */
+  readonly otherSecret: string | null;
 }
 
 export type SecretsTable = "webhooks" | "identity_providers";
@@ -17,22 +18,22 @@ export async function findStoredSecrets(
   { after, limit }: { after: string; limit: number },
 ): Promise<StoredSecrets[]> {
   const select = table === "webhooks"
-    ? sql`SELECT 'webhooks' AS "table", id, secret, old_secret AS oldSecret FROM webhooks WHERE deleted_at IS NULL`
-    : sql`SELECT 'identity_providers' AS "table", id, client_secret AS secret, NULL AS oldSecret
+    ? sql`SELECT 'webhooks' AS "table", id, secret, old_secret AS otherSecret FROM webhooks WHERE deleted_at IS NULL`
+    : sql`SELECT 'identity_providers' AS "table", id, client_secret AS secret, pending_secret AS otherSecret
       FROM identity_providers WHERE true`;
   return await database.read(sql`${select} AND id > ${after} ORDER BY id LIMIT ${limit}`);
 }
 
 /** Replaces the stored secrets of a row if they are still those that were read. */
 export function replaceStoredSecrets(
-  { table, id, secret, oldSecret }: StoredSecrets,
-  next: Pick<StoredSecrets, "secret" | "oldSecret">,
+  { table, id, secret, otherSecret }: StoredSecrets,
+  next: Pick<StoredSecrets, "secret" | "otherSecret">,
 ): Statement {
   return table === "webhooks"
-    ? sql`UPDATE webhooks SET secret = ${next.secret}, old_secret = ${next.oldSecret}
-      WHERE id = ${id} AND secret = ${secret} AND old_secret IS ${oldSecret}`
-    : sql`UPDATE identity_providers SET client_secret = ${next.secret}
-      WHERE id = ${id} AND client_secret = ${secret}`;
+    ? sql`UPDATE webhooks SET secret = ${next.secret}, old_secret = ${next.otherSecret}
+      WHERE id = ${id} AND secret = ${secret} AND old_secret IS ${otherSecret}`
+    : sql`UPDATE identity_providers SET client_secret = ${next.secret}, pending_secret = ${next.otherSecret}
+      WHERE id = ${id} AND client_secret = ${secret} AND pending_secret IS ${otherSecret}`;
 }
 
 /** Counts the secrets in use by the start of their stored text, up to the colon. */
@@ -46,6 +47,7 @@ export async function countStoredSecrets(
     UNION ALL SELECT old_secret FROM webhooks
       WHERE deleted_at IS NULL AND old_secret IS NOT NULL AND old_secret_until > ${now}
     UNION ALL SELECT client_secret FROM identity_providers
+    UNION ALL SELECT pending_secret FROM identity_providers WHERE pending_secret IS NOT NULL
   ) GROUP BY 1 ORDER BY 1`,
   );
 }

@@ -110,6 +110,8 @@ export const auditActions = {
   "sso.domain_added": "Domain added",
   "sso.domain_verified": "Domain verified",
   "sso.domain_removed": "Domain removed",
+  "sso.domain_missing": "Domain's TXT record missing",
+  "sso.domain_unverified": "Domain no longer verified",
   "sso.domain_moved": "Domain moved to another organization",
   "access.denied": "Permission denied",
 } as const;

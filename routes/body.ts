@@ -11,7 +11,7 @@ import {
 } from "../domain/limits.ts";
 import type { BodyPlace } from "../services/body_room.ts";
 import type { AppContext } from "./env.ts";
-import { checkJsonBounds, joinPath } from "./json_bounds.ts";
+import { checkJsonBounds, joinPath } from "../domain/json_bounds.ts";
 import { atMost, reservedName } from "./schemas/messages.ts";
 
 export interface JsonBody {

@@ -24,7 +24,7 @@ export function createResealing(): (context: Pick<Context, "database" | "secrets
     const rows = await findStoredSecrets(database, table, { after, limit: stepRowsMax });
     const changes = rows.flatMap((row) => {
       const next = resealed(secrets, row);
-      const isSame = next.secret === row.secret && next.oldSecret === row.oldSecret;
+      const isSame = next.secret === row.secret && next.otherSecret === row.otherSecret;
       return isSame ? [] : [replaceStoredSecrets(row, next)];
     });
     if (changes.length > 0) await database.write(changes);
@@ -35,7 +35,7 @@ export function createResealing(): (context: Pick<Context, "database" | "secrets
   };
 }
 
-function resealed(secrets: Secrets, { id, secret, oldSecret }: StoredSecrets) {
+function resealed(secrets: Secrets, { id, secret, otherSecret }: StoredSecrets) {
   const one = (stored: string): string => {
     if (secrets.isCurrent(stored)) return stored;
     try {
@@ -46,5 +46,5 @@ function resealed(secrets: Secrets, { id, secret, oldSecret }: StoredSecrets) {
       throw error;
     }
   };
-  return { secret: one(secret), oldSecret: oldSecret === null ? null : one(oldSecret) };
+  return { secret: one(secret), otherSecret: otherSecret === null ? null : one(otherSecret) };
 }

@@ -12,10 +12,12 @@ import {
 } from "../../db/engine/diagnostics.ts";
 import { checkSchema, MigrationError } from "../../db/engine/migrate.ts";
 import { openDatabase } from "../../db/engine/open.ts";
+import { countPasskeysElsewhere } from "../../db/sign_in/passkeys.ts";
 import { countStoredSecrets } from "../../db/stored_secrets.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 import { shellWord } from "../../domain/shell_word.ts";
 import { checkFreeBytesMin, checkFreeBytesWarningMin } from "../../domain/check_limits.ts";
+import { passkeyResults } from "./passkeys.ts";
 import { type CheckedConfig, checkProviders } from "./providers.ts";
 import { secretsResults } from "./secrets.ts";
 import { checkClock, inTime, reasonOf } from "./time.ts";
@@ -85,6 +87,7 @@ async function checkContent(
       writable,
       sqliteResult(await inTime(readSqliteVersion(database)), target),
       ...secretsResults(config.secretsKeys, await inTime(countStoredSecrets(database, Date.now()))),
+      ...passkeyResults(await inTime(countPasskeysElsewhere(database, config.baseUrl.hostname))),
       ...await checkProviders(database, config),
     ];
     // A file has this machine's clock.

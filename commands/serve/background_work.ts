@@ -9,6 +9,7 @@ import {
 import type { DueKind } from "../../db/due_work.ts";
 import { unusedKeysIntervalMs } from "../../domain/key_limits.ts";
 import type { WithheldMails } from "../../domain/mail/limit_mail_reach.ts";
+import { domainLookUpsIntervalMs } from "../../domain/sign_in/company_sign_in.ts";
 import { expiringKeysIntervalMs } from "../../domain/webhooks/webhook_limits.ts";
 import { deleteOldAuditEvents } from "../../services/audit.ts";
 import { DueWork } from "../../services/due_work.ts";
@@ -25,6 +26,7 @@ import {
 import { deleteOldUsageRecords } from "../../services/meter/usage_records.ts";
 import { closeDueStatement } from "../../services/operator/statement_closing.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../services/organization/organization_deletion.ts";
+import { lookUpDomains } from "../../services/organization/domain_look_ups.ts";
 import { deleteOldPortalSessions } from "../../services/portal_sessions.ts";
 import { createResealing } from "../../services/secrets_upkeep.ts";
 import type { Services } from "../../services/services.ts";
@@ -104,6 +106,11 @@ export function repeatedWork(
       what: "emails about unused keys",
       pauseMs: unusedKeysIntervalMs,
       step: () => remindOfUnusedKeys(services),
+    },
+    {
+      what: "look-up of domains",
+      pauseMs: domainLookUpsIntervalMs,
+      step: () => lookUpDomains(services),
     },
   ];
 }

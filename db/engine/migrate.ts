@@ -29,6 +29,7 @@ import dimensions from "./migrations/0025_dimensions.sql" with { type: "text" };
 import featuresAndGrants from "./migrations/0026_features_and_grants.sql" with { type: "text" };
 import counting from "./migrations/0027_counting.sql" with { type: "text" };
 import statementValues from "./migrations/0028_statement_values.sql" with { type: "text" };
+import providers from "./migrations/0029_providers.sql" with { type: "text" };
 import shares from "./migrations/0030_shares.sql" with { type: "text" };
 
 interface Migration {
@@ -66,6 +67,7 @@ export const migrations: readonly Migration[] = [
   { number: 26, name: "features_and_grants", text: featuresAndGrants },
   { number: 27, name: "counting", text: counting },
   { number: 28, name: "statement_values", text: statementValues },
+  { number: 29, name: "providers", text: providers },
   { number: 30, name: "shares", text: shares },
 ];
 

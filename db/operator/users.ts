@@ -9,6 +9,7 @@ import { type DatabaseReader, sql, type Statement } from "../engine/database.ts"
 import { insertLinkToken, type NewLinkToken } from "../mail/link_tokens.ts";
 import { openInvitation, pendingInvitation } from "../organization/invitations.ts";
 import { hasRoomForMember } from "../organization/plan_numbers.ts";
+import { worksAt } from "../sign_in/sign_in_methods.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 import { hasText, indexedText } from "./search.ts";
 
@@ -186,10 +187,12 @@ interface ListedOperatorRow {
   readonly passkeys: number;
 }
 
-/** Returns every operator by email address. There are few: each was named by someone. */
-export function findOperators(database: DatabaseReader): Promise<ListedOperatorRow[]> {
+/** Returns every operator by email address, with the number of passkeys that work at a host. There are few: each was named by someone. */
+export function findOperators(database: DatabaseReader, host: string): Promise<ListedOperatorRow[]> {
   return database.read(sql`
     SELECT u.id, u.email, u.name, u.operator_since AS operatorSince, u.disabled_at AS disabledAt,
-      ${hasTwoStep} AS hasTotp, (SELECT count(*) FROM passkeys p WHERE p.user_id = u.id) AS passkeys
+      ${hasTwoStep} AS hasTotp, (SELECT count(*) FROM passkeys p WHERE p.user_id = u.id AND ${
+    worksAt(host)
+  }) AS passkeys
     FROM users u WHERE u.operator_since IS NOT NULL ORDER BY u.email`);
 }

@@ -5,6 +5,7 @@ import {
   companyChangeMailsPerDayMax,
   companyDomainsMax,
   type CompanyRole,
+  domainLookUpMs,
 } from "../../domain/sign_in/company_sign_in.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
@@ -18,6 +19,8 @@ export interface CompanyProviderRow {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
+  /** Waits for a test; null without one. */
+  readonly pendingSecret: string | null;
   readonly role: CompanyRole;
   readonly enforced: number;
   readonly sessionMaxDays: number | null;
@@ -32,7 +35,8 @@ export function findCompanyProvider(database: DatabaseReader, organizationId: st
 }
 
 export const selectCompanyProvider = (organizationId: string): Statement =>
-  sql`SELECT id, slug, issuer, client_id AS clientId, client_secret AS clientSecret, role, enforced,
+  sql`SELECT id, slug, issuer, client_id AS clientId, client_secret AS clientSecret,
+    pending_secret AS pendingSecret, role, enforced,
     session_max_days AS sessionMaxDays, tested_at AS testedAt
   FROM identity_providers WHERE organization_id = ${organizationId}`;
 
@@ -58,14 +62,14 @@ export function updateCompanyProvider(
   organizationId: string,
   { before, after, now }: { before: CompanyProviderRow; after: CompanyProviderFields; now: number },
 ): Statement {
-  const { issuer, clientId, clientSecret, role, enforced, sessionMaxDays } = after;
+  const { issuer, clientId, clientSecret, pendingSecret, role, enforced, sessionMaxDays } = after;
   const isSame = sql`issuer = ${issuer} AND client_id = ${clientId} AND client_secret = ${clientSecret}`;
   return sql`
     UPDATE identity_providers SET issuer = ${issuer}, client_id = ${clientId}, client_secret = ${clientSecret},
-      role = ${role}, enforced = ${enforced}, session_max_days = ${sessionMaxDays},
+      pending_secret = ${pendingSecret}, role = ${role}, enforced = ${enforced}, session_max_days = ${sessionMaxDays},
       tested_at = iif(${isSame}, tested_at, NULL), updated_at = ${now}
     WHERE id = ${before.id} AND organization_id = ${organizationId} AND ${hasCredentials(before)}
-      AND enforced = ${before.enforced} AND session_max_days IS ${before.sessionMaxDays} AND role = ${before.role}
+      AND pending_secret IS ${before.pendingSecret} AND enforced = ${before.enforced} AND session_max_days IS ${before.sessionMaxDays} AND role = ${before.role}
       AND (${enforced} = 0 OR (tested_at IS NOT NULL AND ${isSame}))`;
 }
 
@@ -73,7 +77,10 @@ const hasCredentials = (
   { issuer, clientId, clientSecret }: Pick<CompanyProviderRow, "issuer" | "clientId" | "clientSecret">,
 ): Statement => sql`issuer = ${issuer} AND client_id = ${clientId} AND client_secret = ${clientSecret}`;
 
-/** Records a successful test with exactly these credentials, by someone with an address of a verified domain. */
+/**
+ * Records a successful test with exactly these credentials, by someone with an address of a verified domain. A pending secret, which is
+ * then the one that was tested, replaces the one before.
+ */
 export function markCompanyProviderTested(
   { provider, domain, now }: {
     provider: Pick<CompanyProviderRow, "id" | "issuer" | "clientId" | "clientSecret">;
@@ -81,9 +88,10 @@ export function markCompanyProviderTested(
     now: number;
   },
 ): Statement {
-  return sql`UPDATE identity_providers SET tested_at = ${now} WHERE id = ${provider.id} AND ${
-    hasCredentials(provider)
-  }
+  const { id, issuer, clientId, clientSecret } = provider;
+  const tested = sql`coalesce(pending_secret, client_secret)`;
+  return sql`UPDATE identity_providers SET tested_at = ${now}, client_secret = ${tested}, pending_secret = NULL
+    WHERE id = ${id} AND issuer = ${issuer} AND client_id = ${clientId} AND ${tested} = ${clientSecret}
     AND EXISTS (SELECT 1 FROM organization_domains d WHERE d.organization_id = identity_providers.organization_id
       AND d.domain = ${domain} AND d.verified_at IS NOT NULL)`;
 }
@@ -121,10 +129,11 @@ export interface CompanyDomainRow {
   readonly domain: string;
   readonly token: string;
   readonly verifiedAt: number | null;
+  readonly missingSince: number | null;
 }
 
 const selectDomains = (organizationId: string): Statement =>
-  sql`SELECT domain, token, verified_at AS verifiedAt FROM organization_domains
+  sql`SELECT domain, token, verified_at AS verifiedAt, missing_since AS missingSince FROM organization_domains
     WHERE organization_id = ${organizationId}`;
 
 export function findCompanyDomains(database: DatabaseReader, organizationId: string) {
@@ -166,7 +175,7 @@ export function releaseDomain(
   { from, to }: Readonly<Record<"from" | "to", { organizationId: string; token: string }>>,
 ): Statement {
   return sql`
-    UPDATE organization_domains SET verified_at = NULL
+    UPDATE organization_domains SET verified_at = NULL, missing_since = NULL
     WHERE organization_id = ${from.organizationId} AND domain = ${domain} AND token = ${from.token}
       AND verified_at IS NOT NULL AND EXISTS (SELECT 1 FROM organization_domains d
         WHERE d.organization_id = ${to.organizationId} AND d.domain = ${domain} AND d.token = ${to.token})`;
@@ -178,7 +187,7 @@ export function markDomainVerified(
   { domain, token, now }: { domain: string; token: string; now: number },
 ): Statement {
   return sql`
-    UPDATE organization_domains SET verified_at = ${now}
+    UPDATE organization_domains SET verified_at = ${now}, look_up_at = ${now + domainLookUpMs}
     WHERE organization_id = ${organizationId} AND domain = ${domain} AND token = ${token} AND verified_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM organization_domains d WHERE d.domain = ${domain} AND d.verified_at IS NOT NULL)`;
 }

@@ -3,9 +3,10 @@ import type { IdentityProvider, OfferedProvider } from "../../domain/sign_in/ide
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { domainOf } from "./domain_rules.ts";
 
-/** `clientSecret`: as stored. */
+/** `clientSecret`: as stored. `pendingSecret`: a new one, which only tests use; null without one. */
 export interface StoredProvider extends IdentityProvider {
   readonly clientSecret: string;
+  readonly pendingSecret: string | null;
 }
 
 type ProviderRow =
@@ -14,7 +15,7 @@ type ProviderRow =
 
 const select = sql`
   SELECT id, organization_id AS organizationId, slug, kind, name, issuer, client_id AS clientId,
-    client_secret AS clientSecret, trust_email AS trustEmail, sign_up AS signUp, position, role, enforced,
+    client_secret AS clientSecret, pending_secret AS pendingSecret, trust_email AS trustEmail, sign_up AS signUp, position, role, enforced,
     session_max_days AS sessionMaxDays, tested_at AS testedAt, created_at AS createdAt, updated_at AS updatedAt
   FROM identity_providers WHERE`;
 

@@ -1,7 +1,7 @@
 // SQL of passkeys, of which only the public key is stored, and of their challenges, each of which is answered once.
 import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { hasOtherWayIn } from "./sign_in_methods.ts";
+import { hasOtherWayIn, worksAt } from "./sign_in_methods.ts";
 import { ifSecondStepPending, type SecondStep } from "./pending_sign_ins.ts";
 
 export interface PasskeyRow {
@@ -16,18 +16,37 @@ export interface PasskeyRow {
   /** JSON: how browsers reach it. */
   readonly transports: string;
   readonly name: string;
+  /** Where it works; null if it isn't known. */
+  readonly host: string | null;
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
 }
 
 const select = sql`
   SELECT id, user_id AS userId, credential_id AS credentialId, public_key AS publicKey, counter, transports,
-    name, created_at AS createdAt, last_used_at AS lastUsedAt
+    name, host, created_at AS createdAt, last_used_at AS lastUsedAt
   FROM passkeys WHERE`;
 
 /** Returns a user's passkeys, oldest first. */
 export function findPasskeysOfUser(database: DatabaseReader, userId: string): Promise<PasskeyRow[]> {
   return database.read(sql`${select} user_id = ${userId} ORDER BY id`);
+}
+
+/** Returns a user's passkeys that work at a host, oldest first. */
+export function findUsablePasskeys(
+  database: DatabaseReader,
+  { userId, host }: { userId: string; host: string },
+): Promise<PasskeyRow[]> {
+  return database.read(sql`${select} user_id = ${userId} AND ${worksAt(host)} ORDER BY id`);
+}
+
+/** Counts passkeys by the host that they work at, if it is another one. */
+export function countPasskeysElsewhere(
+  database: DatabaseReader,
+  host: string,
+): Promise<{ host: string; count: number }[]> {
+  return database.read(sql`SELECT host, count(*) AS count FROM passkeys WHERE host <> ${host} GROUP BY host
+    ORDER BY 2 DESC`);
 }
 
 export function findPasskey(database: DatabaseReader, { userId, id }: { userId: string; id: string }) {
@@ -45,11 +64,11 @@ export function findPasskeyByCredential(database: DatabaseReader, credentialId: 
 
 /** Adds a passkey, unless the user has `max` or the passkey was already added. */
 export function insertPasskey(passkey: PasskeyRow, { max }: { max: number }) {
-  const { id, userId, credentialId, publicKey, counter, transports, name, createdAt } = passkey;
+  const { id, userId, credentialId, publicKey, counter, transports, name, host, createdAt } = passkey;
   return sql`
     INSERT INTO passkeys
-      (id, user_id, credential_id, public_key, counter, transports, name, created_at, last_used_at)
-    SELECT ${id}, ${userId}, ${credentialId}, ${publicKey}, ${counter}, ${transports}, ${name}, ${createdAt}, NULL
+      (id, user_id, credential_id, public_key, counter, transports, name, host, created_at, last_used_at)
+    SELECT ${id}, ${userId}, ${credentialId}, ${publicKey}, ${counter}, ${transports}, ${name}, ${host}, ${createdAt}, NULL
     WHERE (SELECT count(*) FROM passkeys WHERE user_id = ${userId}) < ${max}
     ON CONFLICT (credential_id) DO NOTHING`;
 }
@@ -59,9 +78,9 @@ export function updatePasskeyName({ userId, id, name }: { userId: string; id: st
 }
 
 /** Deletes a passkey, unless it is its user's only way to sign in. */
-export function deletePasskey({ userId, id }: { userId: string; id: string }) {
+export function deletePasskey({ userId, id, host }: { userId: string; id: string; host: string }) {
   return sql`DELETE FROM passkeys WHERE user_id = ${userId} AND id = ${id}
-    AND EXISTS (SELECT 1 FROM users u WHERE u.id = ${userId} AND ${hasOtherWayIn({ passkeyId: id })})`;
+    AND EXISTS (SELECT 1 FROM users u WHERE u.id = ${userId} AND ${hasOtherWayIn({ passkeyId: id, host })})`;
 }
 
 export function deletePasskeys(userId: string, { audited }: { audited: string }) {
@@ -72,13 +91,15 @@ interface PasskeyUse {
   readonly id: string;
   readonly userId: string;
   readonly counter: number;
+  /** Where it was used. */
+  readonly host: string;
   readonly now: number;
 }
 
 /** Rejects a counter that doesn't increase, which belongs to a copy, unless it stays at 0. */
-function updatePasskeyUsed({ id, userId, counter, now }: PasskeyUse, condition: Statement) {
+function updatePasskeyUsed({ id, userId, counter, host, now }: PasskeyUse, condition: Statement) {
   return sql`
-    UPDATE passkeys SET counter = ${counter}, last_used_at = ${now}
+    UPDATE passkeys SET counter = ${counter}, host = ${host}, last_used_at = ${now}
     WHERE id = ${id} AND user_id = ${userId}
       AND (counter < ${counter} OR (counter = 0 AND ${counter} = 0)) AND ${condition}`;
 }

@@ -1,9 +1,10 @@
 // SQL of sign-ins that wait for their second step. Only the SHA-256 of a token is stored.
 import { secondStepAttemptsMax } from "../../domain/limits.ts";
 import { ifAudited } from "../audit.ts";
-import { type Database, sql, type Statement } from "../engine/database.ts";
+import { type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { domainPermits } from "./domain_rules.ts";
-import { identityMaySignIn, type IdentityUse } from "./identities.ts";
+import { hasAddress, identityMaySignIn, type IdentityUse, isFreeIdentity } from "./identities.ts";
+import { providerMaySignIn } from "./identity_providers.ts";
 import { hasTwoStep } from "./two_step.ts";
 
 interface NewPendingSignIn {
@@ -19,24 +20,53 @@ interface NewPendingSignIn {
  * their address's domain requires a provider.
  */
 export function insertPendingSignIn(pending: NewPendingSignIn, passwordHash: string): Statement {
-  return insertPendingIf(pending, { condition: sql`u.password_hash = ${passwordHash}`, providerId: null });
+  return insertPendingIf(pending, { condition: sql`u.password_hash = ${passwordHash}` });
+}
+
+/** The identity that a sign-in began with. `email`: the provider's last word. */
+export interface PendingIdentity extends IdentityUse {
+  readonly email: string | null;
+}
+
+/** `isNew`: it is nobody's, and will be connected to the account that has confirmed its address. */
+type EnteringIdentity = PendingIdentity & { readonly isNew: boolean };
+
+/** A condition: the identity signs the user `u` in, or will once it is connected. */
+function identityMayEnter(identity: EnteringIdentity): Statement {
+  if (!identity.isNew) return identityMaySignIn(identity);
+  const isOwn = hasAddress(identity.email ?? "", { isConfirmed: true });
+  return sql`${isFreeIdentity(identity)} AND ${isOwn} AND ${providerMaySignIn(identity)}`;
+}
+
+/** Returns true if an identity signs a user in, or will once it is connected. */
+export async function mayEnter(
+  database: DatabaseReader,
+  userId: string,
+  identity: EnteringIdentity,
+): Promise<boolean> {
+  const found = sql`SELECT 1 FROM users u WHERE u.id = ${userId} AND ${identityMayEnter(identity)}`;
+  return await database.readFirst(found) !== undefined;
 }
 
 /** Does the same for a sign-in with a provider, unless it may not sign the user in. */
-export function insertPendingProviderSignIn(pending: NewPendingSignIn, use: IdentityUse): Statement {
-  return insertPendingIf(pending, { condition: identityMaySignIn(use), providerId: use.providerId });
+export function insertPendingProviderSignIn(
+  pending: NewPendingSignIn,
+  identity: EnteringIdentity,
+): Statement {
+  return insertPendingIf(pending, { condition: identityMayEnter(identity), identity });
 }
 
 function insertPendingIf(
   { tokenHash, userId, expiresAt, isInSession = false }: NewPendingSignIn,
-  { condition, providerId }: { condition: Statement; providerId: string | null },
+  { condition, identity }: { condition: Statement; identity?: PendingIdentity },
 ) {
+  const { providerId = null, issuer = null, subject = null, email = null } = identity ?? {};
   const isPermitted = isInSession
     ? sql`true`
     : domainPermits(sql`u.email`, { providerId: sql`${providerId}` });
   return sql`
-    INSERT INTO pending_sign_ins (token_hash, user_id, expires_at, attempts, provider_id)
-    SELECT ${tokenHash}, u.id, ${expiresAt}, 0, ${providerId} FROM users u
+    INSERT INTO pending_sign_ins (token_hash, user_id, expires_at, attempts, provider_id, issuer, subject, identity_email)
+    SELECT ${tokenHash}, u.id, ${expiresAt}, 0, ${providerId}, ${issuer}, ${subject}, ${email} FROM users u
     WHERE u.id = ${userId} AND u.disabled_at IS NULL AND ${condition} AND ${isPermitted}
       AND ${hasTwoStep}`;
 }
@@ -57,14 +87,22 @@ export function ifSecondStepPending({ tokenHash, userId, now }: SecondStep) {
     WHERE p.token_hash = ${tokenHash} AND p.user_id = ${userId} AND ${isPending(now)})`;
 }
 
+/** `provider`: its name. The identity is null for a password. */
+export interface PendingSignIn extends Record<keyof PendingIdentity, string | null> {
+  readonly tokenHash: string;
+  readonly userId: string;
+  readonly provider: string | null;
+}
+
 /** Finds the pending sign-ins of some tokens, newest last. */
 export function findPendingSignIns(
   database: Database,
   { tokenHashes, now }: { tokenHashes: readonly string[]; now: number },
-): Promise<{ tokenHash: string; userId: string; provider: string | null }[]> {
+): Promise<PendingSignIn[]> {
   return database.read(sql`
     SELECT p.token_hash AS tokenHash, p.user_id AS userId,
-      (SELECT i.name FROM identity_providers i WHERE i.id = p.provider_id) AS provider
+      (SELECT i.name FROM identity_providers i WHERE i.id = p.provider_id) AS provider,
+      p.provider_id AS providerId, p.issuer, p.subject, p.identity_email AS email
     FROM pending_sign_ins p
     WHERE p.token_hash IN (SELECT value FROM json_each(${JSON.stringify(tokenHashes)}))
       AND p.attempts < ${secondStepAttemptsMax} AND ${isPending(now)}

@@ -79,14 +79,21 @@ export function insertProviderSession(session: NewSession, use: IdentityUse): St
 /**
  * Inserts a session after an audited second step or passkey, if the domain of the address permits how it began.
  *
- * @param options `pendingHash`: of the sign-in that it completes; null for a passkey alone.
+ * @param options `pendingHash`: of the sign-in that it completes; null for a passkey alone. `use`: the identity that it began with, which
+ *   must sign the user in.
  */
 export function insertAuditedSession(
   session: NewSession,
-  { audited, pendingHash }: { audited: string; pendingHash: string | null },
+  { audited, pendingHash, use }: {
+    audited: string;
+    pendingHash: string | null;
+    use?: IdentityUse | undefined;
+  },
 ): Statement {
   return insertSessionIf(session, {
-    condition: ifAudited(audited),
+    condition: use === undefined
+      ? ifAudited(audited)
+      : sql`${ifAudited(audited)} AND ${identityMaySignIn(use)}`,
     secondFactorAt: session.now,
     providerId: sql`(SELECT p.provider_id FROM pending_sign_ins p WHERE p.token_hash = ${pendingHash})`,
     isPasskey: pendingHash === null,

@@ -3,22 +3,25 @@ import { type DatabaseReader, sql, type Statement } from "../engine/database.ts"
 import type { ProviderKind } from "../../domain/sign_in/identity_provider.ts";
 import { signsIn } from "./identity_providers.ts";
 
+/** A condition: a passkey works at a host. */
+export const worksAt = (host: string): Statement => sql`(host IS NULL OR host = ${host})`;
+
 /**
- * A condition: the user `u` can sign in without a passkey or an identity that is about to be deleted. It belongs to the statement that
+ * A condition: the user `u` can sign in at a host without a passkey or an identity that is about to be deleted. It belongs to the statement that
  * deletes it, so that two deletions at the same time can't leave them without a way in.
  */
 export const hasOtherWayIn = (
-  { passkeyId = "", identityId = "" }: { passkeyId?: string; identityId?: string },
+  { passkeyId = "", identityId = "", host }: { passkeyId?: string; identityId?: string; host: string },
 ): Statement =>
   sql`(u.has_password = 1
-    OR EXISTS (SELECT 1 FROM passkeys k WHERE k.user_id = u.id AND k.id <> ${passkeyId})
+    OR EXISTS (SELECT 1 FROM passkeys k WHERE k.user_id = u.id AND k.id <> ${passkeyId} AND ${worksAt(host)})
     OR EXISTS (SELECT 1 FROM identities i JOIN identity_providers p ON p.issuer = i.issuer
       WHERE i.user_id = u.id AND i.id <> ${identityId} AND ${signsIn}))`;
 
 /** Deletes an identity, unless it is its user's only way to sign in. */
-export function deleteIdentity({ userId, id }: { userId: string; id: string }) {
+export function deleteIdentity({ userId, id, host }: { userId: string; id: string; host: string }) {
   return sql`DELETE FROM identities WHERE id = ${id} AND user_id = ${userId}
-    AND EXISTS (SELECT 1 FROM users u WHERE u.id = ${userId} AND ${hasOtherWayIn({ identityId: id })})`;
+    AND EXISTS (SELECT 1 FROM users u WHERE u.id = ${userId} AND ${hasOtherWayIn({ identityId: id, host })})`;
 }
 
 export interface ListedIdentityRow {

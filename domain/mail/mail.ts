@@ -37,6 +37,8 @@ export type SingleSignOnChange =
   | "enforced"
   | "not_enforced"
   | "removed"
+  | "domain_missing"
+  | "domain_unverified"
   | "domain_lost";
 
 /** The time is in milliseconds since 1970, shown in the time zone of the organization. */
@@ -114,7 +116,7 @@ export interface MailFields {
     readonly at: string;
     readonly timezone: string;
   };
-  /** To the owners of an organization. `provider`: the host of its issuer, or a lost domain. */
+  /** To the owners of an organization. `provider`: the host of its issuer, or a domain. */
   readonly single_sign_on_changed: {
     readonly organization: string;
     readonly change: SingleSignOnChange;

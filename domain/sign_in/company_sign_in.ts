@@ -18,6 +18,8 @@ export interface CompanyProvider {
   readonly sessionMaxDays: number | null;
   /** When someone last signed in with it for a test, with these credentials. */
   readonly testedAt: string | null;
+  /** A new client secret waits for a test. Until then, people sign in with the one before. */
+  readonly hasPendingSecret: boolean;
 }
 
 export interface CompanyDomain {
@@ -26,6 +28,8 @@ export interface CompanyDomain {
   readonly recordName: string;
   readonly recordValue: string;
   readonly verifiedAt: string | null;
+  /** Since when daily look-ups haven't found the record; null if the last one did. */
+  readonly missingSince: string | null;
 }
 
 /** Single sign-on of an organization. */
@@ -44,6 +48,13 @@ export const domainCharactersMax = 253;
 export const domainLookupsPerMinuteMax = 10;
 /** Changes of an organization's provider, each of which emails all owners. */
 export const companyChangeMailsPerDayMax = 20;
+/** Time between two look-ups of a verified domain's record, and after one that didn't find it. */
+export const domainLookUpMs = 7 * 24 * 3_600_000;
+export const domainMissingLookUpMs = 24 * 3_600_000;
+/** Time for which a record may be missing before its domain isn't verified anymore. */
+export const domainMissingMaxMs = 14 * 24 * 3_600_000;
+export const domainLookUpsPerStepMax = 10;
+export const domainLookUpsIntervalMs = 60 * 60_000;
 /** Waiting for a TXT record. */
 export const txtTimeoutMs = 5_000;
 

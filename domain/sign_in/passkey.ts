@@ -4,6 +4,8 @@
 export interface Passkey {
   readonly id: string;
   readonly name: string;
+  /** The host that it works at, if it isn't this service's anymore; else null. */
+  readonly otherHost: string | null;
   readonly createdAt: string;
   readonly lastUsedAt: string | null;
 }

@@ -14,6 +14,8 @@ export const providerPlacesWhenFewMax = 4;
 export const providerTimeoutMs = 5_000;
 /** Time for which a provider's configuration and keys are used. */
 export const providerKeptMs = 10 * 60_000;
+/** Time between two requests for keys that are known, after a signature was invalid. */
+export const providerKeysAgainMs = 10_000;
 /** Providers whose configuration a thread keeps. */
 export const providersKeptMax = 200;
 /** Providers of the whole service that a page offers. */

@@ -3,6 +3,8 @@ import { isLoopbackHost } from "../loopback.ts";
 import type { ProviderKind } from "./identity_provider.ts";
 
 export const issuerCharactersMax = 500;
+/** Characters of an address that a discovery document names. */
+export const endpointCharactersMax = 2_000;
 export const clientIdCharactersMax = 500;
 export const clientSecretCharactersMax = 2_000;
 export const providerSlugCharactersMax = 32;
@@ -106,6 +108,10 @@ export function metadataFault(
       return `names no ${name} with an https URL`;
     }
   }
+  const tooLong = Object.keys(metadata).find((name) =>
+    /_(endpoint|uri)$/.test(name) && String(metadata[name]).length > endpointCharactersMax
+  );
+  if (tooLong !== undefined) return `names a ${tooLong} of more than ${endpointCharactersMax} characters`;
   const lacks = (name: string, accepted: ReadonlySet<unknown>) => {
     const values = metadata[name];
     return Array.isArray(values) && !values.some((value) => accepted.has(value));

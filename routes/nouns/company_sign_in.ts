@@ -56,6 +56,9 @@ const domainSchema = z.object({
   recordName: stringSchema("The name of the TXT record that proves it.", "_gatehouse.example.com"),
   recordValue: stringSchema("What the record must contain.", "gatehouse-domain=Zk3v…"),
   verifiedAt: timeOut("When the record was found. Null if it wasn't yet.").nullable(),
+  missingSince: timeOut(
+    "Since when daily look-ups haven't found the record. After two weeks, the domain isn't verified anymore. Null if it was found.",
+  ).nullable(),
 }).openapi("SingleSignOnDomain");
 const schema = z.object({
   redirectUri: stringSchema(
@@ -74,6 +77,9 @@ const schema = z.object({
     sessionMaxDays: z.number().int().nullable().describe(daysWords),
     testedAt: timeOut("When it was tested with its current issuer, client ID and secret. Null if not.")
       .nullable(),
+    hasPendingSecret: z.boolean().describe(
+      "True if a new client secret waits for a successful test. Until then, people sign in with the one before.",
+    ),
   }).nullable().describe("Null until one is set up."),
   domains: z.array(domainSchema).describe("Sorted by name."),
 }).openapi("SingleSignOn");
@@ -110,7 +116,9 @@ function providerRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "putSingleSignOn",
     summary: "Set up or change an organization's single sign-on",
     description:
-      `${owner} All owners get an email. Another issuer, client ID or secret must be tested before \`enforced\` can be true.`,
+      `${owner} All owners get an email. Another issuer, client ID or secret must be tested before \`enforced\` can be true. ` +
+      "While it is true, a new client secret alone waits for a test and then replaces the one before. Existing sessions, also " +
+      "those that began with a password, stay until they end; `sessionMaxDays` ends them sooner.",
     params,
     body: companyProviderSchema,
     responses: found,

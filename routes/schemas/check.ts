@@ -2,7 +2,7 @@
 import type { z } from "@hono/zod-openapi";
 import { type ErrorDetail, notFoundError, validationError } from "../../domain/errors.ts";
 import { errorDetailsMax } from "../../domain/limits.ts";
-import { joinPath } from "../json_bounds.ts";
+import { joinPath } from "../../domain/json_bounds.ts";
 import { mustBe, required } from "./messages.ts";
 
 export type Schema = z.ZodType | undefined;

@@ -4,7 +4,7 @@ import { z } from "@hono/zod-openapi";
 import { type ErrorDetail, validationError } from "../../domain/errors.ts";
 import * as limits from "../../domain/limits.ts";
 import type { UsageInput } from "../../domain/meter/usage_record.ts";
-import { joinPath } from "../json_bounds.ts";
+import { joinPath } from "../../domain/json_bounds.ts";
 import { batchArray } from "./batch_array.ts";
 import { check } from "./check.ts";
 import {

@@ -79,6 +79,10 @@ export const passkeyOptionsSchema = z.object({
 const passkeySchema = z.object({
   id: idOut("pas", "The passkey's id."),
   name: stringSchema("The passkey's name.", "My phone"),
+  otherHost: stringSchema(
+    "The host that the passkey works at, if the service has moved to another one since. It can't be used anymore.",
+    "old.example.com",
+  ).nullable(),
   createdAt: timeOut("When the passkey was added."),
   lastUsedAt: timeOut("When the passkey was last used to sign in.").nullable(),
 }).openapi("Passkey");

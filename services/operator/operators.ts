@@ -2,7 +2,7 @@
 import { insertAuditEvent } from "../../db/audit.ts";
 import { findUserCredentials } from "../../db/account/users.ts";
 import { findOperators, markNotOperator, markOperator } from "../../db/operator/users.ts";
-import { findPasskeysOfUser } from "../../db/sign_in/passkeys.ts";
+import { findUsablePasskeys } from "../../db/sign_in/passkeys.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError } from "../../domain/errors.ts";
 import { canonicalEmail } from "../../domain/mail/email.ts";
@@ -47,7 +47,10 @@ export async function addOperator(
     markOperator(user.id, now),
     insertAuditEvent(actor, { action: "operator.added", organizationId: null, target }, { now }).statement,
   ]);
-  const passkeys = await findPasskeysOfUser(context.database, user.id);
+  const passkeys = await findUsablePasskeys(context.database, {
+    userId: user.id,
+    host: context.config.baseUrl.hostname,
+  });
   const hasSecondFactor = user.hasTotp === 1 || passkeys.length > 0;
   return { wasOperator: added?.changes !== 1, hasSecondFactor };
 }
@@ -68,8 +71,8 @@ export async function removeOperator(
   return { wasOperator: removed?.changes === 1 };
 }
 
-export async function listOperators({ database }: Context): Promise<ListedOperator[]> {
-  const rows = await findOperators(database);
+export async function listOperators({ database, config }: Context): Promise<ListedOperator[]> {
+  const rows = await findOperators(database, config.baseUrl.hostname);
   return rows.map(({ id, email, name, operatorSince, disabledAt, hasTotp, passkeys }) => ({
     id,
     email,

@@ -1,6 +1,6 @@
 // Operators' lists of users.
 import { findListedUser, findUsers } from "../../db/operator/users.ts";
-import { findPasskeysOfUser } from "../../db/sign_in/passkeys.ts";
+import { findUsablePasskeys } from "../../db/sign_in/passkeys.ts";
 import { listSessionsOfUser } from "../../db/sign_in/sessions.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
@@ -46,7 +46,7 @@ export async function getUser({ config, database, clock }: SessionContext, id: s
       limit: sessionsPerUserMax,
     }),
     listIdentities({ database }, id),
-    findPasskeysOfUser(database, id),
+    findUsablePasskeys(database, { userId: id, host: config.baseUrl.hostname }),
   ]);
   return {
     user: toOperatorUser(row),

@@ -148,7 +148,7 @@ export async function shortenSessions(
   }
 }
 
-const system: Actor = { type: "system", client: { address: "", userAgent: "", requestId: null } };
+export const system: Actor = { type: "system", client: { address: "", userAgent: "", requestId: null } };
 
 /**
  * Requires an owner who authenticated recently and has confirmed their address: their own sign-in with the provider would otherwise
@@ -165,11 +165,14 @@ export function requireCompanyManager({ clock }: SessionContext, access: MemberA
   return by;
 }
 
-export function toCompanyDomain({ domain, token, verifiedAt }: CompanyDomainRow): CompanyDomain {
+export function toCompanyDomain(
+  { domain, token, verifiedAt, missingSince }: CompanyDomainRow,
+): CompanyDomain {
   return {
     domain,
     recordName: txtRecordName(domain),
     recordValue: token,
     verifiedAt: isoTime(verifiedAt),
+    missingSince: isoTime(missingSince),
   };
 }

@@ -19,7 +19,7 @@ import { memberLimitError, organizationSuspendedError } from "../../domain/error
 import { membershipsPerUserMax } from "../../domain/limits.ts";
 import { emailDomain } from "../../domain/mail/email.ts";
 import type { Context } from "../context.ts";
-import type { ProviderVisit } from "../sign_in/provider_visit.ts";
+import type { IdentityVisit, ProviderVisit } from "../sign_in/provider_visit.ts";
 import { personOf } from "../sign_in/sign_in.ts";
 import { membershipLimitError } from "./organizations.ts";
 
@@ -34,7 +34,11 @@ type Joining = Pick<UserCredentials, "id" | "name" | "email" | "organizationId">
 export async function joinCompany(
   { database, clock }: Context,
   client: ClientInfo,
-  { visit: { provider, claims }, user }: { visit: ProviderVisit; user: Joining },
+  { visit: { provider, claims }, user, condition = sql`true` }: {
+    visit: IdentityVisit;
+    user: Joining;
+    condition?: Statement;
+  },
 ): Promise<Statement[]> {
   const { organizationId } = provider;
   if (organizationId === null) return [];
@@ -54,7 +58,7 @@ export async function joinCompany(
   }, { now });
   return [
     insertCompanyMembership({ userId, organizationId, role, now }, {
-      condition: identityMaySignIn({ ...claims, providerId: provider.id }),
+      condition: sql`${condition} AND ${identityMaySignIn({ ...claims, providerId: provider.id })}`,
       membershipsMax: membershipsPerUserMax,
     }),
     joined.statement,

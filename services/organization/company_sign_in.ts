@@ -32,6 +32,7 @@ import { type Change, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { findProviderFault } from "../sign_in/provider_discovery.ts";
 import { beginProviderVisit, type ProviderVisit, requireProvider } from "../sign_in/provider_visit.ts";
+import { SecretsError } from "../secrets.ts";
 import { requireAllowed } from "../sign_in/credentials.ts";
 import { requireCompanyManager, shortenSessions, toCompanyDomain } from "./company_domains.ts";
 
@@ -75,6 +76,7 @@ function toCompanySignIn(
       enforced: row.enforced === 1,
       sessionMaxDays: row.sessionMaxDays,
       testedAt: isoTime(row.testedAt),
+      hasPendingSecret: row.pendingSecret !== null,
     },
     domains: domains.map(toCompanyDomain),
   };
@@ -98,6 +100,7 @@ export async function summarizeCompanySignIn(
 
 /**
  * Sets up the provider, or replaces what is set. Another issuer, client ID or secret needs another test before it can be required.
+ * While it is required, a new secret alone waits for its test, and people sign in with the one before.
  *
  * @throws {AppError} `forbidden`, `proof_required`, `validation_failed`, `sso_untested`, `rate_limited`, `unavailable`.
  */
@@ -151,10 +154,37 @@ function storedFields(
   if (sessionMaxDays !== null && sessionMaxDays > config.sessionMaxDays) {
     throw validationError([{ path: "sessionMaxDays", message: `must be at most ${config.sessionMaxDays}.` }]);
   }
-  const isSame = before !== undefined &&
-    (clientSecret === undefined || secrets.open(id, before.clientSecret) === clientSecret);
-  const stored = isSame ? before.clientSecret : secrets.seal(id, clientSecret ?? "");
-  return { issuer, clientId, clientSecret: stored, role, enforced: enforced ? 1 : 0, sessionMaxDays };
+  const fields = { issuer, clientId, role, enforced: enforced ? 1 : 0, sessionMaxDays };
+  const isSameClient = before?.issuer === issuer && before.clientId === clientId;
+  if (before !== undefined && clientSecret === undefined) {
+    return {
+      ...fields,
+      clientSecret: before.clientSecret,
+      pendingSecret: isSameClient ? before.pendingSecret : null,
+    };
+  }
+  const sealed = (stored: string | null = null) =>
+    stored !== null && isSecret(secrets, { id, stored, secret: clientSecret })
+      ? stored
+      : secrets.seal(id, clientSecret ?? "");
+  const current = sealed(before?.clientSecret);
+  const waits = isSameClient && before.enforced === 1 && enforced && current !== before.clientSecret;
+  return waits
+    ? { ...fields, clientSecret: before.clientSecret, pendingSecret: sealed(before.pendingSecret) }
+    : { ...fields, clientSecret: current, pendingSecret: null };
+}
+
+/** True if a stored secret is this one. One that can't be read is another. */
+function isSecret(
+  secrets: SessionContext["secrets"],
+  { id, stored, secret }: { id: string; stored: string; secret: string | undefined },
+): boolean {
+  try {
+    return secrets.open(id, stored) === secret;
+  } catch (error) {
+    if (error instanceof SecretsError) return false;
+    throw error;
+  }
 }
 
 /** @throws {AppError} `validation_failed` for an issuer that can't be used, `rate_limited` after too many. */
@@ -180,6 +210,7 @@ function editOf(
     issuer: `issuer ${after.issuer}`,
     clientId: "client ID",
     clientSecret: "client secret",
+    pendingSecret: "client secret to test",
     role: `role ${after.role}`,
     sessionMaxDays: `sessions of ${after.sessionMaxDays ?? "the default number of"} days`,
   };
@@ -263,6 +294,8 @@ export async function beginProviderTest(
 /** The claims that came back from a test. `isSuccess`: the address is of a verified domain, so the provider can be required. */
 export interface ProviderTest {
   readonly isSuccess: boolean;
+  /** The test was of a new client secret, which replaces the one before after a success. */
+  readonly isOfNewSecret: boolean;
   readonly email: string | null;
   readonly name: string;
   readonly vouches: boolean;
@@ -278,15 +311,22 @@ export async function completeProviderTest(
   const access = accessTo(actor, provider.organizationId ?? "");
   const by = requirePermission(access, "sso.manage");
   const { organizationId } = access;
+  const isOfNewSecret = provider.clientSecret === provider.pendingSecret;
+  const change = isOfNewSecret ? { change: "client secret" } : {};
   const isSuccess = email !== null && vouches && await writeChange(context, by, {
     statement: markCompanyProviderTested({
       provider: { ...provider, issuer },
       domain: emailDomain(email),
       now: context.clock(),
     }),
-    entry: { action: "sso.tested", organizationId, target: targetOf(provider), details: { email } },
+    entry: {
+      action: "sso.tested",
+      organizationId,
+      target: targetOf(provider),
+      details: { email, ...change },
+    },
   });
-  return { isSuccess, email, name, vouches };
+  return { isSuccess, isOfNewSecret, email, name, vouches };
 }
 
 async function requireCompanyProvider({ database }: SessionContext, organizationId: string) {

@@ -1,6 +1,7 @@
 // Requests to identity providers, in the form of `fetch`. Operators choose providers of the whole service, which may be in a private
 // network. An organization chooses its own, so those requests go only to addresses that the guard allows.
 import { messageOf } from "../../domain/errors.ts";
+import { checkJsonBounds } from "../../domain/json_bounds.ts";
 import { isLoopbackHost } from "../../domain/loopback.ts";
 import type { AddressGuard } from "./address_guard.ts";
 import { exchange, requestBytes } from "./guarded_connection.ts";
@@ -42,7 +43,8 @@ interface ProviderRequest {
 }
 
 /**
- * Returns a function that sends one request and reads at most 64 KB within 5 seconds. It never follows a redirect. It takes http only
+ * Returns a function that sends one request and reads at most 64 KB within 5 seconds, with the bounds of JSON bodies. It never follows a
+ * redirect. It takes http only
  * for loopback hosts, and for an organization's provider as `AddressGuard` does, so callers may let `openid-client` send any URL.
  * It throws a {@linkcode ProviderUnreachableError} if there is no valid response.
  *
@@ -58,7 +60,7 @@ export function providerFetch(
   return async (url, { method = "GET", headers = {}, body, signal } = {}) => {
     const deadline = AbortSignal.timeout(timeoutMs);
     try {
-      return await send(parts, {
+      const response = await send(parts, {
         url: new URL(url),
         method: method === "POST" ? "POST" : "GET",
         headers: { "user-agent": "Gatehouse", ...headers },
@@ -66,6 +68,8 @@ export function providerFetch(
         signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
         timeoutMs,
       });
+      checkShape(await response.clone().text());
+      return response;
     } catch (error) {
       const reason = deadline.aborted
         ? `didn't respond within ${timeoutMs / 1000} seconds`
@@ -73,6 +77,15 @@ export function providerFetch(
       throw new ProviderUnreachableError(reason, { cause: error });
     }
   };
+}
+
+/** Checks JSON before it is parsed. @throws {ResponseError} If it is beyond the bounds of bodies. */
+function checkShape(text: string): void {
+  try {
+    checkJsonBounds(text);
+  } catch (error) {
+    throw new ResponseError("has a response with too many levels, names or values", { cause: error });
+  }
 }
 
 /**

@@ -119,7 +119,7 @@ export async function unlinkIdentity(
   const { id: userId, email: to, name } = actor.user;
   const provider = identityName(identity);
   const isUnlinked = await writeChange(context, actor, {
-    statement: deleteIdentity({ userId, id }),
+    statement: deleteIdentity({ userId, id, host: context.config.baseUrl.hostname }),
     entry: { action: "identity.unlinked", target: { id, name: identity.email }, details: { provider } },
     after: (audited) => deleteUnfinishedSignIns(userId, audited),
     email: {

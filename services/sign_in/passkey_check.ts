@@ -4,7 +4,7 @@ import { findUserCredentialsById } from "../../db/account/users.ts";
 import type { Database, DatabaseReader } from "../../db/engine/database.ts";
 import {
   findPasskeyByCredential,
-  findPasskeysOfUser,
+  findUsablePasskeys,
   insertPasskeyChallenge,
   type PasskeyPurpose,
   takePasskeyChallenge,
@@ -68,8 +68,10 @@ export async function ownPasskeyOptions(
   writer: ChallengeWriter,
   userId: string,
 ): Promise<PasskeyOptions> {
-  const allowed = await findPasskeysOfUser(database, userId);
-  if (allowed.length === 0) throw new AppError("two_step_state", "This account has no passkeys.");
+  const allowed = await findUsablePasskeys(database, { userId, host: config.baseUrl.hostname });
+  if (allowed.length === 0) {
+    throw new AppError("two_step_state", "This account has no passkeys for this address.");
+  }
   const challenge = await createChallenge(writer, { purpose: "second_step", userId });
   return await signInOptions(relyingParty(config), { challenge, allowed });
 }
@@ -95,5 +97,5 @@ export async function checkPasskey(
   const user = await findUserCredentialsById(database, passkey.userId);
   if (user?.disabledAt !== null) return null;
   const counter = await verifySignIn(relyingParty(config), { answer, challenge, passkey });
-  return counter === null ? null : { id: passkey.id, counter, user };
+  return counter === null ? null : { id: passkey.id, counter, host: config.baseUrl.hostname, user };
 }

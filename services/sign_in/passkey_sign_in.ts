@@ -47,15 +47,14 @@ export async function signInWithPasskey(
     userId: pending?.userId ?? null,
   });
   if (found === null) return await rejectPasskey(context, client, pending?.user ?? null);
-  const { user, id, counter } = found;
+  const { user, id, counter, host } = found;
   if (pending === null) await requirePasskeyPermitted(context, user);
   const now = context.clock();
-  const use = { id, counter, userId: user.id, now };
+  const use = { id, counter, host, userId: user.id, now };
   const signedIn = await createVerifiedSession(context, client, {
     user,
     now,
-    pendingHash: pending?.tokenHash ?? null,
-    provider: pending?.provider ?? null,
+    pending,
     ...(pending === null ? { method: "passkey", use: usePasskey(use), after: () => [] } : {
       method: "password and passkey",
       use: usePasskeyInSecondStep({ ...use, tokenHash: pending.tokenHash }),

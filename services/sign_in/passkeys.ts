@@ -31,8 +31,11 @@ import {
 } from "./webauthn.ts";
 
 /** Lists the person's passkeys, oldest first. */
-export async function listPasskeys({ database }: SessionContext, actor: SessionActor): Promise<Passkey[]> {
-  return (await findPasskeysOfUser(database, actor.user.id)).map(toPasskey);
+export async function listPasskeys(
+  { database, config }: SessionContext,
+  actor: SessionActor,
+): Promise<Passkey[]> {
+  return (await findPasskeysOfUser(database, actor.user.id)).map((row) => toPasskey(row, config));
 }
 
 /** @throws {AppError} `not_found`. */
@@ -41,7 +44,7 @@ export async function getPasskey(context: SessionContext, actor: SessionActor, i
     ? await findPasskey(context.database, { userId: actor.user.id, id })
     : undefined;
   if (found === undefined) throw notFoundError();
-  return toPasskey(found);
+  return toPasskey(found, context.config);
 }
 
 /** Returns options for a browser. @throws {AppError} `proof_required`, `second_factor_required`, `limit_reached`. */
@@ -85,7 +88,15 @@ export async function addPasskey(
     const message = "The passkey couldn't be verified, or it took too long. Try again.";
     throw new AppError("validation_failed", message, { details: [{ path: "response", message }] });
   }
-  const passkey = { ...verified, id: newId("pas"), userId, name, createdAt: now, lastUsedAt: null };
+  const passkey = {
+    ...verified,
+    id: newId("pas"),
+    userId,
+    name,
+    host: party.id,
+    createdAt: now,
+    lastUsedAt: null,
+  };
   const isAdded = await writeChange(context, actor, {
     statement: insertPasskey(passkey, { max: passkeysPerUserMax }),
     entry: { action: "passkey.added", target: { id: passkey.id, name } },
@@ -97,7 +108,7 @@ export async function addPasskey(
       ? limitError()
       : new AppError("two_step_state", "This passkey has already been added.");
   }
-  return toPasskey(passkey);
+  return toPasskey(passkey, context.config);
 }
 
 /** @throws {AppError} `proof_required`, `not_found`. */
@@ -113,7 +124,7 @@ export async function renamePasskey(
     statement: updatePasskeyName({ userId, id, name }),
     entry: { action: "passkey.renamed", target: { id, name }, details: { from, to: name } },
   }, selectPasskey({ userId, id }));
-  return toPasskey(row());
+  return toPasskey(row(), context.config);
 }
 
 /** @throws {AppError} `proof_required`, `second_factor_required`, `not_found`, `last_sign_in_method`. */
@@ -122,7 +133,7 @@ export async function removePasskey(context: SessionContext, actor: SessionActor
   const { name: passkey } = await getPasskey(context, actor, id);
   const { id: userId, email: to, name } = actor.user;
   const isRemoved = await writeChange(context, actor, {
-    statement: deletePasskey({ userId, id }),
+    statement: deletePasskey({ userId, id, host: context.config.baseUrl.hostname }),
     entry: { action: "passkey.removed", target: { id, name: passkey } },
     email: { kind: "passkey_removed", to, fields: { name, passkey } },
   });
@@ -131,10 +142,14 @@ export async function removePasskey(context: SessionContext, actor: SessionActor
   throw lastSignInMethodError();
 }
 
-function toPasskey({ id, name, createdAt, lastUsedAt }: PasskeyRow): Passkey {
+function toPasskey(
+  { id, name, host, createdAt, lastUsedAt }: PasskeyRow,
+  { baseUrl }: SessionContext["config"],
+): Passkey {
   return {
     id,
     name,
+    otherHost: host === baseUrl.hostname ? null : host,
     createdAt: isoTime(createdAt),
     lastUsedAt: isoTime(lastUsedAt),
   };

@@ -8,11 +8,16 @@ import {
   type RawClaims,
 } from "../../domain/sign_in/identity_provider.ts";
 import { githubApiUrl, metadataFault, signingAlgorithms } from "../../domain/sign_in/provider_metadata.ts";
-import { providerKeptMs, providersKeptMax, providerTimeoutMs } from "../../domain/sign_in/provider_limits.ts";
+import {
+  providerKeptMs,
+  providerKeysAgainMs,
+  providersKeptMax,
+  providerTimeoutMs,
+} from "../../domain/sign_in/provider_limits.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { AddressGuard } from "../outgoing/address_guard.ts";
 import { providerFetch, ProviderUnreachableError } from "../outgoing/provider_fetch.ts";
-import type { Secrets } from "../secrets.ts";
+import { type Secrets, SecretsError } from "../secrets.ts";
 
 type Library = typeof import("openid-client");
 
@@ -23,8 +28,11 @@ export interface VisitSecrets {
   readonly codeVerifier: string;
 }
 
-/** `canceled`: by the person. `unavailable`: down or slow. `rejected`: it didn't give a valid answer. */
-export type ProviderFault = "canceled" | "unavailable" | "rejected";
+/**
+ * `canceled`: by the person. `unavailable`: down or slow. `rejected`: it didn't give a valid answer. `unreadable`: our stored secret, after
+ * `SECRETS_KEY` was lost.
+ */
+export type ProviderFault = "canceled" | "unavailable" | "rejected" | "unreadable";
 
 /** The message is for the log: it contains no secret, but texts of the provider. */
 export class ProviderError extends Error {
@@ -145,23 +153,31 @@ export class ProviderClient {
       const isHttp = provider.issuer.startsWith("http:");
       const server = await this.#metadata(library, provider, { known, isHttp, deadline });
       const secret = this.#parts.secrets.open(provider.id, provider.clientSecret);
-      const client = new library.Configuration(
-        server,
-        provider.clientId,
-        undefined,
-        takesSecretInBody(provider, server)
-          ? library.ClientSecretPost(secret)
-          : library.ClientSecretBasic(secret),
-      );
-      client[library.customFetch] = this.#fetchOf(provider, deadline);
-      if (isHttp) library.allowInsecureRequests(client);
-      library.enableNonRepudiationChecks(client);
-      this.#lendKeys(library, client, known);
-      try {
-        return await use(library, client);
-      } finally {
-        this.#keepKeys(library, client, known);
-      }
+      const fetch = sendsOnce(this.#fetchOf(provider, deadline));
+      const run = async (): Promise<T> => {
+        const client = new library.Configuration(
+          server,
+          provider.clientId,
+          undefined,
+          takesSecretInBody(provider, server)
+            ? library.ClientSecretPost(secret)
+            : library.ClientSecretBasic(secret),
+        );
+        client[library.customFetch] = fetch;
+        if (isHttp) library.allowInsecureRequests(client);
+        library.enableNonRepudiationChecks(client);
+        this.#lendKeys(library, client, known);
+        try {
+          return await use(library, client);
+        } finally {
+          this.#keepKeys(library, client, known);
+        }
+      };
+      const { keys } = known;
+      return await run().catch((error) => {
+        if (!hasInvalidSignature(error) || !this.#forgetKeys(known, keys)) throw error;
+        return run();
+      });
     } catch (error) {
       throw toProviderError(library, error);
     }
@@ -221,12 +237,37 @@ export class ProviderClient {
     library.setJwksCache(client, { jwks: keys.jwks, uat: minuteAgo } as never);
   }
 
+  /**
+   * Forgets keys with which a signature is invalid: providers may replace a key under the same ID, and don't need IDs if they have only
+   * one (OpenID Connect Core, section 10.1).
+   *
+   * @param used Of the visit; others may have been read meanwhile. @returns False if they are too young to be read again.
+   */
+  #forgetKeys(known: Known, used: Keys | null): boolean {
+    if (used === null || Math.abs(this.#parts.clock() - used.readAt) < providerKeysAgainMs) return false;
+    if (known.keys === used) known.keys = null;
+    return true;
+  }
+
   #keepKeys(library: Library, client: Configuration, known: Known): void {
     const cache = library.getJwksCache(client);
     // The same keys that were lent stay as old as they are.
     if (cache === undefined || JSON.stringify(cache.jwks) === JSON.stringify(known.keys?.jwks)) return;
     known.keys = { jwks: cache.jwks as Keys["jwks"], readAt: this.#parts.clock() };
   }
+}
+
+/** Returns the first response to a POST for all later ones: a code can be exchanged once. */
+function sendsOnce(fetch: CustomFetch): CustomFetch {
+  let sent: Promise<Response> | undefined;
+  return async (url, options) =>
+    options.method === "POST" ? (await (sent ??= fetch(url, options))).clone() : await fetch(url, options);
+}
+
+/** True for an error of the library about a signature, which it gives as the cause of the cause. */
+function hasInvalidSignature(error: unknown): boolean {
+  const fault = error instanceof Error && error.cause instanceof Error ? error.cause.cause : null;
+  return typeof fault === "object" && fault !== null && "signature" in fault;
 }
 
 /** Waits for a result at most until a deadline. @throws {ProviderUnreachableError} After it. */
@@ -333,6 +374,7 @@ const ownTroubles: ReadonlySet<string> = new Set(["temporarily_unavailable", "se
 function toProviderError(library: Library, error: unknown): unknown {
   if (error instanceof ProviderError) return error;
   if (error instanceof ProviderUnreachableError) return new ProviderError("unavailable", error.message);
+  if (error instanceof SecretsError) return new ProviderError("unreadable", error.message);
   if (error instanceof library.AuthorizationResponseError || error instanceof library.ResponseBodyError) {
     const fault = error.error === "access_denied"
       ? "canceled"

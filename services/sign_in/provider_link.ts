@@ -102,10 +102,7 @@ export async function completeConfirmation(
     );
   }
   const now = clock();
-  if (claims.authenticatedAt !== null && claims.authenticatedAt <= now - recentAuthenticationMs) {
-    const message = `${provider.name} didn't ask you to sign in again. Sign out there, then try again.`;
-    throw new AppError("proof_required", message);
-  }
+  requireFresh(visit, now);
   if (visit.returnTo === turnOffLinkPath) {
     await sendTurnOffLink(context, own, (_user, send) => send());
     return "/portal/account/two-step?done=link-sent";
@@ -118,6 +115,21 @@ export async function completeConfirmation(
     updateIdentityUsed(claims, { email: claims.email, now, audited: audit.id }),
   ]);
   return written?.rows.length === 1 ? visit.returnTo ?? "/portal/account" : null;
+}
+
+/**
+ * Requires that someone has just authenticated at a provider. Whom we ask with `max_age` must say when (OpenID Connect Core, section
+ * 3.1.2.1); Google and GitHub can't.
+ *
+ * @throws {AppError} `proof_required`.
+ */
+function requireFresh({ provider: { kind, name }, claims: { authenticatedAt } }: Visit, now: number): void {
+  if (authenticatedAt === null && (kind === "google" || kind === "github")) return;
+  if (authenticatedAt !== null && authenticatedAt > now - recentAuthenticationMs) return;
+  const message = authenticatedAt === null
+    ? `${name} doesn't say when you signed in there, so it can't confirm that it's you. Use another way.`
+    : `${name} didn't ask you to sign in again. Sign out there, then try again.`;
+  throw new AppError("proof_required", message);
 }
 
 /** @throws {AppError} `wrong_account`. */

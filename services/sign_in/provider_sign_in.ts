@@ -11,8 +11,6 @@ import { sql, type Statement } from "../../db/engine/database.ts";
 import { deleteLinks } from "../../db/mail/link_tokens.ts";
 import {
   findIdentity,
-  hasAddress,
-  insertIdentity,
   isFreeIdentity,
   takeUserBack,
   unsetPassword,
@@ -23,7 +21,6 @@ import {
   isProviderBelieved,
   listSignInProviders,
   providerIsBelieved,
-  providerMaySignIn,
 } from "../../db/sign_in/identity_providers.ts";
 import { domainPermits } from "../../db/sign_in/domain_rules.ts";
 import { insertPendingProviderSignIn } from "../../db/sign_in/pending_sign_ins.ts";
@@ -34,17 +31,17 @@ import {
 } from "../../db/sign_in/sessions.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
-import { newId } from "../../domain/id.ts";
 import { secondStepTimeoutMs, sessionsPerUserMax } from "../../domain/limits.ts";
 import { emailDomain } from "../../domain/mail/email.ts";
 import type { OfferedProvider } from "../../domain/sign_in/identity_provider.ts";
 import type { User } from "../../domain/sign_in/session.ts";
-import { identitiesPerUserMax, offeredProvidersMax } from "../../domain/sign_in/provider_limits.ts";
+import { offeredProvidersMax } from "../../domain/sign_in/provider_limits.ts";
 import { afterNewPassword } from "../account/passwords.ts";
 import { type Entrant, signUpWithProvider } from "../account/provider_sign_up.ts";
 import type { Context } from "../context.ts";
 import { requireDomainPermits } from "./domain_rules.ts";
 import { joinCompany } from "../organization/company_membership.ts";
+import { addIdentity, linkIdentity, useOf } from "./provider_identity.ts";
 import { type ProviderVisit, refuseVisit } from "./provider_visit.ts";
 import { hashToken, newSession, newToken, sessionBounds } from "./session_tokens.ts";
 import {
@@ -183,28 +180,11 @@ async function connect(
     const before = await takeBack(context, client, { visit, user });
     return await enter(context, client, { visit, user: { ...user, hasTotp: 0 }, before });
   }
-  return await enter(context, client, { visit, user, before: link(context, client, { visit, user }) });
-}
-
-function link(
-  { clock, mail }: Context,
-  client: ClientInfo,
-  { visit, user }: { visit: ProviderVisit; user: UserCredentials },
-): Statement[] {
-  const now = clock();
-  const condition = sql`${hasAddress(user.email, { isConfirmed: true })} AND ${
-    providerMaySignIn(useOf(visit))
-  } AND ${domainPermits(sql`u.email`, { providerId: sql`${visit.provider.id}` })}`;
-  const { insert, entry, fields } = addIdentity(visit, { userId: user.id, condition, now });
-  const audit = insertAuditEvent(personOf(user, client), entry, { now });
-  return [
-    insert,
-    audit.statement,
-    ...mail.outgoing({ kind: "identity_linked", to: user.email, fields: { name: user.name, ...fields } }, {
-      now,
-      audited: audit.id,
-    }),
-  ];
+  return await enter(context, client, {
+    visit,
+    user,
+    before: linkIdentity(context, client, { visit, user }),
+  });
 }
 
 /** Ends all access that someone got to the account before the owner of its address proved to be it (decision 22). */
@@ -239,27 +219,6 @@ async function takeBack(
   ];
 }
 
-/** Returns what adds the identity of a visit, with its audit entry and the fields of its email. */
-function addIdentity(
-  { provider, claims }: ProviderVisit,
-  { userId, condition, now }: { userId: string; condition: Statement; now: number },
-) {
-  const { issuer, subject, email } = claims;
-  const id = newId("idn");
-  return {
-    insert: insertIdentity({ id, userId, issuer, subject, email, createdAt: now }, {
-      condition,
-      max: identitiesPerUserMax,
-    }),
-    entry: {
-      action: "identity.linked",
-      target: { id, name: email },
-      details: { provider: provider.name },
-    } as const,
-    fields: { provider: provider.name, ...(email === null ? {} : { identity: email }) },
-  };
-}
-
 /** Returns null if the account or the provider has changed, and nothing was done. */
 async function enter(
   context: Context,
@@ -288,16 +247,14 @@ async function enter(
       target: { id: user.id, name: user.email },
       details,
     }, { now });
+    // The second step connects the identity, and makes its person a member.
+    const pending = { tokenHash: hashToken(token), userId: user.id, expiresAt };
     const results = await context.database.write([
-      ...first,
-      insertPendingProviderSignIn({ tokenHash: hashToken(token), userId: user.id, expiresAt }, use),
+      insertPendingProviderSignIn(pending, { ...use, isNew: before.length > 0 }),
       audit.statement,
-      updateIdentityUsed(claims, { email, now, audited: audit.id }),
       more,
     ]);
-    if (results[first.length + 1]?.rows.length !== 1) return null;
-    context.mail.wake();
-    return { secondStep: { token, expiresAt } };
+    return results[1]?.rows.length === 1 ? { secondStep: { token, expiresAt } } : null;
   }
   const { token, row } = newSession(user.id, { client, now });
   const audit = insertAuditEvent(personOf(user, client), { action: "session.created", details }, { now });
@@ -313,8 +270,4 @@ async function enter(
   if (results[first.length + 1]?.rows.length !== 1) return null;
   context.mail.wake();
   return signedIn(results, token);
-}
-
-function useOf({ provider, claims }: ProviderVisit) {
-  return { providerId: provider.id, issuer: claims.issuer };
 }

@@ -47,8 +47,15 @@ interface NewVisit {
 
 /** A visit that was completed, with what the provider says about the person. */
 export interface ProviderVisit extends ProviderAttempt {
+  /** With the secret that the visit used. */
   readonly provider: StoredProvider;
   readonly claims: ProviderClaims;
+}
+
+/** The part of a visit that names someone. */
+export interface IdentityVisit {
+  readonly provider: StoredProvider;
+  readonly claims: Pick<ProviderClaims, "issuer" | "subject" | "email">;
 }
 
 /**
@@ -90,7 +97,8 @@ export async function beginProviderVisit(
   const url = await inPlace(
     context,
     provider,
-    () => context.providerClient.begin(provider, visitSecrets(browserToken, state), { again }),
+    () =>
+      context.providerClient.begin(visited(provider, purpose), visitSecrets(browserToken, state), { again }),
   )
     .catch((error) => rejectVisit({ ...context, database: { write } }, client, { provider, error }));
   const [inserted] = await write([insertProviderAttempt({
@@ -137,11 +145,12 @@ export async function completeProviderVisit(
     if (attempt === undefined) return null;
     const { browserHash, returnTo, ...rest } = attempt;
     const browserToken = tokens.get(browserHash) ?? "";
+    const used = visited(provider, rest.purpose);
     const claims = await context.providerClient
-      .complete(provider, { ...visitSecrets(browserToken, state), query })
+      .complete(used, { ...visitSecrets(browserToken, state), query })
       .catch((error) => rejectVisit(context, client, { provider, error }));
     const opened = returnTo === null ? null : returnSeal(browserToken, state).open(stateHash, returnTo);
-    return { ...rest, returnTo: opened, provider, claims };
+    return { ...rest, returnTo: opened, provider: used, claims };
   });
 }
 
@@ -173,6 +182,14 @@ async function inPlace<T>(
   } finally {
     for (const pool of taken) providerPlaces.giveBack(pool);
   }
+}
+
+/** Returns the provider as a visit uses it: a test tries the pending secret. */
+function visited(provider: StoredProvider, purpose: VisitPurpose): StoredProvider {
+  const { pendingSecret } = provider;
+  return purpose === "test" && pendingSecret !== null
+    ? { ...provider, clientSecret: pendingSecret }
+    : provider;
 }
 
 function derived(browserToken: string, text: string) {
@@ -211,11 +228,14 @@ async function rejectVisit(
     const message = `The response from ${name} couldn't be verified. Try again.`;
     throw await refuseVisit(context, client, { visit, reason: "invalid response", message, error });
   }
+  const isUnreadable = error.fault === "unreadable";
   throw await refuseVisit(context, client, {
     visit,
-    reason: "provider unavailable",
+    reason: isUnreadable ? "client secret can't be read" : "provider unavailable",
     code: "provider_unavailable",
-    message: `${name} isn't responding. Try again in a moment, or sign in another way.`,
+    message: isUnreadable
+      ? `Signing in with ${name} doesn't work until its client secret is entered again. Sign in another way.`
+      : `${name} isn't responding. Try again in a moment, or sign in another way.`,
     error,
   });
 }

@@ -1,8 +1,12 @@
 // The second step of signing in, with a code. passkey_sign_in.ts has the one with a passkey. The batch that creates the
 // session uses up its permission: the pending sign-in, the code, the passkey's counter.
 import { insertAuditEvent } from "../../db/audit.ts";
-import { findPasskeysOfUser } from "../../db/sign_in/passkeys.ts";
-import { findPendingSignIns } from "../../db/sign_in/pending_sign_ins.ts";
+import { findUsablePasskeys } from "../../db/sign_in/passkeys.ts";
+import {
+  findPendingSignIns,
+  type PendingIdentity,
+  type PendingSignIn,
+} from "../../db/sign_in/pending_sign_ins.ts";
 import {
   deleteExpiredSessions,
   endReplacedSessions,
@@ -12,6 +16,7 @@ import { findUserCredentialsById } from "../../db/account/users.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
 import { sessionsPerUserMax } from "../../domain/limits.ts";
 import type { Context } from "../context.ts";
+import { enterWithIdentity } from "./provider_identity.ts";
 import { codeGuessSubject, signInExpiredError, type VerifiedStep } from "./second_step_codes.ts";
 import { newSession, sessionBounds, wellFormedHash } from "./session_tokens.ts";
 import { personOf, selectSignedIn, type SignedIn, signedIn } from "./sign_in.ts";
@@ -23,7 +28,10 @@ export async function findPendingSignIn(
 ): Promise<{ token: string; email: string; hasPasskeys: boolean } | null> {
   const found = await findPending(context, tokens);
   if (found === null) return null;
-  const passkeys = await findPasskeysOfUser(context.database, found.userId);
+  const passkeys = await findUsablePasskeys(context.database, {
+    userId: found.userId,
+    host: context.config.baseUrl.hostname,
+  });
   return { token: found.token, email: found.user.email, hasPasskeys: passkeys.length > 0 };
 }
 
@@ -38,8 +46,9 @@ export async function signInWithCode(
   client: ClientInfo,
   { token, code }: { token: string; code: string },
 ): Promise<SignedIn> {
-  const { clock, credentials, mail, secondStepCodes } = context;
-  const { tokenHash, userId, user, provider } = await requirePending(context, token);
+  const { clock, credentials, secondStepCodes } = context;
+  const pending = await requirePending(context, token);
+  const { tokenHash, userId, user } = pending;
   return await credentials.guess({
     subject: codeGuessSubject(userId),
     actor: { type: "anonymous", client },
@@ -47,9 +56,8 @@ export async function signInWithCode(
     about: () => ({ organizationId: user.organizationId, target: { id: userId, name: user.email } }),
   }, async () => {
     const step = await secondStepCodes.check({ tokenHash, userId, now: clock() }, { user, code, client });
-    const signedIn = await createVerifiedSession(context, client, { ...step, provider });
+    const signedIn = await createVerifiedSession(context, client, { ...step, pending });
     if (signedIn === null) throw signInExpiredError();
-    mail.wake();
     return signedIn;
   });
 }
@@ -76,27 +84,48 @@ export async function requirePending(context: Context, token: string) {
 }
 
 /**
- * Returns null if the code or passkey was used meanwhile.
+ * Returns null if the code or passkey was used meanwhile, or if the identity that the sign-in began with no longer signs the user in.
  *
- * @param step `provider`: the name of the one that the sign-in began with; null for a password or a passkey.
+ * @param step `pending`: the sign-in that it completes; null for a passkey alone.
+ * @throws {AppError} `organization_suspended`, `limit_reached`.
  */
 export async function createVerifiedSession(
   context: Context,
   client: ClientInfo,
-  { user, pendingHash, method, provider, now, use, after }: VerifiedStep & { provider: string | null },
+  { user, pending, method, now, use, after }: VerifiedStep & { pending: PendingSignIn | null },
 ): Promise<SignedIn | null> {
   const { token, row } = newSession(user.id, { client, now });
+  const { provider = null, tokenHash: pendingHash = null } = pending ?? {};
   const details = provider === null ? { method } : { provider, step: method.replace("password and ", "") };
-  const entry = { action: "session.created", details } as const;
-  const audit = insertAuditEvent(personOf(user, client), entry, { now });
+  const created = { action: "session.created", details } as const;
+  const audit = insertAuditEvent(personOf(user, client), created, { now });
+  const identity = identityOf(pending);
+  const entering = identity && await enterWithIdentity(context, client, {
+    user,
+    pending: identity,
+    audited: audit.id,
+    now,
+  });
+  if (identity !== null && entering === null) return null;
   const results = await context.database.write([
     use,
     audit.statement,
-    insertAuditedSession(row, { audited: audit.id, pendingHash }),
+    ...entering?.statements ?? [],
+    insertAuditedSession(row, { audited: audit.id, pendingHash, use: entering?.use }),
     ...after(audit.id),
     deleteExpiredSessions(user.id, sessionBounds(context.config, now)),
     ...endReplacedSessions(row, { max: sessionsPerUserMax }),
     selectSignedIn(context, token, now),
   ]);
-  return results[1]?.rows.length === 1 ? signedIn(results, token) : null;
+  if (results[1]?.rows.length !== 1) return null;
+  context.mail.wake();
+  return signedIn(results, token);
+}
+
+/** Returns the identity that a sign-in began with; null for a password. */
+function identityOf(pending: PendingSignIn | null): PendingIdentity | null {
+  const { providerId = null, issuer = null, subject = null, email = null } = pending ?? {};
+  return providerId === null || issuer === null || subject === null
+    ? null
+    : { providerId, issuer, subject, email };
 }

@@ -29,8 +29,6 @@ import { totpStep } from "./totp.ts";
 /** A code, or a passkey, that was checked. */
 export interface VerifiedStep {
   readonly user: UserCredentials;
-  /** Of the sign-in that it completes; null if a passkey signs in alone. */
-  readonly pendingHash: string | null;
   readonly method: string;
   readonly now: number;
   /** Uses up the code or passkey. If it changes no row, there is no session. */
@@ -92,7 +90,6 @@ export class SecondStepCodes {
     return {
       user,
       now: step.now,
-      pendingHash: step.tokenHash,
       method: "password and code",
       use: useTotpStep({ ...step, secret: totp.secret, step: codeStep }),
       after: (audited) => this.#finish(step, audited),
@@ -112,7 +109,6 @@ export class SecondStepCodes {
     return {
       user,
       now,
-      pendingHash: step.tokenHash,
       method: "password and recovery code",
       use: useRecoveryCode({ ...step, codeHash, left }),
       after: (audited) => [

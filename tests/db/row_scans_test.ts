@@ -22,6 +22,7 @@ const right: readonly { scan: RegExp; text: RegExp; reason: string }[] = [
     text: /(EXISTS \(SELECT 1 FROM limit_rechecks\)|ORDER BY number LIMIT 1)/,
     reason: "reads one",
   },
+  { scan: /^organizations/, text: /SELECT min\(number\) FROM organizations/, reason: "reads the oldest" },
   { scan: /^outbox/, text: /ORDER BY due_at LIMIT/, reason: "reads some of the first" },
   { scan: /^unused_key_reminders/, text: /ORDER BY n.organization LIMIT/, reason: "reads some of the first" },
   { scan: /^usage_grant_accounts/, text: /EXISTS \(SELECT 1 FROM usage_grant_accounts/, reason: "reads one" },

@@ -91,6 +91,26 @@ Deno.test("each stored secret is encrypted with the newest key once, unless it c
     assert.deepEqual(await found(database, [2]), ["ok: 304 stored secrets encrypted with the newest key."]);
   }));
 
+Deno.test("a provider's current and pending secrets are encrypted with the newest key", () =>
+  withDatabase(async (database) => {
+    await database.write([
+      sql`INSERT INTO identity_providers (id, slug, kind, name, issuer, client_id, client_secret, pending_secret, position,
+        created_at, updated_at)
+      VALUES ('idp', 'a', 'oidc', 'A', 'https://a.example', 'a', ${none.seal("idp", "one")}, ${
+        none.seal("idp", "two")
+      }, 0, 0, 0)`,
+    ]);
+    assert.deepEqual(await found(database, [1, 2]), [
+      "warning: 2 stored secrets not encrypted with the newest key.",
+    ]);
+    const reseal = createResealing();
+    while (await reseal({ database, secrets: current }));
+    const row = await database.readFirst<{ one: string; two: string }>(
+      sql`SELECT client_secret AS one, pending_secret AS two FROM identity_providers`,
+    );
+    assert.deepEqual([row?.one, row?.two].map((stored) => current.open("idp", stored ?? "")), ["one", "two"]);
+  }));
+
 Deno.test("a secret that is rotated meanwhile is not overwritten, and a failed write is repeated", () =>
   withDatabase(async (database) => {
     await database.write(["a", "b", "c"].map((id) => insert(id, none.seal(id, `whsec_${id}`))));

@@ -119,6 +119,8 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "sso.domain_added": "Added the domain {target}",
   "sso.domain_verified": "Verified the domain {target}",
   "sso.domain_removed": "Removed the domain {target}",
+  "sso.domain_missing": "Didn't find the TXT record of the domain {target}",
+  "sso.domain_unverified": "Domain {target} no longer verified: its TXT record was missing for two weeks",
   "sso.domain_moved":
     "Lost the domain {target}: another organization verified it, and the TXT record was gone",
   "access.denied": "Permission denied[: {request}]",

@@ -91,6 +91,7 @@ export function providerFacts(
         ? "Not with the current settings"
         : <DayTime at={provider.testedAt} now={now} />,
     },
+    ...provider.hasPendingSecret ? [{ label: "New client secret", value: "Not used until you test it" }] : [],
   ];
 }
 
@@ -117,9 +118,11 @@ function Domains({ domains }: { domains: readonly CompanyDomain[] }) {
               {
                 title: "State",
                 in: "state",
-                cell: ({ verifiedAt }) =>
+                cell: ({ verifiedAt, missingSince }) =>
                   verifiedAt === null
                     ? <Badge tone="soon">Not verified</Badge>
+                    : missingSince !== null
+                    ? <Badge tone="soon">Record missing</Badge>
                     : <Badge tone="on">Verified</Badge>,
               },
             ]}
@@ -147,7 +150,9 @@ function actionsOf({ provider, domains }: CompanySignIn): PageAction[] {
     {
       title: "Test",
       text: hasDomain
-        ? "Sign in at your provider, and see what it says about you. Nothing else changes."
+        ? provider?.hasPendingSecret
+          ? "Sign in at your provider with the new client secret. If that works, it replaces the current one."
+          : "Sign in at your provider, and see what it says about you. Nothing else changes."
         : "Verify a domain first: a test needs an address of one.",
       href: hasDomain ? `${home}/test` : null,
       label: "Test",

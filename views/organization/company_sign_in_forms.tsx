@@ -49,7 +49,7 @@ export function companyProviderForm(
         label="Client secret"
         {...field("clientSecret")}
         type="password"
-        hint={provider === null ? undefined : "If empty, the stored one stays."}
+        hint={secretHint(provider)}
         required={provider === null}
         maxlength={clientSecretCharactersMax}
       />
@@ -67,6 +67,13 @@ export function companyProviderForm(
       />
     </FormPage>
   );
+}
+
+function secretHint(provider: CompanySignIn["provider"]): string | undefined {
+  if (provider === null) return undefined;
+  return provider.enforced
+    ? "If empty, the stored one stays. A new one is used once you have tested it."
+    : "If empty, the stored one stays.";
 }
 
 export function companyDomainForm({ field, ...form }: PageForm): Page {
@@ -97,7 +104,7 @@ export function verifyDomainPage(form: PageForm, { domain, recordName, recordVal
       title="Verify domain"
       heading="Verify {name}"
       name={domain}
-      text="Add this TXT record in DNS, then verify it here. It can take an hour to arrive. Keep the record: without it, another organization could verify the domain."
+      text="Add this TXT record in DNS, then verify it here. It can take an hour to arrive. Keep the record: once it has been missing for two weeks, the domain isn't verified anymore."
       facts={[
         { label: "Name", value: <code class="pick">{recordName}</code> },
         { label: "Type", value: "TXT" },
@@ -160,7 +167,7 @@ const confirmations: Readonly<
 const requiredMeans = [
   "Passwords, passkeys and other providers stop working for signing in. Only your provider does.",
   "Owners can still sign in with a passkey, if your provider breaks. Add one to your account first.",
-  "Existing sessions stay until they end. To end them sooner, set the days until sessions end.",
+  "Existing sessions stay until they end, also those that began with a password. To end them sooner, set the days until sessions end.",
   "No one can sign up with a password, reset one, or change their email address to another domain.",
 ];
 
@@ -186,13 +193,21 @@ export function confirmCompanyAction(
 
 /** Shows an owner what the provider said in a test. */
 export function providerTestPage(
-  { frame, test: { isSuccess, email, name, vouches } }: {
+  { frame, test: { isSuccess, isOfNewSecret, email, name, vouches } }: {
     frame: PageForm["frame"];
-    test: { isSuccess: boolean; email: string | null; name: string; vouches: boolean };
+    test: {
+      isSuccess: boolean;
+      isOfNewSecret: boolean;
+      email: string | null;
+      name: string;
+      vouches: boolean;
+    };
   },
 ): Page {
   const text = isSuccess
-    ? "The test worked. You can now require single sign-on."
+    ? isOfNewSecret
+      ? "The test worked. The new client secret is now in use."
+      : "The test worked. You can now require single sign-on."
     : email === null
     ? "The provider shared no email address. Let the application have the scope “email”, then test again."
     : !vouches

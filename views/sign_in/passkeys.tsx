@@ -1,5 +1,6 @@
 // The pages of a person's own passkeys.
 import type { Passkey } from "../../domain/sign_in/passkey.ts";
+import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
@@ -54,13 +55,15 @@ export function passkeysPage(
 }
 
 function PasskeyRow({ passkey, now }: { passkey: Passkey; now: number }) {
-  const { id, name } = passkey;
+  const { id, name, otherHost } = passkey;
   const [added, lastUsed] = facts(passkey, now);
   return (
     <Row>
       <Cell place="title" value={<Name text={name} />} />
       <Cell label={added.label}>{added.value}</Cell>
-      <Cell label={lastUsed.label}>{lastUsed.value}</Cell>
+      <Cell label={lastUsed.label}>
+        {otherHost === null ? lastUsed.value : <Badge tone="soon">Only for {otherHost}</Badge>}
+      </Cell>
       <Cell place="actions">
         <div class="actions-row">
           <ButtonLink tone="quiet" href={passkeyHref(id, "rename")} about={name}>Rename</ButtonLink>

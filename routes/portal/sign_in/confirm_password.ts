@@ -34,11 +34,12 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
 
   async function show(c: AppContext, session: SessionActor, form: FormState): Promise<Response> {
     const target = targetOf(c, form);
-    const [{ totp }, passkeys, { hasPassword, identities }] = await Promise.all([
+    const [{ totp }, allPasskeys, { hasPassword, identities }] = await Promise.all([
       getTwoStepStatus(services, session),
       listPasskeys(services, session),
       getSignInMethods(services, session),
     ]);
+    const passkeys = allPasskeys.filter(({ otherHost }) => otherHost === null);
     const isForConsole = isConsolePath(target);
     const hasSecondFactor = hasOperatorSignIn(session, services.clock());
     const needsPasskey = isForConsole && !hasSecondFactor && !totp.enabled && passkeys.length > 0;

@@ -172,7 +172,7 @@ onEveryDatabase(
     const bob = await test.signUp("Bob");
     for (const { userId } of [ada, bob]) await turnOnTwoStep(test, userId);
     await test.opened.database.write([
-      sql`INSERT INTO passkeys VALUES ('pas_1', ${ada.userId}, 'c', 'k', 0, '[]', 'Phone', 1, NULL)`,
+      sql`INSERT INTO passkeys VALUES ('pas_1', ${ada.userId}, 'c', 'k', 0, '[]', 'Phone', 1, NULL, NULL)`,
     ]);
     const turnOff = async ({ email }: TestPerson, password?: string) =>
       (await resetUserPassword(services, actor, { email, password, turnOffTwoStep: true })).hadTwoStep;

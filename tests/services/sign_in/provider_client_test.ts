@@ -11,7 +11,7 @@ const issuers = ["https://id.example.com", `${microsoft}/${tenants[0]}/v2.0`];
 const fields: Omit<StoredProvider, "issuer" | "clientSecret"> = {
   ...{ id: "idp_1", organizationId: null, slug: "peer", kind: "oidc", name: "Peer", clientId: "client" },
   ...{ trustEmail: false, signUp: true, position: 0, role: null, enforced: false, sessionMaxDays: null },
-  ...{ testedAt: null, createdAt: 0, updatedAt: 0 },
+  ...{ pendingSecret: null, testedAt: null, createdAt: 0, updatedAt: 0 },
 };
 const secrets = { state: "state", nonce: "nonce", codeVerifier: "verifier" };
 

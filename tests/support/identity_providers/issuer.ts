@@ -51,13 +51,15 @@ export interface TestIssuer extends AsyncDisposable {
   readonly requests: string[];
   /** The parameters of the latest request to the authorization endpoint. */
   asked: URLSearchParams;
-  /** Replaces the signing key, and still publishes the one before. */
-  rotateKey(): void;
+  /** Of all keys, instead of one for each. Null: the provider doesn't use any. */
+  kid?: string | null;
+  /** Replaces the signing key. @param options `keepsOld`: still publishes the one before. */
+  rotateKey(options?: { keepsOld?: boolean }): void;
   stop(): Promise<void>;
 }
 
 interface SigningKey {
-  readonly kid: string;
+  readonly kid: string | undefined;
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
 }
@@ -103,10 +105,10 @@ export function startIssuer(
     lies: {},
     requests: [],
     asked: new URLSearchParams(),
-    rotateKey() {
+    rotateKey({ keepsOld = true } = {}) {
       const old = current;
       current = ++rotations % unpublishedKey;
-      published = [old, current];
+      published = keepsOld ? [old, current] : [current];
     },
     async stop() {
       // A shutdown would wait for requests that a test never answers.
@@ -116,12 +118,17 @@ export function startIssuer(
     [Symbol.asyncDispose]: () => issuer.stop(),
   };
 
+  const named = ({ kid, ...key }: SigningKey) => ({
+    ...key,
+    kid: issuer.kid === undefined ? kid : issuer.kid ?? undefined,
+  });
+
   async function respondTo(endpoint: IssuerEndpoint, request: Request): Promise<Response> {
     switch (endpoint) {
       case "discovery":
         return Response.json({ ...discoveryOf(issuer.url), ...issuer.lies.discovery });
       case "keys":
-        return Response.json({ keys: published.map((index) => jwkOf(signingKey(index))) });
+        return Response.json({ keys: published.map((index) => jwkOf(named(signingKey(index)))) });
       case "authorize":
         return authorize(new URL(request.url).searchParams);
       case "token":
@@ -179,7 +186,7 @@ export function startIssuer(
       token_type: "Bearer",
       expires_in: 300,
       scope: grant.asked.get("scope"),
-      id_token: idToken(claims, { key: signingKey(current), lies: issuer.lies }),
+      id_token: idToken(claims, { key: named(signingKey(current)), lies: issuer.lies }),
       ...issuer.lies.tokens,
     });
   }

@@ -69,7 +69,13 @@ onEveryDatabase("a passkey is bound to this service, and signs in without a pass
   assert.deepEqual(await lastDetails(test, "session.created"), { method: "passkey" });
   const { html: list } = await assertRows(test, by, [[`GET ${account}/passkeys`, null, 200]]);
   const at = new Date(test.now()).toISOString();
-  assert.deepEqual(JSON.parse(list).passkeys, [{ id, name: "Laptop", createdAt: at, lastUsedAt: at }]);
+  assert.deepEqual(JSON.parse(list).passkeys, [{
+    id,
+    name: "Laptop",
+    otherHost: null,
+    createdAt: at,
+    lastUsedAt: at,
+  }]);
   // It counts as a recent authentication.
   await assertRows(test, by, [[`POST ${account}/two-step/totp`, null, 200]]);
   // The password alone still signs in: adding a passkey doesn't turn on two-step sign-in.

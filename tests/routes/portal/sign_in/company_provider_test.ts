@@ -40,7 +40,7 @@ companyTest(
     // Addresses of other domains: of no one, of an account, and of one that looks alike; and no address.
     await run(
       test,
-      "INSERT INTO organization_domains VALUES (?, 'claimed.example', 'x', 0, NULL)",
+      "INSERT INTO organization_domains (organization_id, domain, token, created_at) VALUES (?, 'claimed.example', 'x', 0)",
       organizationId,
     );
     const victim = await newPerson(test, {

@@ -1,8 +1,7 @@
 // Checks bounds on the shape of a JSON text before it is parsed. Parsing many names, and listing the unknown ones, costs far more
 // than reading each character once.
-import { AppError, validationError } from "../domain/errors.ts";
-import { jsonDepthMax, jsonValuesMax, objectKeysMax } from "../domain/limits.ts";
-import { atMost } from "./schemas/messages.ts";
+import { AppError, validationError } from "./errors.ts";
+import { jsonDepthMax, jsonValuesMax, objectKeysMax } from "./limits.ts";
 
 const quote = 0x22, backslash = 0x5c, comma = 0x2c, colon = 0x3a;
 const openArray = 0x5b, closeArray = 0x5d, openObject = 0x7b, closeObject = 0x7d;
@@ -38,7 +37,10 @@ export function checkJsonBounds(text: string): void {
       if (inner?.isArray) inner.count++;
     } else if (code === colon && inner !== undefined && !inner.isArray) {
       if (++inner.count > objectKeysMax) {
-        throw validationError([{ path: pathOf(text, open), message: atMost(objectKeysMax, "names") }]);
+        throw validationError([{
+          path: pathOf(text, open),
+          message: `must have at most ${objectKeysMax} names.`,
+        }]);
       }
       inner.nameStart = stringStart;
       inner.nameEnd = stringEnd;
@@ -57,7 +59,7 @@ export function checkJsonBounds(text: string): void {
       inner = open.at(-1);
     }
     if (values > jsonValuesMax) {
-      throw validationError([{ path: "", message: atMost(jsonValuesMax, "values in total") }]);
+      throw validationError([{ path: "", message: `must have at most ${jsonValuesMax} values in total.` }]);
     }
   }
 }

@@ -1,7 +1,7 @@
 // Bounds on the shape of input: names, values, fields and parameters are counted before they are parsed.
 import assert from "node:assert/strict";
 import { jsonValuesMax, objectKeysMax, queryParametersMax } from "../../domain/limits.ts";
-import { checkJsonBounds } from "../../routes/json_bounds.ts";
+import { checkJsonBounds } from "../../domain/json_bounds.ts";
 import { AppError } from "../../domain/errors.ts";
 import { assertError, createTestKey, testApp } from "../support/app/app.ts";
 import fc from "../support/runner/fast_check.ts";
