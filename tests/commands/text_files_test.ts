@@ -50,6 +50,22 @@ Deno.test("skips a byte-order mark in the files of options", () =>
     });
   }));
 
+Deno.test("rejects a folder in place of a file to import", () =>
+  inFolder(async (write) => {
+    const path = write("");
+    const folder = path.slice(0, path.lastIndexOf("/"));
+    const args = ["usage", folder, "--from", "openmeter", "--url", "http://127.0.0.1:9"];
+    for (const more of [[], ["--dry-run"]]) {
+      await assert.rejects(
+        importCommand([...args, ...more], { GATEHOUSE_OPERATOR_TOKEN: "service_operator_a" }),
+        {
+          status: 66,
+          message: new RegExp(`^cannot read ${folder}: `),
+        },
+      );
+    }
+  }));
+
 Deno.test("trims what a spreadsheet writes around customers, and skips its empty rows", () =>
   inFolder((write) => {
     const text = ' cus_1 ,\tcrm-1 \r\n,\r\n \n"cus,2 " , " a ""b"""\r\ncus_1,crm-1\r\n';
