@@ -80,6 +80,8 @@ async function run(
   const config = readSettings(environment);
   const opened = await openForCommand(config, { isGuest: true, onlyReads });
   writeLine(`Database: ${databaseName(config)}`, "stderr");
+  const { applied } = opened;
+  if (applied.length > 0) writeLine(`Applied migrations: ${applied.join(", ")}.`, "stderr");
   const base = { config, database: opened.database, clock: Date.now };
   const onBackgroundError = () => {};
   const parts = createProcessParts(base, { onBackgroundError });
