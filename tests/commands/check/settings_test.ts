@@ -82,7 +82,7 @@ Deno.test("checkSettings() warns about a cookie domain without product origins",
   assert.deepEqual(Object.keys(problems(own)), ["ALLOWED_ORIGINS"]);
 });
 
-Deno.test("checkSettingNames() finds misspelled settings, unless the right one is set", () => {
+Deno.test("checkSettingNames() finds misspelled settings, also if the right one is set", () => {
   const found = (record: Settings) =>
     checkSettingNames(record).map(({ about, verdict, advice }) => `${verdict} ${about} ${advice}`);
   for (
@@ -107,12 +107,15 @@ Deno.test("checkSettingNames() finds misspelled settings, unless the right one i
       ["BILLING_TZ", "BILLING_TIMEZONE"],
       ["TRUST_PROXY", "TRUSTED_PROXIES"],
       ["HTTP_THREAD", "HTTP_THREADS"],
+      ["PORTS", "PORT"],
     ] as const
   ) {
     assert.deepEqual(found({ [name]: "x" }), [
       `warning ${name} If it is for Gatehouse, rename it to ${meant}.`,
     ]);
-    assert.deepEqual(found({ [name]: "x", [meant]: "y" }), []);
+    assert.deepEqual(found({ [name]: "x", [meant]: "y" }), [
+      `warning ${name} If it is for Gatehouse, remove it: ${meant} is set.`,
+    ]);
     assert.deepEqual(found({ [name]: "" }), []);
   }
   const usual = [
@@ -126,7 +129,6 @@ Deno.test("checkSettingNames() finds misspelled settings, unless the right one i
     "LOGNAME",
     "MAIL",
     "TERM",
-    "PORTS",
     "TZ",
   ];
   const others = [
