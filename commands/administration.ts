@@ -67,8 +67,7 @@ export async function administer(
   try {
     await run(options, act);
   } catch (error) {
-    // The reader of the output has closed it, as head does.
-    if (!(error instanceof Deno.errors.BrokenPipe)) throw toCommandError(error, options);
+    throw error instanceof Deno.errors.BrokenPipe ? error : toCommandError(error, options);
   }
   return 0;
 }
