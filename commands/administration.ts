@@ -67,8 +67,7 @@ export async function administer(
   try {
     await run(options, act);
   } catch (error) {
-    // The reader of the output has closed it, as head does.
-    if (!(error instanceof Deno.errors.BrokenPipe)) throw toCommandError(error, options);
+    throw error instanceof Deno.errors.BrokenPipe ? error : toCommandError(error, options);
   }
   return 0;
 }
@@ -80,6 +79,8 @@ async function run(
   const config = readSettings(environment);
   const opened = await openForCommand(config, { isGuest: true, onlyReads });
   writeLine(`Database: ${databaseName(config)}`, "stderr");
+  const { applied } = opened;
+  if (applied.length > 0) writeLine(`Applied migrations: ${applied.join(", ")}.`, "stderr");
   const base = { config, database: opened.database, clock: Date.now };
   const onBackgroundError = () => {};
   const parts = createProcessParts(base, { onBackgroundError });

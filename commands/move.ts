@@ -7,13 +7,12 @@ import { type Database, DatabaseError, type DatabaseReader, type Statement } fro
 import { moveDatabase, MoveError } from "../db/engine/move.ts";
 import { checkSchema } from "../db/engine/migrate.ts";
 import { openDatabase } from "../db/engine/open.ts";
-import { messageOf } from "../domain/errors.ts";
 import { groupDigits } from "../domain/number_text.ts";
 import { moveRequestTimeoutMs } from "../domain/move_limits.ts";
 import { moveHelp } from "./help.ts";
 import { databaseFailure, databaseName } from "./open_database.ts";
 import { ProgressLine } from "./progress.ts";
-import { CommandError, exitStatus, readSettings, usageError } from "./settings.ts";
+import { CommandError, exitStatus, readOptionFile, readSettings, usageError } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 import { parseVerbArguments } from "./verb_arguments.ts";
 
@@ -57,14 +56,7 @@ function readTarget(to: string | undefined, tokenFile: string | undefined): Data
   if (to === undefined) throw usageError("--to is required: libsql://…, https://…, http://… or file:PATH.");
   let token: string | undefined;
   if (tokenFile !== undefined) {
-    try {
-      token = Deno.readTextFileSync(tokenFile).trim();
-    } catch (error) {
-      throw new CommandError(
-        `--to-token-file: cannot read ${tokenFile}: ${messageOf(error)}`,
-        exitStatus.input,
-      );
-    }
+    token = readOptionFile("to-token-file", tokenFile).trim();
     if (token === "") throw new CommandError(`--to-token-file: ${tokenFile} is empty`, exitStatus.input);
   }
   const result = parseConfig(

@@ -1,6 +1,5 @@
 // `gatehouse provider …`: the providers of the whole service that people sign in with, alongside a running server.
 import { nameCharactersMax } from "../domain/limits.ts";
-import { messageOf } from "../domain/errors.ts";
 import { type ProviderKind, providerKinds } from "../domain/sign_in/identity_provider.ts";
 import {
   clientIdCharactersMax,
@@ -18,7 +17,7 @@ import {
 } from "../services/operator/identity_providers.ts";
 import { nameArgument, type Subcommand, verbCommand } from "./administration.ts";
 import { providerHelp } from "./help.ts";
-import { CommandError, exitStatus, usageError } from "./settings.ts";
+import { CommandError, exitStatus, readOptionFile, usageError } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 import { minute, textTable } from "./text_table.ts";
 import type { VerbArguments } from "./verb_arguments.ts";
@@ -45,7 +44,7 @@ export const providerCommand = verbCommand("gatehouse provider", {
 
 async function add(call: Subcommand): Promise<void> {
   const { services, actor, texts } = call;
-  const clientSecret = await readSecret(texts.get("client-secret-file") ?? "");
+  const clientSecret = readSecret(texts.get("client-secret-file") ?? "");
   const { name, redirectUri } = await createServiceProvider(services, actor, {
     ...toNewProvider(call),
     clientSecret,
@@ -88,13 +87,8 @@ function isKind(text: string): text is ProviderKind {
 }
 
 /** Everyone on the machine can see the arguments of a command, so the secret is in a file. @throws {CommandError} */
-async function readSecret(path: string): Promise<string> {
-  let text: string;
-  try {
-    text = (await Deno.readTextFile(path)).trim();
-  } catch (error) {
-    throw new CommandError(`--client-secret-file can't be read: ${messageOf(error)}`, exitStatus.input);
-  }
+function readSecret(path: string): string {
+  const text = readOptionFile("client-secret-file", path).trim();
   if (isRegisteredText(text, clientSecretCharactersMax)) return text;
   const problem = `must have 1 to ${clientSecretCharactersMax} printable ASCII characters, and nothing else.`;
   throw new CommandError(`the file of --client-secret-file ${problem}`, exitStatus.data);

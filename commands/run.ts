@@ -31,12 +31,22 @@ export async function runCommand(given: readonly string[]): Promise<number> {
       throw usageError(`${args.join(" ")} is not a command. Try gatehouse --help.`);
     }
     program = `gatehouse ${name}`;
-    return await command();
+    return await (name === "serve" ? command() : untilCut(command));
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     const line = `${program}: ${error.message.replaceAll(/\s+/g, " ")}`;
     writeLine(error instanceof SettingsError ? error.message : line, "stderr");
     return error.status;
+  }
+}
+
+/** Returns 0 also if the reader of the output has closed it, as head does. */
+async function untilCut(command: () => number | Promise<number>): Promise<number> {
+  try {
+    return await command();
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) return 0;
+    throw error;
   }
 }
 

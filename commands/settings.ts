@@ -56,12 +56,7 @@ export function readCommandLine(given: readonly string[]): CommandLine {
   }
   const environment = Deno.env.toObject();
   if (file === undefined) return { args, environment };
-  let text: string;
-  try {
-    text = Deno.readTextFileSync(file);
-  } catch (error) {
-    throw new CommandError(`--env-file: cannot read ${file}: ${messageOf(error)}`, exitStatus.config);
-  }
+  const text = readOptionFile("env-file", file, exitStatus.config);
   const line = invalidLine(text);
   if (line !== null) {
     throw new CommandError(`--env-file: line ${line} of ${file} isn't NAME=VALUE`, exitStatus.config);
@@ -69,6 +64,20 @@ export function readCommandLine(given: readonly string[]): CommandLine {
   // Values of the environment override the file, unless they are empty.
   const set = Object.entries(environment).filter(([, value]) => value.trim() !== "");
   return { args, environment: { ...parseEnv(text), ...Object.fromEntries(set) } };
+}
+
+/** Reads a file that an option names. @throws {CommandError} */
+export function readOptionFile(option: string, path: string, status: number = exitStatus.input): string {
+  try {
+    return readText(path);
+  } catch (error) {
+    throw new CommandError(`--${option}: cannot read ${path}: ${messageOf(error)}`, status);
+  }
+}
+
+/** Reads a file without its byte-order mark, which editors and spreadsheets on Windows write. */
+function readText(path: string): string {
+  return new TextDecoder().decode(Deno.readFileSync(path));
 }
 
 /** Returns the number of the first line that is neither a setting nor a comment. The parser silently skips these. */
@@ -108,7 +117,7 @@ function withSecretFiles(environment: Settings): { settings: Settings; faults: s
       continue;
     }
     try {
-      found[secret] = Deno.readTextFileSync(file).replace(/\r?\n$/, "");
+      found[secret] = readText(file).replace(/\r?\n$/, "");
       if (found[secret]?.trim() === "") faults.push(`${name}: ${file} is empty`);
     } catch (error) {
       faults.push(`${name}: cannot read ${JSON.stringify(file)}: ${messageOf(error)}`);

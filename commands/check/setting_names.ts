@@ -4,7 +4,7 @@ import { fileSetting, secrets, type Settings, settings } from "../../config.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 
 const known = [...Object.keys(settings), ...secrets.map(fileSetting)];
-/** Shorter names resemble too many others, as PORT and HOST resemble HOME. */
+/** Of shorter names, only plurals are found: they resemble too many others, as PORT and HOST resemble HOME. */
 const nameCharactersMin = 7;
 /** In shorter names, a different letter may well be another word. */
 const typoCharactersMin = 11;
@@ -23,22 +23,23 @@ const synonyms = [
 /** Shorter words begin too many others. */
 const wordCharactersMin = 3;
 
-/** Warns about each variable that resembles a setting, if that setting itself is not set. */
+/** Warns about each variable that resembles a setting. */
 export function checkSettingNames(environment: Settings): CheckResult[] {
   const isSet = (name: string) => (environment[name] ?? "").trim() !== "";
   return Object.keys(environment).filter((name) => isSet(name) && !known.includes(name)).flatMap((name) => {
-    const meant = known.find((setting) =>
-      setting.length >= nameCharactersMin && !isSet(setting) && resembles(name, setting)
-    );
+    const meant = known.find((setting) => resembles(name, setting));
     return meant === undefined ? [] : resultsOf(name).warning(
       "There is no setting with this name.",
-      `If it is for Gatehouse, rename it to ${meant}.`,
+      `If it is for Gatehouse, ${isSet(meant) ? "remove it:" : "rename it to"} ${meant}${
+        isSet(meant) ? " is set" : ""
+      }.`,
     );
   });
 }
 
 /** Ignores our prefix, case, separators and plurals, allows for other words, and in long names for typos. */
 function resembles(name: string, setting: string): boolean {
+  if (setting.length < nameCharactersMin) return name.toUpperCase() === `${setting}S`;
   const [givenWords, wantedWords] = [wordsOf(name), wordsOf(setting)];
   const [given, wanted] = [givenWords.join(""), wantedWords.join("")];
   const isReworded = givenWords.length === wantedWords.length &&

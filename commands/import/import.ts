@@ -1,12 +1,11 @@
 // `gatehouse import usage FILE` sends usage from other systems' exports, or from ours, to a server.
 import type { Settings } from "../../config.ts";
-import { messageOf } from "../../domain/errors.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
 import { type ImportMapping, importSources } from "../../routes/schemas/imported_usage.ts";
 import { eventsQuerySchema } from "../../routes/schemas/openmeter_event.ts";
 import { importHelp } from "../help.ts";
-import { CommandError, exitStatus, readSettings, usageError } from "../settings.ts";
+import { exitStatus, readOptionFile, readSettings, usageError } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 import { parseVerbArguments, type VerbArguments } from "../verb_arguments.ts";
 import { readCustomers } from "./customers.ts";
@@ -117,11 +116,7 @@ function readMapping({ texts, lists }: VerbArguments): ImportMapping {
 function readToken({ texts }: VerbArguments, environment: Settings): string | undefined {
   const file = texts.get("token-file");
   if (file === undefined) return environment["GATEHOUSE_OPERATOR_TOKEN"]?.trim() || undefined;
-  try {
-    return Deno.readTextFileSync(file).trim();
-  } catch (error) {
-    throw new CommandError(`--token-file: cannot read ${file}: ${messageOf(error)}`, exitStatus.input);
-  }
+  return readOptionFile("token-file", file).trim() || undefined;
 }
 
 /** @throws {CommandError} */

@@ -1,6 +1,7 @@
 // A small file that says how far an import of a file has come, so that it continues there after a kill. Where it is out of date,
 // records are sent again, which changes nothing.
 import { hash } from "node:crypto";
+import { removeIfExists } from "../../db/engine/data_file.ts";
 import { messageOf } from "../../domain/errors.ts";
 import { CommandError, exitStatus, usageError } from "../settings.ts";
 import type { Position } from "./batches.ts";
@@ -57,7 +58,8 @@ export class ProgressFile {
   write(progress: ImportProgress): void {
     const stored: Stored = { ...progress, options: this.#options, before: this.#before(progress.offset) };
     try {
-      Deno.writeTextFileSync(`${this.#path}.new`, JSON.stringify(stored), { mode: 0o600 });
+      removeIfExists(`${this.#path}.new`);
+      Deno.writeTextFileSync(`${this.#path}.new`, JSON.stringify(stored), { createNew: true, mode: 0o600 });
       Deno.renameSync(`${this.#path}.new`, this.#path);
     } catch (error) {
       throw this.#error(error);
@@ -66,9 +68,9 @@ export class ProgressFile {
 
   remove(): void {
     try {
-      Deno.removeSync(this.#path);
+      removeIfExists(this.#path);
     } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw this.#error(error);
+      throw this.#error(error);
     }
   }
 

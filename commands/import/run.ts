@@ -47,7 +47,7 @@ export function openInput(name: string): Input {
     const file = Deno.openSync(name, { read: true });
     return { name, file, bytes: file.statSync().size, progressLine };
   } catch (error) {
-    throw new CommandError(`cannot read ${name}: ${messageOf(error)}`, exitStatus.input);
+    throw unreadable(name, error);
   }
 }
 
@@ -128,7 +128,7 @@ async function* readRecords(
   from: Pick<Position, "offset" | "line">,
 ): AsyncGenerator<ReadLine & { line: Line }> {
   input.file?.seekSync(from.offset, Deno.SeekMode.Start);
-  for await (const lines of readLines(chunksOf(input.file ?? Deno.stdin), from)) {
+  for await (const lines of readLines(chunksOf(input), from)) {
     for (const line of lines) {
       yield { line, ...readLine(line, { mapping, now }) };
       input.progressLine.show(() => {
@@ -141,11 +141,17 @@ async function* readRecords(
 
 const chunkBytes = 256 * 1024;
 
-async function* chunksOf(source: Pick<Deno.FsFile, "read">): AsyncGenerator<Uint8Array> {
+async function* chunksOf({ name, file }: Input): AsyncGenerator<Uint8Array> {
   const buffer = new Uint8Array(chunkBytes);
-  for (let read = await source.read(buffer); read !== null; read = await source.read(buffer)) {
-    yield buffer.subarray(0, read);
+  const source = file ?? Deno.stdin;
+  const read = () => source.read(buffer).catch((error) => Promise.reject(unreadable(name, error)));
+  for (let length = await read(); length !== null; length = await read()) {
+    yield buffer.subarray(0, length);
   }
+}
+
+function unreadable(name: string, error: unknown): CommandError {
+  return new CommandError(`cannot read ${name}: ${messageOf(error)}`, exitStatus.input);
 }
 
 function readLine({ text }: Line, options: { mapping: ImportMapping; now: number }): ReadLine {

@@ -86,11 +86,25 @@ function createFile(path: string): void {
     if (isNonEmptyFile(path)) return;
     const temporary = `${path}.new`;
     // SQLite would let other users read it. The log inherits the mode.
-    Deno.openSync(temporary, { write: true, create: true, truncate: true, mode: 0o600 }).close();
+    openTemporary(temporary).close();
     initializeDataFile(temporary);
     Deno.renameSync(temporary, path);
   } finally {
     unlock();
+  }
+}
+
+/** Opens a new file for the owner alone, in place of one that a crash has left or a link that someone has put there. */
+export function openTemporary(path: string): Deno.FsFile {
+  removeIfExists(path);
+  return Deno.openSync(path, { write: true, createNew: true, mode: 0o600 });
+}
+
+export function removeIfExists(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }
 

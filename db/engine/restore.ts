@@ -2,6 +2,7 @@
 import { dirname } from "node:path";
 import { checkBackup, moveIntoPlace, syncFolder } from "./backup.ts";
 import { Connection } from "./connection.ts";
+import { openTemporary, removeIfExists } from "./data_file.ts";
 import { DatabaseError } from "./database.ts";
 import { lacksMigrations } from "./migrate.ts";
 
@@ -34,13 +35,13 @@ export async function restoreDataFile(
     moveIntoPlace(temporary, path);
     return { bytes, former, isOlder };
   } finally {
-    for (const end of ["", "-wal", "-shm"]) await removeIfExists(`${temporary}${end}`);
+    for (const end of ["", "-wal", "-shm"]) removeIfExists(`${temporary}${end}`);
   }
 }
 
 async function writeTemporary(temporary: string, backup: ReadableStream<Uint8Array>): Promise<number> {
-  for (const end of ["-wal", "-shm"]) await removeIfExists(`${temporary}${end}`);
-  using file = await Deno.open(temporary, { write: true, create: true, truncate: true, mode: 0o600 });
+  for (const end of ["-wal", "-shm"]) removeIfExists(`${temporary}${end}`);
+  using file = openTemporary(temporary);
   let bytes = 0;
   for await (const part of backup) {
     for (let at = 0; at < part.length;) at += await file.write(part.subarray(at));
@@ -56,7 +57,7 @@ async function keepFormer(path: string, former: string): Promise<string | null> 
   if (hasFile) finishLog(path);
   // The log of a damaged file remains. It would undo the restore.
   if (exists(`${path}-wal`)) await Deno.rename(`${path}-wal`, `${former}-wal`);
-  await removeIfExists(`${path}-shm`);
+  removeIfExists(`${path}-shm`);
   if (!hasFile) return null;
   try {
     await Deno.link(path, former);
@@ -84,12 +85,6 @@ function finishLog(path: string): void {
 
 function stamp(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replaceAll(/[-:]/g, "")}Z`;
-}
-
-async function removeIfExists(file: string): Promise<void> {
-  await Deno.remove(file).catch((error) => {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  });
 }
 
 function exists(file: string): boolean {

@@ -309,6 +309,7 @@ class Meter:
         self._memory = _Memory()
         self._segments: list[_Segment] = []
         self._own: _Segment | None = None  # The segment to append to.
+        self._has_adopted = self._spool is None
         self._disk_retry_at = self._housekeeping_at = -math.inf
         self._flushing = 0
         self._key_prefix = secrets.token_urlsafe(12)
@@ -449,23 +450,31 @@ class Meter:
     def flush(self, timeout: float = 10.0) -> bool:
         """Sends all records so far, and waits for it up to `timeout` seconds.
 
+        Also sends what an earlier process left in the spool.
         Returns True if Gatehouse has recorded or rejected all of them.
         """
         with self._lock:
-            marks = [(source, source.end) for source in self._sources()]
+            deadline = time.monotonic() + timeout
+            marks: list[tuple[_Memory | _Segment, int]] = []
 
             def is_done() -> bool:
-                return all(source.done >= end for source, end in marks)
+                return self._has_adopted and all(source.done >= end for source, end in marks)
+
+            def wait_for(condition: Callable[[], bool]) -> None:
+                # on_problem may call this in the thread that sends, which can't wait for itself.
+                if threading.current_thread() not in self._threads:
+                    self._changed.wait_for(
+                        lambda: condition() or self._stopped or not self._threads,
+                        max(deadline - time.monotonic(), 0.0),
+                    )
 
             self._flushing += 1
             try:
                 self._ensure_threads()
                 self._wake.notify()
-                # on_problem may call this in the thread that sends, which can't wait for itself.
-                if threading.current_thread() not in self._threads:
-                    self._changed.wait_for(
-                        lambda: is_done() or self._stopped or not self._threads, timeout
-                    )
+                wait_for(lambda: self._has_adopted)
+                marks += [(source, source.end) for source in self._sources()]
+                wait_for(is_done)
             finally:
                 self._flushing -= 1
             return is_done()
@@ -637,7 +646,11 @@ class Meter:
                 if self._spool is not None and time.monotonic() >= self._housekeeping_at:
                     self._housekeeping_at = time.monotonic() + HOUSEKEEPING_SECONDS
                     self._touch()
-                    self._adopt(self._spool)
+                    try:
+                        self._adopt(self._spool)
+                    finally:  # With too many files, the next time is soon.
+                        if len(self._segments) < OPEN_SEGMENTS_MAX:
+                            self._has_adopted = True
                 if self._send_at() <= time.monotonic():
                     self._send_batch()
             except Exception as error:  # Such as a fault of the disk. The thread must never end.
@@ -1280,7 +1293,17 @@ def _is_abandoned(entry: os.DirEntry[str]) -> bool:
             os.kill(pid, 0)
         except OSError as error:  # Another one means that the process is another user's.
             return isinstance(error, ProcessLookupError)
+        return _is_zombie(pid)
     return False
+
+
+def _is_zombie(pid: int) -> bool:
+    """Returns True if a process has ended and its parent hasn't waited for it. False if unknown."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b") ")[2][:1] in (b"Z", b"X")
+    except OSError:
+        return False
 
 
 def _require_safe_folder(spool: str) -> None:

@@ -90,6 +90,8 @@ export async function closeDueStatement(context: Context): Promise<Statement | n
   return toStatement(await completeStatement(context, row.id, write));
 }
 
+const beginTriesMax = 3;
+
 type Write = (batch: readonly SqlStatement[]) => Promise<readonly WriteResult[]>;
 
 /** Returns the statement of a month, new or not. From now on, changes of the month are noted for the next statement. */
@@ -101,7 +103,7 @@ async function beginStatement(
   if (!isPeriod(period)) {
     throw validationError([{ path: "period", message: "must be a month such as 2026-10." }]);
   }
-  for (;;) {
+  for (let tries = 0; tries < beginTriesMax; tries++) {
     // In this order: if another server begins the statement between the two reads, it is found by the second.
     const newest = await findNewestStatement(database);
     const existing = await findStatementOf(database, period);
@@ -131,6 +133,7 @@ async function beginStatement(
     }
     // Another server has begun one at the same time.
   }
+  throw unavailableError("A month is being closed by another server. Try again in a few minutes.");
 }
 
 function requireNextMonth(

@@ -81,7 +81,7 @@ Deno.test("checkSettings() warns about a cookie domain without product origins",
   assert.deepEqual(Object.keys(problems(own)), ["ALLOWED_ORIGINS"]);
 });
 
-Deno.test("checkSettingNames() finds misspelled settings, unless the right one is set", () => {
+Deno.test("checkSettingNames() finds misspelled settings, also if the right one is set", () => {
   const found = (record: Settings) =>
     checkSettingNames(record).map(({ about, verdict, advice }) => `${verdict} ${about} ${advice}`);
   for (
@@ -106,15 +106,18 @@ Deno.test("checkSettingNames() finds misspelled settings, unless the right one i
       ["BILLING_TZ", "BILLING_TIMEZONE"],
       ["TRUST_PROXY", "TRUSTED_PROXIES"],
       ["HTTP_THREAD", "HTTP_THREADS"],
+      ["PORTS", "PORT"],
     ] as const
   ) {
     assert.deepEqual(found({ [name]: "x" }), [
       `warning ${name} If it is for Gatehouse, rename it to ${meant}.`,
     ]);
-    assert.deepEqual(found({ [name]: "x", [meant]: "y" }), []);
+    assert.deepEqual(found({ [name]: "x", [meant]: "y" }), [
+      `warning ${name} If it is for Gatehouse, remove it: ${meant} is set.`,
+    ]);
     assert.deepEqual(found({ [name]: "" }), []);
   }
-  const usual = "HOME HOSTNAME PATH PWD SHELL LANG USER LOGNAME MAIL TERM PORTS TZ NODE_ENV DENO_DIR";
+  const usual = "HOME HOSTNAME PATH PWD SHELL LANG USER LOGNAME MAIL TERM TZ NODE_ENV DENO_DIR";
   const others = "DATABASE_NAME DATABASE_HOST DATABASE_PATH DB_PASSWORD REDIS_URL SMTP_HOST SMTP_PASSWORD " +
     "EMAIL_HOST LOG_DIR LOG_FILE BASE_DIR PUBLIC_URL API_KEY COOKIE_SECRET SESSION_TYPE SESSION_SECRET " +
     "XDG_SESSION_PATH HTTP_PROXY";

@@ -32,7 +32,10 @@ export function* adoptAbandoned(folder: string): Generator<string> {
   for (const name of fs.readdirSync(folder).sort()) {
     const path = join(folder, name);
     try {
-      if (!name.endsWith(".jsonl") || name === rejectedFile || isOwned(name, fs.lstatSync(path))) continue;
+      if (
+        !name.endsWith(".jsonl") || name === rejectedFile ||
+        isOwned(name, fs.lstatSync(path))
+      ) continue;
       const newPath = ownedPath(folder);
       fs.renameSync(path, newPath);
       yield newPath;
@@ -45,7 +48,9 @@ export function* adoptAbandoned(folder: string): Generator<string> {
 function isOwned(name: string, stats: fs.Stats): boolean {
   if (ownNames.has(name) || !stats.isFile()) return true;
   const [, ownerHost, pid, createdMs] = nameForm.exec(name) ?? [];
-  if (ownerHost === undefined || Date.now() - stats.mtimeMs > abandonedMs) return false;
+  if (ownerHost === undefined || Date.now() - stats.mtimeMs > abandonedMs) {
+    return false;
+  }
   if (ownerHost !== host) return true;
   // Containers often give each process the same id.
   if (Number(pid) === process.pid) return Number(createdMs) >= processStartMs;
@@ -55,10 +60,21 @@ function isOwned(name: string, stats: fs.Stats): boolean {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
+    return !isZombie(pid);
   } catch (error) {
     // Other errors don't tell, such as a missing permission.
     return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
+
+/** True if a process has ended and its parent hasn't waited for it. False if unknown, as on systems without /proc. */
+function isZombie(pid: number): boolean {
+  try {
+    return /^[ZX]/.test(
+      fs.readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1) ?? "",
+    );
+  } catch {
+    return false;
   }
 }
 
