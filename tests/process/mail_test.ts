@@ -269,7 +269,7 @@ Deno.test({
         },
       });
       await poll(() => isHanging && countWaiting(folder) === 1);
-      assert(program.output().includes(mailLog.serverWorks));
+      await poll(() => program.output().includes(mailLog.serverWorks));
       await stop(program);
       // The attempt was canceled and recorded, so the email doesn't wait for its lease to end.
       assert.equal(countWaiting(folder, Date.now() + mailLeaseMs / 2), 1);

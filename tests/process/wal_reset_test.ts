@@ -7,6 +7,7 @@ import { sql } from "../../db/engine/database.ts";
 import { hasWalResetFault } from "../../db/engine/diagnostics.ts";
 import { makeMemoryFolder } from "../support/database/memory_folder.ts";
 import { type CheckpointOrder, startSlowCheckpoints } from "../support/database/slow_checkpoints.ts";
+import { poll } from "../support/runner/poll.ts";
 import { straceMissing } from "../support/process/system_calls.ts";
 
 /** Two rows of this size fill a page. */
@@ -43,7 +44,7 @@ async function commitDuring(order: CheckpointOrder): Promise<{ response: string;
   const hasBreak = await other.hasBreak();
   writer.exec("COMMIT");
   const response = await other.ended();
-  assert.equal(hasBreak, order === "foreign");
+  if (order === "final") assert.equal(hasBreak, false);
   for (const count of [20, 5, 2]) {
     commit(count);
     checkpoint();
@@ -77,8 +78,10 @@ Deno.test(
   "another program's checkpoint can lose commits if SQLite has the WAL-reset fault",
   { ignore },
   async () => {
-    const { isIntact } = await commitDuring("foreign");
-    assert.equal(isIntact, !hasWalResetFault(version));
+    const isLost = async () => !(await commitDuring("foreign")).isIntact;
+    // A busy machine may miss the break.
+    if (hasWalResetFault(version)) await poll(isLost);
+    else assert.equal(await isLost(), false);
   },
 );
 
