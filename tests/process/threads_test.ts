@@ -186,7 +186,7 @@ Deno.test("/health/ready returns 503 until all threads have started", () =>
     assert.doesNotMatch(program.output(), /"listening"/);
     await order("");
     await isReady(program);
-    assert.match(program.output(), /"listening".*"httpThreads":2/);
+    await poll(() => /"listening".*"httpThreads":2/.test(program.output()));
     for (const ready of await sendToAll(program.baseUrl, "/health/ready", { threads: 2 })) {
       assert.equal(statusOf(ready), 200);
     }
