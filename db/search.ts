@@ -44,7 +44,8 @@ export function findUsersByText(database: DatabaseReader, text: string): Promise
 /**
  * Finds the key with an id, and keys whose prefix begins with a text.
  *
- * @param options `scope`: also finds its active keys by a part of their names; null for the keys of all organizations.
+ * @param options `scope`: also finds its active keys by a part of their names, names that equal or begin with the text first; null
+ *   for the keys of all organizations.
  */
 export function findApiKeysByText(
   database: DatabaseReader,
@@ -62,8 +63,12 @@ export function findApiKeysByText(
       ? sql`SELECT k.number, 1 FROM api_keys k INDEXED BY api_keys_imported_prefix
         WHERE ${startsWith(sql`k.key_prefix COLLATE NOCASE`, text)} AND k.imported_at IS NOT NULL`
       : null,
-    scope && sql`SELECT k.number, 2 FROM api_keys k
-      WHERE ${isActiveIn(scope.organizationId, now)} AND ${isOpen} AND ${hasText(sql`k.name`, text)}`,
+    scope &&
+    sql`SELECT k.number, 4 - (k.name = ${text} COLLATE NOCASE) - (${
+      startsWith(sql`k.name COLLATE NOCASE`, text)
+    }) AS rank FROM api_keys k
+      WHERE ${isActiveIn(scope.organizationId, now)} AND ${isOpen} AND ${hasText(sql`k.name`, text)}
+      ORDER BY rank, k.number DESC`,
   ]);
   return database.read(sql`
     SELECT k.id, k.name, k.key_prefix AS keyPrefix, k.environment, o.id AS organizationId, o.name AS organizationName,

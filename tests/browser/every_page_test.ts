@@ -94,5 +94,5 @@ browserTest(
     assert.ok(routes.size > 140, `only ${routes.size} routes`);
     assert.deepEqual(problems, []);
   },
-  { host: "console.example", timeout: (isFull ? 4 : 2) * faultsTimeoutMs },
+  { host: "console.example", settings: { CURRENCY: "EUR" }, timeout: (isFull ? 4 : 2) * faultsTimeoutMs },
 );

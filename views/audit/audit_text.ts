@@ -1,9 +1,10 @@
 // The sentences of the audit log. They begin with the action, because the actor has a column of its own.
-import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
+import { type Catalogue, metricOf, productOf, summedMetricOf } from "../../domain/meter/catalogue.ts";
 import { type AuditAction, auditActions, type AuditEvent } from "../../domain/audit.ts";
 import { groupDigits } from "../../domain/number_text.ts";
-import { limitsSentence } from "../text/limit.ts";
-import { measureNoun } from "../text/quantity.ts";
+import { limitsSentence, scopeName } from "../text/limit.ts";
+import { measureNoun, quantityWords } from "../text/quantity.ts";
+import { shortDate } from "../text/time.ts";
 
 /** A part of a sentence: our own words, or anyone's text, which the page sets apart. `id`: of the object that it names. */
 type AuditPart = string | { readonly name: string; readonly id?: string };
@@ -60,9 +61,8 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "organization.note_added": "Added a note[ about {target}]",
   "organization.note_deleted": "Deleted a note[ about {target}]",
   "member.joined": "Joined the organization[ as {role}][ by signing in with {provider}]",
-  "organization.grant_added":
-    "Granted {quantity} of {target} in advance[ until {expiresAt}][; reason: {reason}]",
-  "organization.grant_voided": "Voided a grant of {target}[; reason: {reason}]",
+  "organization.grant_added": "Granted {quantity} of {target}[, until {expiresAt}][ ({reason})]",
+  "organization.grant_voided": "Voided a grant of {target}[ ({reason})]",
   "member.role_changed": "Changed {target}'s role[ from {from}][ to {to}]",
   "member.removed": "Removed {target}[ ({role})][; their keys were {keys}]",
   "member.left": "Left the organization[; their keys were {keys}]",
@@ -152,10 +152,8 @@ const denialWords: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** @param catalogue Has the names of products and metrics. */
-export function auditSentence(
-  { action, actor, target, details }: AuditEvent,
-  catalogue: Catalogue,
-): AuditPart[] {
+export function auditSentence(event: AuditEvent, catalogue: Catalogue): AuditPart[] {
+  const { action, actor, target, details } = event;
   const values = new Map<string, AuditPart>();
   for (const [name, value] of Object.entries(details)) {
     const word = ownDetails.has(name) || action === "member.role_changed" ? valueWords.get(value) : undefined;
@@ -165,6 +163,7 @@ export function auditSentence(
   const object = id === null ? {} : { id };
   const name = target?.name ?? id;
   if (name !== null) values.set("target", { name, ...object });
+  for (const [part, text] of Object.entries(grantWords(event, catalogue))) values.set(part, { name: text });
   const { quantity, metric, product, to } = details;
   if (action === "usage.voided" && quantity !== undefined && metric !== undefined) {
     const measure = metricOf(catalogue, metric);
@@ -211,6 +210,24 @@ export function auditSentence(
       filled(segment, { values, isOptional: index % 2 === 1 })
     ),
   );
+}
+
+/** Rewords a grant, whose entry names its scope `PRODUCT/METRIC` with slugs, `all products` and `all metrics`. */
+function grantWords(
+  { action, at, target, details }: AuditEvent,
+  catalogue: Catalogue,
+): Record<string, string> {
+  if (!action.startsWith("organization.grant_") || !target?.name) return {};
+  const [productSlug = null, metric = null] = target.name.split("/").map((slug) =>
+    slug.startsWith("all ") ? null : slug
+  );
+  const { quantity, expiresAt } = details;
+  const measure = metric === null ? { name: "", unit: null } : summedMetricOf(catalogue, metric);
+  return {
+    target: scopeName({ productSlug, metric }, catalogue),
+    ...quantity !== undefined && { quantity: quantityWords(quantity, measure) },
+    ...expiresAt !== undefined && { expiresAt: shortDate(Date.parse(expiresAt), Date.parse(at)) },
+  };
 }
 
 export function auditActorName({ actor, target }: AuditEvent): string {

@@ -29,14 +29,22 @@ export function notifyText(notifyAt: readonly number[] | null | undefined): stri
 }
 
 /** Names a limit: `tiles · requests per month`, or with a catalogue `Map tiles · Requests per month`. */
-export function limitName({ productSlug, metric, per }: LimitScope, catalogue?: Catalogue): string {
-  if (productSlug === null && metric === null) return `All usage ${perWords[per]}`;
+export function limitName(limit: LimitScope, catalogue?: Catalogue): string {
+  return `${scopeName(limit, catalogue)} ${perWords[limit.per]}`;
+}
+
+/** Names what a limit or a grant counts: `Map tiles · Requests`. */
+export function scopeName(
+  { productSlug, metric }: Pick<LimitScope, "productSlug" | "metric">,
+  catalogue?: Catalogue,
+): string {
+  if (productSlug === null && metric === null) return "All usage";
   const name = catalogue && productSlug !== null ? productOf(catalogue, productSlug).name : productSlug;
   const product = name === null ? "" : `${name} · `;
   const what = catalogue && metric !== null
     ? summedMetricOf(catalogue, metric).name
     : metric ?? "all metrics";
-  return `${product}${what} ${perWords[per]}`;
+  return product + what;
 }
 
 /** Returns the quantity of a limit, such as `5 TB`. */

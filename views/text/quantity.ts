@@ -41,15 +41,22 @@ const scales: ReadonlyMap<string, Scale> = new Map([
 export function quantityText(value: number | string, measure: Measure): QuantityText {
   const scale = scaleOf(measure);
   const exact = groupDigits(value);
-  if (scale === undefined) return { number: exact, unit: measure.unit, exact: null };
+  const ofOne = (unit: string | null) => exact === "1" && unit !== null ? singular(unit) : unit;
+  if (scale === undefined) return { number: exact, unit: ofOne(measure.unit), exact: null };
   const [, base] = scale[0] ?? [1, ""];
   // 999.96 KB would be rounded to 1,000 KB.
   const [size, unit] = scale.findLast(([size]) => Number(value) >= size * 0.9999) ?? [1, base];
-  if (size === 1) {
-    return { number: exact, unit: exact === "1" ? unit.replace(/s$/, "") || unit : unit, exact: null };
-  }
+  if (size === 1) return { number: exact, unit: ofOne(unit), exact: null };
   const count = Number(value) / size;
   return { number: groupDigits(Number(count.toFixed(count < 100 ? 2 : 1))), unit, exact: `${exact} ${base}` };
+}
+
+/** Returns the singular of a unit: `request`, `person`. Abbreviations such as `fps` and words such as `status` stay as they are. */
+function singular(unit: string): string {
+  return unit.replace(/\bpeople$/i, "person")
+    .replace(/(?<=\p{L}{2})ies$/u, "y")
+    .replace(/(?<=\p{L}(?:ch|sh|ss|x))es$/u, "")
+    .replace(/(?<=\p{L}{3})(?<![sui]|bp)s$/u, "");
 }
 
 /** Returns a quantity as one text, such as `2.41 TB`. */

@@ -112,25 +112,25 @@ function pastTime(atMs: number, nowMs: number): string {
   const passedMs = nowMs - atMs;
   if (passedMs < minuteMs) return "Just now";
   if (passedMs < hourMs) return `${countOf(Math.floor(passedMs / minuteMs), "minute")} ago`;
-  const { timezone } = presentation();
-  const [today, day] = [nowMs, atMs].map((ms) => Math.floor(onClock(ms, timezone) / dayMs)) as [
-    number,
-    number,
-  ];
-  const days = today - day;
+  const days = dayOf(nowMs) - dayOf(atMs);
   if (days === 0 || passedMs < 6 * hourMs) return `${countOf(Math.floor(passedMs / hourMs), "hour")} ago`;
   if (days === 1) return "Yesterday";
   return days <= recentDaysMax ? `${days} days ago` : shortDate(atMs, nowMs);
 }
 
-/** Rounds down, so that no one counts on more time than is left. */
+/** Rounds down, so that no one counts on more time than is left. Days are those of the calendar, as people count them. */
 function futureTime(atMs: number, nowMs: number): string {
   const leftMs = atMs - nowMs;
   if (leftMs < minuteMs) return "in less than a minute";
   if (leftMs < hourMs) return `in ${countOf(Math.floor(leftMs / minuteMs), "minute")}`;
   if (leftMs < 2 * dayMs) return `in ${countOf(Math.floor(leftMs / hourMs), "hour")}`;
-  const days = Math.floor(leftMs / dayMs);
+  const days = dayOf(atMs) - dayOf(nowMs);
   return days <= soonDaysMax ? `in ${countOf(days, "day")}` : shortDate(atMs, nowMs);
+}
+
+/** Numbers the days of the reader's calendar. */
+function dayOf(ms: number): number {
+  return Math.floor(onClock(ms, presentation().timezone) / dayMs);
 }
 
 function yearOf(ms: number): number {

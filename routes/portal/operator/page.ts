@@ -20,6 +20,7 @@ import {
   type PortalRoutes,
   reauthenticationIfNeeded,
   sendPage,
+  toSignIn,
 } from "../page.ts";
 
 export const operatorHome = "/operator";
@@ -104,7 +105,8 @@ export function unknownChoice(name: string, { given, shown }: { given: string; s
 
 async function asOperator(c: AppContext, parts: PortalParts, handler: ConsoleHandler): Promise<Response> {
   const found = await findSession(c, parts);
-  if (!found?.isOperator) throw notFoundError();
+  if (found === null) return toSignIn(c, parts);
+  if (!found.isOperator) throw notFoundError();
   const { services } = parts;
   const session = sessionActor(c, found);
   const now = services.clock();

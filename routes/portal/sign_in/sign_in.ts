@@ -1,5 +1,6 @@
 // The pages for signing up, in and out.
 import type { Config } from "../../../config.ts";
+import { requireEmail } from "../../../domain/mail/email.ts";
 import { safeReturnTo, withReturnTo } from "../../../domain/sign_in/return_to.ts";
 import { signUp } from "../../../services/account/sign_up.ts";
 import { findProviderForEmail } from "../../../services/sign_in/domain_rules.ts";
@@ -66,6 +67,7 @@ function signInRoutes(app: App, parts: PortalParts): void {
         return await sendPage(c, singleSignOnPage({ frame, href, name: single.name }));
       }
       if (form["single_sign_on"] !== undefined) {
+        requireEmail(form["email"] ?? "");
         const message =
           "No single sign-on is set up for this address. Use your password, or ask your administrator.";
         throw validationError([{ path: "email", message }]);

@@ -97,8 +97,8 @@ export const byOperatorToken = (operators: OperatorScope, attempt: Entry["attemp
   who: everybody("token"),
   tokensOnly: true,
 });
-/** A page of the operator console: it doesn't exist for anyone else. */
-export const onlyOperators = everybody("unknown");
+/** A page of the operator console: it doesn't exist for anyone else who is signed in. */
+export const onlyOperators = { ...nobodyElses } as const;
 export const byKey = { ...everybody("key"), apiKey: "in" } as const;
 
 /** @returns A page's form, which does the same as a route of the API with the same fields. @param more What differs. */

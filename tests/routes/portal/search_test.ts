@@ -72,6 +72,15 @@ testApp("a pasted key is never in the address or the log", async (test) => {
   assert.equal(test.logged().includes(secret), false);
 });
 
+testApp("the names that are searched for come before longer and newer ones", async (test) => {
+  const ada = await test.signUp();
+  for (const name of ["Production", "Production EU", "do not use in production", "Reproduction"]) {
+    await createTestKey(test, ada, { name });
+  }
+  const { "API keys": names } = await found(test, ada, "production", "/portal/search");
+  assert.deepEqual(names, ["Production", "Production EU", "Reproduction", "do not use in production"]);
+});
+
 testApp("searches take halves of characters and NUL", async (test) => {
   const mara = await newOperator(test);
   for (

@@ -190,10 +190,33 @@ const violations = `async (rules) => {
   );
 }`;
 
-const misshapen = `(() => {
+/** One line if the page scrolls sideways, and one per card that something sticks out of, unless it scrolls or is cut off inside. */
+const overhang = `(() => {
   const found = [];
   const over = document.documentElement.scrollWidth - innerWidth;
   if (over > 0) found.push("scrolls horizontally by " + over + " px");
+  for (const card of document.querySelectorAll(".card")) {
+    const { left, right } = card.getBoundingClientRect();
+    const visit = (parent) => {
+      for (const child of parent.children) {
+        const box = child.getBoundingClientRect();
+        if (box.width === 0 || child.matches(".unseen, .menu-box, svg")) continue;
+        if (box.right > right + 1 || box.left < left - 1) return child;
+        const inside = getComputedStyle(child).overflowX === "visible" && visit(child);
+        if (inside) return inside;
+      }
+    };
+    const out = visit(card);
+    if (out) {
+      const by = Math.round(Math.max(out.getBoundingClientRect().right - right, left - out.getBoundingClientRect().left));
+      found.push(out.localName + " " + out.className + " leaves its card by " + by + " px: " + out.textContent.slice(0, 40));
+    }
+  }
+  return found;
+})()`;
+
+const misshapen = `(() => {
+  const found = ${overhang};
   const headlines = document.querySelectorAll("h1").length;
   if (headlines !== 1) found.push(headlines + " headlines");
   return found;
@@ -253,14 +276,14 @@ const fillCopy = `({ html, styles }) => {
   document.body.replaceWith(document.adoptNode(copy.querySelector("body")));
 }`;
 
-/** @returns One line per width, in pixels, at which a loaded page scrolls sideways. */
+/** @returns One line per width, in pixels, at which a loaded page scrolls sideways, and per card that is too narrow then. */
 export async function overhangs(page: Page, widths: readonly number[]): Promise<string[]> {
   const found: string[] = [];
   for (const width of widths) {
     // A low page is painted sooner.
     await page.setViewportSize({ width, height: 200 });
-    const over = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
-    if (over > 0) found.push(`${page.url()} scrolls sideways by ${over} px at ${width} px`);
+    const problems = await page.evaluate<string[]>(overhang);
+    found.push(...problems.map((problem) => `${page.url()}, ${width} px: ${problem}`));
   }
   return found;
 }

@@ -175,7 +175,11 @@ async function revokeOldKey(scene: Scene): Promise<void> {
 
 async function addCatalogue({ test, operatorToken, named }: Scene): Promise<void> {
   const metricsNamed = Object.fromEntries(
-    Object.entries(metrics).map(([slug, metric]) => [slug, { ...metric, name: named(metric.name) }]),
+    Object.entries(metrics).map(([slug, metric]) => [slug, {
+      ...metric,
+      name: named(metric.name),
+      ...(test.config.currency !== null && { unitPrice: metric.unit === "bytes" ? "0.000001" : "0.0004" }),
+    }]),
   );
   for (const { slug, name, metrics: names } of catalogue) {
     const json = { slug, name: named(name), metrics: names.map((metric) => metricsNamed[metric]) };

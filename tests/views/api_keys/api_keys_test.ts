@@ -29,7 +29,7 @@ testApp("the list says when keys were used, expire and ended, in the table and o
   test.advance(120_000);
   const html = await listOf(test, ada);
   assert.match(html, /title="Nov 21, 2026, 14:03:11 UTC"><span class="on-card">Last request 2 minutes ago</);
-  assert.match(html, /<span class="badge soon"><span class="on-card">Expires <\/span><time[^>]*>in 5 days</);
+  assert.match(html, /<span class="badge soon"><span class="on-card">Expires <\/span><time[^>]*>in 6 days</);
   assert.match(html, /Old key stops <time[^>]*>in 23 hours</);
   assert.match(html, /<span class="on-card">No requests<\/span>/);
   const ended = await listOf(test, ada, "?status=inactive");

@@ -196,3 +196,30 @@ Deno.test("entries link to the keys, members and records that they are about", (
     );
   }
 });
+
+Deno.test("auditSentence() names what a grant is of, with its unit and the day of its end", () => {
+  const catalogue = catalogueOf({
+    products: [{
+      slug: "elevation",
+      name: "Elevation",
+      metrics: [{ slug: "compute_time", name: "Compute time", unit: "seconds" }],
+    }],
+    used: [],
+  });
+  const words = (action: AuditAction, name: string, details: AuditEvent["details"]) =>
+    auditSentence({ ...event, action, target: { id: "gra_1", name }, details }, catalogue)
+      .map((part) => typeof part === "string" ? part : part.name).join("");
+  const details = { quantity: "500", expiresAt: "2026-11-28T00:00:00.000Z", reason: "Referral" };
+  assert.equal(
+    words("organization.grant_added", "elevation/compute_time", details),
+    "Granted 8.33 min of Elevation · Compute time, until Nov 28 (Referral)",
+  );
+  assert.equal(
+    words("organization.grant_added", "all products/all metrics", { quantity: "5000", reason: "Paid" }),
+    "Granted 5,000 of All usage (Paid)",
+  );
+  assert.equal(
+    words("organization.grant_voided", "all products/compute_time", { reason: "Refunded" }),
+    "Voided a grant of Compute time (Refunded)",
+  );
+});

@@ -33,6 +33,22 @@ Deno.test("quantityText() shows seconds and milliseconds as minutes and hours", 
   assert.equal(quantityWords("90000", { name: "CPU", unit: "ms" }), "1.5 min");
 });
 
+Deno.test("quantityText() writes units of one in the singular, but no abbreviations", () => {
+  const one = (unit: string) => quantityWords("1", { name: "Metric", unit });
+  assert.deepEqual(["people", "requests", "GPU hours", "entries", "batches", "Addresses"].map(one), [
+    "1 person",
+    "1 request",
+    "1 GPU hour",
+    "1 entry",
+    "1 batch",
+    "1 Address",
+  ]);
+  for (const unit of ["GB", "fps", "Mbps", "status", "km/s", "analysis", "class"]) {
+    assert.equal(one(unit), `1 ${unit}`);
+  }
+  assert.equal(quantityWords("1.5", { name: "Metric", unit: "people" }), "1.5 people");
+});
+
 Deno.test("quantityText() doesn't round other quantities", () => {
   assert.deepEqual(quantityText("9672878.000001", requests), {
     number: "9,672,878.000001",

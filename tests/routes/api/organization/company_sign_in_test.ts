@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { testPassword } from "../../../support/app/app.ts";
-import { assertRows } from "../../../support/app/rows.ts";
+import { assertRows, type Row } from "../../../support/app/rows.ts";
 import {
   companyTest,
   prove,
@@ -142,6 +142,10 @@ companyTest("a required provider is the only way in, and owners' passkeys the wa
       shows: [`/with/${slug}`],
     }],
     ["POST /sign-in", { email: "out@other.example", single_sign_on: "1" }, "422 email"],
+    // No address is not one without single sign-on.
+    ...["", "grace"].map((email): Row => ["POST /sign-in", { email, single_sign_on: "1" }, 422, {
+      shows: ["Enter an email address"],
+    }]),
   ]);
   const [owners, members] = passkeys.map(({ passkey }) => passkey);
   const response = await test.send("/api/auth/sign-in/passkey", {

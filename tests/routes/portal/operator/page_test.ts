@@ -17,7 +17,7 @@ testApp("for everyone else, the console looks like pages that don't exist", asyn
   const ada = await test.signUp();
   const eve = await test.signUp();
   await run(test, "UPDATE sessions SET second_factor_at = ? WHERE user_id = ?", test.now(), eve.userId);
-  for (const cookie of [undefined, ada.cookie, eve.cookie]) {
+  for (const cookie of [ada.cookie, eve.cookie]) {
     const unknown = await page(test, "/operatorial", cookie);
     const found = await page(test, "/operator", cookie);
     assert.equal(found.status, 404);
@@ -29,8 +29,11 @@ testApp("for everyone else, the console looks like pages that don't exist", asyn
 });
 
 testApp("people who are signed out return to the page after signing in", async (test) => {
-  const { html } = await page(test, "/operator?x=1");
-  assert.match(html, /href="\/sign-in\?return_to=%2Foperator%3Fx%3D1"/);
+  assert.equal((await page(test, "/operator?x=1")).location, "/sign-in?return_to=%2Foperator%3Fx%3D1");
+  const { cookie, userId } = await newOperator(test);
+  await run(test, "DELETE FROM sessions WHERE user_id = ?", userId);
+  const ended = await page(test, "/operator/usage", cookie);
+  assert.equal(ended.location, "/sign-in?return_to=%2Foperator%2Fusage&expired=1");
 });
 
 testApp("operators open the console, and find it in the portal", async (test) => {
