@@ -124,8 +124,7 @@ export const deletions: Readonly<Record<string, (services: Services) => Promise<
   "counters of removed limits": deleteCountersOfRemovedLimits,
   "sign-ins that were not finished": cleanUpSignIns,
   "old portal sessions": deleteOldPortalSessions,
-  "sessions that an organization shortens": ({ database }) =>
-    shortenSomeSessions({ database, write: (batch) => database.write(batch) }),
+  "sessions that an organization shortens": ({ database }) => shortenSomeSessions(database),
   "sums of removed dimensions": deleteRemovedDimensions,
   "old events and webhook deliveries": deleteOldEvents,
   "secrets under an older key": createResealing(),

@@ -1,5 +1,5 @@
 // Rules for signing in that an organization sets for addresses of its verified domains: its provider, and how long sessions last.
-import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 const dayMs = 24 * 3_600_000;
 
@@ -50,33 +50,31 @@ export function sessionEnd(email: Statement, now: number | Statement): Statement
   return sql`(SELECT ${now} + p.session_max_days * ${dayMs} FROM ${providersOf(email)})`;
 }
 
-/** Begins to shorten the sessions of an organization's members. @param condition True if the rules have changed. */
-export function beginShortening(organizationId: string, condition: Statement): Statement {
-  return sql`UPDATE identity_providers SET shortened_through = '' WHERE organization_id = ${organizationId} AND ${condition}`;
-}
-
 /** Members whose sessions one step shortens. */
 const membersOfStepMax = 100;
+
+/** Shortens the sessions of an organization's first members, and begins with the rest. @param condition True if the rules have changed. */
+export function beginShortening(organizationId: string, condition: Statement): Statement[] {
+  const begin = sql`UPDATE identity_providers SET shortened_through = ''
+    WHERE organization_id = ${organizationId} AND ${condition}`;
+  return [begin, ...shortenStep(organizationId, "")];
+}
 
 /**
  * Shortens the sessions of some members with addresses of their organization's domains, after {@linkcode beginShortening}. Never lengthens
  * one. Returns true if there may be more.
- *
- * @param organizationId By default, of any organization.
  */
-export async function shortenSomeSessions(
-  { database, write }: {
-    database: DatabaseReader;
-    write: (batch: readonly Statement[]) => Promise<unknown>;
-  },
-  organizationId?: string,
-): Promise<boolean> {
-  const isWanted = organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`;
+export async function shortenSomeSessions(database: Database): Promise<boolean> {
   const next = await database.readFirst<{ id: string; through: string }>(sql`
     SELECT organization_id AS id, shortened_through AS through FROM identity_providers
-    WHERE shortened_through IS NOT NULL AND ${isWanted} LIMIT 1`);
+    WHERE shortened_through IS NOT NULL LIMIT 1`);
   if (next === undefined) return false;
-  const { id, through } = next;
+  await database.write(shortenStep(next.id, next.through));
+  return true;
+}
+
+/** @param through The last member whose sessions are done. */
+function shortenStep(id: string, through: string): Statement[] {
   const members = sql`SELECT user_id FROM memberships
     WHERE organization_id = ${id} AND user_id > ${through} ORDER BY user_id LIMIT ${membersOfStepMax}`;
   const end = sql`(SELECT ${sessionEnd(sql`u.email`, sql`sessions.created_at`)} FROM users u
@@ -84,15 +82,14 @@ export async function shortenSomeSessions(
   const isOfDomain = sql`EXISTS (SELECT 1 FROM users u CROSS JOIN organization_domains d
     ON d.organization_id = ${id} AND d.domain = ${domainOf(sql`u.email`)} AND d.verified_at IS NOT NULL
     WHERE u.id = sessions.user_id)`;
-  await write([
+  return [
     sql`UPDATE sessions SET expires_at = min(coalesce(expires_at, ${end}), ${end})
       WHERE token_hash IN (SELECT s.token_hash FROM (${members}) m CROSS JOIN sessions s ON s.user_id = m.user_id)
         AND ${isOfDomain} AND ${end} IS NOT NULL`,
     sql`UPDATE identity_providers SET shortened_through =
         (SELECT iif(count(*) < ${membersOfStepMax}, NULL, max(user_id)) FROM (${members}))
       WHERE organization_id = ${id} AND shortened_through = ${through}`,
-  ]);
-  return true;
+  ];
 }
 
 /** Returns true if a user may sign in with a passkey alone. */

@@ -1,6 +1,5 @@
 // The domains of an organization, each proved by a TXT record. Only then its provider is believed for their addresses.
 import { ifAudited, insertAuditEvent } from "../../db/audit.ts";
-import type { Statement } from "../../db/engine/database.ts";
 import {
   type CompanyDomainRow,
   deleteCompanyDomain,
@@ -12,7 +11,7 @@ import {
   releaseDomain,
   selectCompanyDomain,
 } from "../../db/organization/company_sign_in.ts";
-import { beginShortening, shortenSomeSessions } from "../../db/sign_in/domain_rules.ts";
+import { beginShortening } from "../../db/sign_in/domain_rules.ts";
 import type { Actor } from "../../domain/actor.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import {
@@ -123,29 +122,14 @@ export async function verifyCompanyDomain(
     ...moved,
     markDomainVerified(organizationId, { domain, token: own.token, now }),
     audit.statement,
-    beginShortening(organizationId, ifAudited(audit.id)),
+    ...beginShortening(organizationId, ifAudited(audit.id)),
     selectCompanyDomain(organizationId, domain),
   ]);
   const row = rowOf<CompanyDomainRow>(results, -1);
   // Another organization verified it meanwhile.
   if (row.verifiedAt === null) throw domainTakenError(domain);
-  await shortenSessions(context, by, organizationId);
   context.mail.wake();
   return toCompanyDomain(row);
-}
-
-/** Shortens the sessions of all members after a change that began it. If that fails, it goes on in the background. */
-export async function shortenSessions(
-  { database, writeAs }: SessionContext,
-  by: Writer,
-  organizationId: string,
-): Promise<void> {
-  const write = (batch: readonly Statement[]) => writeAs(by, batch);
-  try {
-    while (await shortenSomeSessions({ database, write }, organizationId)) { /* More may be left. */ }
-  } catch {
-    // The change is made, and its effect follows.
-  }
 }
 
 export const system: Actor = { type: "system", client: { address: "", userAgent: "", requestId: null } };

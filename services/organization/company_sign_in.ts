@@ -34,7 +34,7 @@ import { findProviderFault } from "../sign_in/provider_discovery.ts";
 import { beginProviderVisit, type ProviderVisit, requireProvider } from "../sign_in/provider_visit.ts";
 import { SecretsError } from "../secrets.ts";
 import { requireAllowed } from "../sign_in/credentials.ts";
-import { requireCompanyManager, shortenSessions, toCompanyDomain } from "./company_domains.ts";
+import { requireCompanyManager, toCompanyDomain } from "./company_domains.ts";
 
 export interface CompanyProviderInput {
   readonly issuer: string;
@@ -136,7 +136,6 @@ export async function putCompanyProvider(
   if (change !== null && !await write(context, by, { access, provider: fields, ...change })) {
     throw unavailableError("Someone else just changed single sign-on. Try again.");
   }
-  if (change !== null) await shortenSessions(context, by, organizationId);
   // Reading it again could fail after the change was made.
   const isTested = before !== undefined && !hasOtherCredentials(before, fields);
   const row = { ...fields, testedAt: isTested ? before.testedAt : null };
@@ -228,7 +227,7 @@ function editOf(
       ...(change === "" ? {} : { details: { change } }),
     },
     mail: isSwitched ? after.enforced === 1 ? "enforced" : "not_enforced" : "changed",
-    after: ({ audited }) => [beginShortening(organizationId, ifAudited(audited))],
+    after: ({ audited }) => beginShortening(organizationId, ifAudited(audited)),
   };
 }
 

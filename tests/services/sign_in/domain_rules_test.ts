@@ -74,15 +74,15 @@ testApp(
       SELECT printf('usr_%032d', n), ${organizationId}, 'MEMBER', ${now} FROM n`,
       sql`${upTo} INSERT INTO sessions (token_hash, id, user_id, created_at, last_seen_at, address, user_agent)
       SELECT printf('%064d', n), printf('ses_%032d', n), printf('usr_%032d', n), ${now}, ${now}, '', '' FROM n`,
-      beginShortening(organizationId, sql`true`),
+      ...beginShortening(organizationId, sql`true`),
     ]);
     const shortened: unknown[] = [];
-    while (await shortenSomeSessions({ database, write: (batch) => database.write(batch) })) {
+    do {
       const [row] = await database.read(
         sql`SELECT count(*) AS count FROM sessions WHERE expires_at = ${now + dayMs}`,
       );
       shortened.push(row?.["count"]);
-    }
+    } while (await shortenSomeSessions(database));
     assert.equal(shortened.at(-1), 250);
     // The owner is one of the members.
     const steps = shortened.map((count, index) => Number(count) - Number(shortened[index - 1] ?? 0));
