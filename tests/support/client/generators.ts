@@ -24,7 +24,12 @@ export async function withWorkshop(use: (workshop: Workshop) => Promise<void>): 
     (request) => test.app.fetch(request),
   );
   const folder = await Deno.makeTempDir();
-  const env = { NO_COLOR: "1", REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
+  const env = {
+    NO_COLOR: "1",
+    JITI_FS_CACHE: "false",
+    REDOCLY_TELEMETRY: "off",
+    REDOCLY_SUPPRESS_UPDATE_NOTICE: "true",
+  };
   const deno = (args: string) =>
     runLines(`'${Deno.execPath()}' run --no-prompt ${args}`, { cwd: folder, env });
   try {
