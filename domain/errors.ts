@@ -134,9 +134,18 @@ export function notFoundError(): AppError {
   return new AppError("not_found", "Not found, or you don't have access.");
 }
 
-/** Reports a missing, malformed, unknown, revoked or expired key. Callers can't tell these apart. */
-export function invalidApiKeyError(): AppError {
-  return new AppError("invalid_api_key", "Invalid or missing API key.");
+/**
+ * Reports a missing, malformed, unknown, revoked or expired key. Callers can't tell these apart.
+ *
+ * @param isMisplaced True if the request has `X-API-Key` and no `Authorization` header, which gets a hint.
+ */
+export function invalidApiKeyError(isMisplaced = false): AppError {
+  return new AppError(
+    "invalid_api_key",
+    isMisplaced
+      ? "Send your API key as `Authorization: Bearer KEY` instead of `X-API-Key`."
+      : "Invalid or missing API key.",
+  );
 }
 
 /** Reports an operator token that doesn't work here. Callers can't tell why. */

@@ -3,17 +3,18 @@ import { validationError } from "../errors.ts";
 import { emailCharactersMax } from "../limits.ts";
 
 const form =
-  /^[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64}@[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?(\.[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?)+$/u;
+  /^(?!\p{M}|.*(?=\p{M})\p{Default_Ignorable_Code_Point})[\p{L}\p{M}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64}@[\p{L}\p{N}]([\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?(\.[\p{L}\p{N}]([\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?)+$/u;
 
 export const emailHint = "Enter an email address such as ada@example.com.";
 
 /**
  * Converts a typed email address to its canonical form: NFKC, trimmed, lower case, with the domain as DNS has it. The syntax
- * is that of the HTML standard's email input, with a dot in the domain and with letters beyond ASCII. Returns null for
- * anything else.
+ * is that of the HTML standard's email input, with a dot in the domain and with letters and visible marks beyond ASCII.
+ * Returns null for anything else.
  */
 export function canonicalEmail(text: string): string | null {
-  const typed = text.normalize("NFKC").trim().toLowerCase();
+  // Some letters with a mark are one character in lower case only.
+  const typed = text.normalize("NFKC").trim().toLowerCase().normalize("NFKC");
   if (typed.length > emailCharactersMax || !form.test(typed)) return null;
   const at = typed.indexOf("@");
   const domain = asciiDomain(typed.slice(at + 1));

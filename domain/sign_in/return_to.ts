@@ -18,8 +18,10 @@ export function safeReturnTo(
   text: string | undefined,
   options: { base: URL; isAllowedOrigin: (origin: string) => boolean },
 ): string | null {
-  // Browsers treat a backslash as a slash, and drop control characters.
-  if (text === undefined || text === "" || text.length > returnToCharactersMax || /[\\\p{Cc}]/u.test(text)) {
+  // Browsers treat a backslash before the query as a slash, and drop control characters.
+  if (
+    text === undefined || text === "" || text.length > returnToCharactersMax || /^[^?#]*\\|\p{Cc}/u.test(text)
+  ) {
     return null;
   }
   const isPath = text.startsWith("/") && !text.startsWith("//");

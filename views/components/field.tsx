@@ -19,9 +19,9 @@ interface FieldProps {
 }
 
 interface TextFieldProps extends FieldProps {
-  readonly type?: "text" | "email" | "password" | "search";
+  readonly type?: "text" | "password" | "search";
   readonly autocomplete: string;
-  readonly inputmode?: "numeric" | "decimal" | "text";
+  readonly inputmode?: "numeric" | "decimal" | "text" | "email";
   readonly required?: boolean;
   readonly minlength?: number;
   readonly maxlength: number;
@@ -48,7 +48,7 @@ export interface ChoiceGroup {
   readonly choices: readonly Choice[];
 }
 
-/** A text, email or password input. A password's `value` is never sent back, and scripts can show it. */
+/** A text or password input. A password's `value` is never sent back, and scripts can show it. */
 export function TextField(props: TextFieldProps) {
   return (
     <Field {...props}>
@@ -85,14 +85,15 @@ function Input(props: TextFieldProps) {
       autofocus={props.error !== undefined || (props.autofocus ?? false)}
       readonly={props.readonly ?? false}
       spellcheck={false}
-      autocapitalize={type === "text" ? undefined : "none"}
+      autocapitalize={type === "text" && props.inputmode !== "email" ? undefined : "none"}
       {...ariaAttributes(props)}
     />
   );
 }
 
+/** An input for an email address. Not `type="email"`, which browsers limit to ASCII before the @. */
 export function EmailField(props: Omit<TextFieldProps, "name" | "maxlength">) {
-  return <TextField required maxlength={emailCharactersMax} {...props} name="email" type="email" />;
+  return <TextField required maxlength={emailCharactersMax} {...props} name="email" inputmode="email" />;
 }
 
 export function NameField(

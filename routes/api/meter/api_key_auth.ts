@@ -56,7 +56,7 @@ export function apiKeyAuth({ services }: AppParts) {
       if (!(error instanceof AppError)) return error;
       const keyError = keyErrors.has(error.code) ? error : await findKeyError(services, bearerKey(c).keyHash);
       if (keyError?.code !== "invalid_api_key") return keyError ?? error;
-      return limitRejected(services, c, invalidApiKeyError(), "API keys");
+      return limitRejected(services, c, keyError, "API keys");
     },
   };
 }
@@ -86,7 +86,8 @@ function requireAllowed(c: AppContext, services: Services, { keyHash, limit }: C
 }
 
 function bearerKey(c: AppContext): KeyLookup {
-  const lookup = keyLookup(bearerToken(c.get("headers")["authorization"]) ?? "");
-  if (lookup === null) throw invalidApiKeyError();
+  const { authorization, "x-api-key": misplaced } = c.get("headers");
+  const lookup = keyLookup(bearerToken(authorization) ?? "");
+  if (lookup === null) throw invalidApiKeyError(authorization === undefined && misplaced !== undefined);
   return lookup;
 }

@@ -22,6 +22,11 @@ for (
     ["用户@例子.公司", "用户@xn--fsqu00a.xn--55qx5d"],
     ["ada@xn--bcher-kva.example", "ada@xn--bcher-kva.example"],
     ["\u00a0ada@example.com\u3000", "ada@example.com"],
+    // Combining marks: Hindi, Thai, Tamil, and a letter that is one character in lower case only.
+    ["हिन्दी@example.com", "हिन्दी@example.com"],
+    ["ที่อยู่@example.com", "ที่อยู่@example.com"],
+    ["தமிழ்@தமிழ்.example", `தமிழ்@${new URL("http://தமிழ்").hostname}.example`],
+    ["H\u0331@example.com", "\u1e96@example.com"],
     [".ada..x.@example.com", ".ada..x.@example.com"],
     [`${"a".repeat(64)}@example.com`, `${"a".repeat(64)}@example.com`],
     [`a@${"b".repeat(63)}.com`, `a@${"b".repeat(63)}.com`],
@@ -55,6 +60,9 @@ Deno.test("canonicalEmail() rejects anything but an address, including text that
       "a\u001bb@example.com",
       "a\u200bb@example.com",
       "a\u202eb@example.com",
+      "a\ufe0fb@example.com",
+      "a\u034fb@example.com",
+      "\u0947a@example.com",
       "a\ud800@example.com",
     ],
     ...[

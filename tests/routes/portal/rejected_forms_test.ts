@@ -50,3 +50,12 @@ Deno.test("only errors that no input can fix have pages of their own", () => {
     ["unauthenticated", "forbidden", "cross_site", "not_found", "internal"],
   );
 });
+
+testApp("email fields take every address that the API takes", async (test) => {
+  for (const path of ["/sign-in", "/sign-up"]) {
+    const html = await (await test.send(path)).text();
+    // Browsers reject letters beyond ASCII before the @ of type="email".
+    const field = /<input[^>]* name="email"[^>]*>/.exec(html)?.[0] ?? "";
+    assert.match(field, / type="text".* inputmode="email".* autocapitalize="none"/, path);
+  }
+});

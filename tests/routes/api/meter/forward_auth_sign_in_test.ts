@@ -51,6 +51,19 @@ testApp("nginx gets a 401 with the same address", async (test) => {
   await assertError(script, 401, "unauthenticated");
 }, real);
 
+testApp("a page is returned to with every character that browsers leave unencoded", async (test) => {
+  const app = "https://app.example.com";
+  const printable = Array.from({ length: 94 }, (_, index) => String.fromCharCode(0x21 + index));
+  const inPath = printable.filter((character) =>
+    new URL(`${app}/a${character}b`).pathname === `/a${character}b`
+  );
+  const inQuery = printable.filter((character) => new URL(`${app}/?${character}`).search === `?${character}`);
+  assert.ok(inQuery.includes("\\"));
+  const path = `/a${inPath.join("")}b?c=${inQuery.join("")}`;
+  const response = await ask(test, "", { headers: pageLoad(page, { "x-forwarded-uri": path }) });
+  assert.equal(response.headers.get("location"), signInFor(app + path));
+}, real);
+
 testApp("an address that is too long to return to is shortened", async (test) => {
   const app = "https://app.example.com";
   for (

@@ -246,6 +246,17 @@ testApp(
   },
 );
 
+testApp("says where the API key belongs if it comes in X-API-Key alone", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const send = async (headers: Record<string, string>) =>
+    (await assertError(await test.send("/api/v1/usage", { headers, json: usage }), 401, "invalid_api_key"))
+      .error.message;
+  const hint = "Send your API key as `Authorization: Bearer KEY` instead of `X-API-Key`.";
+  for (const key of [fullKey, "wrong"]) assert.equal(await send({ "x-api-key": key }), hint);
+  const both = await send({ "x-api-key": fullKey, authorization: "Bearer wrong" });
+  assert.equal(both, "Invalid or missing API key.");
+});
+
 testApp("limits an address with invalid keys, but not its active keys", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
   for (let n = 0; n < 60; n++) await assertError(await record(test, "wrong"), 401, "invalid_api_key");
