@@ -1,4 +1,4 @@
-// The list of keys as people see it, and revoking those that are not used any more.
+// Lists API keys for people, and revokes unused ones.
 import { findApiKeysById, revokeApiKeysById, revokeUnusedApiKeys } from "../db/api_key_list.ts";
 import type { Statement } from "../db/engine/database.ts";
 import type { ApiKey } from "../domain/api_key.ts";

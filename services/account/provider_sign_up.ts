@@ -20,7 +20,7 @@ export interface Entrant {
 
 interface SignUp<T> {
   readonly visit: ProviderVisit;
-  /** Canonical. No account has it. */
+  /** A canonical address that no account has yet. */
   readonly email: string;
   /** Adds the identity, and signs in. Returns null if nothing was written. */
   readonly enter: (entrant: Entrant) => Promise<T | null>;

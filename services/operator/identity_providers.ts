@@ -25,7 +25,7 @@ import { findProviderFault } from "../sign_in/provider_discovery.ts";
 
 /** A change; fields that are left out stay as they are. */
 export interface ProviderChange extends StoredChange {
-  /** In clear. */
+  /** Unencrypted. */
   readonly clientSecret?: string | undefined;
   /** From 1. A larger one than there are providers is the last. */
   readonly position?: number | undefined;

@@ -101,7 +101,7 @@ interface NewOrganizationInput {
   readonly name: string;
   readonly externalId?: string | null | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** The default plan by default. */
+  /** Default: the default plan. */
   readonly planId?: string | undefined;
   readonly timezone?: string | undefined;
   readonly owner?: { readonly email: string; readonly name?: string | undefined } | undefined;

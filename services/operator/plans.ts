@@ -54,7 +54,7 @@ export async function getPlan(context: SessionContext, id: string): Promise<Plan
 interface NewPlanInput extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly name: string;
   readonly isDefault?: boolean | undefined;
-  /** The setting's value by default. */
+  /** Default: the value of the setting. */
   readonly requestsPerSecond?: number | undefined;
   readonly limits: readonly NewLimit[];
   readonly features?: readonly string[] | undefined;
@@ -88,7 +88,7 @@ export async function createPlan(
 /** A change. What is left out stays. */
 export interface PlanChange extends PlanNumbersChange {
   readonly name?: string | undefined;
-  /** True makes it the default; the one before is not any more. */
+  /** True makes it the default plan, instead of the current one. */
   readonly isDefault?: boolean | undefined;
   /** Replaces the whole list. Limits with the scope of an existing one keep what counts against them. */
   readonly limits?: readonly NewLimit[] | undefined;

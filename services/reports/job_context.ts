@@ -2,7 +2,7 @@
 import type { Database } from "../../db/engine/database.ts";
 
 export interface JobContext {
-  /** Reads only. */
+  /** Read-only. */
   readonly database: Database;
   /** Lets other jobs run; to be called after some milliseconds of work. @throws When the job was canceled. */
   pause(): Promise<void>;

@@ -61,7 +61,7 @@ export type StatementMonth = StatementRow | OpenMonth;
 
 export interface StatementPart {
   readonly month: StatementMonth;
-  /** Undefined for all. */
+  /** Undefined for all organizations. */
   readonly organizationId?: string | undefined;
 }
 

@@ -26,7 +26,7 @@ type PropertyGroup = `properties.${string}`;
 type ReportGroup = "productSlug" | "apiKey" | "organization" | PropertyGroup;
 
 export interface UsageReportQuery {
-  /** Null: no numbers. */
+  /** Null for a report without numbers. */
   readonly period: (UsageWindow & { readonly compared: UsageWindow }) | null;
   /** The length of the chart's windows, unless there are too many. */
   readonly unit: WindowUnit;
