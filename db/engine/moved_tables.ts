@@ -38,7 +38,7 @@ interface Column {
   readonly isInteger: number;
   /** The position in the primary key, from 1; 0 for the others. */
   readonly pk: number;
-  /** The table has no rowid. */
+  /** 1 if the table has no rowid. */
   readonly wr: number;
   /** A search index: its texts are those of another table, but it is filled like a table. */
   readonly isSearch: number;

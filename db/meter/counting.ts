@@ -88,7 +88,7 @@ const addUnique = (added: Added): Statement[] => [
   sql`DELETE FROM usage_unique_added`,
 ];
 
-/** Adds some records that count. */
+/** Adds records to the aggregations that aren't sums. */
 export const addCounted = (added: Added): readonly Statement[] => [addLatest(added), ...addUnique(added)];
 
 /** Adds the records of a group, before `usage_cursor` moves. */

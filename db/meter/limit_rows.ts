@@ -13,7 +13,7 @@ import { type Audited, ifAudited } from "../audit.ts";
 import { sql, type Statement } from "../engine/database.ts";
 import { isNoticeAround } from "./usage_limits.ts";
 
-/** Whose limits, by its number. */
+/** The owner of limits, by its number. */
 export interface LimitOwner {
   readonly column: keyof typeof columns;
   readonly number: Statement;

@@ -36,7 +36,7 @@ export interface LimitCell extends LimitScopeRow {
 export interface LimitState extends LimitCell {
   readonly limitId: string;
   readonly mode: LimitMode;
-  /** With grants. */
+  /** The limit's quantity, including grants. */
   readonly whole: string;
   readonly micro: string;
   /** See `SumParts`. */
@@ -196,7 +196,7 @@ const addToCounters = sql`
   ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
     sum_micro = sum_micro + excluded.sum_micro`;
 
-/** Where a product overflows, SQLite continues with a floating-point number, which is above those of all limits. */
+/** If a product overflows, SQLite continues with a floating-point number, which is above all limits. */
 const multiplied = (factor: Statement, [high, low, micro]: readonly [Statement, Statement, Statement]) =>
   comparable(sql`(${high} * ${factor})`, sql`(${low} * ${factor})`, sql`(${micro} * ${factor})`);
 

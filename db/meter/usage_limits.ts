@@ -26,7 +26,7 @@ export interface LimitScopeRow {
 
 const dayMs = 24 * 3_600_000;
 
-/** Names the limits that apply. */
+/** Selects the limits that apply. */
 interface AppliedLimits {
   /** The lineage of a key, whose budget applies too. */
   readonly lineage?: Statement;

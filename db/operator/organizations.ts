@@ -51,7 +51,7 @@ export interface OrganizationQuery {
   readonly status?: OrganizationStatus | undefined;
   readonly externalId?: string | undefined;
   readonly planId?: string | undefined;
-  /** Only organizations with these numbers. */
+  /** Selects organizations with these numbers. */
   readonly numbers?: readonly number[] | undefined;
 }
 

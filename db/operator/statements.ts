@@ -85,7 +85,7 @@ export interface NewStatementLine extends SumParts {
   readonly monthsBack: number;
   readonly productSlug: string;
   readonly metric: string;
-  /** Says what the quantity is. */
+  /** The aggregation that made the quantity. */
   readonly aggregation: Aggregation;
   readonly count: number;
   /** Has the price at which the month was charged before; undefined for the price of now. */
@@ -321,7 +321,7 @@ export function findBilledSums(
   { statement, months }: { statement: number; months: readonly OrganizationMonth[] },
 ): Promise<BilledRow[]> {
   const pairs = months.map(({ organization, month }) => [organization, month]);
-  // Columns beside max() are those of the row with the maximum.
+  // Bare columns next to max() come from the row with the maximum.
   return database.read(sql`
     SELECT o.number AS organization, c.value ->> 1 AS month, l.product_slug AS productSlug, l.metric,
       sum(l.count) AS count, CAST(sum(l.sum_high) AS TEXT) AS high, CAST(sum(l.sum_low) AS TEXT) AS low,

@@ -27,7 +27,7 @@ export interface CompanyProviderRow {
   readonly testedAt: number | null;
 }
 
-/** The fields that people set. */
+/** The fields that admins set. */
 export type CompanyProviderFields = Omit<CompanyProviderRow, "id" | "slug" | "testedAt">;
 
 export function findCompanyProvider(database: DatabaseReader, organizationId: string) {
