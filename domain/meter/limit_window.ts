@@ -12,7 +12,7 @@ export interface LimitUsage extends LimitScope {
   readonly micros: bigint;
   readonly usedMicros: bigint;
   readonly at: number;
-  /** That of the organization. */
+  /** The organization's time zone. */
   readonly timezone: string;
   /** Of a limit with grants; `micros` has them. */
   readonly grants?: GrantBalance;

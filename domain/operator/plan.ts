@@ -3,7 +3,7 @@ import { limitsText, type NewLimit, type OverrideLimit, type UsageLimit } from "
 
 /** The numbers of a plan, each at most that much. */
 export interface PlanNumbers {
-  /** Active API keys. */
+  /** Maximum number of active API keys. */
   readonly apiKeysMax: number;
   readonly membersMax: number;
   /** Of one API key; 0 for no limit. */
@@ -15,7 +15,7 @@ export interface PlanNumbers {
 export interface Plan extends PlanNumbers {
   readonly id: string;
   readonly name: string;
-  /** New organizations get it. */
+  /** True for the plan that new organizations get. */
   readonly isDefault: boolean;
   readonly limits: readonly UsageLimit[];
   /** Names of what it includes, sorted. */

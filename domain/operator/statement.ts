@@ -150,7 +150,7 @@ export interface StatementLine extends StatementUsage {
   readonly unitPrice: string | null;
   /** Quantity × price, an exact decimal; null without a price. */
   readonly amount: string | null;
-  /** Those that add up to the line. */
+  /** The dimensions that add up to the line. */
   readonly dimensions: readonly LineDimension[];
 }
 
@@ -180,7 +180,7 @@ export interface StatementOrganization {
   readonly id: string;
   readonly name: string;
   readonly externalId: string | null;
-  /** Adjustments included. */
+  /** Includes adjustments. */
   readonly lines: number;
   readonly adjustments: number;
   /** The exact sum of the lines' amounts; null if no line has a price. */
