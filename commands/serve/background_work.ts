@@ -49,7 +49,7 @@ interface BackgroundOptions {
   readonly dueIntervalMs?: number;
 }
 
-/** Works until the signal. */
+/** Runs background work until the signal aborts. */
 export async function workInBackground(services: Services, options: BackgroundOptions): Promise<void> {
   const { signal, dueIntervalMs } = options;
   const due = new DueWork(services, dueIntervalMs);
@@ -63,7 +63,7 @@ export async function workInBackground(services: Services, options: BackgroundOp
 interface RepeatedWork {
   readonly what: string;
   readonly pauseMs: number;
-  /** Ends the pause. */
+  /** Due work of this kind ends the pause. */
   readonly kind?: DueKind;
   readonly step: () => Promise<boolean>;
 }
