@@ -61,7 +61,7 @@ interface ProviderFormOptions {
   readonly redirectUri: string;
   /** The one that is edited, as it is stored. */
   readonly provider?: ServiceProvider;
-  /** Among which it may stand. */
+  /** The choices of its position. */
   readonly positions?: readonly string[];
 }
 

@@ -95,7 +95,7 @@ export async function readMonth(
   };
 }
 
-/** Returns the month's usage. Keys lead to their pages for those who may open all of them. */
+/** Returns the month's usage. Keys link to their pages for those who may open all of them. */
 function usageOf(
   { usage: { report, ...usage } }: PortalOverview,
   { frame, choice: { period, timezone, days } }: {

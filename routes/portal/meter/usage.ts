@@ -118,7 +118,7 @@ interface FilterOptions {
   readonly path: string;
   /** Subjects that the chart can stack, the default first. */
   readonly stacks?: readonly UsageStackName[];
-  /** In the console. */
+  /** Set in the console only. */
   readonly organization?: OrganizationFilter | null;
 }
 

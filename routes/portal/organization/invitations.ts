@@ -31,7 +31,7 @@ import { memberActions } from "./members.ts";
 
 const path = "/members";
 
-/** Where the page has the form and the list of invitations. */
+/** The part of the page with the form and the list of invitations. */
 const invitationsPart = "#invitations";
 
 export function invitationPages(app: App, parts: PortalParts): void {

@@ -253,12 +253,12 @@ const retried: ReadonlySet<ErrorCode> = new Set(["provider_rejected", "provider_
 interface FailedWay {
   readonly provider: OfferedProvider;
   readonly retry: string | null;
-  /** Where to try again after the provider had no place; `retry` by default. */
+  /** The link that tries again after the provider had no place; default: `retry`. */
   readonly retryWhenFull?: string | null;
   /** For someone who is signed in to another account. */
   readonly switching?: ProviderForm | null;
   readonly returnTo: string | null;
-  /** Where someone who is signed in goes back to. */
+  /** The link back for someone who is signed in. */
   readonly back?: string | null;
 }
 
