@@ -36,7 +36,7 @@ const permissionsOfPages: Readonly<Record<PortalPage, readonly Permission[]>> = 
   webhooks: ["webhooks.read", "webhooks.manage"],
 };
 
-/** Returns what someone may do who has these pages. A session that only reads keeps the permissions to read. */
+/** Returns the permissions for these pages. A read-only session keeps the permissions to read. */
 export function portalPermissions(
   { pages, isReadOnly }: { pages: readonly PortalPage[]; isReadOnly: boolean },
 ): ReadonlySet<Permission> {

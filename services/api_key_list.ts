@@ -28,7 +28,7 @@ export async function listKeyLines(
   return { ...list, lines: lines.map((line) => toKeyLine(line, now)) };
 }
 
-/** Reads the newest keys, each by itself: the list may not be available. @throws {AppError} `forbidden`. */
+/** Reads the newest keys one by one, because the list may be unavailable. @throws {AppError} `forbidden`. */
 export async function listNewestKeys(
   context: SessionContext,
   access: Access,

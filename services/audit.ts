@@ -47,7 +47,7 @@ interface DeniedRequest {
   readonly reason: "forbidden" | "cross_site";
 }
 
-/** An organization's log, or that of everything that operators did, for an operator. */
+/** An organization's log or, for operators, the log of all operators' actions. */
 type AuditLog = Access | OperatorActor;
 
 /** Before all entries in the list. */

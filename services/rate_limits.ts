@@ -92,7 +92,7 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     portalSessions: limit(portalSessionsPerMinuteMax, minuteMs),
     /** Look-ups of TXT records. By organization. */
     domainLookups: limit(domainLookupsPerMinuteMax, minuteMs),
-    /** Warnings that the log contains once. By what they are about. */
+    /** Warnings that are logged once. By subject. */
     warnings: limit(1, Infinity),
     /** Warnings about unlisted origins, all together. */
     unlistedOrigins: limit(unlistedOriginsLoggedMax, Infinity),
@@ -101,10 +101,10 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
 
 type NewLimit = (points: number, windowMs: number) => RateLimiter;
 
-/** Limits what is noted about events that strangers can repeat. @param limit Creates the next limiter. */
+/** Limits entries about events that strangers can repeat. @param limit Creates the next limiter. */
 function noteLimits(limit: NewLimit) {
   return {
-    /** Audit entries about exceeded limits: one per window. By what is limited. */
+    /** Audit entries about exceeded limits: one per window. By subject. */
     limitEntries: limit(1, addressWindowMs),
     /** Audit entries about exceeded email limits. */
     emailLimitEntries: limit(1, addressWindowMs),

@@ -131,7 +131,7 @@ export const deletions: Readonly<Record<string, (services: Services) => Promise<
   "secrets under an older key": createResealing(),
 };
 
-/** Deletes old and unused data and encrypts stored secrets, a few rows at a time, until the signal. */
+/** Deletes old and unused data and encrypts stored secrets, a few rows at a time, until the signal aborts. */
 async function deleteOldData(
   services: Services,
   { log, signal }: Pick<BackgroundOptions, "log" | "signal">,
@@ -150,7 +150,7 @@ async function deleteOldData(
   }
 }
 
-/** Repeats a step until the signal: immediately while it returns true, otherwise after a pause, and after an error within a minute. */
+/** Repeats a step until the signal aborts: immediately after true, otherwise after a pause, and after an error within a minute. */
 async function repeat(
   { what, pauseMs, kind, step }: RepeatedWork,
   { log, signal, due }: Pick<BackgroundOptions, "log" | "signal"> & { due: DueWork },

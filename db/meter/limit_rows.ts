@@ -1,4 +1,4 @@
-// SQL that reads and writes limits as they are set. What counts against them is in other files.
+// SQL that reads and writes the settings of limits. Counting against them is in other files.
 import { joinQuantity, splitQuantity } from "../../domain/meter/quantity.ts";
 import {
   defaultNotifyAt,

@@ -177,7 +177,7 @@ export const propertiesOfRecord = sql`nullif(substr(e.value, ${
   integer(nextField)
 } + ${field.idempotencyKeyLength}), '')`;
 
-/** Encodes the records of one group. What many of them share is formatted once. */
+/** Encodes the records of one group. Shared values are formatted once. */
 export class RecordEncoder {
   readonly #nowField: string;
   /** The indexes of series and requests as texts. */

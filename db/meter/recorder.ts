@@ -93,7 +93,7 @@ export interface RecordOutcome {
   readonly hasLimits: boolean | null;
   /** True if any metric has dimensions; null if no target exists. */
   readonly hasDimensions: boolean | null;
-  /** The windows of now of all limits of the group, and those that its requests don't fit into. */
+  /** The current windows of all limits of the group, and those that its requests don't fit into. */
   readonly limits: readonly LimitState[];
   /** The `seq` of a record is this plus its index in the group. */
   readonly firstSeq: number;

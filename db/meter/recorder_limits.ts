@@ -41,7 +41,7 @@ export interface LimitState extends LimitCell {
   readonly micro: string;
   /** See `SumParts`. */
   readonly used: readonly [high: string, low: string, micro: string];
-  /** Set for what a request of the group doesn't fit into. */
+  /** Set if a request of the group doesn't fit into the limit. */
   readonly request: number | null;
   /**
    * `exceeded`: it doesn't fit. `others`: not together with others of the group. `unknown`: what is used already is. Without a request,
@@ -270,12 +270,12 @@ const insertNotices = sql`
       AND (a.reason IS NOT NULL OR x.is_refusal = 0))
   GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0`;
 
-/** Notes what people and endpoints are told about the limits of a group. */
+/** Notes notifications of people and endpoints about the limits of a group. */
 export function noteLimits(now: number): Statement[] {
   return [bind(deleteRejections, null, null, now), bind(insertNotices, null, null, now)];
 }
 
-/** Windows of soft limits that aren't known, those of now first. */
+/** Windows of soft limits with unknown usage, current ones first. */
 const unknownSoft = sql`
   SELECT a.* FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter} AND NOT n.is_known
   CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'soft'

@@ -135,6 +135,6 @@ export async function findTimezones(database: DatabaseReader): Promise<string[]>
   return rows.map(({ timezone }) => timezone);
 }
 
-/** Longer than an operator's records may lie back. */
+/** Longer than operators may backdate records. */
 const offsetsPastMs = operatorTimestampPastMaxMs + 100 * dayMs;
 const offsetsFutureMs = 5 * 366 * dayMs;

@@ -61,7 +61,7 @@ export const hasDueWebhooks = (now: number): Statement =>
 export interface DeliveriesState {
   /** At most {@linkcode webhookDeliveriesCountedMax}. */
   readonly waiting: number;
-  /** Since when the next endpoint could be served; null if there is none. */
+  /** The time since which the next endpoint could be served; null if there is none. */
   readonly turnAt: number | null;
 }
 

@@ -77,7 +77,7 @@ function metricHref({ base }: PortalFrame, metric: string | null): string {
   return metric === null ? base : `${base}?${new URLSearchParams({ metric })}`;
 }
 
-/** Reads this month for an overview. @returns Null for what is not available. */
+/** Reads this month for an overview. @returns Null for unavailable parts. */
 export async function readMonth(
   { services }: PortalParts,
   { access, frame }: Viewer,

@@ -1,4 +1,4 @@
-// Signing up with a provider: who is admitted, and the account that they get.
+// Signing up with a provider: who is admitted, and the new account.
 import type { UserCredentials } from "../../db/account/users.ts";
 import { sql, type Statement } from "../../db/engine/database.ts";
 import { findInvitationTo } from "../../db/organization/invitations.ts";

@@ -195,7 +195,7 @@ export class Recorder {
     }
   }
 
-  /** Commits what is queued, and accepts nothing more. */
+  /** Commits the queue and accepts no further requests. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#hardCounters.close();

@@ -23,7 +23,7 @@ import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { findProviderFault } from "../sign_in/provider_discovery.ts";
 
-/** A change; fields that are left out stay as they are. */
+/** Fields to change. Omitted fields keep their values. */
 export interface ProviderChange extends StoredChange {
   /** Unencrypted. */
   readonly clientSecret?: string | undefined;

@@ -138,7 +138,7 @@ export async function createOrganization(
 
 const noUse: OrganizationUse = { members: 0, activeApiKeys: 0, lastUsedAt: null, lastUsageQuarter: null };
 
-/** A change. What is left out stays. */
+/** Fields to change. Omitted fields keep their values. */
 interface OrganizationChange extends OrganizationPlanChange {
   readonly name?: string | undefined;
   /** Null removes it. */

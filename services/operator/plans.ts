@@ -85,7 +85,7 @@ export async function createPlan(
     : planTakenError();
 }
 
-/** A change. What is left out stays. */
+/** Fields to change. Omitted fields keep their values. */
 export interface PlanChange extends PlanNumbersChange {
   readonly name?: string | undefined;
   /** True makes it the default plan, instead of the current one. */
@@ -125,7 +125,7 @@ export async function changePlan(
   return toPlan(context, row(), before.organizationCount);
 }
 
-/** Deletes a plan. @throws {AppError} `not_found`, `plan_in_use` for the default plan and one that organizations have. */
+/** Deletes a plan. @throws {AppError} `not_found`; `plan_in_use` for the default plan and for plans of organizations. */
 export async function deletePlan(context: SessionContext, actor: OperatorActor, id: string): Promise<void> {
   const { name } = await getPlan(context, id);
   const isDeleted = await writeChange(context, actor, {

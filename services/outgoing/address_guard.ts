@@ -6,7 +6,7 @@ import { validationError, webhookAddressError } from "../../domain/errors.ts";
 import { webhookUrlCharactersMax } from "../../domain/webhooks/webhook_limits.ts";
 import { type Address, isInBlocks, parseAddress } from "../address_blocks.ts";
 
-/** Returns the addresses of a host. Rejects if there are none. */
+/** Returns the addresses of a host. Rejects if it has none. */
 export type ResolveHost = (host: string, signal: AbortSignal | undefined) => Promise<readonly string[]>;
 
 /** Reports an address that may not be reached. */

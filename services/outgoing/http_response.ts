@@ -71,7 +71,7 @@ async function readChunks(bytes: Incoming, bodyBytesMax: number): Promise<Uint8A
   }
 }
 
-/** The bytes of a connection, of which as many are read as someone asks for. */
+/** Reads bytes of a connection on demand. */
 class Incoming {
   readonly #connection: Deno.Conn;
   readonly #buffer: Uint8Array<ArrayBuffer>;

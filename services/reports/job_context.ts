@@ -54,7 +54,7 @@ export class JobText {
     if (this.#text.length >= partCharacters) await this.#context.send(this.takeBytes());
   }
 
-  /** Returns what was not sent yet: the result of the job. */
+  /** Returns the rest of the text: the result of the job. */
   takeBytes(): Uint8Array<ArrayBuffer> {
     const bytes = encoder.encode(this.#text);
     this.#text = "";

@@ -63,7 +63,7 @@ export interface WebhookWorkerOptions {
   readonly wakeMail?: () => void;
   /** For tests. From 0 to 1. */
   readonly random?: () => number;
-  /** For tests: after which a request and its endpoint are slow. */
+  /** For tests: the time after which a request and its endpoint are slow. */
   readonly slowMs?: number;
   /** For tests: limits of an attempt, and of requests in progress when the server stops. */
   readonly timeoutMs?: number;

@@ -289,7 +289,7 @@ function csvOf({ stack }: UsageAddress, { viewed, isReadOnly, session, embed, ba
   };
 }
 
-/** Returns what the chart's numbers are grouped by. */
+/** Returns the subject that groups the chart's numbers. */
 export function csvGroup(stack: UsageStackName | null): string {
   return stack === "key" ? "apiKey" : stack !== null && isPropertyGroup(stack) ? stack : "productSlug";
 }

@@ -159,7 +159,7 @@ function flashAboutInvitation(c: AppContext, services: PortalParts["services"], 
   });
 }
 
-/** Says what a member just did with a member or the organization. */
+/** Returns the message about a member's last action on a member or the organization. */
 async function flashAboutMember(c: AppContext, services: PortalParts["services"], access: Access) {
   if (access.role === null) return null;
   const { actor, organizationName: name } = access;

@@ -25,7 +25,7 @@ export interface StatementOrganizationsQuery extends PageInput {
   readonly search?: string | undefined;
   /** True selects organizations with adjustments. */
   readonly isAdjusted?: boolean | undefined;
-  /** Of the quantities; by default, one that most organizations use. */
+  /** The metric of the quantities; default: one that most organizations use. */
   readonly metric?: string | undefined;
   /** By default the name. The others begin with the largest. */
   readonly sort?: StatementOrganizationSort | undefined;
