@@ -77,7 +77,7 @@ export function fileSetting(secret: typeof secrets[number]): string {
   return `${secret}_FILE`;
 }
 
-/** The checked settings. */
+/** All settings, read and checked. */
 export interface Config extends Readonly<ReturnType<typeof readConfig>> {}
 
 /**
@@ -109,14 +109,14 @@ function readConfig(reader: SettingsReader, { isTerminal }: { isTerminal: boolea
     usageRetentionDays: reader.integer("USAGE_RETENTION_DAYS", { min: 36, max: 36500 }),
     ...readBilling(reader),
     brand: readBrand(reader),
-    /** New keys begin with it. */
+    /** The prefix of new API keys. */
     keyPrefix: reader.matching("KEY_PREFIX", (text) => /^[a-z][a-z0-9]{1,15}$/.test(text)) ??
       settings.KEY_PREFIX.default,
     /** Rate limit of each API key; 0 for none. */
     apiKeyRequestsPerSecond: reader.integer("API_KEY_REQUESTS_PER_SECOND", { min: 0, max: 1_000_000 }),
     /** The response to a report of a leaked key. */
     leakedKeys: reader.oneOf("LEAKED_KEYS", ["revoke", "notify"]),
-    /** Where GitHub lists the public keys that sign its reports. */
+    /** The URL of the public keys that verify GitHub's reports. */
     githubKeysUrl: reader.matching("GITHUB_KEYS_URL", isGithubKeysUrl) ?? settings.GITHUB_KEYS_URL.default,
     logLevel: reader.oneOf("LOG_LEVEL", ["debug", "info", "warning", "error"]),
     logFormat: reader.oneOf("LOG_FORMAT", ["json", "text"], isTerminal ? "text" : "json"),
@@ -210,7 +210,7 @@ function readAddresses(reader: SettingsReader) {
     ),
     /** Private hosts and addresses that the program may reach for a customer, also by http. */
     webhookAllowedHosts: reader.list("WEBHOOK_ALLOWED_HOSTS", parseAllowedHost),
-    /** Where TXT records of domains are looked up; the system's by default. */
+    /** The resolver for TXT records of domains; default: the system's. */
     dnsServer: parseDnsServer(reader.matching("DNS_SERVER", (text) => parseDnsServer(text) !== undefined)),
   };
 }

@@ -93,7 +93,7 @@ function holdFile(path: string, closing: Close[]): DatabaseReader {
   lock(path, closing);
   const connection = new Connection(path, { readOnly: false, isGuest: true });
   closing.push(() => connection.close());
-  // Keeps out commands that write beside a server. Closing the connection ends it.
+  // Locks out commands that write next to a running server. Closing the connection releases the lock.
   connection.exec("BEGIN IMMEDIATE");
   return {
     // deno-lint-ignore require-await -- reading is synchronous here; the interface is not

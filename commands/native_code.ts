@@ -11,7 +11,7 @@ export async function loadNativeCode(): Promise<void> {
 }
 
 /**
- * Loads what passwords need. From then on, the temporary folder is one of this user alone: nobody else can take the place of the
+ * Loads what passwords need. From then on, the temporary folder is one of this user alone: no one else can replace the
  * file. Repeating it does no harm.
  *
  * @returns The folder, and a sentence if it is someone else's, can't be written to, or forbids programs (`noexec`).

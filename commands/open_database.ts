@@ -28,7 +28,7 @@ interface OpenOptions {
   /** See `openEmbedded`. By default, only the write that met a fatal error reports it. */
   readonly onFatal?: (error: DatabaseError) => void;
   /**
-   * Works beside a running server. If one may be running, the schema must be exactly this version's, and nothing is migrated. A
+   * True to work next to a running server. If one may be running, the schema must be exactly this version's, and nothing is migrated. A
    * missing database is never created.
    */
   readonly isGuest?: boolean;

@@ -1,4 +1,4 @@
-// Shows on a terminal how far long work is. Nothing is shown elsewhere, or if the work takes less than two seconds.
+// Shows the progress of long work on a terminal. Nothing is shown elsewhere, or if the work takes less than two seconds.
 import { writeBytes } from "./terminal.ts";
 
 const showAfterMs = 2_000;
@@ -44,7 +44,7 @@ export class ProgressLine {
   }
 }
 
-/** Shows what is being done and for how long, for work that doesn't know how far it is. */
+/** Shows what is being done and for how long, for work of unknown length. */
 export async function withProgress<T>(about: string, work: () => Promise<T>): Promise<T> {
   const line = new ProgressLine();
   const startedAt = performance.now();

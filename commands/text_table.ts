@@ -1,4 +1,4 @@
-// Tables on standard output. They are printed page by page, so columns are as wide as they had to be so far.
+// Tables on standard output. They are printed page by page, so a column is as wide as its widest cell so far.
 
 /** Returns a function that turns the next rows into lines. The first call's lines begin with the titles. */
 export function textTable(titles: readonly string[]): (rows: readonly (readonly string[])[]) => string[] {

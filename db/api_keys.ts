@@ -220,7 +220,7 @@ export interface ActiveApiKeyRow {
   readonly permissions: string;
   readonly environment: Environment;
   readonly suspended: 0 | 1;
-  /** Those of the organization's plan, a JSON list. */
+  /** Features of the organization's plan, a JSON list. */
   readonly features: string;
   /** Null for those of the setting. */
   readonly requestsPerSecond: number | null;

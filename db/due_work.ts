@@ -7,7 +7,7 @@ import { hasDueWebhooks } from "./webhooks/deliveries.ts";
 export type DueKind = "webhooks" | "limitRechecks" | "unfilled";
 export const dueKinds: readonly DueKind[] = ["webhooks", "limitRechecks", "unfilled"];
 
-/** Finds the kinds of which there is work. */
+/** Finds the kinds of work that are due. */
 export async function findDueKinds(database: DatabaseReader, now: number): Promise<DueKind[]> {
   const row = await database.readFirst<Record<DueKind, 0 | 1>>(sql`
     SELECT ${hasDueWebhooks(now)} AS webhooks, EXISTS (SELECT 1 FROM limit_rechecks) AS limitRechecks,

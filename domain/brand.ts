@@ -22,10 +22,10 @@ export type Accents = Readonly<Record<Scheme, Accent>>;
 
 /** Colors as `#rrggbb`. */
 export interface Accent {
-  /** Of links, and behind the words of a button. */
+  /** The color of links and of button backgrounds. */
   readonly accent: string;
   readonly ink: string;
-  /** Behind words and links. */
+  /** The pale background of text and links. */
   readonly soft: string;
 }
 

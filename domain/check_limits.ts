@@ -3,7 +3,7 @@
 /** Time for each part of the check. Longer than the wait for a lock, so that a held lock is reported as one. */
 export const checkTimeoutMs = 7_000;
 export const checkRequestsAtOnceMax = 8;
-/** Sign-in providers that are reached. */
+/** Maximum number of sign-in providers that are checked. */
 export const checkedProvidersMax = 100;
 /** Clock differences that cause a warning and an error. */
 export const checkClockWarningMs = 2_000;

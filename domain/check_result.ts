@@ -4,10 +4,10 @@
 export type Verdict = "ok" | "warning" | "wrong";
 
 export interface CheckResult {
-  /** A word or two. */
+  /** The subject, in a word or two. */
   readonly about: string;
   readonly verdict: Verdict;
-  /** One or two sentences. */
+  /** The finding, in one or two sentences. */
   readonly saw: string;
   readonly advice?: string;
   /** True if the reverse proxy's configuration may be the cause. */

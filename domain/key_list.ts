@@ -34,7 +34,7 @@ export interface KeyLine extends ApiKey {
 export interface KeyListPage {
   /** The search, without characters that could not be found. */
   readonly search: string;
-  /** Null for both. */
+  /** Null for both environments. */
   readonly environment: Environment | null;
   readonly order: KeyOrder;
   /** The numbers of lines that match the search and the environment in each state. `isCut`: there may be more inactive ones. */

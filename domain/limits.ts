@@ -51,7 +51,7 @@ export const emailCharactersMax = 254;
 export const apiKeyNameCharactersMax = 100;
 /** Active keys of an organization whose plan doesn't say otherwise. */
 export const activeApiKeysMax = 100;
-/** Characters of a permission of an API key, and permissions that a key has beside those that Gatehouse checks. */
+/** Characters of an API key's permission, and permissions of a key in addition to Gatehouse's own. */
 export const keyPermissionCharactersMax = 64;
 export const ownKeyPermissionsMax = 32;
 /** Interval between writes of a session's last-seen time. */
@@ -60,7 +60,7 @@ export const sessionSeenIntervalMs = 5 * 60_000;
 export const sessionTokensPerReadMax = 100;
 /** API keys to verify of concurrent requests after which a read accepts no more requests. */
 export const verificationsPerReadMax = 100;
-/** Operator tokens that verify keys. */
+/** Maximum number of remembered operator tokens that verify keys. */
 export const rememberedOperatorTokensMax = 1_000;
 /** Interval between entries in the log about two people's cookies in one request, for each client address. */
 export const sessionConflictNotedIntervalMs = 60_000;
@@ -144,7 +144,7 @@ export const limitNoticesPerStepMax = 50;
 export const limitNoticesIntervalMs = 30_000;
 /** Queued emails that the metrics count, which bounds the cost of a scrape. */
 export const outboxCountedMax = 10_000;
-/** Time for one email. */
+/** Timeout for sending one email. */
 export const mailSendTimeoutMs = 60_000;
 export const mailConnectTimeoutMs = 10_000;
 export const mailGreetingTimeoutMs = 15_000;

@@ -4,7 +4,7 @@ import type { Role } from "./sign_in/session.ts";
 export interface Organization {
   readonly id: string;
   readonly name: string;
-  /** The viewer's. */
+  /** The viewer's role. */
   readonly role: Role;
   readonly memberCount: number;
   readonly createdAt: string;

@@ -5,7 +5,7 @@ import type { Permission } from "./permissions.ts";
 export const portalPages = ["keys", "usage", "limits", "webhooks"] as const;
 export type PortalPage = (typeof portalPages)[number];
 
-/** Where sessions have their pages: each below its own id, so that a browser can have several. */
+/** The path of sessions' pages. Each session's id follows, so that a browser can have several sessions. */
 export const embedHref = "/embed";
 /** Opens a session. Below no session. */
 export const embedEnterHref = `${embedHref}/enter`;
@@ -36,7 +36,7 @@ const permissionsOfPages: Readonly<Record<PortalPage, readonly Permission[]>> = 
   webhooks: ["webhooks.read", "webhooks.manage"],
 };
 
-/** Returns what someone may do who has these pages. A session that only reads keeps the permissions to read. */
+/** Returns the permissions for these pages. A read-only session keeps the permissions to read. */
 export function portalPermissions(
   { pages, isReadOnly }: { pages: readonly PortalPage[]; isReadOnly: boolean },
 ): ReadonlySet<Permission> {
@@ -47,7 +47,7 @@ export function portalPermissions(
 /** A new session, as the product's server gets it. */
 export interface CreatedPortalSession {
   readonly id: string;
-  /** Opens the session, once. */
+  /** Opens the session. Works once. */
   readonly url: string;
   readonly expiresAt: string;
 }

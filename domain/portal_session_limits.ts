@@ -1,12 +1,12 @@
 // Limits of portal sessions.
 
-/** From its creation. */
+/** Maximum lifetime of a session. */
 export const portalSessionMinutesMax = 60;
 /** The address that opens a session works this long, once. */
 export const portalSessionEntryMs = 5 * 60_000;
 /** From its first use, while the same client may use it again: a double click, or a frame that is mounted twice. */
 export const portalSessionReentryMs = 10_000;
-/** Live sessions of an organization. */
+/** Maximum number of live sessions of an organization. */
 export const portalSessionsLiveMax = 1_000;
 /** Sessions that an operator token creates. */
 export const portalSessionsPerMinuteMax = 600;

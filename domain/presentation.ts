@@ -19,7 +19,7 @@ export interface Presentation {
   readonly theme: Theme;
   /** In which times are shown; an IANA name. */
   timezone: string;
-  /** In which limits count. */
+  /** The time zone of limits. */
   organizationTimezone: string;
   /** The page without filters, if it shows the last ones. */
   unfilteredHref: string | null;

@@ -2,7 +2,7 @@
 import { scaledToDecimal } from "./meter/quantity.ts";
 
 const pricePlaces = 12;
-/** Quantities are millionths. */
+/** Quantities have 6 decimal places. */
 const amountPlaces = pricePlaces + 6;
 const priceForm = /^\d{1,12}(\.\d{1,12})?$/;
 

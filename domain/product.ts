@@ -1,4 +1,4 @@
-// The optional catalogue of products: names and units for what is recorded.
+// The optional catalogue of products: names and units for recorded usage.
 
 import type { Counting } from "./meter/aggregation.ts";
 import type { DimensionNames } from "./meter/dimension.ts";

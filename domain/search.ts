@@ -41,7 +41,7 @@ const keyPrefix = /^(?:[a-z][a-z0-9]{1,15}_(?:live|test)_)?([0-9A-Za-z]{4,8})$/;
 /** A key without its tag, or the rest of its prefix as pages show it. */
 const untagged = /^([0-9A-Za-z]{8})(?:[0-9A-Za-z]{30}|\.\.\.)$/;
 
-/** Returns a text without halves of characters and NUL, which neither addresses nor the database take. */
+/** Returns a text without lone surrogates and NUL, which neither email addresses nor the database can contain. */
 export function wholeText(text: string): string {
   return text.replaceAll("\0", "").toWellFormed();
 }

@@ -23,7 +23,7 @@ export interface AppEnv {
     keyRequest: CountedRequest | undefined;
     deadlines: Deadlines;
     bodyRooms: Services["bodyRooms"];
-    /** Where the request's body has room. */
+    /** Holds the room reserved for the request's body. */
     bodyPlace: BodyPlace | undefined;
     /** Rejects an unknown sender before much of a body without a declared size is read. */
     lookUpSender: (() => Promise<void>) | undefined;

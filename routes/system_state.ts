@@ -45,7 +45,7 @@ function reader(all: readonly MetricValues[]) {
       .filter((sample) => Object.entries(labels).every(([label, value]) => sample.labels[label] === value));
   return {
     count: (name: string) => samples(name).length,
-    /** Null without samples. */
+    /** Returns null without samples. */
     sum(name: string, labels?: Readonly<Record<string, string>>): number | null {
       const values = samples(name, labels);
       return values.length === 0 ? null : values.reduce((sum, { value }) => sum + value, 0);

@@ -27,7 +27,7 @@ export class AddressLimiter {
     return this.#of(client)?.take(kind + addressGroup(client.address)) ?? unlimited;
   }
 
-  /** Counts for someone who is signed in, whom others at the same address must not block. */
+  /** Counts for someone who is signed in, so that others at the same address can't block them. */
   takeForUser(userId: string): RateLimitState {
     return this.#limiter.take(userId);
   }

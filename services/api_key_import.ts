@@ -9,9 +9,9 @@ import { errorDetailsMax } from "../domain/limits.ts";
 import type { SessionContext } from "./context.ts";
 
 interface ImportedKeyInput extends Omit<ImportedKeyRow, "id" | "permissions" | "createdAt"> {
-  /** Those of new keys unless given. */
+  /** Default: the permissions of new keys. */
   readonly permissions?: readonly string[] | undefined;
-  /** Null for now. */
+  /** Null for the time of the import. */
   readonly createdAt: number | null;
 }
 

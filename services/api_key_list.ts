@@ -1,4 +1,4 @@
-// The list of keys as people see it, and revoking those that are not used any more.
+// Lists API keys for people, and revokes unused ones.
 import { findApiKeysById, revokeApiKeysById, revokeUnusedApiKeys } from "../db/api_key_list.ts";
 import type { Statement } from "../db/engine/database.ts";
 import type { ApiKey } from "../domain/api_key.ts";
@@ -28,7 +28,7 @@ export async function listKeyLines(
   return { ...list, lines: lines.map((line) => toKeyLine(line, now)) };
 }
 
-/** Reads the newest keys, each by itself: the list may not be available. @throws {AppError} `forbidden`. */
+/** Reads the newest keys one by one, because the list may be unavailable. @throws {AppError} `forbidden`. */
 export async function listNewestKeys(
   context: SessionContext,
   access: Access,

@@ -24,7 +24,7 @@ import { operatorReader } from "./reports/job_reader.ts";
 import type { JobBytes } from "./reports/reports.ts";
 import { sessionBounds, wellFormedHashes } from "./sign_in/session_tokens.ts";
 
-/** All entries by default. */
+/** Selects all entries unless filtered. */
 export interface AuditFilter {
   readonly actions?: readonly AuditAction[] | undefined;
   /** Of a user or a key. */
@@ -47,7 +47,7 @@ interface DeniedRequest {
   readonly reason: "forbidden" | "cross_site";
 }
 
-/** An organization's log, or that of everything that operators did, for an operator. */
+/** An organization's log or, for operators, the log of all operators' actions. */
 type AuditLog = Access | OperatorActor;
 
 /** Before all entries in the list. */

@@ -46,7 +46,7 @@ export class BodyPlace {
     this.#bytes = bytes;
   }
 
-  /** Returns the room. */
+  /** Releases the reserved room. Repeating it does no harm. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

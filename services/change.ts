@@ -11,7 +11,7 @@ export interface Change {
   /** If it changes no row, nothing is written. */
   readonly statement: Statement;
   readonly entry: AuditEntry;
-  /** Consequences of the change. */
+  /** Returns statements that run after the change, in the same transaction. */
   readonly after?: (audited: Audited) => readonly Statement[];
   readonly email?: NewMail;
 }

@@ -22,11 +22,11 @@ export class DueWork {
     return found.signal;
   }
 
-  /** Asks until the signal. */
+  /** Looks for due work until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { database, clock, webhooks } = this.#services;
     while (!signal.aborted) {
-      // Those who work report what is wrong with the database.
+      // The workers themselves report errors of the database.
       const kinds = await findDueKinds(database, clock()).catch(() => dueKinds);
       for (const kind of kinds) this.#found.get(kind)?.abort();
       if (kinds.includes("webhooks")) webhooks.wake();

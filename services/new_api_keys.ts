@@ -34,7 +34,7 @@ export class FormSentError extends Error {
 
 export interface CreatedApiKey {
   readonly apiKey: ApiKey;
-  /** Never available again. */
+  /** Shown once; only its hash is stored. */
   readonly fullKey: string;
 }
 
@@ -42,9 +42,9 @@ interface ApiKeyInput {
   readonly name: string;
   /** In the future; null for never. */
   readonly expiresAt: number | null;
-  /** Live unless given. */
+  /** Default: `live`. */
   readonly environment?: Environment | undefined;
-  /** Those of {@linkcode defaultKeyPermissions} unless given. */
+  /** Default: {@linkcode defaultKeyPermissions}. */
   readonly permissions?: readonly string[] | undefined;
   /** The one-time token of the form, which creates one key however often it is sent. */
   readonly formToken?: string | null | undefined;

@@ -144,7 +144,7 @@ export function remoteProcessParts(
     rateLimits: createRateLimits({ config, clock, memory: new RateLimitMemory(rateLimitBuffer) }),
     reportsThread: { connect: (port) => calls.connectReports(port) },
     mailWorker: {
-      // If the call fails, the worker finds the email by itself a little later.
+      // If the call fails, the worker finds the email a little later.
       wake: () => void calls.wakeMail().catch(() => {}),
       developmentMails: () => calls.developmentMails(),
     },

@@ -74,13 +74,13 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     providerVisits: limitByAddress(providerVisitsMax, addressWindowMs),
     /** Requests of visits at the same time. By provider and for all. If one is never given back, it counts for ten minutes. */
     providerPlaces: limit(providerPlacesMax, addressWindowMs),
-    /** By user. */
+    /** Emails about an account. By user. */
     accountEmails: limit(accountMailsPerHourMax, hourMs),
     /** New organizations. By user. */
     organizations: limit(accountOrganizationsPerHourMax, hourMs),
-    /** By organization and by user. */
+    /** Invitations by email. By organization and by user. */
     invitationEmails: limit(invitationMailsPerHourMax, hourMs),
-    /** By user and recipient. */
+    /** Invitations to one address. By user and recipient. */
     invitationEmailsToAddress: limit(invitationMailsToAddressPerHourMax, hourMs),
     /** By user. Lower, because spammers can create accounts with any address. */
     unverifiedInvitationEmails: limit(unverifiedInvitationMailsPerHourMax, hourMs),
@@ -92,19 +92,19 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     portalSessions: limit(portalSessionsPerMinuteMax, minuteMs),
     /** Look-ups of TXT records. By organization. */
     domainLookups: limit(domainLookupsPerMinuteMax, minuteMs),
-    /** Warnings that the log contains once. By what they are about. */
+    /** Warnings that are logged once. By subject. */
     warnings: limit(1, Infinity),
-    /** Warnings about different origins. */
+    /** Warnings about unlisted origins, all together. */
     unlistedOrigins: limit(unlistedOriginsLoggedMax, Infinity),
   };
 }
 
 type NewLimit = (points: number, windowMs: number) => RateLimiter;
 
-/** Limits what is noted about events that strangers can repeat. @param limit Creates the next limiter. */
+/** Limits entries about events that strangers can repeat. @param limit Creates the next limiter. */
 function noteLimits(limit: NewLimit) {
   return {
-    /** Audit entries about exceeded limits: one per window. By what is limited. */
+    /** Audit entries about exceeded limits: one per window. By subject. */
     limitEntries: limit(1, addressWindowMs),
     /** Audit entries about exceeded email limits. */
     emailLimitEntries: limit(1, addressWindowMs),

@@ -17,6 +17,6 @@ export interface Assets {
 
 export interface BrandAssets {
   readonly name: string;
-  /** A wide logo stands alone; beside others stands the name. */
+  /** A wide logo stands alone; others have the name next to them. */
   readonly logo: { readonly path: string; readonly type: string; readonly isWide: boolean } | null;
 }

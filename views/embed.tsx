@@ -13,7 +13,7 @@ import { type Assets, type GateFrame, type Page, type PortalFrame, PortalPage } 
 
 export function limitsPage({ frame, limits, plan, catalogue }: {
   frame: PortalFrame;
-  /** Those with the largest part used first; null when they are not available. */
+  /** Limits with the largest part used first; null when they are not available. */
   limits: readonly LimitStanding[] | null;
   plan: string;
   catalogue: Catalogue;

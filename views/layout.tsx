@@ -265,7 +265,7 @@ function Head({ title, assets, children }: { title: string; assets: Assets; chil
   );
 }
 
-/** A wide logo has words in it, which nobody could read in the tab of a browser. */
+/** A wide logo contains text, which is unreadable in a browser tab. */
 function Favicon({ assets: { brand: { logo }, favicon } }: { assets: Assets }) {
   return logo === null || logo.isWide
     ? <link rel="icon" href={favicon} type="image/svg+xml" />

@@ -1,5 +1,5 @@
 // Checks the deployment as a browser sees it: every request goes to the public address, through any proxy in front of the server.
-// It only reads, and signs nobody out.
+// It only reads, and doesn't sign anyone out.
 import pLimit from "p-limit";
 import type { Config } from "../../config.ts";
 import type { AllowedOrigin } from "../../domain/allowed_origin.ts";

@@ -1,4 +1,4 @@
-// Warns of misspelled settings. The program would ignore them without a word.
+// Warns about misspelled settings, which the program would silently ignore.
 import leven from "leven";
 import { fileSetting, secrets, type Settings, settings } from "../../config.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";

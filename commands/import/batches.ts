@@ -14,7 +14,7 @@ export interface Position {
 }
 
 interface Item {
-  /** The position before its line. */
+  /** The position before the item's line. */
   readonly before: Position;
   readonly json: string;
 }

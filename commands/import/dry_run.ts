@@ -1,4 +1,4 @@
-// What an import would record: counts and exact sums, the range of time, and the organizations that don't exist.
+// The result of a dry run: counts and exact sums, the range of time, and the organizations that don't exist.
 import { importSeriesMax } from "../../domain/transfer_limits.ts";
 import { microsToDecimal, quantityMicros } from "../../domain/meter/quantity.ts";
 import { countOf } from "../../domain/number_text.ts";

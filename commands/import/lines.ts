@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { usageBodyBytesMax } from "../../domain/limits.ts";
 
 export interface Line {
-  /** From 1. */
+  /** Starts at 1. */
   readonly number: number;
   /** Position of its first byte, and of the byte after its line end. */
   readonly start: number;

@@ -49,7 +49,7 @@ interface BackgroundOptions {
   readonly dueIntervalMs?: number;
 }
 
-/** Works until the signal. */
+/** Runs background work until the signal aborts. */
 export async function workInBackground(services: Services, options: BackgroundOptions): Promise<void> {
   const { signal, dueIntervalMs } = options;
   const due = new DueWork(services, dueIntervalMs);
@@ -63,7 +63,7 @@ export async function workInBackground(services: Services, options: BackgroundOp
 interface RepeatedWork {
   readonly what: string;
   readonly pauseMs: number;
-  /** Ends the pause. */
+  /** Due work of this kind ends the pause. */
   readonly kind?: DueKind;
   readonly step: () => Promise<boolean>;
 }
@@ -130,7 +130,7 @@ export const deletions: Readonly<Record<string, (services: Services) => Promise<
   "secrets under an older key": createResealing(),
 };
 
-/** Deletes old and unused data and encrypts stored secrets, a few rows at a time, until the signal. */
+/** Deletes old and unused data and encrypts stored secrets, a few rows at a time, until the signal aborts. */
 async function deleteOldData(
   services: Services,
   { log, signal }: Pick<BackgroundOptions, "log" | "signal">,
@@ -149,7 +149,7 @@ async function deleteOldData(
   }
 }
 
-/** Repeats a step until the signal: immediately while it returns true, otherwise after a pause, and after an error within a minute. */
+/** Repeats a step until the signal aborts: immediately after true, otherwise after a pause, and after an error within a minute. */
 async function repeat(
   { what, pauseMs, kind, step }: RepeatedWork,
   { log, signal, due }: Pick<BackgroundOptions, "log" | "signal"> & { due: DueWork },

@@ -3,7 +3,7 @@ import type { Settings } from "../../config.ts";
 import { messageOf } from "../../domain/errors.ts";
 import { SettingsError } from "../settings.ts";
 
-/** Returns the settings with what is kept of the logo in place of its path. @throws {SettingsError} */
+/** Returns the settings with the cleaned logo in place of its path. @throws {SettingsError} */
 export async function withLogo(settings: Settings, path: string | undefined): Promise<Settings> {
   if (path === undefined) return settings;
   const { logoBytesMax, parseLogo } = await import("../../domain/logo.ts");

@@ -15,7 +15,7 @@ import type { ProgramLog } from "./log.ts";
 const sweepIntervalMs = 1_000;
 
 interface HttpServerOptions {
-  /** Its number, from 1. */
+  /** The thread's number, from 1. */
   readonly thread: number;
   readonly config: Config;
   readonly log: ProgramLog;

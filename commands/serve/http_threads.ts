@@ -42,7 +42,7 @@ export function wantedHttpThreads({ httpThreads, database }: Config, machine = t
 
 interface HttpThreadsOptions extends Omit<HttpThreadData, "thread" | "share" | "port"> {
   readonly database: MainDatabase;
-  /** Offered to the threads. */
+  /** Calls that the threads make to the main thread. */
   readonly calls: MainThreadCalls;
   /** Called when a thread ends by itself. */
   readonly onEnd: (reason: string) => void;

@@ -40,7 +40,7 @@ interface Server {
   sockets: readonly Socket[];
   /** It has reported that it stopped. Deno 2.7 reports this only when it has no connections left. */
   hasStopped: boolean;
-  /** Requests without a complete response. */
+  /** The number of requests without a complete response. */
   requests: number;
   /** Counts one of them as completed. */
   readonly completed: () => void;

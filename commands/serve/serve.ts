@@ -98,7 +98,7 @@ async function openBackupSchedule(
 
 interface ServerOptions {
   readonly config: Config;
-  /** `config` was read from them. */
+  /** The settings that `config` was read from. */
   readonly settings: Settings;
   readonly log: ProgramLog;
   readonly opened: OpenedDatabase;

@@ -11,7 +11,7 @@ const others =
 const isOnlyMember = sql`NOT EXISTS (${others})`;
 const isOnlyOwner = sql`m.role = 'OWNER' AND NOT EXISTS (${others} AND n.role = 'OWNER')`;
 
-/** Returns the organizations in which a user is the only member or, of several (`hasOthers`), the only OWNER, by name. */
+/** Returns the organizations of which a user is the only member or, of several (`hasOthers`), the only owner, by name. */
 export function findDependentOrganizations(database: DatabaseReader, userId: string) {
   return database.read<{ name: string; hasOthers: number; suspended: number }>(sql`
     SELECT o.name, NOT ${isOnlyMember} AS hasOthers, ${isSuspended} AS suspended

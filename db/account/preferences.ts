@@ -2,7 +2,7 @@
 import type { Preferences } from "../../domain/presentation.ts";
 import { sql, type Statement } from "../engine/database.ts";
 
-/** Changes the given ones. */
+/** Changes the given preferences and keeps the others. */
 export function updatePreferences(
   userId: string,
   { timezone, locale, theme }: { readonly [Name in keyof Preferences]?: Preferences[Name] | undefined },

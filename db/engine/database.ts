@@ -53,7 +53,7 @@ export interface Database {
 /** Opens the same database in another thread. Can be posted once, with `port` as a transferred object. */
 export type DatabaseShare =
   & {
-    /** Of the {@linkcode WriteState}. */
+    /** The memory of the {@linkcode WriteState}. */
     readonly writes: SharedArrayBuffer;
   }
   & (

@@ -53,5 +53,5 @@ export function hasWalResetFault(version: string): boolean {
   return major === 3 && minor >= 7 && minor <= 51 && patch < fixedPatch;
 }
 
-/** By minor version. */
+/** The first fixed patch release by minor version. */
 const fixedPatches: Readonly<Record<number, number>> = { 44: 6, 50: 7, 51: 3 };

@@ -133,7 +133,7 @@ interface TableOptions extends Omit<MoveOptions, "onProgress"> {
   readonly onRows: (table: string, count: number) => void;
 }
 
-/** Creates what is missing, each in a transaction of its own. */
+/** Creates missing tables and indexes, each in a transaction of its own. */
 async function create(
   objects: readonly SchemaObject[],
   { target, onObject }: { target: Database; onObject: (name: string) => void },

@@ -38,7 +38,7 @@ interface Column {
   readonly isInteger: number;
   /** The position in the primary key, from 1; 0 for the others. */
   readonly pk: number;
-  /** The table has no rowid. */
+  /** 1 if the table has no rowid. */
   readonly wr: number;
   /** A search index: its texts are those of another table, but it is filled like a table. */
   readonly isSearch: number;
@@ -49,7 +49,7 @@ const ownTables =
   `pragma_table_list AS l JOIN sqlite_schema AS s ON s.name = l.name AND s.type IN ('table', 'view')
   WHERE l.schema = 'main' AND l.type <> 'shadow' AND l.name NOT GLOB 'libsql_*' AND l.name <> '${unfinishedMove}'`;
 
-/** Returns what creates the schema, in the order in which it was created. */
+/** Returns the statements that create the schema, in their order. */
 export function readSchema(database: DatabaseReader): Promise<SchemaObject[]> {
   return database.read<SchemaObject>(plain(
     `SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'

@@ -24,9 +24,8 @@ interface RemoteOptions {
   /** `libsql://`, `https://` or `http://`. */
   readonly url: string;
   readonly authToken: string | undefined;
-  /** Of another thread's {@linkcode WriteState}. */
+  /** The memory of another thread's {@linkcode WriteState}. */
   readonly writes?: SharedArrayBuffer;
-  /** The deadline of a request. */
   readonly timeoutMs?: number;
 }
 

@@ -10,7 +10,7 @@ interface Restored {
   readonly bytes: number;
   /** The new path of the former database; null if there was none. */
   readonly former: string | null;
-  /** The backup lacks migrations. */
+  /** True if the backup lacks migrations. */
   readonly isOlder: boolean;
 }
 

@@ -9,10 +9,10 @@ import { WriteState } from "./write_state.ts";
 export interface OpenRequest {
   readonly path: string;
   readonly isGuest: boolean;
-  /** For {@linkcode WriterRequest}s. */
+  /** Receives {@linkcode WriterRequest}s. */
   readonly control: MessagePort;
   readonly signal: WriterSignal;
-  /** Of the {@linkcode WriteState}. */
+  /** The memory of the {@linkcode WriteState}. */
   readonly writes: SharedArrayBuffer;
 }
 

@@ -15,7 +15,7 @@ export interface UnusedKeysCursor {
   readonly key: number;
 }
 
-/** After all keys. */
+/** The cursor's position after all keys. */
 export const searchEnd = Number.MAX_SAFE_INTEGER;
 
 export async function findUnusedKeysCursor(database: DatabaseReader): Promise<UnusedKeysCursor> {

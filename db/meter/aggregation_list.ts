@@ -100,7 +100,7 @@ export function replaceAggregations(
   ];
 }
 
-/** A condition: what is stored for all metrics is complete. */
+/** A condition: the stored values of all metrics are complete. */
 export const areAllFilled =
   sql`NOT EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND unfilled_seq > 0)`;
 

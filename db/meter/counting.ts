@@ -1,4 +1,4 @@
-// The SQL of what is stored for metrics whose latest quantity or distinct values count: recording, voiding and deleting it. See
+// The SQL of stored values for metrics that count the latest quantity or distinct values: recording, voiding and deleting them. See
 // decision 93. Sums, numbers of records and largest quantities are in the rollups.
 import { rollupQuarterMs } from "../../domain/limits.ts";
 import { uniqueValuesMax } from "../../domain/meter/aggregation.ts";
@@ -88,7 +88,7 @@ const addUnique = (added: Added): Statement[] => [
   sql`DELETE FROM usage_unique_added`,
 ];
 
-/** Adds some records that count. */
+/** Adds records to the aggregations that aren't sums. */
 export const addCounted = (added: Added): readonly Statement[] => [addLatest(added), ...addUnique(added)];
 
 /** Adds the records of a group, before `usage_cursor` moves. */

@@ -12,10 +12,10 @@ export type PositionedWindow = UsageWindow & { readonly position: number };
 export interface CountedQuery {
   readonly aggregations: readonly AggregationRow[];
   readonly windows: readonly PositionedWindow[];
-  /** Numbers of organizations. */
+  /** The organizations' numbers. */
   readonly organizations: readonly number[];
   readonly filter: UsageFilter;
-  /** Tells keys apart, or not. */
+  /** Groups values by key, by lineage of keys, or not by key. */
   readonly keys: "each" | "lineages" | "none";
 }
 

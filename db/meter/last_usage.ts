@@ -37,7 +37,7 @@ export const lineagesUsedSince = (
       AND EXISTS (SELECT 1 FROM usage_rollups r WHERE r.series = s.id AND r.count > 0
         AND r.quarter >= ${rollupNumber("quarter", since)})`;
 
-/** @param options `lineages`: their numbers. */
+/** @param options `lineages`: numbers of lineages. */
 export async function findLineagesUsedSince(
   database: DatabaseReader,
   organizationId: string,

@@ -96,7 +96,7 @@ export function findLimitRecheck(database: DatabaseReader): Promise<LimitRecheck
     FROM limit_rechecks ORDER BY number LIMIT 1`);
 }
 
-/** Moves one that failed to the end, so that others are done. */
+/** Moves a failed one to the end, so that others have their turn. */
 export const postponeRecheck = ({ number }: LimitRecheck): Statement[] => [
   sql`INSERT OR REPLACE INTO limit_rechecks (organization, plan, next_organization, next_limit)
     SELECT organization, plan, next_organization, next_limit FROM limit_rechecks WHERE number = ${number}`,

@@ -1,4 +1,4 @@
-// SQL that reads and writes limits as they are set. What counts against them is in other files.
+// SQL that reads and writes the settings of limits. Counting against them is in other files.
 import { joinQuantity, splitQuantity } from "../../domain/meter/quantity.ts";
 import {
   defaultNotifyAt,
@@ -13,7 +13,7 @@ import { type Audited, ifAudited } from "../audit.ts";
 import { sql, type Statement } from "../engine/database.ts";
 import { isNoticeAround } from "./usage_limits.ts";
 
-/** Whose limits, by its number. */
+/** The owner of limits, by its number. */
 export interface LimitOwner {
   readonly column: keyof typeof columns;
   readonly number: Statement;

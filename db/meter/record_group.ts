@@ -158,7 +158,7 @@ const fieldWidths = {
   idempotencyKeyLength: 3,
 } as const;
 
-/** Where the field after the fixed ones begins, counted from 1. */
+/** The index of the first field after the fixed ones, from 1. */
 let nextField = 1;
 /** Reads a field of the record `e.value`. */
 export const field = Object.fromEntries(
@@ -177,10 +177,10 @@ export const propertiesOfRecord = sql`nullif(substr(e.value, ${
   integer(nextField)
 } + ${field.idempotencyKeyLength}), '')`;
 
-/** Encodes the records of one group. What many of them share is formatted once. */
+/** Encodes the records of one group. Shared values are formatted once. */
 export class RecordEncoder {
   readonly #nowField: string;
-  /** Indexes of series and requests. */
+  /** The indexes of series and requests as texts. */
   readonly #indexFields: string[] = [];
 
   constructor(now: number) {

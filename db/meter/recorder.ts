@@ -67,7 +67,7 @@ export interface GroupTarget {
   readonly denial: "suspended" | "permission" | "feature" | "token" | null;
   /** Null without an API key. */
   readonly environment: Environment | null;
-  /** Of its organization; see `KnownKey`. */
+  /** The organization's rate limit for each key; see `KnownKey`. */
   readonly requestsPerSecond: number | null;
   /** Of groups with verified API keys. */
   readonly key?: VerifiableKeyRow;
@@ -93,7 +93,7 @@ export interface RecordOutcome {
   readonly hasLimits: boolean | null;
   /** True if any metric has dimensions; null if no target exists. */
   readonly hasDimensions: boolean | null;
-  /** The windows of now of all limits of the group, and those that its requests don't fit into. */
+  /** The current windows of all limits of the group, and those that its requests don't fit into. */
   readonly limits: readonly LimitState[];
   /** The `seq` of a record is this plus its index in the group. */
   readonly firstSeq: number;
@@ -206,7 +206,7 @@ const selectExisting = (series: Statement) =>
   FROM existing h LEFT JOIN api_keys k ON k.number = h.api_key LEFT JOIN usage_voids v ON v.seq = h.seq`;
 
 const seriesMax = effectiveNumber("usageSeriesMax");
-/** Series that don't exist yet. */
+/** Selects series that don't exist yet. */
 const newSeries = ({ join, denial, apiKey, condition: isAllowed }: Target, condition: Statement) =>
   sql`SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, ${numberOfKeysUsage} AS usage_number,
     e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, ${apiKey} AS api_key,
@@ -238,7 +238,7 @@ const moveCursor = sql`UPDATE usage_cursor AS c SET seq = seq + ?1, ${movedPosit
   WHERE only_row = 1 AND ${hasRecorded}`;
 
 const hasLimits = sql`EXISTS (SELECT 1 FROM usage_limits)`;
-/** The targets `?1` that exist. */
+/** Selects the targets `?1` that exist. */
 const selectTargets = ({ join, denial, fields }: Target) =>
   sql`
   SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', ${

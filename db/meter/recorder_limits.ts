@@ -36,12 +36,12 @@ export interface LimitCell extends LimitScopeRow {
 export interface LimitState extends LimitCell {
   readonly limitId: string;
   readonly mode: LimitMode;
-  /** With grants. */
+  /** The limit's quantity, including grants. */
   readonly whole: string;
   readonly micro: string;
   /** See `SumParts`. */
   readonly used: readonly [high: string, low: string, micro: string];
-  /** Set for what a request of the group doesn't fit into. */
+  /** Set if a request of the group doesn't fit into the limit. */
   readonly request: number | null;
   /**
    * `exceeded`: it doesn't fit. `others`: not together with others of the group. `unknown`: what is used already is. Without a request,
@@ -196,7 +196,7 @@ const addToCounters = sql`
   ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
     sum_micro = sum_micro + excluded.sum_micro`;
 
-/** Where a product overflows, SQLite continues with a floating-point number, which is above those of all limits. */
+/** If a product overflows, SQLite continues with a floating-point number, which is above all limits. */
 const multiplied = (factor: Statement, [high, low, micro]: readonly [Statement, Statement, Statement]) =>
   comparable(sql`(${high} * ${factor})`, sql`(${low} * ${factor})`, sql`(${micro} * ${factor})`);
 
@@ -270,12 +270,12 @@ const insertNotices = sql`
       AND (a.reason IS NOT NULL OR x.is_refusal = 0))
   GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0`;
 
-/** Notes what people and endpoints are told about the limits of a group. */
+/** Notes notifications of people and endpoints about the limits of a group. */
 export function noteLimits(now: number): Statement[] {
   return [bind(deleteRejections, null, null, now), bind(insertNotices, null, null, now)];
 }
 
-/** Windows of soft limits that aren't known, those of now first. */
+/** Windows of soft limits with unknown usage, current ones first. */
 const unknownSoft = sql`
   SELECT a.* FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter} AND NOT n.is_known
   CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'soft'

@@ -16,7 +16,7 @@ export const monthStart = (month: Statement): Statement =>
 
 export const sums = sql`count, sum_high, sum_low, sum_micro, smallest, largest`;
 
-/** The sums of records `r`. */
+/** Adds up records `r`. */
 export const sumsOfRecords = sql`count(*) AS count, sum(r.quantity_whole >> ${integer(lowBits)}) AS sum_high,
     sum(r.quantity_whole & ${integer(2 ** lowBits - 1)}) AS sum_low, sum(r.quantity_micro) AS sum_micro,
     min(${millionths}) AS smallest, max(${millionths}) AS largest`;

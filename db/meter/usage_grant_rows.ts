@@ -1,4 +1,4 @@
-// SQL that reads and writes grants as they are given. What is used of them is noted in usage_grants.ts.
+// SQL that reads and writes grants. Their use is noted in usage_grants.ts.
 import type { Quantity } from "../../domain/meter/quantity.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { bind, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";

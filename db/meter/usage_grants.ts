@@ -25,7 +25,7 @@ export const isOpen = (now: Statement): Statement =>
   sql`g.organization = t.organization AND g.product_slug = t.product_slug AND g.metric = t.metric
     AND g.ends_at > ${now} AND g.voided_at IS NULL AND g.used_micros < g.quantity_micros`;
 
-/** Adds up what grants of the account `t` add to its limit: all that was used of them, and what is left of those that can be used. */
+/** Adds up what the grants of the account `t` add to its limit: their used part, and the rest of those that still work. */
 const added = (now: Statement) => {
   const left = (unit: Statement) =>
     sql`coalesce((SELECT sum(${unit}) FROM usage_grants g WHERE ${isOpen(now)}), 0)`;

@@ -26,7 +26,7 @@ export interface LimitScopeRow {
 
 const dayMs = 24 * 3_600_000;
 
-/** Names the limits that apply. */
+/** Selects the limits that apply. */
 interface AppliedLimits {
   /** The lineage of a key, whose budget applies too. */
   readonly lineage?: Statement;
@@ -135,6 +135,6 @@ export async function findTimezones(database: DatabaseReader): Promise<string[]>
   return rows.map(({ timezone }) => timezone);
 }
 
-/** Longer than an operator's records may lie back. */
+/** Longer than operators may backdate records. */
 const offsetsPastMs = operatorTimestampPastMaxMs + 100 * dayMs;
 const offsetsFutureMs = 5 * 366 * dayMs;

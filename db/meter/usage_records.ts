@@ -171,7 +171,7 @@ export function scanAllUsageRecords(
 
 export interface RecordOfOrganization extends OrganizationUsageRecord {
   readonly externalId: string | null;
-  /** The organization is being deleted. */
+  /** 1 if the organization is being deleted. */
   readonly isDeleted: 0 | 1;
 }
 

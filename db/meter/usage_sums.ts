@@ -27,7 +27,7 @@ export interface UsageFilter {
   readonly metric?: readonly string[] | undefined;
   /** Without one: live, or with `apiKey`, that of these keys. */
   readonly environment?: Environment | undefined;
-  /** Ids of keys. */
+  /** The keys' ids. */
   readonly apiKey?: readonly string[] | undefined;
   /** True if a key and those that it replaced or that replaced it are one: its lineage. */
   readonly mergeRotations?: boolean | undefined;
@@ -43,7 +43,7 @@ export interface PositionedPiece extends RollupPiece {
 interface RollupQuery extends UsageFilter {
   /** Numbers of organizations; 0 for the totals of all. */
   readonly organizations: readonly number[];
-  /** All of the same unit. */
+  /** Pieces of one unit. */
   readonly pieces: readonly PositionedPiece[];
   readonly groupBy: readonly UsageGroup[];
   /** Sums the rollups of values instead of those of series. */

@@ -68,7 +68,7 @@ export function insertServiceProvider(
     ON CONFLICT (slug) DO NOTHING`;
 }
 
-/** Changes what is given. */
+/** Changes the given fields. */
 export function updateServiceProvider(id: string, change: ProviderChange, now: number): Statement {
   const { name = null, issuer = null, clientId = null, clientSecret = null } = change;
   const flag = (value: boolean | undefined) => value === undefined ? null : value ? 1 : 0;

@@ -13,7 +13,7 @@ import { planNumber } from "./plans.ts";
 
 export type LimitedOrganizations = { readonly planId: string } | { readonly organizationId: string };
 
-/** An organization with its overrides, and how many it has of what is limited. */
+/** An organization with its overrides, and the counts of its limited things. */
 export interface LimitedOrganizationRow extends NumberOverrides {
   readonly number: number;
   readonly id: string;
@@ -26,7 +26,7 @@ export interface LimitedOrganizationRow extends NumberOverrides {
   readonly counts: string;
 }
 
-/** Returns organizations by number, from after one, with counts of what is `counted`. */
+/** Returns organizations by number, from after one, with the counts in `counted`. */
 export function findLimitedOrganizations(
   database: DatabaseReader,
   which: LimitedOrganizations,

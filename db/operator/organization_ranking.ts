@@ -145,7 +145,7 @@ export async function findPressed(
   } GROUP BY 1`);
 }
 
-/** A counter of a month. */
+/** Identifies a limit's counter of a month. */
 export interface CounterPosition {
   readonly month: number;
   readonly usageLimit: number;

@@ -51,7 +51,7 @@ export interface OrganizationQuery {
   readonly status?: OrganizationStatus | undefined;
   readonly externalId?: string | undefined;
   readonly planId?: string | undefined;
-  /** Only organizations with these numbers. */
+  /** Selects organizations with these numbers. */
   readonly numbers?: readonly number[] | undefined;
 }
 
@@ -255,13 +255,13 @@ export function updateOperatedName(id: string, name: string) {
   return sql`UPDATE organizations SET name = ${name} WHERE ${isOrganization(id)} AND name <> ${name}`;
 }
 
-/** Gives an organization another external id. A taken one makes the batch fail with a `constraint` error. */
+/** Sets an organization's external id. A taken one makes the batch fail with a `constraint` error. */
 export function updateExternalId(id: string, externalId: string | null) {
   return sql`UPDATE organizations SET external_id = ${externalId}
     WHERE ${isOrganization(id)} AND external_id IS NOT ${externalId}`;
 }
 
-/** Suspends an organization, or resumes it, unless that is what it is. */
+/** Suspends or resumes an organization. Changes nothing if it is in that state already. */
 export function updateStatus(id: string, { status, now }: { status: OrganizationStatus; now: number }) {
   return status === "suspended"
     ? sql`UPDATE organizations SET suspended_at = ${now} WHERE ${isOrganization(id)} AND suspended_at IS NULL`
@@ -270,7 +270,7 @@ export function updateStatus(id: string, { status, now }: { status: Organization
     } AND suspended_at IS NOT NULL`;
 }
 
-/** Gives an organization another plan. An unknown one makes the batch fail with a `constraint` error. */
+/** Sets an organization's plan. An unknown one makes the batch fail with a `constraint` error. */
 export function updateOrganizationPlan(id: string, planId: string, now: number) {
   return sql`UPDATE organizations SET plan = ${givenPlan(planId)}, ${restartLimits(now)}
     WHERE ${isOrganization(id)} AND plan <> ${givenPlan(planId)}`;

@@ -26,7 +26,7 @@ export interface PlanRow extends Omit<PlanNumbers, "requestsPerSecond"> {
 
 type CountedPlanRow = PlanRow & { readonly organizations: number };
 
-/** Returns assignments of numbers, to a plan or as overrides of an organization. What is left out stays. */
+/** Returns assignments of numbers, to a plan or as overrides of an organization. Omitted numbers keep their values. */
 export function assignNumbers(numbers: NumberOverridesChange): Statement[] {
   return planNumberNames.flatMap((name) => {
     const value = numbers[name];
@@ -103,7 +103,7 @@ export function insertPlan(
     WHERE (SELECT count(*) FROM plans) < ${plansMax} ON CONFLICT DO NOTHING`;
 }
 
-/** Changes a plan, also to what it is, unless its name is taken. */
+/** Changes a plan, even if nothing differs, unless the name is taken. */
 export function updatePlan(
   id: string,
   { name, features, ...numbers }: PlanNumbersChange & {

@@ -1,4 +1,4 @@
-// The SQL of what the lines of statements have by the values of dimensions.
+// The SQL of statement lines by the values of dimensions.
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import type {
   NewStatementLine,
@@ -91,7 +91,7 @@ interface BilledParts extends OrganizationMonth, LineParts {
   readonly metric: string;
 }
 
-/** Returns what the lines of statements before one have for some months by values. */
+/** Returns earlier statements' lines for some months by values. */
 export async function findBilledValues(
   database: DatabaseReader,
   { statement, months }: { statement: number; months: readonly OrganizationMonth[] },

@@ -85,10 +85,10 @@ export interface NewStatementLine extends SumParts {
   readonly monthsBack: number;
   readonly productSlug: string;
   readonly metric: string;
-  /** Says what the quantity is. */
+  /** The aggregation that made the quantity. */
   readonly aggregation: Aggregation;
   readonly count: number;
-  /** Has the price at which the month was charged before; undefined for the price of now. */
+  /** Has the price at which the month was charged before; undefined for the current price. */
   readonly charged?: { readonly unitPrice: string | null } | undefined;
 }
 
@@ -116,7 +116,7 @@ export function encodeStatementLines(lines: readonly NewStatementLine[]): string
   ]));
 }
 
-/** Encoded lines with the names and prices of now. */
+/** Encoded lines with the current names and prices. */
 const namedLines = (lines: string): Statement =>
   sql`
   SELECT e.key, o.id AS organizationId, e.value ->> 1 AS monthsBack, e.value ->> 2 AS productSlug,
@@ -128,7 +128,7 @@ const namedLines = (lines: string): Statement =>
   LEFT JOIN products p ON p.slug = e.value ->> 2
   LEFT JOIN product_metrics m ON m.product = e.value ->> 2 AND m.slug = e.value ->> 3`;
 
-/** Inserts encoded lines with the names and prices of now. Those that another server has already written stay as they are. */
+/** Inserts encoded lines with the current names and prices. Lines that another server has already written stay unchanged. */
 export function insertStatementLines(at: StatementProgress, lines: string): Statement {
   return sql`INSERT INTO statement_lines (statement, organization_id, months_back, product_slug, metric, count,
       sum_high, sum_low, sum_micro, organization_name, external_id, product_name, metric_name, unit, unit_price,
@@ -321,7 +321,7 @@ export function findBilledSums(
   { statement, months }: { statement: number; months: readonly OrganizationMonth[] },
 ): Promise<BilledRow[]> {
   const pairs = months.map(({ organization, month }) => [organization, month]);
-  // Columns beside max() are those of the row with the maximum.
+  // Bare columns next to max() come from the row with the maximum.
   return database.read(sql`
     SELECT o.number AS organization, c.value ->> 1 AS month, l.product_slug AS productSlug, l.metric,
       sum(l.count) AS count, CAST(sum(l.sum_high) AS TEXT) AS high, CAST(sum(l.sum_low) AS TEXT) AS low,

@@ -28,7 +28,7 @@ export function insertLinkForUser(token: NewLinkToken): Statement {
 }
 
 export interface ChangeableUsers {
-  /** Otherwise, nothing happens to operators. */
+  /** False excludes operators from the change. */
   readonly alsoOperators: boolean;
 }
 

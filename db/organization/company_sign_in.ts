@@ -27,7 +27,7 @@ export interface CompanyProviderRow {
   readonly testedAt: number | null;
 }
 
-/** The fields that people set. */
+/** The fields that admins set. */
 export type CompanyProviderFields = Omit<CompanyProviderRow, "id" | "slug" | "testedAt">;
 
 export function findCompanyProvider(database: DatabaseReader, organizationId: string) {
@@ -143,7 +143,7 @@ export function findCompanyDomains(database: DatabaseReader, organizationId: str
 export const selectCompanyDomain = (organizationId: string, domain: string): Statement =>
   sql`${selectDomains(organizationId)} AND domain = ${domain}`;
 
-/** Finds who has verified a domain. */
+/** Finds the organization that has verified a domain. */
 export function findVerifiedDomain(database: DatabaseReader, domain: string) {
   return database.readFirst<{ organizationId: string; organizationName: string; token: string }>(
     sql`SELECT o.id AS organizationId, o.name AS organizationName, d.token

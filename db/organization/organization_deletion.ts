@@ -98,7 +98,7 @@ function deleteRest(id: string): Statement[] {
   return [...deleteSums(number), ...deleteOwner(id, number)];
 }
 
-/** Deletes sums, and then what they were split and counted by. */
+/** Deletes sums, and then the rows that split and count them. */
 function deleteSums(number: Statement): Statement[] {
   const isIts = isUsageOf(sql`organization`, number, ofAnyKey);
   const firstSeries = sql`(SELECT id FROM usage_series WHERE ${isIts}

@@ -40,7 +40,7 @@ export interface IdentityUse extends ProviderIdentity {
 export const identityMaySignIn = (use: IdentityUse): Statement =>
   sql`${hasIdentity(use)} AND ${providerMaySignIn(use)}`;
 
-/** A condition: the identity is nobody's. */
+/** A condition: no account has the identity. */
 export const isFreeIdentity = ({ issuer, subject }: ProviderIdentity): Statement =>
   sql`NOT EXISTS (SELECT 1 FROM identities i WHERE i.issuer = ${issuer} AND i.subject = ${subject})`;
 

@@ -13,10 +13,10 @@ export interface PasskeyRow {
   readonly publicKey: string;
   /** Its own count of uses. Synced passkeys stay at 0. */
   readonly counter: number;
-  /** JSON: how browsers reach it. */
+  /** Transports, such as `usb`, as a JSON list. */
   readonly transports: string;
   readonly name: string;
-  /** Where it works; null if it isn't known. */
+  /** The host that it works at; null if unknown. */
   readonly host: string | null;
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
@@ -91,7 +91,7 @@ interface PasskeyUse {
   readonly id: string;
   readonly userId: string;
   readonly counter: number;
-  /** Where it was used. */
+  /** The host that it was used at. */
   readonly host: string;
   readonly now: number;
 }

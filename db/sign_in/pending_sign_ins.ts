@@ -11,7 +11,7 @@ interface NewPendingSignIn {
   readonly tokenHash: string;
   readonly userId: string;
   readonly expiresAt: number;
-  /** They only authenticate again. */
+  /** True if the user is signed in and only confirms their identity. */
   readonly isInSession?: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface PendingIdentity extends IdentityUse {
   readonly email: string | null;
 }
 
-/** `isNew`: it is nobody's, and will be connected to the account that has confirmed its address. */
+/** `isNew`: no account has it yet. Confirming the account's address connects it. */
 type EnteringIdentity = PendingIdentity & { readonly isNew: boolean };
 
 /** A condition: the identity signs the user `u` in, or will once it is connected. */

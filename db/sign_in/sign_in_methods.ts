@@ -46,7 +46,7 @@ export function findListedIdentities(database: DatabaseReader, userId: string): 
     WHERE i.user_id = ${userId} ORDER BY i.id`);
 }
 
-/** Returns the providers that can sign a user in and of which they have no identity. */
+/** Returns the providers that can sign a user in and that they haven't connected. */
 export function findLinkableProviders(
   database: DatabaseReader,
   { userId, limit }: { userId: string; limit: number },

@@ -61,7 +61,7 @@ export const hasDueWebhooks = (now: number): Statement =>
 export interface DeliveriesState {
   /** At most {@linkcode webhookDeliveriesCountedMax}. */
   readonly waiting: number;
-  /** Since when the next endpoint could be served; null if there is none. */
+  /** The time since which the next endpoint could be served; null if there is none. */
   readonly turnAt: number | null;
 }
 
@@ -217,7 +217,7 @@ export interface LeasedDelivery {
   readonly eventId: string;
   readonly type: EventType;
   readonly eventAt: number;
-  /** JSON. */
+  /** `EventFacts` as JSON. */
   readonly facts: string;
   /** The number of the endpoint if the event is a test of it. */
   readonly testOf: number | null;
@@ -230,7 +230,7 @@ export interface LeasedDelivery {
   readonly organizationName: string | null;
   readonly url: string;
   readonly description: string;
-  /** Stored secrets. */
+  /** Sealed, like `oldSecret`. */
   readonly secret: string;
   readonly oldSecret: string | null;
   readonly oldSecretUntil: number | null;

@@ -135,7 +135,7 @@ export function findDeliveriesById(
 /** Tests are only sent again by their id. */
 const isNoTest = sql`EXISTS (SELECT 1 FROM events e WHERE e.seq = d.event AND e.webhook IS NULL)`;
 
-/** Returns how many deliveries failed or are held, each at most as many as one replay may have. Tests don't count. */
+/** Counts failed and held deliveries, each up to the maximum of one replay. Tests don't count. */
 export async function countReplayable(
   database: DatabaseReader,
   webhook: WebhookReference,

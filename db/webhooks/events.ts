@@ -9,7 +9,7 @@ export interface EventRow extends StoredEvent {
 }
 
 interface NewEvent {
-  /** A new one by default. */
+  /** Default: a new id. */
   readonly id?: string;
   readonly type: EventType;
   /** The number of the organization, which the facts then get; null for none. */
@@ -56,7 +56,7 @@ interface EventQuery {
   readonly organizationId: string | null;
   readonly types: readonly EventType[];
   readonly from: number;
-  /** Older events follow. */
+  /** Selects events before this position. */
   readonly before: EventPosition;
   readonly limit: number;
 }

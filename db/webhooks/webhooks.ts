@@ -81,7 +81,7 @@ const hasRoom = (owner: Statement, organizationId: WebhookOwnerId): Statement =>
 export const selectWebhookRoom = (organizationId: WebhookOwnerId): Statement =>
   sql`SELECT 1 WHERE ${hasRoom(numberOf(organizationId), organizationId)}`;
 
-/** Inserts an endpoint for events from now on, unless its owner has as many as there may be. */
+/** Inserts an endpoint for future events, unless its owner has the maximum number. */
 export function insertWebhook(webhook: NewWebhookRow): Statement {
   const { id, organizationId, url, events, description, secret, createdAt, createdById, tokenName } = webhook;
   return sql`
@@ -92,7 +92,7 @@ export function insertWebhook(webhook: NewWebhookRow): Statement {
     WHERE n.organization IS NOT NULL AND ${hasRoom(sql`n.organization`, organizationId)}`;
 }
 
-/** Changes what is given. At another URL, it is slow until it has been quick. */
+/** Changes the given fields. With another URL, the endpoint counts as slow until it has been quick. */
 export function updateWebhook(
   organizationId: WebhookOwnerId,
   id: string,
@@ -105,7 +105,7 @@ export function updateWebhook(
     quick_attempts = iif(${url} IS NULL, quick_attempts, 0) WHERE ${isWebhook(organizationId, id)}`;
 }
 
-/** Enables a disabled endpoint as if it had never failed. What it missed stays held. Only requests in progress may have to be repeated. */
+/** Enables a disabled endpoint as if it had never failed. Missed events stay held. Only requests in progress may be repeated. */
 export function enableWebhook(organizationId: WebhookOwnerId, id: string): Statement {
   return sql`UPDATE webhooks AS w SET disabled_at = NULL, disabled_reason = NULL, failing_since = NULL, failures = 0,
       turn_at = (SELECT min(due_at) FROM webhook_deliveries d WHERE d.webhook = w.number AND d.status = 'waiting')

@@ -83,7 +83,7 @@ export interface MailFields {
   readonly recovery_codes_replaced: Named;
   readonly recovery_code_used: Named & { readonly left: string };
   readonly passkey_added: Named & { readonly passkey: string };
-  /** Without `passkey`, all were removed. */
+  /** Without `passkey`, all passkeys were removed. */
   readonly passkey_removed: Named & { readonly passkey?: string };
   /** `identity`: the person's address at the provider, if it gave one. */
   readonly identity_linked: Named & { readonly provider: string; readonly identity?: string };
@@ -109,7 +109,7 @@ export interface MailFields {
     readonly keyId: string;
     /** Names the sender of the report. */
     readonly source: string;
-    /** Where the sender says that they found it. */
+    /** The URL where the sender says that they found the key. */
     readonly url?: string;
     readonly response: "revoked" | "notified";
     /** In milliseconds since 1970, shown in the time zone. */
@@ -192,7 +192,6 @@ export interface EmailLinks {
   readonly linkLifetimeMs: number;
 }
 
-/** The subject is one line. */
 export interface EmailContent {
   readonly subject: string;
   readonly text: string;

@@ -1,8 +1,8 @@
 // Dimensions: usage of a metric by the values of one to three properties, such as its region.
 
-/** Dimensions of a metric. */
+/** Maximum number of dimensions of a metric. */
 export const dimensionsMax = 3;
-/** Properties of a dimension. */
+/** Maximum number of properties of a dimension. */
 export const dimensionPropertiesMax = 3;
 /** Values of a dimension that an organization has sums of in a calendar month. All further ones count as one. */
 export const dimensionValuesMax = 1_000;
@@ -18,7 +18,7 @@ export const dimensionPropertyForm = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_.-]{0,6
 /** The names of its properties, in order. */
 export type DimensionNames = readonly string[];
 
-/** Dimensions that an error lists. */
+/** Maximum number of dimensions that an error lists. */
 export const dimensionsNamedMax = 20;
 
 /** Properties that the usage page has tables of. */

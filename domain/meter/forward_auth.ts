@@ -51,7 +51,7 @@ export interface ForwardIdentity {
   readonly apiKeyId?: string;
   readonly environment?: Environment;
   readonly permissions?: readonly string[];
-  /** Those of the organization's plan. */
+  /** Features of the organization's plan. */
   readonly features?: readonly string[];
 }
 
@@ -100,7 +100,7 @@ export function headerText(text: string): string {
   return text.toWellFormed().replaceAll(/[^\x20-\x24\x26-\x7e]+/g, encodeURIComponent);
 }
 
-/** By lower-case name. */
+/** Headers by lower-case name. */
 type RequestHeaders = Readonly<Record<string, string | undefined>>;
 
 /** The hosts that get the session cookie, and the origins that a browser may return to. */

@@ -11,7 +11,7 @@ interface KeyMetric extends CatalogueMetric {
   readonly share: number | null;
 }
 
-/** `product`: its name. */
+/** `product`: the product's name. */
 export interface LastRecord {
   readonly product: string;
   readonly metric: CatalogueMetric;
@@ -22,7 +22,7 @@ export interface LastRecord {
 export interface KeyReport {
   /** The names and units of the organization's products and metrics. */
   readonly catalogue: Catalogue;
-  /** Those with the most records first. */
+  /** The metrics with the most records first. */
   readonly metrics: readonly KeyMetric[];
   /** The start of the last quarter of an hour with usage, by anyone who recorded it: milliseconds since 1970; null without any. */
   readonly lastUsageAt: number | null;

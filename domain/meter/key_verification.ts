@@ -26,7 +26,7 @@ export interface VerifiedOrganization {
   readonly name: string;
   readonly externalId: string | null;
   readonly planId: string;
-  /** Those of the plan, sorted. */
+  /** Features of the plan, sorted. */
   readonly features: readonly string[];
 }
 
@@ -43,6 +43,6 @@ export interface KeyVerification {
   } | null;
   /** Null if there is no such key, or its organization was deleted. */
   readonly organization: VerifiedOrganization | null;
-  /** Those that apply to the usage of the question, if any. */
+  /** The limits that apply to the usage to verify, if any. */
   readonly limits: readonly LimitStanding[];
 }

@@ -1,4 +1,4 @@
-// When a monthly limit will be reached if usage goes on as it has so far.
+// Estimates when a monthly limit will be reached at the current rate.
 import type { LimitStanding } from "./usage_limit.ts";
 
 const hourMs = 3_600_000;

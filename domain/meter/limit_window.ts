@@ -12,7 +12,7 @@ export interface LimitUsage extends LimitScope {
   readonly micros: bigint;
   readonly usedMicros: bigint;
   readonly at: number;
-  /** That of the organization. */
+  /** The organization's time zone. */
   readonly timezone: string;
   /** Of a limit with grants; `micros` has them. */
   readonly grants?: GrantBalance;
@@ -35,7 +35,7 @@ export function limitStanding(usage: LimitUsage): LimitStanding {
   };
 }
 
-/** The window of the last question, by length and time zone: most requests ask for the one of now. */
+/** The last returned window, by length and time zone: most requests ask for the current one. */
 const recentWindows = new Map<string, UsageWindow>();
 
 function recentWindow(per: LimitPeriod, timezone: string, time: number): UsageWindow | null {

@@ -9,7 +9,7 @@ export type LimitPeriod = (typeof limitPeriods)[number];
 export const limitModes = ["hard", "soft"] as const;
 export type LimitMode = (typeof limitModes)[number];
 
-/** A limit counts all records of a product and metric in calendar windows. Null stands for all of them together. */
+/** A limit counts all records of a product and metric in calendar windows. Null means all of them together. */
 export interface LimitScope {
   readonly productSlug: string | null;
   readonly metric: string | null;

@@ -51,7 +51,7 @@ export interface UsageRecord {
   readonly properties: Readonly<Record<string, string>> | null;
   /** Null if an operator recorded it without a key. */
   readonly apiKeyId: string | null;
-  /** That of the key. */
+  /** The key's environment. */
   readonly environment: Environment;
   /** Null unless the record is void. */
   readonly voidedAt: string | null;

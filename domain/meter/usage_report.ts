@@ -81,7 +81,7 @@ export interface UsageStack {
     readonly largest: readonly { readonly part: string; readonly sum: string }[];
   } | null;
   readonly windows: readonly {
-    /** The nearest numbers, to draw. */
+    /** The sums as the nearest numbers, for drawing. */
     readonly values: readonly number[];
     /** Exact decimal texts. */
     readonly sums: readonly string[];

@@ -46,9 +46,9 @@ export function loweredLimits(before: EffectiveLimits, after: EffectiveLimits): 
 export interface LimitBelowUse {
   readonly organization: { readonly id: string; readonly name: string };
   readonly what: CountedNumber | LimitScope;
-  /** With grants. */
+  /** Includes grants. */
   readonly allowed: number;
-  /** In the current window. */
+  /** Usage in the current window. */
   readonly used: number;
 }
 

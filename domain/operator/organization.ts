@@ -31,7 +31,7 @@ export interface OperatedOrganization {
 /** The form of external ids: printable ASCII, without spaces at the ends. */
 export const externalIdForm = /^[!-~]([ -~]{0,253}[!-~])?$/;
 
-/** Begins an external id that stands for an organization's id. */
+/** Marks an external id in place of an organization's id. */
 export const externalIdPrefix = "external:";
 
 /** The orders of lists of organizations: the newest first, by name, by usage this month, or by its growth. */

@@ -20,12 +20,12 @@ export interface OrganizationList {
   readonly counts:
     & { readonly all: number; readonly suspended: number }
     & Readonly<Record<LimitLevel, number>>;
-  /** The number on all pages. */
+  /** Number of organizations on all pages. */
   readonly total: number;
-  /** From 1. */
+  /** Starts at 1. */
   readonly page: number;
   readonly pages: number;
-  /** Those with the most records, and the chosen one. */
+  /** The metrics with the most records, and the chosen one. */
   readonly metrics: readonly string[];
   /** Null before anything was recorded. */
   readonly metric: string | null;
@@ -35,7 +35,7 @@ export interface OrganizationList {
 
 /** A limit per month that an organization will reach before it resets. */
 export interface RunningOutLimit {
-  /** Of the organization. */
+  /** The organization's id. */
   readonly id: string;
   readonly name: string;
   /** Empty for all products. */

@@ -3,7 +3,7 @@ import { limitsText, type NewLimit, type OverrideLimit, type UsageLimit } from "
 
 /** The numbers of a plan, each at most that much. */
 export interface PlanNumbers {
-  /** Active API keys. */
+  /** Maximum number of active API keys. */
   readonly apiKeysMax: number;
   readonly membersMax: number;
   /** Of one API key; 0 for no limit. */
@@ -15,10 +15,10 @@ export interface PlanNumbers {
 export interface Plan extends PlanNumbers {
   readonly id: string;
   readonly name: string;
-  /** New organizations get it. */
+  /** True for the plan that new organizations get. */
   readonly isDefault: boolean;
   readonly limits: readonly UsageLimit[];
-  /** Names of what it includes, sorted. */
+  /** Names of its features, sorted. */
   readonly features: readonly string[];
   readonly organizationCount: number;
   /** ISO 8601 UTC. */
@@ -35,12 +35,12 @@ export interface OrganizationPlan {
   readonly timezone: string;
 }
 
-/** Numbers to change; what is left out stays. */
+/** Numbers to change. Omitted numbers keep their values. */
 export type PlanNumbersChange = { readonly [Name in keyof PlanNumbers]?: number | undefined };
 
 /** The numbers that an organization has instead of its plan's; null for the plan's. */
 export type NumberOverrides = { readonly [Name in keyof PlanNumbers]: number | null };
-/** Overrides to change. What is left out stays; null removes an override. */
+/** Overrides to change. Omitted ones keep their values; null removes an override. */
 export type NumberOverridesChange = { readonly [Name in keyof PlanNumbers]?: number | null | undefined };
 
 /** The values that an organization has instead of its plan's. */
@@ -58,7 +58,7 @@ export function eachNumber<T>(
   return Object.fromEntries(entries) as Record<keyof PlanNumbers, T>;
 }
 
-/** Returns what a change makes different, by name and in words for the audit log. */
+/** Returns the differences that a change makes, by name and in words for the audit log. */
 export function planDifferences(
   before: NumberOverrides & { readonly limits: readonly NewLimit[] },
   { limits, ...numbers }: PlanOverridesChange,

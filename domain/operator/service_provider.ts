@@ -1,4 +1,4 @@
-// A provider of the whole service, as operators see it. Its secret is not among what they see.
+// A provider of the whole service, as operators see it: without its secret.
 import type { IdentityProvider } from "../sign_in/identity_provider.ts";
 
 type Shown = "id" | "slug" | "kind" | "name" | "issuer" | "clientId" | "trustEmail" | "signUp" | "position";

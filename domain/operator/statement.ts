@@ -142,7 +142,7 @@ export interface StatementLine extends StatementUsage {
   readonly organizationId: string;
   readonly organizationName: string;
   readonly externalId: string | null;
-  /** Says what the quantity is. */
+  /** The aggregation that made the quantity. */
   readonly aggregation: Aggregation;
   /** The earlier month that is corrected, or null for the month of the statement. */
   readonly adjustmentOf: string | null;
@@ -150,7 +150,7 @@ export interface StatementLine extends StatementUsage {
   readonly unitPrice: string | null;
   /** Quantity × price, an exact decimal; null without a price. */
   readonly amount: string | null;
-  /** Those that add up to the line. */
+  /** The dimensions that add up to the line. */
   readonly dimensions: readonly LineDimension[];
 }
 
@@ -165,7 +165,7 @@ export function statementLineId(
 
 /** The sum of a product and metric in a whole statement, or in one organization's part of it. */
 export interface StatementTotal extends StatementUsage {
-  /** Says what the quantities are. */
+  /** The aggregation that made the quantities. */
   readonly aggregation: Aggregation;
   readonly lines: number;
   /** The exact sum of the lines' amounts; null if no line has a price. */
@@ -180,7 +180,7 @@ export interface StatementOrganization {
   readonly id: string;
   readonly name: string;
   readonly externalId: string | null;
-  /** Adjustments included. */
+  /** Includes adjustments. */
   readonly lines: number;
   readonly adjustments: number;
   /** The exact sum of the lines' amounts; null if no line has a price. */

@@ -32,11 +32,10 @@ export interface CompanyDomain {
   readonly missingSince: string | null;
 }
 
-/** Single sign-on of an organization. */
 export interface CompanySignIn {
   /** The provider's administrator enters it there. */
   readonly redirectUri: string;
-  /** Where its people can begin. */
+  /** The page where members start to sign in. */
   readonly signInUrl: string;
   readonly provider: CompanyProvider | null;
   readonly domains: readonly CompanyDomain[];
@@ -55,7 +54,7 @@ export const domainMissingLookUpMs = 24 * 3_600_000;
 export const domainMissingMaxMs = 14 * 24 * 3_600_000;
 export const domainLookUpsPerStepMax = 10;
 export const domainLookUpsIntervalMs = 60 * 60_000;
-/** Waiting for a TXT record. */
+/** Timeout for looking up a TXT record. */
 export const txtTimeoutMs = 5_000;
 
 /** Anyone can get an address there, so no one can own their people. */

@@ -1,7 +1,7 @@
 // The rules for passwords, after NIST SP 800-63B-4, section 3.1.1.2: a minimum length and a blocklist, but no composition rules.
 import { passwordCharactersMax, passwordCharactersMin } from "../limits.ts";
 
-/** First guesses of attackers. */
+/** Words about the account that attackers guess first. */
 export interface PasswordOwner {
   readonly email: string;
   readonly name: string;

@@ -20,5 +20,5 @@ export const providerKeysAgainMs = 10_000;
 export const providersKeptMax = 200;
 /** Providers of the whole service that a page offers. */
 export const offeredProvidersMax = 20;
-/** Identities of a user. */
+/** Maximum number of identities of a user. */
 export const identitiesPerUserMax = 20;

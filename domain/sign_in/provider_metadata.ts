@@ -1,4 +1,4 @@
-// What an issuer must be, and what a provider's discovery document must say before people can sign in with it.
+// The requirements for an issuer, and for a provider's discovery document, before people can sign in with it.
 import { isLoopbackHost } from "../loopback.ts";
 import type { ProviderKind } from "./identity_provider.ts";
 

@@ -12,7 +12,7 @@ export interface Membership {
   readonly suspended: boolean;
   /** The organization's time zone, an IANA name. */
   readonly timezone: string;
-  /** Those of the organization's plan, sorted. */
+  /** Features of the organization's plan, sorted. */
   readonly features: readonly string[];
 }
 
@@ -48,7 +48,7 @@ interface SessionUser {
   readonly organizationId: string | null;
   readonly role: Role | null;
   readonly memberships: readonly Omit<Membership, "suspended" | "timezone" | "features">[];
-  /** Those of the active organization's plan. Only with a session. */
+  /** Features of the active organization's plan. Only with a session. */
   readonly features?: readonly string[];
 }
 

@@ -20,7 +20,7 @@ export interface WebhookDelivery {
   readonly status: DeliveryStatus;
   /** Since it was created or replayed. */
   readonly attemptCount: number;
-  /** Null unless it waits. */
+  /** Null unless the delivery is waiting. */
   readonly nextAttemptAt: string | null;
   /** Of the last attempt that failed; null before there is one. */
   readonly code: DeliveryFault | null;

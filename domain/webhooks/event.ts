@@ -38,14 +38,14 @@ export interface EventFacts extends Partial<LimitFacts> {
   readonly organization?:
     | { readonly id: string; readonly externalId: string | null; readonly name: string }
     | null;
-  /** The object of the change. */
+  /** The changed object. */
   readonly target?: Named;
   readonly actor?: Named & { readonly type: string };
-  /** Those of the audit entry. */
+  /** Details of the audit entry. */
   readonly details?: Readonly<Record<string, string>>;
-  /** Of the target, a key. */
+  /** Expiry of the target, if it is a key. */
   readonly expiresAt?: number | null;
-  /** Until the key expires. */
+  /** Days until the key expires. */
   readonly days?: number;
   readonly plan?: Named | null;
   readonly webhook?: { readonly id: string; readonly reason?: "failing" | "gone" };

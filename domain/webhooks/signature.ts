@@ -10,7 +10,7 @@ export interface SignedDelivery {
   readonly id: string;
   /** When the attempt begins, in seconds since 1970. */
   readonly timestamp: number;
-  /** Exactly as it is sent. */
+  /** The exact text that is sent. */
   readonly body: string;
 }
 

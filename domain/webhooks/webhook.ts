@@ -11,7 +11,7 @@ export interface Webhook {
   readonly url: string;
   /** Names of events, for `receivesEvent`. */
   readonly events: readonly string[];
-  /** Empty for none. */
+  /** Empty if there is none. */
   readonly description: string;
   readonly status: "enabled" | "disabled";
   readonly disabledReason: WebhookDisabledReason | null;

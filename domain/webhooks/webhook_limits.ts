@@ -16,7 +16,7 @@ export const webhookDescriptionCharactersMax = 200;
 /** Percentages of a limit that notify. */
 export const notifyPercentagesMax = 5;
 export const notifyPercentMax = 1000;
-/** Bytes of an event's body. */
+/** Maximum size of an event's body. */
 export const eventBytesMax = 20_000;
 /** For which events, deliveries and their attempts are kept. */
 export const eventKeptMs = 30 * dayMs;
@@ -74,7 +74,7 @@ export const webhookPollIntervalMs = minuteMs;
 export const webhookShutdownGraceMs = 3 * secondMs;
 /** Until an endpoint whose secret can't be decrypted has its next turn. */
 export const webhookUnreadableWaitMs = 5 * minuteMs;
-/** Of one owner. */
+/** Tests of one owner's webhooks. */
 export const webhookTestsPerMinuteMax = 10;
 /** Tests of one person, or operator token, and of a server at a time, besides its other requests. */
 export const webhookTestsOfPersonMax = 2;

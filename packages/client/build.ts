@@ -18,7 +18,7 @@ import settings from "../../deno.json" with { type: "json" };
 const source = import.meta.dirname ?? "";
 const root = `${source}/../..`;
 const folder = Deno.env.get("PACK_DESTINATION") ?? `${root}/dist`;
-/** The content of the package. */
+/** The folder of the package's content. */
 const target = await Deno.makeTempDir({ prefix: "gatehouse-client-" });
 
 /** Compiles src/. @throws {Error} With the compiler's messages. */

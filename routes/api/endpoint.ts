@@ -126,7 +126,7 @@ export function withAccess<Actor, Access>(
     });
 }
 
-/** Where a route is mounted, and its texts in the OpenAPI document, if it is mounted for members and for operators. */
+/** Path and OpenAPI texts of one variant of a route that exists for members and for operators. */
 export type RouteWords =
   & Pick<Endpoint<Schema, Schema, Schema>, "route" | "operationId" | "summary">
   & Partial<Pick<Endpoint<Schema, Schema, Schema>, "description" | "errors" | "params">>;

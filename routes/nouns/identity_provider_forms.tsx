@@ -17,7 +17,7 @@ import { CheckboxGroup, NameField, SelectField, TextField } from "../../views/co
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { Name } from "../../views/components/table.tsx";
 
-/** Returns what a form sends, as the API takes it. */
+/** Returns a sent form as input of the API. */
 export function typedProvider(input: FormInput) {
   const { name = "", issuer = "", clientId = "", clientSecret = "", position } = input;
   return {
@@ -31,7 +31,7 @@ export function typedProvider(input: FormInput) {
   };
 }
 
-/** Returns what the form of a provider has typed and chosen. */
+/** Returns the typed and chosen values of a provider's form. */
 export function providerInput(
   { name, slug, kind, issuer, clientId, position, trustEmail, signUp }: ServiceProvider,
 ): FormInput {
@@ -59,9 +59,9 @@ export function Vouching({ trustEmail }: ServiceProvider) {
 
 interface ProviderFormOptions {
   readonly redirectUri: string;
-  /** The one that is edited, as it is stored. */
+  /** The provider to edit, as stored. */
   readonly provider?: ServiceProvider;
-  /** Among which it may stand. */
+  /** The choices of its position. */
   readonly positions?: readonly string[];
 }
 

@@ -213,7 +213,7 @@ export function identityProviderPages(app: App, parts: PortalParts): void {
       });
     },
     async submit(c, actor, input) {
-      // An empty secret is one that stays.
+      // An empty secret keeps the stored one.
       const { clientSecret, ...typed } = typedProvider(input);
       const change = check(changeSchema, clientSecret === "" ? typed : { ...typed, clientSecret }, "body");
       await changeServiceProvider(services, actor, { id: paramOf(c, "id"), ...change });

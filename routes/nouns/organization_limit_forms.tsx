@@ -178,7 +178,7 @@ function limitPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
   });
 }
 
-/** Returns overrides as they are typed, and limits of the plan to replace. Empty numbers are the plan's. */
+/** Returns the typed overrides, and limits of the plan to replace. Empty numbers follow the plan. */
 function typed({ overrides, timezone }: OperatedOrganization, replaced: Plan["limits"]): FormInput {
   return {
     ...eachNumber((name) => overrides[name] === null ? "" : typedDigits(overrides[name])),

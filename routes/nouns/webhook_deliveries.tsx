@@ -274,7 +274,7 @@ export function replayFlash(c: AppContext): string | null {
   return flashOf(c, { replayed });
 }
 
-/** Returns the part of an endpoint's page below its facts. Any address shows a page. */
+/** Returns the part of an endpoint's page below its details. Any address shows a page. */
 export async function readDeliveries(
   c: AppContext,
   services: SessionContext,

@@ -92,7 +92,7 @@ function waitingWords(count: number): string {
     : `${groupDigits(webhookReplayDeliveriesMax)} or more in 30 days`;
 }
 
-/** The confirmation that sends one delivery again, or one that waits now. */
+/** The confirmation that sends one delivery again, or a waiting one immediately. */
 export function replayOneForm(
   form: PageForm,
   { webhook, delivery }: { webhook: Webhook; delivery: WebhookDelivery },

@@ -38,12 +38,12 @@ const groups = Object.entries(headings).map(([noun, label]) => ({
 
 const eventChoices = ["*", ...groups.flatMap(({ choices }) => choices.map(({ value }) => value))];
 
-/** Returns what the form of an endpoint has typed and chosen. */
+/** Returns the typed and chosen values of an endpoint's form. */
 export function webhookInput({ url, description, events }: Webhook): FormInput {
   return { url, description, ...Object.fromEntries(events.map((name) => [name, "on"])) };
 }
 
-/** Returns what the form sends, as the API takes it. */
+/** Returns a sent form as input of the API. */
 export function typedWebhook({ url = "", description = "", ...input }: FormInput) {
   return { url, description, events: eventChoices.filter((name) => input[name] !== undefined) };
 }

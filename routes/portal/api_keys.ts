@@ -1,4 +1,4 @@
-// The list of API keys, and the page that revokes those that are not used any more.
+// The list of API keys, and the page that revokes unused ones.
 import { validationError } from "../../domain/errors.ts";
 import { environments } from "../../domain/environment.ts";
 import { isId } from "../../domain/id.ts";

@@ -1,4 +1,4 @@
-// Tells apart what a person chose from what a page or another site asked for.
+// Distinguishes a person's own choice from the wish of a page or another site.
 import type { AppContext } from "../env.ts";
 
 /** True if a person opened this address from a page here. The page's own updates and links of other sites choose nothing. */

@@ -1,4 +1,4 @@
-// Shows errors of the portal: as a page of their own, or beside the form that they are about.
+// Shows the portal's errors: on an error page, or next to the form that caused them.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import { isEmbedPath } from "../../domain/portal_session.ts";
@@ -72,7 +72,7 @@ function addressOf(c: AppContext): string {
   return pathname + search;
 }
 
-/** Errors that no input can fix: they have pages of their own. All others stand beside the form, which keeps its input. */
+/** Errors that no input can fix: they get an error page. All others appear next to the form, which keeps its input. */
 export const errorsWithoutForm: ReadonlySet<ErrorCode> = new Set([
   "unauthenticated",
   "forbidden",

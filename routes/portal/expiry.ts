@@ -17,7 +17,7 @@ export function expiryOf(input: Readonly<Record<string, string>>, now: number): 
   }]);
 }
 
-/** Returns the time that a field's choice stands for, or null. @throws {AppError} `validation_failed`. */
+/** Returns the time of a field's choice, or null. @throws {AppError} `validation_failed`. */
 export function timeAfter(
   now: number,
   choices: ReadonlyMap<string, { readonly ms: number | null }>,

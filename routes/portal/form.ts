@@ -1,4 +1,4 @@
-// Forms of the portal. A rejected form is shown again with its input and what is wrong with it.
+// Forms of the portal. A rejected form is shown again with its input and its errors.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";

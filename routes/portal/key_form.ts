@@ -1,4 +1,4 @@
-// Forms of API keys, with what they were sent or begin with.
+// Forms of API keys, with their sent or initial values.
 import type { ApiKey } from "../../domain/api_key.ts";
 import { validationError } from "../../domain/errors.ts";
 import {

@@ -42,13 +42,13 @@ export function typedLimits(limits: readonly NewLimit[]): LimitInput[] {
   }));
 }
 
-/** Parses typed percentages such as `80, 100%`: null without any, and 0, which is invalid, for what is no whole number. */
+/** Parses typed percentages such as `80, 100%`. Returns null without any. Invalid numbers become 0, which is rejected. */
 export function percentagesOf(text: string): number[] | null {
   const typed = text.split(/[\s,;%]+/).filter((part) => part !== "");
   return typed.length === 0 ? null : typed.map((part) => /^\d{1,9}$/.test(part) ? Number(part) : 0);
 }
 
-/** Parses a typed number, which may have commas between thousands; NaN if it is none. */
+/** Parses a typed number, which may have commas between thousands. Returns NaN for invalid input. */
 export function numberOf(text: string): number {
   const digits = text.trim();
   if (digits === "") return NaN;

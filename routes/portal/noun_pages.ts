@@ -85,7 +85,7 @@ export function mountFormPage<Actor extends SessionActor | OperatorActor | Viewe
   });
 }
 
-/** Returns a form with this input, such as what is stored. */
+/** Returns a form with this input, such as stored values. */
 export function withInput(form: Omit<PageForm, "input" | "field">, input: FormInput | undefined): PageForm {
   const { fields } = form;
   const field: PageForm["field"] = (name, first = "") => ({

@@ -77,7 +77,7 @@ function metricHref({ base }: PortalFrame, metric: string | null): string {
   return metric === null ? base : `${base}?${new URLSearchParams({ metric })}`;
 }
 
-/** Reads this month for an overview. @returns Null for what is not available. */
+/** Reads this month for an overview. @returns Null for unavailable parts. */
 export async function readMonth(
   { services }: PortalParts,
   { access, frame }: Viewer,
@@ -95,7 +95,7 @@ export async function readMonth(
   };
 }
 
-/** Returns the month's usage. Keys lead to their pages for those who may open all of them. */
+/** Returns the month's usage. Keys link to their pages for those who may open all of them. */
 function usageOf(
   { usage: { report, ...usage } }: PortalOverview,
   { frame, choice: { period, timezone, days } }: {

@@ -15,7 +15,7 @@ interface ShownLines {
   readonly nextCursor: string | null;
 }
 
-/** Reads a page of lines, and what the month before has. Without lines if reports are busy. @throws {AppError} `not_found`. */
+/** Reads a page of lines, and last month's for comparison. Without lines if reports are busy. @throws {AppError} `not_found`. */
 export async function readShownLines(
   parts: PortalParts,
   scope: StatementScope,

@@ -48,7 +48,7 @@ function details(issue: z.core.$ZodIssue): ErrorDetail[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({ path: joinPath(path, key), message: "is not a known field." }));
   }
-  // Zod's default message means that the schema has none of its own.
+  // Zod's default message means that the schema doesn't set one.
   if (issue.code !== "invalid_type" || !issue.message.startsWith("Invalid input")) {
     return [{ path, message: issue.message }];
   }

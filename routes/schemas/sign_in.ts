@@ -28,7 +28,7 @@ export const emailInSchema = z.string().max(limits.emailCharactersMax * 2, tooLo
   example: "ada@example.com",
 });
 
-/** A password to check. */
+/** The password to check, not a new one. */
 export const presentPasswordSchema = stringSchema("The current password.", "correct horse 9 battery");
 
 export const tokenSchema = z.string().max(200, tooLong).openapi({

@@ -193,11 +193,11 @@ interface AfterNewPassword {
 }
 
 /**
- * Ends everything that was reached with the old password or leads past the new one. The statements belong to the batch that
+ * Ends everything that the old password gave access to, or that bypasses the new one. The statements belong to the batch that
  * replaces the password, after its audit entry.
  *
  * @param options `keep`: the session that stays. `isTakenBack`: the reset also confirmed the address; the email says so.
- *   `provider`: the name of the one that took it back instead of a reset.
+ *   `provider`: the name of the provider whose sign-in took it back, instead of a reset.
  */
 export function afterNewPassword(
   { credentials, mail }: Pick<Context, "credentials" | "mail">,

@@ -1,4 +1,4 @@
-// Signing up with a provider: who is admitted, and the account that they get.
+// Signing up with a provider: who is admitted, and the new account.
 import type { UserCredentials } from "../../db/account/users.ts";
 import { sql, type Statement } from "../../db/engine/database.ts";
 import { findInvitationTo } from "../../db/organization/invitations.ts";
@@ -20,7 +20,7 @@ export interface Entrant {
 
 interface SignUp<T> {
   readonly visit: ProviderVisit;
-  /** Canonical. No account has it. */
+  /** A canonical address that no account has yet. */
   readonly email: string;
   /** Adds the identity, and signs in. Returns null if nothing was written. */
   readonly enter: (entrant: Entrant) => Promise<T | null>;

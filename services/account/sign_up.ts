@@ -30,7 +30,7 @@ interface SignUpInput {
   readonly email?: string | undefined;
   readonly password: string;
   readonly organizationName?: string | undefined;
-  /** From an invitation's link. */
+  /** The token in the invitation's link. */
   readonly invitationToken?: string | undefined;
 }
 

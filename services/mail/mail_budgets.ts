@@ -15,7 +15,6 @@ import type { BaseContext } from "../base_context.ts";
 import type { RateLimits } from "../rate_limits.ts";
 import type { About } from "../sign_in/credentials.ts";
 
-/** An email that someone requests. */
 export interface RequestedMail {
   readonly kind: MailKind;
   /** A canonical address. */
@@ -30,7 +29,7 @@ export interface RequestedMail {
 
 const hourMs = 3_600_000;
 
-/** Spends the budgets of recipients. */
+/** Limits how many requested emails each recipient gets. */
 export class MailBudgets {
   readonly #context: BaseContext;
   readonly #rateLimits: RateLimits;

@@ -68,7 +68,7 @@ export class MailWorker implements MailAccess {
   readonly #transport: MailTransport | null;
   /** Attempts to send since the start. */
   readonly counts = { sent: 0, postponed: 0, given_up: 0 };
-  /** Counted by `mailLimitNotices`. */
+  /** Limit emails that `mailLimitNotices` did not write. */
   readonly withheld: WithheldMails = { unconfirmed: 0, no_owner: 0 };
   readonly #kept: DevelopmentMail[] = [];
   /** Emails that were sent but are still in the outbox, because the database didn't respond. */

@@ -1,4 +1,4 @@
-// Emails about API keys that nobody has used for 90 days, once a month for each organization.
+// Emails about API keys that have been unused for 90 days, once a month for each organization.
 import {
   beginUnusedKeysMonth,
   findSearchStep,

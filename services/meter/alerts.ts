@@ -27,7 +27,7 @@ import { noUsage, sumMissing, usageOf } from "./limits.ts";
 import { usageScope } from "./usage_access.ts";
 
 interface AlertQuery {
-  /** Only this one. */
+  /** Selects the alert with this id. */
   readonly id?: string;
   /** Adds up usage that has no counter. */
   readonly signal?: AbortSignal;

@@ -33,7 +33,7 @@ export interface RecordedUsage {
   readonly usageRecord: (index: number) => UsageRecord;
   /** The key, if an operator verified it. */
   readonly key: VerifiableKey | null;
-  /** Every limit that applies to its products and metrics, in the window of now, without soft limits whose usage isn't known yet. */
+  /** The current windows of all limits on its products and metrics, without soft limits whose usage isn't known yet. */
   readonly limits: readonly LimitStanding[];
 }
 

@@ -1,4 +1,4 @@
-// The result of each request after its group was committed: never more than what the database reported.
+// The result of each request after the commit of its group, with no more than the database reported.
 import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import { toVerifiableKey } from "../../db/meter/key_verification.ts";
 import { seriesOf } from "../../db/meter/record_group.ts";

@@ -22,9 +22,9 @@ interface QueueAmount {
 }
 
 export interface QueueLimits {
-  /** Queued, of all organizations. */
+  /** Maximum for the requests of all organizations together. */
   readonly total: QueueAmount;
-  /** Queued, of one organization. */
+  /** Maximum for the requests of one organization. */
   readonly organization: QueueAmount;
   /** Taken from one organization before the next one is served. */
   readonly quantum: QueueAmount;
@@ -161,7 +161,7 @@ export class FairQueue<T extends QueuedRequest> {
   }
 }
 
-/** A sum of requests. */
+/** Adds up the records and bytes of requests. */
 class Amount implements QueueAmount {
   records = 0;
   bytes = 0;
@@ -192,11 +192,11 @@ class OrganizationQueue<T extends QueuedRequest> {
   readonly amount = new Amount();
   /** The number of requests that the current group has considered. */
   #considered = 0;
-  /** Those of them that stay here. */
+  /** Considered requests that stay in the queue. */
   #left: T[] = [];
-  /** Those of the current group. */
+  /** Idempotency keys of the current group. */
   readonly #idempotencyKeys = new Set<string>();
-  /** Those of the current group, by API key. */
+  /** Targets of the current group by API key. */
   readonly #targets = new Map<string, string>();
 
   /** Takes at least one request, if the group has room and one of them can join it. */

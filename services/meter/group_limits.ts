@@ -17,7 +17,7 @@ type LimitRejection =
 export class GroupLimits {
   readonly #group: CommitGroup["group"];
   readonly #targets: ReadonlyMap<string | undefined, GroupTarget>;
-  /** Those of now that are known, by organization. */
+  /** Known limits in their current windows, by organization. */
   readonly #states: ReadonlyMap<number, readonly LimitState[]>;
   /** By request. */
   readonly #rejected: ReadonlyMap<number | null, readonly LimitState[]>;

@@ -137,7 +137,7 @@ const rejectionCodes: Partial<Record<ErrorCode, VerificationCode>> = {
   limit_exceeded: "USAGE_EXCEEDED",
 };
 
-/** Nothing was recorded. Reads what the error doesn't say about the key. */
+/** Handles a commit that recorded nothing: reads the details of the key that the error lacks. */
 async function explainRejection(
   context: Context,
   operator: VerifyingOperator,
@@ -178,7 +178,7 @@ async function findKey(
   };
 }
 
-/** A key that works was used, also if the verification denies what is asked. */
+/** Marks a working key as used, even if the verification denies the request. */
 function noteVerification({ clock, lastRequests }: Context, keyHash: string, key: VerifiableKey): void {
   const now = clock();
   if (apiKeyStatus(key, now) !== "active" || now - (key.lastUsedAt ?? 0) < apiKeyUsedIntervalMs) return;

@@ -32,7 +32,7 @@ export class KnownKeys {
     }, verificationsPerReadMax);
   }
 
-  /** Returns what is known of a key, without a lookup. */
+  /** Returns a known key without a lookup. */
   known(keyHash: string): KnownKey | undefined {
     return this.#known.get(keyHash);
   }

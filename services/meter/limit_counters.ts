@@ -1,4 +1,4 @@
-// Completes counters of limits with what was recorded before they were opened. What is recorded meanwhile is counted.
+// Completes counters of limits with usage from before they were opened. Usage that is recorded meanwhile is counted.
 import { addMissingSums } from "../../db/meter/limit_counters.ts";
 import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import {

@@ -63,7 +63,7 @@ type RecorderContext = BaseContext & CounterContext;
 /** Queues requests and commits them in groups. */
 export class Recorder {
   readonly #context: RecorderContext;
-  /** Of this thread. */
+  /** The API keys that this thread knows. */
   readonly keys: KnownKeys;
   readonly #knownSeries = new KnownSeries();
   readonly #queue: FairQueue<PendingRequest>;
@@ -195,7 +195,7 @@ export class Recorder {
     }
   }
 
-  /** Commits what is queued, and accepts nothing more. */
+  /** Commits the queue and accepts no further requests. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#hardCounters.close();
@@ -331,7 +331,7 @@ function haveSeries(
 const durationBucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const recordsBuckets = [1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000];
 
-/** For `/metrics`. */
+/** Measures commits for `/metrics`. */
 class CommitMetrics {
   readonly counts = noRecords();
   readonly commitSeconds = new Histogram(durationBucketsSeconds);

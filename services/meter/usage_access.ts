@@ -21,7 +21,7 @@ export interface KeyAccess {
   readonly permissions: readonly string[];
   readonly organizationId: string;
   readonly environment: Environment;
-  /** Those of the organization's plan. */
+  /** Features of the organization's plan. */
   readonly features: readonly string[];
   readonly reader: JobReader;
 }

@@ -1,4 +1,4 @@
-// The metric and the time zone in which a person last chose to see usage.
+// The metric and the time zone that a person last chose for usage.
 import { updatePreferences } from "../../db/account/preferences.ts";
 import { findUsageMetric, updateUsageMetric } from "../../db/meter/usage_preferences.ts";
 import { type Access, requirePermission } from "../access.ts";

@@ -23,9 +23,9 @@ import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { findProviderFault } from "../sign_in/provider_discovery.ts";
 
-/** A change; fields that are left out stay as they are. */
+/** Fields to change. Omitted fields keep their values. */
 export interface ProviderChange extends StoredChange {
-  /** In clear. */
+  /** Unencrypted. */
   readonly clientSecret?: string | undefined;
   /** From 1. A larger one than there are providers is the last. */
   readonly position?: number | undefined;

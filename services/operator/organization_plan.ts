@@ -16,7 +16,7 @@ import { planDifferences, type PlanOverridesChange } from "../../domain/operator
 import type { Change } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 
-/** A change. What is left out stays. */
+/** Fields to change. Omitted fields keep their values. */
 export interface OrganizationPlanChange {
   readonly planId?: string | undefined;
   readonly overrides?: PlanOverridesChange | undefined;

@@ -101,7 +101,7 @@ interface NewOrganizationInput {
   readonly name: string;
   readonly externalId?: string | null | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** The default plan by default. */
+  /** Default: the default plan. */
   readonly planId?: string | undefined;
   readonly timezone?: string | undefined;
   readonly owner?: { readonly email: string; readonly name?: string | undefined } | undefined;
@@ -138,7 +138,7 @@ export async function createOrganization(
 
 const noUse: OrganizationUse = { members: 0, activeApiKeys: 0, lastUsedAt: null, lastUsageQuarter: null };
 
-/** A change. What is left out stays. */
+/** Fields to change. Omitted fields keep their values. */
 interface OrganizationChange extends OrganizationPlanChange {
   readonly name?: string | undefined;
   /** Null removes it. */

@@ -54,7 +54,7 @@ export async function getPlan(context: SessionContext, id: string): Promise<Plan
 interface NewPlanInput extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly name: string;
   readonly isDefault?: boolean | undefined;
-  /** The setting's value by default. */
+  /** Default: the value of the setting. */
   readonly requestsPerSecond?: number | undefined;
   readonly limits: readonly NewLimit[];
   readonly features?: readonly string[] | undefined;
@@ -85,10 +85,10 @@ export async function createPlan(
     : planTakenError();
 }
 
-/** A change. What is left out stays. */
+/** Fields to change. Omitted fields keep their values. */
 export interface PlanChange extends PlanNumbersChange {
   readonly name?: string | undefined;
-  /** True makes it the default; the one before is not any more. */
+  /** True makes it the default plan, instead of the current one. */
   readonly isDefault?: boolean | undefined;
   /** Replaces the whole list. Limits with the scope of an existing one keep what counts against them. */
   readonly limits?: readonly NewLimit[] | undefined;
@@ -125,7 +125,7 @@ export async function changePlan(
   return toPlan(context, row(), before.organizationCount);
 }
 
-/** Deletes a plan. @throws {AppError} `not_found`, `plan_in_use` for the default plan and one that organizations have. */
+/** Deletes a plan. @throws {AppError} `not_found`; `plan_in_use` for the default plan and for plans of organizations. */
 export async function deletePlan(context: SessionContext, actor: OperatorActor, id: string): Promise<void> {
   const { name } = await getPlan(context, id);
   const isDeleted = await writeChange(context, actor, {

@@ -38,7 +38,7 @@ import type {
 } from "../reports/jobs/statement_organizations.ts";
 import type { JobBytes } from "../reports/reports.ts";
 
-/** Whose part of a statement is read, and for whom. The access to an organization is one. */
+/** Selects one organization's part of a statement, or all of it. An organization's `Access` is a scope, too. */
 export interface StatementScope {
   readonly reader: JobReader;
   /** Undefined for all organizations, which only operators read. */

@@ -17,7 +17,7 @@ export interface OperatorUsageInput extends UsageInput {
  * Records usage for any organizations, all of it or none. Suspended ones, and keys that don't work anymore, are fine. Records that
  * are too old for a key are in the audit log.
  *
- * @returns How many records were new, and how many existed already by their idempotency keys. The limits that apply, if
+ * @returns The numbers of new records and of records that existed already by their idempotency keys. The limits that apply, if
  *   all are for the same organization.
  * @throws {AppError} `validation_failed` for unknown organizations and keys and for timestamps out of range;
  *   `idempotency_conflict`, `series_limit_reached`, `limit_exceeded`; and those of an operator who may not write.

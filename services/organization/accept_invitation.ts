@@ -24,7 +24,7 @@ import type { SessionContext } from "../context.ts";
 import { wellFormedHash } from "../sign_in/session_tokens.ts";
 import { membershipLimitError } from "./organizations.ts";
 
-/** Reads what a link offers, or null if it does not work. Reading it does not use it up. */
+/** Reads the invitation of a link without using it up. Returns null if the link doesn't work. */
 export async function findInvitationOffer(
   { database, clock }: SessionContext,
   token: string,

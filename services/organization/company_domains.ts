@@ -105,7 +105,7 @@ export async function verifyCompanyDomain(
     organizationId: holder?.organizationId ?? null,
     target,
   }, { now });
-  // The other organization doesn't learn who has the domain now.
+  // The other organization doesn't learn who owns the domain now.
   const moved = holder === undefined ? [] : [
     releaseDomain(domain, { from: holder, to }),
     lost.statement,

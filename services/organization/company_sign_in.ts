@@ -300,7 +300,7 @@ export interface ProviderTest {
   readonly vouches: boolean;
 }
 
-/** Records what came back from an owner's test, in the session in which it began. @throws {AppError} `forbidden`, `not_found`. */
+/** Records the result of an owner's test in the session that began it. @throws {AppError} `forbidden`, `not_found`. */
 export async function completeProviderTest(
   context: SessionContext,
   actor: SessionActor,

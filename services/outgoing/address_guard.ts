@@ -6,7 +6,7 @@ import { validationError, webhookAddressError } from "../../domain/errors.ts";
 import { webhookUrlCharactersMax } from "../../domain/webhooks/webhook_limits.ts";
 import { type Address, isInBlocks, parseAddress } from "../address_blocks.ts";
 
-/** Returns the addresses of a host. Rejects if there are none. */
+/** Returns the addresses of a host. Rejects if it has none. */
 export type ResolveHost = (host: string, signal: AbortSignal | undefined) => Promise<readonly string[]>;
 
 /** Reports an address that may not be reached. */
@@ -17,7 +17,7 @@ export class BlockedAddressError extends Error {
 /** For a check before anything is sent. */
 const resolveTimeoutMs = 5_000;
 
-/** Where clouds serve credentials: link-local addresses, as they are and embedded for NAT64 and 6to4, and one of AWS. */
+/** Addresses where clouds serve credentials: link-local ones, also embedded for NAT64 and 6to4, and one of AWS. */
 const neverAllowed = blocks(
   ...["169.254.0.0/16", "fe80::/10", "64:ff9b::a9fe:0/112", "2002:a9fe::/32", "fd00:ec2::254"],
 );

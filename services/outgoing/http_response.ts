@@ -6,7 +6,7 @@ export class ResponseError extends Error {
 }
 
 const headBytesMax = 16 * 1024;
-/** For the sizes of chunks. */
+/** Allowance for the sizes of chunks. */
 const framingBytesMax = 16 * 1024;
 /** A server that sends its response in more pieces keeps the event loop busy. */
 const readsMax = 1_000;
@@ -71,7 +71,7 @@ async function readChunks(bytes: Incoming, bodyBytesMax: number): Promise<Uint8A
   }
 }
 
-/** The bytes of a connection, of which as many are read as someone asks for. */
+/** Reads bytes of a connection on demand. */
 class Incoming {
   readonly #connection: Deno.Conn;
   readonly #buffer: Uint8Array<ArrayBuffer>;

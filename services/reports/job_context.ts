@@ -2,7 +2,7 @@
 import type { Database } from "../../db/engine/database.ts";
 
 export interface JobContext {
-  /** Reads only. */
+  /** Read-only. */
   readonly database: Database;
   /** Lets other jobs run; to be called after some milliseconds of work. @throws When the job was canceled. */
   pause(): Promise<void>;
@@ -54,7 +54,7 @@ export class JobText {
     if (this.#text.length >= partCharacters) await this.#context.send(this.takeBytes());
   }
 
-  /** Returns what was not sent yet: the result of the job. */
+  /** Returns the rest of the text: the result of the job. */
   takeBytes(): Uint8Array<ArrayBuffer> {
     const bytes = encoder.encode(this.#text);
     this.#text = "";

@@ -134,7 +134,7 @@ async function endJobs({ jobs }: Caller): Promise<void> {
   await Promise.all(open.map(({ finished }) => finished));
 }
 
-/** Waits until the client has taken what was sent, for a limited time. */
+/** Waits until the client has taken all parts, for a limited time. */
 function untilMore(job: OpenJob): Promise<void> {
   const { signal } = job.cancel;
   const { promise, resolve, reject } = Promise.withResolvers<void>();

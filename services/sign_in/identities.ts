@@ -55,7 +55,7 @@ export async function getSignInMethods({ database }: SessionContext, { user }: S
 }
 
 interface OwnVisit {
-  /** Its slug. */
+  /** The provider's slug. */
   readonly provider: string;
   /** The page to return to, checked by the caller. */
   readonly returnTo: string;

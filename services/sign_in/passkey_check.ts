@@ -91,7 +91,7 @@ export async function checkPasskey(
   if (challenge === null) return null;
   const passkey = await findPasskeyByCredential(database, answer.id);
   if (passkey === undefined) return null;
-  // A passkey that signs in alone must name its user. Otherwise it must be the user's who is signing in.
+  // A passkey that signs in alone must name its user. Otherwise it must belong to the user who is signing in.
   const handle = userOfHandle(answer.response.userHandle) ?? userId;
   if (handle !== passkey.userId || (userId !== null && userId !== passkey.userId)) return null;
   const user = await findUserCredentialsById(database, passkey.userId);

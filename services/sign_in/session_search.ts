@@ -1,4 +1,4 @@
-// Finds who is behind a request, from the session tokens in its cookies.
+// Finds the people behind a request from the session tokens in its cookies.
 import { findSessions, type FoundSession, updateSessionSeen } from "../../db/sign_in/sessions.ts";
 import { sessionSeenIntervalMs, sessionTokensPerReadMax } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";

@@ -90,7 +90,7 @@ export function createWriteAs(
 const tooManyWaitingError = () =>
   unavailableError("Too many of your changes are waiting. Try again in a moment.");
 
-/** Returns the name by which is counted what someone has in progress. Portal sessions of an organization count together: a product can create many. */
+/** Returns the name that limits a person's work in progress. An organization's portal sessions share one: a product can create many. */
 export function subjectOf(by: Writer): string {
   const actor = actorOf(by);
   if (actor.type === "portalSession") return `portal sessions of ${actor.organizationId}`;

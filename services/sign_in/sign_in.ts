@@ -104,7 +104,7 @@ export async function cleanUpSignIns({ config, database, clock }: Context): Prom
 
 interface CheckedPassword {
   readonly found: UserCredentials;
-  /** Further statements of the batch. */
+  /** Further statements of the same transaction. */
   readonly more: readonly Statement[];
 }
 

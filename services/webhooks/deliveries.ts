@@ -109,7 +109,7 @@ function payloadOf(row: DeliveryWithEventRow, { organizationId }: WebhookReferen
   return eventPayload(event, { isForOperators: organizationId === null });
 }
 
-/** Returns how many deliveries failed or are held, each at most `webhookReplayDeliveriesMax`. @throws {AppError} `forbidden`. */
+/** Counts failed and held deliveries, each up to `webhookReplayDeliveriesMax`. @throws {AppError} `forbidden`. */
 export function countReplayable({ database }: SessionContext, owner: WebhookOwner, webhookId: string) {
   return count(database, referenceOf(owner, webhookId));
 }

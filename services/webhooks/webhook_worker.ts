@@ -48,7 +48,7 @@ import { sleep } from "../sleep.ts";
 
 /** The worker as all threads use it. */
 export interface WebhookAccess {
-  /** Deliveries may be due. */
+  /** Tells the worker that deliveries may be due. */
   wake(): void;
   /** Makes the one attempt of a test that is leased for it. Resolves when its result is written. */
   sendTest(deliveryId: string): Promise<void>;
@@ -59,11 +59,11 @@ export interface WebhookWorkerOptions {
     info(message: string, values: Record<string, unknown>): void;
     warn(message: string, values: Record<string, unknown>): void;
   };
-  /** Called when emails were written. */
+  /** Called after emails were queued. */
   readonly wakeMail?: () => void;
   /** For tests. From 0 to 1. */
   readonly random?: () => number;
-  /** For tests: after which a request and its endpoint are slow. */
+  /** For tests: the time after which a request and its endpoint are slow. */
   readonly slowMs?: number;
   /** For tests: limits of an attempt, and of requests in progress when the server stops. */
   readonly timeoutMs?: number;

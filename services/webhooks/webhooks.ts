@@ -197,7 +197,7 @@ export async function deleteWebhook(context: SessionContext, owner: WebhookOwner
   if (!isDeleted) throw notFoundError();
 }
 
-/** Returns the change of what people edit; null if nothing differs. */
+/** Returns the changes of editable fields; null if nothing differs. */
 function editOf(
   organizationId: OwnerScope["organizationId"],
   before: Webhook,

@@ -14,7 +14,7 @@ export function signUpPage({ frame, returnTo, providers, form, byInvitation = fa
   /** The next page, checked by the caller. */
   returnTo: string | null;
   form: ShownForm;
-  /** Where sign-up is closed, invited people can sign up. */
+  /** If sign-up is closed, tells people that they need an invitation. */
   byInvitation?: boolean;
 }): Page {
   if (!frame.signUpOpen) {

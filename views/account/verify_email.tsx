@@ -7,7 +7,7 @@ import type { GateFrame, Page } from "../layout.tsx";
 
 interface Link {
   readonly purpose: "verify_email" | "change_email";
-  /** The link confirms it. */
+  /** The address that the link confirms. */
   readonly email: string;
 }
 

@@ -23,7 +23,7 @@ const place = "api-keys";
 
 export interface NewKeyValues {
   readonly name: string;
-  /** As chosen. */
+  /** The environment as chosen in the form. */
   readonly environment: string;
   readonly expiry: ExpiryValue;
   readonly permissions: PermissionChoice;
@@ -121,7 +121,7 @@ export interface CreatedKeyProps {
   readonly replaced: { readonly endsAt: string | null } | null;
   /** The URL of `POST /api/v1/usage`. */
   readonly usageUrl: string;
-  /** For the test request. */
+  /** Usage of the example request. */
   readonly usage: ExampleUsage;
 }
 

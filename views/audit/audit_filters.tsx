@@ -23,7 +23,7 @@ export type AuditErrors = Readonly<
   Partial<Record<"organizationId" | "action" | "actorId" | "from" | "to", string>>
 >;
 
-/** Null stands for everything. */
+/** The filters of the page. Null selects everything. */
 export interface AuditAddress extends DayBounds {
   /** In the operator console: an organization, whose whole log is shown, by its id or external id. */
   readonly organizationId: string | null;

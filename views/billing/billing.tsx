@@ -28,12 +28,12 @@ import { LineQuantity, UsageLineTable } from "./statement_lines.tsx";
 
 interface BillingPageProps extends OrganizationPlan {
   readonly frame: PortalFrame;
-  /** Those with the largest part used first; null when they are not available. */
+  /** Limits with the largest part used first; null when they are not available. */
   readonly limits: readonly LimitStanding[] | null;
-  /** The latest. */
+  /** The latest grants. */
   readonly grants: readonly UsageGrant[];
   readonly catalogue: Catalogue | undefined;
-  /** The running month. */
+  /** The statement of the current month. */
   readonly open: Statement;
   /** Months that have ended, but are not closed yet. */
   readonly ended: readonly Statement[];

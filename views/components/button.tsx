@@ -1,7 +1,7 @@
 // Buttons that send a form, and links that look like buttons.
 import type { Child } from "hono/jsx";
 
-/** `primary`: once per form. `destroy`: irreversible. `plain-destroy`: leads to a `destroy` page. `quiet…`: in rows. */
+/** `primary`: once per form. `destroy`: irreversible. `plain-destroy`: opens a `destroy` page. `quiet…`: in rows. */
 export type ButtonTone = "primary" | "plain" | "plain-destroy" | "quiet" | "quiet-destroy" | "destroy";
 
 /** For `about`, see {@linkcode ButtonLinkProps}. */

@@ -213,7 +213,7 @@ function SeriesName({ name, href }: { name: string; href: string | undefined }) 
   );
 }
 
-/** Newest first. */
+/** Lists the chart's windows, newest first. */
 function ChartTable({ windows, series, by, measure, current }: ChartProps) {
   const isStacked = series.length > 1;
   const past = current === null ? windows : windows.slice(0, current.position + 1);

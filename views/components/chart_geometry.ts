@@ -24,7 +24,7 @@ const barWidth = { wide: 0.7, dense: 0.84 } as const;
 const barWidthMax = 12;
 /** Beyond this number of hours, labels are days. */
 const hourLabelsMax = 48;
-/** Natural steps between labels. */
+/** Allowed steps between labels. */
 const steps = {
   hour: [1, 2, 3, 4, 6, 12, 24],
   day: [1, 2, 4, 7, 14, 30, 60, 90],

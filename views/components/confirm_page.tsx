@@ -11,7 +11,7 @@ import type { Place } from "./side.tsx";
 export interface ConfirmPageProps extends Omit<FormProps, "class" | "children"> {
   readonly frame: PortalFrame;
   readonly place: Place | null;
-  /** In the browser's tab. */
+  /** The title of the browser's tab. */
   readonly title: string;
   /** The heading, if it differs from the title. `{name}` stands for `name`. */
   readonly heading?: string;

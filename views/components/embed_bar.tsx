@@ -24,7 +24,7 @@ export function opens({ embed }: { readonly embed: Embedding | null }, page: Por
 
 export function EmbedBar({ embed: { pages, returnUrl }, name, base, place, isReadOnly }: {
   embed: Embedding;
-  /** The organization's. */
+  /** The organization's name. */
   name: string;
   base: string;
   place: Place | null;

@@ -6,7 +6,7 @@ import { Menu, MenuLinks, Switch } from "./menu.tsx";
 /** Null for both, or for the default. */
 type ChosenEnvironment = Environment | null | undefined;
 
-/** Nothing for a live key. */
+/** Marks test keys. Renders nothing for live keys. */
 export function TestBadge({ environment }: { environment: Environment }) {
   return environment === "test" ? <Badge tone="soon">Test</Badge> : null;
 }
@@ -36,7 +36,7 @@ export function TestNotice({ chosen, liveHref }: { chosen: ChosenEnvironment; li
   );
 }
 
-/** Filters a list by environment. */
+/** A menu that filters a list by environment. */
 export function EnvironmentMenu(
   { chosen, hrefOf }: {
     chosen: Environment | null;

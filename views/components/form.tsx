@@ -51,7 +51,7 @@ export function RowForm(
   );
 }
 
-/** Null: no field. */
+/** Hidden fields of a form. Null values have no field. */
 export function HiddenFields(
   { values = {} }: { values?: Readonly<Record<string, string | null>> | undefined },
 ) {

@@ -25,7 +25,7 @@ export interface LimitFieldsProps {
   readonly canLift?: boolean;
   readonly productSlugs: readonly string[];
   readonly metrics: readonly string[];
-  /** The names of both. */
+  /** The names of products and metrics. */
   readonly catalogue: Catalogue;
 }
 

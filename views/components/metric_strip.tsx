@@ -22,10 +22,10 @@ export interface MetricStripProps {
   readonly period: string;
 }
 
-/** Longer numbers are smaller. */
+/** Longer numbers are shown smaller. */
 const longCharacters = 11;
 
-/** Further metrics can be opened. */
+/** Further metrics are collapsed. */
 const shownMax = 8;
 
 export function MetricStrip({ metrics, period }: MetricStripProps) {

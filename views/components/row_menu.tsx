@@ -6,7 +6,7 @@ export interface MenuAction {
   readonly href: string;
   readonly label: string;
   readonly icon: IconName;
-  /** Comes last, after a line. */
+  /** True puts it last, below a line. */
   readonly isDanger?: boolean;
   /** Acts immediately, without a page of its own. */
   readonly isForm?: boolean;

@@ -25,7 +25,7 @@ export interface SearchLinks {
 
 type SearchLink = Pick<PlaceLink, "href" | "label" | "icon">;
 
-/** `label`: says what it searches. */
+/** `label`: the scope of the search, for screen readers. */
 export interface SearchPlace {
   readonly href: string;
   readonly label: string;
@@ -35,7 +35,7 @@ interface SideBarProps {
   /** The name of the navigation, for screen readers. */
   readonly label: string;
   readonly class?: string;
-  /** The product's name leads to it. */
+  /** The target of the link on the product's name. */
   readonly home: string;
   readonly badge?: Child;
   readonly assets: Pick<Assets, "brand" | "palette">;

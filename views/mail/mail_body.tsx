@@ -35,7 +35,7 @@ const dark = ({ accent, ink }: Accent) =>
   .button { background: ${accent} !important; color: ${ink} !important; }
   .link { color: ${accent} !important; }
 }`;
-/** Those of static/styles/base.css. */
+/** The default accents, as in static/styles/base.css. */
 const usualAccents: Accents = {
   light: { accent: "#0e6652", ink: "#ffffff", soft: "#e2f1ec" },
   dark: { accent: "#63cfae", ink: "#06231b", soft: "#14302a" },

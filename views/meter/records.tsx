@@ -68,7 +68,7 @@ export function recordsHref(
 interface RecordsPageProps {
   readonly frame: PortalFrame;
   readonly address: RecordsAddress;
-  /** That of the records. */
+  /** The environment of the records. */
   readonly environment: Environment;
   /** In which times and days are; an IANA name. */
   readonly timezone: string;

@@ -39,11 +39,11 @@ export interface UsageReport {
   /** Subjects that the chart can stack. */
   readonly stacks: readonly LinkChoice[];
   readonly products: BreakdownProps;
-  /** Or organizations, in the console. */
+  /** API keys; in the console, organizations. */
   readonly keys: BreakdownProps;
   /** False if the chosen metric's total is lower than its usage. */
   readonly isComplete: boolean;
-  /** Values of properties. */
+  /** A breakdown for each property. */
   readonly values: readonly BreakdownProps[];
 }
 

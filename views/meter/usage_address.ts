@@ -2,14 +2,14 @@
 import type { ReportComparison, ReportRange } from "../../domain/meter/usage_period.ts";
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 
-/** Null for all. */
+/** Null selects everything. */
 export interface UsageFilters {
   readonly productSlug: string | null;
   readonly metric: string | null;
   readonly apiKey: string | null;
   /** Null for live usage. */
   readonly environment?: "test" | null;
-  /** In the console. */
+  /** Set in the console only. */
   readonly organizationId?: string | null;
   readonly planId?: string | null;
   /** The value of a property. */

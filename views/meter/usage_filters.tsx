@@ -25,11 +25,11 @@ import { FoundOrganizations, type OrganizationFilter, OrganizationMenu } from ".
 
 interface UsageChoices {
   readonly products: readonly Choice[];
-  /** Those that have no place above the chart. */
+  /** Metrics that have no link above the chart. */
   readonly metrics: readonly Choice[];
-  /** Those of an organization; null for all organizations. */
+  /** The organization's API keys; null for all organizations. */
   readonly apiKeys: readonly Choice[] | null;
-  /** In the console. */
+  /** Set in the console only. */
   readonly plans?: readonly Choice[];
   /** Values of properties of the metric. */
   readonly properties?: readonly { readonly name: PropertyName; readonly values: readonly Choice[] }[];

@@ -9,7 +9,7 @@ export interface Health {
   readonly name: string;
   readonly icon: IconName;
   readonly text: string;
-  /** More, on hover. */
+  /** More detail, on hover. */
   readonly title?: string;
   readonly tone: BadgeTone;
   readonly state: string;

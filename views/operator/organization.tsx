@@ -130,7 +130,7 @@ function Metadata({ organization: { id, metadata } }: { organization: OperatedOr
 
 export function organizationLimitsPage(
   { frame, head, mailReach, grants, catalogue, flash }: TabProps & {
-    /** The latest. */
+    /** The latest grants. */
     grants: readonly UsageGrant[];
     /** The names of products and metrics. */
     catalogue: Catalogue;

@@ -26,7 +26,7 @@ export interface Attention {
   readonly tone: "bad" | "soon";
   readonly title: string;
   readonly text: string;
-  /** Those that the text is about, at its end. `others`: how many more there are. */
+  /** Links at the end of the text. `others`: the number of further ones. */
   readonly links?: readonly PageLink[];
   readonly others?: number;
   readonly href: string;
@@ -231,7 +231,7 @@ interface Figure {
   readonly note?: Child;
 }
 
-/** Longer numbers are smaller. */
+/** Longer numbers are shown smaller. */
 const longCharacters = 11;
 
 function Figures({ figures }: { figures: readonly Figure[] }) {

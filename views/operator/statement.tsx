@@ -46,7 +46,7 @@ import {
 export interface StatementChoice {
   readonly search: string;
   readonly isAdjusted: boolean;
-  /** Null for the usual one. */
+  /** Null for the default metric. */
   readonly metric: string | null;
   readonly sort: StatementOrganizationSort;
   readonly showsAllProducts: boolean;

@@ -22,7 +22,7 @@ export interface AttentionProps {
   };
   /** Null for those who can't see it. */
   readonly withoutTwoStep: { readonly count: number; readonly names: readonly string[] } | null;
-  /** Webhooks that fail. */
+  /** Failing webhooks. */
   readonly failing?: readonly Webhook[];
   readonly catalogue: Catalogue;
   readonly now: number;

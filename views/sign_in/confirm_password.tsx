@@ -26,7 +26,7 @@ interface ConfirmPasswordProps {
   /** The person has a password, and the next page accepts it. */
   readonly asksForPassword: boolean;
   readonly hasPassword: boolean;
-  /** They have connected these. */
+  /** The person's connected providers. */
   readonly providers: readonly OfferedProvider[];
   /** Two-step sign-in is on: a code is required too. */
   readonly asksForCode: boolean;

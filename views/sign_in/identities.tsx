@@ -1,4 +1,4 @@
-// The accounts at providers that a person signs in with: their card, disconnecting one, and buttons that lead to a provider.
+// Connected accounts at identity providers: their card, the page that disconnects one, and buttons that open a provider.
 import { type Identity, identityName } from "../../domain/sign_in/identity.ts";
 import type { OfferedProvider } from "../../domain/sign_in/identity_provider.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
@@ -76,7 +76,7 @@ export function identityColumns(now: number): ItemColumn<Identity>[] {
   ];
 }
 
-/** A button that leads to a provider. The browser sends the form itself: htmx can't follow it to another origin. */
+/** A button that opens a provider. The browser sends the form itself: htmx can't follow it to another origin. */
 export function ProviderForm({ action, provider, returnTo, verb }: {
   action: string;
   provider: OfferedProvider;

@@ -32,11 +32,11 @@ export function continueToProviderPage(
 export interface FailedVisit {
   readonly title: string;
   readonly message: string;
-  /** Where to try again; null if that would fail again. */
+  /** The link that tries again; null if that would fail again. */
   readonly retry: string | null;
   /** The form that signs out and visits the provider again, for someone who is signed in to another account. */
   readonly switching: ProviderForm | null;
-  /** Where someone who is signed in goes back to; null for someone who isn't. */
+  /** The link back for someone who is signed in; null for someone who isn't. */
   readonly back: string | null;
   /** The next page offers to connect the provider. */
   readonly isToConnect: boolean;

@@ -1,4 +1,4 @@
-// Links that lead to a provider, with its mark. Google and Microsoft require theirs in its own colors.
+// Links to identity providers, with their marks. Google and Microsoft require theirs in its own colors.
 import type { OfferedProvider, ProviderKind } from "../../domain/sign_in/identity_provider.ts";
 
 /** The providers of the service, and the one that this browser used last. */

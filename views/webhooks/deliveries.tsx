@@ -41,7 +41,7 @@ export interface DeliveriesAddress extends DayBounds {
 export interface DeliveriesProps {
   readonly frame: PortalFrame;
   readonly webhook: Webhook;
-  /** To choose from. */
+  /** The choices of the type filter. */
   readonly types: readonly EventType[];
   readonly address: DeliveriesAddress;
   /** One sentence for each invalid field. */

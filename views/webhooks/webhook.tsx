@@ -34,7 +34,7 @@ export interface WebhookPageProps {
   readonly flash?: string | null;
   /** A new secret. `isReplaced`: the webhook had another one. */
   readonly secret?: { readonly value: string; readonly isReplaced: boolean };
-  /** Below the facts. */
+  /** Shown below the details. */
   readonly children?: Child;
 }
 

@@ -59,7 +59,7 @@ export async function call(service: Service, { path, headers, body, expected }: 
   const init: RequestInit = {
     method: body === undefined ? "GET" : "POST",
     headers: body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
-    // A redirect could lead to a host that must not get the cookie or token.
+    // A redirect could go to a host that must not get the cookie or token.
     redirect: "manual",
     // Frameworks that replace `fetch` may otherwise keep responses, and a session or key that has ended.
     cache: "no-store",

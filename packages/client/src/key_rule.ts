@@ -32,7 +32,7 @@ export interface KeyOptions<R, S> {
   readonly keyFrom?: (request: R) => MaybePromise<string | null | undefined>;
 }
 
-/** Usage of one request. */
+/** The usage that one request records. */
 export interface MeteredUsage<R, S> {
   readonly product: string;
   readonly metric: string;

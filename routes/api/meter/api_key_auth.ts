@@ -51,7 +51,7 @@ export function apiKeyAuth({ services }: AppParts) {
       requireAllowed(c, services, request);
       return keyHash;
     },
-    /** Hides what is wrong with a request from callers without a key that works, and limits invalid keys by address. */
+    /** Callers without a working key learn nothing about the rest of the request. Also limits invalid keys by address. */
     async onError(c: AppContext, error: unknown): Promise<unknown> {
       if (!(error instanceof AppError)) return error;
       const keyError = keyErrors.has(error.code) ? error : await findKeyError(services, bearerKey(c).keyHash);

@@ -144,7 +144,7 @@ function sessionAdmission(parts: AppParts) {
   };
 }
 
-/** People have no permissions. */
+/** The error for sessions where a permission is required: only API keys have permissions. */
 function keyRequiredError(permission: string): AppError {
   return new AppError("permission_missing", `This requires an API key with the permission ${permission}.`);
 }

@@ -80,7 +80,7 @@ export function requiresScheme(security: Security, scheme: "session" | "apiKey")
     requirements.every((one) => Object.keys(one).length > 0);
 }
 
-/** By component name. */
+/** Response headers by component name. */
 export const responseHeaders = {
   RequestId: {
     description: "The id of the request, as in the server's log.",

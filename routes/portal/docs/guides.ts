@@ -1,4 +1,4 @@
-// The guides: which part of which file in docs/ is which page. The files are embedded in the program.
+// The guides: maps parts of files in docs/ to pages. The files are embedded in the program.
 import apiKeys from "../../../docs/api-keys.md" with { type: "text" };
 import api from "../../../docs/api.md" with { type: "text" };
 import billing from "../../../docs/billing.md" with { type: "text" };

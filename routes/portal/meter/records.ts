@@ -120,7 +120,7 @@ function onlyOf(value: string | null): [string] | undefined {
   return value === null ? undefined : [value];
 }
 
-/** Returns the filter of a text such as `region=eu`, or what is wrong with it. */
+/** Parses a filter such as `region=eu`. Returns an error message for an invalid one. */
 function propertyOf(text: string | null): Record<string, [string]> | string | undefined {
   if (text === null) return undefined;
   const [, name, value] = /^([^=]*)=(.*)$/su.exec(text) ?? [];

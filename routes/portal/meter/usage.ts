@@ -118,7 +118,7 @@ interface FilterOptions {
   readonly path: string;
   /** Subjects that the chart can stack, the default first. */
   readonly stacks?: readonly UsageStackName[];
-  /** In the console. */
+  /** Set in the console only. */
   readonly organization?: OrganizationFilter | null;
 }
 
@@ -289,7 +289,7 @@ function csvOf({ stack }: UsageAddress, { viewed, isReadOnly, session, embed, ba
   };
 }
 
-/** Returns what the chart's numbers are grouped by. */
+/** Returns the subject that groups the chart's numbers. */
 export function csvGroup(stack: UsageStackName | null): string {
   return stack === "key" ? "apiKey" : stack !== null && isPropertyGroup(stack) ? stack : "productSlug";
 }

@@ -241,7 +241,7 @@ export function shownReport(
   };
 }
 
-/** Returns this month's report for an overview: its metrics lead to their charts there, everything else to the usage page. */
+/** Returns this month's report for an overview. Metrics link to their charts there, everything else to the usage page. */
 export function monthReport(
   numbers: Numbers,
   { base, days, metricHref, ...options }:

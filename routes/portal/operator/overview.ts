@@ -105,7 +105,7 @@ function figuresOf({ metrics, metric, organizations, updatedAt }: OperatorOvervi
   ];
 }
 
-/** Returns the days of the month before that the days of this month so far are compared with. */
+/** Returns the days of last month to compare with this month so far. */
 function sameDaysBefore(now: number) {
   const today = new Date(now);
   const start = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - 1, 1);

@@ -31,7 +31,7 @@ import { memberActions } from "./members.ts";
 
 const path = "/members";
 
-/** Where the page has the form and the list of invitations. */
+/** The part of the page with the form and the list of invitations. */
 const invitationsPart = "#invitations";
 
 export function invitationPages(app: App, parts: PortalParts): void {
@@ -159,7 +159,7 @@ function flashAboutInvitation(c: AppContext, services: PortalParts["services"], 
   });
 }
 
-/** Says what a member just did with a member or the organization. */
+/** Returns the message about a member's last action on a member or the organization. */
 async function flashAboutMember(c: AppContext, services: PortalParts["services"], access: Access) {
   if (access.role === null) return null;
   const { actor, organizationName: name } = access;

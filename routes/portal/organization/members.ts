@@ -34,7 +34,7 @@ import { memberPages, type MemberViewer, nounPagesOf } from "../viewer.ts";
 const path = "/members";
 const membersHref = home + path;
 
-/** Returns what the viewer can do with a member, in the order of the buttons. @param owners The number of owners. */
+/** Returns the viewer's actions for a member, in the order of the buttons. @param owners The number of owners. */
 export function memberActions(access: Access, { user, role }: Member, owners: number): MemberAction[] {
   // Operators have no pages about one member.
   if (access.role === null) return [];

@@ -42,7 +42,7 @@ export function portalIdentityRoutes(app: App, parts: PortalParts): void {
       throw error;
     }
   });
-  // Reloading the page that leads to a provider.
+  // Reloading the page that opens a provider.
   app.get(`${path}/link`, (c) => redirect(c, securityLink.href));
 
   mountFormPage(pages, {

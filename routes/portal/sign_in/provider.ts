@@ -128,7 +128,7 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
   );
 }
 
-/** Completes what a visit began for. Its errors lead back to where it began. */
+/** Completes a visit for its purpose. Errors return to the page where it began. */
 async function complete(c: AppContext, parts: PortalParts, visit: ProviderVisit): Promise<Response> {
   const { provider, purpose } = visit;
   const target = returnToOf(visit.returnTo ?? undefined, parts.config);
@@ -208,7 +208,7 @@ interface NewSignIn {
   readonly invitationToken: string | undefined;
 }
 
-/** Reads what a link or a form asks for. @throws {AppError} `not_found`. */
+/** Reads the purpose of a link or a form. @throws {AppError} `not_found`. */
 async function newSignIn(
   c: AppContext,
   { config, services }: PortalParts,
@@ -253,12 +253,12 @@ const retried: ReadonlySet<ErrorCode> = new Set(["provider_rejected", "provider_
 interface FailedWay {
   readonly provider: OfferedProvider;
   readonly retry: string | null;
-  /** Where to try again after the provider had no place; `retry` by default. */
+  /** The link that tries again after the provider had no place; default: `retry`. */
   readonly retryWhenFull?: string | null;
   /** For someone who is signed in to another account. */
   readonly switching?: ProviderForm | null;
   readonly returnTo: string | null;
-  /** Where someone who is signed in goes back to. */
+  /** The link back for someone who is signed in. */
   readonly back?: string | null;
 }
 

@@ -18,7 +18,7 @@ import { atField, mountForm } from "../form.ts";
 import { noteOtherMethod, providerOffer } from "./provider_offer.ts";
 import { gateFrame, home, openRoutes, type PortalParts, redirect, sendPage } from "../page.ts";
 
-/** By query parameter. */
+/** Notices by query parameter. */
 const notices: readonly (readonly [parameter: string, notice: NoticeProps])[] = [
   ["signed_out", { tone: "done", text: "You're signed out." }],
   ["expired", { tone: "error", text: "Your session has expired. Sign in to continue." }],

@@ -30,11 +30,11 @@ export interface KeyListQuery {
   readonly state: KeyState;
   /** In the name or the prefix; "" for all. */
   readonly search: string;
-  /** Null for both. */
+  /** Null for both environments. */
   readonly environment?: Environment | null | undefined;
   /** Undefined for the usual one of the state. */
   readonly order: KeyOrder | undefined;
-  /** From 1. */
+  /** Starts at 1. */
   readonly page: number;
   /** The time zone of the days of usage, an IANA name; UTC by default. */
   readonly timezone?: string | undefined;

@@ -56,7 +56,7 @@ function cellsOf({ actor, target, details, ...event }: AuditEvent): string[] {
   ];
 }
 
-/** Returns an entry as operators see it, or as customers do: not which operator did something, nor from where. */
+/** Returns an entry for operators or for customers, who don't see which operator acted, or from where. */
 export function toAuditEvent(
   row: AuditEventRow,
   { isForOperators }: Pick<AuditQuery, "isForOperators">,

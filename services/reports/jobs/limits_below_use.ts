@@ -25,7 +25,7 @@ import type {
 } from "../../../domain/operator/lowered_limits.ts";
 import { type JobContext, type JobTime, pauseAfterSlices } from "../job_context.ts";
 
-/** Organizations, and what they would be limited to. Overrides of organizations of a plan are respected. */
+/** Organizations with their future limits. Overrides of organizations of a plan are respected. */
 interface LimitUseQuery extends JobTime {
   readonly which: LimitedOrganizations;
   readonly lowered: LoweredLimits;

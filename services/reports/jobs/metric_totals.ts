@@ -31,7 +31,7 @@ export async function readUsageTotals(context: JobContext, input: JobScope & Met
  * Adds up each metric that was recorded in the period or in the compared one.
  *
  * @param input `apiKeyId`: only with this key and those of its lineage.
- * @returns Those with the most records in both periods first, at most 100.
+ * @returns The metrics with the most records in both periods first, at most 100.
  * @throws {AppError} `range_too_long` for more than 100,000 metrics.
  */
 export async function readMetricTotals(

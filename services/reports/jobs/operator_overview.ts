@@ -75,7 +75,7 @@ export interface OperatorOverview {
   readonly isPartial: boolean;
   readonly organizations: ActiveOrganizations;
   readonly customers: readonly TopCustomer[];
-  /** Those that sent requests in the last day still send. */
+  /** Suspended organizations that sent requests in the last day. */
   readonly suspended: SuspendedOrganizations;
   /** Organizations that have hit a hard limit, the latest first; at most 100. */
   readonly reachedLimits: readonly ReachedLimit[];

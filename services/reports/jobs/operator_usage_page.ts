@@ -13,7 +13,7 @@ import { knownProperties, toUsageFilter, type UsagePageFilters, withDistinctName
 import { isProperty, readUsageReport, type UsageReportQuery } from "./usage_report.ts";
 import { readTrends } from "./usage_trends.ts";
 
-/** Organizations that a search shows. */
+/** Maximum number of organizations that a search returns. */
 const foundMax = 10;
 
 export type OperatorUsagePageQuery = Pick<UsageReportQuery, "period" | "unit" | "timezone" | "pages"> & {

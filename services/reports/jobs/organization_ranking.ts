@@ -27,7 +27,7 @@ export type RankedSort = "usage" | "growth";
 export const isRankedSort = (sort: OrganizationSort): sort is RankedSort =>
   sort === "usage" || sort === "growth";
 
-/** An organization by its number, and what it used. */
+/** An organization, by its number, and its usage. */
 export interface Rank {
   readonly organization: number;
   readonly sum: number;
@@ -35,7 +35,7 @@ export interface Rank {
   readonly previous: number;
 }
 
-/** Organizations and what they used. The arrays belong together. */
+/** Organizations and their usage, in parallel arrays. */
 interface Sums {
   readonly organizations: Int32Array;
   readonly sums: Float64Array;
@@ -68,7 +68,7 @@ interface Kept {
 
 const kept = new WeakMap<DatabaseReader, Map<string, Kept>>();
 
-/** Returns what was read before under a name, or reads it. @param options `last`: the highest number of an organization. */
+/** Returns the cached value of a name, or reads it. @param options `last`: the highest number of an organization. */
 async function keep<T>(
   database: DatabaseReader,
   { name, now, last, until = now + overviewKeptMs }: JobTime & { name: string; last: number; until?: number },
@@ -161,7 +161,7 @@ async function withPrevious(
 ): Promise<Rank[]> {
   const { database } = context;
   const { number, before, beforeEnd: until } = monthSoFar(now);
-  // Until the part is longer: what is recorded or voided in a month that ended hardly changes the order.
+  // Until the part is longer: late records and voids in a month that ended hardly change the order.
   const part = { name: `before ${metric} ${until}`, now, last, until: now + rollupQuarterMs };
   const { organizations, sums } = await keep(database, part, async () => {
     const query = { month: number - 1, metric, until, windows: before };

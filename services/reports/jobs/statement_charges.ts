@@ -61,7 +61,7 @@ export type StatementMonth = StatementRow | OpenMonth;
 
 export interface StatementPart {
   readonly month: StatementMonth;
-  /** Undefined for all. */
+  /** Undefined for all organizations. */
   readonly organizationId?: string | undefined;
 }
 
@@ -244,7 +244,7 @@ interface Charge {
   readonly row: UsageOfMonth;
   count: number;
   micros: bigint;
-  /** False if what the month counts for is unknown, because retention has deleted records: what was charged for it stays. */
+  /** False if the month's value is unknown because retention has deleted records. Its charge then stays. */
   isKnown: boolean;
   charged: NewStatementLine["charged"];
   readonly values: LineValues;
@@ -267,8 +267,8 @@ class Charges {
   }
 
   /**
-   * @param sign −1 to subtract what was charged before.
-   * @param options `value`: what the usage counts for, if it isn't its sum.
+   * @param sign −1 to subtract an earlier charge.
+   * @param options `value`: the value of the usage, if it isn't its sum.
    */
   add(
     row: UsageOfMonth,

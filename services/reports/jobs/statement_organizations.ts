@@ -23,9 +23,9 @@ import { type OrganizationSums, readSummary } from "./statement_summary.ts";
 export interface StatementOrganizationsQuery extends PageInput {
   /** A part of the name or of the external id, or a whole id. */
   readonly search?: string | undefined;
-  /** Only those with adjustments. */
+  /** True selects organizations with adjustments. */
   readonly isAdjusted?: boolean | undefined;
-  /** Of the quantities; by default, one that most organizations use. */
+  /** The metric of the quantities; default: one that most organizations use. */
   readonly metric?: string | undefined;
   /** By default the name. The others begin with the largest. */
   readonly sort?: StatementOrganizationSort | undefined;

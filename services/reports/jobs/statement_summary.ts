@@ -82,7 +82,7 @@ export interface OrganizationSums {
   readonly externalId: string | null;
   lines: number;
   adjustments: number;
-  /** Of the metric. */
+  /** Quantity of the metric. */
   micros: bigint;
   amount: bigint | null;
 }

@@ -50,12 +50,12 @@ export async function withinStep<One extends { readonly number: number }>(
   return found;
 }
 
-/** Adds up what a line has by the values of each dimension. */
+/** Adds up a line's values of each dimension. */
 export class LineValues {
   /** By the JSON of the properties' names, then by that of their values. */
   readonly #sums = new Map<string, Map<string, ValuePart>>();
 
-  /** @param sign −1 to subtract what was charged before. */
+  /** @param sign −1 to subtract an earlier charge. */
   add(names: string, { values, count, micros }: ValuePart, sign: 1n | -1n): void {
     const sums = this.#sums.get(names) ?? new Map<string, ValuePart>();
     this.#sums.set(names, sums);
@@ -120,7 +120,7 @@ export async function withDimensions(
   return split;
 }
 
-/** Returns the public form of what a line has by values. */
+/** Returns the public form of a line's values. */
 export function toLineDimensions(dimensions: readonly LineParts[], valuesMax: number): LineDimension[] {
   return dimensions.map(({ names, parts }) => {
     const properties: string[] = JSON.parse(names);

@@ -68,7 +68,7 @@ function toJson({ start, end, productSlug, metric, apiKey, count, ...sum }: Usag
   });
 }
 
-/** Returns what a sum counts for, if it isn't the sum of the quantities. */
+/** Returns the value of usage whose metric isn't a sum. */
 function valueOf({ aggregation, micros, isKnown, isCapped }: Omit<UsageSum, "count" | "start" | "end">) {
   if (aggregation === "sum") return undefined;
   const value = isKnown && aggregation !== mixed ? microsToNumber(micros) : null;

@@ -21,7 +21,7 @@ export interface UsagePageFilters {
   readonly apiKey: string | null;
   /** Null: that of the key; live without one. */
   readonly environment?: Environment | null;
-  /** Values of properties. */
+  /** Property values by name. */
   readonly properties?: Readonly<Record<string, string>>;
 }
 

@@ -10,7 +10,7 @@ import { readUsageRecordPage, type UsageRecordPageQuery } from "./usage_record_l
 
 export type UsageRecordView = Awaited<ReturnType<typeof readUsageRecordView>>;
 
-/** Reads a page of records and what they can be filtered by. With an unknown cursor, it reads the newest page. */
+/** Reads a page of records and the choices of its filters. With an unknown cursor, it reads the newest page. */
 export async function readUsageRecordView(context: JobContext, input: JobScope & UsageRecordPageQuery) {
   const { database } = context;
   const { organizationId, now } = input;

@@ -26,7 +26,7 @@ type PropertyGroup = `properties.${string}`;
 type ReportGroup = "productSlug" | "apiKey" | "organization" | PropertyGroup;
 
 export interface UsageReportQuery {
-  /** Null: no numbers. */
+  /** Null for a report without numbers. */
   readonly period: (UsageWindow & { readonly compared: UsageWindow }) | null;
   /** The length of the chart's windows, unless there are too many. */
   readonly unit: WindowUnit;
@@ -44,7 +44,7 @@ export interface UsageReportQuery {
   readonly pages: { readonly products: number; readonly groups: number };
 }
 
-/** The report, and what it was chosen from. */
+/** The report, and the choices of its filters. */
 export type ReportNumbers = Pick<
   Awaited<ReturnType<typeof readUsageReport>>,
   "catalogue" | "metrics" | "metric" | "report"
@@ -169,7 +169,7 @@ function isUnsplit(error: unknown): boolean {
   return error instanceof AppError && error.code === "dimension_unknown";
 }
 
-/** A line of a table with the name of what it is about. */
+/** A line of a table with the name of its subject. */
 type NamedLine = ReturnType<typeof linesOf>[number];
 
 interface BothSums {

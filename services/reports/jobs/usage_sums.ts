@@ -30,7 +30,7 @@ import { addRow, findCounting, nameOfSum, noValue, readValues, type UsageValue }
 /** Lineages of keys whose current key one step looks up. */
 const lineagesPerReadMax = 500;
 
-/** Whose usage to add up: that of one organization or, for operators, of several, and only of those with a plan. */
+/** Selects one organization's usage or, for operators, that of several organizations, optionally only those with a plan. */
 export type UsageScope =
   | JobScope
   | JobTime & {
@@ -180,7 +180,7 @@ interface Adding {
   readonly split: UsageSplit | undefined;
   readonly range: UsageRange;
   readonly now: number;
-  /** Those of metrics that aren't sums. */
+  /** Metrics that aren't sums. */
   readonly aggregations: readonly AggregationRow[];
   /** The organizations whose values are read for these. */
   readonly counted: readonly MeteredOrganization[];

@@ -15,7 +15,7 @@ export type { SentRecord, Usage } from "./record.ts";
 
 /** Records since the start: `recorded` + `adopted` = `waiting` + `sent` + `rejected` + `dropped` + `damaged`. */
 export interface MeterStats {
-  /** Calls of `record()`. */
+  /** Number of `record()` calls. */
   readonly recorded: number;
   /** Left in the spool by other processes. */
   readonly adopted: number;

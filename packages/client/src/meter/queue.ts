@@ -24,10 +24,10 @@ export interface Queue {
   readonly newest: number;
   /** Records of earlier processes, and lines of them that are no records. */
   readonly counts: { readonly adopted: number; readonly damaged: number };
-  /** Returns false without room. */
+  /** Returns false if there is no room. */
   push(text: string): boolean;
   take(size: BatchSize): Line[];
-  /** Removes taken records. */
+  /** Removes taken records, whose outcome is known. */
   settle(lines: readonly Line[]): void;
   /** Keeps records that Gatehouse rejected, where possible. */
   keepRejected(lines: readonly Line[]): Promise<void>;

@@ -22,7 +22,7 @@ export class Segment {
   readonly #fd: number;
   /** The bytes to read. What a failed write left beyond them is overwritten or ignored. */
   #size: number;
-  /** Where the next line to take begins. */
+  /** The position of the next line to take. */
   #position = 0;
   /** Lines that were not taken, and lines that were taken but not settled. */
   #waiting = 0;

@@ -14,7 +14,7 @@ const closingPauseMaxMs = 1_000;
 const firstPauseMs = 200;
 
 export class Sender {
-  /** Since the start. */
+  /** Records since the start, by outcome. */
   readonly counts = { sent: 0, duplicates: 0, rejected: 0 };
   readonly #settings: MeterSettings;
   readonly #queue: Queue;
@@ -40,7 +40,7 @@ export class Sender {
     this.#recordsMax = settings.batchRecordsMax;
   }
 
-  /** Call after records were added. */
+  /** Starts sending if records are waiting. */
   wake(): void {
     if (this.#isStopped || this.#queue.count === 0) return;
     this.#running ??= this.#run().finally(() => {

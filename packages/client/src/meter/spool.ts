@@ -29,7 +29,7 @@ interface SpoolOptions {
 export class SpoolQueue implements Queue {
   readonly counts = { adopted: 0, damaged: 0 };
   readonly #options: SpoolOptions;
-  /** In the order of sending. */
+  /** Segments in the order of sending. */
   #segments: Segment[] = [];
   /** The one that takes new records. */
   #current: Segment | undefined;
