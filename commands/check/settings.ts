@@ -48,7 +48,7 @@ function checkProductOrigins({ baseUrl, cookieDomain, allowedOrigins }: Config):
   const port = baseUrl.port === "" ? "" : `:${baseUrl.port}`;
   return [result.warning(
     "COOKIE_DOMAIN is set but ALLOWED_ORIGINS lists no product, so product pages can't use the sign-in API, " +
-      "and nobody returns to them after signing in.",
+      "and no one returns to them after signing in.",
     `Add the products' origins, such as ALLOWED_ORIGINS=${baseUrl.protocol}//app${cookieDomain}${port}`,
   )];
 }

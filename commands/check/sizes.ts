@@ -31,7 +31,7 @@ export async function checkCookiesArrive({ baseUrl }: Config, send: Send): Promi
       return result.ok("They reach the server.");
     }
     if (without.status === 200 && withCookie.status === 200) {
-      const saw = "They don't reach the server, so nobody stays signed in.";
+      const saw = "They don't reach the server, so no one stays signed in.";
       return result.wrong(saw, "Configure the proxy to forward Cookie.");
     }
     return result.ok(

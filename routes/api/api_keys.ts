@@ -20,7 +20,7 @@ const created = {
     schema: schemas.createdApiKeySchema,
   },
 };
-const unchanged = "What is left out stays as it is. Changes take effect immediately.";
+const unchanged = "Omitted fields keep their values. Changes take effect immediately.";
 const revoked = "Requests with the key fail immediately. Revoking a key again has no effect.";
 
 export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {

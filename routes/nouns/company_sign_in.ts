@@ -139,7 +139,7 @@ function providerRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Start a test of an organization's provider",
     description:
       `${owner} Open the returned address in the same browser, within 10 minutes, and sign in with an address of a ` +
-      "verified domain. The response sets a cookie without which coming back counts for nothing.",
+      "verified domain. The response sets a cookie that the return visit needs.",
     params,
     responses: {
       200: {

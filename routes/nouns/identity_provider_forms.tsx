@@ -157,7 +157,7 @@ function providerFields({ field }: PageForm, { provider, positions = [] }: Provi
           {...field("clientSecret")}
           type="password"
           autocomplete="new-password"
-          hint={isNew ? undefined : "If empty, the secret stays as it is."}
+          hint={isNew ? undefined : "Leave empty to keep the current secret."}
           required={isNew}
           maxlength={clientSecretCharactersMax}
         />

@@ -112,12 +112,12 @@ const unlisted = {
   optional: {
     text: "Usage of other products is recorded too.",
     none: "Until you add one, pages show the names in usage records.",
-    deleted: "Recorded usage and closed statements stay as they are.",
+    deleted: "Recorded usage and closed statements don't change.",
   },
   required: {
     text: "Usage of other products is rejected.",
     none: "Until you add one, all usage is rejected.",
-    deleted: "New usage of it is rejected. Recorded usage and closed statements stay as they are.",
+    deleted: "New usage of it is rejected. Recorded usage and closed statements don't change.",
   },
 };
 

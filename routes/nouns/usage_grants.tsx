@@ -69,10 +69,10 @@ const schema = z.object({
   metric: stringSchema("The metric. Null for all metrics together.", "requests").nullable(),
   quantity: z.number().openapi({ description: "How much it added to the limit.", example: 5_000 }),
   used: z.number().openapi({
-    description: "What is used of it. That stays used when it ends.",
+    description: "The used part. It stays used when the grant ends.",
     example: 1_200,
   }),
-  remaining: z.number().openapi({ description: "What can still be used of it.", example: 3_800 }),
+  remaining: z.number().openapi({ description: "The part that can still be used.", example: 3_800 }),
   status: z.enum(usageGrantStatuses).describe("Only active grants can be used."),
   expiresAt: timeOut("When its unused rest expires.").nullable(),
   reason: stringSchema("Why it was given.", "Invoice 2026-118."),
@@ -126,7 +126,7 @@ export function usageGrantRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     operationId: "voidGrant",
     summary: "Void a grant",
     description:
-      "What is left of it can't be used anymore. What is used of it stays. Voiding a grant again has no effect.",
+      "The unused part can't be used anymore. The used part stays used. Voiding a grant again has no effect.",
     params: organizationParamsSchema.extend({ grantId: idParam("gra", "The grant's id.") }),
     body: voidSchema,
     responses: { 200: { description: "The grant.", schema: one } },
@@ -150,7 +150,7 @@ function listRoute(
     route: `GET ${path}`,
     operationId,
     summary: `List grants of ${of}`,
-    description: "The newest first, with what is used of each.",
+    description: "Newest first, with the used part of each.",
     query: pageQuerySchema,
     responses: { 200: { description: "A page of grants.", schema: pageOf("grants", schema) } },
   }, (_c, { query }, access) => listGrants(services, access, query));
@@ -201,7 +201,7 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
           title="Void grant"
           heading="Void the grant of “{name}”?"
           name={access.organizationName}
-          text="What is left of it can't be used anymore. What is used of it stays. This can't be undone."
+          text="The unused part can't be used anymore. The used part stays used. This can't be undone."
           facts={[
             { label: "Limit", value: limitName({ ...grant, per: "total" }, catalogue) },
             { label: "Left", value: grantQuantity(grant.remaining, grant.metric, catalogue) },

@@ -280,7 +280,7 @@ function actionsOf({ services }: PortalParts): Readonly<Record<UserAction, Actio
     "enable": {
       title: "Enable user",
       heading: "Enable {name}?",
-      text: "The user can sign in again, as before. Sessions and invitations that ended stay ended.",
+      text: "The user can sign in again. Ended sessions and invitations aren't restored.",
       submit: "Enable user",
       tone: "primary",
       act: async (actor, user) => {

@@ -71,7 +71,9 @@ const detailsSchema = schema.extend({
   payload: z.object({
     type: typeSchema.describe("The event's type."),
     timestamp: timeOut("When the event happened."),
-    data: z.record(z.string(), z.unknown()).describe("Facts of that moment. They depend on the type."),
+    data: z.record(z.string(), z.unknown()).describe(
+      "Details at the time of the event. They depend on the type.",
+    ),
   }).describe("The body of each attempt."),
   attempts: z.array(
     z.object({

@@ -145,7 +145,7 @@ function mountRoutes(
   routes.change({
     operationId: idOf("changeWebhook"),
     summary: "Change, enable or disable a webhook endpoint",
-    description: "What is left out stays as it is. Enabling an endpoint sends nothing by itself.",
+    description: "Omitted fields keep their values. Enabling an endpoint sends nothing by itself.",
     body: changeSchema,
     errors: [...errors, "webhook_address_blocked", "rate_limited"],
   }, ({ params: { id }, body }, owner) => verbs.changeWebhook(services, owner, { id, ...body }));

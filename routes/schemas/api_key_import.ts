@@ -54,7 +54,7 @@ export const importKeysSchema = z.strictObject({ keys: batchArray(importedKeySch
 export const importedKeysSchema = z.object({
   imported: z.int().min(0).openapi({ description: "The number of new keys.", example: 997 }),
   duplicates: z.int().min(0).openapi({
-    description: "The number of keys that their organization has already. They stay as they are.",
+    description: "The number of keys that their organization already has. They don't change.",
     example: 2,
   }),
   failed: z.array(z.object({

@@ -28,7 +28,7 @@ export const auditEventSchema = z.object({
   id: idOut("aud", "The entry's id."),
   at: timeOut("When it happened."),
   action: z.enum(Object.keys(auditActions) as [AuditAction, ...AuditAction[]]).openapi({
-    description: "What was done.",
+    description: "The action.",
     example: "member.role_changed",
   }),
   actor: z.object({
@@ -41,7 +41,7 @@ export const auditEventSchema = z.object({
   target: z.object({
     id: idOut("usr", "The target's id.").nullable(),
     name: stringSchema("The name at that time.", "Grace Hopper").nullable(),
-  }).nullable().describe("What it was done to."),
+  }).nullable().describe("The object of the action."),
   details: z.record(z.string(), z.string()).openapi({
     description: "Further details.",
     example: { from: "MEMBER", to: "ADMIN" },

@@ -61,7 +61,7 @@ const limit = z.object({
     productSlug: stringSchema("The product whose usage counts. Null for all.", "maps").nullable(),
     metric: stringSchema("The metric that counts. Null for all.", "tiles").nullable(),
     per: z.enum(limitPeriods).describe("The length of its windows."),
-    quantity: z.number().openapi({ description: "What it allows in a window.", example: 100_000 }),
+    quantity: z.number().openapi({ description: "The quantity it allows in a window.", example: 100_000 }),
     mode: z.enum(limitModes).describe("`hard` rejects usage that doesn't fit."),
   }),
   alert: z.literal(true).optional().describe("It is an alert, which never rejects."),
@@ -71,7 +71,7 @@ const limit = z.object({
       "Each has one event in a window, or in a day for limits by the minute or hour; of several at the same time, the highest.",
     example: 80,
   }),
-  used: z.number().openapi({ description: "What is used in the window.", example: 80_000 }),
+  used: z.number().openapi({ description: "The usage in the window.", example: 80_000 }),
   window: z.object({
     start: timeOut("The start, inclusive."),
     end: timeOut("The end, exclusive."),
@@ -89,7 +89,7 @@ const reached = limit.extend({
 const cleared = limit.omit({ percent: true }).extend({
   limit: limit.shape.limit.extend({
     quantity: limit.shape.limit.shape.quantity.nullable().openapi({
-      description: "What it allows in a window now. Null if it was removed or doesn't apply anymore.",
+      description: "The quantity it allows in a window now. Null if it was removed or doesn't apply anymore.",
     }),
   }),
 }).openapi("LimitClearedEventData", { description: "Limits by the minute or hour are never cleared." });

@@ -66,8 +66,7 @@ const overrides = z.strictObject({
   ...eachNumber((number) => planNumberSchema(number).nullable().optional()),
   limits: overrideLimitsInSchema(limits.planLimitsMax).optional(),
 }).openapi({
-  description:
-    "What the organization has instead of its plan's values. Null removes an override; `limits` replaces the whole list.",
+  description: "Overrides of the plan's values. Null removes an override; `limits` replaces the whole list.",
 });
 
 export const createOrganizationSchema = z.strictObject({
@@ -119,7 +118,7 @@ export const operatedOrganizationSchema = z.object({
       })
     ),
     limits: z.array(overrideLimitSchema),
-  }).openapi({ description: "What the organization has instead of its plan's values." }),
+  }).openapi({ description: "Overrides of the plan's values." }),
   timezone: stringSchema("The time zone of its limits.", "Europe/Berlin"),
   metadata: z.record(z.string(), z.string()).openapi({
     description: "Your own data.",

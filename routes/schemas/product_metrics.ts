@@ -73,7 +73,7 @@ export const metricsSchema = z.array(
   }).superRefine(requireCountable).openapi("ProductMetricInput"),
 ).max(productMetricsMax, atMost(productMetricsMax, "metrics"))
   .superRefine((list, context) => requireDistinct(list.map(({ slug }) => slug), context, ["slug"])).openapi({
-    description: `Up to ${productMetricsMax} metrics, in the order in which they are shown.`,
+    description: `Up to ${productMetricsMax} metrics, in display order.`,
   });
 
 const counting = {

@@ -46,7 +46,7 @@ const productNames = {
 };
 const sums = {
   quantity: stringSchema(
-    "What the metric counts for, as an exact decimal: see `aggregation`. An adjustment can be negative.",
+    "The quantity as an exact decimal, counted by `aggregation`. An adjustment can be negative.",
     "1204.25",
   ),
   records: z.int().openapi({
@@ -57,8 +57,8 @@ const sums = {
 
 const aggregation = z.enum(aggregations).openapi({
   description:
-    "What the quantity is: the sum, the number of records (`count`), the largest (`max`) or latest (`last`) quantity of each API key, " +
-    "added up, or the number of distinct values (`unique`). An adjustment is the difference to what was charged.",
+    "How the quantity is counted: the sum, the number of records (`count`), the largest (`max`) or latest (`last`) quantity of each API key, " +
+    "added up, or the number of distinct values (`unique`). An adjustment is the difference from the earlier charge.",
   example: "sum",
 });
 

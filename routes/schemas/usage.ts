@@ -339,12 +339,12 @@ export const usageSumSchema = z.object({
   sum: z.number().describe("The sum of the quantities. Exact up to 2^53−1, rounded beyond."),
   aggregation: z.enum([...aggregations, mixed]).optional().openapi({
     description:
-      "What `value` is, of metrics whose aggregation in the catalogue isn't `sum`; `mixed` if the row adds up products whose metrics " +
+      "How `value` is counted, if the aggregation in the catalogue isn't `sum`; `mixed` if the row adds up products whose metrics " +
       "are counted differently.",
     example: "max",
   }),
   value: z.number().nullable().optional().describe(
-    "What the usage counts for, if that isn't `sum`. Values of API keys and organizations are added up; distinct values count once in an " +
+    "The value of the usage, if that isn't `sum`. Values of API keys and organizations are added up; distinct values count once in an " +
       "organization. Null for `mixed` rows, for `last` and `unique` by properties, and if it is unknown: before usage of a new aggregation " +
       "is counted, or if it depends on records that were deleted.",
   ),

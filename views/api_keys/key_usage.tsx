@@ -38,7 +38,7 @@ export function KeyFacts(
 ) {
   const main = report?.metrics.find(({ slug }) => slug === report.chart?.metric.slug);
   return (
-    <section class="card" aria-label="Key facts">
+    <section class="card" aria-label="Key details">
       <dl class="key-facts">
         <div>
           <dt>{`${main?.name ?? "Usage"}, ${days}`}</dt>

@@ -4,7 +4,7 @@ import { aggregationLabels, aggregations } from "../../domain/meter/aggregation.
 import { SelectField, TextField } from "../components/field.tsx";
 import type { PageForm } from "../components/form_page.tsx";
 
-/** As in usage records. */
+/** Matches the maximum in usage records. */
 export const slugCharactersMax = 64;
 /** The sum is the default, so that a row without a choice is empty. */
 const choices = aggregations.map((one) => ({

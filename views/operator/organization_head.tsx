@@ -76,7 +76,7 @@ export function OrganizationHead(props: OrganizationHead & { now: number }) {
         </div>
         <Actions {...props} />
       </div>
-      <section class="card" aria-label="Facts">
+      <section class="card" aria-label="Details">
         <HeadFacts {...props} />
       </section>
       <Tabs

@@ -81,7 +81,7 @@ export function companyDomainForm({ field, ...form }: PageForm): Page {
     <FormPage
       {...form}
       title="Add domain"
-      text="Each domain counts for itself: subdomains need their own record."
+      text="Subdomains need their own records."
       submit="Add domain"
       isNarrow
     >
@@ -138,7 +138,7 @@ const confirmations: Readonly<
   test: {
     title: "Test single sign-on",
     text:
-      "Sign in at your provider with an address of a verified domain. We show you what it says about you. You stay signed in here as you are.",
+      "Sign in at your provider with an address of a verified domain. We show you what it says about you. You stay signed in here.",
     submit: "Continue to provider",
     tone: "primary",
   },

@@ -29,7 +29,7 @@ export function memberRolePage(
       heading={isYou ? "Change your own role" : "Change the role of {name}"}
       text={isYou
         ? "Your new role takes effect immediately. Only another owner can change it back."
-        : "Their new role takes effect immediately. Their keys stay as they are."}
+        : "Their new role takes effect immediately. Their keys don't change."}
       submit="Change role"
       tone="primary"
     >

@@ -14,7 +14,7 @@ import { keyRoutes } from "./api_key_auth.ts";
 export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const common = {
-    description: "What is used of each limit and when it resets, and what the plan includes.",
+    description: "The usage and the reset time of each limit, and the plan's features.",
     responses: {
       200: { description: "Every limit that applies, in its current window.", schema: limitStandingsSchema },
     },
@@ -48,7 +48,7 @@ export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     route: "GET /api/portal/plan",
     operationId: "readOrganizationPlan",
     summary: "Get the plan of the active organization",
-    description: "Its name, and every limit that applies to the organization with what is used of it.",
+    description: "The plan's name, and every limit that applies to the organization, with its usage.",
     responses: { 200: { description: "The plan.", schema: organizationPlanSchema } },
   }, async (c, _input, access) => {
     const [plan, limits] = await Promise.all([readPlan(services, access), limitsOf(c, access)]);

@@ -22,7 +22,7 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "signOut",
     summary: "Sign out",
     description: "Ends the session and clears the cookie.",
-    responses: { 204: { description: "Signed out, or nobody was signed in." } },
+    responses: { 204: { description: "Signed out, or no one was signed in." } },
   }, { authenticate: () => null, handle: (c) => endSessions(c, parts) });
 
   mount(app, {

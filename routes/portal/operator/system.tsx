@@ -32,7 +32,7 @@ export function operatorSystemPages(app: App, parts: PortalParts): void {
       <PortalPage title="System" frame={frame} place={place}>
         <PageHead
           title="System"
-          text="The instance that sent this page. Other instances on the same database count for themselves."
+          text="The instance that sent this page. Each instance on the same database counts separately."
         />
         <Card title="Instance" flush>
           <Facts facts={facts} />

@@ -69,7 +69,7 @@ Deno.test("checkPublicAddress() reports nothing for a proxy that forwards everyt
 
 Deno.test("checkPublicAddress() reports cookies that don't arrive, and nothing when the proxy limits headers", async () => {
   assert.deepEqual(await problems({ dropped: ["cookie"] }), {
-    "Cookies of requests": "wrong: They don't reach the server, so nobody stays signed in.",
+    "Cookies of requests": "wrong: They don't reach the server, so no one stays signed in.",
   });
   const small = (request: Request) =>
     (request.headers.get("cookie") ?? "").length > 4000 ? new Response(null, { status: 400 }) : undefined;

@@ -75,7 +75,7 @@ Deno.test("checkSettings() warns about a cookie domain without product origins",
   assert.equal(found["ALLOWED_ORIGINS"]?.verdict, "warning");
   assert.match(
     found["ALLOWED_ORIGINS"].words,
-    /nobody returns to them .*ALLOWED_ORIGINS=https:\/\/app\.example\.com$/,
+    /no one returns to them .*ALLOWED_ORIGINS=https:\/\/app\.example\.com$/,
   );
   const own = { ...base, COOKIE_DOMAIN: ".example.com", ALLOWED_ORIGINS: "https://auth.example.com" };
   assert.deepEqual(Object.keys(problems(own)), ["ALLOWED_ORIGINS"]);
