@@ -28,7 +28,7 @@ export interface FoundApiKey {
   readonly ended: 0 | 1;
 }
 
-/** At most some of each kind, the best first. */
+/** The best matches of each kind, up to a maximum. */
 export interface Found {
   readonly organizations: readonly FoundOrganization[];
   readonly apiKeys: readonly FoundApiKey[];

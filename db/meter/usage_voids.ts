@@ -61,7 +61,7 @@ interface UsageVoid extends RecordReference {
   readonly voidedBy: string;
   readonly reason: string;
   readonly now: number;
-  /** Of its series and values, where it may be an extreme. Null before they were looked for. */
+  /** The remaining extremes of its series and values, where it may be an extreme. Null before they were looked for. */
   readonly remaining: readonly RemainingExtremes[] | null;
 }
 

@@ -5,7 +5,7 @@ import { type DatabaseReader, sql } from "../engine/database.ts";
 
 export interface ProviderAttempt {
   readonly purpose: VisitPurpose;
-  /** Of the person who links, confirms or tests; else null. */
+  /** The person who connects, confirms or tests; otherwise null. */
   readonly userId: string | null;
   readonly sessionId: string | null;
   /** Encrypted with a key that only the browser has. */

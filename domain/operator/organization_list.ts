@@ -16,7 +16,7 @@ export interface OrganizationLine {
 
 export interface OrganizationList {
   readonly lines: readonly OrganizationLine[];
-  /** Of all that match the search and the plan. */
+  /** Counts of all organizations that match the search and the plan. */
   readonly counts:
     & { readonly all: number; readonly suspended: number }
     & Readonly<Record<LimitLevel, number>>;

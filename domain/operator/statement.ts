@@ -185,11 +185,11 @@ export interface StatementOrganization {
   readonly adjustments: number;
   /** The exact sum of the lines' amounts; null if no line has a price. */
   readonly amount: string | null;
-  /** Of the metric that was asked for, adjustments included; an exact decimal. */
+  /** The requested metric's quantity, including adjustments; an exact decimal. */
   readonly quantity: string;
-  /** Of the statement before; null if that isn't closed or had another currency. */
+  /** The amount in the previous statement; null if that isn't closed or had another currency. */
   readonly previousAmount: string | null;
-  /** Of the statement before; null if that isn't closed. */
+  /** The quantity in the previous statement; null if that isn't closed. */
   readonly previousQuantity: string | null;
 }
 
@@ -205,6 +205,6 @@ export interface OrganizationStatement {
   readonly adjustments: number;
   /** The exact sum of the lines' amounts; null if no line has a price. */
   readonly amount: string | null;
-  /** Of the metric that was asked for, adjustments included; null without a metric, and while the statement is `closing`. */
+  /** The requested metric's quantity, including adjustments; null without a metric, and while the statement is `closing`. */
   readonly quantity: string | null;
 }

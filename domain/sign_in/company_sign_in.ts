@@ -28,7 +28,7 @@ export interface CompanyDomain {
   readonly recordName: string;
   readonly recordValue: string;
   readonly verifiedAt: string | null;
-  /** Since when daily look-ups haven't found the record; null if the last one did. */
+  /** The time since which daily look-ups haven't found the record; null if the last one did. */
   readonly missingSince: string | null;
 }
 

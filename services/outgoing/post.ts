@@ -27,7 +27,7 @@ export interface PostResult {
   readonly durationMs: number;
 }
 
-/** Of the response, which also bounds informational responses before it. */
+/** Maximum size of the response's head, including informational responses before it. */
 const headBytesMax = 16 * 1024;
 /** A server that sends its head in more pieces keeps the event loop busy. */
 const headReadsMax = 100;

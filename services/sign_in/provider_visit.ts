@@ -35,7 +35,7 @@ interface NewVisit {
   readonly purpose: VisitPurpose;
   /** A page of ours or of a product, checked by the caller. */
   readonly returnTo: string | null;
-  /** Of an invitation's link, if the person came from its page. */
+  /** The token of an invitation's link, if the person came from its page. */
   readonly invitationToken?: string | undefined;
   /** The session of someone who confirms, links or tests. */
   readonly session?: { readonly id: string; readonly user: { readonly id: string } } | undefined;

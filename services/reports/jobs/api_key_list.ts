@@ -28,7 +28,7 @@ import type { JobContext, JobScope } from "../job_context.ts";
 
 export interface KeyListQuery {
   readonly state: KeyState;
-  /** In the name or the prefix; "" for all. */
+  /** A part of the name or the prefix; "" for all. */
   readonly search: string;
   /** Null for both environments. */
   readonly environment?: Environment | null | undefined;
