@@ -26,7 +26,7 @@ export function findBusiestTotals(
     JOIN usage_series s ON s.id = r.series ORDER BY r.count DESC, s.id`);
 }
 
-/** A window with a number by which its sums are recognized. They are subtracted if the sign is −1. */
+/** A window with a number that identifies its sums. They are subtracted if the sign is −1. */
 export interface SignedWindow extends UsageWindow {
   readonly position: number;
   readonly sign: 1 | -1;

@@ -14,11 +14,11 @@ export interface CompanyProvider {
   readonly role: CompanyRole;
   /** People with addresses of the verified domains sign in only with it. */
   readonly enforced: boolean;
-  /** Ends their sessions after so many days; null for the server's own limit. */
+  /** Ends their sessions after this many days; null for the server's own limit. */
   readonly sessionMaxDays: number | null;
   /** When someone last signed in with it for a test, with these credentials. */
   readonly testedAt: string | null;
-  /** A new client secret waits for a test. Until then, people sign in with the one before. */
+  /** A new client secret waits for a test. Until then, people sign in with the previous one. */
   readonly hasPendingSecret: boolean;
 }
 

@@ -25,7 +25,7 @@ export const expiringKeysIntervalMs = minuteMs;
 export const expiringKeysOfStepMax = 200;
 /** Age after which the cursor of that search moves without any key. */
 export const expiryCursorAgeMs = hourMs;
-/** The waits after failed attempts, each ± 10 %. One attempt more than there are waits. */
+/** The waits after failed attempts, each ±10%. There is one attempt more than waits. */
 export const webhookRetryWaitsMs: readonly number[] = [
   5 * secondMs,
   5 * minuteMs,
@@ -44,7 +44,7 @@ export const webhookWaitMaxMs = 1.1 * webhookRetryAfterMaxMs;
 export const webhookAttemptTimeoutMs = 15 * secondMs;
 /** For which no other server sends a delivery. Longer than an attempt takes. */
 export const webhookLeaseMs = minuteMs;
-/** An endpoint is disabled after so many failures in a row over so much time. */
+/** An endpoint is disabled after this many failures in a row over this much time. */
 export const webhookFailuresMax = 10;
 export const webhookFailingMaxMs = 5 * dayMs;
 /**

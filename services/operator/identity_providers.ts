@@ -27,7 +27,7 @@ import { findProviderFault } from "../sign_in/provider_discovery.ts";
 export interface ProviderChange extends StoredChange {
   /** Unencrypted. */
   readonly clientSecret?: string | undefined;
-  /** From 1. A larger one than there are providers is the last. */
+  /** Starts at 1. Larger numbers than the last position mean the last one. */
   readonly position?: number | undefined;
 }
 
