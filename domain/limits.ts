@@ -154,7 +154,7 @@ export const mailLeaseMs = 90_000;
 /** From a failed attempt to the next. Doubles with each failure. */
 export const mailRetryMinMs = 5_000;
 export const mailRetryMaxMs = 3_600_000;
-/** Age at which an undelivered email is given up. */
+/** Age after which an undelivered email is dropped. */
 export const mailGiveUpMs = 24 * 3_600_000;
 /** Interval between checks of the outbox for emails of other servers. */
 export const mailPollIntervalMs = 30_000;

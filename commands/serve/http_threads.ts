@@ -44,7 +44,7 @@ interface HttpThreadsOptions extends Omit<HttpThreadData, "thread" | "share" | "
   readonly database: MainDatabase;
   /** Calls that the threads make to the main thread. */
   readonly calls: MainThreadCalls;
-  /** Called when a thread ends by itself. */
+  /** Called when a thread ends unexpectedly. */
   readonly onEnd: (reason: string) => void;
 }
 

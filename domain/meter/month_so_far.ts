@@ -1,4 +1,4 @@
-// This month in UTC, and the part of the month before that it is compared with.
+// This month in UTC, and the part of last month to compare it with.
 import { rollupQuarterMs } from "../limits.ts";
 import { rollupNumber, rollupStart } from "./rollup_unit.ts";
 import type { UsageWindow } from "./usage_window.ts";

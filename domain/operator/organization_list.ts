@@ -8,7 +8,7 @@ export interface OrganizationLine {
   readonly level: LimitLevel | null;
   /** The quantity of each of the last 30 days, today last. */
   readonly days: readonly number[];
-  /** The percentage by which its usage exceeds that of the same part of the month before; null if there was nothing. */
+  /** The percentage by which its usage exceeds that of the same part of last month; null if there was none. */
   readonly change: number | null;
   /** Its percentage of the usage of all organizations; null if that is 0. */
   readonly share: number | null;

@@ -28,7 +28,7 @@ export function lastEndedPeriod(now: number, timezone: string): string {
   return shiftPeriod(zonedTime(now, timezone).toPlainDate().toPlainYearMonth().toString(), -1);
 }
 
-/** Returns a calendar month in a time zone. @param options `before`: the month before, if closed; this one begins where it ended. */
+/** Returns a calendar month in a time zone. @param options `before`: the previous month, if closed; this one begins where it ended. */
 export function billingMonth(
   period: string,
   { timezone, before }: { timezone: string; before?: Pick<BillingMonth, "end"> | undefined },

@@ -71,7 +71,7 @@ const mailProviders: ReadonlySet<string> = new Set(
 /**
  * Converts a typed domain to the form that addresses have: lower case and Punycode.
  *
- * @returns The domain, or the fault that keeps it from being used, as the end of a sentence about the field.
+ * @returns The domain, or the problem that makes it unusable, as the end of a sentence about the field.
  */
 export function parseCompanyDomain(text: string): { readonly domain: string } | { readonly fault: string } {
   const typed = text.normalize("NFKC").trim().toLowerCase().replace(/^@/, "").replace(/\.$/, "");

@@ -1,6 +1,6 @@
 // Limits of signing in with providers.
 
-/** Time to come back from a provider, and for the cookie of the browser that began. */
+/** Time to return from a provider, and for the cookie of the browser that began. */
 export const providerVisitTimeoutMs = 10 * 60_000;
 /** Visits that a client address begins in ten minutes. */
 export const providerVisitsMax = 100;

@@ -27,7 +27,7 @@ export interface WebhookDelivery {
   /** HTTP status of the last response. */
   readonly responseStatus: number | null;
   readonly createdAt: string;
-  /** When it was delivered or given up. */
+  /** The time when it was delivered or finally failed. */
   readonly endedAt: string | null;
 }
 

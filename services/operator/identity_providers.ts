@@ -1,5 +1,5 @@
 // The providers of the whole service: list, add, change, order, delete. A provider can sign in as anyone whose address it vouches for,
-// so only operators manage them. A secret never leaves this file in clear.
+// so only operators manage them. A secret never leaves this file unencrypted.
 import {
   countConnected,
   deleteServiceProvider,

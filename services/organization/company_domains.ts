@@ -134,7 +134,7 @@ export async function verifyCompanyDomain(
   return toCompanyDomain(row);
 }
 
-/** Shortens the sessions of all members after a change that began it. If that fails, it goes on in the background. */
+/** Shortens the sessions of all members after a change that began it. If that fails, it continues in the background. */
 export async function shortenSessions(
   { database, writeAs }: SessionContext,
   by: Writer,

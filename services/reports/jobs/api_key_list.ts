@@ -32,7 +32,7 @@ export interface KeyListQuery {
   readonly search: string;
   /** Null for both environments. */
   readonly environment?: Environment | null | undefined;
-  /** Undefined for the usual one of the state. */
+  /** Undefined for the default order of the state. */
   readonly order: KeyOrder | undefined;
   /** Starts at 1. */
   readonly page: number;

@@ -153,7 +153,7 @@ async function readRanking(
   });
 }
 
-/** Adds what organizations used in the same part of the month before, also those without usage since. */
+/** Adds organizations' usage in the same part of last month, including those without usage since. */
 async function withPrevious(
   context: JobContext,
   ranks: readonly Rank[],

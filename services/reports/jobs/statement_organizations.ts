@@ -32,7 +32,7 @@ export interface StatementOrganizationsQuery extends PageInput {
 }
 
 export interface StatementOrganizations<Previous> {
-  /** The closed statement of the month before, if there is one. */
+  /** The closed statement of the previous month, if there is one. */
   readonly previous: Previous | null;
   /** The metric of the quantities; null if there are no lines. */
   readonly metric: string | null;
