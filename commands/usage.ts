@@ -90,7 +90,7 @@ function propertiesOf(given: readonly string[] | undefined): Record<string, stri
   );
 }
 
-/** Reports the first fault, with the name of its option. */
+/** Reports the first problem, with the name of its option. */
 function optionError([fault]: readonly { readonly path: string; readonly message: string }[]): CommandError {
   const { path = "", message = "" } = fault ?? {};
   const option = optionNames[path as keyof typeof optionNames] ?? path;

@@ -67,7 +67,7 @@ export function keyMay(permission: UsagePermission): Statement {
 /** When a key `k` ended or will end: milliseconds since 1970, far in the future if it never expires. As the index `api_keys_end` has it. */
 export const endOfKey = sql`coalesce(k.revoked_at, k.expires_at, 9007199254740991)`;
 
-/** Since when requests with a key `k` are known: an imported one is older. */
+/** The time since which requests with a key `k` are known: an imported one is older. */
 export const keyAddedAt = sql`coalesce(k.imported_at, k.created_at)`;
 
 /** A condition: the key `k` of an organization works at `now`. Keys that ended are not read. */

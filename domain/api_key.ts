@@ -38,7 +38,7 @@ export interface ApiKey {
 /** The last request with a key, also a rejected one. */
 export interface LastRequest {
   readonly at: string;
-  /** Of the client's address, such as `203.0.113.0/24`. */
+  /** The network of the client's address, such as `203.0.113.0/24`. */
   readonly network: string;
   readonly userAgent: string;
   readonly status: number;

@@ -31,7 +31,7 @@ export interface Accent {
 
 /** WCAG 2.2, success criterion 1.4.3, and a little for rounding. */
 const contrastMin = 4.55;
-/** The surfaces of static/styles/base.css on which links stand, of which the first is the usual one, and the color of text. */
+/** The surfaces of static/styles/base.css that links appear on, the most common one first, and the color of text. */
 export const surfaces: Readonly<Record<Scheme, { readonly all: readonly string[]; readonly muted: string }>> =
   {
     light: { all: ["#ffffff", "#f7f6f2", "#f0eee8", "#faf9f6"], muted: "#5f5b52" },

@@ -18,7 +18,7 @@ export function isOwnPermission(name: string): boolean {
 }
 
 /**
- * Returns the fault of a permission as the end of a sentence, or null.
+ * Returns the problem with a permission as the end of a sentence, or null.
  *
  * @example
  * ```ts

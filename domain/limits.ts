@@ -137,7 +137,7 @@ export const unverifiedInvitationMailsPerHourMax = 5;
 /** Owners and admins of an organization, and operators, who get the emails about one of its limits. */
 export const limitMailRecipientsMax = 100;
 export const limitMailOperatorsMax = 20;
-/** Of these emails, those that one operator gets in a day. Customers can cause them. */
+/** Maximum number of these emails to one operator in a day. Customers can cause them. */
 export const operatorLimitMailsPerDayMax = 100;
 /** Notices about limits that become emails in one step, and the interval between searches for new ones. */
 export const limitNoticesPerStepMax = 50;
@@ -154,7 +154,7 @@ export const mailLeaseMs = 90_000;
 /** From a failed attempt to the next. Doubles with each failure. */
 export const mailRetryMinMs = 5_000;
 export const mailRetryMaxMs = 3_600_000;
-/** Age at which an undelivered email is given up. */
+/** Age after which an undelivered email is dropped. */
 export const mailGiveUpMs = 24 * 3_600_000;
 /** Interval between checks of the outbox for emails of other servers. */
 export const mailPollIntervalMs = 30_000;
@@ -292,7 +292,7 @@ export const limitOrganizationsAtOnceMax = 8;
 /** Records and bytes of JSON in the queue; others are rejected with 503. */
 export const recorderQueueRecordsMax = 100_000;
 export const recorderQueueBytesMax = 16 * 1024 * 1024;
-/** Of these, records and bytes of one organization. */
+/** The share of one organization in these records and bytes. */
 export const recorderOrganizationRecordsMax = 25_000;
 export const recorderOrganizationBytesMax = 4 * 1024 * 1024;
 /** Records and bytes that a commit takes from one organization before it moves to the next. */
@@ -370,7 +370,7 @@ export const remoteRequestTimeoutMs = 10_000;
 export const commitFillMs = 10;
 /** Write batches of a thread that run or wait; others are rejected with 503. */
 export const databaseWritesWaitingMax = 1_000;
-/** Of these, batches of one signed-in user. */
+/** The share of one signed-in user in these batches. */
 export const sessionWritesWaitingMax = 120;
 
 // Starting and stopping

@@ -7,7 +7,7 @@ const invisible = /[\p{Z}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 /** Characters that change the direction of the text around them: embeddings, overrides and isolates (UAX #9). */
 const directionControls = /[\u202a-\u202e\u2066-\u2069]/;
 
-/** Returns the fault of a name apart from its length, as the end of a sentence, or null. */
+/** Returns the problem with a name apart from its length, as the end of a sentence, or null. */
 export function nameFault(name: string): string | null {
   if (directionControls.test(name)) {
     return "must not contain characters that change the direction of text (U+202A–U+202E, U+2066–U+2069).";

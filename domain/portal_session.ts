@@ -57,7 +57,7 @@ export interface PortalSession {
   readonly id: string;
   readonly organizationId: string;
   readonly organizationName: string;
-  /** Of the organization, an IANA name. */
+  /** The organization's time zone, an IANA name. */
   readonly timezone: string;
   readonly isSuspended: boolean;
   readonly pages: readonly PortalPage[];

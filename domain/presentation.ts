@@ -17,7 +17,7 @@ export interface Preferences {
 export interface Presentation {
   readonly locale: Locale;
   readonly theme: Theme;
-  /** In which times are shown; an IANA name. */
+  /** The time zone of shown times, an IANA name. */
   timezone: string;
   /** The time zone of limits. */
   organizationTimezone: string;

@@ -17,7 +17,7 @@ export interface ProductMetric extends Counting {
 export interface Product {
   readonly slug: string;
   readonly name: string;
-  /** In the order in which they are shown. */
+  /** In display order. */
   readonly metrics: readonly ProductMetric[];
   /** ISO 8601 UTC. */
   readonly createdAt: string;

@@ -28,7 +28,7 @@ export interface FoundApiKey {
   readonly ended: 0 | 1;
 }
 
-/** At most some of each kind, the best first. */
+/** The best matches of each kind, up to a maximum. */
 export interface Found {
   readonly organizations: readonly FoundOrganization[];
   readonly apiKeys: readonly FoundApiKey[];
@@ -46,7 +46,7 @@ export function wholeText(text: string): string {
   return text.replaceAll("\0", "").toWellFormed();
 }
 
-/** Shortens a pasted key to its prefix, by which it is found: it must not be repeated in addresses. As static/portal.js does. */
+/** Shortens a pasted key to its prefix, as static/portal.js does. The prefix finds the key, which must not appear in addresses. */
 export function searchTextOf(typed: string): string {
   const text = wholeText(typed).normalize("NFKC").trim();
   return tokenPrefix.exec(text)?.[0] ?? untagged.exec(text)?.[1] ?? text;

@@ -13,7 +13,7 @@ export function parseTime(text: string, timezone = "UTC"): number | null {
   }
 }
 
-/** Describes the fault of a text that {@linkcode parseTime} rejects. */
+/** Describes the problem with a text that {@linkcode parseTime} rejects. */
 export function timeFault(text: string): string {
   const form = "must be a date such as 2026-11-01, or a time such as 2026-11-01T00:00:00Z";
   // In a query string, a plain + means a space.

@@ -164,7 +164,7 @@ function providerVisitCookieName({ secure }: Config): string {
   return secure ? "__Host-provider_visit" : "provider_visit";
 }
 
-/** Keeps the token of the browser until the visit must have come back. */
+/** Keeps the browser's token for as long as the visit may take. */
 export function setProviderVisitCookie(c: AppContext, config: Config, token: string): void {
   const maxAge = providerVisitTimeoutMs / 1000;
   const options = { httpOnly: true, sameSite: "Lax", path: "/", secure: config.secure, maxAge } as const;

@@ -65,6 +65,6 @@ export interface AppParts {
   /** Prints a line on the terminal, in addition to the log. */
   readonly print?: (line: string) => void;
   readonly metrics: Metrics;
-  /** Of all threads and of the process. @throws {AppError} As `collectAll`. */
+  /** Returns the metrics of all threads and of the process. @throws {AppError} As `collectAll`. */
   readonly allMetrics: () => Promise<readonly MetricValues[]>;
 }

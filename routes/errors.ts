@@ -48,7 +48,7 @@ export function jsonError(c: AppContext, error: AppError): Response {
   return c.json({ ...problem, ...body }, status, { "Content-Type": "application/problem+json" });
 }
 
-/** Returns the message of an error, and the first fault if there are several. */
+/** Returns the message of an error, and the first problem if there are several. */
 function detailOf({ message, details = [] }: AppError): string {
   const [first] = details;
   return details.length > 1 && first ? `${message} “${first.path}”: ${first.message}` : message;

@@ -27,7 +27,7 @@ import { sessionBounds, wellFormedHashes } from "./sign_in/session_tokens.ts";
 /** Selects all entries unless filtered. */
 export interface AuditFilter {
   readonly actions?: readonly AuditAction[] | undefined;
-  /** Of a user or a key. */
+  /** The id of a user or a key. */
   readonly actorId?: string | undefined;
   /** Only entries about these; `actorId` is ignored. */
   readonly targetIds?: readonly string[] | undefined;
@@ -50,7 +50,7 @@ interface DeniedRequest {
 /** An organization's log or, for operators, the log of all operators' actions. */
 type AuditLog = Access | OperatorActor;
 
-/** Before all entries in the list. */
+/** The position before all entries. */
 const newest: AuditPosition = { at: Number.MAX_SAFE_INTEGER, id: "" };
 
 /** Lists entries, newest first. @throws {AppError} `forbidden`; `validation_failed` for an invalid cursor or range. */

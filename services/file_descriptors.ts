@@ -14,7 +14,7 @@ export function countFileDescriptors(): number | null {
   }
 }
 
-/** True if so many can be opened. */
+/** True if this many can be opened. */
 export function areDescriptorsFree(count: number): boolean {
   const opened: Deno.FsFile[] = [];
   try {

@@ -53,7 +53,7 @@ interface PortalSessionInput {
 }
 
 /**
- * Creates a session, which ends with the operator token at the latest.
+ * Creates a session, which ends no later than the operator token.
  *
  * @throws {AppError} `not_found`, `limit_reached`, `rate_limited`; `validation_failed` for a `returnUrl` of an origin that isn't set.
  */

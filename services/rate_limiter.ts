@@ -6,7 +6,7 @@ export interface RateLimitState {
   readonly isAllowed: boolean;
   /** Negative if the name had more points when it took them. */
   readonly remaining: number;
-  /** Until the window ends, in milliseconds. */
+  /** Milliseconds until the window ends. */
   readonly resetMs: number;
 }
 

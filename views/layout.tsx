@@ -23,7 +23,7 @@ export type { Assets, Place };
 export interface GateFrame {
   readonly assets: Assets;
   readonly signUpOpen: boolean;
-  /** In a product's app, which leads nowhere else. */
+  /** Set in a product's app, which links nowhere else. */
   readonly isEmbedded?: boolean;
 }
 

@@ -121,7 +121,7 @@ function schemaResult(name: string, state: MigrationError | "current" | "none"):
     : result.wrong(saw, "Run the version of gatehouse that this database belongs to, or restore a backup.");
 }
 
-/** Not a warning: Gatehouse and `sqld` avoid the fault, and other programs aren't known here. */
+/** Not a warning: Gatehouse and `sqld` avoid the bug, and the check can't know about other programs. */
 function sqliteResult(version: string, { kind }: DatabaseTarget): CheckResult {
   const sqlite = resultsOf("SQLite");
   const found = kind === "file" ? `Version ${version}` : `The server has version ${version}`;

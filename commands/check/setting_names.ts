@@ -4,7 +4,7 @@ import { fileSetting, secrets, type Settings, settings } from "../../config.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 
 const known = [...Object.keys(settings), ...secrets.map(fileSetting)];
-/** Of shorter names, only plurals are found: they resemble too many others, as PORT and HOST resemble HOME. */
+/** Shorter names match only plurals: they resemble too many others, as PORT and HOST resemble HOME. */
 const nameCharactersMin = 7;
 /** In shorter names, a different letter may well be another word. */
 const typoCharactersMin = 11;

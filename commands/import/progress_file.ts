@@ -19,7 +19,7 @@ export const noProgress: ImportProgress = {
 };
 
 interface Stored extends ImportProgress {
-  /** Of the options, and of the bytes before the position. */
+  /** SHA-256 of the options and, for `before`, of the bytes before the position. */
   readonly options: string;
   readonly before: string;
 }

@@ -1,4 +1,4 @@
-// The configuration for Caddy, which obtains certificates, redirects from http and sets forwarding headers by itself.
+// The configuration for Caddy, which obtains certificates, redirects from http and sets forwarding headers without configuration.
 import { loopbackAddresses } from "../../domain/loopback.ts";
 import { identityHeaderNames } from "../../domain/meter/forward_auth.ts";
 import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";

@@ -1,4 +1,4 @@
-// What the server does besides serving requests: deletions, emails and other upkeep.
+// The server's background work: deletions, emails and other upkeep.
 import {
   limitNoticesIntervalMs,
   retentionIntervalMs,

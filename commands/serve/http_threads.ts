@@ -30,7 +30,7 @@ function thisMachine(): Machine {
   };
 }
 
-/** Returns the number of threads to serve HTTP, if they can share the port: by default, as many as there are cores and memory for. */
+/** Returns the number of HTTP threads, if they can share the port. Default: as many as cores and memory allow. */
 export function wantedHttpThreads({ httpThreads, database }: Config, machine = thisMachine()): number {
   if (httpThreads !== "auto") return httpThreads;
   // A libSQL server takes no more from several threads than from one.
@@ -44,7 +44,7 @@ interface HttpThreadsOptions extends Omit<HttpThreadData, "thread" | "share" | "
   readonly database: MainDatabase;
   /** Calls that the threads make to the main thread. */
   readonly calls: MainThreadCalls;
-  /** Called when a thread ends by itself. */
+  /** Called when a thread ends unexpectedly. */
   readonly onEnd: (reason: string) => void;
 }
 

@@ -51,7 +51,7 @@ export function insertUser(user: NewUser, condition: Statement = sql`true`) {
 /**
  * Inserts a user if the invitation to the address is pending.
  *
- * @param invited `tokenHash`: of its link, which must be valid; null without one. `condition`: must hold besides.
+ * @param invited `tokenHash`: of its link, which must be valid; null without one. `condition`: a further condition.
  */
 export function insertInvitedUser(
   user: NewUser,

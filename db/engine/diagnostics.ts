@@ -46,7 +46,7 @@ export function embeddedSqliteVersion(): string {
   }
 }
 
-/** Returns true if this version of SQLite has the WAL-reset fault (https://sqlite.org/wal.html, decision 64). */
+/** Returns true if this version of SQLite has the WAL-reset bug (https://sqlite.org/wal.html, decision 64). */
 export function hasWalResetFault(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
   const fixedPatch = fixedPatches[minor] ?? Infinity;

@@ -147,7 +147,7 @@ export async function checkSchema(
   );
 }
 
-/** The table that marks the target of `gatehouse move` until everything is there. */
+/** The table that marks the target of `gatehouse move` until the move is complete. */
 export const unfinishedMove = "unfinished_move";
 
 /** @throws {MigrationError} When the database is only a part of another one. */

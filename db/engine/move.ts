@@ -17,7 +17,7 @@ export class MoveError extends Error {
 
 export interface MoveProgress {
   readonly act: "creating" | "copying" | "comparing";
-  /** Of the table, index or trigger. */
+  /** The name of the table, index or trigger. */
   readonly name: string;
   /** Rows of all tables so far, and in total. */
   readonly rows: number;

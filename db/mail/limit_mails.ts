@@ -20,7 +20,7 @@ export interface WaitingNotice {
   readonly percent: number;
   readonly isRefusal: 0 | 1;
   readonly isAlert: 0 | 1;
-  /** Of the key whose usage an alert counts. */
+  /** The name of the key whose usage an alert counts. */
   readonly keyName: string | null;
   /** A time in the window, and when the notice was written. */
   readonly at: number;

@@ -32,7 +32,7 @@ export interface VerifiableKey {
 type UsageQuestion = readonly [keyHash: string, productSlug: string, metric: string];
 
 export interface FoundCredentials {
-  /** Those that work, by hash. */
+  /** Working tokens by hash. */
   readonly tokens: ReadonlyMap<string, ActiveOperatorToken>;
   readonly keys: ReadonlyMap<string, VerifiableKey>;
   /** For each question of usage: the limits that apply. */

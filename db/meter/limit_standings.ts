@@ -30,7 +30,7 @@ export interface LimitStandingRow extends LimitScopeRow {
   readonly timezone: string;
   /** Null if a counter lacks usage of the window, or is missing although there may be usage. */
   readonly used: SumParts | null;
-  /** Of a limit with grants, if asked for. */
+  /** The balance of grants, if the limit has grants and they were asked for. */
   readonly grants?: GrantBalance;
 }
 

@@ -65,7 +65,7 @@ export function isVerified(target: string): boolean {
 
 /** The conditions of an operator who records with an API key. */
 export interface RecordVerification {
-  /** Of the operator's token, which must be allowed to verify keys. */
+  /** The hash of the operator's token, which must be allowed to verify keys. */
   readonly tokenHash: string;
   /** Permissions that the key must have, instead of the one to record. */
   readonly permissions: readonly string[];

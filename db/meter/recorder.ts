@@ -69,7 +69,7 @@ export interface GroupTarget {
   readonly environment: Environment | null;
   /** The organization's rate limit for each key; see `KnownKey`. */
   readonly requestsPerSecond: number | null;
-  /** Of groups with verified API keys. */
+  /** Set for groups with verified API keys. */
   readonly key?: VerifiableKeyRow;
   /** Only with limits: the number of its usage, and the lineage of the API key. */
   readonly organization?: number;

@@ -200,7 +200,7 @@ const addToCounters = sql`
 const multiplied = (factor: Statement, [high, low, micro]: readonly [Statement, Statement, Statement]) =>
   comparable(sql`(${high} * ${factor})`, sql`(${low} * ${factor})`, sql`(${micro} * ${factor})`);
 
-/** True if so many percent of the limit `l` or more are used in the window of the counter `n`. */
+/** True if at least this percentage of the limit `l` is used in the window of the counter `n`. */
 export const isUsed = (percent: Statement) =>
   sql`${multiplied(integer(100), [sql`n.sum_high`, sql`n.sum_low`, sql`n.sum_micro`])}
     >= ${
@@ -210,7 +210,7 @@ export const isUsed = (percent: Statement) =>
       sql`l.quantity_micro`,
     ])
   }`;
-/** True if so many percent or more are used: with the account `t` of grants, of what was left when the last one was given. */
+/** True if at least this percentage is used: with the account `t` of grants, of the rest when the last one was given. */
 export const isUsedOfRaised = (percent: Statement, now: Statement): Statement =>
   sql`iif(t.organization IS NULL, ${isUsed(percent)}, ${isUsedSinceGrant(percent, now)})`;
 /**

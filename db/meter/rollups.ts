@@ -14,7 +14,7 @@ export const addGroup = (condition: Statement): Statement =>
   SELECT r.organization, r.series, r.timestamp / ${quarterMs}, ${sumsOfRecords}
   FROM usage_records r WHERE r.seq > (SELECT seq FROM usage_cursor) AND ${condition}
   GROUP BY 2, 3`;
-/** From here on, the totals of the group's series are added up like the series themselves. */
+/** Adds the totals of the group's series. Later statements add them up like the series themselves. */
 const addTotals = sql`INSERT INTO usage_added (organization, series, quarter, ${sums})
   SELECT ${
   totalOf(sql`a.organization`)

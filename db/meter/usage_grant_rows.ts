@@ -131,7 +131,7 @@ export function applyGrant(
       CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
         AND n.window_number = a.window_number
       WHERE ${isAccount(sql`a.organization`)}`,
-    // A new balance starts over, also after a rejection by the one before.
+    // A new balance starts over, even after a rejection with the previous one.
     ...clearNotices(sql`SELECT usage_limit, organization, window_number FROM usage_limit_added`, {
       now,
       after: "grant",

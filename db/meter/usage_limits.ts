@@ -50,7 +50,7 @@ export function isApplied({ lineage, series, withAlerts = false }: AppliedLimits
     OR (l.organization = o.number ${covers} AND l.quantity_whole IS NOT NULL) ${ofLineage} ${alerts})`;
 }
 
-/** From which position on usage of the organization `o` counts against the limit `l`: a counter that was opened before is invalid. */
+/** The position from which usage of the organization `o` counts against the limit `l`. Counters opened before it are invalid. */
 export const countedSeq = sql`max(l.created_seq, o.limits_seq)`;
 /** The time of {@linkcode countedSeq}, later by the difference of servers' clocks. In milliseconds since 1970. */
 const countedAt = sql`(max(l.created_at, o.limits_at) + ${integer(limitClockMarginMs)})`;

@@ -35,7 +35,7 @@ export interface UsageFilter {
   readonly namesLineages?: boolean | undefined;
 }
 
-/** A part of a window, with a number by which the window's sums are recognized. */
+/** A part of a window, with a number that identifies the window's sums. */
 export interface PositionedPiece extends RollupPiece {
   readonly position: number;
 }

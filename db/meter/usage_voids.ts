@@ -61,7 +61,7 @@ interface UsageVoid extends RecordReference {
   readonly voidedBy: string;
   readonly reason: string;
   readonly now: number;
-  /** Of its series and values, where it may be an extreme. Null before they were looked for. */
+  /** The remaining extremes of its series and values, where it may be an extreme. Null before they were looked for. */
   readonly remaining: readonly RemainingExtremes[] | null;
 }
 
@@ -228,7 +228,7 @@ const windowsOf = (seq: number) =>
     })
   } WHERE r.seq = ${seq}`;
 
-/** Runs after the entry in the audit log: the limits' windows get back what they counted. */
+/** Runs after the entry in the audit log: subtracts the record from the limits' windows. */
 const subtractFromCounters = (seq: number) =>
   sql`
     UPDATE usage_limit_counters AS n SET sum_high = n.sum_high - (v.quantity_whole >> ${integer(lowBits)}),

@@ -26,7 +26,7 @@ export function findBusiestTotals(
     JOIN usage_series s ON s.id = r.series ORDER BY r.count DESC, s.id`);
 }
 
-/** A window with a number by which its sums are recognized. They are subtracted if the sign is −1. */
+/** A window with a number that identifies its sums. They are subtracted if the sign is −1. */
 export interface SignedWindow extends UsageWindow {
   readonly position: number;
   readonly sign: 1 | -1;
@@ -107,7 +107,7 @@ export interface ActiveOrganizations {
   readonly all: number;
   readonly month: number;
   readonly today: number;
-  /** In the month before, until the quarter `before`. */
+  /** Last month's value, up to the quarter `before`. */
   readonly monthBefore: number;
 }
 
@@ -197,7 +197,7 @@ export interface ReachedLimit extends LimitScope {
   readonly name: string;
 }
 
-/** At most so many of the newest notices are searched. */
+/** Maximum number of notices that are searched, newest first. */
 const noticesMax = 10_000;
 
 /**

@@ -100,7 +100,7 @@ export function revokeInvitationOfUser(userId: string, { id, now }: { id: string
 export interface ListedUserRow extends Omit<UserCredentials, "passwordHash" | "organizationId"> {
   readonly createdAt: number;
   readonly isOperator: number;
-  /** Of the sessions that still exist. */
+  /** The last sign-in among the existing sessions. */
   readonly lastSignInAt: number | null;
   /** JSON: a list of `[id, name, role]`, in no particular order. */
   readonly memberships: string;

@@ -86,7 +86,7 @@ export async function deleteSomeOfOrganization(
   ]);
 }
 
-/** From here on, no statement has lines of the organization. */
+/** Marks the sums as deleted: no statement has lines of the organization anymore. */
 function startOfSums(id: string, { now, keptSince }: OrganizationEndTimes): Statement {
   return sql`UPDATE organizations AS o SET sums_deleted_at = ${now}
     WHERE id = ${id} AND deleted_at IS NOT NULL AND sums_deleted_at IS NULL AND ${sumsCanGo(keptSince)}`;

@@ -1,11 +1,11 @@
-// SQL of visits to a provider that have not come back. Only hashes of what the browser and the provider bring back are stored.
+// SQL of visits to a provider that aren't complete. Only hashes of the values that the browser and the provider return are stored.
 import type { VisitPurpose } from "../../domain/sign_in/identity_provider.ts";
 import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql } from "../engine/database.ts";
 
 export interface ProviderAttempt {
   readonly purpose: VisitPurpose;
-  /** Of the person who links, confirms or tests; else null. */
+  /** The person who connects, confirms or tests; otherwise null. */
   readonly userId: string | null;
   readonly sessionId: string | null;
   /** Encrypted with a key that only the browser has. */

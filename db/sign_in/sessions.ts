@@ -281,7 +281,7 @@ export function updateSessionAuthenticated(sessionId: string, now: number) {
   return sql`UPDATE sessions SET proved_at = ${now} WHERE id = ${sessionId} AND NOT ${sessionHasTwoStep}`;
 }
 
-/** Records that the person has just come back from a provider with one of their identities. Does nothing if two-step sign-in is on. */
+/** Records that the person has just returned from a provider with one of their identities. Does nothing if two-step sign-in is on. */
 export function updateSessionConfirmed(sessionId: string, { now, use }: { now: number; use: IdentityUse }) {
   return sql`UPDATE sessions SET proved_at = ${now} WHERE id = ${sessionId}
     AND EXISTS (SELECT 1 FROM users u WHERE u.id = sessions.user_id AND NOT ${hasTwoStep} AND ${
@@ -289,7 +289,7 @@ export function updateSessionConfirmed(sessionId: string, { now, use }: { now: n
   })`;
 }
 
-/** Sets `second_factor_at` too, after the audited use of a passkey, or of a code besides the password. */
+/** Sets `second_factor_at` too, after the audited use of a passkey, or of a code in addition to the password. */
 export function updateSessionAuthenticatedIfAudited(sessionId: string, { now, audited }: Audited) {
   return sql`UPDATE sessions SET proved_at = ${now}, second_factor_at = ${now}
     WHERE id = ${sessionId} AND ${ifAudited(audited)}`;

@@ -4,7 +4,7 @@ import { type Database, sql, type Statement } from "../engine/database.ts";
 
 /** Failures are forgotten after a day without one, in milliseconds. */
 const forgetAfterMs = 24 * 3_600_000;
-/** Of other subjects, for each failure. */
+/** Maximum number of other subjects that each failure forgets. */
 const forgottenMax = 100;
 const doublingsMax = Math.ceil(Math.log2(signInDelayMaxMs / signInDelayMinMs));
 

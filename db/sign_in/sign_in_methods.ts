@@ -30,7 +30,7 @@ export interface ListedIdentityRow {
   readonly email: string | null;
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
-  /** Of the provider that signs the user in with it; null if there is none. */
+  /** The slug of the provider that signs the user in with it; null if there is none. */
   readonly slug: string | null;
   readonly name: string | null;
   readonly kind: ProviderKind | null;

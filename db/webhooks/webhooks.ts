@@ -29,7 +29,7 @@ interface NewWebhookRow extends Pick<WebhookRow, "id" | "url" | "events" | "desc
   readonly organizationId: WebhookOwnerId;
   readonly secret: string;
   readonly createdById: string | null;
-  /** Of an operator token. Names of users are read when they are shown. */
+  /** The name of an operator token. Names of users are read when they are shown. */
   readonly tokenName: string | null;
 }
 

@@ -60,7 +60,7 @@ export interface RecipientBudget {
 
 export interface RecipientBudgets {
   readonly ofKind: RecipientBudget;
-  /** Of all kinds together. It applies only to addresses that no account has confirmed. */
+  /** The budget of all kinds together. It applies only to addresses that no account has confirmed. */
   readonly ofAll: RecipientBudget;
 }
 

@@ -2,7 +2,7 @@
 import type { Environment } from "../environment.ts";
 import type { LimitStanding } from "./usage_limit.ts";
 
-/** In the order in which they are checked. */
+/** Listed in the order of the checks. */
 export const verificationCodes = [
   "NOT_FOUND",
   "REVOKED",

@@ -14,7 +14,7 @@ export interface LimitUsage extends LimitScope {
   readonly at: number;
   /** The organization's time zone. */
   readonly timezone: string;
-  /** Of a limit with grants; `micros` has them. */
+  /** The balance of grants, if the limit has any. `micros` includes it. */
   readonly grants?: GrantBalance;
 }
 

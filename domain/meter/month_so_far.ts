@@ -1,4 +1,4 @@
-// This month in UTC, and the part of the month before that it is compared with.
+// This month in UTC, and the part of last month to compare it with.
 import { rollupQuarterMs } from "../limits.ts";
 import { rollupNumber, rollupStart } from "./rollup_unit.ts";
 import type { UsageWindow } from "./usage_window.ts";
@@ -6,7 +6,7 @@ import type { UsageWindow } from "./usage_window.ts";
 export interface MonthSoFar extends UsageWindow {
   /** See `rollupNumber`. */
   readonly number: number;
-  /** Until when the month before is compared: a quarter of an hour as far from its start as now is from that of this month. */
+  /** The end of the comparison last month: a quarter of an hour as far from its start as now is from this month's. */
   readonly beforeEnd: number;
   /** Windows whose sums, with their signs, add up to that part. They read as little as possible. */
   readonly before: readonly (UsageWindow & { readonly sign: 1 | -1 })[];

@@ -11,7 +11,7 @@ export const grantReasonCharactersMax = 200;
 
 export interface UsageGrant {
   readonly id: string;
-  /** The limit that it was given for. It raises whichever limit in total has the same product and metric. */
+  /** The limit that it was given for. It raises any limit in total with the same product and metric. */
   readonly limitId: string;
   readonly productSlug: string | null;
   readonly metric: string | null;

@@ -52,7 +52,7 @@ export interface Alert extends LimitScope, Pick<LimitStanding, "quantity" | "res
   /** The current key of those whose usage it counts; null for all usage. */
   readonly apiKey: { readonly id: string; readonly name: string } | null;
   readonly notifyAt: readonly number[];
-  /** In the current window; null if it isn't available. */
+  /** Usage in the current window; null if it isn't available. */
   readonly used: number | null;
   readonly createdAt: string;
 }

@@ -179,7 +179,7 @@ function daySpan({ from, to }: { from: string; to: string }): { span: DaySpan | 
   return { span: { first, last }, faults: noFaults };
 }
 
-/** Returns the day of a text such as `2026-11-21`, or a sentence about its fault. */
+/** Returns the day of a text such as `2026-11-21`, or a sentence about the problem. */
 export function parseDay(text: string): Temporal.PlainDate | string {
   if (text === "") return periodFaults.dayMissing;
   try {

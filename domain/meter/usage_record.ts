@@ -26,7 +26,7 @@ export interface UsageInput {
   readonly properties: Readonly<Record<string, string>> | null;
 }
 
-/** Returns the fault of a timestamp, or null. @param timestamp Null when the caller sent none. */
+/** Returns the problem with a timestamp, or null. @param timestamp Null when the caller sent none. */
 export function timestampFault(
   timestamp: number | null,
   now: number,

@@ -47,7 +47,7 @@ interface LineSum {
   readonly count: number;
 }
 
-/** Returns a line for everything that was used in the period or the one before, largest first. */
+/** Returns a line for everything that was used in this period or the previous one, largest first. */
 export function reportLines(sums: Iterable<LineSum>, before: Iterable<LineSum>): ReportLine[] {
   const lines = new Map<string | null, { now: bigint; before: bigint; records: number }>();
   const none = { now: 0n, before: 0n, records: 0 };

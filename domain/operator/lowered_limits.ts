@@ -29,7 +29,7 @@ export interface LoweredLimits {
   readonly limits: EffectiveLimits["limits"];
 }
 
-/** Returns what a change lowers or adds. Limits per minute are left out: their use is over before anyone reads of it. */
+/** Returns the limits that a change lowers or adds, except limits per minute: their use is over before anyone reads about it. */
 export function loweredLimits(before: EffectiveLimits, after: EffectiveLimits): LoweredLimits {
   const counted = (["apiKeysMax", "membersMax", "usageSeriesMax"] as const)
     .filter((name) => after[name] < before[name]);

@@ -46,7 +46,7 @@ export type LimitLevel = (typeof limitLevels)[number];
 export interface MonthUsage {
   readonly metric: string;
   readonly sum: string;
-  /** In the same part of the month before. */
+  /** The sum in the same part of last month. */
   readonly previousSum: string;
 }
 

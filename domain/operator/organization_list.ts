@@ -8,7 +8,7 @@ export interface OrganizationLine {
   readonly level: LimitLevel | null;
   /** The quantity of each of the last 30 days, today last. */
   readonly days: readonly number[];
-  /** The percentage by which its usage exceeds that of the same part of the month before; null if there was nothing. */
+  /** The percentage by which its usage exceeds that of the same part of last month; null if there was none. */
   readonly change: number | null;
   /** Its percentage of the usage of all organizations; null if that is 0. */
   readonly share: number | null;
@@ -16,7 +16,7 @@ export interface OrganizationLine {
 
 export interface OrganizationList {
   readonly lines: readonly OrganizationLine[];
-  /** Of all that match the search and the plan. */
+  /** Counts of all organizations that match the search and the plan. */
   readonly counts:
     & { readonly all: number; readonly suspended: number }
     & Readonly<Record<LimitLevel, number>>;

@@ -6,7 +6,7 @@ export interface PlanNumbers {
   /** Maximum number of active API keys. */
   readonly apiKeysMax: number;
   readonly membersMax: number;
-  /** Of one API key; 0 for no limit. */
+  /** Rate limit of each API key; 0 for none. */
   readonly requestsPerSecond: number;
   /** Combinations of product, metric and API key. */
   readonly usageSeriesMax: number;

@@ -28,7 +28,7 @@ export function lastEndedPeriod(now: number, timezone: string): string {
   return shiftPeriod(zonedTime(now, timezone).toPlainDate().toPlainYearMonth().toString(), -1);
 }
 
-/** Returns a calendar month in a time zone. @param options `before`: the month before, if closed; this one begins where it ended. */
+/** Returns a calendar month in a time zone. @param options `before`: the previous month, if closed; this one begins where it ended. */
 export function billingMonth(
   period: string,
   { timezone, before }: { timezone: string; before?: Pick<BillingMonth, "end"> | undefined },
@@ -185,11 +185,11 @@ export interface StatementOrganization {
   readonly adjustments: number;
   /** The exact sum of the lines' amounts; null if no line has a price. */
   readonly amount: string | null;
-  /** Of the metric that was asked for, adjustments included; an exact decimal. */
+  /** The requested metric's quantity, including adjustments; an exact decimal. */
   readonly quantity: string;
-  /** Of the statement before; null if that isn't closed or had another currency. */
+  /** The amount in the previous statement; null if that isn't closed or had another currency. */
   readonly previousAmount: string | null;
-  /** Of the statement before; null if that isn't closed. */
+  /** The quantity in the previous statement; null if that isn't closed. */
   readonly previousQuantity: string | null;
 }
 
@@ -205,6 +205,6 @@ export interface OrganizationStatement {
   readonly adjustments: number;
   /** The exact sum of the lines' amounts; null if no line has a price. */
   readonly amount: string | null;
-  /** Of the metric that was asked for, adjustments included; null without a metric, and while the statement is `closing`. */
+  /** The requested metric's quantity, including adjustments; null without a metric, and while the statement is `closing`. */
   readonly quantity: string | null;
 }

@@ -13,7 +13,7 @@ export interface OperatorUser {
   /** False until someone who signed up with a provider or was created without a password chooses one. */
   readonly hasPassword: boolean;
   readonly twoStep: boolean;
-  /** Of the sessions that are still signed in. */
+  /** The last sign-in among the live sessions. */
   readonly lastSignInAt: string | null;
   /** At most 100. */
   readonly organizations: readonly { readonly id: string; readonly name: string; readonly role: Role }[];

@@ -14,11 +14,11 @@ export interface CompanyProvider {
   readonly role: CompanyRole;
   /** People with addresses of the verified domains sign in only with it. */
   readonly enforced: boolean;
-  /** Ends their sessions after so many days; null for the server's own limit. */
+  /** Ends their sessions after this many days; null for the server's own limit. */
   readonly sessionMaxDays: number | null;
   /** When someone last signed in with it for a test, with these credentials. */
   readonly testedAt: string | null;
-  /** A new client secret waits for a test. Until then, people sign in with the one before. */
+  /** A new client secret waits for a test. Until then, people sign in with the previous one. */
   readonly hasPendingSecret: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface CompanyDomain {
   readonly recordName: string;
   readonly recordValue: string;
   readonly verifiedAt: string | null;
-  /** Since when daily look-ups haven't found the record; null if the last one did. */
+  /** The time since which daily look-ups haven't found the record; null if the last one did. */
   readonly missingSince: string | null;
 }
 
@@ -71,7 +71,7 @@ const mailProviders: ReadonlySet<string> = new Set(
 /**
  * Converts a typed domain to the form that addresses have: lower case and Punycode.
  *
- * @returns The domain, or the fault that keeps it from being used, as the end of a sentence about the field.
+ * @returns The domain, or the problem that makes it unusable, as the end of a sentence about the field.
  */
 export function parseCompanyDomain(text: string): { readonly domain: string } | { readonly fault: string } {
   const typed = text.normalize("NFKC").trim().toLowerCase().replace(/^@/, "").replace(/\.$/, "");

@@ -22,7 +22,7 @@ export interface IdentityProvider {
   /** False if it admits only existing accounts, invitations and addresses of verified domains. */
   readonly signUp: boolean;
   readonly position: number;
-  /** Of new members; null for a provider of the whole service. */
+  /** The role of new members; null for a provider of the whole service. */
   readonly role: "ADMIN" | "MEMBER" | null;
   readonly enforced: boolean;
   readonly sessionMaxDays: number | null;

@@ -25,7 +25,7 @@ export function hasPasswordLength(password: string): boolean {
   return length >= passwordCharactersMin && length <= passwordCharactersMax;
 }
 
-/** Returns the fault of a new password, in a sentence for its owner, or null. */
+/** Returns the problem with a new password, in a sentence for its owner, or null. */
 export function passwordFault(password: string, context: PasswordContext): string | null {
   if (!hasPasswordLength(password)) {
     return `Use ${passwordCharactersMin} to ${passwordCharactersMax} characters.`;

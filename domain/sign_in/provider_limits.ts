@@ -1,6 +1,6 @@
 // Limits of signing in with providers.
 
-/** Time to come back from a provider, and for the cookie of the browser that began. */
+/** Time to return from a provider, and for the cookie of the browser that began. */
 export const providerVisitTimeoutMs = 10 * 60_000;
 /** Visits that a client address begins in ten minutes. */
 export const providerVisitsMax = 100;
@@ -8,7 +8,7 @@ export const providerVisitsMax = 100;
 export const providerPlacesMax = 20;
 /** Requests at the same time to all providers of the service, and to all of organizations. */
 export const providerPlacesOfAllMax = 100;
-/** Of a provider while more than half of all places are taken. */
+/** Maximum for one provider while more than half of all places are taken. */
 export const providerPlacesWhenFewMax = 4;
 /** Time for everything that a page of ours waits for from a provider. */
 export const providerTimeoutMs = 5_000;

@@ -18,16 +18,16 @@ export interface WebhookDelivery {
   readonly eventId: string;
   readonly type: string;
   readonly status: DeliveryStatus;
-  /** Since it was created or replayed. */
+  /** Attempts since it was created or replayed. */
   readonly attemptCount: number;
   /** Null unless the delivery is waiting. */
   readonly nextAttemptAt: string | null;
-  /** Of the last attempt that failed; null before there is one. */
+  /** The reason of the last failed attempt; null if there is none. */
   readonly code: DeliveryFault | null;
   /** HTTP status of the last response. */
   readonly responseStatus: number | null;
   readonly createdAt: string;
-  /** When it was delivered or given up. */
+  /** The time when it was delivered or finally failed. */
   readonly endedAt: string | null;
 }
 

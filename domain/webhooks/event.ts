@@ -22,7 +22,7 @@ export interface LimitFacts {
     /** The quantity in parts; null for one that was removed or doesn't apply anymore, which clears the limit. */
     readonly whole: number | null;
     readonly micro: number | null;
-    /** Of the key whose usage is counted. */
+    /** The key whose usage counts. */
     readonly apiKey: Named | null;
   };
   /** The parts of the sum: high, low and millionths. */
@@ -92,7 +92,7 @@ export function eventPayload(
 
 export interface EventSubject {
   readonly limit: LimitScope | null;
-  /** Of the key, the member or the plan, or the month of a statement. */
+  /** The name of the key, the member or the plan, or the month of a statement. */
   readonly name: string | null;
   readonly organization: string | null;
   readonly isTest: boolean;

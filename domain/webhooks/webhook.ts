@@ -15,7 +15,7 @@ export interface Webhook {
   readonly description: string;
   readonly status: "enabled" | "disabled";
   readonly disabledReason: WebhookDisabledReason | null;
-  /** Since its last success, if attempts have failed since. */
+  /** The time of its last success, if attempts have failed since. */
   readonly failingSince: string | null;
   readonly lastDeliveredAt: string | null;
   /** After a rotation, until when the old secret signs too. */

@@ -23,9 +23,9 @@ export const eventKeptMs = 30 * dayMs;
 /** Between searches for keys that expire soon, at most so many keys at a time. */
 export const expiringKeysIntervalMs = minuteMs;
 export const expiringKeysOfStepMax = 200;
-/** After which the cursor of that search moves without any key. */
+/** Age after which the cursor of that search moves without any key. */
 export const expiryCursorAgeMs = hourMs;
-/** The waits after failed attempts, each ± 10 %. One attempt more than there are waits. */
+/** The waits after failed attempts, each ±10%. There is one attempt more than waits. */
 export const webhookRetryWaitsMs: readonly number[] = [
   5 * secondMs,
   5 * minuteMs,
@@ -44,7 +44,7 @@ export const webhookWaitMaxMs = 1.1 * webhookRetryAfterMaxMs;
 export const webhookAttemptTimeoutMs = 15 * secondMs;
 /** For which no other server sends a delivery. Longer than an attempt takes. */
 export const webhookLeaseMs = minuteMs;
-/** An endpoint is disabled after so many failures in a row over so much time. */
+/** An endpoint is disabled after this many failures in a row over this much time. */
 export const webhookFailuresMax = 10;
 export const webhookFailingMaxMs = 5 * dayMs;
 /**
@@ -62,7 +62,7 @@ export const webhookSlowRequestsOfServerMax = 4 * webhookRequestsOfServerMax;
 /** Deliveries of one endpoint that wait; then the oldest fail. */
 export const webhookWaitingMax = 10_000;
 export const webhookReplayDeliveriesMax = 10_000;
-/** Of an organization, or of operators. */
+/** Maximum for an organization, or for operators. */
 export const webhookReplaysPerMinuteMax = 20;
 export const webhookReplayedPerHourMax = 20_000;
 /** For which an old secret signs too, by default and at most. */
@@ -72,7 +72,7 @@ export const webhookOldSecretMaxMs = 7 * dayMs;
 export const webhookPollIntervalMs = minuteMs;
 /** For requests in progress when the server stops. */
 export const webhookShutdownGraceMs = 3 * secondMs;
-/** Until an endpoint whose secret can't be decrypted has its next turn. */
+/** Wait before an endpoint whose secret can't be decrypted is tried again. */
 export const webhookUnreadableWaitMs = 5 * minuteMs;
 /** Tests of one owner's webhooks. */
 export const webhookTestsPerMinuteMax = 10;

@@ -122,7 +122,7 @@ function commonRoutes(
     operationId: operationId("change"),
     summary: `Change an alert${of}`,
     description:
-      "Omitted fields keep their values. With another product, metric, window or key, it starts over.",
+      "Omitted fields keep their values. Changing the product, metric, window or key resets the alert.",
     body: changeSchema,
   }, ({ params: { alertId: id }, body }, access) => changeAlert(services, access, { id, ...body }));
   routes.delete(

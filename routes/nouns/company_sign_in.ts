@@ -33,7 +33,7 @@ export const companyProviderSchema = z.strictObject({
   clientId: textIn(clientIdCharactersMax, "The client ID that the provider gave you.", "0oa1b2c3d4"),
   clientSecret: textIn(
     clientSecretCharactersMax,
-    "The client secret. It is never returned. Left out, the stored one stays.",
+    "The client secret. It is never returned. If omitted, the stored one is kept.",
     "q3J8…",
   ).optional(),
   role: choiceOf(companyRoles).openapi({
@@ -57,7 +57,7 @@ const domainSchema = z.object({
   recordValue: stringSchema("What the record must contain.", "gatehouse-domain=Zk3v…"),
   verifiedAt: timeOut("When the record was found. Null if it wasn't yet.").nullable(),
   missingSince: timeOut(
-    "Since when daily look-ups haven't found the record. After two weeks, the domain isn't verified anymore. Null if it was found.",
+    "The time since which daily look-ups haven't found the record. After two weeks, the domain isn't verified anymore. Null if it was found.",
   ).nullable(),
 }).openapi("SingleSignOnDomain");
 const schema = z.object({
@@ -78,7 +78,7 @@ const schema = z.object({
     testedAt: timeOut("When it was tested with its current issuer, client ID and secret. Null if not.")
       .nullable(),
     hasPendingSecret: z.boolean().describe(
-      "True if a new client secret waits for a successful test. Until then, people sign in with the one before.",
+      "True if a new client secret waits for a successful test. Until then, people sign in with the previous one.",
     ),
   }).nullable().describe("Null until one is set up."),
   domains: z.array(domainSchema).describe("Sorted by name."),
@@ -117,7 +117,7 @@ function providerRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Set up or change an organization's single sign-on",
     description:
       `${owner} All owners get an email. Another issuer, client ID or secret must be tested before \`enforced\` can be true. ` +
-      "While it is true, a new client secret alone waits for a test and then replaces the one before. Existing sessions, also " +
+      "While it is true, a new client secret alone waits for a test and then replaces the previous one. Existing sessions, also " +
       "those that began with a password, stay until they end; `sessionMaxDays` ends them sooner.",
     params,
     body: companyProviderSchema,

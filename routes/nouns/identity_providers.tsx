@@ -132,7 +132,7 @@ export function identityProviderRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts
     operationId: "changeIdentityProvider",
     summary: "Change a sign-in provider",
     description:
-      "Omitted fields keep their values. People are known by the issuer: with another one, they connect again.",
+      "Omitted fields keep their values. People are identified by the issuer: if it changes, they have to connect again.",
     body: changeSchema,
   }, ({ params, body }, actor) => changeServiceProvider(services, actor, { ...params, ...body }));
   routes.delete({

@@ -40,7 +40,7 @@ export function operatorOrganizationForms(app: App, parts: PortalParts): void {
     title: "View as customer",
     heading: "View “{name}” as customer?",
     text:
-      "You see its pages as its owners see them, and can change nothing. Your audit log and the organization's say so. You can view it for an hour, then start again.",
+      "You'll see its pages as its owners do, but can't change anything. Your audit log and the organization's record this. You can view it for an hour, then start again.",
     submit: "View as customer",
     tone: "primary",
     async act(actor, idText) {

@@ -47,7 +47,7 @@ const changeSchema = z.strictObject({ name: name.optional(), metrics: metricsSch
 const schema = z.object({
   slug: stringSchema("The product in usage records.", "tiles"),
   name: stringSchema("The product's name.", "Map tiles"),
-  metrics: z.array(productMetricSchema).openapi({ description: "In the order in which they are shown." }),
+  metrics: z.array(productMetricSchema).openapi({ description: "In display order." }),
   createdAt: timeOut("When the product was added."),
 }).openapi("Product");
 

@@ -49,7 +49,7 @@ const createSchema = z.strictObject({
     description: `How much it adds, with at most 6 decimal places, up to ${grantQuantityMax}.`,
     example: 5_000,
   }),
-  expiresAt: optionalEnd("When its unused rest expires. By default it doesn't expire."),
+  expiresAt: optionalEnd("When its unused part expires. By default it doesn't expire."),
   reason: reason("Why it is given", "Invoice 2026-118."),
   idempotencyKey: idempotencyKeySchema.openapi({
     description: "Gives one grant however often the request is sent. 1 to 255 printable ASCII characters.",
@@ -74,7 +74,7 @@ const schema = z.object({
   }),
   remaining: z.number().openapi({ description: "The part that can still be used.", example: 3_800 }),
   status: z.enum(usageGrantStatuses).describe("Only active grants can be used."),
-  expiresAt: timeOut("When its unused rest expires.").nullable(),
+  expiresAt: timeOut("When its unused part expires.").nullable(),
   reason: stringSchema("Why it was given.", "Invoice 2026-118."),
   idempotencyKey: stringSchema("The idempotency key.", "invoice-2026-118"),
   createdAt: timeOut("When it was given."),
@@ -275,7 +275,7 @@ function grantForm(
         label="Expires (optional)"
         {...field("expiresAt")}
         placeholder="2027-01-31"
-        hint="A date, at whose start in UTC the unused rest is lost. Empty: never."
+        hint="The unused part is lost at the start of this day in UTC. Leave empty for no expiry."
         maxlength={30}
       />
       <TextField

@@ -74,7 +74,7 @@ export function replayForm(
             label: "Held only",
             hint: `${waitingWords(held)}, not sent because the webhook was disabled`,
           },
-          { value: "all", label: "All", hint: "Also those that were delivered." },
+          { value: "all", label: "All", hint: "Includes delivered ones." },
         ]}
       />
       <RadioGroup

@@ -29,7 +29,7 @@ const groups = Object.entries(headings).map(([noun, label]) => ({
   label,
   name: `${noun}.*`,
   choices: [
-    { value: `${noun}.*`, label: `${noun}.*`, hint: "All of these, also those added later" },
+    { value: `${noun}.*`, label: `${noun}.*`, hint: "All of these, including future ones" },
     ...Object.entries(eventTypes)
       .filter(([type]) => type.startsWith(`${noun}.`) && type !== unlisted)
       .map(([value, hint]) => ({ value, label: value, hint })),

@@ -1,4 +1,4 @@
-// Lists come back with their last filters, which a cookie of the page remembers. An address with filters always wins. Searches are
+// Lists open with their last filters, which a cookie of the page remembers. An address with filters always wins. Searches are
 // not remembered, as they may contain email addresses or secrets, and neither is what belongs to another organization.
 import type { Session } from "../../domain/sign_in/session.ts";
 import { cookieValues } from "../cookies.ts";

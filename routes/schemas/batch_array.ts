@@ -1,4 +1,4 @@
-// The array of a batch. Collecting every fault of a large batch would keep a thread busy, so it stops once an error is full.
+// The array of a batch. Collecting every problem of a large batch would keep a thread busy, so it stops once an error is full.
 import { z } from "@hono/zod-openapi";
 import { errorDetailsMax, usageBatchRecordsMax } from "../../domain/limits.ts";
 import { atMost } from "./messages.ts";

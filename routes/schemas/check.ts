@@ -11,7 +11,7 @@ export type Output<S extends Schema> = S extends z.ZodType ? z.output<S> : undef
 /**
  * Checks a part of a request. Without a schema, any query parameter is an error.
  *
- * @throws {AppError} `validation_failed` with a detail for each fault; `not_found` for invalid path parameters.
+ * @throws {AppError} `validation_failed` with a detail for each problem; `not_found` for invalid path parameters.
  */
 export function check<S extends Schema>(
   schema: S,

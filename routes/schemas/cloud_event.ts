@@ -173,7 +173,7 @@ export function checkAttributes(event: Readonly<Record<string, unknown>>, fault:
   }
 }
 
-/** Returns the usage of an event. Adds faults about its subject and the number of its properties. */
+/** Returns the usage of an event. Adds problems with its subject and the number of its properties. */
 export function usageOfEvent(
   event: Pick<z.output<typeof eventAttributes>, "id" | "source" | "type" | "time" | "subject">,
   { quantity, properties }: EventData,

@@ -26,7 +26,7 @@ export type ImportSource = typeof importSources[number];
 /** Says how the lines become records. */
 export interface ImportMapping {
   readonly source: ImportSource;
-  /** Of all records. Undefined for the one that each line names, which lines of Lago and Stripe don't. */
+  /** The product of all records. Undefined if each line names its own, which lines of Lago and Stripe don't. */
   readonly product: string | undefined;
   /** The properties with the quantity, by metric; that of all other metrics by "". `1` counts each event as 1. */
   readonly quantityProperties: ReadonlyMap<string, string>;

@@ -21,7 +21,7 @@ export const keyReportSchema = z.strictObject({
     }),
 }).openapi("KeyReport");
 
-/** GitHub may add fields. Keys that can't be ours, and addresses that are none, must not keep it from reporting the others. */
+/** GitHub may add fields. Malformed keys and URLs must not keep it from reporting the others. */
 export const githubReportSchema = z.array(z.object({
   token: z.string().openapi({
     description: "The key.",

@@ -153,7 +153,7 @@ export interface NewAccount {
 /**
  * Creates an account with an organization of its own, which without a name is named after the person.
  *
- * @param options `condition`: must hold besides.
+ * @param options `condition`: a further condition.
  */
 export function newAccount(
   actor: Actor,
@@ -184,7 +184,7 @@ export function newAccount(
   };
 }
 
-/** Creates an account that joins the organization of an invitation. @param invited `condition`: must hold besides. */
+/** Creates an account that joins the organization of an invitation. @param invited `condition`: a further condition. */
 export function invitedAccount(
   actor: Actor,
   user: NewUser,

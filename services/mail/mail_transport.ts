@@ -44,7 +44,7 @@ interface SmtpSettings {
  * Creates a transport that uses SMTP. `smtps://` is encrypted from the start. `smtp://` is encrypted if there are credentials,
  * or if the server is on another machine and supports it. Certificates are always checked.
  *
- * @param options `authority`: a certificate authority (PEM) to trust instead of the usual ones.
+ * @param options `authority`: a certificate authority (PEM) to trust instead of the default ones.
  */
 export function smtpTransport(
   settings: SmtpSettings,

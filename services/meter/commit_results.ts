@@ -45,9 +45,9 @@ interface CommittedGroup extends CommitGroup {
 
 export interface CompletedRequests<T extends GroupRequest> {
   readonly counts: RecordCounts;
-  /** To retry before later ones: there is room for them, but not together with the others of this group. */
+  /** Requests to retry before later ones: there is room for them, but not together with the others of this group. */
   readonly retries: readonly T[];
-  /** To retry once these counters of limits are known. */
+  /** Requests to retry once these counters of limits are known. */
   readonly waiting: readonly { readonly request: T; readonly cells: readonly LimitCell[] }[];
   /** Counters of soft limits to complete, which no request waits for. */
   readonly unknown: readonly LimitCell[];

@@ -6,7 +6,7 @@ type Series = RecordGroup["series"];
 
 /** Says that a series exists, and that its key was noted as used. It may be wrong: the database checks it. */
 export class KnownSeries {
-  /** Until when each is known, the oldest first. */
+  /** The time until which each series is known, the oldest first. */
   readonly #until = new Map<string, number>();
 
   hasAll(series: Series, now: number): boolean {

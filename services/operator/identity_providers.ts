@@ -1,5 +1,5 @@
 // The providers of the whole service: list, add, change, order, delete. A provider can sign in as anyone whose address it vouches for,
-// so only operators manage them. A secret never leaves this file in clear.
+// so only operators manage them. A secret never leaves this file unencrypted.
 import {
   countConnected,
   deleteServiceProvider,
@@ -27,7 +27,7 @@ import { findProviderFault } from "../sign_in/provider_discovery.ts";
 export interface ProviderChange extends StoredChange {
   /** Unencrypted. */
   readonly clientSecret?: string | undefined;
-  /** From 1. A larger one than there are providers is the last. */
+  /** Starts at 1. Larger numbers than the last position mean the last one. */
   readonly position?: number | undefined;
 }
 

@@ -142,7 +142,7 @@ export async function readStatementCsv(
 }
 
 /**
- * Lists the organizations of a statement, with what the statement before it has for them. Statements of more than
+ * Lists the organizations of a statement, with their values in the previous statement. Statements of more than
  * 1,000 organizations are added up at most every 30 seconds.
  *
  * @param query `id`: as in {@linkcode readStatement}.

@@ -1,4 +1,4 @@
-// An organization's own provider: set it up, test it, require it, remove it. Its secret never leaves this file in clear.
+// An organization's own provider: set it up, test it, require it, remove it. Its secret never leaves this file unencrypted.
 import {
   type CompanyDomainRow,
   type CompanyProviderFields,
@@ -100,7 +100,7 @@ export async function summarizeCompanySignIn(
 
 /**
  * Sets up the provider, or replaces what is set. Another issuer, client ID or secret needs another test before it can be required.
- * While it is required, a new secret alone waits for its test, and people sign in with the one before.
+ * While it is required, a new secret alone waits for its test, and people sign in with the previous one.
  *
  * @throws {AppError} `forbidden`, `proof_required`, `validation_failed`, `sso_untested`, `rate_limited`, `unavailable`.
  */
@@ -293,7 +293,7 @@ export async function beginProviderTest(
 /** The claims that came back from a test. `isSuccess`: the address is of a verified domain, so the provider can be required. */
 export interface ProviderTest {
   readonly isSuccess: boolean;
-  /** The test was of a new client secret, which replaces the one before after a success. */
+  /** True if the test was of a new client secret, which replaces the previous one after a success. */
   readonly isOfNewSecret: boolean;
   readonly email: string | null;
   readonly name: string;

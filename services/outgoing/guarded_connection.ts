@@ -9,7 +9,7 @@ export interface ConnectionOptions {
   readonly signal: AbortSignal;
   /** The time until then. Each address but the last gets only its share of it. */
   readonly timeoutMs: number;
-  /** Certificate authorities (PEM) to trust besides the usual ones. */
+  /** Certificate authorities (PEM) to trust in addition to the default ones. */
   readonly caCerts?: readonly string[] | undefined;
 }
 

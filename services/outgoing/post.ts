@@ -13,7 +13,7 @@ export interface PostRequest {
   readonly timeoutMs: number;
   /** Ends the attempt early, which is reported as `timeout`. */
   readonly signal?: AbortSignal | undefined;
-  /** Certificate authorities (PEM) to trust besides the usual ones. */
+  /** Certificate authorities (PEM) to trust in addition to the default ones. */
   readonly caCerts?: readonly string[] | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface PostResult {
   readonly durationMs: number;
 }
 
-/** Of the response, which also bounds informational responses before it. */
+/** Maximum size of the response's head, including informational responses before it. */
 const headBytesMax = 16 * 1024;
 /** A server that sends its head in more pieces keeps the event loop busy. */
 const headReadsMax = 100;
@@ -57,7 +57,7 @@ export async function post(guard: AddressGuard, request: PostRequest): Promise<P
 
 function faultOf(error: unknown): DeliveryFault {
   if (error instanceof BlockedAddressError) return "blocked";
-  // Deno reports all faults of certificates and of the protocol in this way.
+  // Deno reports all certificate and protocol errors in this way.
   return error instanceof Deno.errors.InvalidData ? "tls" : "refused";
 }
 

@@ -19,7 +19,7 @@ export interface ProviderFetchOptions {
 
 export interface ProviderFetchParts {
   readonly addressGuard: AddressGuard;
-  /** Certificate authorities (PEM) to trust besides the usual ones, for an organization's provider. */
+  /** Certificate authorities (PEM) to trust in addition to the default ones, for an organization's provider. */
   readonly caCerts?: readonly string[] | undefined;
   /** For everything, from resolving the host to the end of the body. 5 seconds by default. */
   readonly timeoutMs?: number;

@@ -99,7 +99,7 @@ export class Credentials {
     return await this.hasher.verify(usable?.passwordHash, given) && given !== "";
   }
 
-  /** Returns the faults of a new password, for the field `path`. */
+  /** Returns the problems with a new password, for the field `path`. */
   async newPasswordFaults(
     password: string,
     { path, ...owner }: PasswordOwner & { path: string },

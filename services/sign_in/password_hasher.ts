@@ -28,7 +28,7 @@ export interface PasswordHashing {
   hash(password: string): Promise<string>;
   /** Checks a password; without `phc` it takes as long and returns false. @throws {AppError} `unavailable` when busy. */
   verify(phc: string | undefined, password: string): Promise<boolean>;
-  /** Returns the fault of a new password, or null. See {@linkcode passwordFault}. @throws {AppError} `unavailable` when busy. */
+  /** Returns the problem with a new password, or null. See {@linkcode passwordFault}. @throws {AppError} `unavailable` when busy. */
   fault(password: string, owner: PasswordOwner): Promise<string | null>;
 }
 

@@ -1,4 +1,4 @@
-// Speaks with providers: OpenID Connect, and GitHub's OAuth. `openid-client` checks what comes back, and is loaded when first needed.
+// The client of providers: OpenID Connect, and GitHub's OAuth. `openid-client` checks the responses, and is loaded when first needed.
 import type { Configuration, CustomFetch, ServerMetadata } from "openid-client";
 import type { StoredProvider } from "../../db/sign_in/identity_providers.ts";
 import {
@@ -68,7 +68,7 @@ interface Known {
 
 const secondMs = 1_000;
 
-/** Sends people to providers, and reads who they are when they come back. Each thread has one. */
+/** Sends people to providers, and reads their identity when they return. Each thread has one. */
 export class ProviderClient {
   readonly #parts: ProviderClientParts;
   readonly #timeoutMs: number;
@@ -137,7 +137,7 @@ export class ProviderClient {
     });
   }
 
-  /** The address to come back to, one for each provider: an answer of another one is recognized. */
+  /** The redirect URI, one for each provider, so that a response of another provider is recognized. */
   redirectUri({ slug }: Pick<StoredProvider, "slug">): URL {
     return new URL(`/sign-in/with/${slug}/callback`, this.#parts.config.baseUrl);
   }

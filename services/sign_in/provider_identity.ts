@@ -1,4 +1,4 @@
-// Connecting the identity of a visit to an account, and what a sign-in with it does besides creating a session. With two-step sign-in,
+// Connects the identity of a visit to an account, and does the work of a sign-in other than creating a session. With two-step sign-in,
 // nothing of this is done before the second step passes.
 import type { UserCredentials } from "../../db/account/users.ts";
 import { ifAudited, insertAuditEvent } from "../../db/audit.ts";

@@ -1,4 +1,4 @@
-// Visits to a provider: a browser is sent there with a state, and comes back with it once. The database holds only hashes of the state
+// Visits to a provider: a browser is sent there with a state, and returns with it once. The database holds only hashes of the state
 // and of the browser's token; the other secrets of a visit are derived from both.
 import { createHmac } from "node:crypto";
 import type { UserCredentials } from "../../db/account/users.ts";
@@ -35,7 +35,7 @@ interface NewVisit {
   readonly purpose: VisitPurpose;
   /** A page of ours or of a product, checked by the caller. */
   readonly returnTo: string | null;
-  /** Of an invitation's link, if the person came from its page. */
+  /** The token of an invitation's link, if the person came from its page. */
   readonly invitationToken?: string | undefined;
   /** The session of someone who confirms, links or tests. */
   readonly session?: { readonly id: string; readonly user: { readonly id: string } } | undefined;

@@ -34,7 +34,7 @@ interface ApiKeyPageProps {
   readonly generations: readonly ApiKey[];
   /** Null if it is not available. */
   readonly report: KeyReport | null;
-  /** Of the organization, then of the budget; null when they are not available. */
+  /** Limits of the organization, then of the budget; null when they are not available. */
   readonly limits: readonly LimitStanding[] | null;
   /** The name of the organization's plan. */
   readonly plan: string;

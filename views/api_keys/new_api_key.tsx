@@ -39,7 +39,7 @@ interface NewApiKeyFormProps extends FormErrors {
 export function newApiKeyPage(props: NewApiKeyFormProps): Page {
   const text = props.frame.viewed === null
     ? "Your programs use the key to record and read usage."
-    : "Members see it in their list, created by the operator.";
+    : "Members see it in their list as created by the operator.";
   return (
     <PortalPage title="Create key" frame={props.frame} place={place}>
       <div class="ask">

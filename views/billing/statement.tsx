@@ -45,7 +45,7 @@ export interface LinesBefore {
   readonly period: string;
   readonly amount: string | null;
   readonly currency: string | null;
-  /** Of the month itself, by `lineName`. */
+  /** Quantities of the month itself, by `lineName`. */
   readonly quantities: ReadonlyMap<string, string>;
 }
 

@@ -13,7 +13,7 @@ import { DayTime, ResetTime } from "./relative_time.tsx";
 /** From this share on, a meter stands out and says how much is left. */
 export const nearShare = 0.8;
 
-/** Of the current balance: what earlier grants had says nothing about what is left. */
+/** Returns the used share of the current balance, without earlier grants, which say nothing about the rest. */
 export function usedShare(limit: LimitStanding): number {
   const { used, quantity } = currentUse(limit);
   return quantity === 0 ? 1 : used / quantity;

@@ -11,7 +11,7 @@ export interface PlaceLink {
   readonly href: string;
   readonly label: string;
   readonly icon: IconName;
-  /** In the bar at the bottom of phones. */
+  /** True shows it in the bar at the bottom of phones. */
   readonly isNear?: boolean;
   readonly isApart?: boolean;
   readonly isElsewhere?: boolean;

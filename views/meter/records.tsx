@@ -70,7 +70,7 @@ interface RecordsPageProps {
   readonly address: RecordsAddress;
   /** The environment of the records. */
   readonly environment: Environment;
-  /** In which times and days are; an IANA name. */
+  /** The time zone of times and days, an IANA name. */
   readonly timezone: string;
   readonly choices: {
     readonly products: readonly string[];
@@ -242,7 +242,7 @@ interface RecordPageProps {
   readonly frame: PortalFrame;
   readonly record: NamedUsageRecord;
   readonly catalogue: Catalogue;
-  /** In which times are; an IANA name. */
+  /** The time zone of times, an IANA name. */
   readonly timezone: string;
   readonly flash: string | null;
 }

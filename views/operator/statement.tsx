@@ -57,7 +57,7 @@ export interface StatementOrganizations {
   readonly previous: Statement | null;
   readonly metric: string | null;
   readonly counts: { readonly all: number; readonly adjusted: number };
-  /** Of the whole statement, as is `amount`. */
+  /** Totals of the whole statement, like `amount`. */
   readonly totals: readonly StatementTotal[];
   readonly amount: string | null;
   readonly organizations: readonly StatementOrganization[];

@@ -14,7 +14,7 @@ export type InvitationRow = Invitation & { readonly canChange: boolean };
 interface InvitationTableProps {
   readonly frame: PortalFrame;
   readonly invitations: readonly InvitationRow[];
-  /** Of the page of the list, to which sending again returns. */
+  /** The cursor of the list's page, to which sending again returns. */
   readonly cursor: string | undefined;
 }
 

@@ -8,7 +8,7 @@ export interface ErrorFacts {
   readonly cause?: unknown;
 }
 
-/** A fault of one field of the request, or a limit that doesn't leave enough. */
+/** A problem with one field of the request, or an exceeded limit. */
 export interface ErrorDetail {
   /** The field, such as `usage.quantity`. */
   readonly path?: string;

@@ -32,7 +32,7 @@ export interface Denied {
 export type MaybePromise<T> = T | Promise<T>;
 type NodeHeaders = Exclude<RequestHeaders, Pick<Headers, "get">>;
 
-/** Denies the request if Gatehouse can't be asked. @throws For faults of this server itself, such as its operator token. */
+/** Denies the request if Gatehouse can't be reached. @throws For errors of this server itself, such as its operator token. */
 export async function failClosed<T>(
   decide: () => Promise<Decision<T>>,
 ): Promise<Decision<T>> {

@@ -79,7 +79,7 @@ export function choiceOf<T extends string>(
 }
 
 /**
- * Returns the choice in the address of a list, null for the usual one. An unknown choice is ignored, and added to the problems.
+ * Returns the choice in the address of a list, null for the default. An unknown choice is ignored, and added to the problems.
  *
  * @param options `shown`: the choice that the page shows instead of an unknown one.
  */

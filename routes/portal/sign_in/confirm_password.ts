@@ -1,4 +1,4 @@
-// The page that asks for the password, a passkey or a provider again, and then goes on to the page that required it.
+// The page that asks for the password, a passkey or a provider again, and then continues to the page that required it.
 import type { SessionActor } from "../../../domain/actor.ts";
 import { usableProviders } from "../../../domain/sign_in/identity.ts";
 import { isConsolePath, portalReturnTo } from "../../../domain/sign_in/return_to.ts";

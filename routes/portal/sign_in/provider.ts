@@ -1,4 +1,4 @@
-// Signing in with a provider: the link or form that leads there, and the address to come back to. Errors end on a page that says so and
+// Signing in with a provider: the link or form that opens it, and the redirect URI. Errors end on a page that says so and
 // shows other ways.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../../domain/actor.ts";

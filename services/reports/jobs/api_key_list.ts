@@ -28,11 +28,11 @@ import type { JobContext, JobScope } from "../job_context.ts";
 
 export interface KeyListQuery {
   readonly state: KeyState;
-  /** In the name or the prefix; "" for all. */
+  /** A part of the name or the prefix; "" for all. */
   readonly search: string;
   /** Null for both environments. */
   readonly environment?: Environment | null | undefined;
-  /** Undefined for the usual one of the state. */
+  /** Undefined for the default order of the state. */
   readonly order: KeyOrder | undefined;
   /** Starts at 1. */
   readonly page: number;

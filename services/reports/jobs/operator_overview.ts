@@ -185,7 +185,7 @@ function timesAt(now: number) {
   const today = { start: day, end: day + dayMs };
   const at = (position: number) => (window: Omit<SignedWindow, "position">) => ({ position, ...window });
   return {
-    /** Of this month. */
+    /** The number of this month. */
     number,
     today,
     days: Array.from({ length: (day - start) / dayMs + 1 }, (_, n) => ({

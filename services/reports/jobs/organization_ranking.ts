@@ -16,7 +16,7 @@ import type { LimitLevel, OrganizationSort } from "../../../domain/operator/orga
 import type { JobContext, JobTime } from "../job_context.ts";
 
 const stepOrganizations = 5_000;
-/** Of so few organizations, nothing is kept. */
+/** Up to this number of organizations, nothing is cached. */
 const unkeptOrganizationsMax = 2_000;
 /** Each has up to 2 MB. */
 const keptMax = 8;
@@ -31,7 +31,7 @@ export const isRankedSort = (sort: OrganizationSort): sort is RankedSort =>
 export interface Rank {
   readonly organization: number;
   readonly sum: number;
-  /** In the same part of the month before. Only for growth. */
+  /** Usage in the same part of last month. Only for growth. */
   readonly previous: number;
 }
 
@@ -153,7 +153,7 @@ async function readRanking(
   });
 }
 
-/** Adds what organizations used in the same part of the month before, also those without usage since. */
+/** Adds organizations' usage in the same part of last month, including those without usage since. */
 async function withPrevious(
   context: JobContext,
   ranks: readonly Rank[],

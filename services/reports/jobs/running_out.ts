@@ -51,7 +51,7 @@ export async function readRunningOut({ database, pause }: JobContext, { now }: J
   return { count: soonest.size, first };
 }
 
-/** Returns a function that remembers when months end, as there are few time zones. */
+/** Returns a function that caches the ends of months by time zone. */
 function monthEnds(now: number): (timezone: string) => string | null {
   const ends = new Map<string, string | null>();
   return (timezone) => {

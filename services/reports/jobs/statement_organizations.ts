@@ -32,13 +32,13 @@ export interface StatementOrganizationsQuery extends PageInput {
 }
 
 export interface StatementOrganizations<Previous> {
-  /** The closed statement of the month before, if there is one. */
+  /** The closed statement of the previous month, if there is one. */
   readonly previous: Previous | null;
   /** The metric of the quantities; null if there are no lines. */
   readonly metric: string | null;
-  /** Of all organizations that the search finds. */
+  /** Counts of all organizations that the search finds. */
   readonly counts: { readonly all: number; readonly adjusted: number };
-  /** Of the whole statement, also when searching. */
+  /** Totals of the whole statement, even when searching. */
   readonly totals: readonly StatementTotal[];
   readonly amount: string | null;
   readonly organizations: readonly StatementOrganization[];

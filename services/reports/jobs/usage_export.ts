@@ -82,7 +82,7 @@ const groupColumns = {
   apiKey: ["apiKey", "apiKeyName"],
 } as const satisfies Record<UsageGroup, readonly (keyof UsageSum)[]>;
 
-/** Of queries with a metric that isn't a sum. */
+/** Additional columns of queries with a metric that isn't a sum. */
 const valueColumns = ["aggregation", "value", "capped"] as const;
 
 function valuesOf({ aggregation, micros, isKnown, isCapped }: UsageSum): string[] {

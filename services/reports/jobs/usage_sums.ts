@@ -100,7 +100,7 @@ export async function streamUsageSums(context: JobContext, input: UsageScope & U
     : organizations;
   return {
     range,
-    /** Of sums by properties: true if some values count as `(other)`, and the time from which all usage is in them. */
+    /** For sums by properties: true if some values count as `(other)`, and the time from which they include all usage. */
     split: values && { overflow: values.hasOverflow, completeSince: declared?.completeSince ?? null },
     /** True if a metric of the query has another aggregation than `sum`. */
     hasValues: aggregations.length > 0,

@@ -23,7 +23,7 @@ export interface MeterStats {
   readonly waiting: number;
   /** Acknowledged by Gatehouse. */
   readonly sent: number;
-  /** Of `sent`, those that Gatehouse had already. */
+  /** The part of `sent` that Gatehouse had already. */
   readonly duplicates: number;
   /** Invalid, or beyond a limit. */
   readonly rejected: number;

@@ -97,7 +97,7 @@ export function meterSettings(options: MeterOptions) {
 
 export type MeterSettings = Readonly<ReturnType<typeof meterSettings>>;
 
-/** Returns the default for a value that is none, such as `Number(undefined)`. */
+/** Returns the default for a missing or invalid value, such as `Number(undefined)`. */
 function positive(value: number | undefined, usual: number): number {
   return value !== undefined && value >= 1 ? value : usual;
 }
