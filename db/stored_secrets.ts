@@ -1,4 +1,4 @@
-// The secrets of webhooks and identity providers as they are stored: for rewriting them under another key, and for counting them by key.
+// The stored secrets of webhooks and identity providers: for encrypting them with another key, and for counting them by key.
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 
 export interface StoredSecrets {

@@ -1,4 +1,4 @@
-// Features: what a plan includes. Gatehouse stores and reports them; products decide what they mean.
+// Features that a plan includes. Gatehouse stores and reports them; products define their meaning.
 import { keyPermissionForm } from "./key_permissions.ts";
 import { keyPermissionCharactersMax } from "./limits.ts";
 

@@ -1,4 +1,4 @@
-// The company's logo: what is kept of an SVG, and how wide it is. Only what draws is copied from the file, so the result can't run
+// The company's logo: the safe part of an SVG, and its width. Only what draws is copied from the file, so the result can't run
 // a script or load anything.
 import sax from "sax";
 

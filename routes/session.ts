@@ -1,4 +1,4 @@
-// Finds who is behind a request with cookies, and begins and ends their sessions.
+// Finds the user of a request with cookies, and begins and ends their sessions.
 import type { ClientInfo, SessionActor } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
 import { unauthenticatedError } from "../domain/errors.ts";

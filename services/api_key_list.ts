@@ -86,7 +86,7 @@ export async function listChosenKeys(
 }
 
 /**
- * Revokes keys, effective immediately. Inactive ones stay as they are.
+ * Revokes keys, effective immediately. Inactive ones don't change.
  *
  * @returns The ids of the revoked keys.
  * @throws {AppError} `forbidden`, `validation_failed` for too many keys.

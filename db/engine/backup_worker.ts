@@ -1,4 +1,4 @@
-// The thread that makes backups, so that neither requests nor the writer wait for them.
+// The thread that writes backups, so that neither requests nor the writer wait for them.
 import { messageOf } from "../../domain/errors.ts";
 import { BackupStopped, checkBackup, copyDataFile } from "./backup.ts";
 

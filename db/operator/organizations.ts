@@ -39,7 +39,7 @@ export interface StoredOrganization extends OrganizationReference, NumberOverrid
 
 export type OperatedOrganizationRow = StoredOrganization & OrganizationUse;
 
-/** A position in a list. Organizations are numbered in the order in which they are created. */
+/** A position in a list. Organizations are numbered in the order of their creation. */
 export interface OrganizationPosition {
   readonly number: number;
   readonly name: string;

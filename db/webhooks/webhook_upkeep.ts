@@ -36,7 +36,7 @@ export function capWebhookTimes({ now, waitMaxMs }: { now: number; waitMaxMs: nu
 
 /** Deletes events, deliveries and days from before a time, and rows of an endpoint that was deleted; at last, the endpoint. */
 export function deleteOldWebhookData(before: number): Statement[] {
-  // Events and deliveries are numbered in the order in which they are created.
+  // Events and deliveries are numbered in the order of their creation.
   const old =
     sql`FROM (SELECT number, created_at FROM webhook_deliveries ORDER BY number LIMIT ${rowsOfStepMax})
     WHERE created_at < ${before}`;

@@ -25,7 +25,7 @@ import {
 } from "./usage.ts";
 
 const idFault = characters(externalIdCharactersMax, 1);
-/** The id of what a batch's item is about. */
+/** The id of the object of a batch's item. */
 export const targetId = (description: string, example: string) =>
   z.string().min(1, idFault).max(externalIdCharactersMax, idFault).optional().openapi({
     description,

@@ -19,7 +19,7 @@ import { newPasswordLink, type PasswordLink } from "./passwords.ts";
 interface NewUserInput {
   readonly email: string;
   readonly name: string;
-  /** The name of their own organization, if they don't join one. */
+  /** The name of their new organization, if they don't join an existing one. */
   readonly organizationName?: string | undefined;
   readonly join?: { readonly organizationId: string; readonly role: Role } | undefined;
   /** Without one, they choose it with a link. */

@@ -33,7 +33,7 @@ import { newToken } from "../sign_in/session_tokens.ts";
 import type { Writer } from "../sign_in/session_writes.ts";
 
 /**
- * Adds a domain that is not verified yet, or returns the one that is there.
+ * Adds a domain that is not verified yet, or returns the existing one.
  *
  * @throws {AppError} `forbidden`, `proof_required`, `validation_failed`, `limit_reached`.
  */

@@ -99,7 +99,7 @@ export async function summarizeCompanySignIn(
 }
 
 /**
- * Sets up the provider, or replaces what is set. Another issuer, client ID or secret needs another test before it can be required.
+ * Sets up the provider, or replaces its settings. Another issuer, client ID or secret needs another test before it can be required.
  * While it is required, a new secret alone waits for its test, and people sign in with the previous one.
  *
  * @throws {AppError} `forbidden`, `proof_required`, `validation_failed`, `sso_untested`, `rate_limited`, `unavailable`.

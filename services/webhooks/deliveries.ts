@@ -132,7 +132,7 @@ export async function readWebhookHealth(
 const dayMs = 24 * 3_600_000;
 
 /**
- * Sends deliveries again, from the first attempt on, with the ids of their events. Those that are being sent stay as they are.
+ * Sends deliveries again, from the first attempt on, with the ids of their events. Those that are being sent don't change.
  *
  * @returns Their number; of a range the oldest, as many as may wait for an endpoint. Many are written in steps: after an error, those of
  *   the steps before are sent, and the audit log says how many.

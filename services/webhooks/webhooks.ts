@@ -125,7 +125,7 @@ export async function createWebhook(
 }
 
 /**
- * Changes what is given. Enabling an endpoint forgets its failures and sends nothing; disabling one holds what waits for it.
+ * Changes the given fields. Enabling an endpoint forgets its failures and sends nothing; disabling one holds what waits for it.
  *
  * @throws {AppError} `forbidden`, `proof_required`, `not_found`, `validation_failed`, `webhook_address_blocked`, `rate_limited`.
  */

@@ -1,4 +1,4 @@
-// The page of one API key with its rotations: what it uses, what it may use, and what can be done with it.
+// The page of one API key with its rotations: its usage, its limits, and its actions.
 import type { ApiKey, LastRequest } from "../../domain/api_key.ts";
 import type { AuditEvent } from "../../domain/audit.ts";
 import type { Catalogue } from "../../domain/meter/catalogue.ts";

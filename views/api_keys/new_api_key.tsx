@@ -1,4 +1,4 @@
-// The pages around a new API key: the form, the key with a first request, and what a form says that was sent before.
+// The pages around a new API key: the form, the key with a first request, and the message for a form that was already sent.
 import type { ApiKey } from "../../domain/api_key.ts";
 import type { ExampleUsage } from "../../domain/meter/catalogue.ts";
 import { apiKeyNameCharactersMax } from "../../domain/limits.ts";

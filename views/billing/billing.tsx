@@ -1,4 +1,4 @@
-// What an organization is billed by: its plan and limits, the open month so far, and closed months.
+// An organization's billing: its plan and limits, the open month so far, and closed months.
 import { billedMetric, type Catalogue } from "../../domain/meter/catalogue.ts";
 import type { UsageGrant } from "../../domain/meter/usage_grant.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";

@@ -1,4 +1,4 @@
-// Tables of what a statement charges: by product, and the adjustments and voided records of one organization.
+// Tables of a statement's charges: by product, and the adjustments and voided records of one organization.
 import { aggregationLabels } from "../../domain/meter/aggregation.ts";
 import { billedMetric } from "../../domain/meter/catalogue.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";

@@ -1,4 +1,4 @@
-// A card with actions that have pages of their own, and what each does.
+// A card with actions that have pages of their own, and their descriptions.
 import { ButtonLink, type ButtonTone } from "./button.tsx";
 import { Card } from "./card.tsx";
 

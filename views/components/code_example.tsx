@@ -33,7 +33,7 @@ export function CodeExample(
     title: string;
     label?: string;
     samples: readonly CodeSample[];
-    /** Copied instead of what is shown. */
+    /** Copied instead of the shown text. */
     copy?: string;
   },
 ) {

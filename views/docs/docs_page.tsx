@@ -1,4 +1,4 @@
-// The page around every text of the documentation: navigation, search, and what is on the page.
+// The page around every text of the documentation: navigation, search, and the page's contents.
 import { raw } from "hono/html";
 import type { Child } from "hono/jsx";
 import { Brand } from "../components/brand.tsx";

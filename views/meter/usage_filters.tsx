@@ -1,4 +1,4 @@
-// The filters of the usage page: links, and forms for what has too many choices. The address of the page has all of them.
+// The filters of the usage page: links, and forms for filters with too many choices. The address of the page has all of them.
 import {
   type ReportComparison,
   reportComparisons,

@@ -1,4 +1,4 @@
-// The state of the service in words: what it is doing, and what needs attention.
+// The state of the service in words: its work, and problems that need attention.
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type { SystemState } from "../../domain/operator/system_state.ts";
 import type { BadgeTone } from "../components/badge.tsx";

@@ -1,4 +1,4 @@
-// What an organization may use, on its page: its plan's values, what it has instead, and what is used.
+// An organization's limits, on its page: its plan's values, its overrides, and its usage.
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import { currentUse } from "../../domain/meter/usage_grant.ts";

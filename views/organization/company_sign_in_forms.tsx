@@ -191,7 +191,7 @@ export function confirmCompanyAction(
   );
 }
 
-/** Shows an owner what the provider said in a test. */
+/** Shows an owner the provider's response in a test. */
 export function providerTestPage(
   { frame, test: { isSuccess, isOfNewSecret, email, name, vouches } }: {
     frame: PageForm["frame"];

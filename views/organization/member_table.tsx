@@ -1,4 +1,4 @@
-// The list of members, with what the viewer can do with each.
+// The list of members, with the viewer's actions for each.
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type { Member } from "../../domain/organization.ts";
 import { Badge } from "../components/badge.tsx";

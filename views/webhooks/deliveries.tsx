@@ -1,4 +1,4 @@
-// What is delivered to an endpoint, below its facts: the health of the last days, the list of deliveries, and how to verify them.
+// The deliveries of an endpoint, below its details: the health of the last days, the list, and how to verify them.
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";

@@ -1,4 +1,4 @@
-// The page of one delivery: its status, what was sent, and every attempt. Also the words that lists use.
+// The page of one delivery: its status, the sent body, and every attempt. Also the words that lists use.
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
 import type {

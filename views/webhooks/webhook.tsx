@@ -1,4 +1,4 @@
-// The page of one webhook endpoint: its facts and what can be done with it, above what is delivered to it.
+// The page of one webhook endpoint: its details and actions, above its deliveries.
 import type { Child } from "hono/jsx";
 import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
 import { Badge } from "../components/badge.tsx";
