@@ -1,4 +1,4 @@
-// Signing in with an organization's provider in a real browser, with scripts and without: from our sign-in page at once, from a page of
+// Signing in with an organization's provider in a real browser, with scripts and without: immediately from our sign-in page, from a page of
 // another site only after a question.
 import assert from "node:assert/strict";
 import { addressFailuresMax } from "../../domain/limits.ts";

@@ -84,7 +84,7 @@ const headersOf = ({ id, timestamp, signature }: WebhookVector) => ({
 
 const [secret, old] = [newWebhookSecret(), newWebhookSecret()];
 const signed = { id: "evt_1", timestamp: Math.floor(Date.now() / 1000), body: '{"type":"webhook.test"}' };
-/** What Gatehouse signs with two secrets. */
+/** A delivery that Gatehouse signed with two secrets. */
 const delivery = {
   body: signed.body,
   headers: headersOf({ ...signed, secret, signature: webhookSignature([secret, old], signed) }),

@@ -111,7 +111,7 @@ export const attemptOn =
     return { ...(params && { params }), ...await more(scene) };
   };
 
-/** @returns What gives the organization a grant for a limit of its own. */
+/** @returns The fields of a new grant, for a limit of the organization. */
 export async function newGrant({ test, organizationId }: Scene) {
   const { id: limitId } = await addLimit(test, { organizationId }, {
     per: "total",
@@ -131,7 +131,7 @@ async function nextMonth({ test }: Scene) {
   return { period: status === "closing" ? period : next };
 }
 
-/** What a route is sent as JSON; null for nothing. */
+/** The JSON body of a request to a route; null for none. */
 type Json = object | null | ((scene: Scene) => object | Promise<object>);
 
 /** Every route by the scope that it needs, below `/api/operator`. Its path is of an object that exists. */

@@ -11,7 +11,7 @@ export interface Traffic {
   readonly products: Readonly<Record<string, number>>;
   /** How likely it is to record one product in one hour. */
   readonly chance: number;
-  /** Whether it also records map loads, data transfer and compute time. */
+  /** True if it also records map loads, data transfer and compute time. */
   readonly hasMore?: boolean;
   /** Whether records have idempotency keys. */
   readonly isKeyed?: boolean;

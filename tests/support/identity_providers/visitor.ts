@@ -47,7 +47,7 @@ export interface VisitOptions {
 }
 
 const redirectsMax = 10;
-/** What browsers send when they follow a link of one of our pages. */
+/** Headers of browsers that follow a link on one of our pages. */
 const fromOwnPage = { "sec-fetch-site": "same-origin" };
 let visitors = 0;
 

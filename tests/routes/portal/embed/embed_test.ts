@@ -70,7 +70,7 @@ onEveryDatabase("an address opens its session once; using it again elsewhere end
     assert.equal(test.logged().includes(secret), false);
   }
 
-  // A double click, or a frame that is mounted twice, comes from the same client at once.
+  // A double click, or a frame that is mounted twice, loads it again within seconds.
   const again = await open(navigation);
   assert.deepEqual([again.status, again.headers.getSetCookie()], [303, [set]]);
   assert.equal((await openPage(test, page, session)).status, 200);
