@@ -60,11 +60,21 @@ export class RateLimiter {
     this.#count(name, -count, this.#points);
   }
 
-  /** Takes one point while an action runs. @throws What `newError` returns if there is none. */
-  async during<T>(name: string, act: () => Promise<T>, newError: () => Error): Promise<T> {
-    if (!this.take(name).isAllowed) throw newError();
+  /**
+   * Takes one point while an action runs, which gets the number of points that are left.
+   *
+   * @param points As of {@linkcode take}. @throws The error that `newError` returns, if there is no point.
+   */
+  async during<T>(
+    name: string,
+    act: (remaining: number) => Promise<T>,
+    newError: () => Error,
+    points = this.#points,
+  ): Promise<T> {
+    const { isAllowed, remaining } = this.take(name, points);
+    if (!isAllowed) throw newError();
     try {
-      return await act();
+      return await act(remaining);
     } finally {
       this.giveBack(name);
     }

@@ -270,7 +270,7 @@ const insertNotices = sql`
       AND (a.reason IS NOT NULL OR x.is_refusal = 0))
   GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0`;
 
-/** Notes notifications of people and endpoints about the limits of a group. */
+/** Writes the notices from which emails and events about the limits of a group are made. */
 export function noteLimits(now: number): Statement[] {
   return [bind(deleteRejections, null, null, now), bind(insertNotices, null, null, now)];
 }

@@ -165,23 +165,17 @@ async function inPlace<T>(
   { id, name, organizationId }: StoredProvider,
   run: () => Promise<T>,
 ): Promise<T> {
-  const all = organizationId === null ? "service" : "organizations";
-  const taken: string[] = [];
-  const take = (pool: string, places: number) => {
-    const { isAllowed, remaining } = providerPlaces.take(pool, places);
-    if (!isAllowed) {
-      throw unavailableError(`Too many people are signing in with ${name}. Try again in a moment.`);
-    }
-    taken.push(pool);
-    return remaining;
-  };
-  try {
-    const isCrowded = take(all, providerPlacesOfAllMax) < providerPlacesOfAllMax / 2;
-    take(id, isCrowded ? providerPlacesWhenFewMax : providerPlacesMax);
-    return await run();
-  } finally {
-    for (const pool of taken) providerPlaces.giveBack(pool);
-  }
+  const busyError = () =>
+    unavailableError(`Too many people are signing in with ${name}. Try again in a moment.`);
+  return await providerPlaces.during(
+    organizationId === null ? "service" : "organizations",
+    (left) => {
+      const places = left < providerPlacesOfAllMax / 2 ? providerPlacesWhenFewMax : providerPlacesMax;
+      return providerPlaces.during(id, run, busyError, places);
+    },
+    busyError,
+    providerPlacesOfAllMax,
+  );
 }
 
 /** Returns the provider as a visit uses it: a test tries the pending secret. */
