@@ -23,7 +23,9 @@ export function continueToProviderPage(
   return (
     <GateCard frame={frame} title="Single sign-on" text={text} {...form}>
       <SubmitButton>
-        Continue to <bdi>{host}</bdi>
+        <span>
+          Continue to <bdi>{host}</bdi>
+        </span>
       </SubmitButton>
     </GateCard>
   );
