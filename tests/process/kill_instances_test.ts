@@ -1,7 +1,6 @@
 // Kills two instances on one libSQL server at random moments under load: every acknowledged record is stored exactly
 // once, and every rollup is the sum of its records.
 import assert from "node:assert/strict";
-import { openRemote } from "../../db/engine/remote.ts";
 import { Ledger } from "../support/meter/ledger.ts";
 import { countingDeclared } from "../support/meter/counted.ts";
 import { repeatAll, signUpForLoad, startLoad } from "../support/meter/load.ts";
@@ -18,6 +17,7 @@ import {
   type Progress,
   storedAtServer,
 } from "../support/meter/stored_usage.ts";
+import { openServer } from "../support/database/sqld.ts";
 
 const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning" };
 const rounds = repeats({ quick: 1, full: 12 });
@@ -38,7 +38,7 @@ remoteTest(
         scene.start({ env: { HTTP_THREADS: httpThreads[starts++ % httpThreads.length] as string } });
       const programs = await Promise.all([start(), start()]);
       const { apiKeys } = await signUpForLoad(scene.baseUrl);
-      const database = openRemote({ url: server.url, authToken: undefined });
+      const database = openServer(server.url);
       await database.write([grantVoids, ...countingDeclared]);
       await database.close();
       const ledger = new Ledger({ random, apiKeys });

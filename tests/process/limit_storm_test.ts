@@ -1,13 +1,13 @@
 // A storm of requests against one limit: 200 connections end with exactly the units that fit, and one event.
 import assert from "node:assert/strict";
 import { sql, type Statement } from "../../db/engine/database.ts";
-import { openRemote } from "../../db/engine/remote.ts";
 import { sendJson } from "../support/process/journey.ts";
 import { signUpForLoad } from "../support/meter/load.ts";
 import { changeDataFile } from "../support/operators/operators.ts";
 import { remoteTest } from "../support/process/remote.ts";
 import { inScene, onServer } from "../support/process/scene.ts";
 import { isFull } from "../support/runner/extent.ts";
+import { openServer } from "../support/database/sqld.ts";
 
 const connections = 200;
 /** About seven units a record: STORM_UNITS=70000 for 10,000 records. */
@@ -142,7 +142,7 @@ for (
       inScene({ env: { ...env, DATABASE_URL: url } }, async ({ start }) => {
         const programs = await Promise.all([start(), start()]);
         await run(programs.map(({ baseUrl }) => baseUrl), async (statement) => {
-          const database = openRemote({ url, authToken: undefined });
+          const database = openServer(url);
           const [result] = await database.write([statement]);
           await database.close();
           return result?.rows ?? [];

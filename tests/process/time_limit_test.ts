@@ -1,4 +1,4 @@
-// Checks in child processes that tests that hang fail.
+// Checks in child processes that tests fail when they hang, or when what they started fails later.
 import assert from "node:assert/strict";
 
 const root = new URL("../../", import.meta.url);
@@ -78,6 +78,18 @@ Deno.test("a test has the time limit of its definition, and a test in time passe
   assert.equal(output.match(/time limit of 200 ms/g)?.length, 2, output);
   assert.match(output, /error: Error: its own error/);
   assert.match(output, /FAILED \| 3 passed \| 3 failed/);
+});
+
+Deno.test("what fails after its test has ended fails the next test, or the file after the last one", async () => {
+  const fails = `Deno.test("ends", () => void setTimeout(() => Promise.reject(new Error("too late")), 5));
+    Deno.test.afterEach(() => new Promise((resolve) => setTimeout(resolve, 50)));`;
+  const runs = [fails, `${fails} Deno.test("next", () => {}); Deno.test("last", () => {});`];
+  const [last, next] = await Promise.all(runs.map((text) => runTests({ "a_test.ts": text })));
+  for (const run of [last, next]) {
+    assert.equal(run?.code, 1);
+    assert.match(run.output, /failed in the background of “ends”, which had ended: too late/);
+  }
+  assert.match(next?.output ?? "", /FAILED . 2 passed . 1 failed/);
 });
 
 Deno.test("every task that runs tests does so with ./denow test", async () => {

@@ -5,11 +5,10 @@ import { type Database, DatabaseError, type DatabaseReader, sql } from "../../..
 import { checkSchema, migrate } from "../../../db/engine/migrate.ts";
 import { moveDatabase, MoveError } from "../../../db/engine/move.ts";
 import { openEmbedded } from "../../../db/engine/embedded.ts";
-import { openRemote } from "../../../db/engine/remote.ts";
 import { newWriter } from "../../support/app/reused_threads.ts";
 import { embeddedTestDatabase } from "../../support/database/database.ts";
 import { fillTables, readEverything } from "../../support/database/random_rows.ts";
-import { sqldMissing, startSqld } from "../../support/database/sqld.ts";
+import { openServer, sqldMissing, startSqld } from "../../support/database/sqld.ts";
 import { repeats } from "../../support/runner/extent.ts";
 import { faultRandom } from "../../support/runner/random.ts";
 
@@ -65,7 +64,7 @@ Deno.test({
   async fn() {
     const { database, place, dispose } = await embeddedTestDatabase();
     const server = await startSqld();
-    const remote = openRemote({ url: server.url, authToken: undefined });
+    const remote = openServer(server.url);
     const back = `${place}.back`;
     try {
       fillTables(place, { rows: repeats({ quick: 20, full: 60 }), random: faultRandom("move") });

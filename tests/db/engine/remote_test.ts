@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { LibsqlError } from "@libsql/client/http";
 import { DatabaseError, sql, type Statement } from "../../../db/engine/database.ts";
-import { openRemote, untilUnlocked } from "../../../db/engine/remote.ts";
+import { untilUnlocked } from "../../../db/engine/remote.ts";
 import { letOthersRun } from "../../support/runner/random.ts";
-import { sqldMissing, startSqld } from "../../support/database/sqld.ts";
+import { openServer, sqldMissing, startSqld } from "../../support/database/sqld.ts";
 
 /** A slow count: about a second for every 5 million. */
 function slow(count: number): Statement {
@@ -17,8 +17,8 @@ Deno.test({
   async fn() {
     const server = await startSqld();
     // Slow on the server, but not in the driver.
-    const database = openRemote({ url: server.url, authToken: undefined, timeoutMs: 60_000 });
-    const other = openRemote({ url: server.url, authToken: undefined, timeoutMs: 60_000 });
+    const database = openServer(server.url);
+    const other = openServer(server.url);
     await database.write([sql`CREATE TABLE notes (text TEXT)`]);
     await other.read(sql`SELECT 1`);
     const startedAt = performance.now();

@@ -4,11 +4,10 @@ import assert from "node:assert/strict";
 import { type Database, integer, sql } from "../../../db/engine/database.ts";
 import { openEmbedded } from "../../../db/engine/embedded.ts";
 import { migrate, migrations } from "../../../db/engine/migrate.ts";
-import { openRemote } from "../../../db/engine/remote.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
 import { createTestKey } from "../../support/app/app.ts";
 import { checkRollupLevels, checkRollups, rowsOf } from "../../support/meter/rollups.ts";
-import { sqldMissing, startSqld } from "../../support/database/sqld.ts";
+import { openServer, sqldMissing, startSqld } from "../../support/database/sqld.ts";
 import { listAll, onEveryDatabase, recordAll, voidOne } from "../../support/meter/usage.ts";
 
 function randomFrom(seed: number) {
@@ -116,7 +115,7 @@ Deno.test({
   ignore: sqldMissing() !== null,
   fn: async () => {
     const server = await startSqld();
-    const database = openRemote({ url: server.url, authToken: undefined });
+    const database = openServer(server.url);
     await backfills(database);
     await database.close();
     await server.stop();

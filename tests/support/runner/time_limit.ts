@@ -49,6 +49,8 @@ function within(run: Run, limitMs: number): Run {
     );
     const outer = running;
     const test = running = { name: context.name, fail: reject };
+    if (betweenTests !== undefined) reject(betweenTests);
+    betweenTests = undefined;
     try {
       await Promise.race([background.run(test, run, context), fails]);
       // What the test rejected last is noticed only after this turn.
@@ -70,30 +72,39 @@ interface RunningTest {
 }
 
 let running: RunningTest | undefined;
+/** A failure that no running test could be blamed for. */
+let betweenTests: Error | undefined;
 const ended = new WeakSet<RunningTest>();
 /** The test that started what runs now. */
 const background = new AsyncLocalStorage<RunningTest>();
 
 /**
  * Fails the test that started what failed in the background, instead of all tests of the file. If that test has ended, the running
- * one fails, with the name of the other.
+ * or the next one fails, with the name of the other.
  */
 function failTest(event: Event, cause: unknown): void {
   const test = background.getStore() ?? running;
   const failing = test === undefined || ended.has(test) ? running : test;
-  if (failing === undefined || event.defaultPrevented) return;
+  if (test === undefined || event.defaultPrevented) return;
   event.preventDefault();
   // The program's own listeners come later.
   let isExpected = false;
   event.preventDefault = () => isExpected = true;
-  const whose = test === failing ? "" : ` of “${test?.name}”, which had ended`;
+  const whose = test === failing ? "" : ` of “${test.name}”, which had ended`;
   const message = cause instanceof Error ? cause.message : String(cause);
   const error = new Error(`failed in the background${whose}: ${message}`, { cause });
-  queueMicrotask(() => isExpected || failing.fail(error));
+  queueMicrotask(() => {
+    if (isExpected) return;
+    if (failing === undefined) betweenTests ??= error;
+    else failing.fail(error);
+  });
 }
 
 addEventListener("unhandledrejection", (event) => failTest(event, event.reason));
 addEventListener("error", (event) => failTest(event, event.error ?? event.message));
+addEventListener("unload", () => {
+  if (betweenTests !== undefined) throw betweenTests;
+});
 
 // Deno reports the line that calls `Deno.test`, and skips callers in files with such names.
 const wrap = vm.runInThisContext("(test, withLimit) => (...definition) => test(...withLimit(definition))", {

@@ -1,12 +1,11 @@
 // The limit of series is exact, a request is recorded completely or not at all, and existing series still work.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
-import { openRemote } from "../../../../db/engine/remote.ts";
 import { usageSeriesMax } from "../../../../domain/limits.ts";
 import { assertError, createTestKey, startTestApp, type TestApp } from "../../../support/app/app.ts";
 import { remoteTestDatabase } from "../../../support/database/database.ts";
 import { changePlan, overridePlan } from "../../../support/operators/plans.ts";
-import { sqldMissing } from "../../../support/database/sqld.ts";
+import { openServer, sqldMissing } from "../../../support/database/sqld.ts";
 import {
   onBothDatabases,
   onEveryDatabase,
@@ -139,7 +138,7 @@ Deno.test({
   fn: async () => {
     const test = await startTestApp(unlimited, { open: remoteTestDatabase });
     const { place } = test.opened;
-    const second = openRemote({ url: place, authToken: undefined });
+    const second = openServer(place);
     const other = await startTestApp(unlimited, {
       open: () => Promise.resolve({ database: second, place, dispose: () => second.close() }),
     });

@@ -1,13 +1,12 @@
 // Usage and API keys: callers without a key learn nothing and cost little, and two servers agree.
 import assert from "node:assert/strict";
 import type { Database, Statement } from "../../../../db/engine/database.ts";
-import { openRemote } from "../../../../db/engine/remote.ts";
 import { generateApiKey } from "../../../../domain/api_key.ts";
 import { readUsageSums } from "../../../../services/reports/jobs/usage_sums.ts";
 import { assertError, createTestKey, startTestApp, testApp } from "../../../support/app/app.ts";
 import { remoteTestDatabase } from "../../../support/database/database.ts";
 import { noJobContext } from "../../../support/app/reports.ts";
-import { sqldMissing } from "../../../support/database/sqld.ts";
+import { openServer, sqldMissing } from "../../../support/database/sqld.ts";
 import { reservedName } from "../../../../routes/schemas/messages.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
@@ -39,7 +38,7 @@ Deno.test({
   fn: async () => {
     const opened = await remoteTestDatabase();
     const shared = () => {
-      const database = openRemote({ url: opened.place, authToken: undefined });
+      const database = openServer(opened.place);
       return Promise.resolve({ database, place: opened.place, dispose: () => database.close() });
     };
     const [a, b] = [await startTestApp({}, { open: shared }), await startTestApp({}, { open: shared })];
