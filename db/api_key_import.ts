@@ -1,10 +1,10 @@
 // The SQL of imported keys.
 import type { Actor } from "../domain/actor.ts";
 import type { ImportFault } from "../domain/imported_key.ts";
-import { activeApiKey, endOfKey } from "./api_keys.ts";
+import { activeApiKey, endOfKey } from "./active_api_keys.ts";
 import { insertAuditEvents } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
-import { effectiveNumber } from "./organization/plan_numbers.ts";
+import { effectiveNumber } from "./organization/organization_state.ts";
 
 /** A key to import. Times in milliseconds since 1970. */
 export interface ImportedKeyRow {

@@ -2,15 +2,8 @@
 import type { Actor } from "../domain/actor.ts";
 import type { Environment } from "../domain/environment.ts";
 import type { ListedKey } from "../domain/key_list.ts";
-import {
-  type ApiKeyRow,
-  type ApiKeyScope,
-  endOfKey,
-  inScope,
-  isActiveIn,
-  keyAddedAt,
-  selectApiKeys,
-} from "./api_keys.ts";
+import { type ApiKeyRow, selectApiKeys } from "./api_keys.ts";
+import { type ApiKeyScope, endOfKey, inScope, isActiveIn, keyAddedAt } from "./active_api_keys.ts";
 import { insertAuditEvents } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 import { lineagesUsedSince } from "./meter/last_usage.ts";

@@ -3,7 +3,7 @@ import type { MailFields } from "../domain/mail/mail.ts";
 import { leakMailsPerDayMax, leakNotifiedMs } from "../domain/key_limits.ts";
 import { limitMailRecipientsMax } from "../domain/limits.ts";
 import { mailBudgetSubject } from "../domain/mail/mail_budget.ts";
-import { activeApiKey } from "./api_keys.ts";
+import { activeApiKey } from "./active_api_keys.ts";
 import { type Audited, ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 import { managersOf } from "./mail/limit_mails.ts";

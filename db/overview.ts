@@ -1,5 +1,5 @@
 // The SQL of the portal's first page.
-import type { ApiKeyScope } from "./api_keys.ts";
+import type { ApiKeyScope } from "./active_api_keys.ts";
 import { type DatabaseReader, sql } from "./engine/database.ts";
 import { numberOf } from "./meter/usage_sums.ts";
 import { hasTwoStep } from "./sign_in/two_step.ts";

@@ -1,7 +1,7 @@
 // SQL of portal sessions. Whether one is live is said once here: its operator token works, its organization exists, and it has not ended.
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 import { activeOperatorToken } from "./operator/operator_guard.ts";
-import { isSuspended } from "./organization/organizations.ts";
+import { isSuspended } from "./organization/organization_state.ts";
 
 const sessions = sql`portal_sessions p JOIN operator_tokens t ON t.id = p.operator_token_id
   JOIN organizations o ON o.id = p.organization_id`;

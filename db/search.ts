@@ -1,8 +1,13 @@
 // The SQL of the search of the portal and of the console. Every query is bounded by an index or by an organization's active keys.
 import { importedPrefixForm } from "../domain/imported_key.ts";
-import { foundOfKindMax } from "../domain/search.ts";
-import { type FoundApiKey, type FoundOrganization, type FoundUser, keyPrefixIn } from "../domain/search.ts";
-import { activeApiKey, type ApiKeyScope, inScope, isActiveIn } from "./api_keys.ts";
+import {
+  type FoundApiKey,
+  foundOfKindMax,
+  type FoundOrganization,
+  type FoundUser,
+  keyPrefixIn,
+} from "../domain/search.ts";
+import { activeApiKey, type ApiKeyScope, inScope, isActiveIn } from "./active_api_keys.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "./engine/database.ts";
 import { hasText, indexedText } from "./operator/search.ts";
 

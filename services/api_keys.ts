@@ -1,19 +1,17 @@
 // API keys: list, get, change, revoke. Members without "apiKeys.manageAll" see and manage only the keys that they created.
 import {
   type ApiKeyRow,
-  type ApiKeyScope,
   countActiveKeys,
   findApiKey,
   findApiKeys,
   findGenerations,
-  findOrganizationOfApiKey,
-  lineageOf,
   markApiKeyRevoked,
   selectApiKey,
   updateApiKey,
 } from "../db/api_keys.ts";
+import { lineageOf, parseLimits, replaceLimits } from "../db/meter/limit_rows.ts";
+import { type ApiKeyScope, findOrganizationOfApiKey } from "../db/active_api_keys.ts";
 import { insertAuditEvent } from "../db/audit.ts";
-import { parseLimits, replaceLimits } from "../db/meter/limit_rows.ts";
 import type { OperatorActor } from "../domain/actor.ts";
 import { type ApiKey, apiKeyStatus } from "../domain/api_key.ts";
 import type { AuditEntry } from "../domain/audit.ts";

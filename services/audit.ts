@@ -1,5 +1,5 @@
 // The audit log: reading it, adding denied requests to it, and deleting old entries.
-import { findActiveApiKey } from "../db/api_keys.ts";
+import { findActiveApiKey } from "../db/active_api_keys.ts";
 import {
   type AuditActorRow,
   type AuditPosition,

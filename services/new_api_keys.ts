@@ -1,6 +1,6 @@
 // New API keys: create, rotate. The full key leaves this file once and is never stored.
 import { endRotatedApiKey, findApiKeyOfForm, insertApiKey } from "../db/api_keys.ts";
-import { findEffectiveNumber } from "../db/organization/plan_numbers.ts";
+import { findEffectiveNumber } from "../db/organization/organization_state.ts";
 import {
   type ApiKey,
   apiKeyStatus,

@@ -3,7 +3,7 @@ import { revokeApiKeysCreatedBy } from "../api_keys.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { revokeInvitationsSentBy } from "../organization/invitations.ts";
-import { isSuspended } from "../organization/organizations.ts";
+import { isSuspended } from "../organization/organization_state.ts";
 
 /** The memberships of others in the organization of `m`, another membership. */
 const others =

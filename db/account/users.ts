@@ -1,4 +1,5 @@
 // All SQL of users. Passwords are never here, only their hashes.
+import { landingOrganization } from "../organization/organization_state.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import type { EmailChoices } from "../../domain/mail/mail.ts";
 import { validLink } from "../mail/link_tokens.ts";
@@ -32,11 +33,6 @@ export interface NewUser {
   readonly hasPassword?: boolean;
   readonly now: number;
 }
-
-/** The organization that is active when a user `u` signs in: the last active one, or their oldest if they left it. */
-export const landingOrganization = sql`coalesce(
-  (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id AND m.organization_id = u.last_organization_id),
-  (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id ORDER BY m.created_at LIMIT 1))`;
 
 /** Inserts a user if the condition holds and the email address is free. */
 export function insertUser(user: NewUser, condition: Statement = sql`true`) {

@@ -4,7 +4,7 @@ import type { MailFields } from "../../domain/mail/mail.ts";
 import { keyUnusedMs } from "../../domain/key_list.ts";
 import { mailedKeysMax } from "../../domain/key_limits.ts";
 import { limitMailRecipientsMax } from "../../domain/limits.ts";
-import { activeApiKey, keyAddedAt } from "../api_keys.ts";
+import { activeApiKey, keyAddedAt } from "../active_api_keys.ts";
 import { type Database, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { managersOf } from "./limit_mails.ts";
 import { insertMails } from "./outbox.ts";

@@ -1,7 +1,8 @@
 // All SQL of alerts: limits that organizations set for themselves.
 import { splitQuantity } from "../../domain/meter/quantity.ts";
 import { type Alert, type LimitScope, storedNotifyAt } from "../../domain/meter/usage_limit.ts";
-import { currentKeyNumber, lineageOf } from "../api_keys.ts";
+import { lineageOf } from "./limit_rows.ts";
+import { currentKeyNumber } from "../active_api_keys.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { sql, type Statement } from "../engine/database.ts";
 import { selectStandings, type StandingColumns } from "./limit_standings.ts";

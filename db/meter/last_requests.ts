@@ -2,7 +2,7 @@
 // not kept.
 import type { LastRequest } from "../../domain/api_key.ts";
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
-import { activeApiKey } from "../api_keys.ts";
+import { activeApiKey } from "../active_api_keys.ts";
 import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 interface LastRequestRow extends Omit<LastRequest, "at"> {

@@ -19,6 +19,12 @@ export interface LimitOwner {
   readonly number: Statement;
 }
 
+/** The owner of a key's budget: its lineage. */
+export const lineageOf = (id: string): LimitOwner => ({
+  column: "lineage",
+  number: sql`(SELECT k.lineage FROM api_keys k WHERE k.id = ${id})`,
+});
+
 const columns = { plan: sql`plan`, organization: sql`organization`, lineage: sql`lineage` };
 
 /** Selects the limits of an owner as one expression, for {@linkcode parseLimits}. */

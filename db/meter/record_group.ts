@@ -2,9 +2,8 @@
 // all texts ?3 is the time.
 import type { Quantity } from "../../domain/meter/quantity.ts";
 import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
-import { activeApiKey, keyMay } from "../api_keys.ts";
-import { isSuspended } from "../organization/organizations.ts";
-import { planFeatures } from "../organization/plan_numbers.ts";
+import { activeApiKey, keyMay } from "../active_api_keys.ts";
+import { isSuspended, planFeatures } from "../organization/organization_state.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
 import { activeOperatorToken } from "../operator/operator_guard.ts";
 

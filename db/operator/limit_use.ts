@@ -4,7 +4,7 @@ import type { LimitScope } from "../../domain/meter/usage_limit.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import type { CountedNumber } from "../../domain/operator/lowered_limits.ts";
 import type { NumberOverrides } from "../../domain/operator/plan.ts";
-import { activeApiKey } from "../api_keys.ts";
+import { activeApiKey } from "../active_api_keys.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 import { limitsJson } from "../meter/limit_rows.ts";
 import { allMonths } from "../meter/usage_sums.ts";

@@ -3,7 +3,7 @@ import { isId } from "../../domain/id.ts";
 import { metadataKeysMax } from "../../domain/limits.ts";
 import type { NumberOverrides, PlanOverridesChange } from "../../domain/operator/plan.ts";
 import type { OrganizationStatus } from "../../domain/operator/organization.ts";
-import { isActiveIn } from "../api_keys.ts";
+import { isActiveIn } from "../active_api_keys.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 import { limitsJson } from "../meter/limit_rows.ts";
 import { allMonths } from "../meter/usage_sums.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../domain/operator/plan.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
-import { numberColumns } from "../organization/plan_numbers.ts";
+import { numberColumns } from "../organization/organization_state.ts";
 import { limitsJson } from "../meter/limit_rows.ts";
 
 export interface PlanRow extends Omit<PlanNumbers, "requestsPerSecond"> {

@@ -1,8 +1,7 @@
 // SQL of joining an organization by signing in with its own provider.
 import type { CompanyRole } from "../../domain/sign_in/company_sign_in.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { isSuspended } from "./organizations.ts";
-import { effectiveNumber, hasRoomForMember } from "./plan_numbers.ts";
+import { effectiveNumber, hasRoomForMember, isSuspended } from "./organization_state.ts";
 
 /** A condition: the organization accepts members. */
 export const isCompanyJoinable = (organizationId: string): Statement =>

@@ -2,8 +2,7 @@
 import type { Role } from "../../domain/sign_in/session.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { isSuspended } from "./organizations.ts";
-import { effectiveNumber, hasRoomForMember } from "./plan_numbers.ts";
+import { effectiveNumber, hasRoomForMember, isSuspended } from "./organization_state.ts";
 
 export interface InvitationRow {
   readonly id: string;

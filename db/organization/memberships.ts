@@ -1,6 +1,7 @@
 // All SQL of memberships.
 import type { Role } from "../../domain/sign_in/session.ts";
-import { activeApiKey, revokeApiKeysAfter } from "../api_keys.ts";
+import { revokeApiKeysAfter } from "../api_keys.ts";
+import { activeApiKey } from "../active_api_keys.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";

@@ -4,9 +4,6 @@ import { type DatabaseReader, sql, type Statement } from "../engine/database.ts"
 import { markWebhooksDeleted } from "../webhooks/webhooks.ts";
 import { endCompanySignIn } from "./company_sign_in.ts";
 
-/** A condition: the organization `o` is suspended, so its keys don't work. */
-export const isSuspended = sql`o.suspended_at IS NOT NULL`;
-
 /** An organization as one of its members sees it. */
 export interface OrganizationRow {
   readonly id: string;

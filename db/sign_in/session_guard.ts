@@ -1,7 +1,7 @@
 // The conditions for writing a batch for a session. A session is looked up before a request's body is read, which may take
 // ten seconds: meanwhile the session may end, or its user may lose their role.
 import { type DatabaseReader, sql } from "../engine/database.ts";
-import { isSuspended } from "../organization/organizations.ts";
+import { isSuspended } from "../organization/organization_state.ts";
 import { liveSession, type SessionBounds } from "./sessions.ts";
 
 /** The session that writes, and the role that it needs. */

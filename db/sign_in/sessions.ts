@@ -7,12 +7,11 @@ import {
 } from "../../domain/sign_in/session.ts";
 import { listedLocale } from "../../domain/locale.ts";
 import type { Theme } from "../../domain/presentation.ts";
-import { landingOrganization } from "../account/users.ts";
+import { landingOrganization, planFeatures } from "../organization/organization_state.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { bind, type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { domainPermits, sessionEnd, type SignInMethod } from "./domain_rules.ts";
 import { identityMaySignIn, type IdentityUse } from "./identities.ts";
-import { planFeatures } from "../organization/plan_numbers.ts";
 import { hasTwoStep } from "./two_step.ts";
 
 export interface NewSession {

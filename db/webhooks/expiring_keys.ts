@@ -2,7 +2,7 @@
 // batch: however many servers do this, and whenever they stop, each key has one event, and is in one email.
 import { mailedKeysMax } from "../../domain/key_limits.ts";
 import { limitMailRecipientsMax } from "../../domain/limits.ts";
-import { activeApiKey } from "../api_keys.ts";
+import { activeApiKey } from "../active_api_keys.ts";
 import {
   type Database,
   type DatabaseReader,

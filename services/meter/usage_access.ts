@@ -1,5 +1,5 @@
 // Who may use the meter: API keys that work, members whose role may read usage, and operators.
-import { type ActiveApiKeyRow, findActiveApiKey } from "../../db/api_keys.ts";
+import { type ActiveApiKeyRow, findActiveApiKey } from "../../db/active_api_keys.ts";
 import type { UsageFilter } from "../../db/meter/usage_sums.ts";
 import type { Environment } from "../../domain/environment.ts";
 import type { Actor, ClientInfo } from "../../domain/actor.ts";

@@ -4,7 +4,7 @@ import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import { insertJoiningUser } from "../../db/operator/users.ts";
 import { insertMembership } from "../../db/organization/memberships.ts";
-import { findEffectiveNumber } from "../../db/organization/plan_numbers.ts";
+import { findEffectiveNumber } from "../../db/organization/organization_state.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, memberLimitError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";

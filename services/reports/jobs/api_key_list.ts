@@ -1,9 +1,10 @@
 // The list of keys, read by the reports thread: an organization may have 10,000 active keys, and any number of others.
 import type { Environment } from "../../../domain/environment.ts";
 import { findApiKeysById, findListedKeys } from "../../../db/api_key_list.ts";
-import type { ApiKeyRow, ApiKeyScope } from "../../../db/api_keys.ts";
+import type { ApiKeyRow } from "../../../db/api_keys.ts";
+import type { ApiKeyScope } from "../../../db/active_api_keys.ts";
 import { findLineagesUsedSince } from "../../../db/meter/last_usage.ts";
-import { findEffectiveNumber } from "../../../db/organization/plan_numbers.ts";
+import { findEffectiveNumber } from "../../../db/organization/organization_state.ts";
 import {
   isInState,
   isWithoutRequests,

@@ -1,5 +1,5 @@
 // The usage of one key with its rotations, as its page shows it.
-import { findKeyEnvironment } from "../../../db/api_keys.ts";
+import { findKeyEnvironment } from "../../../db/active_api_keys.ts";
 import { findLastUsage } from "../../../db/meter/last_usage.ts";
 import { type Catalogue, coloredProducts, metricOf, productOf } from "../../../domain/meter/catalogue.ts";
 import type { KeyReport } from "../../../domain/meter/key_report.ts";

@@ -1,5 +1,5 @@
 // The numbers of the console's usage page, read by the reports thread: of all organizations, of those with a plan, or of one.
-import { findKeyEnvironment, findOrganizationOfApiKey } from "../../../db/api_keys.ts";
+import { findKeyEnvironment, findOrganizationOfApiKey } from "../../../db/active_api_keys.ts";
 import { listUsedProducts } from "../../../db/meter/catalogue.ts";
 import { listUsageKeys } from "../../../db/meter/usage_sums.ts";
 import { findOrganizationReference, type OrganizationReference } from "../../../db/operator/organizations.ts";

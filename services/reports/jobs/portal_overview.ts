@@ -1,6 +1,6 @@
 // The numbers of the portal's overview, read by the reports thread.
 import { findMembersWithoutTwoStep } from "../../../db/overview.ts";
-import type { ApiKeyScope } from "../../../db/api_keys.ts";
+import type { ApiKeyScope } from "../../../db/active_api_keys.ts";
 import { readKeyList } from "./api_key_list.ts";
 import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
 import type { JobContext, JobScope } from "../job_context.ts";

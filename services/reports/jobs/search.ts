@@ -1,5 +1,5 @@
 // The search of the portal and of the console.
-import type { ApiKeyScope } from "../../../db/api_keys.ts";
+import type { ApiKeyScope } from "../../../db/active_api_keys.ts";
 import { findApiKeysByText, findOrganizationsByText, findUsersByText } from "../../../db/search.ts";
 import type { Found } from "../../../domain/search.ts";
 import type { JobContext, JobTime } from "../job_context.ts";

@@ -1,5 +1,5 @@
 // The numbers of the usage page, read by the reports thread: the report, choices for the filters and the latest records.
-import { findKeyEnvironment } from "../../../db/api_keys.ts";
+import { findKeyEnvironment } from "../../../db/active_api_keys.ts";
 import { withoutTag } from "../../../domain/api_key.ts";
 import type { Environment } from "../../../domain/environment.ts";
 import { listUsageKeys, listUsageNames, type UsageFilter } from "../../../db/meter/usage_sums.ts";

@@ -1,5 +1,5 @@
 // The portal's list of records with the choices of its filters, read by the reports thread.
-import { findKeyEnvironment } from "../../../db/api_keys.ts";
+import { findKeyEnvironment } from "../../../db/active_api_keys.ts";
 import { listUsageKeys } from "../../../db/meter/usage_sums.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { usagePageChoicesMax } from "../../../domain/limits.ts";

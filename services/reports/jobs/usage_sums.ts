@@ -1,5 +1,5 @@
 // Sums of usage by window and group, added up from rollups by the reports thread.
-import { findCurrentKeys } from "../../../db/api_keys.ts";
+import { findCurrentKeys } from "../../../db/active_api_keys.ts";
 import {
   countSeries,
   findMeteredOrganizations,

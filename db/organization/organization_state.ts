@@ -1,4 +1,5 @@
-// The numbers that limit an organization: its own, or else those of its plan.
+// What holds for an organization whoever asks: the numbers that limit it, its own or those of its plan; whether it is
+// suspended; which one is active after signing in.
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 /** The columns of the numbers, in `plans` and in `organizations`. */
@@ -35,3 +36,11 @@ export async function findEffectiveNumber(
     WHERE o.id = ${organizationId} AND o.deleted_at IS NULL`);
   return row?.number;
 }
+
+/** A condition: the organization `o` is suspended, so its keys don't work. */
+export const isSuspended = sql`o.suspended_at IS NOT NULL`;
+
+/** The organization that is active when a user `u` signs in: the last active one, or their oldest if they left it. */
+export const landingOrganization = sql`coalesce(
+  (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id AND m.organization_id = u.last_organization_id),
+  (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id ORDER BY m.created_at LIMIT 1))`;
