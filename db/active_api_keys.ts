@@ -69,15 +69,14 @@ export async function findOrganizationOfApiKey(
   return row?.organizationId;
 }
 
-/** @param organizationId Only a key of this organization; null for any. @returns Live for an unknown key. */
-export async function findKeyEnvironment(
+/** Finds a key that works or ended. @param organizationId Only a key of this organization; null for any. */
+export function findNamedKey(
   database: DatabaseReader,
   { id, organizationId }: { id: string | null; organizationId: string | null },
-): Promise<Environment> {
-  const row = await database.readFirst<{ environment: Environment }>(sql`
-    SELECT k.environment FROM api_keys k
+) {
+  return database.readFirst<{ id: string; name: string; environment: Environment }>(sql`
+    SELECT k.id, k.name, k.environment FROM api_keys k
     WHERE k.id = ${id} AND k.organization_id = coalesce(${organizationId}, k.organization_id)`);
-  return row?.environment ?? "live";
 }
 
 /** A key that works, unless its organization is suspended. */
@@ -101,4 +100,26 @@ export function findActiveApiKey(database: DatabaseReader, keyHash: string, now:
       ${planFeatures} AS features, ${effectiveNumber("requestsPerSecond")} AS requestsPerSecond
     FROM api_keys k JOIN organizations o ON o.id = k.organization_id
     WHERE k.key_hash = ${keyHash} AND ${activeApiKey(now)}`);
+}
+
+interface ImportedKey {
+  readonly keyHash: string;
+  readonly organizationId: string;
+  /** Null for the one of the setting; 0 for no limit. */
+  readonly requestsPerSecond: number | null;
+}
+
+/** Finds the imported keys that work, by hash. Without imported keys, this reads one empty index. */
+export function findImportedKeys(
+  database: DatabaseReader,
+  keyHashes: readonly string[],
+  now: number,
+): Promise<ImportedKey[]> {
+  return database.read(sql`
+    SELECT k.key_hash AS keyHash, k.organization_id AS organizationId,
+      ${effectiveNumber("requestsPerSecond")} AS requestsPerSecond
+    FROM json_each(${JSON.stringify(keyHashes)}) h
+    CROSS JOIN api_keys k INDEXED BY api_keys_imported ON k.key_hash = h.value AND k.imported_at IS NOT NULL
+    CROSS JOIN organizations o ON o.id = k.organization_id
+    WHERE ${activeApiKey(now)}`);
 }

@@ -1,9 +1,9 @@
 // The SQL of imported keys.
 import type { Actor } from "../domain/actor.ts";
 import type { ImportFault } from "../domain/imported_key.ts";
-import { activeApiKey, endOfKey } from "./active_api_keys.ts";
+import { endOfKey } from "./active_api_keys.ts";
 import { insertAuditEvents } from "./audit.ts";
-import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
+import { sql, type Statement } from "./engine/database.ts";
 import { effectiveNumber } from "./organization/organization_state.ts";
 
 /** A key to import. Times in milliseconds since 1970. */
@@ -19,28 +19,6 @@ export interface ImportedKeyRow {
   readonly permissions: readonly string[];
   readonly createdAt: number;
   readonly expiresAt: number | null;
-}
-
-interface ImportedKey {
-  readonly keyHash: string;
-  readonly organizationId: string;
-  /** Null for the one of the setting; 0 for no limit. */
-  readonly requestsPerSecond: number | null;
-}
-
-/** Finds the imported keys that work, by hash. Without imported keys, this reads one empty index. */
-export function findImportedKeys(
-  database: DatabaseReader,
-  keyHashes: readonly string[],
-  now: number,
-): Promise<ImportedKey[]> {
-  return database.read(sql`
-    SELECT k.key_hash AS keyHash, k.organization_id AS organizationId,
-      ${effectiveNumber("requestsPerSecond")} AS requestsPerSecond
-    FROM json_each(${JSON.stringify(keyHashes)}) h
-    CROSS JOIN api_keys k INDEXED BY api_keys_imported ON k.key_hash = h.value AND k.imported_at IS NOT NULL
-    CROSS JOIN organizations o ON o.id = k.organization_id
-    WHERE ${activeApiKey(now)}`);
 }
 
 /** The result for one row, by its position. */

@@ -1,5 +1,8 @@
 // Who acts in an organization: a member by their role, or an operator. Callers resolve an access, and verbs ask it for permission.
-import { findOrganizationReference, type OrganizationReference } from "../db/operator/organizations.ts";
+import {
+  findOrganizationReference,
+  type OrganizationReference,
+} from "../db/organization/organization_state.ts";
 import type { OperatorActor, PortalSessionActor, SessionActor } from "../domain/actor.ts";
 import { AppError, forbiddenError, notFoundError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";

@@ -1,26 +1,10 @@
 // All SQL of users. Passwords are never here, only their hashes.
-import { landingOrganization } from "../organization/organization_state.ts";
+import { pendingInvitation } from "../organization/organization_state.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import type { EmailChoices } from "../../domain/mail/mail.ts";
 import { validLink } from "../mail/link_tokens.ts";
-import { invitationLink, joinableInvitation, pendingInvitation } from "../organization/invitations.ts";
+import { invitationLink, joinableInvitation } from "../organization/invitations.ts";
 import { mayLeaveDomain } from "../sign_in/domain_rules.ts";
-import { hasTwoStep } from "../sign_in/two_step.ts";
-
-export interface UserCredentials {
-  readonly id: string;
-  readonly name: string;
-  readonly email: string;
-  readonly emailVerifiedAt: number | null;
-  readonly passwordHash: string;
-  /** 0 if the hash is that of a random text: no one has chosen a password. */
-  readonly hasPassword: number;
-  readonly disabledAt: number | null;
-  /** The organization that is active after signing in, or null. */
-  readonly organizationId: string | null;
-  /** 1 if two-step sign-in is on. */
-  readonly hasTotp: number;
-}
 
 /** `email`: canonical. `emailVerifiedAt`: when it was confirmed, or null. */
 export interface NewUser {
@@ -59,19 +43,6 @@ export function insertInvitedUser(
       AND ${pendingInvitation(user.now)} AND ${joinableInvitation} AND ${invitationLink(tokenHash, user.now)})
       AND ${condition}`,
   );
-}
-
-const credentials = sql`
-  SELECT u.id, u.name, u.email, u.email_verified_at AS emailVerifiedAt, u.password_hash AS passwordHash,
-    u.has_password AS hasPassword, u.disabled_at AS disabledAt, ${landingOrganization} AS organizationId, ${hasTwoStep} AS hasTotp
-  FROM users u WHERE`;
-
-export function findUserCredentials(database: DatabaseReader, email: string) {
-  return database.readFirst<UserCredentials>(sql`${credentials} u.email = ${email}`);
-}
-
-export function findUserCredentialsById(database: DatabaseReader, id: string) {
-  return database.readFirst<UserCredentials>(sql`${credentials} u.id = ${id}`);
 }
 
 /** Replaces a password's hash, unless it was changed meanwhile. */

@@ -2,7 +2,7 @@
 import type { LinkPurpose } from "../../domain/mail/mail.ts";
 import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { pendingInvitation } from "../organization/invitations.ts";
+import { pendingInvitation } from "../organization/organization_state.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 
 interface LinkToken {

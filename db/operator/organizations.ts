@@ -1,23 +1,16 @@
 // SQL of organizations for operators, who see and change all of them.
+import { givenPlan } from "./organization_plan.ts";
+import { isOrganization, type OrganizationReference } from "../organization/organization_state.ts";
 import { isId } from "../../domain/id.ts";
 import { metadataKeysMax } from "../../domain/limits.ts";
-import type { NumberOverrides, PlanOverridesChange } from "../../domain/operator/plan.ts";
+import type { NumberOverrides } from "../../domain/operator/plan.ts";
 import type { OrganizationStatus } from "../../domain/operator/organization.ts";
 import { isActiveIn } from "../active_api_keys.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 import { limitsJson } from "../meter/limit_rows.ts";
 import { allMonths } from "../meter/usage_sums.ts";
-import { restartLimits } from "../meter/usage_limits.ts";
-import { assignNumbers, planNumber } from "./plans.ts";
+import { planNumber } from "./plans.ts";
 import { hasText, indexedText } from "./search.ts";
-
-export interface OrganizationReference {
-  readonly id: string;
-  readonly name: string;
-  readonly externalId: string | null;
-  readonly timezone: string;
-  readonly suspendedAt: number | null;
-}
 
 /** Numbers that an organization's members and keys change. */
 export interface OrganizationUse {
@@ -64,8 +57,6 @@ interface OrganizationPage {
   readonly after?: OrganizationPosition | undefined;
 }
 
-const isOrganization = (id: string): Statement => sql`id = ${id} AND deleted_at IS NULL`;
-
 const columns =
   sql`o.id, o.name, o.external_id AS externalId, o.created_at AS createdAt, o.suspended_at AS suspendedAt,
     (SELECT p.id FROM plans p WHERE p.number = o.plan) AS planId, o.timezone, o.api_keys_max AS apiKeysMax,
@@ -81,22 +72,6 @@ const useColumns = (now: number): Statement =>
     (SELECT max(r.last_quarter) FROM usage_rollups_monthly r WHERE r.organization = o.number AND r.count > 0
       AND r.month = (SELECT max(m.month) FROM ${allMonths} m WHERE EXISTS (SELECT 1 FROM usage_rollups_monthly u
         WHERE u.month = m.month AND u.organization = o.number AND u.count > 0))) AS lastUsageQuarter`;
-
-export function findOrganizationReference(
-  database: DatabaseReader,
-  by: { readonly id: string } | { readonly externalId: string },
-): Promise<OrganizationReference | undefined> {
-  const condition = "id" in by ? sql`o.id = ${by.id}` : sql`o.external_id = ${by.externalId}`;
-  return database.readFirst(
-    sql`SELECT o.id, o.name, o.external_id AS externalId, o.timezone, o.suspended_at AS suspendedAt
-    FROM organizations o WHERE ${condition} AND o.deleted_at IS NULL`,
-  );
-}
-
-/** True for an organization that exists or existed. */
-export async function existsOrganization(database: DatabaseReader, id: string): Promise<boolean> {
-  return await database.readFirst(sql`SELECT 1 FROM organizations WHERE id = ${id}`) !== undefined;
-}
 
 /** Returns an organization as a batch has left it: what {@linkcode StoredOrganization} has, or no row. */
 export const selectOrganization = (id: string): Statement =>
@@ -233,9 +208,6 @@ function isAfterName({ number, name }: OrganizationPosition): Statement {
   return sql`o.name COLLATE NOCASE >= ${name} AND (o.name COLLATE NOCASE, o.number) > (${name}, ${number})`;
 }
 
-/** The number of a plan; 0, which no plan has, for an unknown one. */
-const givenPlan = (id: string): Statement => sql`coalesce(${planNumber(id)}, 0)`;
-
 /** Inserts an organization. A taken external id or an unknown plan makes the batch fail with a `constraint` error. */
 export function insertOperatedOrganization(
   organization: Omit<OrganizationReference, "suspendedAt"> & {
@@ -260,35 +232,6 @@ export function updateExternalId(id: string, externalId: string | null) {
   return sql`UPDATE organizations SET external_id = ${externalId}
     WHERE ${isOrganization(id)} AND external_id IS NOT ${externalId}`;
 }
-
-/** Suspends or resumes an organization. Changes nothing if it is in that state already. */
-export function updateStatus(id: string, { status, now }: { status: OrganizationStatus; now: number }) {
-  return status === "suspended"
-    ? sql`UPDATE organizations SET suspended_at = ${now} WHERE ${isOrganization(id)} AND suspended_at IS NULL`
-    : sql`UPDATE organizations SET suspended_at = NULL WHERE ${
-      isOrganization(id)
-    } AND suspended_at IS NOT NULL`;
-}
-
-/** Sets an organization's plan. An unknown one makes the batch fail with a `constraint` error. */
-export function updateOrganizationPlan(id: string, planId: string, now: number) {
-  return sql`UPDATE organizations SET plan = ${givenPlan(planId)}, ${restartLimits(now)}
-    WHERE ${isOrganization(id)} AND plan <> ${givenPlan(planId)}`;
-}
-
-export function updateTimezone(id: string, timezone: string, now: number) {
-  return sql`UPDATE organizations SET timezone = ${timezone}, ${restartLimits(now)}
-    WHERE ${isOrganization(id)} AND timezone <> ${timezone}`;
-}
-
-/** Changes overrides of a plan, at least one. Null stands for the plan's number. */
-export function updateOverrides(id: string, { limits, ...numbers }: PlanOverridesChange, now: number) {
-  const assignments = [...assignNumbers(numbers), ...(limits === undefined ? [] : [restartLimits(now)])];
-  return sql`UPDATE organizations SET ${joinSql(assignments, ", ")} WHERE ${isOrganization(id)}`;
-}
-
-export const organizationNumber = (id: string): Statement =>
-  sql`(SELECT number FROM organizations WHERE id = ${id})`;
 
 /** A change of an organization's metadata: values by key; null removes the key. */
 export type MetadataChange = Readonly<Record<string, string | null>>;

@@ -2,13 +2,13 @@
 // operator may use it.
 import { isId } from "../../domain/id.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
-import { insertUser, type NewUser, type UserCredentials } from "../account/users.ts";
+import { insertUser, type NewUser } from "../account/users.ts";
+import { type UserCredentials } from "../account/user_credentials.ts";
 import { activeApiKey } from "../active_api_keys.ts";
 import { listedOrganizationsMax } from "../../domain/limits.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { insertLinkToken, type NewLinkToken } from "../mail/link_tokens.ts";
-import { openInvitation, pendingInvitation } from "../organization/invitations.ts";
-import { hasRoomForMember } from "../organization/organization_state.ts";
+import { hasRoomForMember, openInvitation, pendingInvitation } from "../organization/organization_state.ts";
 import { worksAt } from "../sign_in/sign_in_methods.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 import { hasText, indexedText } from "./search.ts";

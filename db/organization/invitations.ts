@@ -1,8 +1,14 @@
 // All SQL of invitations. The statement that accepts an invitation ensures that it works only once.
+import {
+  effectiveNumber,
+  hasRoomForMember,
+  isSuspended,
+  openInvitation,
+  pendingInvitation,
+} from "./organization_state.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { effectiveNumber, hasRoomForMember, isSuspended } from "./organization_state.ts";
 
 export interface InvitationRow {
   readonly id: string;
@@ -33,12 +39,6 @@ const columns =
     i.accepted_at AS acceptedAt, i.revoked_at AS revokedAt
   FROM invitations i JOIN organizations o ON o.id = i.organization_id AND o.deleted_at IS NULL
   LEFT JOIN users u ON u.id = i.invited_by`;
-
-/** A condition: the invitation `i` was neither accepted nor revoked. It may have expired. */
-export const openInvitation = sql`i.accepted_at IS NULL AND i.revoked_at IS NULL`;
-
-/** A condition: the invitation `i` can be accepted at `now`. */
-export const pendingInvitation = (now: number): Statement => sql`${openInvitation} AND i.expires_at > ${now}`;
 
 /** A condition: the organization of the invitation `i` accepts members. */
 export const joinableInvitation = sql`EXISTS (SELECT 1 FROM organizations o

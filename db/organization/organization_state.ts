@@ -44,3 +44,39 @@ export const isSuspended = sql`o.suspended_at IS NOT NULL`;
 export const landingOrganization = sql`coalesce(
   (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id AND m.organization_id = u.last_organization_id),
   (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id ORDER BY m.created_at LIMIT 1))`;
+
+export interface OrganizationReference {
+  readonly id: string;
+  readonly name: string;
+  readonly externalId: string | null;
+  readonly timezone: string;
+  readonly suspendedAt: number | null;
+}
+
+/** A condition on a row of `organizations`: it is this organization, and not deleted. */
+export const isOrganization = (id: string): Statement => sql`id = ${id} AND deleted_at IS NULL`;
+
+export function findOrganizationReference(
+  database: DatabaseReader,
+  by: { readonly id: string } | { readonly externalId: string },
+): Promise<OrganizationReference | undefined> {
+  const condition = "id" in by ? sql`o.id = ${by.id}` : sql`o.external_id = ${by.externalId}`;
+  return database.readFirst(
+    sql`SELECT o.id, o.name, o.external_id AS externalId, o.timezone, o.suspended_at AS suspendedAt
+    FROM organizations o WHERE ${condition} AND o.deleted_at IS NULL`,
+  );
+}
+
+/** True for an organization that exists or existed. */
+export async function existsOrganization(database: DatabaseReader, id: string): Promise<boolean> {
+  return await database.readFirst(sql`SELECT 1 FROM organizations WHERE id = ${id}`) !== undefined;
+}
+
+export const organizationNumber = (id: string): Statement =>
+  sql`(SELECT number FROM organizations WHERE id = ${id})`;
+
+/** A condition: the invitation `i` was neither accepted nor revoked. It may have expired. */
+export const openInvitation = sql`i.accepted_at IS NULL AND i.revoked_at IS NULL`;
+
+/** A condition: the invitation `i` can be accepted at `now`. */
+export const pendingInvitation = (now: number): Statement => sql`${openInvitation} AND i.expires_at > ${now}`;

@@ -1,4 +1,6 @@
 // All SQL of organizations. A deleted one disappears immediately; its usage data is deleted in the background.
+import type { OrganizationStatus } from "../../domain/operator/organization.ts";
+import { isOrganization } from "./organization_state.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { markWebhooksDeleted } from "../webhooks/webhooks.ts";
@@ -83,4 +85,13 @@ export function endOrganizationAccess(id: string, { now, audited }: Audited): St
     markWebhooksDeleted(sql`${id}`, { now, audited }),
     ...endCompanySignIn(sql`${id}`, { audited }),
   ];
+}
+
+/** Suspends or resumes an organization. Changes nothing if it is in that state already. */
+export function updateStatus(id: string, { status, now }: { status: OrganizationStatus; now: number }) {
+  return status === "suspended"
+    ? sql`UPDATE organizations SET suspended_at = ${now} WHERE ${isOrganization(id)} AND suspended_at IS NULL`
+    : sql`UPDATE organizations SET suspended_at = NULL WHERE ${
+      isOrganization(id)
+    } AND suspended_at IS NOT NULL`;
 }

@@ -14,8 +14,13 @@ import { SelectField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { LimitFields, type LimitFieldsProps } from "../../views/components/limit_fields.tsx";
 import { timezoneChoices } from "../../views/meter/usage_filters.tsx";
-import { backTo, organizationHref, organizationsHref } from "../../views/operator/links.ts";
-import { organizationLimitsHref, organizationPlanHref } from "../../views/operator/organization_limits.tsx";
+import {
+  backTo,
+  organizationHref,
+  organizationLimitsHref,
+  organizationPlanHref,
+  organizationsHref,
+} from "../../views/operator/links.ts";
 import { ConfirmChange, type ConfirmChangeProps, valueChanges } from "../../views/operator/plan_change.tsx";
 import { numberHints, numberText, numberWords } from "../../views/operator/plan_text.ts";
 import { timezoneNames } from "../../views/text/zone.ts";

@@ -5,12 +5,8 @@ import {
   findDependentOrganizations,
   markAccountDeletable,
 } from "../../db/account/account_deletion.ts";
-import {
-  findEmailChoices,
-  findUserCredentialsById,
-  updateEmailChoices,
-  updateUserName,
-} from "../../db/account/users.ts";
+import { findEmailChoices, updateEmailChoices, updateUserName } from "../../db/account/users.ts";
+import { findUserCredentialsById } from "../../db/account/user_credentials.ts";
 import { type Audited, insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {

@@ -3,7 +3,8 @@
 import { insertAuditEvent } from "../../db/audit.ts";
 import { deleteLinks, findLinkToken, findPendingEmail, insertLinkToken } from "../../db/mail/link_tokens.ts";
 import { deleteSessionsOfUser } from "../../db/sign_in/sessions.ts";
-import { findUserCredentials, updateUserEmail, verifyUserEmail } from "../../db/account/users.ts";
+import { updateUserEmail, verifyUserEmail } from "../../db/account/users.ts";
+import { findUserCredentials } from "../../db/account/user_credentials.ts";
 import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, invalidTokenError, validationError } from "../../domain/errors.ts";
 import { requireEmail } from "../../domain/mail/email.ts";

@@ -1,13 +1,12 @@
 // Changing a password, and resetting a forgotten one. No response shows whether an account exists.
 import { type Audited, insertAuditEvent } from "../../db/audit.ts";
 import { endUnconfirmedAccess } from "../../db/account/account_takeback.ts";
+import { resetPasswordHash, updatePasswordHash } from "../../db/account/users.ts";
 import {
   findUserCredentials,
   findUserCredentialsById,
-  resetPasswordHash,
-  updatePasswordHash,
   type UserCredentials,
-} from "../../db/account/users.ts";
+} from "../../db/account/user_credentials.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import { deleteLinks, findLinkToken } from "../../db/mail/link_tokens.ts";
 import { deleteUnfinishedSignIns } from "../../db/sign_in/pending_sign_ins.ts";
@@ -19,7 +18,8 @@ import { requireEmail } from "../../domain/mail/email.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { requireDomainPermits } from "../sign_in/domain_rules.ts";
 import { sessionSubject } from "../sign_in/credentials.ts";
-import { requireRecentAuthentication, withOwnPassword } from "../sign_in/recent_authentication.ts";
+import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
+import { withOwnPassword } from "../sign_in/reauthentication.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
 import { findActingUser } from "./account.ts";
 import { accountChangedError, personOf } from "../sign_in/sign_in.ts";

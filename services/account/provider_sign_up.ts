@@ -1,5 +1,5 @@
 // Signing up with a provider: who is admitted, and the new account.
-import type { UserCredentials } from "../../db/account/users.ts";
+import type { UserCredentials } from "../../db/account/user_credentials.ts";
 import { sql, type Statement } from "../../db/engine/database.ts";
 import { findInvitationTo } from "../../db/organization/invitations.ts";
 import { domainPermits } from "../../db/sign_in/domain_rules.ts";

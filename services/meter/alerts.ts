@@ -1,5 +1,5 @@
 // Alerts: limits that members and operators set for an organization, which notify and never reject.
-import { findApiKey } from "../../db/api_keys.ts";
+import { findNamedKey } from "../../db/active_api_keys.ts";
 import { ifAudited } from "../../db/audit.ts";
 import {
   type AlertColumns,
@@ -12,7 +12,7 @@ import {
 } from "../../db/meter/alerts.ts";
 import { recheckLimits } from "../../db/meter/limit_rows.ts";
 import { toStandingRow } from "../../db/meter/limit_standings.ts";
-import { organizationNumber } from "../../db/operator/organizations.ts";
+import { organizationNumber } from "../../db/organization/organization_state.ts";
 import type { AuditAction } from "../../domain/audit.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
@@ -151,7 +151,7 @@ function entryOf(
 /** Finds the key whose usage an alert counts. @throws {AppError} `validation_failed`. */
 async function keyOf({ database }: SessionContext, { organizationId }: Access, id: string | null) {
   if (id === null) return null;
-  const key = await findApiKey(database, { organizationId }, id);
+  const key = await findNamedKey(database, { id, organizationId });
   if (key?.environment === "live") return key;
   const message = key === undefined
     ? "must be the id of a key of the organization."

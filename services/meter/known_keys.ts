@@ -1,7 +1,6 @@
 // The API keys that a thread knows: their organizations, and how many requests per second they may make. They never say whether
 // a key still works. Requests are counted by these rates.
-import { findImportedKeys } from "../../db/api_key_import.ts";
-import { findActiveApiKey } from "../../db/active_api_keys.ts";
+import { findActiveApiKey, findImportedKeys } from "../../db/active_api_keys.ts";
 import type { KeyLookup } from "../../domain/imported_key.ts";
 import { rememberedApiKeysMax, verificationsPerReadMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";

@@ -9,7 +9,7 @@ import {
   type UsageGrantRow,
   voidGrantRow,
 } from "../../db/meter/usage_grant_rows.ts";
-import { organizationNumber } from "../../db/operator/organizations.ts";
+import { organizationNumber } from "../../db/organization/organization_state.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
 import {

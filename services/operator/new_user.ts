@@ -1,5 +1,6 @@
 // Creating accounts on the command line: the first one, and others without an invitation.
-import { findUserCredentials, type NewUser } from "../../db/account/users.ts";
+import { type NewUser } from "../../db/account/users.ts";
+import { findUserCredentials } from "../../db/account/user_credentials.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import { insertJoiningUser } from "../../db/operator/users.ts";

@@ -1,6 +1,6 @@
 // Operator accounts, which only the command line adds and removes.
 import { insertAuditEvent } from "../../db/audit.ts";
-import { findUserCredentials } from "../../db/account/users.ts";
+import { findUserCredentials } from "../../db/account/user_credentials.ts";
 import { findOperators, markNotOperator, markOperator } from "../../db/operator/users.ts";
 import { findUsablePasskeys } from "../../db/sign_in/passkeys.ts";
 import type { OperatorActor } from "../../domain/actor.ts";

@@ -4,11 +4,11 @@ import type { DatabaseReader } from "../../db/engine/database.ts";
 import { recheckLimits, replaceLimits } from "../../db/meter/limit_rows.ts";
 import { timezoneRows } from "../../db/meter/usage_limits.ts";
 import {
-  organizationNumber,
   updateOrganizationPlan,
   updateOverrides,
   updateTimezone,
-} from "../../db/operator/organizations.ts";
+} from "../../db/operator/organization_plan.ts";
+import { organizationNumber } from "../../db/organization/organization_state.ts";
 import { findPlanReference } from "../../db/operator/plans.ts";
 import { validationError } from "../../domain/errors.ts";
 import type { OperatedOrganization } from "../../domain/operator/organization.ts";

@@ -5,7 +5,6 @@ import { insertAuditEvent } from "../../db/audit.ts";
 import { DatabaseError } from "../../db/engine/database.ts";
 import {
   findOperatedOrganization,
-  findOrganizationReference,
   hasTooManyKeys,
   insertOperatedOrganization,
   type MetadataChange,
@@ -17,6 +16,7 @@ import {
   updateMetadata,
   updateOperatedName,
 } from "../../db/operator/organizations.ts";
+import { findOrganizationReference } from "../../db/organization/organization_state.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";

@@ -1,5 +1,6 @@
 // Operators reset passwords: with a link, or on the command line with a new password.
-import { updatePasswordHash, type UserCredentials } from "../../db/account/users.ts";
+import { updatePasswordHash } from "../../db/account/users.ts";
+import { type UserCredentials } from "../../db/account/user_credentials.ts";
 import { type Audited, insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import { deleteLinks } from "../../db/mail/link_tokens.ts";

@@ -7,7 +7,7 @@ import {
   isBeforeAll,
   type StatementRow,
 } from "../../db/operator/statements.ts";
-import { existsOrganization } from "../../db/operator/organizations.ts";
+import { existsOrganization } from "../../db/organization/organization_state.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";

@@ -4,7 +4,7 @@ import {
   findUserCredentials,
   findUserCredentialsById,
   type UserCredentials,
-} from "../../db/account/users.ts";
+} from "../../db/account/user_credentials.ts";
 import { markApiKeyRevoked } from "../../db/api_keys.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";

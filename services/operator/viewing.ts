@@ -1,6 +1,6 @@
 // Viewing an organization's pages as its owners see them. Both audit logs say so, and their entry is what lets an operator read on.
 import { insertAuditEvent } from "../../db/audit.ts";
-import type { OrganizationReference } from "../../db/operator/organizations.ts";
+import type { OrganizationReference } from "../../db/organization/organization_state.ts";
 import { type OperatorActor, operatorIdentity } from "../../domain/actor.ts";
 import { operatorViewMs } from "../../domain/limits.ts";
 import { type OperatorAccess, operatorAccessTo } from "../access.ts";

@@ -1,10 +1,6 @@
 // Joining an organization by signing in with its own provider. An account that is created for this gets no organization of its own.
-import {
-  insertUser,
-  type NewUser,
-  updateLastOrganization,
-  type UserCredentials,
-} from "../../db/account/users.ts";
+import { insertUser, type NewUser, updateLastOrganization } from "../../db/account/users.ts";
+import { type UserCredentials } from "../../db/account/user_credentials.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
 import { sql, type Statement } from "../../db/engine/database.ts";
 import {

@@ -1,6 +1,6 @@
 // Suspending and resuming an organization, which only operators can do. While it is suspended, requests with its keys are denied,
 // and its members can only read.
-import { updateStatus } from "../../db/operator/organizations.ts";
+import { updateStatus } from "../../db/organization/organizations.ts";
 import type { OrganizationStatus } from "../../domain/operator/organization.ts";
 import type { OperatorAccess } from "../access.ts";
 import { type Change, writeChange } from "../change.ts";

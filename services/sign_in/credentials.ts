@@ -9,7 +9,7 @@ import {
   insertSignInFailure,
   undoSignInFailure,
 } from "../../db/sign_in/sign_in_failures.ts";
-import type { UserCredentials } from "../../db/account/users.ts";
+import type { UserCredentials } from "../../db/account/user_credentials.ts";
 import { type Actor, clientCopy, type ClientInfo } from "../../domain/actor.ts";
 import { addressGroup } from "../../domain/address_group.ts";
 import type { AuditAction, AuditEntry } from "../../domain/audit.ts";

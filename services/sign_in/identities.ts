@@ -1,5 +1,5 @@
 // A person's own identities at providers: listing, connecting and disconnecting them. provider_link.ts completes what begins here.
-import { findUserCredentialsById } from "../../db/account/users.ts";
+import { findUserCredentialsById } from "../../db/account/user_credentials.ts";
 import {
   deleteIdentity,
   findLinkableProviders,

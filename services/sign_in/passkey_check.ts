@@ -1,6 +1,6 @@
 // Passkey challenges: created, stored for a few minutes, used once. And the check of a passkey that answers one.
 import type { Config } from "../../config.ts";
-import { findUserCredentialsById } from "../../db/account/users.ts";
+import { findUserCredentialsById } from "../../db/account/user_credentials.ts";
 import type { Database, DatabaseReader } from "../../db/engine/database.ts";
 import {
   findPasskeyByCredential,

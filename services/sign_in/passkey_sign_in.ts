@@ -1,5 +1,5 @@
 // Signing in with a passkey, alone or as the second step. passkey_check.ts checks its answer.
-import type { UserCredentials } from "../../db/account/users.ts";
+import type { UserCredentials } from "../../db/account/user_credentials.ts";
 import { writeAuditEvent } from "../../db/audit.ts";
 import { usePasskey, usePasskeyInSecondStep } from "../../db/sign_in/passkeys.ts";
 import { consumePendingSignIn } from "../../db/sign_in/pending_sign_ins.ts";

@@ -18,11 +18,8 @@ import { isoTime } from "../../domain/time.ts";
 import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { createChallenge, relyingParty, takeChallenge } from "./passkey_check.ts";
-import {
-  requireMayChangeFactors,
-  requireRecentAuthentication,
-  sessionChallengeWriter,
-} from "./recent_authentication.ts";
+import { requireRecentAuthentication } from "./recent_authentication.ts";
+import { requireMayChangeFactors, sessionChallengeWriter } from "./reauthentication.ts";
 import {
   type PasskeyOptions,
   type RegistrationAnswer,

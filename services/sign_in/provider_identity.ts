@@ -1,6 +1,6 @@
 // Connects the identity of a visit to an account, and does the work of a sign-in other than creating a session. With two-step sign-in,
 // nothing of this is done before the second step passes.
-import type { UserCredentials } from "../../db/account/users.ts";
+import type { UserCredentials } from "../../db/account/user_credentials.ts";
 import { ifAudited, insertAuditEvent } from "../../db/audit.ts";
 import { sql, type Statement } from "../../db/engine/database.ts";
 import { domainPermits } from "../../db/sign_in/domain_rules.ts";

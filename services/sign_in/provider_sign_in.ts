@@ -5,7 +5,7 @@ import {
   findUserCredentials,
   findUserCredentialsById,
   type UserCredentials,
-} from "../../db/account/users.ts";
+} from "../../db/account/user_credentials.ts";
 import { ifAudited, insertAuditEvent } from "../../db/audit.ts";
 import { sql, type Statement } from "../../db/engine/database.ts";
 import { deleteLinks } from "../../db/mail/link_tokens.ts";

@@ -1,7 +1,7 @@
 // Visits to a provider: a browser is sent there with a state, and returns with it once. The database holds only hashes of the state
 // and of the browser's token; the other secrets of a visit are derived from both.
 import { createHmac } from "node:crypto";
-import type { UserCredentials } from "../../db/account/users.ts";
+import type { UserCredentials } from "../../db/account/user_credentials.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Database } from "../../db/engine/database.ts";
 import {

@@ -12,7 +12,7 @@ import {
   endReplacedSessions,
   insertAuditedSession,
 } from "../../db/sign_in/sessions.ts";
-import { findUserCredentialsById } from "../../db/account/users.ts";
+import { findUserCredentialsById } from "../../db/account/user_credentials.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
 import { sessionsPerUserMax } from "../../domain/limits.ts";
 import type { Context } from "../context.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../db/sign_in/pending_sign_ins.ts";
 import { countRecoveryCodes, hasRecoveryCode, useRecoveryCode } from "../../db/sign_in/recovery_codes.ts";
 import { countTotpGuess, findTotp, lockTotp, useTotpStep } from "../../db/sign_in/totp.ts";
-import type { UserCredentials } from "../../db/account/users.ts";
+import type { UserCredentials } from "../../db/account/user_credentials.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import { recoveryCodesMax, secondStepAttemptsMax, totpWrongCodesMax } from "../../domain/limits.ts";

@@ -13,7 +13,8 @@ import {
   insertSession,
   selectSession,
 } from "../../db/sign_in/sessions.ts";
-import { findUserCredentials, updatePasswordHash, type UserCredentials } from "../../db/account/users.ts";
+import { updatePasswordHash } from "../../db/account/users.ts";
+import { findUserCredentials, type UserCredentials } from "../../db/account/user_credentials.ts";
 import type { ClientInfo, PersonActor } from "../../domain/actor.ts";
 import { canonicalEmail } from "../../domain/mail/email.ts";
 import { AppError, unauthenticatedError, unavailableError } from "../../domain/errors.ts";

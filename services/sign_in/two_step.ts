@@ -1,7 +1,7 @@
 // Two-step sign-in of a person's own account: setting up an authenticator app, recovery codes, and turning it off. Changes require
 // a recent authentication or, as a last resort, the password and an emailed link.
 import { insertAuditEvent } from "../../db/audit.ts";
-import { findUserCredentialsById, type UserCredentials } from "../../db/account/users.ts";
+import { findUserCredentialsById, type UserCredentials } from "../../db/account/user_credentials.ts";
 import { deleteLinks, findLinkToken, useTurnOffLink } from "../../db/mail/link_tokens.ts";
 import { deleteUnfinishedSignIns } from "../../db/sign_in/pending_sign_ins.ts";
 import {
@@ -29,7 +29,7 @@ import { isoTime } from "../../domain/time.ts";
 import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { sessionSubject } from "./credentials.ts";
-import { requireMayChangeFactors, requireOwnSecondFactor, withOwnPassword } from "./recent_authentication.ts";
+import { requireMayChangeFactors, requireOwnSecondFactor, withOwnPassword } from "./reauthentication.ts";
 import { newRecoveryCodes } from "./second_step_codes.ts";
 import { wellFormedHash } from "./session_tokens.ts";
 import { newTotpSecret, totpStep, totpUrl } from "./totp.ts";

@@ -2,7 +2,7 @@
 import type { AuditEvent } from "../../domain/audit.ts";
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import { auditActorName, auditDenial, auditSentence } from "./audit_text.ts";
-import { organizationHref, userHref } from "../operator/links.ts";
+import { organizationHref, recordHref, userHref } from "../operator/links.ts";
 import { Badge } from "../components/badge.tsx";
 import { presentation } from "../../domain/presentation.ts";
 import { zoneWords } from "../text/time.ts";
@@ -11,7 +11,6 @@ import { Cell, type Column, Row, Table } from "../components/table.tsx";
 import { isId } from "../../domain/id.ts";
 import { apiKeyHref } from "../components/key_name.tsx";
 import type { PortalFrame } from "../layout.tsx";
-import { recordHref } from "../meter/record_table.tsx";
 
 export type AuditRow = AuditEvent & {
   /** The name of the browser or program, or null. */

@@ -8,7 +8,7 @@ import { ItemTable } from "../components/item_table.tsx";
 import { ListPage, type ListPageProps } from "../components/list_page.tsx";
 import { Name } from "../components/table.tsx";
 import type { Page } from "../layout.tsx";
-import { Used } from "../operator/organization_limits.tsx";
+import { Used } from "../components/used.tsx";
 import { limitName, limitQuantity, notifyText } from "../text/limit.ts";
 import { missedText } from "../text/limit_mails.ts";
 import type { UsageFilters } from "./usage_address.ts";

@@ -1,4 +1,5 @@
 // Usage records as a table.
+import { recordHref } from "../operator/links.ts";
 import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
 import type { NamedUsageRecord } from "../../domain/meter/usage_record.ts";
 import { groupDigits } from "../../domain/number_text.ts";
@@ -12,12 +13,6 @@ import { exactTimeIn, zoneWords } from "../text/zone.ts";
 
 /** Stands where a record without a key would name its key. */
 export const operatorRecordsName = "Recorded by the operator";
-
-/** Returns the address of a record's page, or of the page that voids it. @param base As in `PortalFrame`. */
-export function recordHref(base: string, id: string, action?: "void"): string {
-  const href = `${base}/usage/records/${encodeURIComponent(id)}`;
-  return action === undefined ? href : `${href}/${action}`;
-}
 
 export function RecordTable({ label, records, frame, timezone, catalogue }: {
   label: string;

@@ -26,7 +26,8 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { listHref } from "../operator/list_filters.tsx";
 import { measureNoun } from "../text/quantity.ts";
 import { exactTimeIn, zoneWords } from "../text/zone.ts";
-import { recordHref, RecordKey, RecordTable } from "./record_table.tsx";
+import { RecordKey, RecordTable } from "./record_table.tsx";
+import { recordHref } from "../operator/links.ts";
 import { withAll } from "./usage_filters.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 

@@ -30,3 +30,19 @@ export function planHref(id: string, action?: "edit" | "default" | "delete"): st
 export function backTo({ id, name }: { id: string; name: string }) {
   return { href: organizationHref(id), label: name };
 }
+
+/** Returns the address of the form with an organization's limits. @param limitId A limit of its plan to replace. */
+export function organizationLimitsHref(id: string, limitId?: string): string {
+  const form = `${organizationHref(id)}/limits/edit`;
+  return limitId === undefined ? form : `${form}?limit=${encodeURIComponent(limitId)}`;
+}
+
+export function organizationPlanHref(id: string): string {
+  return `${organizationHref(id)}/plan`;
+}
+
+/** Returns the address of a record's page, or of the page that voids it. @param base As in `PortalFrame`. */
+export function recordHref(base: string, id: string, action?: "void"): string {
+  const href = `${base}/usage/records/${encodeURIComponent(id)}`;
+  return action === undefined ? href : `${href}/${action}`;
+}

@@ -17,9 +17,9 @@ import { GrantsCard } from "../meter/grants.tsx";
 import type { UsageReport } from "../meter/usage.tsx";
 import { Attention, type AttentionProps } from "../overview/attention.tsx";
 import { providerFacts, SignInBadge } from "../organization/company_sign_in.tsx";
-import { organizationHref } from "./links.ts";
+import { organizationHref, organizationLimitsHref } from "./links.ts";
 import type { OrganizationHead } from "./organization_head.tsx";
-import { OrganizationLimits, organizationLimitsHref } from "./organization_limits.tsx";
+import { OrganizationLimits } from "./organization_limits.tsx";
 
 interface TabProps {
   readonly frame: PortalFrame;

@@ -14,9 +14,15 @@ import { Quantity } from "../components/quantity.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
 import { RowMenu } from "../components/row_menu.tsx";
 import { zoneWords } from "../text/time.ts";
-import { organizationHref, organizationsHref, planHref, startViewHref } from "./links.ts";
-import { organizationLimitsHref, organizationPlanHref, ReachedBadge } from "./organization_limits.tsx";
-import { OrganizationStatusBadge } from "./organization_table.tsx";
+import {
+  organizationHref,
+  organizationLimitsHref,
+  organizationPlanHref,
+  organizationsHref,
+  planHref,
+  startViewHref,
+} from "./links.ts";
+import { OrganizationStatusBadge, ReachedBadge } from "../components/organization_badges.tsx";
 
 /** The tabs in their order. `path`: below the address of the organization. Members have pages at some of them, too. */
 export const organizationTabs = [

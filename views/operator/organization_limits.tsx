@@ -1,4 +1,6 @@
 // An organization's limits, on its page: its plan's values, its overrides, and its usage.
+import { Used } from "../components/used.tsx";
+import { organizationLimitsHref } from "./links.ts";
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import { currentUse } from "../../domain/meter/usage_grant.ts";
@@ -10,16 +12,12 @@ import {
   type PlanNumbers,
   type PlanOverrides,
 } from "../../domain/operator/plan.ts";
-import { Badge } from "../components/badge.tsx";
 import { FeatureList } from "../components/feature_list.tsx";
 import { ListCard } from "../components/list_card.tsx";
 import { ResetTime } from "../components/relative_time.tsx";
-import { Share } from "../components/share.tsx";
 import { Cell, Name, Row, Table } from "../components/table.tsx";
-import { limitName, limitQuantity, modeWords, notifyText, usedWords } from "../text/limit.ts";
-import type { Measure } from "../text/quantity.ts";
+import { limitName, limitQuantity, modeWords, notifyText } from "../text/limit.ts";
 import { missedText } from "../text/limit_mails.ts";
-import { organizationHref } from "./links.ts";
 import { numberText, numberWords } from "./plan_text.ts";
 
 interface OrganizationLimitsProps {
@@ -31,25 +29,6 @@ interface OrganizationLimitsProps {
   /** The names of products and metrics. */
   readonly catalogue: Catalogue;
   readonly now: number;
-}
-
-/** Returns the address of the form with an organization's limits. @param limitId A limit of its plan to replace. */
-export function organizationLimitsHref(id: string, limitId?: string): string {
-  const form = `${organizationHref(id)}/limits/edit`;
-  return limitId === undefined ? form : `${form}?limit=${encodeURIComponent(limitId)}`;
-}
-
-export function organizationPlanHref(id: string): string {
-  return `${organizationHref(id)}/plan`;
-}
-
-/** A badge if a limit is reached: usage beyond a hard one is rejected. Nothing otherwise. */
-export function ReachedBadge({ standings }: Pick<OrganizationLimitsProps, "standings">) {
-  const reached = standings.filter(({ remaining }) => remaining === 0);
-  if (reached.length === 0) return null;
-  return reached.some(({ mode }) => mode === "hard")
-    ? <Badge tone="bad">Hard limit reached</Badge>
-    : <Badge tone="soon">Soft limit reached</Badge>;
 }
 
 export function OrganizationLimits(
@@ -195,16 +174,4 @@ function NumberRow(
 function usedOf(organization: OperatedOrganization, name: keyof PlanNumbers): number | null {
   if (name === "apiKeysMax") return organization.activeApiKeyCount;
   return name === "membersMax" ? organization.memberCount : null;
-}
-
-export function Used(
-  { used, allowed, measure }: { used: number; allowed: number; measure?: Measure | undefined },
-) {
-  const percent = allowed === 0 ? 100 : 100 * used / allowed;
-  return (
-    <span>
-      <Share percent={percent} isUsed />
-      <span class="muted tiny">{usedWords(used, allowed, measure)}</span>
-    </span>
-  );
 }

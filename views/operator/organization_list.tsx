@@ -29,9 +29,8 @@ import { actionsColumn, Cell, type Column, LinkedName, Row, Table, Words } from 
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import type { Measure } from "../text/quantity.ts";
 import { monthWords } from "../text/time.ts";
-import { organizationHref, organizationsHref } from "./links.ts";
+import { organizationHref, organizationPlanHref, organizationsHref } from "./links.ts";
 import { listHref } from "./list_filters.tsx";
-import { organizationPlanHref } from "./organization_limits.tsx";
 
 /** The choices in the address of the list; null for the usual ones. */
 export interface OrganizationListAddress {

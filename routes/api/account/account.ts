@@ -13,7 +13,7 @@ import {
   beginPasskeyProof,
   reauthenticate,
   reauthenticateWithPasskey,
-} from "../../../services/sign_in/recent_authentication.ts";
+} from "../../../services/sign_in/reauthentication.ts";
 import { clearSessionCookies, setSessionCookie } from "../../cookies.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import {

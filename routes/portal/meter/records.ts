@@ -11,7 +11,7 @@ import type { Access } from "../../../services/access.ts";
 import { readCatalogue } from "../../../services/meter/usage.ts";
 import { readUsageRecord, viewUsageRecords } from "../../../services/meter/usage_records.ts";
 import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
-import { recordHref } from "../../../views/meter/record_table.tsx";
+import { organizationsHref, recordHref } from "../../../views/operator/links.ts";
 import {
   recordPage,
   type RecordsAddress,
@@ -19,7 +19,6 @@ import {
   voidRecordPage,
 } from "../../../views/meter/records.tsx";
 import type { PortalFrame } from "../../../views/layout.tsx";
-import { organizationsHref } from "../../../views/operator/links.ts";
 import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { voidUsageSchema } from "../../schemas/usage.ts";

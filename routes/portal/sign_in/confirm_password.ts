@@ -5,11 +5,8 @@ import { isConsolePath, portalReturnTo } from "../../../domain/sign_in/return_to
 import { hasOperatorSignIn } from "../../../services/operator/operator_access.ts";
 import { beginConfirmation, getSignInMethods } from "../../../services/sign_in/identities.ts";
 import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
-import {
-  hasRecentAuthentication,
-  reauthenticate,
-  reauthenticateWithPasskey,
-} from "../../../services/sign_in/recent_authentication.ts";
+import { hasRecentAuthentication } from "../../../services/sign_in/recent_authentication.ts";
+import { reauthenticate, reauthenticateWithPasskey } from "../../../services/sign_in/reauthentication.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
 import { confirmPasswordPage } from "../../../views/sign_in/confirm_password.tsx";
 import { readFormBody } from "../../body.ts";

@@ -1,5 +1,5 @@
 // The usage of one key with its rotations, as its page shows it.
-import { findKeyEnvironment } from "../../../db/active_api_keys.ts";
+import { findNamedKey } from "../../../db/active_api_keys.ts";
 import { findLastUsage } from "../../../db/meter/last_usage.ts";
 import { type Catalogue, coloredProducts, metricOf, productOf } from "../../../domain/meter/catalogue.ts";
 import type { KeyReport } from "../../../domain/meter/key_report.ts";
@@ -37,7 +37,8 @@ export async function readKeyReport(
     to: isoTime(end),
     window: "total",
     groupBy: ["metric"],
-    environment: await findKeyEnvironment(context.database, { id: apiKeyId, organizationId }),
+    environment: (await findNamedKey(context.database, { id: apiKeyId, organizationId }))?.environment ??
+      "live",
     metric: totals.map(({ metric }) => metric),
   });
   const ofAllKeys = new Map(sums.map(({ metric, micros }) => [metric, micros]));

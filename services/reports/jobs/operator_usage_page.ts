@@ -1,8 +1,11 @@
 // The numbers of the console's usage page, read by the reports thread: of all organizations, of those with a plan, or of one.
-import { findKeyEnvironment, findOrganizationOfApiKey } from "../../../db/active_api_keys.ts";
+import { findNamedKey, findOrganizationOfApiKey } from "../../../db/active_api_keys.ts";
 import { listUsedProducts } from "../../../db/meter/catalogue.ts";
 import { listUsageKeys } from "../../../db/meter/usage_sums.ts";
-import { findOrganizationReference, type OrganizationReference } from "../../../db/operator/organizations.ts";
+import {
+  findOrganizationReference,
+  type OrganizationReference,
+} from "../../../db/organization/organization_state.ts";
 import { findPlanReferences } from "../../../db/operator/plans.ts";
 import { isId } from "../../../domain/id.ts";
 import { plansMax, usagePageChoicesMax } from "../../../domain/limits.ts";
@@ -46,10 +49,10 @@ export async function readOperatorUsagePage(
     search,
     now,
   });
-  const environment = requested.environment ?? await findKeyEnvironment(database, {
+  const environment = requested.environment ?? (await findNamedKey(database, {
     id: requested.apiKey,
     organizationId: organization?.id ?? null,
-  });
+  }))?.environment ?? "live";
   const keys = await listKeys(context, { organization, environment, alsoId: requested.apiKey, now });
   const apiKey = keys?.find(({ hasAlso }) => hasAlso === 1)?.id ?? null;
   const products = await listUsedProducts(database, {

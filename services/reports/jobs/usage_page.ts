@@ -1,5 +1,5 @@
 // The numbers of the usage page, read by the reports thread: the report, choices for the filters and the latest records.
-import { findKeyEnvironment } from "../../../db/active_api_keys.ts";
+import { findNamedKey } from "../../../db/active_api_keys.ts";
 import { withoutTag } from "../../../domain/api_key.ts";
 import type { Environment } from "../../../domain/environment.ts";
 import { listUsageKeys, listUsageNames, type UsageFilter } from "../../../db/meter/usage_sums.ts";
@@ -39,7 +39,7 @@ export async function readUsagePage(context: JobContext, input: JobScope & Usage
   const { organizationId, now, filters: requested, timezone } = input;
   const limit = usagePageChoicesMax;
   const environment = requested.environment ??
-    await findKeyEnvironment(database, { id: requested.apiKey, organizationId });
+    (await findNamedKey(database, { id: requested.apiKey, organizationId }))?.environment ?? "live";
   const keys = await listUsageKeys(database, {
     organizationId,
     environment,

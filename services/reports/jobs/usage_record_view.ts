@@ -1,5 +1,5 @@
 // The portal's list of records with the choices of its filters, read by the reports thread.
-import { findKeyEnvironment } from "../../../db/active_api_keys.ts";
+import { findNamedKey } from "../../../db/active_api_keys.ts";
 import { listUsageKeys } from "../../../db/meter/usage_sums.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { usagePageChoicesMax } from "../../../domain/limits.ts";
@@ -15,7 +15,8 @@ export async function readUsageRecordView(context: JobContext, input: JobScope &
   const { database } = context;
   const { organizationId, now } = input;
   const alsoId = input.apiKey?.[0] ?? null;
-  const environment = input.environment ?? await findKeyEnvironment(database, { id: alsoId, organizationId });
+  const environment = input.environment ??
+    (await findNamedKey(database, { id: alsoId, organizationId }))?.environment ?? "live";
   const keys = await listUsageKeys(database, {
     organizationId,
     environment,

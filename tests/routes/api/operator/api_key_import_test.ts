@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { hash, randomBytes } from "node:crypto";
 import type { Statement } from "../../../../db/engine/database.ts";
-import { findImportedKeys } from "../../../../db/api_key_import.ts";
+import { findImportedKeys } from "../../../../db/active_api_keys.ts";
 import { findListedKeys, revokeUnusedApiKeys } from "../../../../db/api_key_list.ts";
 import { findApiKeysByText } from "../../../../db/search.ts";
 import { isWithoutRequests, toLines } from "../../../../domain/key_list.ts";
