@@ -1,4 +1,4 @@
-// What holds for an organization whoever asks: the numbers that limit it, its own or those of its plan; whether it is
+// What other statements ask of an organization: the numbers that limit it, its own or those of its plan; whether it is
 // suspended; which one is active after signing in.
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
