@@ -85,7 +85,7 @@ export async function readCatalogue(
   access: Access,
   signal: AbortSignal,
 ): Promise<Catalogue> {
-  return await context.reports.read("readCatalogue", usageScope(context, access), {
+  return await context.reports.read("findCatalogue", usageScope(context, access), {
     reader: access.reader,
     signal,
   });
@@ -98,7 +98,7 @@ export async function readKeyUsage(
   { query, signal }: { query: KeyUsageQuery; signal: AbortSignal },
 ): Promise<Map<string, KeyUsage>> {
   const input = { ...query, ...usageScope(context, access) };
-  return await context.reports.read("readKeyUsage", input, { reader: access.reader, signal });
+  return await context.reports.read("sumKeyUsage", input, { reader: access.reader, signal });
 }
 
 /** Reads when keys had their last usage: the start of a quarter of an hour, by id. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */

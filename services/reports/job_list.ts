@@ -2,13 +2,13 @@
 import { auditCsv } from "./jobs/audit_csv.ts";
 import { readKeyList, readUnusedKeys } from "./jobs/api_key_list.ts";
 import type { JobContext } from "./job_context.ts";
-import { readKeyUsage, readLastUsage } from "./jobs/key_usage.ts";
+import { readLastUsage, sumKeyUsage } from "./jobs/key_usage.ts";
 import { sumLimitCells, sumLimits } from "./jobs/limit_sums.ts";
 import { findRemainingExtremes } from "./jobs/remaining_extremes.ts";
 import { readOrganizationList } from "./jobs/organization_console_list.ts";
 import { organizationCsv, readOrganizationPage } from "./jobs/organization_list.ts";
 import { searchLimitsBelowUse } from "./jobs/limits_below_use.ts";
-import { readCatalogue } from "./jobs/catalogue.ts";
+import { findCatalogue } from "./jobs/catalogue.ts";
 import { usageCsv, usageJson } from "./jobs/usage_export.ts";
 import { readKeyReport } from "./jobs/key_report.ts";
 import { readUsageNames, readUsagePage } from "./jobs/usage_page.ts";
@@ -30,10 +30,10 @@ const jobs = {
   readUsageTotals,
   usageJson,
   usageCsv,
-  readKeyUsage,
+  sumKeyUsage,
   readLastUsage,
   readKeyReport,
-  readCatalogue,
+  findCatalogue,
   readKeyList,
   readUnusedKeys,
   readUsageNames,

@@ -24,7 +24,7 @@ import {
 } from "../../../domain/key_list.ts";
 import type { KeyUsage } from "../../../domain/meter/key_usage.ts";
 import { searchTextOf } from "../../../domain/search.ts";
-import { readKeyUsage } from "./key_usage.ts";
+import { sumKeyUsage } from "./key_usage.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
 
 export interface KeyListQuery {
@@ -126,7 +126,7 @@ async function readLimit({ database }: JobContext, { organizationId, createdBy }
 
 function readTotals(context: JobContext, input: Scope & KeyListQuery, lines: readonly ListedLine[]) {
   const apiKeyIds = lines.length > linesByUsageMax ? undefined : lines.map(({ current: { id } }) => id);
-  return readKeyUsage(context, { ...input, apiKeyIds, window: "total" });
+  return sumKeyUsage(context, { ...input, apiKeyIds, window: "total" });
 }
 
 function usualOrder(state: KeyState, lines: number): KeyOrder {

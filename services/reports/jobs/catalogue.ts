@@ -5,7 +5,7 @@ import { type Catalogue, catalogueOf, seriesColors } from "../../../domain/meter
 import type { JobContext } from "../job_context.ts";
 
 /** @param input Without `organizationId`, for all organizations together. */
-export async function readCatalogue(
+export async function findCatalogue(
   { database }: Pick<JobContext, "database">,
   input: { readonly organizationId: string } | Record<never, never>,
 ): Promise<Catalogue> {

@@ -8,7 +8,7 @@ import { microsToDecimal } from "../../../domain/meter/quantity.ts";
 import { percentChange, percentOf, reportStack } from "../../../domain/meter/usage_report.ts";
 import { isoTime } from "../../../domain/time.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
-import { readCatalogue } from "./catalogue.ts";
+import { findCatalogue } from "./catalogue.ts";
 import { readMetricTotals } from "./metric_totals.ts";
 import { readUsageRecordPage } from "./usage_record_list.ts";
 import { readUsageSums } from "./usage_sums.ts";
@@ -42,7 +42,7 @@ export async function readKeyReport(
     metric: totals.map(({ metric }) => metric),
   });
   const ofAllKeys = new Map(sums.map(({ metric, micros }) => [metric, micros]));
-  const catalogue = await readCatalogue(context, { organizationId });
+  const catalogue = await findCatalogue(context, { organizationId });
   const main = totals.find(({ metric }) => metric === wanted) ?? totals[0];
   const { usageRecords: [lastRecord] } = await readUsageRecordPage(context, {
     ...scope,

@@ -5,7 +5,7 @@ import { type KeyUsage, keyUsagePeriod } from "../../../domain/meter/key_usage.t
 import { metricOf } from "../../../domain/meter/catalogue.ts";
 import { isoTime } from "../../../domain/time.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
-import { readCatalogue } from "./catalogue.ts";
+import { findCatalogue } from "./catalogue.ts";
 import { streamUsageSums } from "./usage_sums.ts";
 
 export interface KeyUsageQuery {
@@ -18,7 +18,7 @@ export interface KeyUsageQuery {
 }
 
 /** Reads the usage of keys, with those that they replaced, by the id of the current one; without keys that have none. */
-export async function readKeyUsage(
+export async function sumKeyUsage(
   context: JobContext,
   { organizationId, now, apiKeyIds, timezone = "UTC", window = "day" }: JobScope & KeyUsageQuery,
 ): Promise<Map<string, KeyUsage>> {
@@ -53,7 +53,7 @@ export async function readKeyUsage(
   // Named keys may be of both environments.
   if (apiKeyIds !== undefined) await read();
   else for (const environment of environments) await read(environment);
-  const catalogue = await readCatalogue(context, { organizationId });
+  const catalogue = await findCatalogue(context, { organizationId });
   const main = (metrics: ReadonlyMap<string, Sums>): KeyUsage[] =>
     [...metrics].toSorted(mostRecordsFirst).slice(0, 1).map(([metric, sums]) => ({
       metric: metricOf(catalogue, metric),

@@ -2,7 +2,7 @@
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import { isoTime } from "../../../domain/time.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
-import { readCatalogue } from "./catalogue.ts";
+import { findCatalogue } from "./catalogue.ts";
 import { readUsageSums } from "./usage_sums.ts";
 
 const metricsMax = 100;
@@ -24,7 +24,7 @@ export interface MetricTotalsQuery {
 
 /** Adds up each metric of an organization, and reads their names. @throws {AppError} As {@linkcode readMetricTotals}. */
 export async function readUsageTotals(context: JobContext, input: JobScope & MetricTotalsQuery) {
-  return { catalogue: await readCatalogue(context, input), metrics: await readMetricTotals(context, input) };
+  return { catalogue: await findCatalogue(context, input), metrics: await readMetricTotals(context, input) };
 }
 
 /**

@@ -32,7 +32,7 @@ import {
 } from "../../../domain/meter/usage_report.ts";
 import type { RunningOut } from "../../../domain/operator/organization_list.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
-import { readCatalogue } from "./catalogue.ts";
+import { findCatalogue } from "./catalogue.ts";
 import { readRunningOut } from "./running_out.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
 
@@ -143,7 +143,7 @@ async function readAnew(
     before: Math.floor(times.monthBeforeEnd / rollupQuarterMs),
   });
   await context.pause();
-  const catalogue = await readCatalogue(context, {});
+  const catalogue = await findCatalogue(context, {});
   const products = new Map(ofMetric.map(({ series, productSlug }) => [series, productSlug]));
   return {
     updatedAt: now,

@@ -7,7 +7,7 @@ import { sumMicros } from "../../../domain/meter/quantity.ts";
 import { percentChange, percentOf } from "../../../domain/meter/usage_report.ts";
 import type { OrganizationList } from "../../../domain/operator/organization_list.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
-import { readCatalogue } from "./catalogue.ts";
+import { findCatalogue } from "./catalogue.ts";
 import { type OrganizationFilter, toOrganization } from "./organization_list.ts";
 import {
   isRankedSort,
@@ -72,7 +72,7 @@ export async function readOrganizationList(
     pages,
     metrics,
     metric,
-    catalogue: await readCatalogue(context, {}),
+    catalogue: await findCatalogue(context, {}),
     organizations: await readOrganizationCounts(context, { now }),
   };
 }

@@ -4,7 +4,7 @@ import { listUsageKeys } from "../../../db/meter/usage_sums.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { usagePageChoicesMax } from "../../../domain/limits.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
-import { readCatalogue } from "./catalogue.ts";
+import { findCatalogue } from "./catalogue.ts";
 import { readUsageNames, withDistinctNames } from "./usage_page.ts";
 import { readUsageRecordPage, type UsageRecordPageQuery } from "./usage_record_list.ts";
 
@@ -31,7 +31,7 @@ export async function readUsageRecordView(context: JobContext, input: JobScope &
     apiKeys: withDistinctNames(keys),
   };
   const query = { ...input, environment, mergeRotations: true };
-  const catalogue = await readCatalogue(context, { organizationId });
+  const catalogue = await findCatalogue(context, { organizationId });
   try {
     return { choices, catalogue, environment, ...await readUsageRecordPage(context, query) };
   } catch (error) {

@@ -10,7 +10,7 @@ import { reportLines, stackOf } from "../../../domain/meter/usage_report.ts";
 import { type UsageWindow, type WindowUnit, windowUnits } from "../../../domain/meter/usage_window.ts";
 import { isoTime } from "../../../domain/time.ts";
 import type { JobContext } from "../job_context.ts";
-import { readCatalogue } from "./catalogue.ts";
+import { findCatalogue } from "./catalogue.ts";
 import { type MetricTotal, metricTotals } from "./metric_totals.ts";
 import { isOfAll, readUsageSums, type UsageQuery, type UsageScope, type UsageSum } from "./usage_sums.ts";
 
@@ -57,7 +57,7 @@ type Period = NonNullable<UsageReportQuery["period"]>;
 /** Returns `report` null without a period or usage, or if `problem` says why it can't be shown. */
 export async function readUsageReport(context: JobContext, input: Input) {
   const { unit, filter, group, stack, pages } = input;
-  const catalogue = await readCatalogue(context, input);
+  const catalogue = await findCatalogue(context, input);
   let metrics: MetricTotal[] = [];
   const none = { catalogue, metrics, metric: null, unit, report: null, problem: null };
   const { period } = input;

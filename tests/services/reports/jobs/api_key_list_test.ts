@@ -91,7 +91,7 @@ onEveryDatabase("the usage of a key is that of the metric with the most records,
   await recordOne(test, fullKey, { metric: "bytes", quantity: 1e9 });
   const next = await rotate(test, person, id, dayMs);
   const query = { organizationId: person.organizationId, now: test.now() };
-  const usage = await test.services.reports.read("readKeyUsage", { ...query, apiKeyIds: [next] }, {
+  const usage = await test.services.reports.read("sumKeyUsage", { ...query, apiKeyIds: [next] }, {
     reader: testReader,
   });
   const { metric, micros, records, values = [] } = usage.get(next) ?? {};
@@ -99,7 +99,7 @@ onEveryDatabase("the usage of a key is that of the metric with the most records,
   assert.deepEqual([values.length, ...values.slice(-3)], [30, 0, 0, 2.5]);
   // In Auckland, midnight was three hours ago.
   const timezone = "Pacific/Auckland";
-  const there = await test.services.reports.read("readKeyUsage", { ...query, timezone }, {
+  const there = await test.services.reports.read("sumKeyUsage", { ...query, timezone }, {
     reader: testReader,
   });
   assert.deepEqual(there.get(next)?.values.slice(-3), [0, 2, 0.5]);
