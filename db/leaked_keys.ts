@@ -6,7 +6,7 @@ import { mailBudgetSubject } from "../domain/mail/mail_budget.ts";
 import { activeApiKey } from "./active_api_keys.ts";
 import { type Audited, ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
-import { managersOf } from "./mail/limit_mails.ts";
+import { managersOf } from "./organization/organization_state.ts";
 import { takeMail } from "./mail/mail_budgets.ts";
 import { insertMails } from "./mail/outbox.ts";
 import { insertEvent } from "./webhooks/events.ts";

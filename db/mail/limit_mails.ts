@@ -1,4 +1,5 @@
 // The SQL of emails about limits: each notice that the recorder wrote becomes emails once, also with several servers.
+import { managersOf } from "../organization/organization_state.ts";
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import type { MailFields } from "../../domain/mail/mail.ts";
 import {
@@ -55,10 +56,6 @@ export function findWaitingNotices(database: DatabaseReader, limit: number): Pro
 
 const wantsLimitMails = sql`u.limit_emails = 1 AND u.disabled_at IS NULL`;
 const getsLimitMails = sql`${wantsLimitMails} AND u.email_verified_at IS NOT NULL`;
-export const managersOf = (organizationId: string | null): Statement =>
-  sql`memberships m JOIN users u ON u.id = m.user_id
-    WHERE m.organization_id = ${organizationId} AND m.role IN ('OWNER', 'ADMIN')`;
-
 const selectReach = (organizationId: string | null, readerId: string | null = null): Statement =>
   sql`SELECT count(*) AS managers, count(*) FILTER (WHERE ${getsLimitMails}) AS recipients,
     count(*) FILTER (WHERE ${wantsLimitMails} AND u.email_verified_at IS NULL) AS unconfirmed,

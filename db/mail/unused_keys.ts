@@ -6,7 +6,7 @@ import { mailedKeysMax } from "../../domain/key_limits.ts";
 import { limitMailRecipientsMax } from "../../domain/limits.ts";
 import { activeApiKey, keyAddedAt } from "../active_api_keys.ts";
 import { type Database, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
-import { managersOf } from "./limit_mails.ts";
+import { managersOf } from "../organization/organization_state.ts";
 import { insertMails } from "./outbox.ts";
 
 /** The month of the search, such as `2026-11`, and the number of the last key that it has read. */

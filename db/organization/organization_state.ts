@@ -80,3 +80,8 @@ export const openInvitation = sql`i.accepted_at IS NULL AND i.revoked_at IS NULL
 
 /** A condition: the invitation `i` can be accepted at `now`. */
 export const pendingInvitation = (now: number): Statement => sql`${openInvitation} AND i.expires_at > ${now}`;
+
+/** The members `m` who manage an organization, with their users `u`: a source of rows with its condition. */
+export const managersOf = (organizationId: string | null): Statement =>
+  sql`memberships m JOIN users u ON u.id = m.user_id
+    WHERE m.organization_id = ${organizationId} AND m.role IN ('OWNER', 'ADMIN')`;

@@ -10,7 +10,7 @@ import {
   webhookQuickAttempts,
 } from "../../domain/webhooks/webhook_limits.ts";
 import { type Audited, ifAudited } from "../audit.ts";
-import { managersOf } from "../mail/limit_mails.ts";
+import { managersOf } from "../organization/organization_state.ts";
 import { takeMail } from "../mail/mail_budgets.ts";
 import { insertMails } from "../mail/outbox.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
