@@ -29,7 +29,7 @@ interface Value {
 /** In place of values that an organization doesn't have of its own. */
 const planValue = "the plan's";
 
-/** Returns the changes of an entry; none if it doesn't tell them. Entries from before it did tell less. */
+/** Returns the changes of an entry; none if it doesn't tell them. Entries of earlier versions tell less. */
 export function auditChanges(event: AuditEvent, catalogue: Catalogue): AuditChange[] {
   const { action, details } = event;
   switch (action) {
@@ -129,10 +129,10 @@ function limitClauses({ action, details }: AuditEvent, catalogue: Catalogue): Au
     const [old, next] = [from, to].map((limit) => limit && limitValue(limit, catalogue, !hasSameMode));
     if (old && next && old.text !== next.text) return valueChange(name, old, next);
     if (to) return clause`set ${name} to ${limitValue(to, catalogue, true).text}`;
-    const text = old?.text ?? "";
+    const text = from === null ? "" : limitValue(from, catalogue, false).text;
     return action === "organization.limits_changed"
       ? clause`changed ${name} from ${text} to ${planValue}`
-      : clause`removed ${name} of ${text}`;
+      : clause`removed the limit of ${text} on ${name}`;
   });
 }
 
@@ -174,7 +174,7 @@ function priceChanges({ prices, currency }: AuditEvent["details"], catalogue: Ca
       size: price === "none" ? null : Number(price),
     })) as [Value, Value];
     if (from.size === null) return clause`set the price of ${name} to ${to.text}`;
-    if (to.size === null) return clause`removed the price of ${name} of ${from.text}`;
+    if (to.size === null) return clause`removed the price of ${name} (${from.text})`;
     const { parts, isSentence } = valueChange(name, from, to);
     const [verb = "", ...rest] = parts;
     return { parts: [`${verb}the price of `, ...rest], isSentence };

@@ -239,7 +239,7 @@ Deno.test("auditSentence() shows entries that tell less of a change, as earlier 
     [
       "product.changed",
       { prices: "bytes: 1 → none" },
-      "Removed the price of “Data transfer” of “1” for “Northwind”",
+      "Removed the price of “Data transfer” (“1”) for “Northwind”",
     ],
     [
       "product.created",

@@ -59,7 +59,7 @@ testApp(
     await change({ timezone: "America/New_York" });
     const expected = [
       `Set Requests per month to 12,000,000 (hard) for ${name}`,
-      `Changed Requests per month from 12,000,000 (hard) to the plan's for ${name}`,
+      `Changed Requests per month from 12,000,000 to the plan's for ${name}`,
       `Raised Requests per month from 12,000,000 to 15,000,000 for ${name}`,
       `Changed the limits of ${name}: set API keys to 20 instead of the plan's; ` +
       "lowered Requests per month from 15,000,000 to 14,000,000; set Elevation · Compute time per day to 2 h (hard)",
@@ -67,7 +67,7 @@ testApp(
       "changed Elevation · Compute time per day from 2 h (hard) to 2 h (soft)",
       `Changed the limits of ${name}: lowered API keys from 20 to 10; ` +
       "changed Requests per month from no limit to the plan's; " +
-      "changed Elevation · Compute time per day from 2 h (soft) to the plan's",
+      "changed Elevation · Compute time per day from 2 h to the plan's",
       `Changed API keys from 10 to the plan's for ${name}`,
       `Changed the plan of ${name} from Default to Pro`,
       `Changed the time zone of ${name} from UTC to America/New York`,
@@ -91,7 +91,7 @@ testApp("a plan's entries say what its numbers, limits and features were", async
   assert.deepEqual(await sentencesOf(test, operator, "/operator/audit?action=plan.changed"), [
     "Set Elevation · Compute time per day to 1.5 min (hard) in the plan Pro",
     "Changed the plan Gold: renamed it from Pro to Gold; changed the features from none to satellite",
-    "Changed the plan Gold: raised API keys from 5 to 6; removed Elevation · Compute time per day of 1.5 min (hard); " +
+    "Changed the plan Gold: raised API keys from 5 to 6; removed the limit of 1.5 min on Elevation · Compute time per day; " +
     "made it the default",
     "Changed Requests per second from 1,000 to no limit in the plan Gold",
   ]);
@@ -119,7 +119,7 @@ testApp("a key's budget and expiry are in words, and so are voided and old usage
     "Changed the budget of the key Production: set Requests per month to 1,000 (hard, notify at 50, 100%); " +
     "set Elevation · Compute time per day to 1 min (hard)",
     "Changed the budget of the key Production: raised Requests per month from 1,000 to 2,000; " +
-    "removed Elevation · Compute time per day of 1 min (hard)",
+    "removed the limit of 1 min on Elevation · Compute time per day",
     "Changed Requests per month from 2,000 (hard, notify at 50, 100%) to 2,000 (hard) for the key Production",
     "Removed the budget of the key Production",
     "Changed the expiry of the key Production from never to Dec 31, 00:00 UTC",
@@ -156,7 +156,7 @@ testApp("prices have their metrics' names and the currency", async (test) => {
     "Set the price of Requests to EUR 0.5 for Elevation",
     "Changed the product Elevation: raised the price of Requests from EUR 0.5 to EUR 0.6; " +
     "set the price of Compute time to EUR 1,200",
-    "Changed the product Heights: renamed it from Elevation to Heights; removed the price of Requests of EUR 0.6; " +
+    "Changed the product Heights: renamed it from Elevation to Heights; removed the price of Requests (EUR 0.6); " +
     "lowered the price of Compute time from EUR 1,200 to EUR 1,100",
     "Changed the product Heights: changed the aggregation of Requests from sum of quantities to distinct values of user",
   ]);
