@@ -180,6 +180,25 @@ export interface AuditEntry {
   readonly details?: Readonly<Record<string, string>>;
 }
 
+/**
+ * Returns the details of a change for its entry: `name` and `previousName` for a name that differs. Null is `default`.
+ *
+ * @param after Undefined values stay as they are.
+ * @param names Never the names of secrets.
+ */
+export function changedDetails<Name extends string>(
+  before: Readonly<Record<Name, string | number | null>>,
+  after: { readonly [Key in Name]?: string | number | null | undefined },
+  names: readonly Name[],
+): Record<string, string> {
+  return Object.fromEntries(
+    names.filter((name) => after[name] !== undefined && after[name] !== before[name]).flatMap((name) => [
+      [name, String(after[name] ?? "default")],
+      [`previous${name.charAt(0).toUpperCase()}${name.slice(1)}`, String(before[name] ?? "default")],
+    ]),
+  );
+}
+
 export interface AuditEvent {
   readonly id: string;
   /** ISO 8601 UTC with milliseconds. */

@@ -78,19 +78,43 @@ export function hasQuantity(limit: OverrideLimit): limit is UsageLimit {
 
 /** Describes limits for the audit log, equally for equal limits in any order. */
 export function limitsText(limits: readonly NewLimit[]): string {
-  const texts = limits.map(({ productSlug, metric, per, quantity, mode, notifyAt }) => {
+  const texts = limits.map((limit) => {
+    const { quantity, mode, notifyAt } = limit;
     const percentages = storedNotifyAt(notifyAt);
     const notified = percentages === null ? "" : ` (notify at ${percentages.join(", ")}%)`;
-    const allowed = quantity === null ? "no limit" : `${mode} ${quantity}${notified}`;
-    return `${productSlug ?? "all products"}/${metric ?? "all metrics"} per ${per}: ${allowed}`;
+    return `${scopeText(limit)}: ${quantity === null ? "no limit" : `${mode} ${quantity}${notified}`}`;
   });
   return texts.sort().join("; ");
+}
+
+function scopeText({ productSlug, metric, per }: LimitScope): string {
+  return `${productSlug ?? "all products"}/${metric ?? "all metrics"} per ${per}`;
+}
+
+/**
+ * Describes limits that a change replaces for the audit log, as {@linkcode limitsText} does: only those that differ afterwards, and
+ * `none` for those that the change adds.
+ *
+ * @param inherited The limits that applied where `before` has none.
+ */
+export function replacedLimitsText(
+  before: readonly NewLimit[],
+  after: readonly NewLimit[],
+  inherited: readonly NewLimit[] = [],
+): string {
+  const byScope = (limits: readonly NewLimit[]) => new Map(limits.map((limit) => [scopeText(limit), limit]));
+  const [old, next, others] = [byScope(before), byScope(after), byScope(inherited)];
+  const textOf = (limit?: NewLimit) => limit && limitsText([limit]);
+  return [...new Set([...old.keys(), ...next.keys()])]
+    .filter((scope) => textOf(old.get(scope)) !== textOf(next.get(scope)))
+    .map((scope) => textOf(old.get(scope) ?? others.get(scope)) ?? `${scope}: none`)
+    .sort().join("; ");
 }
 
 const limitForm = /^(.+)\/(.+) per (\w+): (?:no limit|(hard|soft) (\S+)(?: \(notify at ([\d, ]+)%\))?)$/;
 
 /** A limit in the text of {@linkcode limitsText}. */
-interface WrittenLimit extends LimitScope {
+export interface WrittenLimit extends LimitScope {
   /** A decimal text; null for no limit. */
   readonly quantity: string | null;
   readonly mode: LimitMode;
@@ -112,6 +136,35 @@ export function parseLimitsText(text: string): (WrittenLimit | string)[] {
       mode: mode as LimitMode,
       notifyAt: notifyAt?.split(", ").map(Number) ?? null,
     };
+  });
+}
+
+/** A limit before and after a change; null for none. */
+export interface LimitChange {
+  readonly scope: LimitScope;
+  readonly from: WrittenLimit | null;
+  readonly to: WrittenLimit | null;
+}
+
+/**
+ * Reads the differences of two texts of {@linkcode limitsText}, in the order of `from`.
+ *
+ * @param options `isPartial`: `from` is the text of {@linkcode replacedLimitsText}.
+ */
+export function limitChanges(from: string, to: string, { isPartial = false } = {}): LimitChange[] {
+  const byScope = (text: string) =>
+    new Map(text.split("; ").map((limit) => [limit.replace(/: [^:]*$/, ""), limit]));
+  const [old, next] = [byScope(from), byScope(to)];
+  const differing = isPartial
+    ? [...old.keys()]
+    : [...new Set([...old.keys(), ...next.keys()])].filter((scope) => old.get(scope) !== next.get(scope));
+  return differing.flatMap((text) => {
+    const [scope] = parseLimitsText(`${text}: no limit`);
+    const limitIn = (limits: ReadonlyMap<string, string>) => {
+      const [limit = ""] = parseLimitsText(limits.get(text) ?? "");
+      return typeof limit === "string" ? null : limit;
+    };
+    return typeof scope === "object" ? [{ scope, from: limitIn(old), to: limitIn(next) }] : [];
   });
 }
 

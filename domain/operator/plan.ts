@@ -1,5 +1,11 @@
 // Plans: named sets of limits for organizations.
-import { limitsText, type NewLimit, type OverrideLimit, type UsageLimit } from "../meter/usage_limit.ts";
+import {
+  limitsText,
+  type NewLimit,
+  type OverrideLimit,
+  replacedLimitsText,
+  type UsageLimit,
+} from "../meter/usage_limit.ts";
 
 /** The numbers of a plan, each at most that much. */
 export interface PlanNumbers {
@@ -58,10 +64,16 @@ export function eachNumber<T>(
   return Object.fromEntries(entries) as Record<keyof PlanNumbers, T>;
 }
 
-/** Returns the differences that a change makes, by name and in words for the audit log. */
+/**
+ * Returns the differences that a change makes, by name and in words for the audit log: `limits` has all limits afterwards,
+ * `previousLimits` what the ones that differ were.
+ *
+ * @param inherited The limits that applied where `before` has none.
+ */
 export function planDifferences(
   before: NumberOverrides & { readonly limits: readonly NewLimit[] },
   { limits, ...numbers }: PlanOverridesChange,
+  inherited: readonly NewLimit[] = [],
 ): Record<string, string> {
   const differences: Record<string, string> = {};
   for (const name of planNumberNames) {
@@ -71,6 +83,7 @@ export function planDifferences(
   }
   if (limits !== undefined && limitsText(limits) !== limitsText(before.limits)) {
     differences["limits"] = limitsText(limits);
+    differences["previousLimits"] = replacedLimitsText(before.limits, limits, inherited);
   }
   return differences;
 }

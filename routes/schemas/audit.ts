@@ -43,7 +43,8 @@ export const auditEventSchema = z.object({
     name: stringSchema("The name at that time.", "Grace Hopper").nullable(),
   }).nullable().describe("The object of the action."),
   details: z.record(z.string(), z.string()).openapi({
-    description: "Further details.",
+    description: "Further details. A change has what its values were and are, such as `from` and `to`, or " +
+      "`limits` and `previousLimits`. Products and metrics are slugs, quantities are in the unit of the metric.",
     example: { from: "MEMBER", to: "ADMIN" },
   }),
   address: stringSchema("The client's IP address.", "198.51.100.7"),

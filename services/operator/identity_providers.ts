@@ -12,6 +12,7 @@ import {
   updateServiceProvider,
 } from "../../db/operator/identity_providers.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
+import { changedDetails } from "../../domain/audit.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
 import type { ServiceProvider } from "../../domain/operator/service_provider.ts";
@@ -118,7 +119,10 @@ export async function changeServiceProvider(
       action: "identity_provider.changed",
       organizationId: null,
       target: { id, name: given.name ?? before.name },
-      details: { change: changes.join(", ") },
+      details: {
+        change: changes.join(", "),
+        ...changedDetails(before, given, ["name", "issuer", "clientId"]),
+      },
     },
     after: ({ audited }) => position === undefined ? [] : [numberServiceProviders({ id, position }, audited)],
   }, selectServiceProvider(id));

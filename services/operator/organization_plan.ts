@@ -1,7 +1,7 @@
 // What changes when operators give an organization another plan, other limits, or another time zone.
 import { type Audited, ifAudited } from "../../db/audit.ts";
 import type { DatabaseReader } from "../../db/engine/database.ts";
-import { recheckLimits, replaceLimits } from "../../db/meter/limit_rows.ts";
+import { parseLimits, recheckLimits, replaceLimits } from "../../db/meter/limit_rows.ts";
 import { timezoneRows } from "../../db/meter/usage_limits.ts";
 import {
   updateOrganizationPlan,
@@ -9,7 +9,7 @@ import {
   updateTimezone,
 } from "../../db/operator/organization_plan.ts";
 import { organizationNumber } from "../../db/organization/organization_state.ts";
-import { findPlanReference } from "../../db/operator/plans.ts";
+import { findPlanReference, type PlanRow, selectPlan } from "../../db/operator/plans.ts";
 import { validationError } from "../../domain/errors.ts";
 import type { OperatedOrganization } from "../../domain/operator/organization.ts";
 import { planDifferences, type PlanOverridesChange } from "../../domain/operator/plan.ts";
@@ -51,7 +51,8 @@ export async function planChangesOf(
     const after = ({ audited }: Audited) => [recheckLimits(owner, ifAudited(audited), now)];
     changes.push({ statement: updateOrganizationPlan(id, planId, now), entry, after });
   }
-  const details = planDifferences(before.overrides, overrides);
+  const inherited = overrides.limits && await database.readFirst<PlanRow>(selectPlan(before.planId));
+  const details = planDifferences(before.overrides, overrides, inherited && parseLimits(inherited.limits));
   if (Object.keys(details).length > 0) {
     const limits = details["limits"] === undefined ? undefined : overrides.limits;
     changes.push({

@@ -155,8 +155,9 @@ function changesOf(
   }
   const changes = planDifferences(before, change);
   if (name !== undefined && name !== before.name) Object.assign(changes, { from: before.name, to: name });
-  const after = sortedPermissions(features ?? before.features).join(", ");
-  if (after !== before.features.join(", ")) changes["features"] = after || "none";
+  const [from, to] = [before.features, sortedPermissions(features ?? before.features)]
+    .map((names) => names.join(", ") || "none");
+  if (from !== to) Object.assign(changes, { features: to, previousFeatures: from });
   if (isDefault === true && !before.isDefault) changes["isDefault"] = "true";
   return changes;
 }

@@ -61,7 +61,7 @@ export async function createProduct(
       action: "product.created",
       organizationId: null,
       target: { id: slug, name },
-      details: changesOf([], metrics),
+      details: changesOf([], metrics, context.config),
     },
     after: ({ audited }) => replaceProductMetrics(slug, metrics, { audited, now }),
   });
@@ -92,7 +92,10 @@ export async function changeProduct(
       action: "product.changed",
       organizationId: null,
       target: { id: slug, name },
-      details: changesOf(before.metrics, metrics),
+      details: {
+        ...(name !== before.name && { from: before.name, to: name }),
+        ...changesOf(before.metrics, metrics, context.config),
+      },
     },
     after: ({ audited }) =>
       hasNewMetrics ? replaceProductMetrics(slug, metrics, { audited, now: context.clock() }) : [],
@@ -141,7 +144,11 @@ async function requireBilledCounting(
 }
 
 /** Returns new prices and aggregations for the audit log, such as `requests: none → 0.5`. */
-function changesOf(before: readonly ProductMetric[], after: readonly ProductMetric[]) {
+function changesOf(
+  before: readonly ProductMetric[],
+  after: readonly ProductMetric[],
+  { currency }: Pick<SessionContext["config"], "currency">,
+) {
   const priceIn = (metrics: readonly ProductMetric[], slug: string) =>
     metrics.find((metric) => metric.slug === slug)?.unitPrice ?? "none";
   const slugs = new Set([...before, ...after].map(({ slug }) => slug));
@@ -150,7 +157,7 @@ function changesOf(before: readonly ProductMetric[], after: readonly ProductMetr
   const recounted = recountedMetrics(before, after)
     .map(({ metric, from, to }) => `${metric}: ${countingText(from)} → ${countingText(to)}`);
   return {
-    ...(prices.length > 0 && { prices: prices.join(", ") }),
+    ...(prices.length > 0 && { prices: prices.join(", "), ...(currency !== null && { currency }) }),
     ...(recounted.length > 0 && { aggregations: recounted.join(", ") }),
   };
 }

@@ -15,6 +15,7 @@ import {
 import { ifAudited } from "../../db/audit.ts";
 import { beginShortening } from "../../db/sign_in/domain_rules.ts";
 import type { SessionActor } from "../../domain/actor.ts";
+import { changedDetails } from "../../domain/audit.ts";
 import { notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import { emailDomain } from "../../domain/mail/email.ts";
@@ -224,7 +225,12 @@ function editOf(
       action,
       organizationId,
       target: targetOf({ id: before.id, ...after }),
-      ...(change === "" ? {} : { details: { change } }),
+      ...(change === "" ? {} : {
+        details: {
+          change,
+          ...changedDetails(before, after, ["issuer", "clientId", "role", "sessionMaxDays"]),
+        },
+      }),
     },
     mail: isSwitched ? after.enforced === 1 ? "enforced" : "not_enforced" : "changed",
     after: ({ audited }) => beginShortening(organizationId, ifAudited(audited)),

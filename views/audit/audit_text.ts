@@ -1,13 +1,11 @@
 // The sentences of the audit log. They begin with the action, because the actor has a column of its own.
+import { type AuditChange, auditChanges, type AuditPart, changePlaces } from "./audit_changes.ts";
 import { type Catalogue, metricOf, productOf, summedMetricOf } from "../../domain/meter/catalogue.ts";
 import { type AuditAction, auditActions, type AuditEvent } from "../../domain/audit.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { limitsSentence, scopeName } from "../text/limit.ts";
 import { measureNoun, quantityWords } from "../text/quantity.ts";
-import { shortDate } from "../text/time.ts";
-
-/** A part of a sentence: our own words, or anyone's text, which the page sets apart. `id`: of the object that it names. */
-type AuditPart = string | { readonly name: string; readonly id?: string };
+import { monthWords, namedTime, shortDate, zoneWords } from "../text/time.ts";
 
 /** `{…}` is the target's name or a detail. A part in brackets is left out if one of its values is missing. */
 const sentences: Readonly<Record<AuditAction, string>> = {
@@ -73,7 +71,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "api_key.imported": "Imported API keys[: {keys}]",
   "api_key.renamed": "Renamed a key to {target}",
   "api_key.permissions_changed": "Changed the permissions of the key {target}[ from {from}][ to {to}]",
-  "api_key.budget_changed": "Changed the budget of the key {target}[ to {to}]",
+  "api_key.budget_changed": "Changed the budget of the key {target}",
   "api_key.expiry_changed": "Changed the expiry of the key {target}[ from {from}][ to {to}]",
   "api_key.rotated": "Rotated the key {target}",
   "api_key.revoked": "Revoked the key {target}",
@@ -81,8 +79,8 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "api_key.limited": "Exceeded its rate limit",
   "statement.closed": "Closed the statement of {target}",
   "mail.limited": "Exceeded an email limit[ for {target}]",
-  "product.created": "Added the product {target}[ with prices: {prices}][; counted: {aggregations}]",
-  "product.changed": "Changed the product {target}[; prices: {prices}][; counted: {aggregations}]",
+  "product.created": "Added the product {target}",
+  "product.changed": "Changed the product {target}",
   "product.deleted": "Deleted the product {target}",
   "plan.created": "Created the plan {target}",
   "plan.changed": "Changed the plan {target}",
@@ -92,7 +90,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "operator_token.created": "Created the operator token {target}[ with {scopes}]",
   "operator_token.revoked": "Revoked the operator token {target}",
   "identity_provider.created": "Added the sign-in provider {target}, {issuer}[, which vouches for {trust}]",
-  "identity_provider.changed": "Changed the sign-in provider {target}[; {change}]",
+  "identity_provider.changed": "Changed the sign-in provider {target}",
   "identity_provider.deleted": "Deleted the sign-in provider {target}, {issuer}",
   "usage.backdated": "Recorded {records} old records[, from {from} to {to}]",
   "usage.voided": "Voided {quantity} {metric} of {product}: {reason}",
@@ -111,7 +109,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "alert.changed": "Changed the alert {from} to {target}[ for the key {apiKey}]",
   "alert.deleted": "Deleted the alert {target}[ for the key {apiKey}]",
   "sso.added": "Set up single sign-on with {target}",
-  "sso.changed": "Changed single sign-on[: {change}]",
+  "sso.changed": "Changed single sign-on",
   "sso.tested": "Tested single sign-on[ as {email}]",
   "sso.enforced": "Required single sign-on[ for {domains}]",
   "sso.enforcement_ended": "Stopped requiring single sign-on",
@@ -143,6 +141,11 @@ const valueWords: ReadonlyMap<string, string> = new Map([
 ]);
 /** Details with values of our own. All others may be anyone's text. */
 const ownDetails: ReadonlySet<string> = new Set(["role", "keys"]);
+/** Why a webhook was disabled. */
+const disabledWords: ReadonlyMap<string, string> = new Map([
+  ["failing", "its deliveries kept failing"],
+  ["gone", "it returned 410 Gone"],
+]);
 /** By the last word of actions that failed. */
 const denialWords: ReadonlyMap<string, string> = new Map([
   ["refused", "Failed"],
@@ -153,7 +156,7 @@ const denialWords: ReadonlyMap<string, string> = new Map([
 
 /** @param catalogue Has the names of products and metrics. */
 export function auditSentence(event: AuditEvent, catalogue: Catalogue): AuditPart[] {
-  const { action, actor, target, details } = event;
+  const { action, target, details } = event;
   const values = new Map<string, AuditPart>();
   for (const [name, value] of Object.entries(details)) {
     const word = ownDetails.has(name) || action === "member.role_changed" ? valueWords.get(value) : undefined;
@@ -163,32 +166,30 @@ export function auditSentence(event: AuditEvent, catalogue: Catalogue): AuditPar
   const object = id === null ? {} : { id };
   const name = target?.name ?? id;
   if (name !== null) values.set("target", { name, ...object });
-  for (const [part, text] of Object.entries(grantWords(event, catalogue))) values.set(part, { name: text });
-  const { quantity, metric, product, to } = details;
-  if (action === "usage.voided" && quantity !== undefined && metric !== undefined) {
-    const measure = metricOf(catalogue, metric);
-    const amount = [groupDigits(quantity), ...(measure.unit === null ? [] : [measure.unit])].join(" ");
-    values.set("quantity", { name: amount, ...object });
-    values.set("metric", { name: measureNoun(measure) });
-    if (product !== undefined) values.set("product", { name: productOf(catalogue, product).name });
+  for (const [part, text] of Object.entries(wordsOf(event, catalogue))) {
+    if (text) values.set(part, { name: text, ...linkedParts.has(part) && object });
   }
-  if (action.startsWith("alert.")) {
-    for (const [part, text] of Object.entries({ target: name, from: details["from"] })) {
-      if (text) {
-        values.set(part, {
-          name: limitsSentence(text, catalogue).replace(/ \(soft\)|soft, /, ""),
-          ...part === "target" && object,
-        });
-      }
-    }
-  }
-  const isBudget = action === "api_key.budget_changed";
-  if (isBudget && to) values.set("to", { name: limitsSentence(to, catalogue) });
   const { method, path, step } = details;
   if (method !== undefined && path !== undefined) values.set("request", `${method} ${path}`);
   else if (method !== undefined) values.set("method", `a ${method.replaceAll(" and ", " and a ")}`);
   if (step !== undefined) values.set("step", `a ${step}`);
-  const sentence = action === "session.second_step_asked" && details["provider"] !== undefined
+  const fill = (sentence: string) =>
+    sentence.split(/[[\]]/).flatMap((segment, index) =>
+      filled(segment, { values, isOptional: index % 2 === 1 })
+    );
+  const changes = auditChanges(event, catalogue);
+  const [first, ...more] = changes;
+  if (first === undefined) return joined(fill(sentenceOf(event)));
+  const place = more.length === 0 && first.isSentence ? changePlaces[action] : undefined;
+  return joined(
+    place === undefined
+      ? [...fill(sentenceOf(event)), ": ", ...listed(changes)]
+      : [...capitalized(first.parts), ...fill(place)],
+  );
+}
+
+function sentenceOf({ action, actor, target, details }: AuditEvent): string {
+  return action === "session.second_step_asked" && details["provider"] !== undefined
     ? providerAccepted
     : action === "session.ended" && target !== null
     ? endedOther
@@ -198,18 +199,75 @@ export function auditSentence(event: AuditEvent, catalogue: Catalogue): AuditPar
     ? removedAll
     : action === "password.changed" && details["first"] === "yes"
     ? firstPassword
-    : isBudget && to === "none"
+    : action === "api_key.budget_changed" && details["to"] === "none"
     ? removedBudget
     : action === "usage.backdated" && details["records"] === "1"
     ? oneBackdated
     : action === "member.joined" && actor.type === "operator"
     ? addedMember
     : sentences[action] ?? auditActions[action];
-  return joined(
-    sentence.split(/[[\]]/).flatMap((segment, index) =>
-      filled(segment, { values, isOptional: index % 2 === 1 })
-    ),
-  );
+}
+
+/** Values that link to the entry's object. */
+const linkedParts: ReadonlySet<string> = new Set(["target", "quantity"]);
+
+/** Returns values in the words of pages: names and units of the catalogue, numbers, times and time zones. */
+function wordsOf(event: AuditEvent, catalogue: Catalogue): Record<string, string | undefined> {
+  const { action, at, target, details } = event;
+  const { from, to, quantity, metric, product } = details;
+  const timeWords = (text: string | undefined, words: (atMs: number, nowMs: number) => string) =>
+    text !== undefined && Date.parse(text) >= 0 ? words(Date.parse(text), Date.parse(at)) : text;
+  switch (action) {
+    case "usage.voided": {
+      if (quantity === undefined || metric === undefined) return {};
+      const measure = metricOf(catalogue, metric);
+      return {
+        quantity: quantityWords(quantity, measure),
+        metric: measureNoun(measure),
+        product: product && productOf(catalogue, product).name,
+      };
+    }
+    case "usage.backdated": {
+      const day = (atMs: number, nowMs: number) => shortDate(atMs, nowMs, "UTC");
+      return { records: grouped(details["records"]), from: timeWords(from, day), to: timeWords(to, day) };
+    }
+    case "organization.timezone_changed":
+      return { from: from && zoneWords(from), to: to && zoneWords(to) };
+    case "api_key.expiry_changed":
+      return { from: timeWords(from, namedTime), to: timeWords(to, namedTime) };
+    case "api_key.imported":
+      return { keys: grouped(details["keys"]) };
+    case "webhook.replayed":
+      return { deliveries: grouped(details["deliveries"]) };
+    case "webhook.disabled":
+      return { reason: disabledWords.get(details["reason"] ?? "") };
+    case "statement.closed":
+      return { target: timeWords(target?.name ?? undefined, (atMs) => monthWords(atMs)) };
+    case "alert.created":
+    case "alert.changed":
+    case "alert.deleted":
+      return { target: alertWords(target?.name, catalogue), from: alertWords(from, catalogue) };
+    default:
+      return grantWords(event, catalogue);
+  }
+}
+
+function grouped(count: string | undefined): string | undefined {
+  return count && groupDigits(count);
+}
+
+function alertWords(text: string | null | undefined, catalogue: Catalogue): string | undefined {
+  return text ? limitsSentence(text, catalogue).replace(/ \(soft\)|soft, /, "") : undefined;
+}
+
+function listed(changes: readonly AuditChange[]): AuditPart[] {
+  return changes.flatMap(({ parts }, at) => at === 0 ? parts : ["; ", ...parts]);
+}
+
+function capitalized([first = "", ...parts]: readonly AuditPart[]): AuditPart[] {
+  return typeof first === "string"
+    ? [first.charAt(0).toUpperCase() + first.slice(1), ...parts]
+    : [first, ...parts];
 }
 
 /** Rewords a grant, whose entry names its scope `PRODUCT/METRIC` with slugs, `all products` and `all metrics`. */

@@ -77,18 +77,18 @@ Deno.test("auditSentence() describes an action, and marks user text", () => {
     say({ action: "api_key.budget_changed", target: ada, details: { from: "none", to } });
   assert.equal(
     budget(limitsText(limits)),
-    "Changed the budget of the key “Ada” to “6,000,000 requests per month (soft); 0.5 all metrics of Map tiles in total (hard, notify at 50, 100%); 7 requests of Map tiles per day (hard)”",
+    "Changed the budget of the key “Ada”: set “Requests per month” to “6,000,000 (soft)”; set “Map tiles · all metrics in total” to “0.5 (hard, notify at 50, 100%)”; set “Map tiles · Requests per day” to “7 (hard)”",
   );
   assert.equal(budget("none"), "Removed the budget of the key “Ada”");
   const voided = { quantity: "919720892", metric: "bytes", product: "tiles", reason: "Twice" };
   assert.equal(
     say({ action: "usage.voided", details: voided }),
-    "Voided “919,720,892 bytes” “data transfer” of “Map tiles”: “Twice”",
+    "Voided “919.7 MB” “data transfer” of “Map tiles”: “Twice”",
   );
   const backdated = (records: string) =>
     say({ action: "usage.backdated", details: { records, from: "2026-10-12", to: "2026-10-12" } });
-  assert.equal(backdated("1"), "Recorded an old record, from “2026-10-12”");
-  assert.equal(backdated("12"), "Recorded “12” old records, from “2026-10-12” to “2026-10-12”");
+  assert.equal(backdated("1"), "Recorded an old record, from “Oct 12”");
+  assert.equal(backdated("12"), "Recorded “12” old records, from “Oct 12” to “Oct 12”");
   const operator = { type: "operator", id: null, name: null } as const;
   assert.equal(
     say({ action: "member.joined", details: { role: "ADMIN" } }),
@@ -221,5 +221,55 @@ Deno.test("auditSentence() names what a grant is of, with its unit and the day o
   assert.equal(
     words("organization.grant_voided", "all products/compute_time", { reason: "Refunded" }),
     "Voided a grant of Compute time (Refunded)",
+  );
+});
+
+Deno.test("auditSentence() shows entries that tell less of a change, as earlier versions wrote them", () => {
+  const target = { id: "x_1", name: "Northwind" };
+  const limits = "all products/requests per month: hard 6000000; tiles/bytes per day: no limit";
+  const entries: [AuditAction, AuditEvent["details"], string][] = [
+    [
+      "organization.limits_changed",
+      { limits },
+      "Set the limits to “6,000,000 requests per month (hard); no limit for data transfer of Map tiles per day” for “Northwind”",
+    ],
+    ["organization.limits_changed", { limits: "" }, "Removed all limits for “Northwind”"],
+    ["plan.changed", { features: "satellite" }, "Set the features to “satellite” in the plan “Northwind”"],
+    ["plan.changed", {}, "Changed the plan “Northwind”"],
+    [
+      "product.changed",
+      { prices: "bytes: 1 → none" },
+      "Removed the price of “Data transfer” (“1”) for “Northwind”",
+    ],
+    [
+      "product.created",
+      { prices: "bytes: none → 0.5, map.loads: none → 1000", aggregations: "bytes: sum → unique user_id" },
+      "Added the product “Northwind”: set the price of “Data transfer” to “0.5”; set the price of “Map loads” to “1,000”; " +
+      "changed the aggregation of “Data transfer” from “sum of quantities” to “distinct values of user_id”",
+    ],
+    [
+      "identity_provider.changed",
+      { change: "name, issuer https://id.example, client secret" },
+      "Changed the sign-in provider “Northwind”: “name”; “issuer https://id.example”; “client secret”",
+    ],
+    ["sso.changed", { change: "role ADMIN" }, "Changed single sign-on: “role Admin”"],
+    ["sso.enforced", {}, "Required single sign-on"],
+  ];
+  for (const [action, details, sentence] of entries) {
+    assert.equal(say({ action, target, details }), sentence);
+  }
+});
+
+Deno.test("auditSentence() writes months, counts and reasons in words", () => {
+  const target = { id: "x_1", name: "2026-10" };
+  assert.equal(say({ action: "statement.closed", target }), "Closed the statement of “October 2026”");
+  const hook = { id: "whk_1", name: "Billing" };
+  assert.equal(
+    say({ action: "webhook.disabled", target: hook, details: { reason: "gone" } }),
+    "Disabled the webhook “Billing”: “it returned 410 Gone”",
+  );
+  assert.equal(
+    say({ action: "webhook.replayed", target: hook, details: { deliveries: "1200" } }),
+    "Replayed “1,200” deliveries of the webhook “Billing”",
   );
 });

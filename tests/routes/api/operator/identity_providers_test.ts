@@ -130,6 +130,8 @@ onEveryDatabase("adds, changes, orders and deletes providers, and audits each ch
       action: "identity_provider.changed",
       target: "Work",
       change: "name, trusts every email address: no",
+      name: "Work",
+      previousName: "Okta",
     },
     { ...entry, action: "identity_provider.changed", target: "Work", change: "client secret" },
     { ...entry, action: "identity_provider.changed", target: "Okta", change: "position" },

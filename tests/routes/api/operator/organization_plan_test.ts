@@ -102,11 +102,20 @@ onEveryDatabase("overrides replace values of the plan until they are removed", a
   assert.deepEqual(await change({ membersMax: null, limits: [] }), { ...numbers, limits: [] });
   const day = "tiles/requests per day: no limit";
   const month = "tiles/requests per month: soft 2.5";
+  const none = "tiles/requests per day: none; tiles/requests per month: none";
   assert.deepEqual(await changesOf(test, organization.id), [
-    ["organization.limits_changed", { apiKeysMax: "from the plan → 0", limits: `${day}; ${month}` }],
+    ["organization.limits_changed", {
+      apiKeysMax: "from the plan → 0",
+      limits: `${day}; ${month}`,
+      previousLimits: none,
+    }],
     ["organization.limits_changed", { membersMax: "from the plan → 7" }],
-    ["organization.limits_changed", { apiKeysMax: "0 → from the plan", limits: month }],
-    ["organization.limits_changed", { membersMax: "7 → from the plan", limits: "" }],
+    ["organization.limits_changed", {
+      apiKeysMax: "0 → from the plan",
+      limits: month,
+      previousLimits: day,
+    }],
+    ["organization.limits_changed", { membersMax: "7 → from the plan", limits: "", previousLimits: month }],
   ]);
 });
 

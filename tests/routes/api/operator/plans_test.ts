@@ -80,6 +80,8 @@ onEveryDatabase("adds, lists, changes and deletes plans, and audits each change"
     entry("plan.changed", {
       apiKeysMax: "5 → 6",
       limits: "tiles/requests per hour: soft 1 (notify at 1, 2, 3, 4, 5%); tiles/requests per month: hard 7",
+      previousLimits:
+        "all products/all metrics per day: soft 0 (notify at 50, 1000%); tiles/requests per hour: none; tiles/requests per month: hard 10000.5",
     }),
     entry("plan.deleted"),
   ]);

@@ -112,3 +112,24 @@ companyTest(
   },
   { kinds: ["embedded"] },
 );
+
+companyTest("the audit log says what an owner changed of a provider, without its secret", async (scene) => {
+  const { test, issuer } = scene;
+  const owner = await verifiedPerson(test);
+  const put = (more: object) => [`PUT ${ssoOf(owner)}`, providerOf(issuer, { ...more }), 200] as const;
+  await assertRows(test, owner, [
+    put({}),
+    put({ clientId: "second", role: "ADMIN", sessionMaxDays: 7 }),
+    put({ clientId: "second", clientSecret: "another secret" }),
+  ]);
+  const { html } = await assertRows(test, owner, [["GET /portal/audit?action=sso.changed", null, 200, {
+    hides: [issuer.clientSecret, "another secret"],
+  }]]);
+  const text = html.replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ");
+  const first = `client ID from ${issuer.clientId} to second; role from Member to Admin; ` +
+    "days until sessions end from default to 7";
+  const second = "client secret; role from Admin to Member; days until sessions end from 7 to default";
+  for (const change of [first, second]) {
+    assert.ok(text.includes(`Changed single sign-on: ${change}`), text);
+  }
+}, { kinds: ["embedded"] });
