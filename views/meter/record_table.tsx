@@ -30,7 +30,7 @@ export function RecordTable({ label, records, frame, timezone, catalogue }: {
     `Time, ${zoneWords(timezone)}`,
     "Product",
     "Metric",
-    { title: "Quantity", isNumber: true },
+    { title: "Quantity", isNumber: true, place: "total" },
     "API key",
     "Status",
   ];
