@@ -14,6 +14,7 @@ import {
 } from "../../domain/sign_in/provider_metadata.ts";
 import {
   changeServiceProvider,
+  checkIssuer,
   countProviderAccounts,
   createServiceProvider,
   deleteServiceProviderById,
@@ -30,7 +31,7 @@ import { flashOf } from "../portal/form.ts";
 import { mountFormPage, mountPage, paramOf, withInput } from "../portal/noun_pages.ts";
 import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
-import { check } from "../schemas/check.ts";
+import { check, checkTogether } from "../schemas/check.ts";
 import { choiceOf, idOut, idParam, nameSchema, stringSchema, timeOut } from "../schemas/common.ts";
 import {
   confirmDeletion,
@@ -196,7 +197,11 @@ export function identityProviderPages(app: App, parts: PortalParts): void {
     async submit(_c, actor, input) {
       const { position: _none, ...typed } = typedProvider(input);
       const { slug = "", kind = "" } = input;
-      await createServiceProvider(services, actor, check(createSchema, { ...typed, slug, kind }, "body"));
+      const provider = await checkTogether(
+        () => check(createSchema, { ...typed, slug, kind }, "body"),
+        () => checkIssuer(services, check(createSchema.shape.kind, kind, "body"), typed.issuer),
+      );
+      await createServiceProvider(services, actor, provider);
       return `${path}?done=added`;
     },
   });
@@ -215,8 +220,13 @@ export function identityProviderPages(app: App, parts: PortalParts): void {
     async submit(c, actor, input) {
       // An empty secret keeps the stored one.
       const { clientSecret, ...typed } = typedProvider(input);
-      const change = check(changeSchema, clientSecret === "" ? typed : { ...typed, clientSecret }, "body");
-      await changeServiceProvider(services, actor, { id: paramOf(c, "id"), ...change });
+      const id = paramOf(c, "id");
+      const { kind, issuer } = await getServiceProvider(services, id);
+      const change = await checkTogether(
+        () => check(changeSchema, clientSecret === "" ? typed : { ...typed, clientSecret }, "body"),
+        () => typed.issuer && typed.issuer !== issuer && checkIssuer(services, kind, typed.issuer),
+      );
+      await changeServiceProvider(services, actor, { id, ...change });
       return `${path}?done=saved`;
     },
   });

@@ -4,7 +4,6 @@ import { parseAddressBlock } from "../../domain/address_block.ts";
 import { apiKeyNameCharactersMax, operatorTokenAddressesMax, pageItemsDefault } from "../../domain/limits.ts";
 import { operatorScopes, scopeMeanings, unknownScope } from "../../domain/operator/operator_scope.ts";
 import type { OperatorToken } from "../../domain/operator/operator_token.ts";
-import { isoTime } from "../../domain/time.ts";
 import {
   createOperatorToken,
   getOperatorToken,
@@ -30,7 +29,7 @@ import { flashOf, queryOf } from "../portal/form.ts";
 import { mountFormPage, mountPage, paramOf } from "../portal/noun_pages.ts";
 import { consolePages } from "../portal/operator/page.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
-import { check } from "../schemas/check.ts";
+import { check, checkTogether } from "../schemas/check.ts";
 import {
   idOut,
   idParam,
@@ -155,16 +154,16 @@ export function operatorTokenPages(app: App, parts: PortalParts): void {
     path: `${path}/new`,
     show: (_c, form) => tokenForm(form),
     async submit(c, actor, input) {
-      const expiresAt = expiryOf(input, services.clock());
-      const token = check(createSchema, {
+      const typed = {
         name: input["name"] ?? "",
         scopes: operatorScopes.filter((scope) => input[scope] !== undefined),
         addresses: (input["addresses"] ?? "").split(/[\s,]+/).filter((text) => text !== ""),
-        expiresAt: isoTime(expiresAt),
-      }, "body");
+      };
+      const expiresAt = () => expiryOf(input, services.clock());
+      const token = await checkTogether(() => check(createSchema, typed, "body"), expiresAt);
       const { token: created, fullToken } = await createOperatorToken(services, actor, {
         ...token,
-        expiresAt,
+        expiresAt: expiresAt(),
       });
       // The token can't be read again, so it is shown in any case. The response to a form is never cached.
       const found = await list(c).catch(() => ({ tokens: [created], nextCursor: null }));

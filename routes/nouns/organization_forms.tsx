@@ -1,5 +1,6 @@
 // The console's forms about one organization: edit, suspend, resume, delete.
 import { validationError } from "../../domain/errors.ts";
+import { joinPath } from "../../domain/json_bounds.ts";
 import {
   externalIdCharactersMax,
   metadataKeyCharactersMax,
@@ -26,7 +27,7 @@ import { mountFormPage, type Pages, rowFields, rowsOf, withInput } from "../port
 import { idOf } from "../portal/operator/organization.ts";
 import { type ConsoleActor, consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
-import { check } from "../schemas/check.ts";
+import { check, checkTogether } from "../schemas/check.ts";
 import { changeOrganizationSchema } from "../schemas/operator_organizations.ts";
 
 const path = `${organizationsHref}/:id`;
@@ -118,18 +119,17 @@ function editPage(pages: Pages<ConsoleActor>, { services }: PortalParts): void {
     async submit(c, actor, input) {
       const { name, externalId, metadata } = organizationInput(input);
       const before = await getOrganization(services, idOf(c));
-      if (new Set(metadata.map(({ key }) => key)).size < metadata.length) {
-        throw validationError([{ path: "metadata", message: "Each metadata key can be used only once." }]);
-      }
-      const change = check(changeOrganizationSchema, {
-        name,
-        externalId: externalId.trim() || null,
-        metadata: {
-          ...Object.fromEntries(Object.keys(before.metadata).map((key) => [key, null])),
-          ...Object.fromEntries(metadata.map(({ key, value }) => [key, value])),
-        },
-      }, "body");
-      await changeOrganization(services, actor, { idText: before.id, ...change });
+      const change = () =>
+        check(changeOrganizationSchema, {
+          name,
+          externalId: externalId.trim() || null,
+          metadata: {
+            ...Object.fromEntries(Object.keys(before.metadata).map((key) => [key, null])),
+            ...Object.fromEntries(metadata.map(({ key, value }) => [key, value])),
+          },
+        }, "body");
+      await checkTogether(() => requireDistinctKeys(metadata), change);
+      await changeOrganization(services, actor, { idText: before.id, ...change() });
       return `${organizationHref(before.id)}?done=saved`;
     },
   });
@@ -140,6 +140,17 @@ function organizationInput(input: FormInput) {
   const rows = rowsOf(input, { name: "metadata", parts: ["key", "value"], rowsMax: metadataKeysMax });
   const metadata = rows.map(({ key, value }) => ({ key: key.trim(), value })).filter(({ key }) => key !== "");
   return { name: input["name"] ?? "", externalId: input["externalId"] ?? "", metadata };
+}
+
+/** @throws {AppError} `validation_failed` for each row whose key is in a row above. */
+function requireDistinctKeys(metadata: readonly { readonly key: string }[]): void {
+  const keys = metadata.map(({ key }) => key);
+  const details = keys.flatMap((key, index) =>
+    keys.indexOf(key) === index
+      ? []
+      : [{ path: `metadata[${index}].key`, message: "Each metadata key can be used only once." }]
+  );
+  if (details.length > 0) throw validationError(details);
 }
 
 function typed({ name, externalId, metadata }: OperatedOrganization) {
@@ -153,14 +164,15 @@ function editForm(form: PageForm, organization: OperatedOrganization) {
   const { input, fields } = form;
   const { metadata, ...texts } = input === undefined ? typed(organization) : organizationInput(input);
   const { field } = withInput(form, { ...texts, ...rowFields("metadata", metadata) });
-  const metadataError = Object.entries(fields).find(([path]) => path.startsWith("metadata"))?.[1];
+  // The API names metadata by its key.
+  const ofRow = (index: number) => fields[joinPath("metadata", metadata[index]?.key ?? "")];
   return (
     <FormPage
       {...form}
       title="Edit organization"
       heading="Edit “{name}”"
       name={organization.name}
-      error={form.error ?? metadataError}
+      error={form.error ?? fields["metadata"]}
       submit="Save"
       back={backTo(organization)}
       more={[
@@ -179,6 +191,7 @@ function editForm(form: PageForm, organization: OperatedOrganization) {
                 <TextField
                   label="Value"
                   {...field(`metadata[${index}].value`)}
+                  error={ofRow(index)}
                   maxlength={metadataValueCharactersMax}
                 />
               </div>

@@ -4,6 +4,7 @@ import { externalIdCharactersMax, plansMax } from "../../domain/limits.ts";
 import { summedMetricOf } from "../../domain/meter/catalogue.ts";
 import { limitLevels, organizationSorts, organizationStatuses } from "../../domain/operator/organization.ts";
 import type { Plan } from "../../domain/operator/plan.ts";
+import { requireEmail } from "../../domain/mail/email.ts";
 import { isoTime } from "../../domain/time.ts";
 import {
   changeOrganization,
@@ -31,7 +32,7 @@ import { flashOf } from "../portal/form.ts";
 import { mountFormPage, mountPage } from "../portal/noun_pages.ts";
 import { consolePages, listChoice, searchOf, unknownChoice } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
-import { check } from "../schemas/check.ts";
+import { check, checkTogether } from "../schemas/check.ts";
 import * as schemas from "../schemas/operator_organizations.ts";
 
 export function operatorOrganizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -141,12 +142,12 @@ export function operatorOrganizationPages(app: App, parts: PortalParts): void {
       return newOrganizationForm(form, plans);
     },
     async submit(_c, actor, { name = "", externalId = "", email = "", planId }) {
-      const input = check(schemas.createOrganizationSchema, {
-        name,
-        externalId: externalId.trim() || null,
-        planId,
-        ...(email.trim() === "" ? {} : { owner: { email } }),
-      }, "body");
+      const owner = email.trim() === "" ? undefined : { email };
+      const typed = { name, externalId: externalId.trim() || null, planId, owner };
+      const input = await checkTogether(
+        () => check(schemas.createOrganizationSchema, typed, "body"),
+        () => owner && requireEmail(email),
+      );
       const { id } = await createOrganization(services, actor, input);
       return `${organizationHref(id)}?done=created`;
     },

@@ -10,7 +10,13 @@ import {
 import { type Access, activeAccess, type OperatorAccess, operatorAccess } from "../../services/access.ts";
 import { readLimits } from "../../services/meter/limits.ts";
 import { readProductNames } from "../../services/meter/usage.ts";
-import { createGrant, getGrant, listGrants, voidGrant } from "../../services/meter/usage_grants.ts";
+import {
+  createGrant,
+  getGrant,
+  listGrants,
+  requireFutureEnd,
+  voidGrant,
+} from "../../services/meter/usage_grants.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { SelectField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
@@ -25,7 +31,7 @@ import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
 import { idOf } from "../portal/operator/organization.ts";
 import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
-import { check } from "../schemas/check.ts";
+import { check, checkTogether } from "../schemas/check.ts";
 import {
   idOut,
   idParam,
@@ -184,7 +190,13 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
     },
     async submit(c, actor, input) {
       const access = await accessOf(c, actor);
-      await createGrant(services, access, grantOf(check(createSchema, valuesOf(input), "body")));
+      const values = valuesOf(input);
+      const grant = await checkTogether(
+        () => check(createSchema, values, "body"),
+        () =>
+          requireFutureEnd(services, check(createSchema.shape.expiresAt, values.expiresAt, "body") ?? null),
+      );
+      await createGrant(services, access, grantOf(grant));
       return `${organizationHref(idOf(c))}/limits?done=granted`;
     },
   });

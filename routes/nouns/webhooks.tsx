@@ -22,7 +22,7 @@ import { flashOf } from "../portal/form.ts";
 import { mountFormPage, mountPage, type Pages, withInput } from "../portal/noun_pages.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
 import { webhookIdOf, webhookPages as pagesOf, type WebhookViewer } from "../portal/webhook_viewer.ts";
-import { check } from "../schemas/check.ts";
+import { check, checkTogether } from "../schemas/check.ts";
 import {
   exampleId,
   idOut,
@@ -220,8 +220,12 @@ function editingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): v
     path: "/webhooks/new",
     show: (_c, form, { owner }) => webhookForm(form, { isForOperators: "operator" in owner }),
     async submit(c, { owner, frame }, input) {
-      const typed = check(createSchema, typedWebhook(input), "body");
-      const { webhook, secret } = await verbs.createWebhook(services, owner, typed);
+      const typed = typedWebhook(input);
+      const checked = await checkTogether(
+        () => check(createSchema, typed, "body"),
+        () => verbs.checkWebhookUrl(services, owner, typed.url),
+      );
+      const { webhook, secret } = await verbs.createWebhook(services, owner, checked);
       return showSecret(c, { frame, place, webhook, secret: { value: secret, isReplaced: false } });
     },
   });
@@ -234,7 +238,12 @@ function editingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): v
     },
     async submit(c, { owner, frame }, input) {
       const id = webhookIdOf(c);
-      await verbs.changeWebhook(services, owner, { id, ...check(changeSchema, typedWebhook(input), "body") });
+      const typed = typedWebhook(input);
+      const checked = await checkTogether(
+        () => check(changeSchema, typed, "body"),
+        () => verbs.checkWebhookUrl(services, owner, typed.url),
+      );
+      await verbs.changeWebhook(services, owner, { id, ...checked });
       return `${webhookHref(frame.base, id)}?done=saved`;
     },
   });

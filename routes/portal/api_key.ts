@@ -116,8 +116,9 @@ function mountEdit(pages: Pages<Viewer>, { services }: PortalParts): void {
     async submit(c, { access, frame }, input) {
       const id = keyIdOf(c);
       const { expires = "keep" } = input;
-      const expiresAt = expires === "keep" ? undefined : expiryOf(input, services.clock());
-      await changeApiKey(services, access, { id, ...checkedKey(input), expiresAt });
+      const expiresAt = () => expires === "keep" ? undefined : expiryOf(input, services.clock());
+      const key = await checkedKey(input, {}, expiresAt);
+      await changeApiKey(services, access, { id, ...key, expiresAt: expiresAt() });
       return `${apiKeyHref(frame.base, id)}?done=changed`;
     },
   });

@@ -12,7 +12,7 @@ import type { PermissionChoice } from "../../views/api_keys/permission_fields.ts
 import type { NewKeyValues } from "../../views/api_keys/new_api_key.tsx";
 import type { AppContext } from "../env.ts";
 import { createApiKeySchema } from "../schemas/api_keys.ts";
-import { check } from "../schemas/check.ts";
+import { check, checkTogether } from "../schemas/check.ts";
 import { expiryOf } from "./expiry.ts";
 
 type Input = Readonly<Record<string, string>>;
@@ -34,16 +34,10 @@ export function newKeyValues(input?: Input): NewKeyValues {
 }
 
 /** Returns the key that a form creates. @throws {AppError} `validation_failed`. */
-export function newKeyOf(input: Input, now: number) {
-  const { name, permissions } = checkedKey(input);
-  const { environment = "live" } = input;
-  return {
-    name,
-    permissions,
-    ...check(createApiKeySchema.pick({ environment: true }), { environment }, "body"),
-    expiresAt: expiryOf(input, now),
-    formToken: formTokenOf(input),
-  };
+export async function newKeyOf({ environment = "live", ...input }: Input, now: number) {
+  const expiresAt = () => expiryOf(input, now);
+  const key = await checkedKey(input, { environment }, expiresAt);
+  return { ...key, expiresAt: expiresAt(), formToken: formTokenOf(input) };
 }
 
 /** Returns a token for one form, which creates one key however often it is sent. */
@@ -67,14 +61,22 @@ export function typedChoice(input: Input): PermissionChoice {
   };
 }
 
-/** Checks the name and permissions of a form. Without the fields of permissions, these are undefined. @throws {AppError} `validation_failed`. */
-export function checkedKey(input: Input) {
+/**
+ * Checks the name and permissions of a form. Without the fields of permissions, these are undefined.
+ *
+ * @param more Further fields. @param checkRest Checks the rest of the form if these are invalid.
+ * @throws {AppError} `validation_failed`.
+ */
+export async function checkedKey(input: Input, more: { environment?: string }, checkRest: () => unknown) {
   const { usage, own } = typedChoice(input);
   const names = own.split(/[\s,]+/).filter((name) => name !== "");
-  for (const name of names) {
-    const fault = keyPermissionFault(name);
-    if (fault !== null) throw validationError([{ path: "permissions", message: `“${name}” ${fault}` }]);
-  }
+  const checkNames = () => {
+    for (const name of names) {
+      const fault = keyPermissionFault(name);
+      if (fault !== null) throw validationError([{ path: "permissions", message: `“${name}” ${fault}` }]);
+    }
+  };
   const permissions = input["permissions"] === undefined ? undefined : [...usage, ...names];
-  return check(createApiKeySchema, { name: input["name"] ?? "", permissions }, "body");
+  const typed = { name: input["name"] ?? "", permissions, ...more };
+  return await checkTogether(() => check(createApiKeySchema, typed, "body"), checkNames, checkRest);
 }

@@ -48,7 +48,7 @@ export function newApiKeyPages(app: App, parts: PortalParts): void {
       showCreated(
         c,
         { parts, viewer, replaced: null },
-        () => createApiKey(services, viewer.access, newKeyOf(input, services.clock())),
+        async () => createApiKey(services, viewer.access, await newKeyOf(input, services.clock())),
       ),
   });
   mountRotation(app, parts);

@@ -1,6 +1,6 @@
 // The pages of a noun, for any kind of viewer. A page that differs is mounted by hand next to them.
 import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
-import { aboutOrganization } from "../../views/components/form.tsx";
+import { aboutOrganization, errorAt } from "../../views/components/form.tsx";
 import type { FormInput, PageForm } from "../../views/components/form_page.tsx";
 import type { PageLink } from "../../views/components/page_head.tsx";
 import type { Page, Place, PortalFrame } from "../../views/layout.tsx";
@@ -91,7 +91,7 @@ export function withInput(form: Omit<PageForm, "input" | "field">, input: FormIn
   const field: PageForm["field"] = (name, first = "") => ({
     name,
     value: input?.[name] ?? first,
-    error: fields[name],
+    ...errorAt(fields, name),
     autocomplete: "off",
   });
   return { ...form, input, field };

@@ -1,6 +1,6 @@
 // Checks input against a schema. The API and the pages use the same schemas.
 import type { z } from "@hono/zod-openapi";
-import { type ErrorDetail, notFoundError, validationError } from "../../domain/errors.ts";
+import { AppError, type ErrorDetail, notFoundError, validationError } from "../../domain/errors.ts";
 import { errorDetailsMax } from "../../domain/limits.ts";
 import { joinPath } from "../../domain/json_bounds.ts";
 import { mustBe, required } from "./messages.ts";
@@ -33,6 +33,30 @@ export function check<S extends Schema>(
       : details(issue)
   );
   throw validationError(faults.slice(0, errorDetailsMax));
+}
+
+/**
+ * Checks the input of a form. If the first check rejects it, the others run too, so that people see all messages together.
+ *
+ * @param others Checks of what the schema can't know. After the first check passed, they are left to the verb.
+ * @returns The result of the first check.
+ * @throws {AppError} `validation_failed` with the details of all checks; any other error of the first.
+ */
+export async function checkTogether<T>(
+  first: () => T | Promise<T>,
+  ...others: readonly (() => unknown)[]
+): Promise<T> {
+  const details: ErrorDetail[] = [];
+  for (const run of [first, ...others]) {
+    try {
+      const result = await run();
+      if (run === first) return result as T;
+    } catch (error) {
+      if (!(error instanceof AppError) || (run === first && error.details === undefined)) throw error;
+      details.push(...error.details ?? []);
+    }
+  }
+  throw validationError(details);
 }
 
 function requireEmpty(query: Record<string, unknown>): void {

@@ -216,6 +216,7 @@ export const statementOrganizationsSchema = z.object({
     description: "The closed statement of the month before, if there is one.",
   }),
   metric: stringSchema("The metric of the quantities.", "requests").nullable(),
+  quantity: stringSchema("The exact sum of the metric in the whole statement.", "56120.75"),
   counts: z.object({
     all: z.int().openapi({ description: "Organizations with lines.", example: 57 }),
     adjusted: z.int().openapi({ description: "Organizations with adjustments.", example: 3 }),

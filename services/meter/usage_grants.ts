@@ -59,6 +59,12 @@ interface NewGrantInput {
   readonly idempotencyKey: string;
 }
 
+/** @param expiresAt Null: never. @throws {AppError} `validation_failed` for an end in the past. */
+export function requireFutureEnd({ clock }: Pick<SessionContext, "clock">, expiresAt: number | null): void {
+  if (expiresAt === null || expiresAt > clock()) return;
+  throw validationError([{ path: "expiresAt", message: "must be in the future." }]);
+}
+
 /**
  * Gives an organization a grant, once for each idempotency key.
  *
@@ -75,9 +81,7 @@ export async function createGrant(
   const select = selectGrant(organizationId, { idempotencyKey });
   const existing = await context.database.readFirst<UsageGrantRow>(select);
   if (existing !== undefined) return { grant: repeated(existing, input, now), isRepeat: true };
-  if (expiresAt !== null && expiresAt <= now) {
-    throw validationError([{ path: "expiresAt", message: "must be in the future." }]);
-  }
+  requireFutureEnd(context, expiresAt);
   const limit = await findGrantedLimit(context.database, organizationId, limitId);
   if (limit === undefined) {
     const message = "must be the id of a limit of the organization or of its plan that applies to it.";

@@ -73,7 +73,7 @@ export async function createServiceProvider(
   actor: OperatorActor,
   { slug, kind, name, clientId, clientSecret, trustEmail = false, signUp = true, ...given }: NewProvider,
 ): Promise<ServiceProvider> {
-  const issuer = await checkIssuer(context, kind, given.issuer ?? ownIssuers[kind]);
+  const issuer = await checkIssuer(context, kind, given.issuer);
   const id = newId("idp");
   const provider = { id, slug, kind, name, issuer, clientId, trustEmail, signUp };
   const stored = { ...provider, clientSecret: context.secrets.seal(id, clientSecret) };
@@ -162,11 +162,11 @@ export async function countProviderAccounts(
   return await countConnected(database, issuer, { max: connectedCountMax });
 }
 
-/** Returns an issuer that can be used. @throws {AppError} `validation_failed`. */
-async function checkIssuer(
+/** Returns an issuer that can be used, after a look-up. @throws {AppError} `validation_failed`. */
+export async function checkIssuer(
   context: SessionContext,
   kind: ProviderKind,
-  issuer: string | undefined,
+  issuer = ownIssuers[kind],
 ): Promise<string> {
   const wrong = (message: string) => validationError([{ path: "issuer", message }]);
   if (issuer === undefined) throw wrong("is required for this kind.");

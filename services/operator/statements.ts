@@ -168,6 +168,7 @@ export async function listStatementOrganizations(
 const noOrganizations = {
   previous: null,
   metric: null,
+  quantity: "0",
   counts: { all: 0, adjusted: 0 },
   totals: [],
   amount: null,

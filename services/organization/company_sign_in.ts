@@ -16,7 +16,7 @@ import { ifAudited } from "../../db/audit.ts";
 import { beginShortening } from "../../db/sign_in/domain_rules.ts";
 import type { SessionActor } from "../../domain/actor.ts";
 import { changedDetails } from "../../domain/audit.ts";
-import { notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
+import { type ErrorDetail, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import { emailDomain } from "../../domain/mail/email.ts";
 import type { SingleSignOnChange } from "../../domain/mail/mail.ts";
@@ -118,8 +118,8 @@ export async function putCompanyProvider(
     findCompanyDomains(context.database, organizationId),
   ]);
   const id = before?.id ?? newId("idp");
+  await checkCompanyProvider(context, access, { before, input });
   const fields = storedFields(context, { id, before, input });
-  if (before?.issuer !== input.issuer) await checkIssuer(context, organizationId, input.issuer);
   if (
     fields.enforced === 1 &&
     (before === undefined || before.testedAt === null || hasOtherCredentials(before, fields))
@@ -144,16 +144,10 @@ export async function putCompanyProvider(
 }
 
 function storedFields(
-  { secrets, config }: SessionContext,
+  { secrets }: SessionContext,
   { id, before, input }: { id: string; before: CompanyProviderRow | undefined; input: CompanyProviderInput },
 ): CompanyProviderFields {
   const { issuer, clientId, clientSecret, role, enforced, sessionMaxDays = null } = input;
-  if (clientSecret === undefined && before === undefined) {
-    throw validationError([{ path: "clientSecret", message: "is required." }]);
-  }
-  if (sessionMaxDays !== null && sessionMaxDays > config.sessionMaxDays) {
-    throw validationError([{ path: "sessionMaxDays", message: `must be at most ${config.sessionMaxDays}.` }]);
-  }
   const fields = { issuer, clientId, role, enforced: enforced ? 1 : 0, sessionMaxDays };
   const isSameClient = before?.issuer === issuer && before.clientId === clientId;
   if (before !== undefined && clientSecret === undefined) {
@@ -187,13 +181,42 @@ function isSecret(
   }
 }
 
-/** @throws {AppError} `validation_failed` for an issuer that can't be used, `rate_limited` after too many. */
-async function checkIssuer(context: SessionContext, organizationId: string, issuer: string): Promise<void> {
-  const fault = issuerFault("oidc", issuer);
-  if (fault !== null) throw validationError([{ path: "issuer", message: fault }]);
+/**
+ * Checks what the schema can't. An issuer is looked up if it isn't that of the provider `before`.
+ *
+ * @throws {AppError} `forbidden`, `proof_required`; `validation_failed` for every invalid field; `rate_limited` after too many issuers.
+ */
+export async function checkCompanyProvider(
+  context: SessionContext,
+  access: MemberAccess,
+  { before, input: { issuer, clientSecret, sessionMaxDays } }: {
+    before: { readonly issuer: string } | null | undefined;
+    input: Pick<CompanyProviderInput, "issuer" | "clientSecret" | "sessionMaxDays">;
+  },
+): Promise<void> {
+  requireCompanyManager(context, access);
+  const { config } = context;
+  const faults: ErrorDetail[] = [];
+  if (!before && clientSecret === undefined) faults.push({ path: "clientSecret", message: "is required." });
+  if (sessionMaxDays && sessionMaxDays > config.sessionMaxDays) {
+    faults.push({ path: "sessionMaxDays", message: `must be at most ${config.sessionMaxDays}.` });
+  }
+  if (before?.issuer !== issuer) {
+    const fault = issuerFault("oidc", issuer) ?? await lookUpIssuer(context, access.organizationId, issuer);
+    if (fault !== null) faults.push({ path: "issuer", message: fault });
+  }
+  if (faults.length > 0) throw validationError(faults);
+}
+
+/** Returns why an issuer can't be used; null if it can. @throws {AppError} `rate_limited`. */
+async function lookUpIssuer(
+  context: SessionContext,
+  organizationId: string,
+  issuer: string,
+): Promise<string | null> {
   requireAllowed(context.rateLimits.domainLookups.take(organizationId));
   const found = await findProviderFault(context, { kind: "oidc", issuer, organizationId });
-  if (found !== null) throw validationError([{ path: "issuer", message: `can't be used: ${found}.` }]);
+  return found === null ? null : `can't be used: ${found}.`;
 }
 
 function hasOtherCredentials(before: CompanyProviderRow, after: CompanyProviderFields): boolean {

@@ -99,7 +99,7 @@ export async function createWebhook(
   if (await context.database.readFirst(selectWebhookRoom(organizationId)) === undefined) {
     throw webhookLimitError(organizationId);
   }
-  const url = await checkUrl(context, organizationId, given);
+  const url = await checkWebhookUrl(context, owner, given);
   const id = newId("whk");
   const createdAt = context.clock();
   const secret = newWebhookSecret();
@@ -140,7 +140,7 @@ export async function changeWebhook(
   requireReceivable(organizationId, events);
   const url = given.url === undefined || given.url === before.url
     ? before.url
-    : await checkUrl(context, organizationId, given.url);
+    : await checkWebhookUrl(context, owner, given.url);
   const after = { ...before, url, events, description };
   const isSwitched = enabled !== undefined && enabled !== (before.status === "enabled");
   const now = context.clock();
@@ -251,12 +251,18 @@ function requireReceivable(
   if (details.length > 0) throw validationError(details);
 }
 
-/** Returns a URL in its normal form. @throws {AppError} As `AddressGuard.check`; `rate_limited` after too many names. */
-async function checkUrl(
-  { addressGuard, rateLimits }: SessionContext,
-  organizationId: OwnerScope["organizationId"],
+/**
+ * Returns a URL in its normal form, after a look-up of its host.
+ *
+ * @throws {AppError} `forbidden`, `proof_required`; as `AddressGuard.check`; `rate_limited` after too many names.
+ */
+export async function checkWebhookUrl(
+  context: SessionContext,
+  owner: WebhookOwner,
   text: string,
 ): Promise<string> {
+  const { organizationId } = changingScope(context, owner);
+  const { addressGuard, rateLimits } = context;
   if (parseAddress(hostOf(addressGuard.parse(text))) === null) {
     requireAllowed(rateLimits.webhookNames.take(organizationId ?? "operators"));
   }

@@ -1,5 +1,5 @@
-// Every page in a real browser: accessible on phones and desktops, light and dark, and scrolling sideways in no width. docs_test.ts
-// looks at the documentation.
+// Every page in a real browser: accessible on phones and desktops, light and dark, scrolling sideways in no width, and with tables
+// below their headings. docs_test.ts looks at the documentation.
 import assert from "node:assert/strict";
 import { overhangs, problemsOnScreens } from "../support/browser/browser.ts";
 import { browserTest } from "../support/browser/app.ts";

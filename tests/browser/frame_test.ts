@@ -1,8 +1,16 @@
 // The frame around all pages in a real browser: focus, history, menus, an expired session, passwords and forced colors.
 import assert from "node:assert/strict";
 import { createTestKey, testPassword, type TestPerson } from "../support/app/app.ts";
-import { heading, type Look, openMenu, type Page, problemsOnScreens } from "../support/browser/browser.ts";
-import { type AppScene, browserTest } from "../support/browser/app.ts";
+import {
+  heading,
+  type Look,
+  openMenu,
+  type Page,
+  press,
+  problemsOnScreens,
+} from "../support/browser/browser.ts";
+import { type AppScene, browserTest, browserTests } from "../support/browser/app.ts";
+import { verifiedPerson } from "../support/people/people.ts";
 import { poll } from "../support/runner/poll.ts";
 
 /** A person who has a key with usage. */
@@ -205,3 +213,16 @@ personTest(
     await heading(plain, "Production");
   },
 );
+
+browserTests("the first field with an error has the focus", async ({ test, open }) => {
+  const { cookie } = await verifiedPerson(test);
+  const page = await open("/portal/webhooks/new", { cookie });
+  const send = async (url: string, field: string) => {
+    await page.locator("#url").fill(url);
+    await press(page, "Add webhook");
+    await page.locator("#events-error").waitFor();
+    await page.locator(field).and(page.locator(":focus")).waitFor();
+  };
+  await send("https://1.1.1.1/", 'input[name="*"]');
+  await send("http://1.1.1.1/", "[aria-describedby^=url-error]");
+}, { plainOnlyInFull: true });

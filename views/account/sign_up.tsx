@@ -44,7 +44,7 @@ export function signUpPage({ frame, returnTo, providers, form, byInvitation = fa
         label="Your name"
         {...typed(form, "name")}
         autocomplete="name"
-        autofocus={Object.keys(form.fields).length === 0}
+        autofocus
       />
       <EmailField label="Email" {...typed(form, "email")} autocomplete="username" />
       <PasswordField label="Password" name="password" isNew error={form.fields["password"]} />

@@ -9,7 +9,7 @@ import { CodeExample } from "../components/code_example.tsx";
 import { TestBadge } from "../components/environment.tsx";
 import { ExpiryField, type ExpiryValue } from "../components/expiry_field.tsx";
 import { NameField, RadioGroup } from "../components/field.tsx";
-import { aboutOrganization, Form, type FormErrors } from "../components/form.tsx";
+import { aboutOrganization, errorAt, Form, type FormErrors } from "../components/form.tsx";
 import { apiKeyHref } from "../components/key_name.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
@@ -77,7 +77,7 @@ export function NewApiKeyForm(
             label="Name"
             value={values.name}
             placeholder="For example: Production"
-            error={fields["name"]}
+            {...errorAt(fields, "name")}
             autocomplete="off"
             charactersMax={apiKeyNameCharactersMax}
             autofocus={canCancel}

@@ -28,8 +28,9 @@ interface TextFieldProps extends FieldProps {
   readonly placeholder?: string;
   /** The id of a `datalist` with values to choose from. */
   readonly list?: string;
-  /** Takes the focus when the page opens, as a rejected field always does. */
+  /** Takes the focus when the page opens, unless `isRejected`: then the first field with an error does. */
   readonly autofocus?: boolean;
+  readonly isRejected?: boolean;
   readonly readonly?: boolean;
 }
 
@@ -82,7 +83,7 @@ function Input(props: TextFieldProps) {
       maxlength={props.maxlength}
       placeholder={props.placeholder}
       list={props.list}
-      autofocus={props.error !== undefined || (props.autofocus ?? false)}
+      autofocus={props.error !== undefined || (props.autofocus === true && props.isRejected !== true)}
       readonly={props.readonly ?? false}
       spellcheck={false}
       autocapitalize={type === "text" && props.inputmode !== "email" ? undefined : "none"}
@@ -106,7 +107,7 @@ export function NameField(
 
 export function PasswordField(
   { isNew = false, ...props }:
-    & Pick<TextFieldProps, "label" | "name" | "error" | "autofocus">
+    & Pick<TextFieldProps, "label" | "name" | "error" | "autofocus" | "isRejected">
     & { isNew?: boolean },
 ) {
   return (
@@ -157,7 +158,12 @@ export function DateField(props: FieldProps & { min: string; max: string; isOpti
 export function SelectField(props: FieldProps & { readonly choices: readonly (Choice | ChoiceGroup)[] }) {
   return (
     <Field {...props}>
-      <select id={idOf(props)} name={props.name} {...ariaAttributes(props)}>
+      <select
+        id={idOf(props)}
+        name={props.name}
+        autofocus={props.error !== undefined}
+        {...ariaAttributes(props)}
+      >
         {props.choices.map((one) =>
           "choices" in one
             ? (
@@ -189,6 +195,7 @@ export function RadioGroup(props: FieldProps & { readonly choices: readonly Choi
             name={props.name}
             value={choice.value}
             checked={choice.value === props.value}
+            autofocus={props.error !== undefined}
             required
           />
           <ChoiceText choice={choice} />
@@ -211,7 +218,13 @@ export function CheckboxGroup(
       <legend>{props.label}</legend>
       {props.choices.map((choice) => (
         <label class="radio">
-          <input type="checkbox" name={choice.value} value="on" checked={props.value.has(choice.value)} />
+          <input
+            type="checkbox"
+            name={choice.value}
+            value="on"
+            checked={props.value.has(choice.value)}
+            autofocus={props.error !== undefined}
+          />
           <ChoiceText choice={choice} />
         </label>
       ))}

@@ -16,7 +16,12 @@ export interface ShownForm extends FormErrors {
 
 /** Returns the value and the error of a field. `first`: its value before the form was sent. */
 export function typed(form: ShownForm | undefined, name: string, first = "") {
-  return { value: form?.input?.[name] ?? first, error: form?.fields[name] };
+  return { value: form?.input?.[name] ?? first, ...errorAt(form?.fields ?? {}, name) };
+}
+
+/** Returns the error of a field, and whether the focus goes to a field with an error instead of the form's first. */
+export function errorAt(fields: FormErrors["fields"], name: string) {
+  return { error: fields[name], isRejected: Object.keys(fields).length > 0 };
 }
 
 export interface FormProps {

@@ -29,6 +29,7 @@ export interface PageForm {
     readonly name: string;
     readonly value: string;
     readonly error: string | undefined;
+    readonly isRejected: boolean;
     readonly autocomplete: "off";
   };
 }

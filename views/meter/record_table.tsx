@@ -6,7 +6,7 @@ import { groupDigits } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { KeyName } from "../components/key_name.tsx";
 import { MomentTime } from "../components/relative_time.tsx";
-import { Cell, Row, Table } from "../components/table.tsx";
+import { Cell, type Column, Row, Table } from "../components/table.tsx";
 import type { PortalFrame } from "../layout.tsx";
 import { type Measure, measureNoun } from "../text/quantity.ts";
 import { exactTimeIn, zoneWords } from "../text/zone.ts";
@@ -21,11 +21,11 @@ export function RecordTable({ label, records, frame, timezone, catalogue }: {
   timezone: string;
   catalogue: Catalogue;
 }) {
-  const columns = [
+  const columns: readonly (string | Column)[] = [
     `Time, ${zoneWords(timezone)}`,
     "Product",
     "Metric",
-    { title: "Quantity", isNumber: true },
+    { title: "Quantity", isNumber: true, place: "total" },
     "API key",
     "Status",
   ];

@@ -15,7 +15,7 @@ import {
   StatementFigures,
   StatementNotice,
 } from "../billing/statement_facts.tsx";
-import { LineQuantity, percentChange, SignedQuantity, TotalTable } from "../billing/statement_lines.tsx";
+import { percentChange, SignedQuantity, TotalTable } from "../billing/statement_lines.tsx";
 import { Amount } from "../components/amount.tsx";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
@@ -56,6 +56,7 @@ export interface StatementChoice {
 export interface StatementOrganizations {
   readonly previous: Statement | null;
   readonly metric: string | null;
+  readonly quantity: string;
   readonly counts: { readonly all: number; readonly adjusted: number };
   /** Totals of the whole statement, like `amount`. */
   readonly totals: readonly StatementTotal[];
@@ -112,12 +113,11 @@ export function statementPage(props: StatementPageProps): Page {
 
 function Totals(props: FoundProps) {
   const { statement, choice, found: { totals } } = props;
-  const [main] = totals;
-  if (main === undefined) return null;
+  if (totals.length === 0) return null;
   const shown = choice.showsAllProducts ? totals : totals.slice(0, totalsShownMax);
   return (
     <>
-      <StatementFigures label="Summary" figures={figuresOf(props, main)} />
+      <StatementFigures label="Summary" figures={figuresOf(props)} />
       <Card title="By product" flush>
         <TotalTable totals={shown} statement={statement} />
         {shown.length < totals.length && (
@@ -148,9 +148,11 @@ function hrefTo(
 }
 
 function figuresOf(
-  { statement: { currency }, choice, found: { counts, previous, totals, amount } }: FoundProps,
-  main: StatementTotal,
+  { statement: { currency }, choice, found }: FoundProps,
 ): StatementFigure[] {
+  const { counts, previous, totals, amount, metric, quantity } = found;
+  const [one, ...others] = totals.filter((total) => total.metric === metric);
+  const measure = measureOf(found);
   const isFiltered = choice.search !== "";
   return [
     currency === null || amount === null
@@ -165,11 +167,11 @@ function figuresOf(
         note: "All organizations, adjustments included",
       },
     {
-      label: billedMetric(main).name,
-      value: <LineQuantity line={main} />,
+      label: measure.name,
+      value: <SignedQuantity value={quantity} measure={measure} />,
       note: (
         <>
-          <bdi>{main.productName ?? main.productSlug}</bdi>
+          {one && others.length === 0 ? <bdi>{one.productName ?? one.productSlug}</bdi> : "All products"}
           {counts.adjusted > 0 && ", adjustments included"}
         </>
       ),
@@ -187,6 +189,12 @@ function figuresOf(
         : <a href={statementHref(previous.id)}>View statement</a>,
     },
   ];
+}
+
+/** Returns the metric of the quantities. */
+function measureOf({ metric, totals }: StatementOrganizations) {
+  const total = totals.find((one) => one.metric === metric);
+  return billedMetric(total ?? { metric: metric ?? "", metricName: null, unit: null });
 }
 
 type FoundProps = StatementPageProps & { readonly found: StatementOrganizations };
@@ -301,11 +309,10 @@ function MetricMenu(props: FoundProps) {
 }
 
 function OrganizationRows(props: FoundProps) {
-  const { statement, found: { organizations, metric, previous, totals } } = props;
+  const { statement, found: { organizations, previous } } = props;
   const { id } = statement;
   const currency = props.found.amount === null ? null : statement.currency;
-  const total = totals.find((one) => one.metric === metric);
-  const measure = billedMetric(total ?? { metric: metric ?? "", metricName: null, unit: null });
+  const measure = measureOf(props.found);
   const sorted = (sort: StatementOrganizationSort) => ({
     href: hrefTo(props, { sort }),
     direction: props.choice.sort !== sort

@@ -3,7 +3,7 @@
 import type { InvitationOffer } from "../../domain/organization.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { EmailField, NameField, PasswordField } from "../components/field.tsx";
-import { Form, type FormErrors } from "../components/form.tsx";
+import { errorAt, Form, type FormErrors } from "../components/form.tsx";
 import { GateCard } from "../components/gate_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
@@ -154,9 +154,9 @@ function SignUpForm({ offer, token, name, fields }: { offer: InvitationOffer; to
       <NameField
         label="Your name"
         value={name}
-        error={fields["name"]}
+        {...errorAt(fields, "name")}
         autocomplete="name"
-        autofocus={Object.keys(fields).length === 0}
+        autofocus
       />
       <PasswordField label="Password" name="password" isNew error={fields["password"]} />
       <SubmitButton>Create account and join</SubmitButton>

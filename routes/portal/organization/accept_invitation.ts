@@ -2,6 +2,7 @@
 import type { ErrorCode } from "../../../domain/errors.ts";
 import type { InvitationOffer } from "../../../domain/organization.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
+import { checkNewPassword } from "../../../services/account/passwords.ts";
 import { signUp } from "../../../services/account/sign_up.ts";
 import { acceptInvitation, findInvitationOffer } from "../../../services/organization/accept_invitation.ts";
 import {
@@ -11,7 +12,7 @@ import {
 } from "../../../views/organization/accept_invitation.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext } from "../../env.ts";
-import { check } from "../../schemas/check.ts";
+import { check, checkTogether } from "../../schemas/check.ts";
 import { signUpSchema } from "../../schemas/sign_in.ts";
 import { beginSession, endSessions, findSession, sessionActor } from "../../session.ts";
 import { type FormState, newForm, submitForm } from "../form.ts";
@@ -72,7 +73,10 @@ export function portalAcceptInvitationRoutes(app: App, parts: PortalParts): void
     const { token = "", name = "", password = "" } = await readFormBody(c);
     return await submitForm(c, {
       async submit() {
-        const input = check(signUpSchema, { name, password, invitationToken: token }, "body");
+        const input = await checkTogether(
+          () => check(signUpSchema, { name, password, invitationToken: token }, "body"),
+          () => checkNewPassword(services, password, { email: "", name }),
+        );
         await beginSession(c, parts, (client) => signUp(services, client, input));
         return redirect(c, invitationJoined);
       },

@@ -9,6 +9,7 @@ import {
 } from "../../../services/organization/company_domains.ts";
 import {
   beginProviderTest,
+  checkCompanyProvider,
   type CompanyProviderInput,
   getCompanySignIn,
   putCompanyProvider,
@@ -25,7 +26,7 @@ import {
 import * as forms from "../../../views/organization/company_sign_in_forms.tsx";
 import type { App, AppContext } from "../../env.ts";
 import { companyDomainSchema, companyProviderSchema } from "../../nouns/company_sign_in.ts";
-import { check } from "../../schemas/check.ts";
+import { check, checkTogether } from "../../schemas/check.ts";
 import { flashOf } from "../form.ts";
 import { mountFormPage, type Pages, paramOf } from "../noun_pages.ts";
 import { idOf } from "../operator/organization.ts";
@@ -96,7 +97,11 @@ function providerForms(pages: Pages<MemberViewer>, parts: PortalParts): void {
         enforced: provider?.enforced ?? false,
         sessionMaxDays: sessionMaxDays.trim() === "" ? null : Number(sessionMaxDays),
       };
-      await putCompanyProvider(services, access, check(companyProviderSchema, given, "body"));
+      const checked = await checkTogether(
+        () => check(companyProviderSchema, given, "body"),
+        () => checkCompanyProvider(services, access, { before: provider, input: given }),
+      );
+      await putCompanyProvider(services, access, checked);
       return `${href}?done=saved`;
     },
   });

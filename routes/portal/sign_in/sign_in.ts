@@ -2,6 +2,7 @@
 import type { Config } from "../../../config.ts";
 import { requireEmail } from "../../../domain/mail/email.ts";
 import { safeReturnTo, withReturnTo } from "../../../domain/sign_in/return_to.ts";
+import { checkNewPassword } from "../../../services/account/passwords.ts";
 import { signUp } from "../../../services/account/sign_up.ts";
 import { findProviderForEmail } from "../../../services/sign_in/domain_rules.ts";
 import { signIn } from "../../../services/sign_in/sign_in.ts";
@@ -10,7 +11,7 @@ import { continuePage, signInPage, singleSignOnPage } from "../../../views/sign_
 import { signUpPage } from "../../../views/account/sign_up.tsx";
 import { validationError } from "../../../domain/errors.ts";
 import { signInSchema, signUpSchema } from "../../schemas/sign_in.ts";
-import { check } from "../../schemas/check.ts";
+import { check, checkTogether } from "../../schemas/check.ts";
 import { setSecondStepCookie } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { beginSession, findSession, signOutOfPortal } from "../../session.ts";
@@ -111,7 +112,12 @@ function signUpRoutes(app: App, parts: PortalParts): void {
     async submit(c, _actor, form) {
       const given = pick(form, ["name", "email", "password", "organizationName"]);
       if (given["organizationName"]?.trim() === "") delete given["organizationName"];
-      const input = check(signUpSchema, given, "body");
+      const { name = "", email = "", password = "" } = given;
+      const input = await checkTogether(
+        () => check(signUpSchema, given, "body"),
+        () => requireEmail(email),
+        () => checkNewPassword(services, password, { email, name }),
+      );
       await beginSession(c, parts, (client) => signUp(services, client, input));
       return continueTo(c, returnToOf(form["return_to"], config));
     },

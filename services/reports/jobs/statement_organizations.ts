@@ -36,6 +36,8 @@ export interface StatementOrganizations<Previous> {
   readonly previous: Previous | null;
   /** The metric of the quantities; null if there are no lines. */
   readonly metric: string | null;
+  /** The metric's quantity in the whole statement, like `totals`; an exact decimal. */
+  readonly quantity: string;
   /** Counts of all organizations that the search finds. */
   readonly counts: { readonly all: number; readonly adjusted: number };
   /** Totals of the whole statement, even when searching. */
@@ -75,6 +77,7 @@ export async function readStatementOrganizations(
   return {
     previous,
     metric,
+    quantity: microsToDecimal(summary.organizations.reduce((sum, { micros }) => sum + micros, 0n)),
     counts: { all: found.length, adjusted: adjusted.length },
     totals,
     amount,

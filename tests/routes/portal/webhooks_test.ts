@@ -44,7 +44,7 @@ testApp(
       const rejected = await open(`/${id}/edit`, { url: "http://1.1.1.1/", description: "Typed" });
       assert.equal(rejected.status, 422);
       assert.match(rejected.html, /value="Typed"/);
-      assert.match(rejected.html, /id="events-error"[^]*Choose at least one event\./);
+      assert.match(rejected.html, /id="url-error"[^]*id="events-error"[^]*Choose at least one event\./);
       const blocked = await open(`/${id}/edit`, { ...typed, url: "https://127.0.0.1/" });
       assert.match(blocked.html, /id="url-error"[^]*public addresses/);
       const edited = await open(`/${id}/edit`, { ...typed, description: "Invoices", "*": "on" });

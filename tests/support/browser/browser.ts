@@ -190,9 +190,41 @@ const violations = `async (rules) => {
   );
 }`;
 
-/** One line if the page scrolls sideways, and one per card that something sticks out of, unless it scrolls or is cut off inside. */
+/** One line per table in a card whose rows don't begin below the card's heading, and per column that isn't below its own, within 1 px. */
+const misaligned = `(() => {
+  const edgesOf = (element) => {
+    const boxes = [...element.querySelectorAll("svg, input, .badge, .swatch")].map((e) => e.getBoundingClientRect());
+    const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const range = document.createRange();
+      range.selectNodeContents(texts.currentNode);
+      if (!texts.currentNode.parentElement.closest(".unseen")) boxes.push(...range.getClientRects());
+    }
+    const seen = boxes.filter(({ width }) => width > 0);
+    return { left: Math.min(...seen.map(({ left }) => left)), right: Math.max(...seen.map(({ right }) => right)) };
+  };
+  const found = new Map();
+  const compare = (head, content, side) => {
+    const by = edgesOf(content)[side] - edgesOf(head)[side];
+    if (Math.abs(by) > 1 && Math.abs(by) < Infinity) found.set(head, head.textContent + " is off by " + Math.round(by) + " px: " + content.textContent.slice(0, 40));
+  };
+  for (const table of document.querySelectorAll(".card table")) {
+    const rows = [...table.tBodies].flatMap(({ rows }) => [...rows]).slice(0, 20);
+    const heading = table.closest(".card").querySelector(":scope > header h2, :scope > .bar .tabs");
+    if (heading && rows[0] && !table.closest(".body, details")) compare(heading, rows[0], "left");
+    if (!table.tHead || getComputedStyle(table.tHead).position === "absolute") continue;
+    for (const { cells } of rows) {
+      for (const [index, head] of [...table.tHead.rows[0].cells].entries()) {
+        if (cells[index]) compare(head, cells[index], getComputedStyle(head).textAlign === "right" ? "right" : "left");
+      }
+    }
+  }
+  return [...found.values()];
+})()`;
+
+/** One line if the page scrolls sideways, one per misaligned table, and one per card that something sticks out of, unless it scrolls or is cut off inside. */
 const overhang = `(() => {
-  const found = [];
+  const found = ${misaligned};
   const over = document.documentElement.scrollWidth - innerWidth;
   if (over > 0) found.push("scrolls horizontally by " + over + " px");
   for (const card of document.querySelectorAll(".card")) {

@@ -115,3 +115,15 @@ testApp("a statement's page finds organizations, says what changed, and leads to
   }
   assert.doesNotMatch((await open("/open?sort=amount&metric=requests")).html, /class="note error"/);
 }, { CURRENCY: "EUR" });
+
+testApp("the figure of a statement is the list's metric in all products", async (test) => {
+  const mara = await newOperator(test);
+  const ada = await customer(test, "Ada");
+  await ada.record("2026-10-25T00:00:00.000Z", { quantity: 1204.25 });
+  await ada.record("2026-10-25T00:00:00.000Z", { productSlug: "search", quantity: 800 });
+  await ada.record("2026-10-25T00:00:00.000Z", { metric: "bytes", quantity: 10 });
+  const open = async (more: string) =>
+    textOf((await openPage(test, `${path}/open${more}`, { person: mara })).html);
+  assert.match(await open(""), /Requests 2,004\.25 All products Organizations 1/);
+  assert.match(await open("?metric=bytes"), /Bytes 10 tiles Organizations 1/);
+});

@@ -27,7 +27,7 @@ companyTest("an owner sets up, proves, tests, requires and removes a provider on
     [
       `POST ${path}/edit`,
       { issuer: "ftp://x", clientId: "", role: "OWNER", sessionMaxDays: "x" },
-      "422 clientId role sessionMaxDays",
+      "422 issuer clientId clientSecret role sessionMaxDays",
     ],
     [`POST ${path}/edit`, { issuer: issuer.url, clientId: "c", role: "MEMBER" }, "422 clientSecret"],
     [
