@@ -14,7 +14,7 @@ const commonMeanings = {
   [exitStatus.usage]: "invalid command or option",
   [exitStatus.internal]: "internal error",
   [exitStatus.busy]: "the database is busy or unavailable; try again",
-  [exitStatus.config]: "invalid settings, or the database doesn't match this version",
+  [exitStatus.config]: "invalid settings, or the database doesn't match this version or was moved",
 };
 
 export function help(): string {
@@ -233,11 +233,16 @@ export function importHelp(): string {
 
 export function moveHelp(): string {
   return [
-    "Copies everything from the database of the settings to an empty one, compares every row, and leaves the first as it",
-    "was. Stop all servers before. If it is interrupted, run the same command again: it continues.",
+    "Copies everything from the database of the settings to an empty one, and compares every row. Stop all servers before.",
+    "If it is interrupted, run the same command again: it continues.",
+    "",
+    "A file stays as it was. A libSQL server becomes read-only for all programs: servers that still use it stop, and none",
+    "starts, until the move is canceled.",
     "",
     "  gatehouse move --to libsql://HOST --to-token-file FILE",
     "  gatehouse move --to file:PATH",
+    "  gatehouse move --cancel",
+    "      let servers use the libSQL server of the settings again. Don't use the new database then",
     "",
     "  --to URL              libsql://, https:// or http:// of a libSQL server or Turso, or file: and a path",
     "  --to-token-file FILE  a file with the token of that server",

@@ -1,4 +1,5 @@
-// `gatehouse move --to URL`: copies the database to a libSQL server or a file, compares all rows, and leaves the source as it was.
+// `gatehouse move --to URL`: copies the database to a libSQL server or a file, and compares all rows. A file stays as it was; a libSQL
+// server becomes read-only for all programs, until `gatehouse move --cancel`.
 import { resolve } from "node:path";
 import { type Config, type DatabaseTarget, parseConfig, type Settings } from "../config.ts";
 import { Connection } from "../db/engine/connection.ts";
@@ -6,6 +7,7 @@ import { createIfMissing, lockDataFile } from "../db/engine/data_file.ts";
 import { type Database, DatabaseError, type DatabaseReader, type Statement } from "../db/engine/database.ts";
 import { moveDatabase, MoveError } from "../db/engine/move.ts";
 import { checkSchema } from "../db/engine/migrate.ts";
+import { raiseFence, removeFence } from "../db/engine/move_fence.ts";
 import { openDatabase } from "../db/engine/open.ts";
 import { groupDigits } from "../domain/number_text.ts";
 import { moveRequestTimeoutMs } from "../domain/move_limits.ts";
@@ -16,36 +18,46 @@ import { CommandError, exitStatus, readOptionFile, readSettings, usageError } fr
 import { writeLine } from "./terminal.ts";
 import { parseVerbArguments } from "./verb_arguments.ts";
 
-const forms = { move: { options: { to: "text", "to-token-file": "text" } } } as const;
+const forms = { move: { options: { to: "text", "to-token-file": "text", cancel: "flag" } } } as const;
 type Close = () => void | Promise<void>;
 
 export async function moveCommand(args: readonly string[], environment: Settings): Promise<number> {
   const parsed = parseVerbArguments("gatehouse", forms, ["move", ...args]);
   if (parsed === "help") return writeLine(moveHelp());
-  const { texts } = parsed.given;
+  const { texts, flags } = parsed.given;
   const config = readSettings(environment);
+  if (flags.has("cancel")) {
+    if (texts.size > 0) throw usageError("--cancel takes no other option.");
+    return await cancel(config);
+  }
   const from = databaseName(config);
   const database = readTarget(texts.get("to"), texts.get("to-token-file"));
   const to = databaseName({ database });
   if (from === to) throw usageError("--to is the database of the settings.");
   const closing: Close[] = [];
   const progress = new ProgressLine();
+  let isReadOnly = false;
   try {
-    const source = await openSource(config, closing);
+    const { source, server } = await openSource(config, closing);
     writeLine(`Moving ${from} to ${to}. Keep servers and commands stopped until it is done.`, "stderr");
     const target = await openTarget(database, closing);
+    const makeReadOnly = server && (async () => {
+      await raiseFence(server);
+      isReadOnly = true;
+    });
     const { tables, rows } = await moveDatabase({
-      source,
-      target,
+      ...{ source, target, ...(makeReadOnly && { makeReadOnly }) },
       onProgress: ({ act, name, rows, rowsTotal }) =>
         progress.show(() => `${groupDigits(rows)} of ${groupDigits(rowsTotal)} rows, ${act} ${name}`),
     });
     progress.clear();
     writeLine(`Moved ${rows} rows of ${tables} tables to ${to}, and compared every row.`);
-    return writeLine(`${from} is unchanged. Set DATABASE_URL to the new database before you start a server.`);
+    writeLine(isReadOnly ? `${from} stays ${readOnlyUntil}` : `${from} is unchanged.`);
+    return writeLine("Set DATABASE_URL to the new database before you start a server.");
   } catch (error) {
     progress.clear();
-    throw failure({ database }, error);
+    const { message, status } = failure({ database }, error);
+    throw new CommandError(isReadOnly ? `${message}\n${from} stays ${readOnlyUntil}` : message, status);
   } finally {
     for (const close of closing.reverse()) await close();
   }
@@ -71,18 +83,45 @@ function readTarget(to: string | undefined, tokenFile: string | undefined): Data
   );
 }
 
-/** Opens the database of the settings so that nothing else changes it. A libSQL server has no lock that lasts. */
-async function openSource(config: Config, closing: Close[]): Promise<DatabaseReader> {
+const readOnlyUntil = "read-only. Run gatehouse move --cancel to use it again instead of the new database.";
+
+/** Lets servers use the libSQL server of the settings again. */
+async function cancel(config: Config): Promise<number> {
+  const { database: target } = config;
+  if (target.kind === "file") {
+    throw usageError("--cancel is only for a libSQL server: a move never changes a file.");
+  }
+  const closing: Close[] = [];
+  try {
+    const name = databaseName(config);
+    const wasReadOnly = await removeFence(await openForMove(target, closing));
+    return writeLine(wasReadOnly ? `Servers can use ${name} again.` : `${name} is not read-only.`);
+  } catch (error) {
+    throw failure(config, error);
+  } finally {
+    for (const close of closing.reverse()) await close();
+  }
+}
+
+/** Opens the database of the settings; a file so that nothing else changes it. A libSQL server has no lock that lasts. */
+async function openSource(
+  config: Config,
+  closing: Close[],
+): Promise<{ source: DatabaseReader; server: Database | undefined }> {
   const named = (error: unknown) => Promise.reject(failure(config, error));
   try {
+    const server = config.database.kind === "file" ? undefined : await openForMove(config.database, closing);
     const source = config.database.kind === "file"
       ? holdFile(config.database.path, closing)
-      : await openForMove(config.database, closing);
-    if (!await checkSchema(source)) throw new MoveError(["The database has no tables yet."]);
-    return {
+      : server as Database;
+    if (!await checkSchema(source, { mayBeReadOnly: true })) {
+      throw new MoveError(["The database has no tables yet."]);
+    }
+    const reader: DatabaseReader = {
       read: (statement) => source.read<never>(statement).catch(named),
       readFirst: (statement) => source.readFirst<never>(statement).catch(named),
     };
+    return { source: reader, server };
   } catch (error) {
     return await named(error);
   }

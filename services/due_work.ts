@@ -1,6 +1,7 @@
 // Tells background work when there is some, so that an idle server asks its database one question a second. Work at fixed times asks
 // by itself.
-import { type DueKind, dueKinds, findDueKinds } from "../db/due_work.ts";
+import { type DueKind, dueKinds, findDue } from "../db/due_work.ts";
+import { checkWritable } from "../db/engine/diagnostics.ts";
 import { dueWorkIntervalMs } from "../domain/limits.ts";
 import type { Services } from "./services.ts";
 import { sleep } from "./sleep.ts";
@@ -27,7 +28,10 @@ export class DueWork {
     const { database, clock, webhooks } = this.#services;
     while (!signal.aborted) {
       // The workers themselves report errors of the database.
-      const kinds = await findDueKinds(database, clock()).catch(() => dueKinds);
+      const { kinds, isReadOnly } = await findDue(database, clock())
+        .catch(() => ({ kinds: dueKinds, isReadOnly: false }));
+      // The error ends the program, even if it has nothing else to write.
+      if (isReadOnly) await checkWritable(database).catch(() => {});
       for (const kind of kinds) this.#found.get(kind)?.abort();
       if (kinds.includes("webhooks")) webhooks.wake();
       await sleep(this.#intervalMs, signal);

@@ -116,6 +116,7 @@ function schemaResult(name: string, state: MigrationError | "current" | "none"):
     return result.warning(`${name} has no schema yet.`, advice);
   }
   const saw = `${name}: ${state.message}.`;
+  if (state.isOfMove) return result.wrong(saw, "See gatehouse move --help.");
   return state.isOlder
     ? result.warning(saw, "Back it up, then start the server or run gatehouse migrate to upgrade it.")
     : result.wrong(saw, "Run the version of gatehouse that this database belongs to, or restore a backup.");

@@ -24,13 +24,17 @@ import { dropWritePermission } from "../permissions.ts";
 import { exitStatus, readAllSettings, SettingsError } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 
+const movedAdvice =
+  "set DATABASE_URL to the new database once the move is complete, or run gatehouse move --cancel";
+
 /** Time for the requests in progress when the server stops, and then for closing what they used. */
 const shutdownHalfMs = (shutdownTimeoutMs - shutdownNoticeMs) / 2;
 
 /**
  * Runs the server until SIGTERM or SIGINT.
  *
- * @returns The exit status: 0 after a signal, 70 if the data file can no longer be trusted or an HTTP thread stopped.
+ * @returns The exit status: 0 after a signal, 70 if the data file can no longer be trusted or an HTTP thread stopped, 78 if the database
+ *   was moved.
  * @throws {CommandError}
  */
 export async function serve(environment: Settings, options: { version: string }): Promise<number> {
@@ -43,14 +47,21 @@ export async function serve(environment: Settings, options: { version: string })
   await loadNativeCode();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   let status = 0;
-  const fail = (message: string, values: Record<string, unknown>) => {
+  const fail = (message: string, values: Record<string, unknown>, failed: number = exitStatus.internal) => {
     log.error(message, values);
-    status = exitStatus.internal;
+    status = failed;
     end();
   };
   const { promise: databaseFailed, resolve: noteDatabaseFailure } = Promise.withResolvers<void>();
   const opened = await openForCommand(config, {
     onFatal: (error) => {
+      // Only a move ends a server on a libSQL server. Each write fails, so this happens more than once.
+      if (config.database.kind === "remote") {
+        if (status !== exitStatus.config) {
+          fail(`stopping: ${error.message}`, { advice: movedAdvice }, exitStatus.config);
+        }
+        return;
+      }
       noteDatabaseFailure();
       fail("stopping: the data file can no longer be trusted", { error });
     },

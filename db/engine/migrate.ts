@@ -1,6 +1,7 @@
 // Migrates a database to this program's schema. Each numbered file is applied once, in one transaction, and never changes.
 import { hash } from "node:crypto";
 import { type Database, DatabaseError, type DatabaseReader, sql, type Statement } from "./database.ts";
+import { fenceNumber } from "./move_fence.ts";
 import foundation from "./migrations/0001_foundation.sql" with { type: "text" };
 import meter from "./migrations/0002_meter.sql" with { type: "text" };
 import people from "./migrations/0003_people.sql" with { type: "text" };
@@ -75,11 +76,13 @@ export const migrations: readonly Migration[] = [
 export class MigrationError extends Error {
   /** True if the database only lacks migrations. */
   readonly isOlder: boolean;
+  /** True if the database is the source or the target of a move. */
+  readonly isOfMove: boolean;
 
   /** @param message One line for the operator. */
-  constructor(message: string, { isOlder } = { isOlder: false }) {
+  constructor(message: string, { isOlder = false, isOfMove = false } = {}) {
     super(message);
-    this.isOlder = isOlder;
+    [this.isOlder, this.isOfMove] = [isOlder, isOfMove];
     this.name = "MigrationError";
   }
 }
@@ -126,18 +129,20 @@ export async function migrate(
 /**
  * Checks that the schema is exactly this program's.
  *
- * @param options `list`: the migrations, by default all of this program's.
+ * @param options `list`: the migrations, by default all of this program's. `mayBeReadOnly`: accept the source of a move.
  * @returns True if there is a schema at all.
- * @throws {MigrationError} When the database is older or newer than this program, or an applied migration has changed.
+ * @throws {MigrationError} When the database is older or newer than this program, an applied migration has changed, or it is part of a
+ *   move.
  */
 export async function checkSchema(
   database: DatabaseReader,
-  options: { list?: readonly Migration[] } = {},
+  options: { list?: readonly Migration[]; mayBeReadOnly?: boolean } = {},
 ): Promise<boolean> {
   const list = options.list ?? migrations;
   await requireFinished(database);
   const table = sql`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'`;
   const known = await database.readFirst(table) === undefined ? [] : await appliedMigrations(database);
+  if (options.mayBeReadOnly === true && known[0]?.number === fenceNumber) known.shift();
   check(known, list);
   const missing = list[known.length];
   if (known.length === 0 || missing === undefined) return known.length > 0;
@@ -156,6 +161,7 @@ async function requireFinished(database: DatabaseReader): Promise<void> {
   if (await database.readFirst(marker) === undefined) return;
   throw new MigrationError(
     "a move to this database isn't finished; run the same gatehouse move again, or use another database",
+    { isOfMove: true },
   );
 }
 
@@ -180,6 +186,13 @@ function appliedMigrations(database: DatabaseReader): Promise<AppliedMigration[]
 }
 
 function check(known: readonly AppliedMigration[], list: readonly Migration[]): void {
+  if (known[0]?.number === fenceNumber) {
+    throw new MigrationError(
+      "gatehouse move has made this database read-only; run the same gatehouse move again to finish it and use the new " +
+        "database, or gatehouse move --cancel to use this one again",
+      { isOfMove: true },
+    );
+  }
   known.forEach((row, index) => {
     const migration = list[index];
     if (migration === undefined) {

@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import { moveBatchBytesMax, moveBatchRowsMax, moveWriteMs } from "../../domain/move_limits.ts";
 import { type Database, type DatabaseReader, sql } from "./database.ts";
 import { checkSchema, unfinishedMove } from "./migrate.ts";
+import { deleteFenceRow, isFenced } from "./move_fence.ts";
 import { type Batch, type MovedTable, readSchema, readTables, type SchemaObject } from "./moved_tables.ts";
 
 /** The target can't be used, or differs from the source at the end. */
@@ -27,6 +28,8 @@ export interface MoveProgress {
 interface MoveOptions {
   readonly source: DatabaseReader;
   readonly target: Database;
+  /** Makes the source read-only before anything is read. By default, the caller has locked it. */
+  readonly makeReadOnly?: () => Promise<void>;
   readonly onProgress: (progress: MoveProgress) => void;
 }
 
@@ -38,16 +41,20 @@ const startOver = "Delete everything in the target, or choose another one, and r
 
 /**
  * Copies everything from one database to another, or continues to, then compares all rows. The schema of the source must be
- * this program's, and nothing may write to it.
+ * this program's, and nothing may write to it from the moment at which it is read-only.
  *
  * @returns The number of tables and rows.
  * @throws {MoveError}
  */
 export async function moveDatabase(options: MoveOptions): Promise<{ tables: number; rows: number }> {
-  const { source, target, onProgress } = options;
+  const { source, target, makeReadOnly, onProgress } = options;
+  const id = await readId(source);
+  // Until here, nothing has changed at the source.
+  await findBegun(target, id);
+  await makeReadOnly?.();
   const [schema, tables] = [await readSchema(source), await readTables(source)];
   const state = await readState(source, { schema, tables });
-  await begin(target, { schema, state });
+  await begin(target, { schema, id, state });
   // A file builds an index faster once the rows are there. A libSQL server rolls back what takes longer than five seconds.
   const isFirst = ({ type }: SchemaObject) =>
     type === "table" || (type === "index" && target.source.kind === "remote");
@@ -68,22 +75,30 @@ export async function moveDatabase(options: MoveOptions): Promise<{ tables: numb
   }
   if (differences.length > 0) throw new MoveError([...differences, startOver]);
   await compareSchema(target, schema);
+  if (makeReadOnly !== undefined && !await isFenced(source)) {
+    throw new MoveError(["The move was canceled.", startOver]);
+  }
   if ((await readState(source, { schema, tables })).text !== state.text) {
     throw new MoveError(["The database has changed during the move: a server is still using it.", startOver]);
   }
   await finish({ source, target, tables });
-  return { tables: copied.length + 1, rows: rowsTotal };
+  // The row that makes the source read-only isn't copied.
+  return { tables: copied.length + 1, rows: makeReadOnly === undefined ? rowsTotal : rowsTotal - 1 };
+}
+
+/** Identifies the database, by the key that each has for ids of records. */
+async function readId(source: DatabaseReader): Promise<string> {
+  const id = await source.readFirst<{ key: string }>(sql`SELECT key FROM record_id_key`);
+  return hash("sha256", id?.key ?? "", "hex");
 }
 
 interface SourceState {
-  /** Identifies the database, by the key that each has for ids of records. */
-  readonly source: string;
   /** A hash of the schema and of each table's count and last row. */
   readonly text: string;
   readonly rowsTotal: number;
 }
 
-/** Reads what tells a changed source from an unchanged one. Servers that run always add rows, if only to the audit log. */
+/** Reads what tells a source that changed between two runs of a move from an unchanged one. */
 async function readState(
   source: DatabaseReader,
   { schema, tables }: { schema: readonly SchemaObject[]; tables: readonly MovedTable[] },
@@ -95,41 +110,49 @@ async function readState(
     parts.push([name, ends[n]]);
     if (name !== "sqlite_sequence") rowsTotal += ends[n]?.count ?? 0;
   }
-  const id = await source.readFirst<{ key: string }>(sql`SELECT key FROM record_id_key`);
   return {
-    source: hash("sha256", id?.key ?? "", "hex"),
     text: hash("sha256", JSON.stringify(parts), "hex"),
     rowsTotal,
   };
 }
 
-/** Creates the tables in an empty target, or finds those of an interrupted move. */
-async function begin(
-  target: Database,
-  { schema, state }: { schema: readonly SchemaObject[]; state: SourceState },
-): Promise<void> {
+interface Begun {
+  readonly source: string;
+  readonly state: string;
+}
+
+/** Returns the marker of an unfinished move of a source, or undefined if the target is empty. @throws {MoveError} If it is neither. */
+async function findBegun(target: Database, id: string): Promise<Begun | undefined> {
   const marker = sql`SELECT 1 FROM sqlite_schema WHERE name = ${unfinishedMove}`;
   if (await target.readFirst(marker) === undefined) {
     if ((await readSchema(target)).length > 0) throw new MoveError(["The target isn't empty.", startOver]);
-    await target.write([
-      { sql: `CREATE TABLE ${unfinishedMove} (source TEXT NOT NULL, state TEXT NOT NULL) STRICT`, args: [] },
-      { sql: `INSERT INTO ${unfinishedMove} VALUES (?, ?)`, args: [state.source, state.text] },
-      ...schema.filter(({ type }) => type === "table").map(({ sql }) => ({ sql, args: [] })),
-    ]);
-    return;
+    return undefined;
   }
-  const begun = await target.readFirst<{ source: string; state: string }>(
+  const begun = await target.readFirst<Begun>(
     { sql: `SELECT source, state FROM ${unfinishedMove}`, args: [] },
   );
-  if (begun?.source !== state.source) {
-    throw new MoveError(["The target has an unfinished move of another database.", startOver]);
-  }
-  if (begun.state !== state.text) {
+  if (begun?.source === id) return begun;
+  throw new MoveError(["The target has an unfinished move of another database.", startOver]);
+}
+
+/** Creates the tables in an empty target, or finds those of an interrupted move. */
+async function begin(
+  target: Database,
+  { schema, id, state }: { schema: readonly SchemaObject[]; id: string; state: SourceState },
+): Promise<void> {
+  const begun = await findBegun(target, id);
+  if (begun === undefined) {
+    await target.write([
+      { sql: `CREATE TABLE ${unfinishedMove} (source TEXT NOT NULL, state TEXT NOT NULL) STRICT`, args: [] },
+      { sql: `INSERT INTO ${unfinishedMove} VALUES (?, ?)`, args: [id, state.text] },
+      ...schema.filter(({ type }) => type === "table").map(({ sql }) => ({ sql, args: [] })),
+    ]);
+  } else if (begun.state !== state.text) {
     throw new MoveError(["The database has changed since this move began.", startOver]);
   }
 }
 
-interface TableOptions extends Omit<MoveOptions, "onProgress"> {
+interface TableOptions extends Pick<MoveOptions, "source" | "target"> {
   readonly onRows: (table: string, count: number) => void;
 }
 
@@ -229,7 +252,7 @@ async function compareSchema(target: Database, schema: readonly SchemaObject[]):
 
 /** Makes the target a database that servers accept. */
 async function finish(
-  { source, target, tables }: Omit<MoveOptions, "onProgress"> & { tables: readonly MovedTable[] },
+  { source, target, tables }: Pick<MoveOptions, "source" | "target"> & { tables: readonly MovedTable[] },
 ) {
   const last = tables.filter(({ name }) => lastTables.includes(name));
   const inserts = await Promise.all(last.map(async (table) => {
@@ -239,6 +262,6 @@ async function finish(
       { sql: table.insert, args: [rows ?? "[]"] },
     ];
   }));
-  await target.write([...inserts.flat(), { sql: `DROP TABLE ${unfinishedMove}`, args: [] }]);
+  await target.write([...inserts.flat(), deleteFenceRow, { sql: `DROP TABLE ${unfinishedMove}`, args: [] }]);
   await checkSchema(target);
 }

@@ -1,6 +1,7 @@
 // The tables of a database as `gatehouse move` copies them: which there are, and the statements that read and insert their rows.
 import type { DatabaseReader, Statement } from "./database.ts";
 import { unfinishedMove } from "./migrate.ts";
+import { fencePrefix } from "./move_fence.ts";
 
 /** A table whose rows are copied in the order of their key. */
 export interface MovedTable {
@@ -52,7 +53,7 @@ const ownTables =
 /** Returns the statements that create the schema, in their order. */
 export function readSchema(database: DatabaseReader): Promise<SchemaObject[]> {
   return database.read<SchemaObject>(plain(
-    `SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'
+    `SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*' AND name NOT GLOB '${fencePrefix}*'
      AND tbl_name IN (SELECT l.name FROM ${ownTables}) ORDER BY rowid`,
   ));
 }

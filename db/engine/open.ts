@@ -15,8 +15,8 @@ import { openEmbedded, openSharedFile } from "./embedded.ts";
 /**
  * Opens the database that the settings name.
  *
- * @param options `onFatal`, `isGuest`: see {@linkcode openEmbedded}; a libSQL server ignores them. `timeoutMs`: the deadline of a
- *   request to a libSQL server.
+ * @param options `onFatal`: called once or more when the program must stop. `isGuest`: see {@linkcode openEmbedded}; a libSQL server
+ *   ignores it. `timeoutMs`: the deadline of a request to a libSQL server.
  * @returns The database, not yet migrated.
  * @throws {DatabaseError} When the file is missing or can't be opened.
  */
@@ -66,7 +66,12 @@ export async function openReader(source: DatabaseSource): Promise<Database> {
 
 /** Loads the driver only when it is needed: most servers use a file. */
 async function openRemoteDatabase(
-  source: DatabaseSource & { kind: "remote"; writes?: SharedArrayBuffer; timeoutMs?: number },
+  source: DatabaseSource & {
+    kind: "remote";
+    writes?: SharedArrayBuffer;
+    timeoutMs?: number;
+    onFatal?: (error: DatabaseError) => void;
+  },
 ) {
   const { openRemote } = await import("./remote.ts");
   return openRemote(source);

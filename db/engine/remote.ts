@@ -18,6 +18,7 @@ import {
   type WriteOptions,
   type WriteResult,
 } from "./database.ts";
+import { fenceError } from "./move_fence.ts";
 import { WriteState } from "./write_state.ts";
 
 interface RemoteOptions {
@@ -27,6 +28,8 @@ interface RemoteOptions {
   /** The memory of another thread's {@linkcode WriteState}. */
   readonly writes?: SharedArrayBuffer;
   readonly timeoutMs?: number;
+  /** Called when `gatehouse move` has made the database read-only. The program must stop. */
+  readonly onFatal?: (error: DatabaseError) => void;
 }
 
 /** Concurrent reads, and concurrent writes. The others wait. */
@@ -36,7 +39,7 @@ const tooManyWaiting = "too many requests to the database are waiting";
 
 /** Creates the database of a libSQL server. The first read or write connects to it. */
 export function openRemote(options: RemoteOptions): MainDatabase & SharedDatabase {
-  const timeoutMs = options.timeoutMs ?? remoteRequestTimeoutMs;
+  const { onFatal, timeoutMs = remoteRequestTimeoutMs } = options;
   const connect = (send: (request: Request, signal: AbortSignal) => Promise<Response>) =>
     createClient({
       url: options.url,
@@ -104,7 +107,10 @@ export function openRemote(options: RemoteOptions): MainDatabase & SharedDatabas
         "write",
         () => untilUnlocked(() => writer.batch(statements, "write"), { giveUpAt }),
         options,
-      ).catch((error: DatabaseError) => {
+      ).catch((failed: DatabaseError) => {
+        const fenced = fenceError(failed.message);
+        if (fenced !== undefined) onFatal?.(fenced);
+        const error = fenced ?? failed;
         if (error.kind !== "constraint" && error.message !== tooManyWaiting) {
           writes.noteFailure(error.message);
         }

@@ -3,7 +3,7 @@ import { rollupQuarterMs, usageTimestampFutureMaxMs } from "../../domain/limits.
 import type { Aggregation, Counting } from "../../domain/meter/aggregation.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { addCounted } from "./counting.ts";
-import { type FillStep, fillSteps, findFillStep } from "./dimension_list.ts";
+import { type FillStep, fillSteps, findFillStep, firstUsage } from "./dimension_list.ts";
 import { testTotalsNumber } from "./environments.ts";
 import { allMonths } from "./usage_sums.ts";
 
@@ -100,9 +100,15 @@ export function replaceAggregations(
   ];
 }
 
+const unfilled =
+  sql`EXISTS (SELECT 1 FROM usage_aggregations u WHERE u.removed_at IS NULL AND u.unfilled_seq > 0`;
+
 /** A condition: the stored values of all metrics are complete. */
-export const areAllFilled =
-  sql`NOT EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND unfilled_seq > 0)`;
+export const areAllFilled = sql`NOT ${unfilled})`;
+
+/** A condition: those of all metrics that were used before a time are complete. */
+export const areFilledBefore = (time: number): Statement =>
+  sql`NOT ${unfilled} AND ${firstUsage} * ${quarterMs} < ${time})`;
 
 export function findUnfilledAggregation(
   database: DatabaseReader,

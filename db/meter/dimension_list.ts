@@ -71,6 +71,15 @@ export interface FillStep {
 /** For each record that a step adds, it passes this many of other metrics, which are only read. */
 const passedMax = 20;
 
+/** The quarter of an hour of the metric's first usage, for a row `u` of such a table. */
+export const firstUsage = sql`(SELECT min(m.first_quarter) FROM usage_series s CROSS JOIN ${allMonths} a
+    CROSS JOIN usage_rollups_monthly m ON m.month = a.month AND m.organization = s.organization AND m.series = s.id
+    WHERE s.organization IN (0, ${integer(testTotalsNumber)})
+      AND s.product_slug = u.product AND s.metric = u.metric)`;
+
+/** Records can be this much older than their metric's first usage, if a clock was set back. */
+const clockErrorMaxMs = 24 * 3_600_000;
+
 /** Finds the next step for the first row that isn't filled, of a table with the columns of `usage_dimensions`. */
 export async function findFillStep(
   database: DatabaseReader,
@@ -135,12 +144,8 @@ export function fillSteps(
   const records = sql`r.seq IN (SELECT value FROM json_each(${JSON.stringify(seqs)}))
     AND EXISTS (SELECT 1 FROM ${table} WHERE ${isNext})
     AND NOT EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = r.seq)`;
-  const hasOlder = sql`EXISTS (SELECT 1 FROM usage_records r WHERE r.seq < ${oldest})`;
-  const firstUsage = sql`(SELECT min(m.first_quarter) FROM usage_series s CROSS JOIN ${allMonths} a
-    CROSS JOIN usage_rollups_monthly m ON m.month = a.month AND m.organization = s.organization AND m.series = s.id
-    WHERE s.organization IN (0, ${
-    integer(testTotalsNumber)
-  }) AND s.product_slug = u.product AND s.metric = u.metric)`;
+  const hasOlder = sql`(EXISTS (SELECT 1 FROM usage_records r WHERE r.seq < ${oldest})
+    AND NOT coalesce(${recordedAt} + ${integer(clockErrorMaxMs)} <= ${firstUsage} * ${quarterMs}, false))`;
   return [
     ...add({ series: sql`SELECT DISTINCT r.series FROM usage_records r WHERE ${records}`, records }),
     // Records that retention had deleted are missing, unless the oldest one is older than all usage of the metric.

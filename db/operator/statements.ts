@@ -4,7 +4,7 @@ import type { SumParts } from "../../domain/meter/quantity.ts";
 import { rollupNumber } from "../../domain/meter/rollup_unit.ts";
 import type { BillingMonth } from "../../domain/operator/statement.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { areAllFilled } from "../meter/aggregation_list.ts";
+import { areFilledBefore } from "../meter/aggregation_list.ts";
 
 export interface StatementRow extends BillingMonth {
   /** Counts up in the order of the months, without gaps. */
@@ -69,13 +69,18 @@ export async function isBeforeAll(
         AND r.last_quarter >= ${first} AND r.first_quarter < ${after})`) !== undefined;
 }
 
+/** True if {@linkcode insertStatement} has to wait until earlier usage of a month that ends at a time is counted. */
+export async function isCounting(database: DatabaseReader, end: number): Promise<boolean> {
+  return await database.readFirst(sql`SELECT 1 WHERE NOT (${areFilledBefore(end)})`) !== undefined;
+}
+
 /** Begins a statement, unless there is another one of this number, the one before is not closed yet, or earlier usage isn't counted yet. */
 export function insertStatement(statement: Omit<StatementRow, "status" | "progress" | "closedAt">) {
   const { number, id, period, timezone, start, end, currency, createdAt } = statement;
   return sql`INSERT INTO statements
       (number, id, period, timezone, start_at, end_at, status, currency, progress, created_at)
     SELECT ${number}, ${id}, ${period}, ${timezone}, ${start}, ${end}, 'closing', ${currency}, 0, ${createdAt}
-    WHERE ${number} = (SELECT coalesce(max(number), 0) + 1 FROM statements) AND ${areAllFilled}
+    WHERE ${number} = (SELECT coalesce(max(number), 0) + 1 FROM statements) AND ${areFilledBefore(end)}
       AND NOT EXISTS (SELECT 1 FROM statements WHERE status = 'closing')`;
 }
 

@@ -154,6 +154,8 @@ function deleteOwner(id: string, number: Statement): Statement[] {
       SELECT number FROM usage_grants WHERE organization = ${number} LIMIT ${organizationEndRollupsMax})`,
     sql`DELETE FROM usage_grant_accounts WHERE organization = ${number}`,
     sql`DELETE FROM statement_changes WHERE organization = ${number} AND ${noSeries}`,
+    sql`UPDATE sessions SET organization_id = NULL WHERE token_hash IN (SELECT token_hash FROM sessions
+      WHERE organization_id = ${id} AND ${number} IS NOT NULL LIMIT ${organizationEndRollupsMax})`,
     // Operators still get what they haven't got, and see that it was deleted. The number may become another organization's.
     sql`UPDATE events SET organization = NULL WHERE seq IN ${firstEvents} AND ${isAwaited}`,
     sql`DELETE FROM events WHERE seq IN ${firstEvents} AND NOT ${isAwaited}`,
@@ -168,6 +170,7 @@ function deleteOwner(id: string, number: Statement): Statement[] {
       AND NOT EXISTS (SELECT 1 FROM usage_grants WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM events WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM limit_notices WHERE organization = ${number})
-      AND NOT EXISTS (SELECT 1 FROM api_keys WHERE organization_id = ${id})`,
+      AND NOT EXISTS (SELECT 1 FROM api_keys WHERE organization_id = ${id})
+      AND NOT EXISTS (SELECT 1 FROM sessions WHERE organization_id = ${id})`,
   ];
 }

@@ -66,7 +66,7 @@ export function markOwnOrganizationDeleted({ id, now, audited }: Audited & { id:
 
 /**
  * Ends everything that could still act in a deleted organization: memberships, keys, invitations and their links, webhook
- * endpoints, and its provider and domains. Sessions in which it is active get no active organization.
+ * endpoints, and its provider and domains. Members' sessions have no active organization from then on.
  */
 export function endOrganizationAccess(id: string, { now, audited }: Audited): Statement[] {
   const ofOrganization = sql`organization_id = ${id} AND ${ifAudited(audited)}`;
@@ -75,7 +75,6 @@ export function endOrganizationAccess(id: string, { now, audited }: Audited): St
     sql`UPDATE api_keys SET revoked_at = coalesce(revoked_at, ${now}), last_request_at = NULL,
         last_request_network = NULL, last_request_agent = NULL, last_request_status = NULL, last_request_error = NULL
       WHERE (revoked_at IS NULL OR last_request_at IS NOT NULL) AND ${ofOrganization}`,
-    sql`UPDATE sessions SET organization_id = NULL WHERE ${ofOrganization}`,
     sql`UPDATE users SET last_organization_id = NULL
       WHERE last_organization_id = ${id} AND id IN (SELECT user_id FROM memberships WHERE ${ofOrganization})`,
     sql`DELETE FROM memberships WHERE ${ofOrganization}`,

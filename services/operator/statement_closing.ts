@@ -1,7 +1,6 @@
 // Closing a month: by an operator, or by the schedule.
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement as SqlStatement, WriteResult } from "../../db/engine/database.ts";
-import { findUnfilledAggregation } from "../../db/meter/aggregation_list.ts";
 import {
   findNewestStatement,
   findStatement,
@@ -9,6 +8,7 @@ import {
   finishStatement,
   insertStatement,
   insertStatementLines,
+  isCounting,
   moveStatementOn,
   type StatementRow,
 } from "../../db/operator/statements.ts";
@@ -126,7 +126,7 @@ async function beginStatement(
     if (inserted?.changes === 1) {
       return { row: { ...statement, status: "closing", progress: 0, closedAt: null }, isNew: true };
     }
-    if (await findUnfilledAggregation(database, 1) !== undefined) {
+    if (await isCounting(database, month.end)) {
       throw unavailableError(
         "The aggregation of a metric was changed, and earlier usage isn't counted yet. Try again in a few minutes.",
       );

@@ -4,6 +4,7 @@ import { Connection } from "../../../db/engine/connection.ts";
 import { type Database, DatabaseError, type DatabaseReader, sql } from "../../../db/engine/database.ts";
 import { checkSchema, migrate } from "../../../db/engine/migrate.ts";
 import { moveDatabase, MoveError } from "../../../db/engine/move.ts";
+import { raiseFence, removeFence } from "../../../db/engine/move_fence.ts";
 import { openEmbedded } from "../../../db/engine/embedded.ts";
 import { newWriter } from "../../support/app/reused_threads.ts";
 import { embeddedTestDatabase } from "../../support/database/database.ts";
@@ -154,6 +155,65 @@ Deno.test("rejects another or a changed source, and a target that differs or isn
     for (const { dispose } of [source, target, other]) await dispose();
   }
 });
+
+Deno.test({
+  name:
+    "a server stays read-only from the beginning of a move until it is canceled, also after interruptions",
+  ignore: sqldMissing() !== null,
+  async fn() {
+    const server = await startSqld();
+    const stops: string[] = [];
+    const onFatal = ({ message }: DatabaseError) => void stops.push(message);
+    const source = openRemote({ url: server.url, authToken: undefined, onFatal });
+    const { place, dispose, database } = await embeddedTestDatabase();
+    const open = (name: string) =>
+      openEmbedded({ path: `${place}.${name}`, create: "file", onFatal: fail, newWorker: newWriter });
+    const [target, other] = [await open("target"), await open("other")];
+    const move = (to: Database, onProgress = () => {}) =>
+      moveDatabase({ source, target: to, makeReadOnly: () => raiseFence(source), onProgress });
+    const product = (slug: string) =>
+      sql`INSERT INTO products (slug, name, created_at) VALUES (${slug}, 'A product', 1)`;
+    const isReadOnly = (error: DatabaseError) =>
+      error.kind === "unavailable" && error.message === "gatehouse move has made this database read-only";
+    try {
+      await migrate(source, { now: 0 });
+      await source.write([product("one")]);
+      await assert.rejects(move(database), /The target isn't empty/);
+      await source.write([product("two")]);
+
+      await assert.rejects(move(onlyReads(target)), /interrupted/);
+      assert.deepEqual(stops, []);
+      const changes = [product("three"), sql`UPDATE products SET name = 'B'`, sql`DELETE FROM products`];
+      for (const change of changes) await assert.rejects(source.write([change]), isReadOnly);
+      assert.equal(stops.length, changes.length);
+      await assert.rejects(migrate(source, { now: 0 }), /read-only.* gatehouse move --cancel/);
+      await assert.rejects(checkSchema(source), /read-only.* gatehouse move --cancel/);
+
+      await move(target);
+      assert.ok(await checkSchema(target));
+      await target.write([product("three")]);
+      await assert.rejects(source.write([product("three")]), isReadOnly);
+      let hasCanceled: Promise<boolean> | undefined;
+      await assert.rejects(move(other, () => hasCanceled ??= removeFence(source)), /The move was canceled/);
+      assert.deepEqual([await hasCanceled, await removeFence(source)], [true, false]);
+      await source.write([product("four")]);
+      assert.ok(await checkSchema(source));
+    } finally {
+      for (const one of [source, target, other]) await one.close();
+      await server.stop();
+      await dispose();
+    }
+  },
+});
+
+function onlyReads(database: Database): Database {
+  return {
+    ...database,
+    read: (statement) => database.read(statement),
+    readFirst: (statement) => database.readFirst(statement),
+    write: () => Promise.reject(new Error("interrupted")),
+  };
+}
 
 function fail(error: unknown): never {
   throw error;

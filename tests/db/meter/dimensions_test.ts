@@ -91,6 +91,30 @@ onEveryDatabase("passes the records of other metrics without adding them", async
   ]);
 });
 
+onEveryDatabase("reads no records from before the first usage of the metric", async (test) => {
+  const { fullToken } = await newOperatorToken(test, ["statements:read", "statements:write"]);
+  const send = asOperator(test, fullToken);
+  await send("POST /products", product());
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const read = rowsOf(test.opened.database);
+  const other = { productSlug: "tiles", metric: "bytes", quantity: 1 };
+  await recordAll(test, { apiKey, records: Array(120).fill(other) });
+  test.advance(2 * 86_400_000);
+  // A record of another metric, of a time before.
+  const timestamp = new Date(test.now() - 86_400_000).toISOString();
+  await recordAll(test, { apiKey, records: [{ ...other, timestamp }] });
+  for (const quantity of [1, 2, 3]) await recordOne(test, apiKey, { quantity, properties: { region: "eu" } });
+  assert.equal((await send("PATCH /products/tiles", { metrics: product(["region"]).metrics })).status, 200);
+  let steps = 0;
+  while (await fillDimensions(test.services, { recordsMax: 2, restMs: 0 })) steps++;
+  // The two newest, and the third with the first of the others.
+  assert.equal(steps, 2);
+  await checkRollups(read);
+  assert.deepEqual(await read("SELECT complete_since, unfilled_seq FROM usage_dimensions"), [
+    { complete_since: null, unfilled_seq: 0 },
+  ]);
+});
+
 onEveryDatabase(
   "deletes the sums of a removed dimension, and those of a deleted organization",
   async (test) => {

@@ -240,3 +240,23 @@ onEveryDatabase(
     assert.deepEqual(await read(), [[1, true, 2]]);
   },
 );
+
+onEveryDatabase(
+  "closes months in which the changed metric was not used before its usage is counted",
+  async (test) => {
+    const { send, close, lines } = await asBilling(test);
+    const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+    const of = (aggregation: string) => ({ metrics: [metric("level", { aggregation })] });
+    await send("POST /products", { slug: "tiles", name: "Map tiles", ...of("sum") });
+    await recordOne(test, apiKey, { metric: "other", quantity: 1, timestamp: "2026-10-25T00:00:00.000Z" });
+    for (const quantity of [5, 2]) await recordOne(test, apiKey, { metric: "level", quantity });
+    assert.equal((await send("PATCH /products/tiles", of("last"))).status, 200);
+    const linesOf = async (id: string) =>
+      (await lines({ id })).map(({ metric, quantity }) => [metric, quantity]);
+    assert.deepEqual(await linesOf((await close("2026-10")).id), [["other", "1"]]);
+    test.advance(31 * 86_400_000);
+    assert.equal((await send("POST /statements", { period: "2026-11" })).status, 503);
+    while (await fillDimensions(test.services, { restMs: 0 }));
+    assert.deepEqual(await linesOf((await close("2026-11")).id), [["level", "2"]]);
+  },
+);

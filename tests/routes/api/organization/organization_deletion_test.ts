@@ -3,7 +3,11 @@ import assert from "node:assert/strict";
 import { type Database, sql } from "../../../../db/engine/database.ts";
 import type { SessionActor } from "../../../../domain/actor.ts";
 import { AppError } from "../../../../domain/errors.ts";
-import { deletedUsageKeptMs, organizationEndRecordsMax } from "../../../../domain/limits.ts";
+import {
+  deletedUsageKeptMs,
+  organizationEndRecordsMax,
+  organizationEndRollupsMax,
+} from "../../../../domain/limits.ts";
 import { activeAccess } from "../../../../services/access.ts";
 import { createApiKey } from "../../../../services/new_api_keys.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../../services/organization/organization_deletion.ts";
@@ -284,6 +288,25 @@ onEveryDatabase("records that come during the deletion are stored before it or r
   await assertGone(test, { ada, bobsRows: await allRowsOf(test, bob.number) });
   const late = await readSums(test, bob.apiKey, "?from=2026-11-01&to=2026-12-01&productSlug=late");
   assert.equal(late.reduce((count, sum) => count + sum.count, 0), 60);
+});
+
+onEveryDatabase("changes the sessions of a deleted organization a step at a time", async (test) => {
+  const ada = await person(test, "Ada");
+  const { organizationId, userId } = ada.person;
+  await test.opened.database.write([sql`
+    WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1200)
+    INSERT INTO sessions (token_hash, id, user_id, organization_id, created_at, last_seen_at, address, user_agent)
+    SELECT 'hash ' || n, 'ses_' || n, ${userId}, ${organizationId}, 1, 1, '', '' FROM n`]);
+  const inIt = sql`SELECT count(*) AS sessions FROM sessions WHERE organization_id = ${organizationId}`;
+  const count = async () => Number((await test.opened.database.readFirst(inIt))?.["sessions"]);
+  const counts = [await count()];
+  await deleteOrganization(test, ada);
+  counts.push(await count());
+  while (await deleteSome(test)) counts.push(await count());
+  assert.equal(counts.at(-1), 0);
+  const steps = counts.slice(1).map((left, at) => Number(counts[at]) - left);
+  assert.ok(steps.every((changed) => changed <= organizationEndRollupsMax), `${steps}`);
+  assert.equal((await me(test, ada.person.cookie)).organizationId, null);
 });
 
 onEveryDatabase("creates no key in an organization that is being deleted", async (test) => {
