@@ -9,6 +9,7 @@ import { openEmbedded } from "../../../db/engine/embedded.ts";
 import { newWriter } from "../../support/app/reused_threads.ts";
 import { embeddedTestDatabase } from "../../support/database/database.ts";
 import { fillTables, readEverything } from "../../support/database/random_rows.ts";
+import { openRemote } from "../../../db/engine/remote.ts";
 import { openServer, sqldMissing, startSqld } from "../../support/database/sqld.ts";
 import { repeats } from "../../support/runner/extent.ts";
 import { faultRandom } from "../../support/runner/random.ts";
