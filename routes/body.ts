@@ -269,9 +269,12 @@ function checkTexts(value: unknown, isFreeText = false): void {
   if (faults.length > 0) throw validationError(faults);
 }
 
-/** True for fields and parameters whose values are free text, such as `reason`, `properties.region` or `metadata[0].value`. */
+/**
+ * True for fields and parameters whose values are free text, such as `reason`, `properties.region` or `metadata[0].value`. Events of
+ * Stripe have a `payload`.
+ */
 export function isFreeTextName(name: string): boolean {
-  return /^(data|metadata|properties|reason|text)(?![^.[])/.test(name);
+  return /^(data|metadata|payload|properties|reason|text)(?![^.[])/.test(name);
 }
 
 /** Returns the reason why a text can't be stored or compared, or null. @param isFree True if it may have tabs and line ends. */

@@ -158,7 +158,7 @@ function readLine({ text }: Line, options: { mapping: ImportMapping; now: number
   if (text === null) return { record: null, fault: "The line is longer than 1 MiB or not UTF-8." };
   if (text.trim() === "") return { record: null, fault: null };
   try {
-    return { record: readImported(parseJson(text, true), options), fault: null };
+    return { record: readImported(parseJson(text), options), fault: null };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const [detail] = error.details ?? [];
