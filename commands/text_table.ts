@@ -22,7 +22,11 @@ export function minute(time: string | null): string {
   return time === null ? "-" : `${time.slice(0, 16).replace("T", " ")}Z`;
 }
 
-/** Replaces characters that would move the cursor or change the direction of text. */
+/** Puts a text on one line, and replaces characters that would move the cursor or change the direction of text. */
 function withoutControls(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{fffd}");
+  // Words of some languages and emoji need joiners (U+200C and U+200D).
+  return text.replaceAll(/[\t\r\n]+/g, " ").replaceAll(
+    /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    "\u{fffd}",
+  );
 }

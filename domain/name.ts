@@ -2,7 +2,7 @@
 import { nameCharactersMax } from "./limits.ts";
 
 /** Invisible characters: spaces, joiners, direction marks, combining accents, the empty Braille cell. */
-const invisible = /[\p{Z}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+const invisible = /[\s\p{Z}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /** Characters that change the direction of the text around them: embeddings, overrides and isolates (UAX #9). */
 const directionControls = /[\u202a-\u202e\u2066-\u2069]/;

@@ -25,13 +25,14 @@ export interface JsonBody {
  * Reads a JSON body.
  *
  * @param options `bytesMax`: the largest body; by default, it depends on whether the sender is signed in. `optional`: read a
- *   missing body as an empty object. `type`: the media type, in lower case, if not `application/json`.
+ *   missing body as an empty object. `type`: the media type, in lower case, if not `application/json`. `isFreeText`: all values may
+ *   have tabs and line ends.
  * @throws {AppError} `unsupported_media_type`, `body_too_large`, `request_timeout`, `malformed_request` (invalid UTF-8 or JSON,
  *   or too deep), `validation_failed` (control characters or lone surrogates).
  */
 export async function readJsonBody(
   c: AppContext,
-  options: { bytesMax?: number; optional?: boolean; type?: string } = {},
+  options: { bytesMax?: number; optional?: boolean; type?: string; isFreeText?: boolean } = {},
 ): Promise<JsonBody> {
   const type = options.type ?? "application/json";
   if (!options.optional) requireType(c, type);
@@ -40,15 +41,16 @@ export async function readJsonBody(
     if (bytes === 0) return { value: {}, text, bytes };
     requireType(c, type);
   }
-  return { value: parseJson(text), text, bytes };
+  return { value: parseJson(text, options.isFreeText), text, bytes };
 }
 
 /**
  * Parses JSON within the bounds of bodies.
  *
+ * @param isFreeText True if all values may have tabs and line ends, and not only those of free text.
  * @throws {AppError} `malformed_request` (invalid JSON or too deep), `validation_failed` (control characters or lone surrogates).
  */
-export function parseJson(text: string): unknown {
+export function parseJson(text: string, isFreeText = false): unknown {
   checkJsonBounds(text);
   let value: unknown;
   try {
@@ -57,7 +59,7 @@ export function parseJson(text: string): unknown {
     throw new AppError("malformed_request", "The body is not valid JSON.");
   }
   // Without these characters, no text can be invalid.
-  if (/[\\\x7f-\x9f]|__proto__/.test(text)) checkTexts(value);
+  if (/[\\\x7f-\x9f]|__proto__/.test(text)) checkTexts(value, isFreeText);
   return value;
 }
 
@@ -72,7 +74,8 @@ export async function readFormBody(c: AppContext): Promise<Readonly<Record<strin
   if (hasMore(text, "&", objectKeysMax - 1)) {
     throw validationError([{ path: "", message: atMost(objectKeysMax, "fields") }]);
   }
-  const fields = Object.fromEntries(new URLSearchParams(text));
+  // Browsers send each line end as CRLF.
+  const fields = Object.fromEntries(new URLSearchParams(text.replaceAll(/%0D%0A/gi, "%0A")));
   checkTexts(fields);
   return fields;
 }
@@ -246,31 +249,39 @@ export function hasMore(text: string, character: string, max: number): boolean {
   return false;
 }
 
-function checkTexts(value: unknown): void {
+function checkTexts(value: unknown, isFreeText = false): void {
   const faults: ErrorDetail[] = [];
-  const fault = (path: string, text: string) => {
-    const message = textFault(text);
+  const fault = (path: string, message: string | null) => {
     if (message !== null && faults.length < 20) faults.push({ path, message });
   };
-  const visit = (part: unknown, path: string): void => {
-    if (typeof part === "string") return fault(path, part);
+  const visit = (part: unknown, path: string, isFree: boolean): void => {
+    if (typeof part === "string") return fault(path, textFault(part, isFree));
     if (typeof part !== "object" || part === null) return;
-    if (Array.isArray(part)) return part.forEach((item, index) => visit(item, `${path}[${index}]`));
+    if (Array.isArray(part)) return part.forEach((item, index) => visit(item, `${path}[${index}]`, isFree));
     for (const [name, item] of Object.entries(part)) {
       // Copying an object would silently lose it.
-      if (name === "__proto__" && faults.length < 20) {
-        faults.push({ path: joinPath(path, name), message: reservedName });
-      }
-      fault(path, name);
-      visit(item, joinPath(path, name));
+      if (name === "__proto__") fault(joinPath(path, name), reservedName);
+      fault(path, textFault(name));
+      visit(item, joinPath(path, name), isFree || isFreeTextName(name));
     }
   };
-  visit(value, "");
+  visit(value, "", isFreeText);
   if (faults.length > 0) throw validationError(faults);
 }
 
-/** Returns the reason why a text can't be stored or compared, or null. */
-export function textFault(text: string): string | null {
+/**
+ * True for fields and parameters whose values are free text, such as `reason`, `properties.region` or `metadata[0].value`. Events of
+ * Stripe have a `payload`.
+ */
+export function isFreeTextName(name: string): boolean {
+  return /^(data|metadata|payload|properties|reason|text)(?![^.[])/.test(name);
+}
+
+/** Returns the reason why a text can't be stored or compared, or null. @param isFree True if it may have tabs and line ends. */
+export function textFault(text: string, isFree = false): string | null {
   if (!text.isWellFormed()) return "must not contain an unpaired surrogate.";
-  return /\p{Cc}/u.test(text) ? "must not contain control characters." : null;
+  if (!isFree) return /\p{Cc}/u.test(text) ? "must not contain control characters." : null;
+  return /[^\P{Cc}\t\n\r]/u.test(text)
+    ? "must not contain control characters except tabs and line ends."
+    : null;
 }

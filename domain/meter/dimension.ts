@@ -12,8 +12,8 @@ export const noneValue = "(none)";
 /** The value of everything beyond {@linkcode dimensionValuesMax}. */
 export const otherValue = "(other)";
 
-/** The form of names of properties that a dimension can have. */
-export const dimensionPropertyForm = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;
+/** The form of names of properties that a dimension can have, in any language. Some need joiners (U+200C and U+200D) within words. */
+export const dimensionPropertyForm = /^(?!__proto__$)[\p{L}_][\p{L}\p{M}\p{N}_.\u200c\u200d-]{0,63}$/u;
 
 /** The names of its properties, in order. */
 export type DimensionNames = readonly string[];

@@ -2,7 +2,7 @@
 import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import type { SessionActor } from "../../domain/actor.ts";
 import { type ErrorCode, validationError } from "../../domain/errors.ts";
-import { type JsonBody, readJsonBody, textFault } from "../body.ts";
+import { isFreeTextName, type JsonBody, readJsonBody, textFault } from "../body.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import { foldProperties } from "../schemas/usage_properties.ts";
 import { check, type Output, type Schema } from "../schemas/check.ts";
@@ -64,6 +64,8 @@ export interface OtherBody {
   readonly contentType: string;
   /** A missing body means an empty object. */
   readonly optional: boolean;
+  /** All values may have tabs and line ends. */
+  readonly isFreeText?: boolean;
   readonly handle: (body: JsonBody) => Promise<Response>;
 }
 
@@ -161,8 +163,8 @@ export function mount<
         : check(endpoint.params, c.req.param(), "params");
       const other = handler.otherBody?.(c, auth) ?? null;
       if (other !== null) {
-        const { contentType: type, optional } = other;
-        return await other.handle(await readJsonBody(c, { ...bodyOptions, type, optional }));
+        const { contentType: type, optional, isFreeText = false } = other;
+        return await other.handle(await readJsonBody(c, { ...bodyOptions, type, optional, isFreeText }));
       }
       const { value, bytes } = endpoint.body === undefined ? noBody : await readJsonBody(c, bodyOptions);
       const body = check(endpoint.body, value, "body");
@@ -183,8 +185,11 @@ export function queryOf(c: AppContext): ReturnType<typeof foldProperties> {
   const query: Record<string, string | string[]> = {};
   if (!c.req.url.includes("?")) return query;
   for (const [name, values] of Object.entries(c.req.queries())) {
-    const fault = textFault(name) ?? values.map(textFault).find((found) => found !== null) ?? null;
-    if (fault !== null) throw validationError([{ path: name, message: fault }]);
+    const isFree = isFreeTextName(name);
+    const fault = [textFault(name), ...values.map((value) => textFault(value, isFree))].find((found) =>
+      found !== null
+    );
+    if (fault) throw validationError([{ path: name, message: fault }]);
     query[name] = values.length > 1 ? values : values[0] ?? "";
   }
   return foldProperties(query);

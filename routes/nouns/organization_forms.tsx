@@ -18,7 +18,7 @@ import {
 import { startViewing } from "../../services/operator/viewing.ts";
 import { resumeOrganization, suspendOrganization } from "../../services/organization/suspension.ts";
 import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
-import { NameField, TextField } from "../../views/components/field.tsx";
+import { NameField, TextArea, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { backTo, customerViewHref, organizationHref, organizationsHref } from "../../views/operator/links.ts";
 import { resumeText, suspendText } from "../../views/operator/organization.tsx";
@@ -125,7 +125,11 @@ function editPage(pages: Pages<ConsoleActor>, { services }: PortalParts): void {
           externalId: externalId.trim() || null,
           metadata: {
             ...Object.fromEntries(Object.keys(before.metadata).map((key) => [key, null])),
-            ...Object.fromEntries(metadata.map(({ key, value }) => [key, value])),
+            ...Object.fromEntries(metadata.map(({ key, value }) => {
+              // Browsers turn all line ends into one form.
+              const kept = before.metadata[key];
+              return [key, kept?.replaceAll(/\r\n?/g, "\n") === value ? kept : value];
+            })),
           },
         }, "body");
       await checkTogether(() => requireDistinctKeys(metadata), change);
@@ -188,10 +192,11 @@ function editForm(form: PageForm, organization: OperatedOrganization) {
                   {...field(`metadata[${index}].key`)}
                   maxlength={metadataKeyCharactersMax}
                 />
-                <TextField
+                <TextArea
                   label="Value"
                   {...field(`metadata[${index}].value`)}
                   error={ofRow(index)}
+                  rows={1}
                   maxlength={metadataValueCharactersMax}
                 />
               </div>

@@ -4,7 +4,7 @@ import { organizationNoteCharactersMax } from "../../domain/limits.ts";
 import { addNote, deleteNote, listNotes } from "../../services/operator/organization_notes.ts";
 import { resolveOrganization } from "../../services/access.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
-import { TextField } from "../../views/components/field.tsx";
+import { TextArea } from "../../views/components/field.tsx";
 import { FormPage } from "../../views/components/form_page.tsx";
 import { backTo, organizationHref, organizationsHref } from "../../views/operator/links.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
@@ -22,7 +22,7 @@ import { organizationParamsSchema } from "../schemas/operator_organizations.ts";
 const fault = characters(organizationNoteCharactersMax, 1);
 const createSchema = z.strictObject({
   text: z.string().trim().min(1, fault).max(organizationNoteCharactersMax, fault).openapi({
-    description: `1 to ${organizationNoteCharactersMax} characters.`,
+    description: `1 to ${organizationNoteCharactersMax} characters, also tabs and line ends.`,
     example: "Agreed on quarterly invoices.",
   }),
 }).openapi("CreateOrganizationNote");
@@ -88,9 +88,10 @@ export function organizationNotePages(app: App, parts: PortalParts): void {
           submit="Add note"
           back={backTo(organization)}
         >
-          <TextField
+          <TextArea
             label="Note"
             {...form.field("text")}
+            rows={4}
             required
             maxlength={organizationNoteCharactersMax}
             autofocus

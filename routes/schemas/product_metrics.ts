@@ -31,7 +31,7 @@ const unitPrice = parsed(
     example: "0.0004",
   });
 const namesWords =
-  "1 to 64 letters, digits, underscores, dots or hyphens, starting with a letter or underscore";
+  "1 to 64 letters of any language, digits, underscores, dots or hyphens, starting with a letter or underscore";
 const dimensionSchema = z.array(z.string().regex(dimensionPropertyForm, `must be ${namesWords}.`))
   .min(1, "must have at least one property.").max(
     dimensionPropertiesMax,

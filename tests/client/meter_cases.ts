@@ -8,6 +8,7 @@ import { usageOf } from "../support/client/meter_line.ts";
 import { gatehouseError, sizesOf } from "../support/client/meter_scene.ts";
 import { setExternalId } from "../support/meter/imports.ts";
 import { addLimit } from "../support/meter/limits.ts";
+import { listAll } from "../support/meter/usage.ts";
 import { newOperatorToken } from "../support/operators/operators.ts";
 import { poll } from "../support/runner/poll.ts";
 
@@ -47,6 +48,19 @@ export const sendingCases: Record<string, (scene: CaseScene) => Promise<void>> =
     assert.ok((bytes[0] ?? 0) > 1_700 && (bytes[0] ?? 0) <= 2_000, `${bytes}`);
     assert.equal(await byCount.flush(), true);
     assert.deepEqual(sizesOf(line), [[5, 201]]);
+  },
+
+  async "sends properties with tabs and line ends, and with names in any language"(
+    { test, key, newMeter },
+  ) {
+    const meter = newMeter();
+    const properties = { "क्षेत्र": "One\r\n\ttwo\u2028three" };
+    await meter.record({ ...tiles, properties }, { ...tiles, properties: { note: "\u0000" } });
+    assert.equal(await meter.flush(), true);
+    const { sent, rejected } = await meter.stats();
+    assert.deepEqual([sent, rejected], [1, 1]);
+    const records = await listAll(test, key);
+    assert.deepEqual(records.map(({ properties }) => properties), [properties]);
   },
 
   async "waits while Gatehouse is down or rejects batches, and sends everything once with the original keys"(

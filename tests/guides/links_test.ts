@@ -28,7 +28,7 @@ function prose(url: URL): string {
 /** @returns The anchors that GitHub gives to a document's headings. */
 function anchors(url: URL): string[] {
   return [...prose(url).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
-    heading.toLowerCase().replaceAll(/[^\p{L}\p{N}_ -]/gu, "").replaceAll(" ", "-")
+    heading.toLowerCase().replaceAll(/[^\p{L}\p{M}\p{N}_ -]/gu, "").replaceAll(" ", "-")
   );
 }
 

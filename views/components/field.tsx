@@ -92,6 +92,30 @@ function Input(props: TextFieldProps) {
   );
 }
 
+/** An input for a text that may have several lines. Browsers drop the line end at its start. */
+export function TextArea(
+  { rows, ...props }:
+    & FieldProps
+    & Pick<TextFieldProps, "required" | "maxlength" | "autofocus">
+    & { rows: number },
+) {
+  return (
+    <Field {...props}>
+      <textarea
+        id={idOf(props)}
+        name={props.name}
+        rows={rows}
+        required={props.required ?? false}
+        maxlength={props.maxlength}
+        autofocus={props.error !== undefined || (props.autofocus ?? false)}
+        {...ariaAttributes(props)}
+      >
+        {"\n" + props.value}
+      </textarea>
+    </Field>
+  );
+}
+
 /** An input for an email address. Not `type="email"`, which browsers limit to ASCII before the @. */
 export function EmailField(props: Omit<TextFieldProps, "name" | "maxlength">) {
   return <TextField required maxlength={emailCharactersMax} {...props} name="email" inputmode="email" />;

@@ -54,7 +54,7 @@ function isHeading(token: Token, depth?: number): token is Tokens.Heading {
 
 /** Returns the same anchor as GitHub. */
 function anchorOf(heading: string): string {
-  return heading.toLowerCase().replaceAll(/[^\p{L}\p{N}_ -]/gu, "").replaceAll(" ", "-");
+  return heading.toLowerCase().replaceAll(/[^\p{L}\p{M}\p{N}_ -]/gu, "").replaceAll(" ", "-");
 }
 
 /** Renders a part as HTML. `lead`: its first paragraph, without an element, if it begins with one. */

@@ -358,7 +358,7 @@ function plainName(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
     .replaceAll(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, "").trim();
   if (/^[^\s@/:]+@[^\s@/:]+$/.test(line)) return line;
-  return line.replaceAll(/:(?=\/\/)|(?<=\S)\.(?=[\p{L}\p{N}]{2})|(?<=\S)@(?=\S)/gu, "$&\u2060");
+  return line.replaceAll(/:(?=\/\/)|(?<=\S)\.(?=[\p{L}\p{N}][\p{L}\p{M}\p{N}])|(?<=\S)@(?=\S)/gu, "$&\u2060");
 }
 
 /** Names the account at a provider, if it is known. */

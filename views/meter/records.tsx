@@ -272,7 +272,7 @@ export function recordPage(props: RecordPageProps): Page {
           <p>
             Voided on {exactTimeIn(Date.parse(voidedAt), timezone)} by{" "}
             {voidedByName === null ? "the operator" : <bdi>{voidedByName}</bdi>}. It doesn't count toward
-            totals. Reason: <bdi class="name">{voidReason}</bdi>
+            totals. Reason: <bdi class="name whole">{voidReason}</bdi>
           </p>
         </div>
       )}
@@ -284,7 +284,7 @@ export function recordPage(props: RecordPageProps): Page {
           <Facts
             facts={properties.map(([name, value]) => ({
               label: <bdi>{name}</bdi>,
-              value: <bdi class="pick">{value}</bdi>,
+              value: <bdi class="pick whole">{value}</bdi>,
             }))}
           />
         )}

@@ -95,7 +95,7 @@ function Notes({ frame, head: { organization: { id } }, notes, olderNotesHref }:
         <ul class="stacked">
           {notes.map((note) => (
             <li>
-              <p class="small">{note.text}</p>
+              <p class="small whole">{note.text}</p>
               <p class="muted tiny">
                 <bdi>{note.author.name ?? "Command line"}</bdi>
                 {" · "}
@@ -121,7 +121,7 @@ function Metadata({ organization: { id, metadata } }: { organization: OperatedOr
     <Card title="Metadata" aside={<a class="small" href={`${organizationHref(id)}/edit`}>Edit</a>} flush>
       {entries.length === 0 ? <p class="body muted small">No metadata. Members don't see it.</p> : (
         <Facts
-          facts={entries.map(([label, value]) => ({ label, value: <code class="pick">{value}</code> }))}
+          facts={entries.map(([label, value]) => ({ label, value: <code class="pick whole">{value}</code> }))}
         />
       )}
     </Card>

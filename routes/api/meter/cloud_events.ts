@@ -79,13 +79,14 @@ export function eventsBody(c: AppContext, services: Services, keyHash: string, f
       (body) => Array.isArray(body.value) ? recordBatch(body) : recordEvent(body),
     );
   }
-  // An event without data has no body.
+  // An event without data has no body. The body is the data.
   return {
     ...bodyOf(c, dataType(given), async (body) => {
       const event = binaryEvent(c, body.value, form);
       return form.sendRecord(c, await record([event], body, (_index, name) => `ce-${name}`));
     }),
     optional: true,
+    isFreeText: true,
   };
 }
 

@@ -31,13 +31,13 @@ export function eventRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...apiKeyAuth(parts),
     async handle(c, { query }, keyHash) {
-      const { contentType: type, optional, handle } = eventsBody(c, services, keyHash, {
+      const { contentType: type, handle, ...options } = eventsBody(c, services, keyHash, {
         readEvent: (body) => readEvent(body, query.value),
         readBatch: (body) => readBatch(body, query.value),
         sendRecord: done,
         sendBatch: done,
       });
-      return await handle(await readJsonBody(c, { bytesMax: usageBodyBytesMax, type, optional }));
+      return await handle(await readJsonBody(c, { bytesMax: usageBodyBytesMax, type, ...options }));
     },
   });
 }

@@ -48,12 +48,12 @@ function plainText(html: string): string {
 
 /** Returns the words of a text in lower case, each after a space: anyone can search, so that must be quick for any query. */
 function wordsOf(text: string): string {
-  return ` ${text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim()}`;
+  return ` ${text.toLowerCase().replaceAll(/[^\p{L}\p{M}\p{N}]+/gu, " ").trim()}`;
 }
 
 /** Returns the best sections with all words of a query, each of which may be the beginning of a word. */
 export function searchDocs(sections: readonly DocsSection[], query: string): DocsResult[] {
-  const words = query.slice(0, docsQueryCharactersMax).toLowerCase().match(/[\p{L}\p{N}_]+/gu)
+  const words = query.slice(0, docsQueryCharactersMax).toLowerCase().match(/[\p{L}\p{M}\p{N}_]+/gu)
     ?.slice(0, wordsMax) ?? [];
   const wanted = [...new Set(words.map(wordsOf))].filter((word) => word !== " ");
   if (wanted.length === 0) return [];
@@ -82,7 +82,7 @@ function count(text: string, word: string): number {
 }
 
 function excerptOf(text: string, words: readonly string[]): DocsResult["excerpt"] {
-  const form = new RegExp(`(?<![\\p{L}\\p{N}])(${words.join("|")})`, "giu");
+  const form = new RegExp(`(?<![\\p{L}\\p{M}\\p{N}])(${words.join("|")})`, "giu");
   const found = text.search(form);
   const start = found < excerptCharacters / 2 ? 0 : text.lastIndexOf(" ", found - 60) + 1;
   const end = start + excerptCharacters;

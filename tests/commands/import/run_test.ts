@@ -180,3 +180,36 @@ Deno.test("reads lines of any chunks with their positions, and never keeps one t
 async function* chunksOf(bytes: Uint8Array, size: number) {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
+
+Deno.test("imports properties with tabs and line ends from every system", async () => {
+  await using scene = await startScene();
+  const { test, token, file } = scene;
+  const text = "One\r\n\ttwo";
+  const time = new Date(Date.UTC(2026, 10, 1)).toISOString();
+  const lines = {
+    stripe: event(0, { payload: { stripe_customer_id: "crm/even", value: "1", text } }),
+    lago: {
+      ...{ transaction_id: "l", external_customer_id: "crm/even", code: "requests", timestamp: time },
+      properties: { value: "1", text },
+    },
+    openmeter: {
+      ...{ specversion: "1.0", id: "o", source: "/tiles", type: "requests", subject: "crm/even", time },
+      data: { value: "1", text },
+    },
+    gatehouse: {
+      ...{ id: "use_1", productSlug: "tiles", metric: "requests", quantity: 1, timestamp: time },
+      ...{ externalId: "crm/even", properties: { text } },
+    },
+  };
+  await onRealPort(test, async (url) => {
+    for (const [source, line] of Object.entries(lines)) {
+      await writeLines(file, [line]);
+      const given = { ...mapping, source: source as keyof typeof lines, file, url, token };
+      const { accepted, faults } = await importFile(test, given);
+      assert.deepEqual([accepted, faults], [1, []], source);
+    }
+  });
+  const { body } = await asOperator(test, token)("GET /usage/records?from=2026-11-01&to=2026-12-01");
+  const kept = body.usageRecords.map(({ properties }: { properties: { text: string } }) => properties.text);
+  assert.deepEqual(kept, Array(4).fill(text));
+});

@@ -23,7 +23,7 @@ testApp("rejects bodies that are not JSON objects", async (test) => {
   for (const body of ["null", "1", '"text"', "[]", "true", nested(3)]) {
     await assertError(await send(body), 422, "validation_failed");
   }
-  for (const text of ["\\u0000", "\\ud800", "\\udfff\\ud800", "\\n", "\\u007f", "\x7f", "\x85"]) {
+  for (const text of ["\\u0000", "\\ud800", "\\udfff\\ud800", "\\u000b", "\\u007f", "\x7f", "\x85"]) {
     for (const more of [`"properties":{"x":"${text}"}`, `"${text}":1`]) {
       const { error } = await assertError(
         await send(good.replace("}", `,${more}}`)),

@@ -5,6 +5,8 @@ import { errorStatuses } from "../../../domain/errors.ts";
 import { errorCodesOf } from "../../../routes/api/openapi/error_responses.ts";
 import { Documentation } from "../../../routes/portal/docs/documentation.ts";
 import { referenceGroups } from "../../../routes/portal/docs/reference.ts";
+import { searchDocs, sectionsOf } from "../../../routes/portal/docs/search.ts";
+import { renderMarkdown, splitMarkdown } from "../../../views/docs/markdown.tsx";
 import { publicWord } from "../../../views/docs/reference.tsx";
 import { createTestKey, startTestApp, type TestApp, testApp } from "../../support/app/app.ts";
 import { documentOf } from "../../support/app/documented.ts";
@@ -258,4 +260,12 @@ testApp("the reference describes limits in words, and quotes arguments for the s
   assert.ok(ts.includes(`per: "it's $HOME"`) && ts.includes(`"a-b": [`), ts);
   assert.ok(py.includes(`"apiKeyId": None`) && py.includes("True"), py);
   await Promise.resolve();
+});
+
+Deno.test("headings and words with combining marks are linked and found whole", () => {
+  const part = splitMarkdown("Intro.\n\n## क्षेत्र के नाम\n\nText.", []).get("") ?? assert.fail();
+  const { html } = renderMarkdown(part, { link: (href) => href, code: (text) => text });
+  const sections = sectionsOf({ path: "/docs/x", group: "Guides", title: "X", html });
+  assert.deepEqual(searchDocs(sections, "क्षेत्र").map(({ href }) => href), ["/docs/x#क्षेत्र-के-नाम"]);
+  assert.deepEqual(searchDocs(sections, "षेत्र"), [], "not from within a word");
 });

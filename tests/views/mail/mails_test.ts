@@ -136,3 +136,11 @@ Deno.test("states the lifetime of a link in hours or days", () => {
   };
   assert.deepEqual([1, 24, 168].map(lifetime), ["1 hour", "24 hours", "7 days"]);
 });
+
+Deno.test("names link nothing in any language", () => {
+  for (const name of ["evil.की", "evil.ไทย", "दुष्ट.भारत", "evil.рф"]) {
+    const { subject, text, html } = mailOf("invitation", name);
+    assert.ok(!(subject + text + html).includes(name), name);
+    assert.ok(text.includes(name.replace(".", ".\u2060")), name);
+  }
+});

@@ -159,7 +159,7 @@ onEveryDatabase("who may not void a record learns nothing of it and changes noth
     await assertError(await send("1", fullKey), 401, "invalid_api_key");
     await assertError(await send(id, fullKey, { reason: "" }), 401, "invalid_api_key");
   }
-  const reasons = [undefined, "", "   ", 5, null, "a".repeat(201), "a\nb", "a\u0000"];
+  const reasons = [undefined, "", "   ", 5, null, "a".repeat(201), "a\u001b", "a\u0000"];
   const wrong: [unknown, string][] = [
     ...reasons.map((reason): [unknown, string] => [{ reason }, "reason"]),
     [{ reason: "ok", more: 1 }, "more"],
