@@ -1,6 +1,7 @@
 // Tests that the binary contains the packages that it loads only on demand.
 import assert from "node:assert/strict";
 import settings from "../deno.json" with { type: "json" };
+import { filesIn } from "../tests/support/build/bundle.ts";
 import { sendJson, signUpAndRecord } from "../tests/support/process/journey.ts";
 import { poll } from "../tests/support/runner/poll.ts";
 import { isReady, killProgram, programCommand, startProgram } from "../tests/support/process/program.ts";
@@ -77,6 +78,18 @@ Deno.test(
   },
 );
 
+Deno.test("every module of the bundle loads by itself", async () => {
+  const bundle = new URL("../dist/program/", import.meta.url).pathname;
+  const modules = [...filesIn(bundle.slice(0, -1))].filter((path) =>
+    path.endsWith(".js") && !path.endsWith("_worker.js")
+  );
+  assert.ok(modules.length > 50, String(modules.length));
+  const code = `for (const path of ${JSON.stringify(modules)}) await import("file://" + path);`;
+  const command = new Deno.Command(Deno.execPath(), { args: ["eval", code], cwd: bundle });
+  const { success, stderr } = await command.output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+});
+
 Deno.test("the binary runs other commands and knows public suffixes", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-smoke-" });
   const run = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
@@ -96,6 +109,8 @@ Deno.test("the binary runs other commands and knows public suffixes", async () =
     const made = await run(["user", "create", "ada@example.com", "--name", "Ada"]);
     assert.equal(made.code, 0, made.output);
     assert.match((await run(["user", "list", "--json"])).output, /ada@example\.com/);
+    assert.equal((await run(["backup", "copy.db"])).code, 0);
+    assert.match((await run(["proxy", "caddy"])).output, /forward_auth|reverse_proxy/);
     const { checks } = JSON.parse((await run(["check", "--json"])).output);
     assert.ok(checks.some(({ about }: { about: string }) => about === "Database"), JSON.stringify(checks));
   } finally {

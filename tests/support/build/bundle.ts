@@ -1,39 +1,95 @@
-// Bundles the program, so that a start loads about a hundred files instead of 1,400.
-import { output, programFiles, root } from "./sources.ts";
+// Bundles the program: what is compiled, and what tests run. A start then loads about a hundred files instead of 1,400.
+import { builtFiles, output, programFiles, root, workers } from "./sources.ts";
 
 /** Loaded by its own name: it chooses the add-on of this machine. */
-const external = "@node-rs/argon2";
+export const external = "@node-rs/argon2";
+
+const flags = [
+  "--unstable-raw-imports",
+  "--platform=deno",
+  "--code-splitting",
+  "--minify",
+  // Stack traces have the names of functions, and Deno looks up their lines in the maps.
+  "--keep-names",
+  "--sourcemap=linked",
+  // The bundler loads the CommonJS file behind tslib's other module without its exports.
+  "--conditions=module",
+  `--external=${external}`,
+  "--lock=deno.production.lock",
+  "--frozen",
+];
 
 /**
  * Bundles `main.ts` and its threads, which share their modules.
  *
  * @param folder Where to write. Must not exist.
  * @returns The path of the program's entry point.
- * @throws With the bundler's output when it fails.
+ * @throws With the bundler's output when it fails, or if a thread or file that a module names isn't in the bundle.
  */
 export async function bundle(folder: string): Promise<string> {
-  const flags = ["--unstable-raw-imports", "--platform=deno", "--code-splitting", `--external=${external}`];
-  const args = ["bundle", ...flags, `--outdir=${folder}`, ...programFiles];
-  await output(Deno.execPath(), args, { env: { NO_COLOR: "1" } });
-  for (const { name, isFile } of Deno.readDirSync(folder)) {
-    if (isFile) await placeReferences(`${folder}/${name}`);
+  await output(Deno.execPath(), ["bundle", ...flags, `--outdir=${folder}`, ...programFiles], {
+    env: { NO_COLOR: "1" },
+  });
+  const placed = new Set<string>();
+  for (const path of [...filesIn(folder)]) {
+    if (path.endsWith(".map")) await removeSources(path);
+    else await placeReferences(path, { folder, placed });
+  }
+  const missing = [...workers.map(threadName), "dist/"].filter((name) => !placed.has(name));
+  if (missing.length > 0) throw new Error(`no module of the bundle names ${missing.join(", ")}`);
+  for (const file of workers) {
+    await Deno.writeTextFile(`${folder}/${threadName(file)}`, `import "./${file.replace(/ts$/, "js")}";\n`);
+  }
+  await Deno.mkdir(`${folder}/dist`);
+  for (const file of builtFiles) {
+    await Deno.copyFile(root + file, `${folder}/${file}`).catch((error) => {
+      // Tests run the program also if the client was never built.
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    });
   }
   return `${folder}/main.js`;
 }
 
-/** Lets a module find threads and what was built before, because the modules that name them are in the bundle's own folder. */
-async function placeReferences(path: string): Promise<void> {
+/** Lists all files in a folder and below, with their paths. */
+export function* filesIn(folder: string): Generator<string> {
+  for (const { name, isDirectory } of Deno.readDirSync(folder)) {
+    if (isDirectory) yield* filesIn(`${folder}/${name}`);
+    else yield `${folder}/${name}`;
+  }
+}
+
+/** Names the file in the bundle's own folder that starts a thread. */
+function threadName(file: string): string {
+  return file.replace(/^.*\//, "").replace(/ts$/, "js");
+}
+
+/**
+ * Lets a module find threads and what was built before, because it is now in another folder. Its text keeps its length, so
+ * that the map of its lines and columns stays true.
+ */
+async function placeReferences(
+  path: string,
+  { folder, placed }: { folder: string; placed: Set<string> },
+): Promise<void> {
   const text = await Deno.readTextFile(path);
-  const placed = text.replaceAll(
-    /new URL\((["`])([./]*)([^"`]+)\1,\s*import\.meta\.url\)/g,
-    (whole, quote, up, name) => {
-      if (name.startsWith("dist/")) {
-        return `new URL(${quote}${name}${quote}, ${JSON.stringify(`file://${root}`)})`;
-      }
-      const file = programFiles.find((file) => up !== "" && `/${file}`.endsWith(`/${name}`));
-      if (file === undefined) return whole;
-      return `new URL("./${file.replace(/ts$/, "js")}", import.meta.url)`;
+  const up = "../".repeat(path.slice(folder.length + 1).split("/").length - 1) || "./";
+  const replaced = text.replace(
+    /new URL\(\s*(["`'])([./]*)([^"`']+)\1,\s*import\.meta\.url\s*\)/g,
+    (whole, quote, _up, name) => {
+      const thread = workers.find((file) => `/${file}`.endsWith(`/${name}`));
+      const target = name.startsWith("dist/") ? name : thread && threadName(thread);
+      if (target === undefined) throw new Error(`${path} names ${name}, which the bundle lacks`);
+      placed.add(thread ? target : "dist/");
+      const reference = `new URL(${quote}${up}${target}${quote},import.meta.url`;
+      if (reference.length >= whole.length) throw new Error(`${path}: ${reference}) is too long`);
+      return `${reference.padEnd(whole.length - 1)})`;
     },
   );
-  if (placed !== text) await Deno.writeTextFile(path, placed);
+  if (replaced !== text) await Deno.writeTextFile(path, replaced);
+}
+
+/** Removes the text of the sources from a map, which only a debugger would show. */
+async function removeSources(path: string): Promise<void> {
+  const { sourcesContent: _text, ...map } = JSON.parse(await Deno.readTextFile(path));
+  await Deno.writeTextFile(path, JSON.stringify(map));
 }

@@ -1,63 +1,14 @@
-// Compiles the program into dist/gatehouse, without package files that it never reads (source maps, types, tests,
-// documents), because the binary keeps all embedded files in memory. Run by `deno task compile`.
+// Compiles a bundle of the program into dist/gatehouse. It embeds no packages apart from the bundle but the one with
+// native code, because the binary keeps all embedded files in memory. Run by `deno task compile`.
+import { resolve } from "node:path";
 import deno from "../../../deno.json" with { type: "json" };
 import { permissionFlags } from "../process/permissions.ts";
-import { output, root, workers } from "./sources.ts";
+import { bundle, external, filesIn } from "./bundle.ts";
+import { productionLock } from "./production_lock.ts";
+import { output, root } from "./sources.ts";
 
-/** Built before: what it was built from, and what the server offers at /download/. */
-const builtFiles = ["dist/build.json", `dist/gatehouse-client-${deno.version}.tgz`];
-const unread = /(\.map|\.d\.[cm]?ts|\.md|\.markdown)$/;
-/** Duplicate package files, by package: builds for other module systems, which this program doesn't load. */
-const duplicates: Readonly<Record<string, RegExp>> = {
-  "@noble/hashes": /^src$/,
-  "@peculiar/x509": /^build\/x509(\.es)?\.js$/,
-  "@logtape/logtape": /\.cjs$/,
-  "@simplewebauthn/server": /^script$/,
-  "@zxcvbn-ts/language-common": /^src$|^dist\/(zxcvbn-ts\.js|.*\.mjs)$/,
-  "bowser": /^(bundled|es5)\.js$|^src$/,
-  "hono": /^dist\/cjs$/,
-  "htmx.org": /^dist\/(?!htmx\.min\.js$)/,
-  "marked": /^(bin|man)$|^lib\/marked\.umd\.js$/,
-  "nodemailer": /^dist\/cjs$/,
-  "otpauth": /^dist\/otpauth\.(?!esm\.js$)/,
-  "tldts": /^dist\/(es6$|index\.)/,
-  "tldts-core": /^dist\/es6$/,
-  "yaml": /^browser$/,
-  "zod": /^(src|v3|v4\/mini)$|\.cjs$/,
-};
-const unreadFolders = new Set(["test", "tests", "docs", "example", "examples"]);
-
-/** @returns The package files and folders that the binary doesn't need. */
-async function unneededFiles(lockPath: string): Promise<string[]> {
-  const info = JSON.parse(await output(Deno.execPath(), ["info", "--json"])) as { npmCache: string };
-  const lock = JSON.parse(await Deno.readTextFile(lockPath)) as { npm: Record<string, unknown> };
-  const found: string[] = [];
-  for await (const registry of Deno.readDir(info.npmCache)) {
-    for (const specifier of Object.keys(lock.npm)) {
-      // Such as `@hono/zod-openapi@1.6.3_hono@4.13.19`: the version ends where peers begin.
-      const at = specifier.indexOf("@", 1);
-      const version = specifier.slice(at + 1).split("_")[0] ?? "";
-      const name = specifier.slice(0, at);
-      const folder = `${info.npmCache}/${registry.name}/${name}/${version}`;
-      if (await Deno.stat(folder).then(({ isDirectory }) => isDirectory, () => false)) {
-        await walk({ folder, within: "", duplicate: duplicates[name] }, found);
-      }
-    }
-  }
-  return found;
-}
-
-async function walk(
-  { folder, within, duplicate }: { folder: string; within: string; duplicate: RegExp | undefined },
-  found: string[],
-): Promise<void> {
-  for await (const { name, isDirectory } of Deno.readDir(`${folder}/${within}`)) {
-    const path = `${within}${name}`;
-    const isUnread = isDirectory ? unreadFolders.has(name) : unread.test(name);
-    if (isUnread || duplicate?.test(path)) found.push(`${folder}/${path}`);
-    else if (isDirectory) await walk({ folder, within: `${path}/`, duplicate }, found);
-  }
-}
+/** Part of the paths in the binary. */
+const program = `${root}dist/program`;
 
 /** Returns the commit, with `-changed` if the work tree differs; null outside a repository. COMMIT overrides it. */
 async function readCommit(): Promise<string | null> {
@@ -74,39 +25,59 @@ async function readCommit(): Promise<string | null> {
 async function buildFiles(): Promise<void> {
   await output(Deno.execPath(), ["task", "client"]);
   await Deno.writeTextFile(`${root}dist/build.json`, JSON.stringify({ commit: await readCommit() }));
+}
+
+/** Bundles the program in a folder of its own, with the configuration of what it doesn't contain. */
+async function bundleProgram(): Promise<void> {
+  await Deno.remove(program, { recursive: true }).catch(() => {});
+  await bundle(program);
+  const specifier = deno.imports[external];
+  const { nodeModulesDir, unstable } = deno;
+  const config = { nodeModulesDir, unstable, imports: { [external]: specifier } };
+  const lock = JSON.parse(await Deno.readTextFile(`${root}deno.production.lock`));
+  const packages = { ...productionLock(lock, [specifier]), workspace: { dependencies: [specifier] } };
+  await Deno.writeTextFile(`${program}/deno.json`, JSON.stringify(config));
+  await Deno.writeTextFile(`${program}/deno.lock`, JSON.stringify(packages));
   // The binary has the times of its files: the same content must result in the same bytes.
-  for (const file of builtFiles) await Deno.utime(root + file, 0, 0);
+  for (const path of filesIn(program)) await Deno.utime(path, 0, 0);
+}
+
+/** Lists what the compiler doesn't find by itself: threads, maps, and what was built before. */
+function includedFiles(): string[] {
+  const paths = [...filesIn(program)].map((path) => path.slice(program.length + 1)).sort();
+  return paths.filter((path) => /^dist\/|^[^/]+_worker\.js$|\.map$/.test(path));
 }
 
 /**
  * Runs the compiler.
  *
- * @param options `to`: the path of the binary. `main`: another program to compile with the same permissions, for a test.
+ * @param options `to`: the path of the binary. `main`: another program to compile from its source with the same
+ * permissions, for a test.
  * @returns The compiler's exit status and output.
  */
 export async function compile(
-  { to, main = "main.ts" }: { to: string; main?: string },
+  { to, main }: { to: string; main?: string },
 ): Promise<{ code: number; output: string }> {
-  const lock = `${root}deno.production.lock`;
-  const isProgram = main === "main.ts";
-  if (isProgram) await buildFiles();
+  if (main === undefined) {
+    await buildFiles();
+    await bundleProgram();
+  }
   const args = [
     "compile",
-    `--lock=${lock}`,
+    `--lock=${main === undefined ? "deno.lock" : "deno.production.lock"}`,
     "--frozen",
     // The runtime would read compiled code from a file in the temporary folder, which any user of the machine can write.
     "--no-code-cache",
     ...permissionFlags,
     // The compiler also runs with the program's flags of V8, which leave too little memory to check types.
     "--no-check",
-    ...[...workers, ...(isProgram ? builtFiles : [])].map((path) => `--include=${path}`),
-    ...(await unneededFiles(lock)).map((path) => `--exclude=${path}`),
+    ...(main === undefined ? includedFiles().map((path) => `--include=${path}`) : []),
     `--output=${to}`,
-    main,
+    main ?? "main.js",
   ];
   const command = new Deno.Command(Deno.execPath(), {
     args,
-    cwd: root,
+    cwd: main === undefined ? program : root,
     // The compiler's default stack is too small for these packages.
     env: { RUST_MIN_STACK: "33554432", NO_COLOR: "1" },
     stdin: "null",
@@ -126,7 +97,7 @@ export function explainFailure(output: string): string {
 }
 
 if (import.meta.main) {
-  const { code, output } = await compile({ to: Deno.args[0] ?? "dist/gatehouse" });
+  const { code, output } = await compile({ to: resolve(Deno.args[0] ?? `${root}dist/gatehouse`) });
   const text = code === 0 ? output : `${explainFailure(output)}\n`;
   Deno.stderr.writeSync(new TextEncoder().encode(text));
   Deno.exit(code);

@@ -1,6 +1,7 @@
-// Creates the lock file that the binary is compiled with. `deno compile` embeds every package of its lock file and keeps
-// it in memory, so this one has only what the program imports, without types, native add-ons for musl, where the compiled
-// runtime doesn't run, and libsql, which only the files of @libsql/client for data files load.
+// Creates the lock file that the binary is bundled with. What isn't bundled is compiled with a part of it: `deno compile`
+// embeds every package of its lock file and keeps it in memory. This one has only what the program imports, without types,
+// native add-ons for musl, where the compiled runtime doesn't run, and libsql, which only the files of @libsql/client for
+// data files load.
 
 /** A lock file of version 5. */
 export interface Lock {

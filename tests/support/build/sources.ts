@@ -1,4 +1,5 @@
 // The files of the checkout, and those that the program starts with.
+import deno from "../../../deno.json" with { type: "json" };
 
 export const root = new URL("../../../", import.meta.url).pathname;
 
@@ -12,6 +13,9 @@ export const workers = [
 ] as const;
 
 export const programFiles: readonly string[] = ["main.ts", ...workers];
+
+/** Built before: what it was built from, and what the server offers at /download/. */
+export const builtFiles = ["dist/build.json", `dist/gatehouse-client-${deno.version}.tgz`] as const;
 
 /** @param folder From the root, with a slash at its end. @returns The paths of all files in it and below. */
 export function filesBelow(folder: string): string[] {
