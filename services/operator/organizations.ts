@@ -9,6 +9,7 @@ import {
   hasTooManyKeys,
   insertOperatedOrganization,
   type MetadataChange,
+  organizationNumber,
   type OrganizationUse,
   requireMetadataFits,
   selectOrganization,
@@ -174,6 +175,9 @@ export async function changeOrganization(
         selectOrganization(id),
       ]),
   );
+  if (changes.length > 0) {
+    await context.recorder.checkChangedLimits({ column: "organization", number: organizationNumber(id) });
+  }
   return toOrganization({ ...row, ...rowOf<StoredOrganization>(results, -1) });
 }
 
