@@ -2,9 +2,18 @@
 // were changed. Their notices are deleted, so that they are noted again when they are reached again.
 import { type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { insertEvents } from "../webhooks/events.ts";
+import type { LimitOwner } from "./limit_rows.ts";
 import { isUsedOfRaised, type LimitCell, openCounters } from "./recorder_limits.ts";
 import { isAccount, raisedQuantity } from "./usage_grants.ts";
-import { ahead, comparable, countedSeq, isApplied, isNoticeAround, windowNumber } from "./usage_limits.ts";
+import {
+  ahead,
+  comparable,
+  countedSeq,
+  isApplied,
+  isNoticeAround,
+  mayBeUsed,
+  windowNumber,
+} from "./usage_limits.ts";
 
 const of = (row: Statement) => sql`usage_limit = ${row}.usage_limit`;
 const isApplying = isApplied({ lineage: sql`coalesce(l.lineage, l.alert_lineage)`, withAlerts: true });
@@ -90,10 +99,19 @@ export interface LimitRecheck {
   readonly nextLimit: number;
 }
 
-export function findLimitRecheck(database: DatabaseReader): Promise<LimitRecheck | undefined> {
+/** Finds the next one. @param of Only of this organization or plan. */
+export function findLimitRecheck(
+  database: DatabaseReader,
+  of?: LimitOwner,
+): Promise<LimitRecheck | undefined> {
+  const isWanted = of === undefined
+    ? sql`true`
+    : of.column === "plan"
+    ? sql`plan = ${of.number}`
+    : sql`organization = ${of.number}`;
   return database.readFirst(sql`
     SELECT number, organization, plan, next_organization AS nextOrganization, next_limit AS nextLimit
-    FROM limit_rechecks ORDER BY number LIMIT 1`);
+    FROM limit_rechecks WHERE ${isWanted} ORDER BY number LIMIT 1`);
 }
 
 /** Moves a failed one to the end, so that others have their turn. */
@@ -103,35 +121,42 @@ export const postponeRecheck = ({ number }: LimitRecheck): Statement[] => [
   sql`DELETE FROM limit_rechecks WHERE number = ${number}`,
 ];
 
-/** A limit that was noted in its current window. */
-export type NotedCell = readonly [usageLimit: number, organization: number, windowNumber: number];
+/** The current window of a limit. */
+export type CurrentCell = readonly [usageLimit: number, organization: number, windowNumber: number];
 
 /**
- * Finds the next limits to check.
+ * Finds the next limits to check: those that were noted in their current window, and those whose counter lacks usage of it.
  *
  * @param options `organizations`: how many are read at most. `limit`: how many cells.
  * @returns `next`: where to continue; null if these are the last ones.
  */
-export async function findNotedCells(
+export async function findCellsToCheck(
   database: DatabaseReader,
   { organization, plan, nextOrganization, nextLimit }: LimitRecheck,
   { organizations, limit, now }: { organizations: number; limit: number; now: number },
-): Promise<{ cells: NotedCell[]; next: Pick<LimitRecheck, "nextOrganization" | "nextLimit"> | null }> {
+): Promise<{ cells: CurrentCell[]; next: Pick<LimitRecheck, "nextOrganization" | "nextLimit"> | null }> {
   const isOne = plan === null ? sql`o.number = ${organization}` : sql`o.plan = ${plan}`;
   const time = sql`CAST(${now} AS INTEGER)`;
+  const window = windowNumber(sql`l.per`, time, ahead(sql`o.timezone`, time));
   const row = await database.readFirst<{ cells: string; last: number | null }>(sql`
-    WITH part AS MATERIALIZED (SELECT o.number, o.timezone FROM organizations o
+    WITH part AS MATERIALIZED (SELECT o.number, o.timezone, o.plan, o.limits_seq FROM organizations o
       WHERE ${isOne} AND o.number >= ${nextOrganization} ORDER BY o.number LIMIT ${organizations})
     SELECT (SELECT number FROM part LIMIT 1 OFFSET ${organizations - 1}) AS last,
       (SELECT json_group_array(json_array(usage_limit, organization, window_number)) FROM (
-        SELECT DISTINCT x.usage_limit, x.organization, x.window_number
+        SELECT x.usage_limit, x.organization, x.window_number
         FROM part o CROSS JOIN limit_notices x ON ${isNoticeAround(time)}
           AND (x.organization, x.usage_limit) > (${nextOrganization}, ${nextLimit})
         LEFT JOIN usage_limits l ON l.number = x.usage_limit
         LEFT JOIN usage_limits_removed g ON g.number = x.usage_limit
         WHERE x.window_number = ${windowNumber(per, time, ahead(sql`o.timezone`, time))}
+        UNION
+        SELECT l.number, o.number, ${window} FROM part o CROSS JOIN usage_limits l ON ${isApplied()}
+          AND (o.number, l.number) > (${nextOrganization}, ${nextLimit})
+        LEFT JOIN usage_limit_counters n ON n.usage_limit = l.number AND n.organization = o.number
+          AND n.window_number = ${window} AND n.opened_seq >= ${countedSeq}
+        WHERE n.is_known IS NOT 1 AND ${mayBeUsed(window, time)}
         ORDER BY 2, 1 LIMIT ${limit})) AS cells`);
-  const cells: NotedCell[] = JSON.parse(row?.cells ?? "[]");
+  const cells: CurrentCell[] = JSON.parse(row?.cells ?? "[]");
   const [nextOfCells, organizationOfCells] = cells[limit - 1] ?? [];
   if (nextOfCells !== undefined && organizationOfCells !== undefined) {
     return { cells, next: { nextOrganization: organizationOfCells, nextLimit: nextOfCells } };
@@ -140,14 +165,14 @@ export async function findNotedCells(
   return { cells, next: last === null ? null : { nextOrganization: last + 1, nextLimit: 0 } };
 }
 
-const listed = (cells: readonly NotedCell[]) =>
+const listed = (cells: readonly CurrentCell[]) =>
   sql`SELECT e.value ->> 0 AS usage_limit, e.value ->> 1 AS organization, e.value ->> 2 AS window_number
     FROM json_each(${JSON.stringify(cells)}) e`;
 
 /** Opens counters of limits that apply, unless they are valid. Returns those that lack earlier usage. */
 export async function openCells(
   database: Pick<Database, "write">,
-  cells: readonly NotedCell[],
+  cells: readonly CurrentCell[],
   now: number,
 ): Promise<LimitCell[]> {
   const results = await database.write([
@@ -175,7 +200,7 @@ export async function clearCells(
   database: Pick<Database, "write">,
   { recheck, cells, next, now }: {
     recheck: LimitRecheck;
-    cells: readonly NotedCell[];
+    cells: readonly CurrentCell[];
     next: Pick<LimitRecheck, "nextOrganization" | "nextLimit"> | null;
     now: number;
   },

@@ -89,7 +89,8 @@ export function findMissingSums(
 
 /**
  * Adds what counters lack, unless they are known or were opened again meanwhile. Where something was recorded since they were opened,
- * the limits that it has nearly or completely used are noted.
+ * the limits that it has nearly or completely used are noted, and grants cover what the limits have no room for. They do so, too, where a
+ * grant was given since.
  */
 export async function addMissingSums(
   database: Pick<Database, "write">,
@@ -105,7 +106,10 @@ export async function addMissingSums(
   await database.write([
     sql`INSERT OR IGNORE INTO usage_limit_added (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro)
     SELECT c.usage_limit, c.organization, c.window_number, ${part("at")}, c.sum_high, c.sum_low, c.sum_micro
-    FROM ${from} CROSS JOIN usage_limit_counters c ON ${isUnknown}`,
+    FROM ${from} CROSS JOIN usage_limit_counters c ON ${isUnknown}
+    CROSS JOIN usage_limits l ON l.number = c.usage_limit
+    WHERE c.sum_high + c.sum_low + c.sum_micro > 0 OR EXISTS (SELECT 1 FROM usage_grant_accounts t
+      WHERE t.mark_opened IS NOT NULL AND ${isAccount(sql`c.organization`)})`,
     sql`UPDATE usage_limit_counters AS c SET sum_high = c.sum_high + ${part("high")},
       sum_low = c.sum_low + ${part("low")}, sum_micro = c.sum_micro + ${part("micro")}, is_known = 1
     FROM ${from} WHERE ${isUnknown}`,

@@ -11,7 +11,6 @@ import {
 import { newId } from "../../domain/id.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { sql, type Statement } from "../engine/database.ts";
-import { isNoticeAround } from "./usage_limits.ts";
 
 /** The owner of limits, by its number. */
 export interface LimitOwner {
@@ -94,27 +93,22 @@ export function replaceLimits(
       ON CONFLICT (${owner}, product_slug, metric, per) WHERE ${owner} IS NOT NULL DO UPDATE SET
         quantity_whole = excluded.quantity_whole, quantity_micro = excluded.quantity_micro,
         notify_at = excluded.notify_at`,
-    recheckLimits({ column, number }, ifAudited(audited), now),
+    recheckLimits({ column, number }, ifAudited(audited)),
   ];
 }
 
 /**
- * Asks for a check for limits that have room again after a change of limits, in its batch. It replaces one that waits: a step that reads
+ * Asks for a check of limits after a change, in its batch: for those that have room again, and for counters that lack earlier usage. It replaces one that waits: a step that reads
  * that one now may not see this change.
  *
  * @param condition The change was made.
  */
-export function recheckLimits(
-  { column, number }: LimitOwner,
-  condition: Statement,
-  now: number,
-): Statement {
+export function recheckLimits({ column, number }: LimitOwner, condition: Statement): Statement {
   if (column === "plan") {
     return sql`INSERT OR REPLACE INTO limit_rechecks (plan) SELECT ${number} WHERE ${condition}`;
   }
   const id = column === "organization" ? number : sql`(SELECT o.number FROM api_keys k
     JOIN organizations o ON o.id = k.organization_id WHERE k.lineage = ${number} LIMIT 1)`;
   return sql`INSERT OR REPLACE INTO limit_rechecks (organization) SELECT o.number FROM organizations o
-    WHERE o.number = ${id} AND ${condition}
-      AND EXISTS (SELECT 1 FROM limit_notices x WHERE ${isNoticeAround(sql`CAST(${now} AS INTEGER)`)})`;
+    WHERE o.number = ${id} AND ${condition}`;
 }

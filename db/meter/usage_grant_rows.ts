@@ -137,7 +137,7 @@ export function applyGrant(
       after: "grant",
     }),
     sql`DELETE FROM usage_limit_added`,
-    recheckLimits({ column: "organization", number: organization }, ifAudited(audited), now),
+    recheckLimits({ column: "organization", number: organization }, ifAudited(audited)),
   ];
 }
 

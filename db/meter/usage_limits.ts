@@ -4,6 +4,7 @@
 import {
   limitClockMarginMs,
   operatorTimestampPastMaxMs,
+  rollupQuarterMs,
   usageTimestampFutureMaxMs,
 } from "../../domain/limits.ts";
 import { lowBits } from "../../domain/meter/quantity.ts";
@@ -55,21 +56,29 @@ export const countedSeq = sql`max(l.created_seq, o.limits_seq)`;
 /** The time of {@linkcode countedSeq}, later by the difference of servers' clocks. In milliseconds since 1970. */
 const countedAt = sql`(max(l.created_at, o.limits_at) + ${integer(limitClockMarginMs)})`;
 
+/** A time at or before the start of a window of the limit `l`, given by its number; 0 for `total`. In milliseconds since 1970. */
+const startOf = (window: Statement) =>
+  sql`CASE l.per WHEN 'minute' THEN ${window} * 60000 WHEN 'hour' THEN ${window}
+    WHEN 'day' THEN (${window} - 1) * ${integer(dayMs)} WHEN 'month' THEN ${monthStart(window)} - ${
+    integer(dayMs)
+  } ELSE 0 END`;
+
 /**
  * True if nothing was recorded in a window: what is recorded from now on is all of its usage.
  *
  * @param window Its number. The limit `l` and the organization `o` have no valid counter of it.
  */
 export function isComplete(window: Statement): Statement {
-  // At or before the start of the window; `total` has none.
-  const start = sql`CASE l.per WHEN 'minute' THEN ${window} * 60000 WHEN 'hour' THEN ${window}
-    WHEN 'day' THEN (${window} - 1) * ${integer(dayMs)} WHEN 'month' THEN ${monthStart(window)} - ${
-    integer(dayMs)
-  } ELSE 0 END`;
-  return sql`(${start} >= max(
+  return sql`(${startOf(window)} >= max(
     iif(o.created_at >= ${countedAt}, 0, ${countedAt} + ${integer(usageTimestampFutureMaxMs)}),
     iif(l.per IN ('minute', 'hour'), (SELECT limits_swept_until FROM usage_cursor), 0)))`;
 }
+
+/** True if the organization `o` may have usage in a current window of the limit `l`, given by its number. */
+export const mayBeUsed = (window: Statement, now: Statement): Statement =>
+  sql`iif(l.per = 'total', EXISTS (SELECT 1 FROM usage_series e WHERE e.organization = o.number),
+    EXISTS (SELECT 1 FROM usage_rollups_monthly m WHERE m.month IN (${around(monthOf(now))})
+      AND m.organization = o.number AND m.last_quarter >= ${startOf(window)} / ${integer(rollupQuarterMs)}))`;
 
 /** Assignments that make all counters of an organization invalid, when its limits or its time zone change. */
 export const restartLimits = (now: number): Statement =>
@@ -105,11 +114,16 @@ export const windowNumber = (per: Statement, time: Statement, offset: Statement)
     WHEN 'day' THEN (${time} + ${offset}) / 86400000
     WHEN 'month' THEN ${monthOf(sql`(${time} + ${offset})`)} ELSE 0 END`;
 
+const around = (number: Statement) => sql`${number} - 1, ${number}, ${number} + 1`;
+
 /** Numbers of windows of a day, a month and in total that are current in some time zone. */
-export const windowsAround = (time: Statement): Statement => {
-  const around = (number: Statement) => sql`${number} - 1, ${number}, ${number} + 1`;
-  return sql`0, ${around(monthOf(time))}, ${around(sql`${time} / 86400000`)}`;
-};
+const windowsAround = (time: Statement): Statement =>
+  sql`0, ${around(monthOf(time))}, ${around(sql`${time} / 86400000`)}`;
+
+/** The counter `n` has all usage of the current window of the limit `l` by the organization `o`. */
+export const isCurrentCounter = (now: Statement): Statement =>
+  sql`n.usage_limit = l.number AND n.organization = o.number AND n.is_known = 1 AND n.opened_seq >= ${countedSeq}
+    AND n.window_number = ${windowNumber(sql`l.per`, now, ahead(sql`o.timezone`, now))}`;
 
 /** Notices `x` of the organization `o` in one of the windows around now. */
 export const isNoticeAround = (now: Statement) =>

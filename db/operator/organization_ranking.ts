@@ -2,11 +2,20 @@
 // completely used. There may be 100,000 organizations, so a part of them is read at a time.
 import { lowBits, type SumParts } from "../../domain/meter/quantity.ts";
 import { rollupNumber, rollupPieces } from "../../domain/meter/rollup_unit.ts";
+import type { LimitScope } from "../../domain/meter/usage_limit.ts";
 import type { RunningOutLimit } from "../../domain/operator/organization_list.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 import { isUsedOfRaised } from "../meter/recorder_limits.ts";
-import { isAccount } from "../meter/usage_grants.ts";
-import { ahead, countedSeq, isApplied, windowNumber, windowsAround } from "../meter/usage_limits.ts";
+import { isAccount, raisedQuantity } from "../meter/usage_grants.ts";
+import {
+  ahead,
+  comparable,
+  comparableQuantity,
+  countedSeq,
+  isApplied,
+  isCurrentCounter,
+  windowNumber,
+} from "../meter/usage_limits.ts";
 import type { SignedWindow } from "./overview.ts";
 
 /** Organizations by their numbers, the last one excluded. */
@@ -121,9 +130,17 @@ async function readPairs(database: DatabaseReader, query: Statement): Promise<[n
   return JSON.parse(row?.pairs ?? "[]");
 }
 
+/** The notice `x` says that the limit `l` was reached in its current window by the organization `o`, or rejected a request of it. */
+const isNoted = (time: Statement) =>
+  sql`x.usage_limit = l.number AND x.organization = o.number AND x.percent >= 100 AND x.window_number = ${
+    windowNumber(sql`iif(l.per IN ('minute', 'hour'), 'day', l.per)`, time, ahead(sql`o.timezone`, time))
+  }`;
+/** All of a limit of 0 is used, but it is reached only when it rejects a request. */
+const isAnyUsed = sql`n.sum_high + n.sum_low + n.sum_micro > 0`;
+
 /**
  * Finds organizations that have used 80% or more of a limit in its current window: `isReached` is 1 for those that have used all of it.
- * Notices name the candidates, counters decide. Usage that no counter has yet is missing.
+ * Usage that no counter has yet is missing.
  */
 export async function findPressed(
   database: DatabaseReader,
@@ -132,17 +149,45 @@ export async function findPressed(
   const time = sql`CAST(${now} AS INTEGER)`;
   return await database.read(sql`
     SELECT o.number AS organization, max(${isUsedOfRaised(integer(100), time)}) AS isReached
-    FROM (SELECT DISTINCT usage_limit, organization FROM limit_notices
-      WHERE window_number IN (${windowsAround(time)})
-        AND organization >= ${from} AND organization < ${to}) x
-    CROSS JOIN usage_limits l ON l.number = x.usage_limit
-    CROSS JOIN organizations o ON o.number = x.organization AND o.deleted_at IS NULL AND ${isApplied()}
-    CROSS JOIN usage_limit_counters n ON n.usage_limit = l.number AND n.organization = o.number
-      AND n.window_number = ${windowNumber(sql`l.per`, time, ahead(sql`o.timezone`, time))}
+    FROM organizations o CROSS JOIN usage_limits l ON ${isApplied()}
+    CROSS JOIN usage_limit_counters n ON ${isCurrentCounter(time)}
     LEFT JOIN usage_grant_accounts t ON ${isAccount(sql`o.number`)}
-    WHERE n.is_known = 1 AND n.opened_seq >= ${countedSeq} AND ${
-    isUsedOfRaised(integer(80), time)
-  } GROUP BY 1`);
+    WHERE o.number >= ${from} AND o.number < ${to} AND o.deleted_at IS NULL
+      AND ${isUsedOfRaised(integer(80), time)}
+      AND (${isAnyUsed} OR EXISTS (SELECT 1 FROM limit_notices x WHERE ${isNoted(time)})) GROUP BY 1`);
+}
+
+export interface ReachedLimit extends LimitScope {
+  readonly id: string;
+  readonly name: string;
+  /** When it was noted, or set below what is used already. Milliseconds since 1970. */
+  readonly reachedAt: number;
+}
+
+/**
+ * Returns organizations with a hard limit that is used up in the current window, or that rejected a request; the latest first, each
+ * once. Usage that no counter has yet is missing.
+ *
+ * @param query `since`: when the rejected request was at the earliest, or a minute or hour in which a limit was used up.
+ */
+export async function findReachedLimits(
+  database: DatabaseReader,
+  { from, to, now, since, limit }: NumberRange & { now: number; since: number; limit: number },
+): Promise<ReachedLimit[]> {
+  const time = sql`CAST(${now} AS INTEGER)`;
+  const raised = raisedQuantity(sql`o.number`, time);
+  return await database.read<ReachedLimit>(sql`
+    SELECT o.id, o.name, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric, l.per,
+      max(coalesce(x.noted_at, max(l.created_at, o.limits_at))) AS reachedAt
+    FROM organizations o CROSS JOIN usage_limits l ON l.mode = 'hard' AND ${isApplied()}
+    LEFT JOIN usage_limit_counters n ON ${isCurrentCounter(time)}
+    LEFT JOIN limit_notices x ON ${isNoted(time)}
+    WHERE o.number >= ${from} AND o.number < ${to} AND o.deleted_at IS NULL
+      AND (((x.is_refusal OR l.per IN ('minute', 'hour')) AND x.noted_at >= ${since})
+        OR ((${isAnyUsed} OR x.noted_at IS NOT NULL) AND ${
+    comparable(sql`n.sum_high`, sql`n.sum_low`, sql`n.sum_micro`)
+  } >= ${comparableQuantity(raised.whole, raised.micro)}))
+    GROUP BY o.number ORDER BY reachedAt DESC LIMIT ${limit}`);
 }
 
 /** Identifies a limit's counter of a month. */

@@ -3,9 +3,6 @@ import type { SumParts } from "../../domain/meter/quantity.ts";
 import { rollupNumber, rollupPieces, rollupUnits } from "../../domain/meter/rollup_unit.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
-import type { LimitScope } from "../../domain/meter/usage_limit.ts";
-import { raisedQuantity } from "../meter/usage_grants.ts";
-import { ahead, comparable, comparableQuantity, isApplied, windowNumber } from "../meter/usage_limits.ts";
 
 export interface OverviewSeries {
   readonly series: number;
@@ -190,40 +187,4 @@ export async function findSeriesOf(
   const rows = await database.read<{ id: number }>(sql`
     SELECT id FROM usage_series WHERE organization = ${organization} AND metric = ${metric} LIMIT ${limit}`);
   return rows.map(({ id }) => id);
-}
-
-export interface ReachedLimit extends LimitScope {
-  readonly id: string;
-  readonly name: string;
-}
-
-/** Maximum number of notices that are searched, newest first. */
-const noticesMax = 10_000;
-
-/**
- * Returns organizations with a hard limit that is used up in the current window, or that rejected a request; the latest first, each
- * once.
- *
- * @param query `since`: when the rejected request was at the earliest, or a minute or hour in which a limit was used up.
- */
-export async function findReachedLimits(
-  database: DatabaseReader,
-  { now, since, limit }: { now: number; since: number; limit: number },
-): Promise<ReachedLimit[]> {
-  const time = sql`CAST(${now} AS INTEGER)`;
-  const per = sql`iif(l.per IN ('minute', 'hour'), 'day', l.per)`;
-  const raised = raisedQuantity(sql`o.number`, time);
-  return await database.read<ReachedLimit>(sql`
-    SELECT o.id, o.name, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric, l.per
-    FROM (SELECT * FROM limit_notices ORDER BY noted_at DESC LIMIT ${noticesMax}) n
-    CROSS JOIN usage_limits l ON l.number = n.usage_limit AND l.mode = 'hard'
-    CROSS JOIN organizations o ON o.number = n.organization AND o.deleted_at IS NULL AND ${isApplied()}
-    LEFT JOIN usage_limit_counters c ON c.usage_limit = n.usage_limit AND c.organization = n.organization
-      AND c.window_number = n.window_number
-    WHERE n.percent >= 100 AND n.window_number = ${windowNumber(per, time, ahead(sql`o.timezone`, time))}
-      AND (((n.is_refusal OR l.per IN ('minute', 'hour')) AND n.noted_at >= ${since})
-        OR ${comparable(sql`c.sum_high`, sql`c.sum_low`, sql`c.sum_micro`)} >= ${
-    comparableQuantity(raised.whole, raised.micro)
-  })
-    GROUP BY o.number ORDER BY max(n.noted_at) DESC LIMIT ${limit}`);
 }

@@ -131,7 +131,7 @@ export async function deleteAlert(context: SessionContext, access: Access, id: s
 
 function recheck({ organizationId }: Access): NonNullable<Change["after"]> {
   const owner = { column: "organization", number: organizationNumber(organizationId) } as const;
-  return ({ audited, now }) => [recheckLimits(owner, ifAudited(audited), now)];
+  return ({ audited }) => [recheckLimits(owner, ifAudited(audited))];
 }
 
 function textOf(alert: Omit<NewAlert, "apiKeyId">): string {

@@ -2,6 +2,7 @@
 // acknowledged before its commit, or with more than what the commit returned.
 import { setImmediate } from "node:timers";
 import { type Database, DatabaseError, type Statement } from "../../db/engine/database.ts";
+import type { LimitOwner } from "../../db/meter/limit_rows.ts";
 import { keyHashOf, type RecordGroup, verifiedTarget } from "../../db/meter/record_group.ts";
 import { insertUsageRecords, type RecordOutcome } from "../../db/meter/recorder.ts";
 import { findRecordIdKey } from "../../db/meter/usage_records.ts";
@@ -36,6 +37,7 @@ import { FairQueue, queueFullError, type QueueLimits } from "./fair_queue.ts";
 import { KnownKeys } from "./known_keys.ts";
 import { KnownSeries } from "./known_series.ts";
 import { type CounterContext, LimitCounters } from "./limit_counters.ts";
+import { recheckSomeLimits } from "./limit_rechecks.ts";
 
 /**
  * Returns the limits of the queue of one of several threads. All queues together have a fixed size, but each fits the largest
@@ -118,6 +120,14 @@ export class Recorder {
   /** Returns the ids of the database's records. Their key never changes, so it is read once. */
   async recordIds(): Promise<UsageRecordIds> {
     return this.#recordIds ??= createUsageRecordIds(await findRecordIdKey(this.#context.database));
+  }
+
+  /**
+   * Checks the first limits of an organization or a plan after they were changed, so that lists are up to date when the change responds.
+   * What is left, or fails, is checked in the background.
+   */
+  async checkChangedLimits(owner: LimitOwner): Promise<void> {
+    await recheckSomeLimits(this.#context, this.#softCounters, owner).catch(() => {});
   }
 
   /**

@@ -48,7 +48,7 @@ export async function planChangesOf(
     const from = await findPlanReference(database, { id: before.planId });
     const details = { ...(from === undefined ? {} : { from: from.name }), to: to.name };
     const entry = { ...about, action: "organization.plan_changed", details } as const;
-    const after = ({ audited }: Audited) => [recheckLimits(owner, ifAudited(audited), now)];
+    const after = ({ audited }: Audited) => [recheckLimits(owner, ifAudited(audited))];
     changes.push({ statement: updateOrganizationPlan(id, planId, now), entry, after });
   }
   const inherited = overrides.limits && await database.readFirst<PlanRow>(selectPlan(before.planId));
@@ -66,7 +66,7 @@ export async function planChangesOf(
     const entry = { ...about, action: "organization.timezone_changed", details } as const;
     const after = ({ audited }: Audited) => [
       ...timezoneRows(timezone, now),
-      recheckLimits(owner, ifAudited(audited), now),
+      recheckLimits(owner, ifAudited(audited)),
     ];
     changes.push({ statement: updateTimezone(id, timezone, now), entry, after });
   }

@@ -29,6 +29,7 @@ import type {
 import type { OrganizationList } from "../../domain/operator/organization_list.ts";
 import { operatorAccessTo, organizationIdOf, resolveOrganization } from "../access.ts";
 import { type Change, changesBatch, rowOf, writeChange } from "../change.ts";
+import { organizationNumber } from "../../db/organization/organization_state.ts";
 import type { SessionContext } from "../context.ts";
 import { createInvitation } from "../organization/invitations.ts";
 import { statusChange } from "../organization/suspension.ts";
@@ -174,6 +175,9 @@ export async function changeOrganization(
         selectOrganization(id),
       ]),
   );
+  if (changes.length > 0) {
+    await context.recorder.checkChangedLimits({ column: "organization", number: organizationNumber(id) });
+  }
   return toOrganization({ ...row, ...rowOf<StoredOrganization>(results, -1) });
 }
 

@@ -107,6 +107,7 @@ export async function changePlan(
   if (Object.keys(details).length === 0) return before;
   const { name = before.name, isDefault, limits } = change;
   const features = change.features && sortedPermissions(change.features);
+  const owner = { column: "plan", number: planNumber(id) } as const;
   // A number that stays the setting's is not written.
   const numbers = Object.fromEntries(
     planNumberNames.flatMap((number) => details[number] === undefined ? [] : [[number, change[number]]]),
@@ -115,13 +116,12 @@ export async function changePlan(
     statement: updatePlan(id, { ...numbers, name, features }),
     entry: { action: "plan.changed", organizationId: null, target: { id, name }, details },
     after: (audited) => [
-      ...(limits === undefined
-        ? []
-        : replaceLimits({ column: "plan", number: planNumber(id) }, limits, audited)),
+      ...(limits === undefined ? [] : replaceLimits(owner, limits, audited)),
       ...(isDefault ? makePlanDefault(id, audited) : []),
     ],
   }, selectPlan(id));
   if (!isMade) throw planTakenError();
+  if (limits !== undefined) await context.recorder.checkChangedLimits(owner);
   return toPlan(context, row(), before.organizationCount);
 }
 

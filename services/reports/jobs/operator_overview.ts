@@ -3,17 +3,20 @@ import {
   type ActiveOrganizations,
   countActiveOrganizations,
   findBusiestTotals,
-  findReachedLimits,
   findSeriesOf,
   findSuspended,
   findTopCustomers,
   type OverviewSeries,
-  type ReachedLimit,
   type SeriesSumRow,
   type SignedWindow,
   sumSeries,
   type SuspendedOrganizations,
 } from "../../../db/operator/overview.ts";
+import {
+  findLastOrganizationNumber,
+  findReachedLimits,
+  type ReachedLimit,
+} from "../../../db/operator/organization_ranking.ts";
 import type { DatabaseReader } from "../../../db/engine/database.ts";
 import {
   apiKeyUsedIntervalMs,
@@ -33,6 +36,7 @@ import {
 import type { RunningOut } from "../../../domain/operator/organization_list.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import { findCatalogue } from "./catalogue.ts";
+import { inSteps } from "./organization_ranking.ts";
 import { readRunningOut } from "./running_out.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
 
@@ -171,9 +175,21 @@ async function readAnew(
       noteMs: apiKeyUsedIntervalMs,
       limit: suspendedNamedMax,
     }),
-    reachedLimits: await findReachedLimits(database, { now, since: now - dayMs, limit: reachedLimitsMax }),
+    reachedLimits: await readReachedLimits(context, { now }),
     runningOut: await readRunningOut(context, { now }),
   };
+}
+
+async function readReachedLimits(context: JobContext, { now }: JobTime): Promise<ReachedLimit[]> {
+  const { database } = context;
+  const last = await findLastOrganizationNumber(database);
+  const query = { now, since: now - dayMs, limit: reachedLimitsMax };
+  const reached = await inSteps(
+    context,
+    last,
+    (range) => findReachedLimits(database, { ...range, ...query }),
+  );
+  return reached.toSorted((a, b) => b.reachedAt - a.reachedAt).slice(0, reachedLimitsMax);
 }
 
 type Times = ReturnType<typeof timesAt>;

@@ -205,8 +205,8 @@ export async function readLimitLevels(
   });
 }
 
-/** Reads some organizations after the other, and lets other jobs run in between. */
-async function inSteps<T>(
+/** Reads some organizations after the other, and lets other jobs run in between. @param last The highest number of an organization. */
+export async function inSteps<T>(
   { pause }: JobContext,
   last: number,
   read: (range: NumberRange) => Promise<T[]>,

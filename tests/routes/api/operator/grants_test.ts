@@ -143,12 +143,13 @@ onEveryDatabase("a grant covers usage beyond the limit, and outlives a change of
   await run(test, "UPDATE usage_limits SET quantity_whole = 5");
   await grant(4);
   assert.deepEqual([await grants(), (await standing()).remaining], [[[3, 1, "active"]], 1]);
-  // An override has no counter yet: with the next record.
+  // An override takes nothing from a grant before something is recorded, or another grant is given.
   await override(4);
+  assert.deepEqual([await grants(), (await standing()).remaining], [[[3, 1, "active"]], 0]);
   const { limitId } = await standing();
   assert.equal((await grant(2)).status, 422, "the plan's limit doesn't apply");
   await grant(2, { limitId });
-  assert.deepEqual([await grants(), (await standing()).remaining], [[[3, 1, "active"], [0, 2, "active"]], 2]);
+  assert.deepEqual([await grants(), (await standing()).remaining], [[[4, 0, "used"], [0, 2, "active"]], 2]);
   assert.equal((await record(1)).status, 201);
   assert.deepEqual([await grants(), (await standing()).remaining], [[[4, 0, "used"], [1, 1, "active"]], 1]);
   await override(6);
