@@ -1,6 +1,7 @@
 // `gatehouse usage`: prints usage across organizations as CSV, without a server or alongside one.
 import type { Settings } from "../config.ts";
 import { AppError } from "../domain/errors.ts";
+import { parse } from "../routes/schemas/issues.ts";
 import { operatorUsageQuerySchema } from "../routes/schemas/operator_usage.ts";
 import { usageCsv } from "../services/reports/jobs/usage_export.ts";
 import { operatorUsageInput } from "../services/operator/usage.ts";
@@ -47,7 +48,8 @@ export async function usageCommand(args: readonly string[], environment: Setting
       name === "properties" ? propertiesOf(lists.get(option)) : texts.get(option) ?? lists.get(option),
     ] as const
   );
-  const { data: query, error } = operatorUsageQuerySchema.safeParse(
+  const { data: query, error } = parse(
+    operatorUsageQuerySchema,
     Object.fromEntries(given.filter(([, value]) => value !== undefined)),
   );
   if (error !== undefined) {

@@ -6,7 +6,7 @@ import type { RateLimiter, RateLimitState } from "./rate_limiter.ts";
 
 type LimitedClient = Pick<ClientInfo, "address" | "isUnknownProxy">;
 
-const unlimited: RateLimitState = { isAllowed: true, remaining: Infinity, resetMs: 0 };
+const unlimited: RateLimitState = { isAllowed: true, remaining: Infinity, resetMs: 0, endsAt: 0 };
 
 export class AddressLimiter {
   readonly #limiter: RateLimiter;
@@ -36,8 +36,8 @@ export class AddressLimiter {
     return this.#of(client)?.peek(addressGroup(client.address)) ?? unlimited;
   }
 
-  giveBack(client: LimitedClient): void {
-    this.#of(client)?.giveBack(addressGroup(client.address));
+  giveBack(client: LimitedClient, count = 1): void {
+    this.#of(client)?.giveBack(addressGroup(client.address), count);
   }
 
   #of({ isUnknownProxy }: LimitedClient): RateLimiter | null {

@@ -8,6 +8,8 @@ export interface RateLimitState {
   readonly remaining: number;
   /** Milliseconds until the window ends. */
   readonly resetMs: number;
+  /** When the window ends: no other window of the name ends then. */
+  readonly endsAt: number;
 }
 
 interface RateLimiterOptions {
@@ -43,21 +45,22 @@ export class RateLimiter {
 
   /** Takes one point if there is one. @param points Per window, if this name has other ones. */
   take(name: string, points = this.#points): RateLimitState {
-    return this.#count(name, 1, points);
+    return this.#count(name, 1, points).state;
   }
 
   /** Checks for a point without taking it. */
   peek(name: string): RateLimitState {
-    return this.#count(name, 0, this.#points);
+    return this.#count(name, 0, this.#points).state;
   }
 
   /** Takes `count` points if one is left. */
   takeMany(name: string, count: number): RateLimitState {
-    return this.#count(name, count, this.#points);
+    return this.#count(name, count, this.#points).state;
   }
 
-  giveBack(name: string, count = 1): void {
-    this.#count(name, -count, this.#points);
+  /** Returns how many points were given back. @param count At most as many as were taken. */
+  giveBack(name: string, count = 1): number {
+    return -this.#count(name, -count, this.#points).change;
   }
 
   /**
@@ -80,7 +83,7 @@ export class RateLimiter {
     }
   }
 
-  #count(name: string, change: number, points: number): RateLimitState {
+  #count(name: string, change: number, points: number): { state: RateLimitState; change: number } {
     const nameHash = this.#hashedNames ? name : hash("sha256", name, "hex");
     const tag = tagOf(nameHash);
     const windows = this.#windows;
@@ -97,12 +100,14 @@ export class RateLimiter {
         used = windows.used(found);
         endsAt = windows.endsAt(found);
       }
+      const before = used;
       const isAllowed = used < points;
       if (change > 0 ? isAllowed : change < 0 && used > 0) {
         used = Math.max(0, used + change);
         windows.set(found ?? windows.leastUsed(bucket, now), { tag, endsAt, used });
       }
-      return { isAllowed, remaining: points - used, resetMs: endsAt - now };
+      const state = { isAllowed, remaining: points - used, resetMs: endsAt - now, endsAt };
+      return { state, change: used - before };
     } finally {
       windows.unlock(bucket);
     }

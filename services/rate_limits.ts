@@ -66,6 +66,8 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     linkRequests: limitByAddress(addressLinkRequestsMax, addressWindowMs),
     /** Failed sign-ins, codes and passkeys; apart from them, accounts that a provider asked about. By client address. */
     addressFailures: limit(addressFailuresMax, addressWindowMs),
+    /** Those that are given back when their account signs in. By client address, its window, and account. */
+    accountFailures: limit(addressFailuresMax, addressWindowMs),
     /** Password checks of sessions that run at the same time. By client address. */
     sessionPasswordChecks: limit(addressFailuresMax, addressWindowMs),
     /** By client address, or by user. */

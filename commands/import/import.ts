@@ -3,6 +3,7 @@ import type { Settings } from "../../config.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
 import { type ImportMapping, importSources } from "../../routes/schemas/imported_usage.ts";
+import { parse } from "../../routes/schemas/issues.ts";
 import { eventsQuerySchema } from "../../routes/schemas/openmeter_event.ts";
 import { importHelp } from "../help.ts";
 import { exitStatus, readOptionFile, readSettings, usageError } from "../settings.ts";
@@ -96,7 +97,7 @@ function readMapping({ texts, lists }: VerbArguments): ImportMapping {
   if (product !== undefined && !slugForm.test(product)) throw usageError("--product is not a valid product.");
   const quantityProperties = new Map(properties.map((text) => {
     const [, metric = "", value = ""] = /^(?:([^=]*)=)?(.*)$/s.exec(text) ?? [];
-    const { data, error } = eventsQuerySchema.safeParse({ value });
+    const { data, error } = parse(eventsQuerySchema, { value });
     if (error !== undefined) {
       throw usageError("--quantity-property takes PROPERTY, METRIC=PROPERTY or METRIC=1.");
     }

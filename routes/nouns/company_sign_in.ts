@@ -13,7 +13,7 @@ import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import { providerVisitTokens, setProviderVisitCookie } from "../cookies.ts";
 import type { AppEnv, AppParts } from "../env.ts";
-import { choiceOf, stringSchema, timeOut } from "../schemas/common.ts";
+import { stringSchema, timeOut } from "../schemas/common.ts";
 import { characters } from "../schemas/messages.ts";
 import { organizationParamsSchema as operatorParams } from "../schemas/operator_organizations.ts";
 import { organizationParamsSchema } from "../schemas/people.ts";
@@ -36,13 +36,13 @@ export const companyProviderSchema = z.strictObject({
     "The client secret. It is never returned. If omitted, the stored one is kept.",
     "q3J8…",
   ).optional(),
-  role: choiceOf(companyRoles).openapi({
+  role: z.enum(companyRoles).openapi({
     description: "The role of people who join by signing in with the provider.",
   }),
   enforced: z.boolean().describe(
     "True if people with addresses of the verified domains sign in only with the provider. Needs a successful test.",
   ),
-  sessionMaxDays: z.number().int().min(1, "must be at least 1.").nullish().describe(daysWords),
+  sessionMaxDays: z.number().int().min(1).nullish().describe(daysWords),
 }).openapi("PutSingleSignOn");
 export const companyDomainSchema = z.strictObject({
   domain: z.string().max(2 * domainCharactersMax, characters(domainCharactersMax, 1)).openapi({

@@ -32,7 +32,7 @@ import { mountFormPage, mountPage, paramOf, withInput } from "../portal/noun_pag
 import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check, checkTogether } from "../schemas/check.ts";
-import { choiceOf, idOut, idParam, nameSchema, stringSchema, timeOut } from "../schemas/common.ts";
+import { idOut, idParam, nameSchema, stringSchema, timeOut } from "../schemas/common.ts";
 import {
   confirmDeletion,
   providerForm,
@@ -52,7 +52,7 @@ const slug = z.string().regex(providerSlugForm, `must be ${providerSlugWords}.`)
   description: `Part of its redirect URI: ${providerSlugWords}. It can't be changed.`,
   example: "okta",
 });
-const kind = choiceOf(providerKinds).openapi({
+const kind = z.enum(providerKinds).openapi({
   description: "`oidc` for any OpenID provider, such as Okta and Keycloak. It can't be changed.",
   example: "oidc",
 });

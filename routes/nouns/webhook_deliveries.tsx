@@ -32,7 +32,7 @@ import { listChoice } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { webhookIdOf, type WebhookViewer } from "../portal/webhook_viewer.ts";
 import { check } from "../schemas/check.ts";
-import { choiceOf, idOut, idParam, pageOf, pageQuerySchema, rangeEnd, timeOut } from "../schemas/common.ts";
+import { idOut, idParam, pageOf, pageQuerySchema, rangeEnd, timeOut } from "../schemas/common.ts";
 import { atMost } from "../schemas/messages.ts";
 import {
   replayForm,
@@ -87,12 +87,12 @@ const detailsSchema = schema.extend({
 
 const querySchema = (types: readonly EventType[]) =>
   pageQuerySchema.extend({
-    status: choiceOf(deliveryStatuses).optional().describe("Deliveries with this status."),
-    type: choiceOf(types).optional().describe("Deliveries of events of this type."),
+    status: z.enum(deliveryStatuses).optional().describe("Deliveries with this status."),
+    type: z.enum(types).optional().describe("Deliveries of events of this type."),
     from: rangeEnd("The start of the range, inclusive, by the time of creation."),
     to: rangeEnd("The end of the range, exclusive."),
   });
-const replayStatus = choiceOf(["failed", "held", "all"]).optional();
+const replayStatus = z.enum(["failed", "held", "all"]).optional();
 const replaySchema = z.strictObject({
   deliveryIds: z.array(z.string().max(100)).min(1, "must have at least one id.")
     .max(webhookReplayIdsMax, atMost(webhookReplayIdsMax, "ids")).optional().openapi({
@@ -116,7 +116,7 @@ const replaySchema = z.strictObject({
 }).openapi("ReplayWebhookDeliveries");
 const testSchema = (types: readonly EventType[]) =>
   z.strictObject({
-    type: choiceOf(types).optional().describe("The type of the example, `webhook.test` by default."),
+    type: z.enum(types).optional().describe("The type of the example, `webhook.test` by default."),
   });
 
 const params = z.object({ id: idParam("whk", "The endpoint's id.") });

@@ -3,7 +3,7 @@ import type { z } from "@hono/zod-openapi";
 import { AppError, type ErrorDetail, notFoundError, validationError } from "../../domain/errors.ts";
 import { errorDetailsMax } from "../../domain/limits.ts";
 import { joinPath } from "../../domain/json_bounds.ts";
-import { mustBe, required } from "./messages.ts";
+import { parse } from "./issues.ts";
 
 export type Schema = z.ZodType | undefined;
 export type Output<S extends Schema> = S extends z.ZodType ? z.output<S> : undefined;
@@ -22,11 +22,11 @@ export function check<S extends Schema>(
     if (part === "query") requireEmpty(value as Record<string, unknown>);
     return undefined as Output<S>;
   }
-  const result = schema.safeParse(value, { reportInput: true });
+  const result = parse(schema, value);
   if (result.success) return result.data as Output<S>;
   // A malformed id is an unknown id.
   if (part === "params") throw notFoundError();
-  const faults = result.error.issues.slice(0, errorDetailsMax).flatMap((issue) =>
+  const faults = firstOfEach(result.error.issues).slice(0, errorDetailsMax).flatMap((issue) =>
     // Only schemas of several values accept a parameter twice.
     part === "query" && Array.isArray(issue.input) && issue.code !== "custom"
       ? [{ path: String(issue.path[0]), message: "is given more than once." }]
@@ -59,6 +59,16 @@ export async function checkTogether<T>(
   throw validationError(details);
 }
 
+/** Returns the first issue of each value. Further ones mislead: Zod also counts the items of a list where a text belongs. */
+function firstOfEach(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
+  const paths = new Set<string>();
+  return issues.filter(({ path }) => {
+    const isFirst = !paths.has(path.join());
+    paths.add(path.join());
+    return isFirst;
+  });
+}
+
 function requireEmpty(query: Record<string, unknown>): void {
   const unknown = Object.keys(query).map((path) => ({ path, message: "is not a known parameter." }));
   if (unknown.length > 0) throw validationError(unknown);
@@ -70,12 +80,7 @@ function details(issue: z.core.$ZodIssue): ErrorDetail[] {
     "",
   );
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({ path: joinPath(path, key), message: "is not a known field." }));
+    return issue.keys.map((key) => ({ path: joinPath(path, key), message: issue.message }));
   }
-  // Zod's default message means that the schema doesn't set one.
-  if (issue.code !== "invalid_type" || !issue.message.startsWith("Invalid input")) {
-    return [{ path, message: issue.message }];
-  }
-  const type = issue.expected === "record" ? "object" : issue.expected;
-  return [{ path, message: issue.input === undefined ? required : mustBe(type) }];
+  return [{ path, message: issue.message }];
 }

@@ -35,7 +35,7 @@ const textOr = (remedy: string) =>
 const text = textOr("");
 const sourceRemedy = " Set it to your product, such as /products/tiles.";
 
-const data = z.record(z.string(), z.unknown(), { error: mustBe("object") })
+const data = z.record(z.string(), z.unknown())
   .transform((members, context): EventData => {
     const fault = (name: string, message: string) =>
       context.addIssue({ code: "custom", path: [shortName(name)], message });

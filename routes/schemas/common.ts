@@ -6,7 +6,7 @@ import type { IdPrefix } from "../../domain/id.ts";
 import { nameFault } from "../../domain/name.ts";
 import { roles } from "../../domain/sign_in/session.ts";
 import { nameCharactersMax, pageItemsDefault, pageItemsMax } from "../../domain/limits.ts";
-import { characters, oneOf, required } from "./messages.ts";
+import { characters } from "./messages.ts";
 
 /** Creates a schema whose values are parsed. `parse` returns null for an invalid value. */
 export function parsed<In, Out>(
@@ -22,13 +22,8 @@ export function parsed<In, Out>(
   });
 }
 
-/** One of several values, with a message that lists them. */
-export function choiceOf<const T extends string>(values: readonly T[]) {
-  return z.enum(values, { error: ({ input }) => input === undefined ? required : oneOf(values) });
-}
-
 /** That of an API key, and so of its usage. */
-export const environmentSchema = choiceOf(environments).openapi({ example: "live" });
+export const environmentSchema = z.enum(environments).openapi({ example: "live" });
 
 /** Trimmed, counted in characters, and visible. @param description The beginning, such as `Your name`. */
 export function nameSchema(

@@ -15,7 +15,7 @@ const meterSchema = parsed(z.string(), (text): Meter | null => {
 
 /** The conditions that a session must meet. Also part of the address of the access page. */
 export const forwardConditionsShape = {
-  role: z.enum(roles, { error: `must be one of ${roles.join(", ")}.` }).optional().describe(
+  role: z.enum(roles).optional().describe(
     "The minimum role, in `organization` or else in the active organization. API keys have no role.",
   ),
   organization: z.string().refine((text) => isId("org", text), "must be the id of an organization.")
@@ -25,7 +25,7 @@ export const forwardConditionsShape = {
         "Only members and API keys of this organization. It doesn't have to be the active organization.",
       pattern: "^org_[0-9a-f]{32}$",
     }),
-  email: z.enum(["verified"], { error: "must be verified." }).optional().describe(
+  email: z.enum(["verified"]).optional().describe(
     "Only users with a confirmed email address. Doesn't apply to API keys.",
   ),
 };
@@ -54,7 +54,7 @@ export const forwardQuerySchema = z.strictObject({
       "A product and a metric. Records a quantity of 1 for each request admitted with an API key. Requires `key` in " +
       "`accept`. Requests with a session are not metered.",
   }),
-  limit: z.enum(["on"], { error: "must be on." }).optional().describe(
+  limit: z.enum(["on"]).optional().describe(
     "The status for a metered request that doesn't fit into a hard limit: with `on` 429 with `Retry-After`, otherwise 403. " +
       "Requires `meter`. Caddy and Traefik pass 429 on; nginx passes only 401 and 403 on by itself.",
   ),

@@ -12,7 +12,7 @@ export function mustBe(type: string): string {
 
 /** @param values What a field accepts. */
 export function oneOf(values: readonly string[]): string {
-  return `must be one of ${values.join(", ")}.`;
+  return `must be ${values.length === 1 ? "" : "one of "}${values.join(", ")}.`;
 }
 
 /** @param min The smallest length; for 0, only the largest is named. */

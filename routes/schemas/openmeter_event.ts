@@ -19,7 +19,7 @@ import {
   shortName,
   usageOfEvent,
 } from "./cloud_event.ts";
-import { mustBe, required } from "./messages.ts";
+import { required } from "./messages.ts";
 import { propertyLimitWords, propertyNameLimits } from "./usage.ts";
 
 /** Locates the quantity of an event. */
@@ -57,7 +57,7 @@ export const eventsQuerySchema = z.strictObject({
 });
 
 const eventSchema = eventAttributes.extend({
-  data: z.record(z.string(), z.unknown(), { error: mustBe("object") }).nullish().openapi({
+  data: z.record(z.string(), z.unknown()).nullish().openapi({
     type: ["object", "null"],
     description:
       "The quantity is in the field that the query parameter `value` names. It is from 0 to 2^53−1 with at most 6 decimal " +

@@ -8,25 +8,23 @@ import {
   type LimitScope,
 } from "../../domain/meter/usage_limit.ts";
 import { notifyPercentagesMax, notifyPercentMax } from "../../domain/webhooks/webhook_limits.ts";
-import { choiceOf, idOut, stringSchema } from "./common.ts";
-import { atMost, mustBe, required } from "./messages.ts";
+import { idOut, stringSchema } from "./common.ts";
+import { atMost } from "./messages.ts";
 import { quantityFault, slugSchema } from "./usage.ts";
 
-export const quantityIn = z.number({
-  error: ({ input }) => input === undefined ? required : mustBe("number"),
-})
+export const quantityIn = z.number()
   .refine((value) => splitQuantity(value) !== null, quantityFault).openapi({
     description: "How much may be used in one window, with at most 6 decimal places.",
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
     example: 100_000,
   });
-const per = choiceOf(limitPeriods).openapi({
+const per = z.enum(limitPeriods).openapi({
   description:
     "The calendar window, in the organization's time zone. `total` is a single window that never ends.",
   example: "month",
 });
-const mode = choiceOf(limitModes).openapi({
+const mode = z.enum(limitModes).openapi({
   description: "`hard`: usage beyond the limit is rejected. `soft`: it is recorded and reported.",
 });
 const productSlug = { description: "The product, or null for all products together.", example: "tiles" };

@@ -17,7 +17,7 @@ const locale = {
   description: `The number and date format of pages; null follows the browser. One of ${locales.join(", ")}.`,
   example: "de",
 };
-const theme = z.enum(themes, { error: `must be one of ${themes.join(", ")}.` }).openapi({
+const theme = z.enum(themes).openapi({
   description: "The colors of pages; `system` follows the browser.",
   example: "system",
 });

@@ -57,7 +57,7 @@ export const metricsSchema = z.array(
     unit,
     unitPrice,
     dimensions,
-    aggregation: z.enum(aggregations, { error: `must be one of ${aggregations.join(", ")}.` }).default("sum")
+    aggregation: z.enum(aggregations).default("sum")
       .openapi({
         description:
           "What its usage is in sums, pages and statements: the `sum` of its quantities, the `count` of its records, the " +

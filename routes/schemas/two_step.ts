@@ -49,7 +49,7 @@ export const passkeyRegistrationSchema = z.object({
   response: z.object({
     clientDataJSON: base64url(20_000, "The client data that the authenticator signed."),
     authenticatorData: base64url(20_000, "The authenticator data."),
-    transports: z.array(z.string().max(50, tooLong)).max(20, "has too many items.").optional()
+    transports: z.array(z.string().max(50, tooLong)).max(20).optional()
       .openapi({
         description: "How browsers can communicate with the authenticator.",
         example: ["internal"],

@@ -29,7 +29,8 @@ import {
   timeSchema,
 } from "./common.ts";
 import { limitStandingSchema } from "./limits.ts";
-import { atMost, characters, mustBe, required } from "./messages.ts";
+import { parse } from "./issues.ts";
+import { atMost, characters } from "./messages.ts";
 
 /** The form of products and metrics, in words. */
 export const slugWords =
@@ -37,7 +38,7 @@ export const slugWords =
 export const quantityFault = "must be from 0 to 9007199254740991 with at most 6 decimal places.";
 export const slugSchema = z.string().regex(slugForm, `must be ${slugWords}.`);
 const quantity = parsed(
-  z.number({ error: ({ input }) => input === undefined ? required : mustBe("number") }),
+  z.number(),
   splitQuantity,
   () => quantityFault,
 );
@@ -62,7 +63,7 @@ function severalOf<T extends string>(item: z.ZodType<T>) {
     };
     const values = new Set<T>();
     for (const text of [given].flat().flatMap((text) => text.split(","))) {
-      const { success, data, error } = item.safeParse(text.trim());
+      const { success, data, error } = parse(item, text.trim());
       if (!success) return fail(error.issues[0]?.message ?? "");
       values.add(data);
     }
@@ -272,7 +273,7 @@ export const usageQuerySchema = z.strictObject({
     description: `The end of the range, exclusive. Defaults to the end of this month. ${timeInZone}`,
     example: "2026-12-01",
   }),
-  window: z.enum(queryWindows, { error: `must be one of ${queryWindows.join(", ")}.` }).optional()
+  window: z.enum(queryWindows).optional()
     .openapi({
       description:
         "The windows to sum by, in `timezone`. Weeks start on Monday. `total` is one window for the whole range.",

@@ -173,6 +173,8 @@ export async function resetPassword(
       : []),
   ]);
   if (written?.rows.length !== 1) throw invalidTokenError();
+  // Wrong passwords only: codes are still needed.
+  credentials.giveBackFailures(client, [user.email]);
   context.mail.wake();
 }
 

@@ -53,7 +53,7 @@ export async function signUp(context: Context, client: ClientInfo, input: SignUp
   await requireDomainPermits(context, email, null);
   const create = (sendsEmail: boolean) =>
     createAccount(context, client, { ...input, email, invited, sendsEmail });
-  return await context.credentials.signUpFrom(client, async () => {
+  return await context.credentials.signUpFrom(client, email, async () => {
     if (invited !== null || context.mail.mode === "none") return await create(false);
     // Without the email they can request another one when the address's budget allows it.
     return await context.mailBudgets.spendIfLeft({ kind: "verify_email", to: email }, create);
@@ -141,7 +141,7 @@ async function createAccount(
     throw new AppError("email_taken", "An account with this email address already exists. Sign in instead.");
   }
   mail.wake();
-  return signedIn(results, token);
+  return signedIn(context, client, { results, token });
 }
 
 /** Statements that create an account. The second one is its audit entry `audited`, without which nothing is written. */

@@ -30,11 +30,20 @@ export type About = Pick<AuditEntry, "organizationId" | "target">;
 interface Guess {
   /** An email address or an id, never a secret. Delays apply to it. */
   readonly subject: string;
+  /** The id of the account, if the subject isn't its email address. */
+  readonly account?: string;
   readonly actor: Actor;
   /** The audit entry of a wrong guess. */
   readonly failureAction: AuditAction;
   /** Called after a wrong guess, or instead of the check. */
   readonly about: () => About | Promise<About>;
+}
+
+interface AccountFailure {
+  /** An id or an email address. */
+  readonly account: string;
+  /** When the window of the client's address ends. */
+  readonly endsAt: number;
 }
 
 interface CredentialsParts {
@@ -74,12 +83,12 @@ export class Credentials {
    * @throws {AppError} `rate_limited`, or the error of the check.
    */
   guess<T>(guess: Guess, check: () => Promise<T>): Promise<T> {
-    const { actor } = guess;
+    const { actor, subject, account = subject } = guess;
     const { sessionChecks } = this.#parts.attempts;
     const run = () => this.#countedGuess(guess, check);
     return actor.type === "session"
       ? this.#inTurn(sessionChecks, addressGroup(actor.client.address), run)
-      : this.#attempt(actor.client, run);
+      : this.#attempt(actor.client, account, run);
   }
 
   /**
@@ -108,9 +117,32 @@ export class Credentials {
     return message === null ? [] : [{ path, message }];
   }
 
-  /** @param kind As of `AddressLimiter`. @throws {AppError} `rate_limited` if the address had too many such failures before. */
-  countAddressFailure(client: ClientInfo, kind?: string): void {
-    this.#requireAllowed(this.#addressFailures.take(client, kind), client);
+  /**
+   * @param options `kind`: as of `AddressLimiter`. `account`: the id of the account that failed, if the client named one.
+   * @throws {AppError} `rate_limited` if the address had too many such failures before.
+   */
+  countAddressFailure(
+    client: ClientInfo,
+    { kind, account = null }: { kind?: string; account?: string | null } = {},
+  ): void {
+    const state = this.#addressFailures.take(client, kind);
+    this.#requireAllowed(state, client);
+    if (account !== null) this.#countAccountFailure(client, { account, endsAt: state.endsAt });
+  }
+
+  /**
+   * Gives the failures of an account that signed in back to the client's address. All others stay counted.
+   *
+   * @param accounts The names of the account: its id, its email address.
+   */
+  giveBackFailures(client: ClientInfo, accounts: readonly string[]): void {
+    const { accountFailures } = this.#parts.rateLimits;
+    const { endsAt } = this.#addressFailures.peek(client);
+    for (const account of accounts) {
+      // Only this caller gets the points, so that simultaneous sign-ins give each failure back once.
+      const count = accountFailures.giveBack(accountFailure(client, { account, endsAt }), Infinity);
+      this.#addressFailures.giveBack(client, count);
+    }
   }
 
   /** @throws {AppError} `rate_limited` if the address has no failures left. */
@@ -129,8 +161,8 @@ export class Credentials {
    *
    * @throws {AppError} `rate_limited`, or the error of the sign-up.
    */
-  signUpFrom<T>(client: ClientInfo, signUp: () => Promise<T>): Promise<T> {
-    return this.#attempt(client, () => this.provedSignUpFrom(client, signUp));
+  signUpFrom<T>(client: ClientInfo, email: string, signUp: () => Promise<T>): Promise<T> {
+    return this.#attempt(client, email, () => this.provedSignUpFrom(client, signUp));
   }
 
   /** Runs a sign-up of someone whom a provider names, so nothing is guessed. @throws {AppError} As {@linkcode signUpFrom}. */
@@ -153,12 +185,13 @@ export class Credentials {
   }
 
   /** Counts an attempt for its address until it turns out not to be a wrong guess. */
-  async #attempt<T>(client: ClientInfo, action: () => Promise<T>): Promise<T> {
+  async #attempt<T>(client: ClientInfo, account: string, action: () => Promise<T>): Promise<T> {
     const group = addressGroup(client.address);
     const { failures } = this.#parts.attempts;
     // Never counts a failure. The name keeps it apart from requests that this address doesn't forward.
     if (client.isUnknownProxy) return await this.#inTurn(failures, `${group} forwards`, action);
-    this.#requireAllowed(await failures.begin(group), client);
+    const state = await failures.begin(group);
+    this.#requireAllowed(state, client);
     let isFailure = false;
     try {
       return await action();
@@ -166,8 +199,13 @@ export class Credentials {
       isFailure = error instanceof AppError && (wrongGuess.has(error.code) || error.code === "email_taken");
       throw error;
     } finally {
+      if (isFailure) this.#countAccountFailure(client, { account, endsAt: state.endsAt });
       await failures.end(group, { isFailure });
     }
+  }
+
+  #countAccountFailure(client: ClientInfo, failure: AccountFailure): void {
+    this.#parts.rateLimits.accountFailures.take(accountFailure(client, failure));
   }
 
   /** Runs guesses of one address without counting them. They wait for each other, so they can't occupy the whole hasher. */
@@ -229,6 +267,11 @@ export function rateLimited(ms: number): AppError {
     ? countOf(retryAfterSeconds, "second")
     : countOf(Math.ceil(retryAfterSeconds / 60), "minute");
   return new AppError("rate_limited", `Too many attempts. Try again in ${wait}.`, { retryAfterSeconds });
+}
+
+/** Names the failures of an account in a window of the client's address. Those of earlier windows can't be given back. */
+function accountFailure({ address }: ClientInfo, { account, endsAt }: AccountFailure): string {
+  return `${addressGroup(address)} ${endsAt} ${account}`;
 }
 
 function hashSubject(subject: string): string {

@@ -12,7 +12,7 @@ import { checkPasskey, createChallenge, ownPasskeyOptions, relyingParty } from "
 import { createVerifiedSession, requirePending } from "./second_step.ts";
 import { signInExpiredError } from "./second_step_codes.ts";
 import type { SignedIn } from "./sign_in.ts";
-import { type PasskeyAnswer, signInOptions } from "./webauthn.ts";
+import { type PasskeyAnswer, signInOptions, userOfHandle } from "./webauthn.ts";
 
 /**
  * Returns the options for `navigator.credentials.get()`.
@@ -46,7 +46,8 @@ export async function signInWithPasskey(
     answer: response,
     userId: pending?.userId ?? null,
   });
-  if (found === null) return await rejectPasskey(context, client, pending?.user ?? null);
+  const account = pending?.userId ?? userOfHandle(response.response.userHandle);
+  if (found === null) return await rejectPasskey(context, client, { user: pending?.user ?? null, account });
   const { user, id, counter, host } = found;
   if (pending === null) await requirePasskeyPermitted(context, user);
   const now = context.clock();
@@ -63,15 +64,15 @@ export async function signInWithPasskey(
   });
   if (signedIn !== null) return signedIn;
   if (pending !== null) throw signInExpiredError();
-  return await rejectPasskey(context, client, null);
+  return await rejectPasskey(context, client, { user: null, account });
 }
 
 async function rejectPasskey(
   { credentials, database, clock }: Context,
   client: ClientInfo,
-  user: UserCredentials | null,
+  { user, account }: { user: UserCredentials | null; account: string | null },
 ): Promise<never> {
-  credentials.countAddressFailure(client);
+  credentials.countAddressFailure(client, { account });
   await writeAuditEvent(database, { type: "anonymous", client }, {
     action: user === null ? "session.refused" : "session.second_step_refused",
     organizationId: user?.organizationId ?? null,

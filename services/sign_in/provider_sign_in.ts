@@ -269,5 +269,5 @@ async function enter(
   ]);
   if (results[first.length + 1]?.rows.length !== 1) return null;
   context.mail.wake();
-  return signedIn(results, token);
+  return signedIn(context, client, { results, token });
 }

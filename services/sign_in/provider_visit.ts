@@ -253,7 +253,9 @@ export async function refuseVisit(
   },
 ): Promise<AppError> {
   const tellsOfAccounts = code === "identity_not_linked" || code === "sign_up_closed";
-  if (tellsOfAccounts && claims?.vouches === false) credentials.countAddressFailure(client, "provider ");
+  if (tellsOfAccounts && claims?.vouches === false) {
+    credentials.countAddressFailure(client, { kind: "provider " });
+  }
   const refusal = new AppError(code, message, { cause: error });
   // While a provider is down, one entry a minute says so.
   const isDown = code === "provider_unavailable";

@@ -51,6 +51,7 @@ export async function signInWithCode(
   const { tokenHash, userId, user } = pending;
   return await credentials.guess({
     subject: codeGuessSubject(userId),
+    account: userId,
     actor: { type: "anonymous", client },
     failureAction: "session.second_step_refused",
     about: () => ({ organizationId: user.organizationId, target: { id: userId, name: user.email } }),
@@ -119,7 +120,7 @@ export async function createVerifiedSession(
   ]);
   if (results[1]?.rows.length !== 1) return null;
   context.mail.wake();
-  return signedIn(results, token);
+  return signedIn(context, client, { results, token });
 }
 
 /** Returns the identity that a sign-in began with; null for a password. */

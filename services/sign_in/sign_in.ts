@@ -121,7 +121,7 @@ async function createSession(context: Context, client: ClientInfo, { found, more
     selectSignedIn(context, token, now),
   ]);
   if (results[1]?.rows.length !== 1) throw accountChangedError();
-  return signedIn(results, token);
+  return signedIn(context, client, { results, token });
 }
 
 async function beginSecondStep(context: Context, client: ClientInfo, { found, more }: CheckedPassword) {
@@ -167,10 +167,19 @@ export function selectSignedIn({ config }: BaseContext, token: string, now: numb
   return selectSession(hashToken(token), sessionBounds(config, now));
 }
 
-/** Returns the session that {@linkcode selectSignedIn} has read. @throws {AppError} `unauthenticated` if there is none. */
-export function signedIn(results: readonly WriteResult[], token: string): SignedIn {
+/**
+ * Returns the session that {@linkcode selectSignedIn} has read, and gives the failures of its user back to the client's address.
+ *
+ * @throws {AppError} `unauthenticated` if there is none.
+ */
+export function signedIn(
+  { credentials }: Context,
+  client: ClientInfo,
+  { results, token }: { results: readonly WriteResult[]; token: string },
+): SignedIn {
   const [row] = results.at(-1)?.rows ?? [];
   const [found] = foundSessions(row as FoundSessionsRow | undefined);
   if (found === undefined) throw unauthenticatedError();
+  credentials.giveBackFailures(client, [found.session.user.id, found.session.user.email]);
   return { token, session: found.session };
 }

@@ -22,7 +22,12 @@ Deno.test("RateLimiter reuses windows that have ended and keeps the others", () 
   for (let n = 0; n < 2; n++) limiter.take("running");
   setClock(windowMs);
   for (let n = 0; n < manyNames; n++) limiter.take(`later ${n}`);
-  assert.deepEqual(limiter.take("running"), { isAllowed: false, remaining: 0, resetMs: windowMs / 2 });
+  assert.deepEqual(limiter.take("running"), {
+    isAllowed: false,
+    remaining: 0,
+    resetMs: windowMs / 2,
+    endsAt: 1.5 * windowMs,
+  });
 });
 
 Deno.test("RateLimiter ends the window that ends first among those with the fewest points", () => {
@@ -77,7 +82,8 @@ class Model {
       this.#windows.set(name, window);
     }
     if (action === "giveBack" && window.used > 0) window.used--;
-    return { isAllowed, remaining: points - window.used, resetMs: window.endsAt - now };
+    const { endsAt, used } = window;
+    return { isAllowed, remaining: points - used, resetMs: endsAt - now, endsAt };
   }
 }
 

@@ -34,6 +34,10 @@ export const codeRules: Rules = {
       ? `acts for a session, but ${node.getText()} writes without checking it: use SessionContext`
       : null;
   }),
+  "messages about input are our own": nodeRule(program, (node, { path }) => {
+    const isParse = ts.isCallExpression(node) && /\.safeParse(Async)?$/.test(node.expression.getText());
+    return isParse && path !== "routes/schemas/issues.ts" ? "calls safeParse(): use parse()" : null;
+  }),
   "jobs of the reports thread only read": nodeRule(/^services\/reports\/jobs\//, (node) => {
     const called = ts.isCallExpression(node) ? /\w+$/.exec(node.expression.getText())?.[0] ?? "" : "";
     return /^(write(As|Change|AndRead)?|(insert|update|delete)[A-Z]\w*)$/.test(called)

@@ -11,15 +11,7 @@ import { externalIdPrefix } from "../../../domain/operator/organization.ts";
 import { portalPages } from "../../../domain/portal_session.ts";
 import { createPortalSession, endPortalSession } from "../../../services/portal_sessions.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import {
-  choiceOf,
-  exampleId,
-  idOut,
-  idParam,
-  nameSchema,
-  stringSchema,
-  timeOut,
-} from "../../schemas/common.ts";
+import { exampleId, idOut, idParam, nameSchema, stringSchema, timeOut } from "../../schemas/common.ts";
 import { characters } from "../../schemas/messages.ts";
 import { operatorRoutes } from "./operator_routes.ts";
 
@@ -32,7 +24,7 @@ const minutesFault = `must be a whole number from 1 to ${portalSessionMinutesMax
 const createSchema = z.strictObject({
   organizationId: idIn("The organization.", exampleId("org")).optional(),
   externalId: idIn("The organization, by its external id.", "customer-4711").optional(),
-  pages: z.array(choiceOf(portalPages)).min(1, "must have at least one page.")
+  pages: z.array(z.enum(portalPages)).min(1, "must have at least one page.")
     .transform((pages) => portalPages.filter((page) => pages.includes(page)))
     .openapi({
       type: "array",
