@@ -2,7 +2,7 @@
 import type { z } from "@hono/zod-openapi";
 import { mustBe, oneOf, required } from "./messages.ts";
 
-/** What Zod calls otherwise. */
+/** Our names of types that Zod names in its own way. */
 const typeNames: Readonly<Record<string, string>> = {
   int: "whole number",
   record: "object",

@@ -89,6 +89,10 @@ const cases = `
 0 services/a.ts: function f(a: SessionActor, b: SessionContext, c: DatabaseReader) {} function g(a: Context) {}
 0 services/a.ts: function f(a: Actor, b: BaseContext, c: Database, d: Context) {} // SessionActor
 0 routes/a.ts: function f(a: SessionActor, b: Context) {}
+# messages about input are our own
+2 routes/a.ts: a.safeParse(b); await c.d.safeParseAsync(e);
+0 routes/schemas/issues.ts: a.safeParse(b);
+0 routes/a.ts: parse(a, b); safeParse(c); JSON.parse(d);
 # jobs of the reports thread only read
 0 services/reports/jobs/a.ts: await database.read(findSums()); sums.add(1); const written = 1;
 3 services/reports/jobs/a.ts: await database.write([]); insertAuditEvent(a); await writeAndRead(b);

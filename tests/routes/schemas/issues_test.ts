@@ -1,4 +1,4 @@
-// Messages about input are in our own words, whatever is wrong with which field of which request.
+// Messages about input are in our own words, for each kind of error in each field of every request.
 import assert from "node:assert/strict";
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { AppError } from "../../../domain/errors.ts";
