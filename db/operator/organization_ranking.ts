@@ -130,6 +130,10 @@ async function readPairs(database: DatabaseReader, query: Statement): Promise<[n
   return JSON.parse(row?.pairs ?? "[]");
 }
 
+/** Organizations `o`. Their range is no condition of the join: an index of counters would be searched by it, instead of their key. */
+const organizationsIn = ({ from, to }: NumberRange) =>
+  sql`(SELECT number, id, name, timezone, plan, limits_seq, limits_at FROM organizations
+    WHERE number >= ${from} AND number < ${to} AND deleted_at IS NULL LIMIT -1) o`;
 /** The notice `x` says that the limit `l` was reached in its current window by the organization `o`, or rejected a request of it. */
 const isNoted = (time: Statement) =>
   sql`x.usage_limit = l.number AND x.organization = o.number AND x.percent >= 100 AND x.window_number = ${
@@ -144,16 +148,15 @@ const isAnyUsed = sql`n.sum_high + n.sum_low + n.sum_micro > 0`;
  */
 export async function findPressed(
   database: DatabaseReader,
-  { from, to, now }: NumberRange & { now: number },
+  { now, ...range }: NumberRange & { now: number },
 ): Promise<{ organization: number; isReached: 0 | 1 }[]> {
   const time = sql`CAST(${now} AS INTEGER)`;
   return await database.read(sql`
     SELECT o.number AS organization, max(${isUsedOfRaised(integer(100), time)}) AS isReached
-    FROM organizations o CROSS JOIN usage_limits l ON ${isApplied()}
+    FROM ${organizationsIn(range)} CROSS JOIN usage_limits l ON ${isApplied()}
     CROSS JOIN usage_limit_counters n ON ${isCurrentCounter(time)}
     LEFT JOIN usage_grant_accounts t ON ${isAccount(sql`o.number`)}
-    WHERE o.number >= ${from} AND o.number < ${to} AND o.deleted_at IS NULL
-      AND ${isUsedOfRaised(integer(80), time)}
+    WHERE ${isUsedOfRaised(integer(80), time)}
       AND (${isAnyUsed} OR EXISTS (SELECT 1 FROM limit_notices x WHERE ${isNoted(time)})) GROUP BY 1`);
 }
 
@@ -172,19 +175,18 @@ export interface ReachedLimit extends LimitScope {
  */
 export async function findReachedLimits(
   database: DatabaseReader,
-  { from, to, now, since, limit }: NumberRange & { now: number; since: number; limit: number },
+  { now, since, limit, ...range }: NumberRange & { now: number; since: number; limit: number },
 ): Promise<ReachedLimit[]> {
   const time = sql`CAST(${now} AS INTEGER)`;
   const raised = raisedQuantity(sql`o.number`, time);
   return await database.read<ReachedLimit>(sql`
     SELECT o.id, o.name, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric, l.per,
       max(coalesce(x.noted_at, max(l.created_at, o.limits_at))) AS reachedAt
-    FROM organizations o CROSS JOIN usage_limits l ON l.mode = 'hard' AND ${isApplied()}
+    FROM ${organizationsIn(range)} CROSS JOIN usage_limits l ON l.mode = 'hard' AND ${isApplied()}
     LEFT JOIN usage_limit_counters n ON ${isCurrentCounter(time)}
     LEFT JOIN limit_notices x ON ${isNoted(time)}
-    WHERE o.number >= ${from} AND o.number < ${to} AND o.deleted_at IS NULL
-      AND (((x.is_refusal OR l.per IN ('minute', 'hour')) AND x.noted_at >= ${since})
-        OR ((${isAnyUsed} OR x.noted_at IS NOT NULL) AND ${
+    WHERE (((x.is_refusal OR l.per IN ('minute', 'hour')) AND x.noted_at >= ${since})
+      OR ((${isAnyUsed} OR x.noted_at IS NOT NULL) AND ${
     comparable(sql`n.sum_high`, sql`n.sum_low`, sql`n.sum_micro`)
   } >= ${comparableQuantity(raised.whole, raised.micro)}))
     GROUP BY o.number ORDER BY reachedAt DESC LIMIT ${limit}`);
