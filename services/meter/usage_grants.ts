@@ -98,7 +98,6 @@ export async function createGrant(
   }
   const id = newId("gra");
   const amount = microsToDecimal(quantityMicros(quantity));
-  const owner = { column: "organization", number: organizationNumber(organizationId) } as const;
   const { isMade, row } = await writeAndRead<UsageGrantRow | { id: null }>(context, actor, {
     statement: insertGrant(organizationId, { id, ...input }, { now, activeMax: activeGrantsMax }),
     entry: {
@@ -107,10 +106,9 @@ export async function createGrant(
       target: { id, name: scopeText(limit) },
       details: { quantity: amount, ...expiresAt !== null && { expiresAt: isoTime(expiresAt) }, reason },
     },
-    after: (audited) => applyGrant({ limitId, organization: owner.number }, audited),
+    after: (audited) => applyGrant({ limitId, organization: organizationNumber(organizationId) }, audited),
   }, selectGrantOrNulls(organizationId, idempotencyKey));
   const written = row();
-  if (isMade) await context.recorder.checkChangedLimits(owner);
   if (written.id !== null) {
     return isMade
       ? { grant: toGrant(written, now), isRepeat: false }
