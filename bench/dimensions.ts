@@ -3,7 +3,7 @@
 import { cpuUsage } from "node:process";
 import { printLine } from "./settings.ts";
 import type { JobContext } from "../services/reports/job_context.ts";
-import { readUsageSums } from "../services/reports/jobs/usage_sums.ts";
+import { readUsageSums } from "../services/meter/jobs/usage_sums.ts";
 import { createTestKey, startTestApp, type TestApp } from "../tests/support/app/app.ts";
 import { asOperator } from "../tests/support/operators/operator_api.ts";
 import { newOperatorToken } from "../tests/support/operators/operators.ts";

@@ -5,7 +5,7 @@ import type { Database, Statement } from "../db/engine/database.ts";
 import { openEmbedded } from "../db/engine/embedded.ts";
 import { migrate } from "../db/engine/migrate.ts";
 import { sumWindow } from "../db/meter/window_totals.ts";
-import { usageCsv } from "../services/reports/jobs/usage_export.ts";
+import { usageCsv } from "../services/meter/jobs/usage_export.ts";
 import { noJobContext } from "../tests/support/app/reports.ts";
 import { printLine, runToEnd } from "./settings.ts";
 

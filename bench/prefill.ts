@@ -2,7 +2,7 @@
 // and every record has a random UUID as its idempotency key.
 import { parseConfig } from "../config.ts";
 import { openDatabase } from "../db/engine/open.ts";
-import { hashApiKey } from "../domain/api_key.ts";
+import { hashApiKey } from "../domain/keys/api_key.ts";
 import {
   recorderCommitRecordsMax,
   recorderOrganizationRecordsMax,

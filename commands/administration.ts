@@ -1,7 +1,7 @@
 // Runs commands that act as the operator alongside a running server, and turns their errors into exit statuses.
 import type { Settings } from "../config.ts";
 import { DatabaseError } from "../db/engine/database.ts";
-import type { OperatorActor } from "../domain/actor.ts";
+import type { OperatorActor } from "../domain/access/actor.ts";
 import { AppError, type ErrorCode, messageOf } from "../domain/errors.ts";
 import { nameFault } from "../domain/name.ts";
 import { createProcessParts } from "../services/process_parts.ts";

@@ -1,6 +1,6 @@
 // `gatehouse export records|statements`: prints NDJSON, without a server or alongside one.
 import { countOf } from "../domain/number_text.ts";
-import { exportRecords, exportStatements } from "../services/operator/exports.ts";
+import { exportRecords, exportStatements } from "../services/console/mod.ts";
 import { type Subcommand, verbCommand } from "./administration.ts";
 import { exportHelp } from "./help.ts";
 import { ProgressLine } from "./progress.ts";

@@ -1,11 +1,11 @@
 // The help texts: `gatehouse --help`, and those of the commands with their own, such as `gatehouse user --help`.
-import { operatorUsageGroups } from "../db/meter/usage_sums.ts";
+import { operatorUsageGroups } from "../db/meter/mod.ts";
 import { queryWindows } from "../domain/meter/usage_window.ts";
 import { defaultQuantityProperty } from "../domain/meter/usage_record.ts";
 import { fileSetting, secrets, settings } from "../config.ts";
 import { operatorLinkLifetimeMs } from "../domain/limits.ts";
-import { operatorScopes, scopeMeanings } from "../domain/operator/operator_scope.ts";
-import { providerKinds } from "../domain/sign_in/identity_provider.ts";
+import { operatorScopes, scopeMeanings } from "../domain/access/operator_scope.ts";
+import { providerKinds } from "../domain/people/identity_provider.ts";
 import { exitStatus } from "./settings.ts";
 
 /** For commands that work alongside a running server. */

@@ -1,5 +1,5 @@
 // `gatehouse operator …`: who may open the operator console, set alongside a running server.
-import { addOperator, listOperators, removeOperator } from "../services/operator/operators.ts";
+import { addOperator, listOperators, removeOperator } from "../services/console/mod.ts";
 import { type Subcommand, unknownAccount, verbCommand } from "./administration.ts";
 import { operatorHelp } from "./help.ts";
 import { writeLine } from "./terminal.ts";

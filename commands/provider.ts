@@ -1,6 +1,6 @@
 // `gatehouse provider …`: the providers of the whole service that people sign in with, alongside a running server.
 import { nameCharactersMax } from "../domain/limits.ts";
-import { type ProviderKind, providerKinds } from "../domain/sign_in/identity_provider.ts";
+import { type ProviderKind, providerKinds } from "../domain/people/identity_provider.ts";
 import {
   clientIdCharactersMax,
   clientSecretCharactersMax,
@@ -8,13 +8,13 @@ import {
   providerKindNames,
   providerSlugForm,
   providerSlugWords,
-} from "../domain/sign_in/provider_metadata.ts";
+} from "../domain/people/provider_metadata.ts";
 import {
   createServiceProvider,
   deleteServiceProviderById,
   getServiceProviderBySlug,
   listServiceProviders,
-} from "../services/operator/identity_providers.ts";
+} from "../services/console/mod.ts";
 import { nameArgument, type Subcommand, verbCommand } from "./administration.ts";
 import { providerHelp } from "./help.ts";
 import { CommandError, exitStatus, readOptionFile, usageError } from "./settings.ts";

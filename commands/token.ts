@@ -1,15 +1,15 @@
 // `gatehouse token …`: operator tokens, alongside a running server. A new token is the only text on standard output.
 import { parseAddressBlock } from "../domain/address_block.ts";
 import { apiKeyNameCharactersMax, operatorTokenAddressesMax } from "../domain/limits.ts";
-import { isOperatorScope, type OperatorScope, unknownScope } from "../domain/operator/operator_scope.ts";
-import type { OperatorToken } from "../domain/operator/operator_token.ts";
+import { isOperatorScope, type OperatorScope, unknownScope } from "../domain/access/operator_scope.ts";
+import type { OperatorToken } from "../domain/access/operator_token.ts";
 import { parseTime } from "../domain/time.ts";
 import {
   createOperatorToken,
   listOperatorTokens,
   type NewToken,
   revokeOperatorToken,
-} from "../services/operator/operator_tokens.ts";
+} from "../services/console/mod.ts";
 import { nameArgument, type Subcommand, verbCommand } from "./administration.ts";
 import { tokenHelp } from "./help.ts";
 import { CommandError, exitStatus, usageError } from "./settings.ts";

@@ -2,12 +2,16 @@
 // Only links go to standard output, so that they can be piped; text about them goes to standard error.
 import { nameCharactersMax } from "../domain/limits.ts";
 import { countOf } from "../domain/number_text.ts";
-import { roles } from "../domain/sign_in/session.ts";
-import { createUser } from "../services/operator/new_user.ts";
-import { type PasswordLink, resetUserPassword } from "../services/operator/passwords.ts";
-import { disableUser, enableUser } from "../services/operator/users.ts";
-import { allUsers } from "../services/operator/user_list.ts";
-import type { OperatorUser } from "../domain/operator/user.ts";
+import { roles } from "../domain/access/session.ts";
+import {
+  allUsers,
+  createUser,
+  disableUser,
+  enableUser,
+  type PasswordLink,
+  resetUserPassword,
+} from "../services/console/mod.ts";
+import type { OperatorUser } from "../domain/console/user.ts";
 import { nameArgument, type Subcommand, unknownAccount, verbCommand } from "./administration.ts";
 import { userHelp } from "./help.ts";
 import { loadNativeCode } from "./native_code.ts";

@@ -2,7 +2,7 @@
 import { type DatabaseReader, sql } from "./engine/database.ts";
 import { hasFence } from "./engine/move_fence.ts";
 import { areAllFilled } from "./meter/aggregation_list.ts";
-import { hasDueWebhooks } from "./webhooks/deliveries.ts";
+import { hasDueWebhooks } from "./outbox/deliveries.ts";
 
 /** Background work that begins with a change: by a request, or by another server. */
 export type DueKind = "webhooks" | "limitRechecks" | "unfilled";

@@ -1,7 +1,7 @@
 // The closed set of errors that callers can see. Any other error is a bug: logged with its cause and reported as `internal`.
 import type { LimitStanding } from "./meter/usage_limit.ts";
 import { countOf } from "./number_text.ts";
-import { webhooksOfOperatorsMax, webhooksOfOrganizationMax } from "./webhooks/webhook_limits.ts";
+import { webhooksOfOperatorsMax, webhooksOfOrganizationMax } from "./outbox/webhook_limits.ts";
 
 /** Every error code with its HTTP status. A code that is missing here doesn't compile. */
 export const errorStatuses = {

@@ -1,5 +1,5 @@
 // Features that a plan includes. Gatehouse stores and reports them; products define their meaning.
-import { keyPermissionForm } from "./key_permissions.ts";
+import { keyPermissionForm } from "./keys/key_permissions.ts";
 import { keyPermissionCharactersMax } from "./limits.ts";
 
 export const planFeaturesMax = 32;

@@ -1,5 +1,5 @@
 // Organizations, their members and invitations, as members see them. Times are ISO 8601 UTC.
-import type { Role } from "./sign_in/session.ts";
+import type { Role } from "./access/session.ts";
 
 export interface Organization {
   readonly id: string;

@@ -3,7 +3,7 @@ import { serialize } from "hono/utils/cookie";
 import { getDomain } from "tldts";
 import type { Config } from "../config.ts";
 import { clearedCookiesCharactersMax, secondStepTimeoutMs } from "../domain/limits.ts";
-import { providerVisitTimeoutMs } from "../domain/sign_in/provider_limits.ts";
+import { providerVisitTimeoutMs } from "../domain/people/provider_limits.ts";
 import type { AppContext } from "./env.ts";
 
 /** The name is part of the contract with products. */

@@ -1,11 +1,11 @@
 // The types that all routes share: the context of a request, and the parts of the app.
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import type { Config } from "../config.ts";
-import type { ClientInfo, SessionActor } from "../domain/actor.ts";
+import type { ClientInfo, SessionActor } from "../domain/access/actor.ts";
 import type { AppError } from "../domain/errors.ts";
 import type { BodyPlace } from "../services/body_room.ts";
 import type { Deadlines } from "../services/deadlines.ts";
-import type { CountedRequest } from "../services/meter/known_keys.ts";
+import type { CountedRequest } from "../services/meter/mod.ts";
 import type { Services } from "../services/services.ts";
 import type { CollectMetrics, MetricValues } from "./metric_set.ts";
 

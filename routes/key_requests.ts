@@ -1,5 +1,5 @@
 // Notes where the last request with an API key came from, for the page of the key.
-import type { LastRequests } from "../services/meter/last_requests.ts";
+import type { LastRequests } from "../services/meter/mod.ts";
 import type { AppContext } from "./env.ts";
 
 export function noteKeyRequest(c: AppContext, lastRequests: LastRequests): void {

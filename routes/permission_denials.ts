@@ -1,9 +1,9 @@
 // Adds denied requests of signed-in users to the audit log.
 import type { AppError } from "../domain/errors.ts";
-import { noteDenied as noteDeniedActor, noteDeniedTokens } from "../services/audit.ts";
+import { noteDenied as noteDeniedActor, noteDeniedTokens } from "../services/access/mod.ts";
 import { sessionTokens } from "./cookies.ts";
 import type { AppContext, AppParts } from "./env.ts";
-import { isEmbedPath } from "../domain/portal_session.ts";
+import { isEmbedPath } from "../domain/keys/portal_session.ts";
 import { routePattern } from "./known_routes.ts";
 
 /** Logs a request denied with `forbidden` or `cross_site` in the background: the response does not wait. */

@@ -1,10 +1,10 @@
 // Finds the user of a request with cookies, and begins and ends their sessions.
-import type { ClientInfo, SessionActor } from "../domain/actor.ts";
+import type { ClientInfo, SessionActor } from "../domain/access/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
 import { unauthenticatedError } from "../domain/errors.ts";
-import type { Session } from "../domain/sign_in/session.ts";
-import type { FoundTokens } from "../services/sign_in/session_search.ts";
-import { type SecondStepRequired, type SignedIn, signOut } from "../services/sign_in/sign_in.ts";
+import type { Session } from "../domain/access/session.ts";
+import type { FoundTokens } from "../services/access/mod.ts";
+import { type SecondStepRequired, type SignedIn, signOut } from "../services/people/mod.ts";
 import {
   clearConflictingCookies,
   clearFormerCookies,

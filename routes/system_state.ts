@@ -1,5 +1,5 @@
 // The state of this instance, for the operator console: a few of the metrics, in words that people use.
-import type { SystemState } from "../domain/operator/system_state.ts";
+import type { SystemState } from "../domain/console/system_state.ts";
 import type { AppParts } from "./env.ts";
 import type { MetricValues } from "./metric_set.ts";
 

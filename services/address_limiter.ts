@@ -1,6 +1,6 @@
 // Rate limits by client address. Failures behind an unknown proxy don't count, because one client could lock out all others;
 // requests that create rows or send emails have a wider limit there.
-import type { ClientInfo } from "../domain/actor.ts";
+import type { ClientInfo } from "../domain/access/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
 import type { RateLimiter, RateLimitState } from "./rate_limiter.ts";
 

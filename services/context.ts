@@ -1,22 +1,22 @@
 // The context of verbs. A verb is an exported function `revokeApiKey(context, actor, id)` in the file of its noun.
 import type { DatabaseReader } from "../db/engine/database.ts";
 import type { BaseContext } from "./base_context.ts";
-import type { GithubKeys } from "./github_keys.ts";
-import type { Mail } from "./mail/mail.ts";
-import type { MailBudgets } from "./mail/mail_budgets.ts";
+import type { GithubKeys } from "./keys/github_keys.ts";
+import type { Mail } from "./outbox/mail.ts";
+import type { MailBudgets } from "./outbox/mail_budgets.ts";
 import type { CredentialSearch } from "./meter/credential_search.ts";
 import type { LastRequests } from "./meter/last_requests.ts";
 import type { Recorder } from "./meter/recorder.ts";
-import type { AddressGuard } from "./outgoing/address_guard.ts";
+import type { AddressGuard } from "./outbox/address_guard.ts";
 import type { RateLimits } from "./rate_limits.ts";
 import type { Secrets } from "./secrets.ts";
 import type { Reports } from "./reports/reports.ts";
-import type { Credentials } from "./sign_in/credentials.ts";
-import type { ProviderClient } from "./sign_in/provider_client.ts";
-import type { SecondStepCodes } from "./sign_in/second_step_codes.ts";
-import type { SessionSearch } from "./sign_in/session_search.ts";
-import type { WriteAs } from "./sign_in/session_writes.ts";
-import type { WebhookAccess } from "./webhooks/webhook_worker.ts";
+import type { Credentials } from "./access/credentials.ts";
+import type { ProviderClient } from "./people/provider_client.ts";
+import type { SecondStepCodes } from "./people/second_step_codes.ts";
+import type { SessionSearch } from "./access/session_search.ts";
+import type { WriteAs } from "./access/session_writes.ts";
+import type { WebhookAccess } from "./outbox/webhook_worker.ts";
 
 /** The settings, the database, the clock and the long-lived parts, for all verbs. */
 export interface Context extends BaseContext {

@@ -1,11 +1,11 @@
 // Parts that exist once per process, however many threads serve HTTP. The main thread owns them; other threads call it.
 import { dataFileSize } from "../db/engine/data_file.ts";
-import { findOutboxState, type OutboxState } from "../db/mail/outbox.ts";
-import { type DeliveriesState, findDeliveriesState } from "../db/webhooks/deliveries.ts";
-import type { PasswordOwner } from "../domain/sign_in/password.ts";
+import { findOutboxState, type OutboxState } from "../db/outbox/mails.ts";
+import { type DeliveriesState, findDeliveriesState } from "../db/outbox/deliveries.ts";
+import type { PasswordOwner } from "../domain/people/password.ts";
 import type { BaseContext } from "./base_context.ts";
-import type { DevelopmentMail, MailAccess } from "./mail/mail.ts";
-import { MailWorker, type MailWorkerOptions } from "./mail/mail_worker.ts";
+import type { DevelopmentMail, MailAccess } from "./outbox/mail.ts";
+import { MailWorker, type MailWorkerOptions } from "./outbox/mail_worker.ts";
 import { RateLimitMemory, type RateLimitState } from "./rate_limiter.ts";
 import { createRateLimits, type RateLimits } from "./rate_limits.ts";
 import { type ReportsConnector, ReportsThread } from "./reports/reports_thread.ts";
@@ -14,9 +14,9 @@ import {
   type AttemptCounter,
   type AttemptOutcome,
   type Attempts,
-} from "./sign_in/address_attempts.ts";
-import { PasswordHasher, type PasswordHashing } from "./sign_in/password_hasher.ts";
-import { type WebhookAccess, WebhookWorker, type WebhookWorkerOptions } from "./webhooks/webhook_worker.ts";
+} from "./access/address_attempts.ts";
+import { PasswordHasher, type PasswordHashing } from "./access/password_hasher.ts";
+import { type WebhookAccess, WebhookWorker, type WebhookWorkerOptions } from "./outbox/webhook_worker.ts";
 
 /** The parts as a thread uses them. */
 export interface ProcessParts {

@@ -1,5 +1,5 @@
 // All rate limits that are counted in memory. The threads of a server count together; each server counts for itself.
-import { leakReportsPerMinuteMax } from "../domain/key_limits.ts";
+import { leakReportsPerMinuteMax } from "../domain/keys/key_limits.ts";
 import {
   accountMailsPerHourMax,
   accountOrganizationsPerHourMax,
@@ -21,9 +21,9 @@ import {
   unlistedOriginsLoggedMax,
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
-import { portalSessionsPerMinuteMax } from "../domain/portal_session_limits.ts";
-import { domainLookupsPerMinuteMax } from "../domain/sign_in/company_sign_in.ts";
-import { providerPlacesMax, providerVisitsMax } from "../domain/sign_in/provider_limits.ts";
+import { portalSessionsPerMinuteMax } from "../domain/keys/portal_session_limits.ts";
+import { domainLookupsPerMinuteMax } from "../domain/people/company_sign_in.ts";
+import { providerPlacesMax, providerVisitsMax } from "../domain/people/provider_limits.ts";
 import {
   webhookNamesPerMinuteMax,
   webhookReplayedPerHourMax,
@@ -31,7 +31,7 @@ import {
   webhookTestsOfPersonMax,
   webhookTestsOfServerMax,
   webhookTestsPerMinuteMax,
-} from "../domain/webhooks/webhook_limits.ts";
+} from "../domain/outbox/webhook_limits.ts";
 import { AddressLimiter } from "./address_limiter.ts";
 import type { BaseContext } from "./base_context.ts";
 import { RateLimiter, type RateLimitMemory } from "./rate_limiter.ts";

@@ -3,22 +3,22 @@ import type { BaseContext } from "./base_context.ts";
 import { BodyRoom } from "./body_room.ts";
 import type { Context } from "./context.ts";
 import { Deadlines } from "./deadlines.ts";
-import { GithubKeys } from "./github_keys.ts";
-import { Mail } from "./mail/mail.ts";
-import { MailBudgets } from "./mail/mail_budgets.ts";
+import { GithubKeys } from "./keys/github_keys.ts";
+import { Mail } from "./outbox/mail.ts";
+import { MailBudgets } from "./outbox/mail_budgets.ts";
 import { CredentialSearch } from "./meter/credential_search.ts";
 import { LastRequests } from "./meter/last_requests.ts";
 import { Recorder } from "./meter/recorder.ts";
 import type { ProcessParts } from "./process_parts.ts";
 import { DatabaseReadiness, type UnreadyReason } from "./readiness.ts";
 import { Reports } from "./reports/reports.ts";
-import { AddressGuard } from "./outgoing/address_guard.ts";
+import { AddressGuard } from "./outbox/address_guard.ts";
 import { Secrets } from "./secrets.ts";
-import { Credentials } from "./sign_in/credentials.ts";
-import { ProviderClient } from "./sign_in/provider_client.ts";
-import { SecondStepCodes } from "./sign_in/second_step_codes.ts";
-import { SessionSearch } from "./sign_in/session_search.ts";
-import { createWriteAs } from "./sign_in/session_writes.ts";
+import { Credentials } from "./access/credentials.ts";
+import { ProviderClient } from "./people/provider_client.ts";
+import { SecondStepCodes } from "./people/second_step_codes.ts";
+import { SessionSearch } from "./access/session_search.ts";
+import { createWriteAs } from "./access/session_writes.ts";
 
 /** The context of verbs, and the state of the thread, for routes and the server. */
 export interface Services extends Context {

@@ -5,6 +5,7 @@ import { migrations } from "../db/engine/migrate.ts";
 import frozenMigrations from "./frozen_migrations.json" with { type: "json" };
 import { codeRules } from "./tidy/code.ts";
 import { documentRules, migrationsAreFrozen, settingsAreDocumented } from "./tidy/documents.ts";
+import { houseRules } from "./tidy/houses.ts";
 import { importRules } from "./tidy/imports.ts";
 import { type Finding, readTree, type Rules } from "./tidy/source.ts";
 import { textRules } from "./tidy/texts.ts";
@@ -17,6 +18,7 @@ const exceptions: Readonly<Record<string, string>> = {};
 
 const rules: Rules = {
   ...importRules,
+  ...houseRules,
   ...codeRules,
   ...textRules,
   ...documentRules,

@@ -1,7 +1,7 @@
 // Pages that products show in their own app: the bar above them, the page of limits, and what to do when an address doesn't work.
 import type { Catalogue } from "../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../domain/meter/usage_limit.ts";
-import { embedEnterHref } from "../domain/portal_session.ts";
+import { embedEnterHref } from "../domain/keys/portal_session.ts";
 import { SubmitButton } from "./components/button.tsx";
 import { Card } from "./components/card.tsx";
 import { EmptyState } from "./components/empty_state.tsx";

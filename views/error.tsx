@@ -1,5 +1,5 @@
 // The error page: what went wrong, what to do, and how to get help. It never shows internal details.
-import { withReturnTo } from "../domain/sign_in/return_to.ts";
+import { withReturnTo } from "../domain/people/return_to.ts";
 import { ButtonLink } from "./components/button.tsx";
 import { type GateFrame, GatePage, type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 

@@ -3,7 +3,7 @@
 import type { Child } from "hono/jsx";
 import { type html, raw } from "hono/html";
 import { presentation } from "../domain/presentation.ts";
-import type { Session } from "../domain/sign_in/session.ts";
+import type { Session } from "../domain/access/session.ts";
 import { SubmitButton } from "./components/button.tsx";
 import { EmbedBar, type Embedding } from "./components/embed_bar.tsx";
 import { Form } from "./components/form.tsx";
@@ -14,9 +14,9 @@ import { type Place, Side } from "./components/side.tsx";
 import {
   OrganizationHead,
   type OrganizationHead as OrganizationHeadProps,
-} from "./operator/organization_head.tsx";
-import { organizationHref } from "./operator/links.ts";
-import { OperatorSide } from "./operator/side.tsx";
+} from "./components/organization_head.tsx";
+import { organizationHref } from "./components/links.ts";
+import { OperatorSide } from "./components/operator_side.tsx";
 
 export type { Assets, Place };
 

@@ -12,7 +12,7 @@ import {
 } from "../../db/engine/diagnostics.ts";
 import { checkSchema, MigrationError } from "../../db/engine/migrate.ts";
 import { openDatabase } from "../../db/engine/open.ts";
-import { countPasskeysElsewhere } from "../../db/sign_in/passkeys.ts";
+import { countPasskeysElsewhere } from "../../db/people/mod.ts";
 import { countStoredSecrets } from "../../db/stored_secrets.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 import { shellWord } from "../../domain/shell_word.ts";

@@ -1,8 +1,7 @@
 // Checks whether the mail server would accept emails. Sends nothing.
 import type { Config } from "../../config.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
-import { mailMode } from "../../services/mail/mail.ts";
-import { MailError, verifySmtp } from "../../services/mail/mail_transport.ts";
+import { MailError, mailMode, verifySmtp } from "../../services/outbox/mod.ts";
 import { inTime, reasonOf } from "./time.ts";
 
 /** Checks whether the mail server responds, speaks TLS as configured, and accepts the user. */

@@ -1,14 +1,14 @@
 // Checks whether people can sign in with each provider, as far as its discovery document and the stored secret tell.
 import type { Config } from "../../config.ts";
 import type { Database } from "../../db/engine/database.ts";
-import { findCheckedProviders } from "../../db/operator/identity_providers.ts";
-import type { StoredProvider } from "../../db/sign_in/identity_providers.ts";
+import { findCheckedProviders } from "../../db/console/mod.ts";
+import type { StoredProvider } from "../../db/access/mod.ts";
 import { checkedProvidersMax } from "../../domain/check_limits.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
-import { redirectUri } from "../../domain/sign_in/provider_metadata.ts";
-import { AddressGuard } from "../../services/outgoing/address_guard.ts";
+import { redirectUri } from "../../domain/people/provider_metadata.ts";
+import { AddressGuard } from "../../services/outbox/mod.ts";
 import { Secrets, SecretsError } from "../../services/secrets.ts";
-import { findProviderFault } from "../../services/sign_in/provider_discovery.ts";
+import { findProviderFault } from "../../services/people/mod.ts";
 
 export type CheckedConfig = Pick<Config, "baseUrl" | "secretsKeys" | "webhookAllowedHosts">;
 

@@ -3,7 +3,7 @@ import { importSeriesMax } from "../../domain/transfer_limits.ts";
 import { microsToDecimal, quantityMicros } from "../../domain/meter/quantity.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { isoTime } from "../../domain/time.ts";
-import { externalIdPrefix } from "../../domain/operator/organization.ts";
+import { externalIdPrefix } from "../../domain/console/organization.ts";
 import { defaultQuantityProperty } from "../../domain/meter/usage_record.ts";
 import type { ImportedRecord } from "../../routes/schemas/imported_usage.ts";
 import { CommandError, exitStatus } from "../settings.ts";

@@ -1,7 +1,7 @@
 // The configuration for Caddy, which obtains certificates, redirects from http and sets forwarding headers without configuration.
 import { loopbackAddresses } from "../../domain/loopback.ts";
 import { identityHeaderNames } from "../../domain/meter/forward_auth.ts";
-import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
+import type { ProxiedApplication, ProxyPlacement } from "../../domain/meter/proxied_application.ts";
 
 export function caddyBlock(placement: ProxyPlacement, applications: readonly ProxiedApplication[]): string[] {
   const site = (host: string) => siteAddress(placement, host);

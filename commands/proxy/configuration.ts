@@ -1,7 +1,7 @@
 // The reverse proxy configuration that fits the settings: `gatehouse proxy` prints it, the documentation shows it, and
 // `gatehouse check` suggests it.
 import type { Config } from "../../config.ts";
-import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
+import type { ProxiedApplication, ProxyPlacement } from "../../domain/meter/proxied_application.ts";
 import { caddyBlock } from "./caddy.ts";
 import { nginxBlock } from "./nginx.ts";
 import { traefikBlock } from "./traefik.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../domain/limits.ts";
 import { loopbackAddresses } from "../../domain/loopback.ts";
 import { identityHeaderNames } from "../../domain/meter/forward_auth.ts";
-import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
+import type { ProxiedApplication, ProxyPlacement } from "../../domain/meter/proxied_application.ts";
 
 /** Returns the lines of a file for nginx's http block. */
 export function nginxBlock(placement: ProxyPlacement, applications: readonly ProxiedApplication[]): string[] {

@@ -1,7 +1,7 @@
 // `gatehouse proxy`: prints a reverse proxy configuration that fits the settings. It changes nothing.
 import type { Config, Settings } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
-import { type ProxiedApplication, splitApplication } from "../../domain/proxied_application.ts";
+import { type ProxiedApplication, splitApplication } from "../../domain/meter/proxied_application.ts";
 import { check } from "../../routes/schemas/check.ts";
 import { forwardQuerySchema } from "../../routes/schemas/forward_auth.ts";
 import { proxyBlock, type ProxyName, proxyNames } from "./configuration.ts";

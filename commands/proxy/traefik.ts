@@ -1,5 +1,5 @@
 // The configuration for Traefik's file provider. No test runs it.
-import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
+import type { ProxiedApplication, ProxyPlacement } from "../../domain/meter/proxied_application.ts";
 
 export function traefikBlock(
   placement: ProxyPlacement,

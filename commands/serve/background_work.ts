@@ -7,34 +7,35 @@ import {
   timezoneIntervalMs,
 } from "../../domain/limits.ts";
 import type { DueKind } from "../../db/due_work.ts";
-import { unusedKeysIntervalMs } from "../../domain/key_limits.ts";
-import type { WithheldMails } from "../../domain/mail/limit_mail_reach.ts";
-import { domainLookUpsIntervalMs } from "../../domain/sign_in/company_sign_in.ts";
-import { expiringKeysIntervalMs } from "../../domain/webhooks/webhook_limits.ts";
-import { deleteOldAuditEvents } from "../../services/audit.ts";
+import { unusedKeysIntervalMs } from "../../domain/keys/key_limits.ts";
+import type { WithheldMails } from "../../domain/outbox/limit_mail_reach.ts";
+import { domainLookUpsIntervalMs } from "../../domain/people/company_sign_in.ts";
+import { expiringKeysIntervalMs } from "../../domain/outbox/webhook_limits.ts";
+import { deleteOldAuditEvents } from "../../services/access/mod.ts";
 import { DueWork } from "../../services/due_work.ts";
-import { mailLimitNotices } from "../../services/mail/limit_mails.ts";
-import { remindOfUnusedKeys } from "../../services/mail/unused_keys.ts";
-import { deleteRemovedDimensions, fillDimensions } from "../../services/meter/dimensions.ts";
-import { LimitCounters } from "../../services/meter/limit_counters.ts";
-import { recheckSomeLimits } from "../../services/meter/limit_rechecks.ts";
 import {
   deleteCountersOfRemovedLimits,
   deleteOldCounters,
+  deleteOldUsageRecords,
+  deleteRemovedDimensions,
+  fillDimensions,
+  LimitCounters,
+  mailLimitNotices,
+  recheckSomeLimits,
   refreshTimezones,
-} from "../../services/meter/limit_upkeep.ts";
-import { deleteOldUsageRecords } from "../../services/meter/usage_records.ts";
-import { closeDueStatement } from "../../services/operator/statement_closing.ts";
-import { deleteSomeOfDeletedOrganizations } from "../../services/organization/organization_deletion.ts";
-import { lookUpDomains } from "../../services/organization/domain_look_ups.ts";
-import { deleteOldPortalSessions } from "../../services/portal_sessions.ts";
+} from "../../services/meter/mod.ts";
+import { deleteOldPortalSessions, noteExpiringKeys, remindOfUnusedKeys } from "../../services/keys/mod.ts";
+import { closeDueStatement } from "../../services/billing/mod.ts";
+import {
+  cleanUpSignIns,
+  deleteSomeOfDeletedOrganizations,
+  lookUpDomains,
+} from "../../services/people/mod.ts";
 import { createResealing } from "../../services/secrets_upkeep.ts";
 import type { Services } from "../../services/services.ts";
-import { cleanUpSignIns } from "../../services/sign_in/sign_in.ts";
-import { shortenSomeSessions } from "../../db/sign_in/domain_rules.ts";
+import { shortenSomeSessions } from "../../db/access/mod.ts";
 import { sleep } from "../../services/sleep.ts";
-import { noteExpiringKeys } from "../../services/webhooks/expiring_keys.ts";
-import { deleteOldEvents } from "../../services/webhooks/webhook_upkeep.ts";
+import { deleteOldEvents } from "../../services/outbox/mod.ts";
 
 interface BackgroundLog {
   info(message: string, values: Record<string, unknown>): void;

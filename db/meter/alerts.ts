@@ -2,8 +2,7 @@
 import { splitQuantity } from "../../domain/meter/quantity.ts";
 import { type Alert, type LimitScope, storedNotifyAt } from "../../domain/meter/usage_limit.ts";
 import { lineageOf } from "./limit_rows.ts";
-import { currentKeyNumber } from "../active_api_keys.ts";
-import { type Audited, ifAudited } from "../audit.ts";
+import { type Audited, currentKeyNumber, ifAudited } from "../access/mod.ts";
 import { sql, type Statement } from "../engine/database.ts";
 import { selectStandings, type StandingColumns } from "./limit_standings.ts";
 

@@ -1,7 +1,7 @@
 // The SQL of the names that pages show for usage: the operator's products, and those that an organization uses.
 import { type DatabaseReader, integer, sql } from "../engine/database.ts";
-import type { Product } from "../../domain/product.ts";
-import { productMetrics, type ProductRow, selectProducts } from "../operator/products.ts";
+import type { Product } from "../../domain/meter/product.ts";
+import { productMetrics, type ProductRow, selectProducts } from "./products.ts";
 import { isUsageOf, ofAnyKey, testTotalsNumber } from "./environments.ts";
 import { numberOf } from "./usage_sums.ts";
 

@@ -9,9 +9,12 @@ import {
 } from "./limit_standings.ts";
 import { isApplied } from "./usage_limits.ts";
 import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { effectiveNumber, planFeatures } from "../organization/organization_state.ts";
-import { activeOperatorToken } from "../operator/operator_guard.ts";
-import type { ActiveOperatorToken } from "../operator/operator_tokens.ts";
+import {
+  type ActiveOperatorToken,
+  activeOperatorToken,
+  effectiveNumber,
+  planFeatures,
+} from "../access/mod.ts";
 
 /** A key, working or not, with its organization. */
 export interface VerifiableKey {

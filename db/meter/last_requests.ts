@@ -1,8 +1,8 @@
 // The SQL of the last use of each API key: when it was, where its request came from, and what became of it. Earlier ones are
 // not kept.
-import type { LastRequest } from "../../domain/api_key.ts";
+import type { LastRequest } from "../../domain/keys/api_key.ts";
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
-import { activeApiKey } from "../active_api_keys.ts";
+import { activeApiKey } from "../access/mod.ts";
 import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 interface LastRequestRow extends Omit<LastRequest, "at"> {

@@ -1,7 +1,7 @@
 // The SQL that clears limits: those that were reached in their current window, and have room again because usage was voided or limits
 // were changed. Their notices are deleted, so that they are noted again when they are reached again.
 import { type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { insertEvents } from "../webhooks/events.ts";
+import { insertEvents } from "../outbox/mod.ts";
 import type { LimitOwner } from "./limit_rows.ts";
 import { isUsedOfRaised, type LimitCell, openCounters } from "./recorder_limits.ts";
 import { isAccount, raisedQuantity } from "./usage_grants.ts";

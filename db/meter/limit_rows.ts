@@ -9,7 +9,7 @@ import {
   storedNotifyAt,
 } from "../../domain/meter/usage_limit.ts";
 import { newId } from "../../domain/id.ts";
-import { type Audited, ifAudited } from "../audit.ts";
+import { type Audited, ifAudited } from "../access/mod.ts";
 import { sql, type Statement } from "../engine/database.ts";
 
 /** The owner of limits, by its number. */

@@ -2,10 +2,8 @@
 // all texts ?3 is the time.
 import type { Quantity } from "../../domain/meter/quantity.ts";
 import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
-import { activeApiKey, keyMay } from "../active_api_keys.ts";
-import { isSuspended, planFeatures } from "../organization/organization_state.ts";
+import { activeApiKey, activeOperatorToken, isSuspended, keyMay, planFeatures } from "../access/mod.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
-import { activeOperatorToken } from "../operator/operator_guard.ts";
 
 /** Requests that are recorded together. No idempotency key of an organization may occur twice. */
 export interface RecordGroup {

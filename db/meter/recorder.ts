@@ -4,9 +4,8 @@
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import type { Environment } from "../../domain/environment.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
-import { activeApiKey } from "../active_api_keys.ts";
+import { activeApiKey, effectiveNumber } from "../access/mod.ts";
 import { bind, type Database, joinSql, sql, type Statement, type WriteResult } from "../engine/database.ts";
-import { effectiveNumber } from "../organization/organization_state.ts";
 import {
   hasRecorded,
   indexHash,

@@ -5,7 +5,7 @@ import { addGroupCounted } from "./counting.ts";
 import { addGroupByValue } from "./dimensions.ts";
 import { totalOf } from "./environments.ts";
 import { monthOf, sums, sumsOfRecords } from "./rollup_columns.ts";
-import { noteAddedUsage } from "../operator/statement_changes.ts";
+import { noteAddedUsage } from "./statement_changes.ts";
 
 const quarterMs = integer(rollupQuarterMs);
 /** Fills the group's own rollups, kept only until the end of the transaction, from its records `r`. */

@@ -1,8 +1,7 @@
 // SQL that reads and writes grants. Their use is noted in usage_grants.ts.
-import type { Quantity } from "../../domain/meter/quantity.ts";
-import { type Audited, ifAudited } from "../audit.ts";
+import { lowBits, type Quantity } from "../../domain/meter/quantity.ts";
+import { type Audited, ifAudited } from "../access/mod.ts";
 import { bind, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
-import { lowBits } from "../../domain/meter/quantity.ts";
 import { clearNotices } from "./limit_clearing.ts";
 import { recheckLimits } from "./limit_rows.ts";
 import { openCounters } from "./recorder_limits.ts";

@@ -8,7 +8,7 @@ import {
   type RollupUnit,
 } from "../../domain/meter/rollup_unit.ts";
 import type { Environment } from "../../domain/environment.ts";
-import { currentKeyNumber } from "../active_api_keys.ts";
+import { currentKeyNumber } from "../access/mod.ts";
 import { isUsageOf, organizationOf, usageNumbersOf } from "./environments.ts";
 import { splitColumns, splitSource, splitValues, type UsageSplit } from "./dimension_sums.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";

@@ -5,8 +5,7 @@ import { lowBits } from "../../domain/meter/quantity.ts";
 import type { Environment } from "../../domain/environment.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
 import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
-import { activeApiKey, keyMay } from "../active_api_keys.ts";
-import { ifAudited, type insertAuditEvent } from "../audit.ts";
+import { activeApiKey, ifAudited, type insertAuditEvent, isSuspended, keyMay } from "../access/mod.ts";
 import {
   type Database,
   type DatabaseReader,
@@ -15,8 +14,7 @@ import {
   sql,
   type Statement,
 } from "../engine/database.ts";
-import { isSuspended } from "../organization/organization_state.ts";
-import { noteVoidedRecord } from "../operator/statement_changes.ts";
+import { noteVoidedRecord } from "./statement_changes.ts";
 import { dimensionSumsNumber, seriesOfValue, valuesOfRecord } from "./dimensions.ts";
 import { subtractUnique } from "./counting.ts";
 import { isLatest, latestOrder, replaceLatest } from "./latest_voids.ts";

@@ -1,9 +1,9 @@
 // Forward authentication: the conditions of a reverse proxy, the headers of the response, and where a denied browser is sent.
 // Applications trust these headers without checking anything themselves.
 import type { Environment } from "../environment.ts";
-import { isRoleAtLeast } from "../permissions.ts";
-import { safeReturnTo, withinReturnTo } from "../sign_in/return_to.ts";
-import type { Membership, Role, Session } from "../sign_in/session.ts";
+import { isRoleAtLeast } from "../access/permissions.ts";
+import { safeReturnTo, withinReturnTo } from "../people/return_to.ts";
+import type { Membership, Role, Session } from "../access/session.ts";
 
 /** Conditions of a proxy beyond being signed in. */
 export interface ForwardConditions {

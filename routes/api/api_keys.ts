@@ -1,10 +1,16 @@
 // The API of API keys, for members and for operators.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { usageBodyBytesMax } from "../../domain/limits.ts";
-import { type Access, activeAccess, operatorAccess } from "../../services/access.ts";
-import { importApiKeys } from "../../services/api_key_import.ts";
-import { accessToApiKey, changeApiKey, listApiKeys, revokeApiKey } from "../../services/api_keys.ts";
-import { createApiKey, rotateApiKey } from "../../services/new_api_keys.ts";
+import { type Access, activeAccess, operatorAccess } from "../../services/access/mod.ts";
+import {
+  accessToApiKey,
+  changeApiKey,
+  createApiKey,
+  importApiKeys,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+} from "../../services/keys/mod.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { importedKeysSchema, importKeysSchema } from "../schemas/api_key_import.ts";
 import * as schemas from "../schemas/api_keys.ts";

@@ -1,8 +1,7 @@
 // The API of the audit log.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { isoTime } from "../../domain/time.ts";
-import { activeAccess } from "../../services/access.ts";
-import { listAuditEvents, readAuditCsv } from "../../services/audit.ts";
+import { activeAccess, listAuditEvents, readAuditCsv } from "../../services/access/mod.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { auditEventSchema, auditFilters } from "../schemas/audit.ts";
 import { pageOf, pageQuerySchema } from "../schemas/common.ts";

@@ -1,6 +1,6 @@
 // Reads API keys and operator tokens from requests, and limits rejected ones.
 import { AppError, invalidOperatorTokenError } from "../../domain/errors.ts";
-import { isWellFormedOperatorToken } from "../../domain/operator/operator_token.ts";
+import { isWellFormedOperatorToken } from "../../domain/access/operator_token.ts";
 import { hashSecretToken } from "../../domain/secret_token.ts";
 import type { RateLimitState } from "../../services/rate_limiter.ts";
 import type { Services } from "../../services/services.ts";

@@ -1,6 +1,6 @@
 // One definition for each API route: the schemas that check its input also describe it in the OpenAPI document.
 import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
-import type { SessionActor } from "../../domain/actor.ts";
+import type { SessionActor } from "../../domain/access/actor.ts";
 import { type ErrorCode, validationError } from "../../domain/errors.ts";
 import { isFreeTextName, type JsonBody, readJsonBody, textFault } from "../body.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";

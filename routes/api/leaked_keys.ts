@@ -1,9 +1,8 @@
 // Reports of leaked keys: from anyone who holds one, and from GitHub's secret scanning.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { AppError, invalidSignatureError } from "../../domain/errors.ts";
-import { githubReportBytesMax, reportedKeyCharactersMax } from "../../domain/key_limits.ts";
-import { requireGithubSignature } from "../../services/github_keys.ts";
-import { reportLeakedKeys } from "../../services/leaked_keys.ts";
+import { githubReportBytesMax, reportedKeyCharactersMax } from "../../domain/keys/key_limits.ts";
+import { reportLeakedKeys, requireGithubSignature } from "../../services/keys/mod.ts";
 import type { RateLimitState } from "../../services/rate_limiter.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import { check } from "../schemas/check.ts";

@@ -1,10 +1,10 @@
 // The API of statements, for operators and for members.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import type { OperatorActor } from "../../domain/actor.ts";
+import type { OperatorActor } from "../../domain/access/actor.ts";
 import { statementWaitMs } from "../../domain/limits.ts";
-import { activeAccess, organizationIdOf } from "../../services/access.ts";
-import { closeStatement } from "../../services/operator/statement_closing.ts";
+import { activeAccess, organizationIdOf } from "../../services/access/mod.ts";
 import {
+  closeStatement,
   listOrganizationStatements,
   listStatementOrganizations,
   listStatements,
@@ -12,7 +12,7 @@ import {
   readStatementCsv,
   type StatementScope,
   statementsFor,
-} from "../../services/operator/statements.ts";
+} from "../../services/billing/mod.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import { check } from "../schemas/check.ts";
 import { pageQuerySchema } from "../schemas/common.ts";

@@ -2,11 +2,11 @@
 // response, including errors and redirects.
 import { randomBytes } from "node:crypto";
 import type { Config } from "../../config.ts";
-import type { ClientInfo } from "../../domain/actor.ts";
+import type { ClientInfo } from "../../domain/access/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import { headerCharactersMax, queryParametersMax, urlCharactersMax } from "../../domain/limits.ts";
 import { timeDigits } from "../../domain/id.ts";
-import { isEmbedPath } from "../../domain/portal_session.ts";
+import { isEmbedPath } from "../../domain/keys/portal_session.ts";
 import { createPermutation } from "../../domain/meter/permutation.ts";
 import { closeUnfinished, hasMore } from "../body.ts";
 import { clientAddress, isUnknownProxy, peerAddress } from "../client_address.ts";

@@ -1,12 +1,25 @@
 // Alerts of an organization: their shapes, their API, and their pages for members and operators.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { pageItemsDefault } from "../../domain/limits.ts";
-import { alertsOfOrganizationMax } from "../../domain/webhooks/webhook_limits.ts";
-import { type Access, activeAccess, may, operatorAccess, requirePermission } from "../../services/access.ts";
-import { getApiKey, listApiKeys } from "../../services/api_keys.ts";
-import { readLimitMailReach } from "../../services/mail/limit_mails.ts";
-import { changeAlert, createAlert, deleteAlert, getAlert, listAlerts } from "../../services/meter/alerts.ts";
-import { readProductNames, readUsageNames } from "../../services/meter/usage.ts";
+import { alertsOfOrganizationMax } from "../../domain/outbox/webhook_limits.ts";
+import {
+  type Access,
+  activeAccess,
+  may,
+  operatorAccess,
+  requirePermission,
+} from "../../services/access/mod.ts";
+import { getApiKey, listApiKeys } from "../../services/keys/mod.ts";
+import {
+  changeAlert,
+  createAlert,
+  deleteAlert,
+  getAlert,
+  listAlerts,
+  readLimitMailReach,
+  readProductNames,
+  readUsageNames,
+} from "../../services/meter/mod.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { SelectField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";

@@ -1,14 +1,13 @@
 // The API of an organization's own provider and domains, for its owners, and for operators who help them.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { companyRoles, domainCharactersMax } from "../../domain/sign_in/company_sign_in.ts";
+import { companyRoles, domainCharactersMax } from "../../domain/people/company_sign_in.ts";
 import {
   clientIdCharactersMax,
   clientSecretCharactersMax,
   issuerCharactersMax,
-} from "../../domain/sign_in/provider_metadata.ts";
-import { accessTo, operatorAccess } from "../../services/access.ts";
-import * as domains from "../../services/organization/company_domains.ts";
-import * as verbs from "../../services/organization/company_sign_in.ts";
+} from "../../domain/people/provider_metadata.ts";
+import { accessTo, operatorAccess } from "../../services/access/mod.ts";
+import { companyDomains as domains, companySignIn as verbs } from "../../services/people/mod.ts";
 import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import { providerVisitTokens, setProviderVisitCookie } from "../cookies.ts";

@@ -1,9 +1,9 @@
 // The API of events, and what endpoints get of them, in the OpenAPI document.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { exampleEvent } from "../../domain/webhooks/example_event.ts";
-import { type EventType, eventTypes, operatorEventTypes } from "../../domain/webhooks/event_types.ts";
-import { activeAccess, operatorAccess } from "../../services/access.ts";
-import { listEvents } from "../../services/webhooks/events.ts";
+import { exampleEvent } from "../../domain/outbox/example_event.ts";
+import { type EventType, eventTypes, operatorEventTypes } from "../../domain/outbox/event_types.ts";
+import { activeAccess, operatorAccess } from "../../services/access/mod.ts";
+import { listEvents } from "../../services/outbox/mod.ts";
 import { sessionRoutes, whenDocumented } from "../api/endpoint.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { AppEnv, AppParts } from "../env.ts";

@@ -1,6 +1,6 @@
 // The forms of a provider of the whole service, and its cells in the list.
-import type { ServiceProvider } from "../../domain/operator/service_provider.ts";
-import { providerKinds } from "../../domain/sign_in/identity_provider.ts";
+import type { ServiceProvider } from "../../domain/console/service_provider.ts";
+import { providerKinds } from "../../domain/people/identity_provider.ts";
 import {
   clientIdCharactersMax,
   clientSecretCharactersMax,
@@ -8,8 +8,8 @@ import {
   ownIssuers,
   providerKindNames,
   providerSlugCharactersMax,
-} from "../../domain/sign_in/provider_metadata.ts";
-import { connectedCountMax } from "../../services/operator/identity_providers.ts";
+} from "../../domain/people/provider_metadata.ts";
+import { connectedCountMax } from "../../services/console/mod.ts";
 import { Badge } from "../../views/components/badge.tsx";
 import { Secret } from "../../views/components/code.tsx";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";

@@ -1,8 +1,8 @@
 // The providers of the whole service that people sign in with: their shapes, their API, and their pages in the console. Only operator
 // accounts may use them: a provider can sign in as anyone whose address it vouches for.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { providerKinds } from "../../domain/sign_in/identity_provider.ts";
-import { offeredProvidersMax } from "../../domain/sign_in/provider_limits.ts";
+import { providerKinds } from "../../domain/people/identity_provider.ts";
+import { offeredProvidersMax } from "../../domain/people/provider_limits.ts";
 import {
   clientIdCharactersMax,
   clientSecretCharactersMax,
@@ -11,7 +11,7 @@ import {
   providerSlugForm,
   providerSlugWords,
   redirectUri,
-} from "../../domain/sign_in/provider_metadata.ts";
+} from "../../domain/people/provider_metadata.ts";
 import {
   changeServiceProvider,
   checkIssuer,
@@ -20,7 +20,7 @@ import {
   deleteServiceProviderById,
   getServiceProvider,
   listServiceProviders,
-} from "../../services/operator/identity_providers.ts";
+} from "../../services/console/mod.ts";
 import { ItemTable } from "../../views/components/item_table.tsx";
 import { ListPage } from "../../views/components/list_page.tsx";
 import { DayTime } from "../../views/components/relative_time.tsx";

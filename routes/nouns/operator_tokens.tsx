@@ -2,14 +2,14 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { parseAddressBlock } from "../../domain/address_block.ts";
 import { apiKeyNameCharactersMax, operatorTokenAddressesMax, pageItemsDefault } from "../../domain/limits.ts";
-import { operatorScopes, scopeMeanings, unknownScope } from "../../domain/operator/operator_scope.ts";
-import type { OperatorToken } from "../../domain/operator/operator_token.ts";
+import { operatorScopes, scopeMeanings, unknownScope } from "../../domain/access/operator_scope.ts";
+import type { OperatorToken } from "../../domain/access/operator_token.ts";
 import {
   createOperatorToken,
   getOperatorToken,
   listOperatorTokens,
   revokeOperatorToken,
-} from "../../services/operator/operator_tokens.ts";
+} from "../../services/console/mod.ts";
 import { Badge } from "../../views/components/badge.tsx";
 import { NewSecret } from "../../views/components/code.tsx";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
@@ -20,7 +20,7 @@ import { ItemTable } from "../../views/components/item_table.tsx";
 import { ListPage, type ListPageProps } from "../../views/components/list_page.tsx";
 import { DayTime, RelativeTime, TimeCell } from "../../views/components/relative_time.tsx";
 import { Name } from "../../views/components/table.tsx";
-import { listHref } from "../../views/operator/list_filters.tsx";
+import { listHref } from "../../views/components/list_filters.tsx";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";

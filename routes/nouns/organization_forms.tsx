@@ -8,20 +8,25 @@ import {
   metadataValueCharactersMax,
 } from "../../domain/limits.ts";
 import { groupDigits } from "../../domain/number_text.ts";
-import type { OperatedOrganization } from "../../domain/operator/organization.ts";
-import { operatorAccess } from "../../services/access.ts";
+import type { OperatedOrganization } from "../../domain/console/organization.ts";
+import { operatorAccess } from "../../services/access/mod.ts";
 import {
   changeOrganization,
   deleteOrganization,
   getOrganization,
-} from "../../services/operator/organizations.ts";
-import { startViewing } from "../../services/operator/viewing.ts";
-import { resumeOrganization, suspendOrganization } from "../../services/organization/suspension.ts";
+  startViewing,
+} from "../../services/console/mod.ts";
+import { resumeOrganization, suspendOrganization } from "../../services/people/mod.ts";
 import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
 import { NameField, TextArea, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
-import { backTo, customerViewHref, organizationHref, organizationsHref } from "../../views/operator/links.ts";
-import { resumeText, suspendText } from "../../views/operator/organization.tsx";
+import {
+  backTo,
+  customerViewHref,
+  organizationHref,
+  organizationsHref,
+} from "../../views/components/links.ts";
+import { resumeText, suspendText } from "../../views/console/organization.tsx";
 import type { App } from "../env.ts";
 import { mountFormPage, type Pages, rowFields, rowsOf, withInput } from "../portal/noun_pages.ts";
 import { idOf } from "../portal/operator/organization.ts";

@@ -2,14 +2,16 @@
 import { validationError } from "../../domain/errors.ts";
 import { planLimitsMax, plansMax } from "../../domain/limits.ts";
 import { typedDigits } from "../../domain/number_text.ts";
-import { effectiveLimits, type LimitsBelowUse, notSearched } from "../../domain/operator/lowered_limits.ts";
-import type { OperatedOrganization } from "../../domain/operator/organization.ts";
-import { eachNumber, type Plan, planNumberNames } from "../../domain/operator/plan.ts";
-import { readProductNames } from "../../services/meter/usage.ts";
-import { organizationLimitsBelowUse } from "../../services/operator/limits_below_use.ts";
-import type { OrganizationPlanChange } from "../../services/operator/organization_plan.ts";
-import { changeOrganization, getOrganization } from "../../services/operator/organizations.ts";
-import { getPlan, listPlans } from "../../services/operator/plans.ts";
+import { effectiveLimits, type LimitsBelowUse, notSearched } from "../../domain/billing/lowered_limits.ts";
+import type { OperatedOrganization } from "../../domain/console/organization.ts";
+import { eachNumber, type Plan, planNumberNames } from "../../domain/billing/plan.ts";
+import { readProductNames } from "../../services/meter/mod.ts";
+import {
+  changeOrganization,
+  getOrganization,
+  organizationLimitsBelowUse,
+} from "../../services/console/mod.ts";
+import { getPlan, listPlans, type OrganizationPlanChange } from "../../services/billing/mod.ts";
 import { SelectField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { LimitFields, type LimitFieldsProps } from "../../views/components/limit_fields.tsx";
@@ -20,9 +22,9 @@ import {
   organizationLimitsHref,
   organizationPlanHref,
   organizationsHref,
-} from "../../views/operator/links.ts";
-import { ConfirmChange, type ConfirmChangeProps, valueChanges } from "../../views/operator/plan_change.tsx";
-import { numberHints, numberText, numberWords } from "../../views/operator/plan_text.ts";
+} from "../../views/components/links.ts";
+import { ConfirmChange, type ConfirmChangeProps, valueChanges } from "../../views/billing/plan_change.tsx";
+import { numberHints, numberText, numberWords } from "../../views/text/plan.ts";
 import { timezoneNames } from "../../views/text/zone.ts";
 import type { App } from "../env.ts";
 import { queryOf } from "../portal/form.ts";

@@ -1,12 +1,12 @@
 // Operators' notes about organizations: their shapes, their API and their forms. The organization's page lists them.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { organizationNoteCharactersMax } from "../../domain/limits.ts";
-import { addNote, deleteNote, listNotes } from "../../services/operator/organization_notes.ts";
-import { resolveOrganization } from "../../services/access.ts";
+import { addNote, deleteNote, listNotes } from "../../services/console/mod.ts";
+import { resolveOrganization } from "../../services/access/mod.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { TextArea } from "../../views/components/field.tsx";
 import { FormPage } from "../../views/components/form_page.tsx";
-import { backTo, organizationHref, organizationsHref } from "../../views/operator/links.ts";
+import { backTo, organizationHref, organizationsHref } from "../../views/components/links.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";

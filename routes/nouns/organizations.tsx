@@ -2,9 +2,9 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { externalIdCharactersMax, plansMax } from "../../domain/limits.ts";
 import { summedMetricOf } from "../../domain/meter/catalogue.ts";
-import { limitLevels, organizationSorts, organizationStatuses } from "../../domain/operator/organization.ts";
-import type { Plan } from "../../domain/operator/plan.ts";
-import { requireEmail } from "../../domain/mail/email.ts";
+import { limitLevels, organizationSorts, organizationStatuses } from "../../domain/console/organization.ts";
+import type { Plan } from "../../domain/billing/plan.ts";
+import { requireEmail } from "../../domain/outbox/email.ts";
 import { isoTime } from "../../domain/time.ts";
 import {
   changeOrganization,
@@ -14,16 +14,16 @@ import {
   listOrganizations,
   readOrganizationCsv,
   readOrganizationList,
-} from "../../services/operator/organizations.ts";
-import { listPlans } from "../../services/operator/plans.ts";
+} from "../../services/console/mod.ts";
+import { listPlans } from "../../services/billing/mod.ts";
 import { EmailField, NameField, SelectField, TextField } from "../../views/components/field.tsx";
 import { FormPage, type PageForm } from "../../views/components/form_page.tsx";
-import { organizationHref, organizationsHref } from "../../views/operator/links.ts";
+import { organizationHref, organizationsHref } from "../../views/components/links.ts";
 import {
   type OrganizationListAddress,
   organizationListPage,
   usualSort,
-} from "../../views/operator/organization_list.tsx";
+} from "../../views/console/organization_list.tsx";
 import { csvResponse, sendCsv } from "../api/job_bytes.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";

@@ -3,14 +3,14 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { pageItemsDefault, productMetricsMax } from "../../domain/limits.ts";
 import { countOf } from "../../domain/number_text.ts";
 import type { Aggregation } from "../../domain/meter/aggregation.ts";
-import type { Product } from "../../domain/product.ts";
+import type { Product } from "../../domain/meter/product.ts";
 import {
   changeProduct,
   createProduct,
   deleteProduct,
   getProduct,
   listProducts,
-} from "../../services/operator/products.ts";
+} from "../../services/meter/mod.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { NameField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
@@ -18,7 +18,7 @@ import { ItemTable } from "../../views/components/item_table.tsx";
 import { ListPage } from "../../views/components/list_page.tsx";
 import { DayTime } from "../../views/components/relative_time.tsx";
 import { Name } from "../../views/components/table.tsx";
-import { listHref } from "../../views/operator/list_filters.tsx";
+import { listHref } from "../../views/components/list_filters.tsx";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
@@ -30,7 +30,7 @@ import { check } from "../schemas/check.ts";
 import { nameSchema, stringSchema, timeOut } from "../schemas/common.ts";
 import { metricsSchema, productMetricSchema, recountedSchema } from "../schemas/product_metrics.ts";
 import { slugSchema } from "../schemas/usage.ts";
-import { MetricRow, slugCharactersMax } from "../../views/operator/metric_row.tsx";
+import { MetricRow, slugCharactersMax } from "../../views/console/metric_row.tsx";
 
 const name = nameSchema("The product's name", { example: "Map tiles" });
 const createSchema = z.strictObject({

@@ -7,30 +7,30 @@ import {
   openStatement,
   type Statement,
   statementOrganizationSorts,
-} from "../../domain/operator/statement.ts";
-import { resolveOrganization } from "../../services/access.ts";
-import { closeStatement } from "../../services/operator/statement_closing.ts";
+} from "../../domain/billing/statement.ts";
+import { resolveOrganization } from "../../services/access/mod.ts";
 import {
+  closeStatement,
   getStatement,
   listStatementOrganizations,
   listStatements,
   statementsFor,
-} from "../../services/operator/statements.ts";
+} from "../../services/billing/mod.ts";
 import { organizationStatementPage } from "../../views/billing/statement.tsx";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { TextField } from "../../views/components/field.tsx";
 import type { PageForm } from "../../views/components/form_page.tsx";
 import { MomentTime } from "../../views/components/relative_time.tsx";
-import { statementsHref } from "../../views/operator/links.ts";
-import { listHref } from "../../views/operator/list_filters.tsx";
-import { type StatementChoice, statementPage } from "../../views/operator/statement.tsx";
-import { type StatementRow, statementsPage, type StatementSums } from "../../views/operator/statements.tsx";
+import { statementsHref } from "../../views/components/links.ts";
+import { listHref } from "../../views/components/list_filters.tsx";
+import { type StatementChoice, statementPage } from "../../views/billing/operator_statement.tsx";
+import { type StatementRow, statementsPage, type StatementSums } from "../../views/billing/statements.tsx";
 import {
   periodWords,
   statementCsvHref,
   statementHref,
   statementTitle,
-} from "../../views/operator/statement_text.ts";
+} from "../../views/billing/statement_text.ts";
 import type { App, AppContext } from "../env.ts";
 import { inTime } from "../portal/in_time.ts";
 import { mountFormPage, mountPage, paramOf, withInput } from "../portal/noun_pages.ts";

@@ -7,20 +7,20 @@ import {
   grantReasonCharactersMax,
   usageGrantStatuses,
 } from "../../domain/meter/usage_grant.ts";
-import { type Access, activeAccess, type OperatorAccess, operatorAccess } from "../../services/access.ts";
-import { readLimits } from "../../services/meter/limits.ts";
-import { readProductNames } from "../../services/meter/usage.ts";
+import { type Access, activeAccess, type OperatorAccess, operatorAccess } from "../../services/access/mod.ts";
 import {
   createGrant,
   getGrant,
   listGrants,
+  readLimits,
+  readProductNames,
   requireFutureEnd,
   voidGrant,
-} from "../../services/meter/usage_grants.ts";
+} from "../../services/meter/mod.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { SelectField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
-import { organizationHref, organizationsHref } from "../../views/operator/links.ts";
+import { organizationHref, organizationsHref } from "../../views/components/links.ts";
 import { grantQuantity } from "../../views/meter/grants.tsx";
 import { limitName } from "../../views/text/limit.ts";
 import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";

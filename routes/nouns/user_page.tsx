@@ -1,7 +1,7 @@
 // The console's page of a user.
-import type { Identity } from "../../domain/sign_in/identity.ts";
-import type { OperatorUser } from "../../domain/operator/user.ts";
-import type { PasswordLink } from "../../services/operator/passwords.ts";
+import type { Identity } from "../../domain/people/identity.ts";
+import type { OperatorUser } from "../../domain/console/user.ts";
+import type { PasswordLink } from "../../services/console/mod.ts";
 import { ActionsCard, type PageAction } from "../../views/components/actions_card.tsx";
 import { Badge } from "../../views/components/badge.tsx";
 import { Card } from "../../views/components/card.tsx";
@@ -12,10 +12,10 @@ import { ItemTable } from "../../views/components/item_table.tsx";
 import { Notice } from "../../views/components/notice.tsx";
 import { PageHead } from "../../views/components/page_head.tsx";
 import { DayTime, RelativeTime } from "../../views/components/relative_time.tsx";
-import { identityColumns } from "../../views/sign_in/identities.tsx";
+import { identityColumns } from "../../views/people/identities.tsx";
 import { LinkedName } from "../../views/components/table.tsx";
 import { type Place, type PortalFrame, PortalPage } from "../../views/layout.tsx";
-import { organizationHref, userHref, usersHref } from "../../views/operator/links.ts";
+import { organizationHref, userHref, usersHref } from "../../views/components/links.ts";
 import { roleWords } from "../../views/text/role.ts";
 
 /** Something to do with a user, on a page of its own. */

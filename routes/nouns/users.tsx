@@ -2,11 +2,17 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { validationError } from "../../domain/errors.ts";
 import { consolePageItemsMax } from "../../domain/limits.ts";
-import type { OperatorUser } from "../../domain/operator/user.ts";
+import type { OperatorUser } from "../../domain/console/user.ts";
 import { isoTime } from "../../domain/time.ts";
-import { type PasswordLink, sendPasswordReset } from "../../services/operator/passwords.ts";
-import { getUser, listUsers } from "../../services/operator/user_list.ts";
-import { disableUser, enableUser, endSessionsOfUser } from "../../services/operator/users.ts";
+import {
+  disableUser,
+  enableUser,
+  endSessionsOfUser,
+  getUser,
+  listUsers,
+  type PasswordLink,
+  sendPasswordReset,
+} from "../../services/console/mod.ts";
 import { ButtonLink } from "../../views/components/button.tsx";
 import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
 import { RadioGroup } from "../../views/components/field.tsx";
@@ -16,8 +22,8 @@ import { ListPage } from "../../views/components/list_page.tsx";
 import { DayTime, RelativeTime } from "../../views/components/relative_time.tsx";
 import { LinkedName } from "../../views/components/table.tsx";
 import type { PortalFrame } from "../../views/layout.tsx";
-import { userHref, usersHref } from "../../views/operator/links.ts";
-import { ListFilters, listHref } from "../../views/operator/list_filters.tsx";
+import { userHref, usersHref } from "../../views/components/links.ts";
+import { ListFilters, listHref } from "../../views/components/list_filters.tsx";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import { flashOf } from "../portal/form.ts";

@@ -4,24 +4,26 @@ import type { ErrorCode } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
-import type { Webhook } from "../../domain/webhooks/webhook.ts";
-import { deliveryFaults, deliveryStatuses } from "../../domain/webhooks/delivery.ts";
-import { allEventTypes, type EventType, eventTypesFor } from "../../domain/webhooks/event_types.ts";
+import type { Webhook } from "../../domain/outbox/webhook.ts";
+import { deliveryFaults, deliveryStatuses } from "../../domain/outbox/delivery.ts";
+import { allEventTypes, type EventType, eventTypesFor } from "../../domain/outbox/event_types.ts";
 import {
   deliveryAttemptsMax,
   webhookReplayDeliveriesMax,
   webhookReplayIdsMax,
   webhookWaitingMax,
-} from "../../domain/webhooks/webhook_limits.ts";
+} from "../../domain/outbox/webhook_limits.ts";
 import type { SessionContext } from "../../services/context.ts";
-import * as verbs from "../../services/webhooks/deliveries.ts";
-import { readProductNames } from "../../services/meter/usage.ts";
-import { sendTestEvent } from "../../services/webhooks/test_delivery.ts";
-import type { WebhookOwner } from "../../services/webhooks/webhook_owner.ts";
-import { getWebhook } from "../../services/webhooks/webhooks.ts";
-import { Deliveries, type DeliveriesAddress } from "../../views/webhooks/deliveries.tsx";
-import { deliveryHref, deliveryPage, testNotice } from "../../views/webhooks/delivery.tsx";
-import { webhookHref } from "../../views/webhooks/webhook.tsx";
+import {
+  deliveries as verbs,
+  getWebhook,
+  sendTestEvent,
+  type WebhookOwner,
+} from "../../services/outbox/mod.ts";
+import { readProductNames } from "../../services/meter/mod.ts";
+import { Deliveries, type DeliveriesAddress } from "../../views/outbox/deliveries.tsx";
+import { deliveryHref, deliveryPage, testNotice } from "../../views/outbox/delivery.tsx";
+import { webhookHref } from "../../views/outbox/webhook.tsx";
 import type { MountRoute } from "../api/endpoint.ts";
 import type { AppContext } from "../env.ts";
 import { dayRange } from "../portal/day_range.ts";

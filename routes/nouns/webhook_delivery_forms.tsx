@@ -1,16 +1,16 @@
 // The forms that send tests of an endpoint, and deliveries again.
 import { groupDigits } from "../../domain/number_text.ts";
-import type { WebhookDelivery } from "../../domain/webhooks/delivery.ts";
-import type { EventType } from "../../domain/webhooks/event_types.ts";
-import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
-import { webhookReplayDeliveriesMax } from "../../domain/webhooks/webhook_limits.ts";
+import type { WebhookDelivery } from "../../domain/outbox/delivery.ts";
+import type { EventType } from "../../domain/outbox/event_types.ts";
+import { type Webhook, webhookName } from "../../domain/outbox/webhook.ts";
+import { webhookReplayDeliveriesMax } from "../../domain/outbox/webhook_limits.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { RadioGroup, SelectField } from "../../views/components/field.tsx";
 import { FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { MomentTime } from "../../views/components/relative_time.tsx";
 import type { Page } from "../../views/layout.tsx";
-import { deliveryHref } from "../../views/webhooks/delivery.tsx";
-import { webhookLink } from "../../views/webhooks/webhook.tsx";
+import { deliveryHref } from "../../views/outbox/delivery.tsx";
+import { webhookLink } from "../../views/outbox/webhook.tsx";
 
 export function testForm(
   { field, ...form }: PageForm,

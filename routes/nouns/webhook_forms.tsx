@@ -1,17 +1,17 @@
 // The forms of a webhook endpoint: add, edit, and the confirmations of what can be done with it.
-import { type EventType, eventTypes } from "../../domain/webhooks/event_types.ts";
-import { isOperatorsEventName, type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
+import { type EventType, eventTypes } from "../../domain/outbox/event_types.ts";
+import { isOperatorsEventName, type Webhook, webhookName } from "../../domain/outbox/webhook.ts";
 import {
   webhookDescriptionCharactersMax,
   webhookUrlCharactersMax,
-} from "../../domain/webhooks/webhook_limits.ts";
+} from "../../domain/outbox/webhook_limits.ts";
 import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
 import { defaultGrace, graceChoices } from "../../views/components/expiry_field.tsx";
 import { CheckboxGroup, RadioGroup, TextField } from "../../views/components/field.tsx";
 import { Icon } from "../../views/components/icon.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import type { Page } from "../../views/layout.tsx";
-import { type WebhookAction, webhookFacts, webhookLink } from "../../views/webhooks/webhook.tsx";
+import { type WebhookAction, webhookFacts, webhookLink } from "../../views/outbox/webhook.tsx";
 
 const headings = {
   limit: "Limits and alerts",

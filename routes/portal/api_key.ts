@@ -1,15 +1,12 @@
 // The pages of one API key: its page, and the forms that edit it, set its budget and revoke it.
-import type { ApiKey } from "../../domain/api_key.ts";
+import type { ApiKey } from "../../domain/keys/api_key.ts";
 import { budgetLimitsMax } from "../../domain/limits.ts";
-import { type Access, may, requirePermission } from "../../services/access.ts";
-import { changeApiKey, getApiKey, getApiKeyLineage, revokeApiKey } from "../../services/api_keys.ts";
-import { listAuditEvents } from "../../services/audit.ts";
-import { readLastRequest } from "../../services/meter/last_requests.ts";
-import { readLimits } from "../../services/meter/limits.ts";
-import { readProductNames, readUsageNames } from "../../services/meter/usage.ts";
-import { readPlan } from "../../services/organization/plan.ts";
-import { budgetPage, editApiKeyPage, revokeApiKeyPage } from "../../views/api_keys/api_key_forms.tsx";
-import { apiKeyPage } from "../../views/api_keys/api_key_page.tsx";
+import { type Access, listAuditEvents, may, requirePermission } from "../../services/access/mod.ts";
+import { changeApiKey, getApiKey, getApiKeyLineage, revokeApiKey } from "../../services/keys/mod.ts";
+import { readLastRequest, readLimits, readProductNames, readUsageNames } from "../../services/meter/mod.ts";
+import { readPlan } from "../../services/people/mod.ts";
+import { budgetPage, editApiKeyPage, revokeApiKeyPage } from "../../views/keys/api_key_forms.tsx";
+import { apiKeyPage } from "../../views/keys/api_key_page.tsx";
 import { expiryValue } from "../../views/components/expiry_field.tsx";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import type { App } from "../env.ts";

@@ -2,25 +2,25 @@
 import { validationError } from "../../domain/errors.ts";
 import { environments } from "../../domain/environment.ts";
 import { isId } from "../../domain/id.ts";
-import { type KeyLine, keyOrders, keyStates } from "../../domain/key_list.ts";
+import { type KeyLine, keyOrders, keyStates } from "../../domain/keys/key_list.ts";
 import { searchCharactersMax } from "../../domain/limits.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
-import type { Access } from "../../services/access.ts";
+import type { Access } from "../../services/access/mod.ts";
 import {
+  getApiKey,
   listChosenKeys,
   listKeyLines,
   listNewestKeys,
   listUnusedKeys,
   revokeApiKeys,
   revokeUnusedKeys,
-} from "../../services/api_key_list.ts";
-import { getApiKey } from "../../services/api_keys.ts";
-import { readKeyUsage, readLastUsage } from "../../services/meter/usage.ts";
-import type { KeyListQuery } from "../../services/reports/jobs/api_key_list.ts";
-import type { KeyLineRow } from "../../views/api_keys/api_key_table.tsx";
-import { apiKeysPage } from "../../views/api_keys/api_keys.tsx";
-import { revokeKeysPage } from "../../views/api_keys/unused_keys.tsx";
+} from "../../services/keys/mod.ts";
+import { readKeyUsage, readLastUsage } from "../../services/meter/mod.ts";
+import type { KeyListQuery } from "../../services/keys/jobs/mod.ts";
+import type { KeyLineRow } from "../../views/keys/api_key_table.tsx";
+import { apiKeysPage } from "../../views/keys/api_keys.tsx";
+import { revokeKeysPage } from "../../views/keys/unused_keys.tsx";
 import type { App, AppContext } from "../env.ts";
 import { flashAbout, flashOf, queryOf, type Viewer } from "./form.ts";
 import { inTime } from "./in_time.ts";

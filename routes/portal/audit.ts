@@ -1,23 +1,24 @@
 // The page of the audit log. Any address shows a page.
 import { presentation } from "../../domain/presentation.ts";
-import { auditActionsOf, type AuditEvent } from "../../domain/audit.ts";
+import { auditActionsOf, type AuditEvent } from "../../domain/access/audit.ts";
 import { AppError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import { isoTime } from "../../domain/time.ts";
-import { type Access, requirePermission } from "../../services/access.ts";
 import {
+  type Access,
   type AuditFilter,
   listAuditActors,
   listAuditEvents,
   parseAuditCursor,
-} from "../../services/audit.ts";
-import { getApiKeyLineage } from "../../services/api_keys.ts";
-import { readProductNames } from "../../services/meter/usage.ts";
+  requirePermission,
+} from "../../services/access/mod.ts";
+import { getApiKeyLineage } from "../../services/keys/mod.ts";
+import { readProductNames } from "../../services/meter/mod.ts";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import type { PortalFrame } from "../../views/layout.tsx";
-import { auditPage } from "../../views/audit/audit.tsx";
-import type { AuditAddress, AuditErrors } from "../../views/audit/audit_filters.tsx";
-import type { AuditRow } from "../../views/audit/audit_table.tsx";
+import { auditPage } from "../../views/access/audit.tsx";
+import type { AuditAddress, AuditErrors } from "../../views/access/audit_filters.tsx";
+import type { AuditRow } from "../../views/access/audit_table.tsx";
 import type { App, AppContext } from "../env.ts";
 import { dayRange } from "./day_range.ts";
 import { deviceNames } from "./sign_in/device_name.ts";

@@ -1,20 +1,14 @@
 // An organization's billing page, and the page of one month.
-import { openStatement } from "../../domain/operator/statement.ts";
-import type { Access } from "../../services/access.ts";
-import { readLimits } from "../../services/meter/limits.ts";
-import { listGrants } from "../../services/meter/usage_grants.ts";
-import { readCatalogue } from "../../services/meter/usage.ts";
-import {
-  getStatement,
-  listOrganizationStatements,
-  listStatements,
-} from "../../services/operator/statements.ts";
-import { readPlan } from "../../services/organization/plan.ts";
+import { openStatement } from "../../domain/billing/statement.ts";
+import type { Access } from "../../services/access/mod.ts";
+import { listGrants, readCatalogue, readLimits } from "../../services/meter/mod.ts";
+import { getStatement, listOrganizationStatements, listStatements } from "../../services/billing/mod.ts";
+import { readPlan } from "../../services/people/mod.ts";
 import { billingPage } from "../../views/billing/billing.tsx";
 import { organizationStatementPage } from "../../views/billing/statement.tsx";
 import { grantsShownMax } from "../../views/meter/grants.tsx";
-import { listHref } from "../../views/operator/list_filters.tsx";
-import { billingCsvHref, billingHref } from "../../views/operator/statement_text.ts";
+import { listHref } from "../../views/components/list_filters.tsx";
+import { billingCsvHref, billingHref } from "../../views/billing/statement_text.ts";
 import type { App } from "../env.ts";
 import { inTime } from "./in_time.ts";
 import { nearestFirst } from "./meter/usage.ts";

@@ -1,8 +1,8 @@
 // Emails in development, where no mail server is set. Only this machine can see them, because their links sign people in.
 import { notFoundError } from "../../domain/errors.ts";
 import { isLoopbackHost } from "../../domain/loopback.ts";
-import type { DevelopmentMail } from "../../services/mail/mail.ts";
-import { devMailPage, devMailsPage } from "../../views/mail/dev_mail.tsx";
+import type { DevelopmentMail } from "../../services/outbox/mod.ts";
+import { devMailPage, devMailsPage } from "../../views/outbox/dev_mail.tsx";
 import { isLocalRequest, isLoopback } from "../client_address.ts";
 import type { App, AppContext } from "../env.ts";
 import { gateFrame, type PortalParts, sendPage } from "./page.ts";

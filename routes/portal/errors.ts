@@ -1,8 +1,8 @@
 // Shows the portal's errors: on an error page, or next to the form that caused them.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
-import { isEmbedPath } from "../../domain/portal_session.ts";
-import { isConsolePath } from "../../domain/sign_in/return_to.ts";
+import { isEmbedPath } from "../../domain/keys/portal_session.ts";
+import { isConsolePath } from "../../domain/people/return_to.ts";
 import { errorPage } from "../../views/error.tsx";
 import { formMessage } from "../schemas/messages.ts";
 import type { AppContext } from "../env.ts";

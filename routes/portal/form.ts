@@ -1,8 +1,8 @@
 // Forms of the portal. A rejected form is shown again with its input and its errors.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
+import type { OperatorActor, SessionActor } from "../../domain/access/actor.ts";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
-import type { Access } from "../../services/access.ts";
+import type { Access } from "../../services/access/mod.ts";
 import type { ShownForm } from "../../views/components/form.tsx";
 import type { PortalFrame } from "../../views/layout.tsx";
 import type { AppContext } from "../env.ts";

@@ -1,15 +1,15 @@
 // Forms of API keys, with their sent or initial values.
-import type { ApiKey } from "../../domain/api_key.ts";
+import type { ApiKey } from "../../domain/keys/api_key.ts";
 import { validationError } from "../../domain/errors.ts";
 import {
   defaultKeyPermissions,
   isOwnPermission,
   keyPermissionFault,
   usagePermissions,
-} from "../../domain/key_permissions.ts";
+} from "../../domain/keys/key_permissions.ts";
 import { expiryValue } from "../../views/components/expiry_field.tsx";
-import type { PermissionChoice } from "../../views/api_keys/permission_fields.tsx";
-import type { NewKeyValues } from "../../views/api_keys/new_api_key.tsx";
+import type { PermissionChoice } from "../../views/keys/permission_fields.tsx";
+import type { NewKeyValues } from "../../views/keys/new_api_key.tsx";
 import type { AppContext } from "../env.ts";
 import { createApiKeySchema } from "../schemas/api_keys.ts";
 import { check, checkTogether } from "../schemas/check.ts";

@@ -1,6 +1,6 @@
 // Lists open with their last filters, which a cookie of the page remembers. An address with filters always wins. Searches are
 // not remembered, as they may contain email addresses or secrets, and neither is what belongs to another organization.
-import type { Session } from "../../domain/sign_in/session.ts";
+import type { Session } from "../../domain/access/session.ts";
 import { cookieValues } from "../cookies.ts";
 import type { AppContext } from "../env.ts";
 import { isChoice, isUpdate } from "./choice.ts";

@@ -2,7 +2,7 @@
 // too. Nothing tells other sites the address, which contains the token.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError } from "../../domain/errors.ts";
-import type { Session } from "../../domain/sign_in/session.ts";
+import type { Session } from "../../domain/access/session.ts";
 import type { Page } from "../../views/layout.tsx";
 import { readFormBody } from "../body.ts";
 import type { App, AppContext } from "../env.ts";

@@ -2,28 +2,33 @@
 // to its form, which is never cached.
 import { presentation } from "../../domain/presentation.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { ApiKey } from "../../domain/api_key.ts";
-import type { Access } from "../../services/access.ts";
-import { getApiKey } from "../../services/api_keys.ts";
+import type { ApiKey } from "../../domain/keys/api_key.ts";
+import type { Access } from "../../services/access/mod.ts";
 import {
   createApiKey,
   type CreatedApiKey,
   FormSentError,
+  getApiKey,
   rotateApiKey,
-} from "../../services/new_api_keys.ts";
-import type { KeyReportQuery } from "../../services/reports/jobs/key_report.ts";
-import { readLastRequest, wasAccepted } from "../../services/meter/last_requests.ts";
-import { readExampleUsage, readKeyReport, readLastUsage } from "../../services/meter/usage.ts";
-import { rotateApiKeyPage } from "../../views/api_keys/api_key_forms.tsx";
+} from "../../services/keys/mod.ts";
+import type { KeyReportQuery } from "../../services/meter/jobs/mod.ts";
+import {
+  readExampleUsage,
+  readKeyReport,
+  readLastRequest,
+  readLastUsage,
+  wasAccepted,
+} from "../../services/meter/mod.ts";
+import { rotateApiKeyPage } from "../../views/keys/api_key_forms.tsx";
 import { defaultGrace, graces } from "../../views/components/expiry_field.tsx";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
-import { type FirstRequest, firstRequestPage } from "../../views/api_keys/first_request.tsx";
+import { type FirstRequest, firstRequestPage } from "../../views/keys/first_request.tsx";
 import {
   createdKeyPage,
   type CreatedKeyProps,
   formSentPage,
   newApiKeyPage,
-} from "../../views/api_keys/new_api_key.tsx";
+} from "../../views/keys/new_api_key.tsx";
 import type { App, AppContext } from "../env.ts";
 import { timeAfter } from "./expiry.ts";
 import { mountForm, type Viewer } from "./form.ts";

@@ -1,5 +1,5 @@
 // The pages of a noun, for any kind of viewer. A page that differs is mounted by hand next to them.
-import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
+import type { OperatorActor, SessionActor } from "../../domain/access/actor.ts";
 import { aboutOrganization, errorAt } from "../../views/components/form.tsx";
 import type { FormInput, PageForm } from "../../views/components/form_page.tsx";
 import type { PageLink } from "../../views/components/page_head.tsx";

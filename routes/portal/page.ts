@@ -1,11 +1,11 @@
 // Shared by all pages of the portal: requiring a session, the frame around the page, redirects and forms.
 import type { ContentfulStatusCode, RedirectStatusCode } from "hono/utils/http-status";
-import type { OperatorActor, PortalSessionActor, SessionActor } from "../../domain/actor.ts";
+import type { OperatorActor, PortalSessionActor, SessionActor } from "../../domain/access/actor.ts";
 import { AppError } from "../../domain/errors.ts";
-import type { Membership, Session } from "../../domain/sign_in/session.ts";
-import { portalReturnTo, withReturnTo } from "../../domain/sign_in/return_to.ts";
+import type { Membership, Session } from "../../domain/access/session.ts";
+import { portalReturnTo, withReturnTo } from "../../domain/people/return_to.ts";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
-import { hasRecentAuthentication } from "../../services/sign_in/recent_authentication.ts";
+import { hasRecentAuthentication } from "../../services/access/mod.ts";
 import { readFormBody } from "../body.ts";
 import { sessionTokens } from "../cookies.ts";
 import type { App, AppContext, AppParts } from "../env.ts";

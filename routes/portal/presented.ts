@@ -1,7 +1,7 @@
 // Shows pages as the person wants them: with their number and date format, time zone and theme, and lists with their last filters.
 import { negotiatedLocale } from "../../domain/locale.ts";
 import { presentedIn } from "../../domain/presentation.ts";
-import type { Session } from "../../domain/sign_in/session.ts";
+import type { Session } from "../../domain/access/session.ts";
 import type { AppContext, AppParts } from "../env.ts";
 import { lastFilters } from "./last_filters.ts";
 

@@ -1,12 +1,12 @@
 // The search of the portal and of the console. static/palette.js shows the results of the same pages.
 import { searchCharactersMax } from "../../domain/limits.ts";
 import { type Found, searchTextOf } from "../../domain/search.ts";
-import { activeAccess } from "../../services/access.ts";
-import { searchAsMember, searchAsOperator } from "../../services/search.ts";
+import { activeAccess } from "../../services/access/mod.ts";
+import { searchAsMember, searchAsOperator } from "../../services/console/mod.ts";
 import { portalSearch } from "../../views/components/side.tsx";
 import type { PortalFrame } from "../../views/layout.tsx";
-import { consoleSearch } from "../../views/operator/side.tsx";
-import { searchPage } from "../../views/search.tsx";
+import { consoleSearch } from "../../views/components/operator_side.tsx";
+import { searchPage } from "../../views/console/search.tsx";
 import type { App, AppContext } from "../env.ts";
 import { inTime } from "./in_time.ts";
 import { operatorFrame, operatorPages } from "./operator/page.ts";

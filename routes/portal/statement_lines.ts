@@ -1,8 +1,8 @@
 // One organization's part of a statement, for the pages of its members and of operators.
 import { pageItemsDefault, pageItemsMax, statementWaitMs } from "../../domain/limits.ts";
 import { AppError } from "../../domain/errors.ts";
-import { shiftPeriod, type Statement } from "../../domain/operator/statement.ts";
-import { readStatement, type StatementScope } from "../../services/operator/statements.ts";
+import { shiftPeriod, type Statement } from "../../domain/billing/statement.ts";
+import { readStatement, type StatementScope } from "../../services/billing/mod.ts";
 import type { LinesBefore, OrganizationLines } from "../../views/billing/statement.tsx";
 import { lineName } from "../../views/billing/statement_lines.tsx";
 import type { AppContext } from "../env.ts";

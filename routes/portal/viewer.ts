@@ -8,21 +8,20 @@ import {
   operatorAccess,
   operatorAccessTo,
   resolveOrganization,
-} from "../../services/access.ts";
-import { getOrganization } from "../../services/operator/organizations.ts";
-import { viewingAccess } from "../../services/operator/viewing.ts";
+} from "../../services/access/mod.ts";
+import { getOrganization, viewingAccess } from "../../services/console/mod.ts";
 import {
   customerViewHref,
   organizationHref,
   organizationsHref,
   startViewHref,
-} from "../../views/operator/links.ts";
+} from "../../views/components/links.ts";
 import {
   type OrganizationHead,
   type OrganizationTab,
   organizationTabs,
   pagesOfTabs,
-} from "../../views/operator/organization_head.tsx";
+} from "../../views/components/organization_head.tsx";
 import type { PageLink } from "../../views/components/page_head.tsx";
 import type { Place, PortalFrame } from "../../views/layout.tsx";
 import type { App, AppContext } from "../env.ts";

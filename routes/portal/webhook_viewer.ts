@@ -1,5 +1,5 @@
 // Pages of webhook endpoints, mounted for an organization's members, for operators in an organization, and for operators' own.
-import { ownerScope, type WebhookOwner } from "../../services/webhooks/webhook_owner.ts";
+import { ownerScope, type WebhookOwner } from "../../services/outbox/mod.ts";
 import type { PortalFrame } from "../../views/layout.tsx";
 import type { App, AppContext } from "../env.ts";
 import type { Viewer } from "./form.ts";

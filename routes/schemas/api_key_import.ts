@@ -1,7 +1,7 @@
 // The shapes of the import of API keys.
 import { z } from "@hono/zod-openapi";
-import { hashApiKey } from "../../domain/api_key.ts";
-import { importedPrefixForm, importFaults, parseSha256 } from "../../domain/imported_key.ts";
+import { hashApiKey } from "../../domain/keys/api_key.ts";
+import { importedPrefixForm, importFaults, parseSha256 } from "../../domain/keys/imported_key.ts";
 import { keyName, keyPermissionsSchema } from "./api_keys.ts";
 import { batchArray } from "./batch_array.ts";
 import { exampleId, optionalEnd, parsed } from "./common.ts";

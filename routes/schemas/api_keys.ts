@@ -7,7 +7,7 @@ import {
   keyPermissionForm,
   operatorsKeyPermission,
   sortedPermissions,
-} from "../../domain/key_permissions.ts";
+} from "../../domain/keys/key_permissions.ts";
 import { apiKeyNameCharactersMax, budgetLimitsMax, ownKeyPermissionsMax } from "../../domain/limits.ts";
 import {
   environmentSchema,

@@ -1,6 +1,6 @@
 // The shapes of the audit log.
 import { z } from "@hono/zod-openapi";
-import { type AuditAction, auditActions, auditActionsOf, auditGroups } from "../../domain/audit.ts";
+import { type AuditAction, auditActions, auditActionsOf, auditGroups } from "../../domain/access/audit.ts";
 import { idOut, parsed, rangeEnd, stringSchema, timeOut } from "./common.ts";
 
 const groups = Object.keys(auditGroups).join(", ");

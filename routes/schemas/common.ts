@@ -4,7 +4,7 @@ import { environments } from "../../domain/environment.ts";
 import { parseTime, parseTimestamp, timeFault } from "../../domain/time.ts";
 import type { IdPrefix } from "../../domain/id.ts";
 import { nameFault } from "../../domain/name.ts";
-import { roles } from "../../domain/sign_in/session.ts";
+import { roles } from "../../domain/access/session.ts";
 import { nameCharactersMax, pageItemsDefault, pageItemsMax } from "../../domain/limits.ts";
 import { characters } from "./messages.ts";
 

@@ -1,14 +1,14 @@
 // The shapes of events: their bodies, each with its own data, and how lists have them.
 import { z } from "@hono/zod-openapi";
 import { limitModes, limitPeriods } from "../../domain/meter/usage_limit.ts";
-import { exampleEvent } from "../../domain/webhooks/example_event.ts";
+import { exampleEvent } from "../../domain/outbox/example_event.ts";
 import {
   allEventTypes,
   type EventType,
   eventTypesFor,
   isEventType,
-} from "../../domain/webhooks/event_types.ts";
-import { eventKeptMs } from "../../domain/webhooks/webhook_limits.ts";
+} from "../../domain/outbox/event_types.ts";
+import { eventKeptMs } from "../../domain/outbox/webhook_limits.ts";
 import {
   idOut,
   pageQuerySchema,

@@ -2,8 +2,8 @@
 import { z } from "@hono/zod-openapi";
 import { isId } from "../../domain/id.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
-import { roles } from "../../domain/sign_in/session.ts";
-import type { Meter } from "../../services/meter/forward_auth.ts";
+import { roles } from "../../domain/access/session.ts";
+import type { Meter } from "../../services/meter/mod.ts";
 import { keyPermission } from "./api_keys.ts";
 import { exampleId, parsed, stringSchema } from "./common.ts";
 

@@ -1,7 +1,7 @@
 // The shapes of identities: the accounts at providers that people sign in with.
 import { z } from "@hono/zod-openapi";
 import { returnToCharactersMax } from "../../domain/limits.ts";
-import { providerKinds } from "../../domain/sign_in/identity_provider.ts";
+import { providerKinds } from "../../domain/people/identity_provider.ts";
 import { idOut, idParam, stringSchema, timeOut } from "./common.ts";
 import { tooLong } from "./messages.ts";
 

@@ -12,7 +12,7 @@ import {
   timestampFault,
   type UsageInput,
 } from "../../domain/meter/usage_record.ts";
-import { externalIdForm } from "../../domain/operator/organization.ts";
+import { externalIdForm } from "../../domain/console/organization.ts";
 import { check } from "./check.ts";
 import { timeSchema } from "./common.ts";
 import { mustBe, required } from "./messages.ts";

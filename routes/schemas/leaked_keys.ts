@@ -4,7 +4,7 @@ import {
   githubReportBytesMax,
   reportedKeyCharactersMax,
   reportedUrlCharactersMax,
-} from "../../domain/key_limits.ts";
+} from "../../domain/keys/key_limits.ts";
 import { atMost } from "./messages.ts";
 
 export const keyReportSchema = z.strictObject({

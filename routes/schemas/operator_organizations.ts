@@ -7,8 +7,8 @@ import {
   limitLevels,
   organizationSorts,
   organizationStatuses,
-} from "../../domain/operator/organization.ts";
-import { eachNumber } from "../../domain/operator/plan.ts";
+} from "../../domain/console/organization.ts";
+import { eachNumber } from "../../domain/billing/plan.ts";
 import { timezoneFault, timezoneName } from "../../domain/time.ts";
 import {
   exampleId,

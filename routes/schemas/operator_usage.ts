@@ -1,10 +1,9 @@
 // The shapes of the operators' API of single usage records.
 import { z } from "@hono/zod-openapi";
-import { recordTargetKinds } from "../../db/meter/record_targets.ts";
-import { operatorUsageGroups } from "../../db/meter/usage_sums.ts";
+import { operatorUsageGroups, recordTargetKinds } from "../../db/meter/mod.ts";
 import { externalIdCharactersMax, operatorTimestampPastMaxMs } from "../../domain/limits.ts";
 import { isId } from "../../domain/id.ts";
-import { externalIdPrefix } from "../../domain/operator/organization.ts";
+import { externalIdPrefix } from "../../domain/console/organization.ts";
 import { decimalForm } from "../../domain/meter/quantity.ts";
 import { quantityOf } from "./cloud_event.ts";
 import { exampleId, idOut, pageOf, parsed, stringSchema } from "./common.ts";

@@ -7,7 +7,7 @@ import {
   limitPeriods,
   type LimitScope,
 } from "../../domain/meter/usage_limit.ts";
-import { notifyPercentagesMax, notifyPercentMax } from "../../domain/webhooks/webhook_limits.ts";
+import { notifyPercentagesMax, notifyPercentMax } from "../../domain/outbox/webhook_limits.ts";
 import { idOut, stringSchema } from "./common.ts";
 import { atMost } from "./messages.ts";
 import { quantityFault, slugSchema } from "./usage.ts";

@@ -2,7 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import { featureFault, featureForm, planFeaturesMax } from "../../domain/feature.ts";
 import * as limits from "../../domain/limits.ts";
-import { eachNumber, type PlanNumbers } from "../../domain/operator/plan.ts";
+import { eachNumber, type PlanNumbers } from "../../domain/billing/plan.ts";
 import { idOut, nameSchema, stringSchema, timeOut } from "./common.ts";
 import { atMost } from "./messages.ts";
 import { limitSchema, limitsInSchema } from "./plan_limits.ts";

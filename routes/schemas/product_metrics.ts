@@ -7,8 +7,8 @@ import {
   dimensionPropertyForm,
   dimensionsMax,
 } from "../../domain/meter/dimension.ts";
-import { parsePrice } from "../../domain/price.ts";
-import type { ProductMetric } from "../../domain/product.ts";
+import { parsePrice } from "../../domain/billing/price.ts";
+import type { ProductMetric } from "../../domain/meter/product.ts";
 import { nameSchema, parsed, stringSchema } from "./common.ts";
 import { atMost, tooLong } from "./messages.ts";
 import { slugSchema } from "./usage.ts";

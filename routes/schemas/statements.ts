@@ -3,7 +3,7 @@ import { aggregations } from "../../domain/meter/aggregation.ts";
 import { lineValuesShownMax } from "../../domain/meter/dimension.ts";
 import { z } from "@hono/zod-openapi";
 import { statementTotalsMax } from "../../domain/limits.ts";
-import { statementOrganizationSorts } from "../../domain/operator/statement.ts";
+import { statementOrganizationSorts } from "../../domain/billing/statement.ts";
 import { idOut, idParam, nextCursorSchema, pageQuerySchema, stringSchema, timeOut } from "./common.ts";
 import { organizationFilter } from "./operator_organizations.ts";
 import { searchSchema } from "./operator_users.ts";

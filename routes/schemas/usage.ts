@@ -1,6 +1,6 @@
 // The shapes of the usage API.
 import { z } from "@hono/zod-openapi";
-import { usageGroups } from "../../db/meter/usage_sums.ts";
+import { usageGroups } from "../../db/meter/mod.ts";
 import * as limits from "../../domain/limits.ts";
 import { aggregations, mixed, uniqueValuesMax } from "../../domain/meter/aggregation.ts";
 import { splitQuantity } from "../../domain/meter/quantity.ts";

@@ -1,6 +1,5 @@
 // Alerts: limits that members and operators set for an organization, which notify and never reject.
-import { findNamedKey } from "../../db/active_api_keys.ts";
-import { ifAudited } from "../../db/audit.ts";
+import { findNamedKey, ifAudited, organizationNumber } from "../../db/access/mod.ts";
 import {
   type AlertColumns,
   deleteAlertRow,
@@ -12,16 +11,21 @@ import {
 } from "../../db/meter/alerts.ts";
 import { recheckLimits } from "../../db/meter/limit_rows.ts";
 import { toStandingRow } from "../../db/meter/limit_standings.ts";
-import { organizationNumber } from "../../db/organization/organization_state.ts";
-import type { AuditAction } from "../../domain/audit.ts";
+import type { AuditAction } from "../../domain/access/audit.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
 import { limitStanding, type LimitUsage } from "../../domain/meter/limit_window.ts";
 import { type Alert, defaultNotifyAt, hasScopeOf, limitsText } from "../../domain/meter/usage_limit.ts";
 import { isoTime } from "../../domain/time.ts";
-import { alertsOfOrganizationMax } from "../../domain/webhooks/webhook_limits.ts";
-import { type Access, requirePermission, resolveOrganization } from "../access.ts";
-import { type Change, writeAndRead, writeChange } from "../change.ts";
+import { alertsOfOrganizationMax } from "../../domain/outbox/webhook_limits.ts";
+import {
+  type Access,
+  type Change,
+  requirePermission,
+  resolveOrganization,
+  writeAndRead,
+  writeChange,
+} from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 import { noUsage, sumMissing, usageOf } from "./limits.ts";
 import { usageScope } from "./usage_access.ts";

@@ -1,6 +1,6 @@
 // Finds the operator tokens and API keys of verifications.
 import { findCredentials, type FoundCredentials } from "../../db/meter/key_verification.ts";
-import type { ActiveOperatorToken } from "../../db/operator/operator_tokens.ts";
+import type { ActiveOperatorToken } from "../../db/access/mod.ts";
 import { rememberedOperatorTokensMax, verificationsPerReadMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
 import { GatheredReads } from "../gathered_reads.ts";

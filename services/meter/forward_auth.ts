@@ -6,7 +6,7 @@ import {
   type ForwardIdentity,
   judgeSession,
 } from "../../domain/meter/forward_auth.ts";
-import type { Session } from "../../domain/sign_in/session.ts";
+import type { Session } from "../../domain/access/session.ts";
 import type { Context } from "../context.ts";
 import { requireApiKey } from "./usage_access.ts";
 

@@ -1,10 +1,10 @@
 // Verifies the API keys that a service receives from its customers, with an operator token.
 import type { VerifiableKey } from "../../db/meter/key_verification.ts";
 import { findUsageRecordsByKey } from "../../db/meter/usage_records.ts";
-import type { ClientInfo } from "../../domain/actor.ts";
-import { apiKeyStatus } from "../../domain/api_key.ts";
+import type { ClientInfo } from "../../domain/access/actor.ts";
+import { apiKeyStatus } from "../../domain/keys/api_key.ts";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
-import { keyLookup } from "../../domain/imported_key.ts";
+import { keyLookup } from "../../domain/keys/imported_key.ts";
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import {
   FeatureMissingError,
@@ -19,7 +19,7 @@ import { idempotencyKeyHash, propertiesText, type UsageInput } from "../../domai
 import { isoTime } from "../../domain/time.ts";
 import type { Context } from "../context.ts";
 import { verificationsOf } from "../reports/job_reader.ts";
-import { acceptOperatorToken } from "../operator/operator_access.ts";
+import { acceptOperatorToken } from "../access/mod.ts";
 import { sumMissing } from "./limits.ts";
 import { countAtRate, type CountedRequest, countRequest, isAllowed } from "./known_keys.ts";
 

@@ -1,7 +1,7 @@
 // The API keys that a thread knows: their organizations, and how many requests per second they may make. They never say whether
 // a key still works. Requests are counted by these rates.
-import { findActiveApiKey, findImportedKeys } from "../../db/active_api_keys.ts";
-import type { KeyLookup } from "../../domain/imported_key.ts";
+import { findActiveApiKey, findImportedKeys } from "../../db/access/mod.ts";
+import type { KeyLookup } from "../../domain/keys/imported_key.ts";
 import { rememberedApiKeysMax, verificationsPerReadMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
 import { GatheredReads } from "../gathered_reads.ts";

@@ -2,7 +2,7 @@
 // once in a few seconds, and the number of keys is bounded; with more of them, some are noted later or not at all.
 import type { DatabaseReader } from "../../db/engine/database.ts";
 import { findLastRequest, hasRecorded, type KeyUse, noteKeyUses } from "../../db/meter/last_requests.ts";
-import type { ApiKey, LastRequest } from "../../domain/api_key.ts";
+import type { ApiKey, LastRequest } from "../../domain/keys/api_key.ts";
 import { isoTime } from "../../domain/time.ts";
 import { networkOf } from "../address_blocks.ts";
 import type { BaseContext } from "../base_context.ts";

@@ -1,17 +1,17 @@
 // Reading usage: sums, the usage page and the small charts of keys, all on the reports thread.
 import { findOldestProduct, findProductsByAge } from "../../db/meter/catalogue.ts";
 import type { UsageGroup } from "../../db/meter/usage_sums.ts";
-import { productMetrics } from "../../db/operator/products.ts";
+import { productMetrics } from "../../db/meter/products.ts";
 import { type Catalogue, catalogueOf, type ExampleUsage } from "../../domain/meter/catalogue.ts";
 import type { KeyReport } from "../../domain/meter/key_report.ts";
 import type { KeyUsage } from "../../domain/meter/key_usage.ts";
-import type { Access } from "../access.ts";
+import type { Access } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
-import type { KeyReportQuery } from "../reports/jobs/key_report.ts";
-import type { KeyUsageQuery } from "../reports/jobs/key_usage.ts";
-import type { MetricTotalsQuery } from "../reports/jobs/metric_totals.ts";
-import type { UsagePageNumbers, UsagePageQuery } from "../reports/jobs/usage_page.ts";
-import type { UsageQuery } from "../reports/jobs/usage_sums.ts";
+import type { KeyReportQuery } from "./jobs/key_report.ts";
+import type { KeyUsageQuery } from "./jobs/key_usage.ts";
+import type { MetricTotalsQuery } from "./jobs/metric_totals.ts";
+import type { UsagePageNumbers, UsagePageQuery } from "./jobs/usage_page.ts";
+import type { UsageQuery } from "./jobs/usage_sums.ts";
 import type { JobBytes } from "../reports/reports.ts";
 import { inEnvironment, type UsageAccess, usageScope } from "./usage_access.ts";
 

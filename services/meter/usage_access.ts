@@ -1,15 +1,15 @@
 // Who may use the meter: API keys that work, members whose role may read usage, and operators.
-import { type ActiveApiKeyRow, findActiveApiKey } from "../../db/active_api_keys.ts";
+import { type ActiveApiKeyRow, findActiveApiKey } from "../../db/access/mod.ts";
 import type { UsageFilter } from "../../db/meter/usage_sums.ts";
 import type { Environment } from "../../domain/environment.ts";
-import type { Actor, ClientInfo } from "../../domain/actor.ts";
+import type { Actor, ClientInfo } from "../../domain/access/actor.ts";
 import {
   type AppError,
   invalidApiKeyError,
   organizationSuspendedError,
   permissionMissingError,
 } from "../../domain/errors.ts";
-import { type Access, requirePermission } from "../access.ts";
+import { type Access, requirePermission } from "../access/mod.ts";
 import type { Context, SessionContext } from "../context.ts";
 import type { JobScope } from "../reports/job_context.ts";
 import { type JobReader, keysOf } from "../reports/job_reader.ts";

@@ -9,7 +9,7 @@ import {
   type UsageGrantRow,
   voidGrantRow,
 } from "../../db/meter/usage_grant_rows.ts";
-import { organizationNumber } from "../../db/organization/organization_state.ts";
+import { organizationNumber } from "../../db/access/mod.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
 import {
@@ -20,8 +20,7 @@ import {
 } from "../../domain/meter/quantity.ts";
 import { activeGrantsMax, type UsageGrant, type UsageGrantStatus } from "../../domain/meter/usage_grant.ts";
 import { isoTime } from "../../domain/time.ts";
-import { type Access, type OperatorAccess, requirePermission } from "../access.ts";
-import { writeAndRead } from "../change.ts";
+import { type Access, type OperatorAccess, requirePermission, writeAndRead } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 

@@ -7,15 +7,15 @@ import {
 import { notFoundError } from "../../domain/errors.ts";
 import { retentionStepRecordsMax } from "../../domain/limits.ts";
 import type { NamedUsageRecord, UsageRecord } from "../../domain/meter/usage_record.ts";
-import { seesOperators } from "../access.ts";
+import { seesOperators } from "../access/mod.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { inEnvironment, type UsageAccess, usageScope } from "./usage_access.ts";
 import {
   toNamedUsageRecord,
   type UsageRecordPageQuery,
   type UsageRecordQuery,
-} from "../reports/jobs/usage_record_list.ts";
-import type { UsageRecordView } from "../reports/jobs/usage_record_view.ts";
+} from "./jobs/usage_record_list.ts";
+import type { UsageRecordView } from "./jobs/usage_record_view.ts";
 
 const dayMs = 24 * 3_600_000;
 

@@ -1,18 +1,18 @@
 // Voiding a record.
-import { insertAuditEvent } from "../../db/audit.ts";
+import { insertAuditEvent } from "../../db/access/mod.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import { findUsageRecord } from "../../db/meter/usage_records.ts";
 import { type RemainingExtremes, voidRecord } from "../../db/meter/usage_voids.ts";
-import { operatorIdentity } from "../../domain/actor.ts";
+import { operatorIdentity } from "../../domain/access/actor.ts";
 import { notFoundError, unavailableError } from "../../domain/errors.ts";
 import { usageVoidAttemptsMax } from "../../domain/limits.ts";
 import { microsToDecimal } from "../../domain/meter/quantity.ts";
 import { type StoredUsageRecord, toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { OperatorAccess } from "../access.ts";
+import type { OperatorAccess } from "../access/mod.ts";
 import type { Context } from "../context.ts";
 import { voidsBy } from "../reports/job_reader.ts";
-import type { VoidedRecord } from "../reports/jobs/remaining_extremes.ts";
+import type { VoidedRecord } from "./jobs/remaining_extremes.ts";
 import { type KeyAccess, requireApiKey } from "./usage_access.ts";
 
 /**

@@ -1,29 +1,32 @@
 // The jobs of the reports thread by name.
-import { auditCsv } from "./jobs/audit_csv.ts";
-import { readKeyList, readUnusedKeys } from "./jobs/api_key_list.ts";
+import { auditCsv } from "../access/jobs/audit_csv.ts";
+import { readKeyList, readUnusedKeys } from "../keys/jobs/api_key_list.ts";
 import type { JobContext } from "./job_context.ts";
-import { readLastUsage, sumKeyUsage } from "./jobs/key_usage.ts";
-import { sumLimitCells, sumLimits } from "./jobs/limit_sums.ts";
-import { findRemainingExtremes } from "./jobs/remaining_extremes.ts";
-import { readOrganizationList } from "./jobs/organization_console_list.ts";
-import { organizationCsv, readOrganizationPage } from "./jobs/organization_list.ts";
-import { searchLimitsBelowUse } from "./jobs/limits_below_use.ts";
-import { findCatalogue } from "./jobs/catalogue.ts";
-import { usageCsv, usageJson } from "./jobs/usage_export.ts";
-import { readKeyReport } from "./jobs/key_report.ts";
-import { readUsageNames, readUsagePage } from "./jobs/usage_page.ts";
-import { readUsageRecordPage } from "./jobs/usage_record_list.ts";
-import { readUsageRecordView } from "./jobs/usage_record_view.ts";
-import { readStatementStep } from "./jobs/statement_charges.ts";
-import { readStatementLines, statementCsv } from "./jobs/statement_lines.ts";
-import { readOrganizationStatements, readStatementOrganizations } from "./jobs/statement_organizations.ts";
-import { readOperatorRecordPage } from "./jobs/operator_usage_records.ts";
-import { readUserPage } from "./jobs/user_list.ts";
-import { readOperatorUsagePage } from "./jobs/operator_usage_page.ts";
-import { readOverview } from "./jobs/operator_overview.ts";
-import { readPortalOverview } from "./jobs/portal_overview.ts";
-import { readUsageTotals } from "./jobs/metric_totals.ts";
-import { search } from "./jobs/search.ts";
+import { readLastUsage, sumKeyUsage } from "../meter/jobs/key_usage.ts";
+import { sumLimitCells, sumLimits } from "../meter/jobs/limit_sums.ts";
+import { findRemainingExtremes } from "../meter/jobs/remaining_extremes.ts";
+import { readOrganizationList } from "../console/jobs/organization_console_list.ts";
+import { organizationCsv, readOrganizationPage } from "../console/jobs/organization_list.ts";
+import { searchLimitsBelowUse } from "../console/jobs/limits_below_use.ts";
+import { findCatalogue } from "../meter/jobs/catalogue.ts";
+import { usageCsv, usageJson } from "../meter/jobs/usage_export.ts";
+import { readKeyReport } from "../meter/jobs/key_report.ts";
+import { readUsageNames, readUsagePage } from "../meter/jobs/usage_page.ts";
+import { readUsageRecordPage } from "../meter/jobs/usage_record_list.ts";
+import { readUsageRecordView } from "../meter/jobs/usage_record_view.ts";
+import { readStatementStep } from "../billing/jobs/statement_charges.ts";
+import { readStatementLines, statementCsv } from "../billing/jobs/statement_lines.ts";
+import {
+  readOrganizationStatements,
+  readStatementOrganizations,
+} from "../billing/jobs/statement_organizations.ts";
+import { readOperatorRecordPage } from "../meter/jobs/operator_usage_records.ts";
+import { readUserPage } from "../console/jobs/user_list.ts";
+import { readOperatorUsagePage } from "../console/jobs/operator_usage_page.ts";
+import { readOverview } from "../console/jobs/operator_overview.ts";
+import { readPortalOverview } from "../console/jobs/portal_overview.ts";
+import { readUsageTotals } from "../meter/jobs/metric_totals.ts";
+import { search } from "../console/jobs/search.ts";
 
 const jobs = {
   readPortalOverview,

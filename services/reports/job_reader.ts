@@ -1,5 +1,5 @@
 // Who reads on the reports thread. Readers take turns, and none can open so many jobs that others have to wait.
-import { type OperatorActor, operatorIdentity } from "../../domain/actor.ts";
+import { type OperatorActor, operatorIdentity } from "../../domain/access/actor.ts";
 
 /** Someone for whom a job reads, or work that needs one. Jobs with the same name are one reader's. */
 export interface JobReader {

@@ -1,7 +1,7 @@
 // verifyWebhook() of both clients with known signatures, with what Gatehouse signs, and with requests that must be rejected.
 import assert from "node:assert/strict";
 import { verifyWebhook, WebhookError } from "../../packages/client/src/webhooks.ts";
-import { newWebhookSecret, webhookSignature } from "../../domain/webhooks/signature.ts";
+import { newWebhookSecret, webhookSignature } from "../../domain/outbox/signature.ts";
 import { languages } from "../support/client/any_meter.ts";
 import { python, pythonEnv } from "../support/client/python_meter.ts";
 import { rejectedDeliveries, type WebhookVector, webhookVectors } from "../support/client/webhook_vectors.ts";

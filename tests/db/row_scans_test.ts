@@ -1,6 +1,6 @@
 // Statements that every route and the background work run: they find their rows by a key, however many rows others have.
 import assert from "node:assert/strict";
-import { operatorScopes } from "../../domain/operator/operator_scope.ts";
+import { operatorScopes } from "../../domain/access/operator_scope.ts";
 import { startTestApp, type TestApp } from "../support/app/app.ts";
 import { scanFinder, StatementNotes } from "../support/database/row_scans.ts";
 import { makeOperator, newOperatorToken } from "../support/operators/operators.ts";

@@ -1,6 +1,6 @@
 // docs/embed.md: its code is that of the example, which tests/browser/embedding_test.ts runs in two browsers.
 import assert from "node:assert/strict";
-import { portalPages } from "../../domain/portal_session.ts";
+import { portalPages } from "../../domain/keys/portal_session.ts";
 import { readExamples, readGuide } from "../support/runner/guides.ts";
 
 Deno.test("the code of the guide is the example's, and the guide names every page", async () => {

@@ -1,7 +1,7 @@
 // docs/leaked-keys.md: its commands run in order against a server, and its patterns and checksums are checked
 // against real keys and near misses.
 import assert from "node:assert/strict";
-import { generateApiKey, isWellFormedApiKey } from "../../domain/api_key.ts";
+import { generateApiKey, isWellFormedApiKey } from "../../domain/keys/api_key.ts";
 import { testPassword } from "../support/app/app.ts";
 import { metered, type Scene } from "../support/client/meter_scene.ts";
 import { newOperatorToken } from "../support/operators/operators.ts";

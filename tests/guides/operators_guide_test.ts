@@ -1,6 +1,6 @@
 // docs/operators.md: its commands run in order against the real program.
 import assert from "node:assert/strict";
-import { operatorScopes } from "../../domain/operator/operator_scope.ts";
+import { operatorScopes } from "../../domain/access/operator_scope.ts";
 import { testPassword } from "../support/app/app.ts";
 import { installGatehouse, readGuide, runLines } from "../support/runner/guides.ts";
 import { sendJson } from "../support/process/journey.ts";

@@ -1,6 +1,6 @@
 // The receivers in examples/webhooks/: each with real requests of the worker, and a real server in place of the chat or the billing system.
 import assert from "node:assert/strict";
-import type { EventType } from "../../domain/webhooks/event_types.ts";
+import type { EventType } from "../../domain/outbox/event_types.ts";
 import { accessHandler, AccessList, type Use } from "../../examples/webhooks/access.ts";
 import { Billing, billingHandler } from "../../examples/webhooks/billing.ts";
 import { chatHandler } from "../../examples/webhooks/chat.ts";

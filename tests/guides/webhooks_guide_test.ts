@@ -1,8 +1,8 @@
 // docs/webhooks.md: its receivers run, accept signed requests, and reject others.
 import assert from "node:assert/strict";
-import { type EventType, eventTypes } from "../../domain/webhooks/event_types.ts";
-import { exampleEvent } from "../../domain/webhooks/example_event.ts";
-import { newWebhookSecret, webhookSignature } from "../../domain/webhooks/signature.ts";
+import { type EventType, eventTypes } from "../../domain/outbox/event_types.ts";
+import { exampleEvent } from "../../domain/outbox/example_event.ts";
+import { newWebhookSecret, webhookSignature } from "../../domain/outbox/signature.ts";
 import { verifySamples } from "../../routes/portal/docs/verify_samples.ts";
 import { npm, packClient } from "../support/client/package.ts";
 import { pythonPackage } from "../support/client/python_meter.ts";

@@ -1,6 +1,6 @@
 // Limits with several HTTP threads: they count together, so connections to different threads get no more than the limit.
 import assert from "node:assert/strict";
-import { generateApiKey } from "../../domain/api_key.ts";
+import { generateApiKey } from "../../domain/keys/api_key.ts";
 import { addressFailuresMax, rejectedApiKeysPerMinuteMax } from "../../domain/limits.ts";
 import { testPassword } from "../support/app/app.ts";
 import { signUpAndRecord } from "../support/process/journey.ts";

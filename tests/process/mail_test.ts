@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { mailLeaseMs } from "../../domain/limits.ts";
-import { MailWorker } from "../../services/mail/mail_worker.ts";
-import { MailError, type MailMessage, smtpTransport } from "../../services/mail/mail_transport.ts";
-import { emailTextsOf } from "../../views/mail/mails.tsx";
+import { MailWorker } from "../../services/outbox/mail_worker.ts";
+import { MailError, type MailMessage, smtpTransport } from "../../services/outbox/mail_transport.ts";
+import { emailTextsOf } from "../../views/outbox/mails.tsx";
 import { mailLog } from "../support/portal/words/mail.ts";
 import { startTestApp, type TestApp } from "../support/app/app.ts";
 import { shortenWaits, writeConfig } from "../support/process/config.ts";
@@ -255,7 +255,7 @@ Deno.test({
     return withFile({ SMTP_URL: `smtp://127.0.0.1:${port}` }, async ({ folder, start }) => {
       putIntoFile(folder, 4);
       const program = await start({
-        config: await writeConfig(folder, shortenWaits("services/mail/mail_worker.ts")),
+        config: await writeConfig(folder, shortenWaits("services/outbox/mail_worker.ts")),
       });
       await poll(() => program.output().includes(mailLog.serverFails));
       const hung = Promise.withResolvers<null>();

@@ -1,6 +1,6 @@
 // One organization floods the recorder, and all records of another organization are still accepted.
 import assert from "node:assert/strict";
-import { generateApiKey } from "../../domain/api_key.ts";
+import { generateApiKey } from "../../domain/keys/api_key.ts";
 import { usageBatchRecordsMax } from "../../domain/limits.ts";
 import { cookieOf, testPassword } from "../support/app/app.ts";
 import { sendJson } from "../support/process/journey.ts";

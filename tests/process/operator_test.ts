@@ -1,6 +1,6 @@
 // `gatehouse operator …`, `gatehouse token …` and `gatehouse provider …` with the real program, alongside a running server.
 import assert from "node:assert/strict";
-import { operatorScopes } from "../../domain/operator/operator_scope.ts";
+import { operatorScopes } from "../../domain/access/operator_scope.ts";
 import { cookieOf, testPassword } from "../support/app/app.ts";
 import { startDiscovery } from "../support/network/discovery.ts";
 import { sendJson } from "../support/process/journey.ts";

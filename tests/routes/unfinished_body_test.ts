@@ -1,6 +1,6 @@
 // Bodies that never end: a timely response, a closed connection, and little read from unknown senders.
 import assert from "node:assert/strict";
-import { generateApiKey } from "../../domain/api_key.ts";
+import { generateApiKey } from "../../domain/keys/api_key.ts";
 import { anonymousBodyBytesMax, bodyReadTimeoutMs, unfinishedBodyGraceMs } from "../../domain/limits.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../support/app/app.ts";
 import { type Connection, connectTo, requestText } from "../support/network/connection.ts";

@@ -1,8 +1,8 @@
 // The log with LOG_LEVEL=debug: no line of a request, an email, a webhook or a provider has a token, a secret or a webhook's address.
 import assert from "node:assert/strict";
 import { DatabaseError, sql } from "../../db/engine/database.ts";
-import { linkLifetimesMs } from "../../domain/mail/mail.ts";
-import { MailError } from "../../services/mail/mail_transport.ts";
+import { linkLifetimesMs } from "../../domain/outbox/mail.ts";
+import { MailError } from "../../services/outbox/mail_transport.ts";
 import { createTestKey, startTestApp, testPassword } from "../support/app/app.ts";
 import { openWatched } from "../support/app/meanwhile.ts";
 import { startIssuer } from "../support/identity_providers/issuer.ts";

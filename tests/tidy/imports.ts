@@ -58,7 +58,7 @@ function importCircles(files: readonly SourceFile[]): Finding[] {
   const visit = (file: SourceFile, above: readonly string[]): void => {
     const trail = [...above, file.path];
     for (const node of nodesOf(file)) {
-      const next = byPath.get(targetOf(node, file.path) ?? "");
+      const next = isOfTypes(node) ? undefined : byPath.get(targetOf(node, file.path) ?? "");
       if (next === undefined || done.has(next)) continue;
       const circle = [...trail.slice(trail.indexOf(next.path)), next.path];
       if (!trail.includes(next.path)) visit(next, trail);
@@ -70,8 +70,13 @@ function importCircles(files: readonly SourceFile[]): Finding[] {
   return findings;
 }
 
+/** Types exist before anything runs, so that `services/context.ts` can name those of all parts. */
+const isOfTypes = (node: ts.Node) =>
+  (ts.isImportDeclaration(node) && node.importClause?.isTypeOnly === true) ||
+  (ts.isExportDeclaration(node) && node.isTypeOnly);
+
 /** @returns The path of the file that a node imports, or null when it imports a package or is no import. */
-function targetOf(node: ts.Node, path: string): string | null {
+export function targetOf(node: ts.Node, path: string): string | null {
   const specifier = specifierOf(node) ?? "";
   if (!/^\.{1,2}\//.test(specifier)) return null;
   return decodeURI(new URL(specifier, `file:///${path}`).pathname).slice(1);

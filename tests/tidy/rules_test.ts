@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { codeRules } from "./code.ts";
 import { documentRules, migrationsAreFrozen, settingsAreDocumented } from "./documents.ts";
+import { houseRules } from "./houses.ts";
 import { importRules } from "./imports.ts";
 import { readTree, type Rules } from "./source.ts";
 import { textRules } from "./texts.ts";
@@ -10,6 +11,7 @@ import { textRules } from "./texts.ts";
 const settings = { PORT: { default: "8000" }, TOKEN: { default: "" } };
 const rules: Rules = {
   ...importRules,
+  ...houseRules,
   ...codeRules,
   ...textRules,
   ...documentRules,
@@ -67,9 +69,28 @@ const cases = `
 0 packages/client/build.ts: import ts from "npm:typescript";
 # no import closes a circle
 1 a.ts: import "./b.ts";⏎== b.ts: import "./c.ts";⏎== c.ts: import "node:fs"; import "./a.ts";
-1 a.ts: import type { B } from "./b.ts";⏎== b.ts: import type { A } from "./a.ts";
+0 a.ts: import type { B } from "./b.ts";⏎== b.ts: import type { A } from "./a.ts";
 1 a.ts: import "./a.ts";
 0 a.ts: import "./b.ts"; import "./c.ts";⏎== b.ts: import "./c.ts";⏎== c.ts: import "./d.ts";
+# subjects import each other only downwards
+0 services/meter/a.ts: import "../access/mod.ts"; import "../../db/outbox/mod.ts"; import "../context.ts"; import "./jobs/b.ts";
+2 services/meter/a.ts: import "../people/mod.ts"; import type { B } from "../../db/keys/mod.ts";
+0 routes/a.ts: import "../services/people/mod.ts";
+# subjects are entered by their doors
+0 services/meter/a.ts: import "../../db/meter/b.ts"; import "./jobs/c.ts"; import "../access/mod.ts"; import "../../db/engine/d.ts";
+2 services/meter/a.ts: import "../access/b.ts"; import type { C } from "../../db/access/c.ts";
+1 services/people/a.ts: import "../meter/jobs/mod.ts"; import "../meter/jobs/b.ts";
+2 commands/a.ts: import "../services/meter/b.ts"; const c = await import("../db/keys/c.ts"); import "../services/keys/mod.ts";
+0 services/context.ts: import type { B } from "./meter/b.ts";
+0 routes/portal/a.ts: import "../../views/keys/a.tsx";
+1 views/keys/a.tsx: import "../meter/b.tsx"; import "../meter/mod.ts"; import "../components/c.tsx";
+# tables are named by their own subject
+1 db/meter/mod.ts: // The meter.⏎// Tables: usage,⏎// sums.⏎== db/keys/a.ts: sql\`SELECT 1 FROM usage\`; sql\`SELECT 1 FROM keys\`; "FROM usage";
+2 db/meter/mod.ts: // Tables: usage, sums.⏎== db/keys/a.ts: sql\`UPDATE usage SET a = \${b} WHERE \${c} IN (SELECT d FROM sums)\`;
+0 db/meter/mod.ts: // Tables: usage.⏎== db/meter/a.ts: sql\`INSERT OR IGNORE INTO usage SELECT 1\`;⏎== db/keys/a.ts: // FROM usage
+# subjects do not grow unnoticed
+0 db/keys/a.ts: ${"⏎".repeat(100)}
+1 db/keys/a.ts: ${"⏎".repeat(5000)}⏎== services/keys/b.ts: ${"⏎".repeat(5000)}
 # only main.ts uses arguments and exits, only commands/ and packages/ read the environment
 6 app.ts: Deno.args; Deno.exit(1); process.argv; process.exit(); Deno.env.get("A"); process.env;
 0 app.ts: /["'\`]/; "Deno.exit"; \`\${a} Deno.exit\`; Deno.exitCode; // Deno.exit

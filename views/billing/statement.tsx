@@ -4,7 +4,7 @@ import type {
   StatementLine,
   StatementTotal,
   StatementVoid,
-} from "../../domain/operator/statement.ts";
+} from "../../domain/billing/statement.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { Amount } from "../components/amount.tsx";
 import { ButtonLink } from "../components/button.tsx";
@@ -13,14 +13,8 @@ import { EmptyState } from "../components/empty_state.tsx";
 import { PageHead, type PageLink } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { type Page, type Place, type PortalFrame, PortalPage } from "../layout.tsx";
-import { organizationHref } from "../operator/links.ts";
-import {
-  isRunning,
-  periodWords,
-  shortPeriod,
-  statementTitle,
-  valuesCsvHref,
-} from "../operator/statement_text.ts";
+import { organizationHref } from "../components/links.ts";
+import { isRunning, periodWords, shortPeriod, statementTitle, valuesCsvHref } from "./statement_text.ts";
 import {
   AmountChange,
   StatementDays,

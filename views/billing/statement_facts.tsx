@@ -1,11 +1,11 @@
 // What a statement says first: its status, the days that it is about, and its figures.
 import type { Child } from "hono/jsx";
-import type { Statement } from "../../domain/operator/statement.ts";
+import type { Statement } from "../../domain/billing/statement.ts";
 import { Badge } from "../components/badge.tsx";
 import { ShortChange } from "../components/change.tsx";
 import { Notice } from "../components/notice.tsx";
 import { DayTime } from "../components/relative_time.tsx";
-import { isRunning, periodWords } from "../operator/statement_text.ts";
+import { isRunning, periodWords } from "./statement_text.ts";
 import { daysWords, zoneWords } from "../text/zone.ts";
 import { percentChange } from "./statement_lines.tsx";
 

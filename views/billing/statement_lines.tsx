@@ -8,13 +8,13 @@ import type {
   StatementLine,
   StatementTotal,
   StatementVoid,
-} from "../../domain/operator/statement.ts";
+} from "../../domain/billing/statement.ts";
 import { Amount, UnitPrice } from "../components/amount.tsx";
 import { ShortChange } from "../components/change.tsx";
 import { Icon } from "../components/icon.tsx";
 import { type ItemColumn, ItemTable } from "../components/item_table.tsx";
 import { Quantity } from "../components/quantity.tsx";
-import { periodWords, versus } from "../operator/statement_text.ts";
+import { periodWords, versus } from "./statement_text.ts";
 
 type Usage = StatementVoid & Partial<Pick<StatementLine, "aggregation">>;
 

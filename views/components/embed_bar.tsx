@@ -1,5 +1,5 @@
 // The bar above the pages that a product shows in its own app: their tabs, and the way back.
-import { type PortalPage, portalPagePaths } from "../../domain/portal_session.ts";
+import { type PortalPage, portalPagePaths } from "../../domain/keys/portal_session.ts";
 import { Icon } from "./icon.tsx";
 import { Tabs } from "./list_card.tsx";
 import type { Place } from "./side.tsx";

@@ -1,6 +1,6 @@
 // Forms, with their hidden fields and the reason why they were rejected.
 import type { Child } from "hono/jsx";
-import type { Session } from "../../domain/sign_in/session.ts";
+import type { Session } from "../../domain/access/session.ts";
 import { Notice } from "./notice.tsx";
 
 /** One message for the form, or one for each field by name. */

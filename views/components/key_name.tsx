@@ -1,6 +1,6 @@
 // The name of an API key wherever it is mentioned.
 import type { Environment } from "../../domain/environment.ts";
-import { hasPermission } from "../../domain/permissions.ts";
+import { hasPermission } from "../../domain/access/permissions.ts";
 import type { PortalFrame } from "../layout.tsx";
 import { TestBadge } from "./environment.tsx";
 import { opens } from "./embed_bar.tsx";

@@ -1,6 +1,6 @@
 // Badges of organizations in the console.
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
-import type { OperatedOrganization } from "../../domain/operator/organization.ts";
+import type { OperatedOrganization } from "../../domain/console/organization.ts";
 import { Badge } from "./badge.tsx";
 
 export function OrganizationStatusBadge({ status }: Pick<OperatedOrganization, "status">) {

@@ -1,9 +1,9 @@
 // The sidebar of the portal: its pages, the organization switcher and the account.
-import { hasPermission, type Permission } from "../../domain/permissions.ts";
-import type { Membership, Session } from "../../domain/sign_in/session.ts";
+import { hasPermission, type Permission } from "../../domain/access/permissions.ts";
+import type { Membership, Session } from "../../domain/access/session.ts";
 import type { Assets } from "../assets.ts";
-import { organizationHref } from "../operator/links.ts";
-import type { OperatorPlace } from "../operator/side.tsx";
+import { organizationHref } from "./links.ts";
+import type { OperatorPlace } from "./operator_side.tsx";
 import { roleWords } from "../text/role.ts";
 import { Form, returnField } from "./form.tsx";
 import { Icon } from "./icon.tsx";

@@ -1,7 +1,7 @@
 // The frame of the sidebars of the portal and of the console: places, and a menu with the links of the person's account. On a phone,
 // it is a line at the top and a bar at the bottom, with the nearest places and everything else under "More".
 import type { Child } from "hono/jsx";
-import type { Session } from "../../domain/sign_in/session.ts";
+import type { Session } from "../../domain/access/session.ts";
 import type { Assets } from "../assets.ts";
 import { Brand } from "./brand.tsx";
 import { Icon, type IconName } from "./icon.tsx";

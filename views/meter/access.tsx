@@ -1,7 +1,7 @@
 // The page for signed-in people without access to an application behind a proxy: why, what to do, and the link back. It
 // doesn't reveal whether an organization exists to people who aren't members.
 import type { Child } from "hono/jsx";
-import type { Membership, Role, User } from "../../domain/sign_in/session.ts";
+import type { Membership, Role, User } from "../../domain/access/session.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Form } from "../components/form.tsx";
 import { Notice, type NoticeProps } from "../components/notice.tsx";

@@ -1,9 +1,9 @@
 // The list of an organization's alerts, and links to it.
-import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
+import type { LimitMailReach } from "../../domain/outbox/limit_mail_reach.ts";
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import type { Alert } from "../../domain/meter/usage_limit.ts";
 import { groupDigits } from "../../domain/number_text.ts";
-import { alertsOfOrganizationMax } from "../../domain/webhooks/webhook_limits.ts";
+import { alertsOfOrganizationMax } from "../../domain/outbox/webhook_limits.ts";
 import { ItemTable } from "../components/item_table.tsx";
 import { ListPage, type ListPageProps } from "../components/list_page.tsx";
 import { Name } from "../components/table.tsx";

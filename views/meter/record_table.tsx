@@ -1,5 +1,5 @@
 // Usage records as a table.
-import { recordHref } from "../operator/links.ts";
+import { recordHref } from "../components/links.ts";
 import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
 import type { NamedUsageRecord } from "../../domain/meter/usage_record.ts";
 import { groupDigits } from "../../domain/number_text.ts";

@@ -23,11 +23,11 @@ import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { MomentTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { listHref } from "../operator/list_filters.tsx";
+import { listHref } from "../components/list_filters.tsx";
 import { measureNoun } from "../text/quantity.ts";
 import { exactTimeIn, zoneWords } from "../text/zone.ts";
 import { RecordKey, RecordTable } from "./record_table.tsx";
-import { recordHref } from "../operator/links.ts";
+import { recordHref } from "../components/links.ts";
 import { withAll } from "./usage_filters.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 

@@ -1,6 +1,6 @@
 // The usage page: filters, the totals of all metrics, a chart, tables of products and keys, limits and the latest records.
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
-import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
+import type { LimitMailReach } from "../../domain/outbox/limit_mail_reach.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { NamedUsageRecord } from "../../domain/meter/usage_record.ts";
 import { ButtonLink } from "../components/button.tsx";

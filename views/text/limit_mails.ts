@@ -1,5 +1,5 @@
 // Sentences about emails about limits that no one gets, or not everyone.
-import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
+import type { LimitMailReach } from "../../domain/outbox/limit_mail_reach.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 
 /** Explains to members that emails are withheld; null if none are. @param what The subject of the emails. */

@@ -1,5 +1,5 @@
 // Roles in words.
-import type { Role } from "../../domain/sign_in/session.ts";
+import type { Role } from "../../domain/access/session.ts";
 
 export const roleWords: Readonly<Record<Role, string>> = { OWNER: "Owner", ADMIN: "Admin", MEMBER: "Member" };
 

@@ -1,5 +1,5 @@
 // Words about changes of an organization's single sign-on, for emails.
-import type { MailFields, SingleSignOnChange } from "../../domain/mail/mail.ts";
+import type { MailFields, SingleSignOnChange } from "../../domain/outbox/mail.ts";
 
 /** The ends of sentences that begin with “Single sign-on of Acme”. */
 export const singleSignOnSubjects: Readonly<Record<SingleSignOnChange, string>> = {

@@ -1,19 +1,17 @@
 // The API of the user's own account. No other origin may call it.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { sessionUser } from "../../../domain/sign_in/session.ts";
-import {
-  changeEmailChoices,
-  deleteAccount,
-  getEmailChoices,
-  renameUser,
-} from "../../../services/account/account.ts";
-import { changePassword } from "../../../services/account/passwords.ts";
-import { requestEmailChange } from "../../../services/account/email_addresses.ts";
+import { sessionUser } from "../../../domain/access/session.ts";
 import {
   beginPasskeyProof,
+  changeEmailChoices,
+  changePassword,
+  deleteAccount,
+  getEmailChoices,
   reauthenticate,
   reauthenticateWithPasskey,
-} from "../../../services/sign_in/reauthentication.ts";
+  renameUser,
+  requestEmailChange,
+} from "../../../services/people/mod.ts";
 import { clearSessionCookies, setSessionCookie } from "../../cookies.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import {

@@ -1,8 +1,13 @@
 // The API of passwords and email addresses under `/api/auth`.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { sessionUser } from "../../../domain/sign_in/session.ts";
-import { requestEmailVerification, verifyEmail } from "../../../services/account/email_addresses.ts";
-import { changePassword, requestPasswordReset, resetPassword } from "../../../services/account/passwords.ts";
+import { sessionUser } from "../../../domain/access/session.ts";
+import {
+  changePassword,
+  requestEmailVerification,
+  requestPasswordReset,
+  resetPassword,
+  verifyEmail,
+} from "../../../services/people/mod.ts";
 import { setSessionCookie } from "../../cookies.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import * as schemas from "../../schemas/people.ts";

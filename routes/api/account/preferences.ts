@@ -1,6 +1,6 @@
 // The API of a person's own preferences.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { changePreferences } from "../../../services/account/preferences.ts";
+import { changePreferences } from "../../../services/people/mod.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { changePreferencesSchema, preferencesSchema } from "../../schemas/preferences.ts";
 import { sessionRoutes } from "../endpoint.ts";

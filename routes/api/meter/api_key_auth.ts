@@ -1,16 +1,17 @@
 // Authenticates requests by API key (`Authorization: Bearer`) and limits their rate. Only the key's hash leaves this file.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { AppError, type ErrorCode, invalidApiKeyError } from "../../../domain/errors.ts";
-import { type KeyLookup, keyLookup } from "../../../domain/imported_key.ts";
+import { type KeyLookup, keyLookup } from "../../../domain/keys/imported_key.ts";
 import { countOf } from "../../../domain/number_text.ts";
-import { noteLimitedApiKey } from "../../../services/audit.ts";
-import { type CountedRequest, countRequest } from "../../../services/meter/known_keys.ts";
+import { noteLimitedApiKey } from "../../../services/access/mod.ts";
 import {
+  type CountedRequest,
+  countRequest,
   findKeyError,
   type KeyAccess,
   keyAccess,
   requireApiKey,
-} from "../../../services/meter/usage_access.ts";
+} from "../../../services/meter/mod.ts";
 import type { Services } from "../../../services/services.ts";
 import { beforeLargeBody } from "../../body.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";

@@ -3,7 +3,7 @@
 import { AppError, type ErrorDetail, validationError } from "../../../domain/errors.ts";
 import { jsonContentTypeForm } from "../../../domain/meter/cloud_event.ts";
 import type { UsageInput } from "../../../domain/meter/usage_record.ts";
-import type { RecordedUsage } from "../../../services/meter/commit_group.ts";
+import type { RecordedUsage } from "../../../services/meter/mod.ts";
 import type { Services } from "../../../services/services.ts";
 import { type JsonBody, textFault } from "../../body.ts";
 import type { AppContext } from "../../env.ts";

@@ -9,13 +9,8 @@ import {
   identityHeaders,
   pageLoadTarget,
 } from "../../../domain/meter/forward_auth.ts";
-import { withReturnTo } from "../../../domain/sign_in/return_to.ts";
-import {
-  admitApiKey,
-  admitSession,
-  type KeyConditions,
-  type Meter,
-} from "../../../services/meter/forward_auth.ts";
+import { withReturnTo } from "../../../domain/people/return_to.ts";
+import { admitApiKey, admitSession, type KeyConditions, type Meter } from "../../../services/meter/mod.ts";
 import { noteDenied } from "../../permission_denials.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { findForwardedSession, sessionActor } from "../../session.ts";

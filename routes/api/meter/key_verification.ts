@@ -1,9 +1,9 @@
 // Verification of API keys for the services that receive them.
 import type { OpenAPIHono, z } from "@hono/zod-openapi";
 import { AppError } from "../../../domain/errors.ts";
-import { sortedPermissions } from "../../../domain/key_permissions.ts";
-import { type UsageQuestion, verifyApiKey } from "../../../services/meter/key_verification.ts";
-import { requireOperatorToken } from "../../../services/operator/operator_access.ts";
+import { sortedPermissions } from "../../../domain/keys/key_permissions.ts";
+import { type UsageQuestion, verifyApiKey } from "../../../services/meter/mod.ts";
+import { requireOperatorToken } from "../../../services/access/mod.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import * as schemas from "../../schemas/key_verification.ts";
 import { bearerTokenHash, limitInvalidToken } from "../bearer.ts";

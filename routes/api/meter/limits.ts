@@ -1,9 +1,8 @@
 // The standings of limits, for API keys, members and operators, and the plan of the active organization.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { activeAccess, operatorAccess } from "../../../services/access.ts";
-import { readLimits } from "../../../services/meter/limits.ts";
-import type { UsageAccess } from "../../../services/meter/usage_access.ts";
-import { readPlan } from "../../../services/organization/plan.ts";
+import { activeAccess, operatorAccess } from "../../../services/access/mod.ts";
+import { readLimits, type UsageAccess } from "../../../services/meter/mod.ts";
+import { readPlan } from "../../../services/people/mod.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { limitStandingsSchema, organizationPlanSchema } from "../../schemas/limits.ts";
 import { organizationParamsSchema } from "../../schemas/operator_organizations.ts";

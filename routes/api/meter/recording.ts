@@ -4,7 +4,7 @@ import { AppError, validationError } from "../../../domain/errors.ts";
 import { errorDetailsMax } from "../../../domain/limits.ts";
 import type { LimitPeriod, LimitStanding } from "../../../domain/meter/usage_limit.ts";
 import { timestampFault, type UsageInput } from "../../../domain/meter/usage_record.ts";
-import type { RecordedUsage } from "../../../services/meter/commit_group.ts";
+import type { RecordedUsage } from "../../../services/meter/mod.ts";
 import type { Context } from "../../../services/context.ts";
 import type { AppContext } from "../../env.ts";
 import type { usageInputSchema } from "../../schemas/usage.ts";

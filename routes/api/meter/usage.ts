@@ -2,9 +2,8 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { AppError, validationError } from "../../../domain/errors.ts";
 import { usageBodyBytesMax } from "../../../domain/limits.ts";
-import { activeAccess } from "../../../services/access.ts";
-import { sumUsage } from "../../../services/meter/usage.ts";
-import type { UsageAccess } from "../../../services/meter/usage_access.ts";
+import { activeAccess } from "../../../services/access/mod.ts";
+import { sumUsage, type UsageAccess } from "../../../services/meter/mod.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { apiKeyAuth, keyRoutes } from "./api_key_auth.ts";
 import { cloudEventsBody, cloudEventsDescription } from "./cloud_events.ts";

@@ -1,7 +1,11 @@
 // The API of single usage records: listing, reading and voiding them with an API key.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { listUsageRecords, readUsageRecord, withoutNames } from "../../../services/meter/usage_records.ts";
-import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
+import {
+  listUsageRecords,
+  readUsageRecord,
+  voidUsageRecord,
+  withoutNames,
+} from "../../../services/meter/mod.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { idParam } from "../../schemas/common.ts";
 import * as schemas from "../../schemas/usage.ts";

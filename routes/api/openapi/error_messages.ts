@@ -6,7 +6,7 @@ import {
   domainUnprovedError,
   ssoRequiredError,
   ssoUntestedError,
-} from "../../../domain/sign_in/company_sign_in.ts";
+} from "../../../domain/people/company_sign_in.ts";
 import { required } from "../../schemas/messages.ts";
 
 /** The detail of the example of `validation_failed`. */

@@ -1,9 +1,8 @@
 // The operators' API of the audit log.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { isoTime } from "../../../domain/time.ts";
-import type { OperatorActor } from "../../../domain/actor.ts";
-import { operatorAccess } from "../../../services/access.ts";
-import { listAuditEvents, readAuditCsv } from "../../../services/audit.ts";
+import type { OperatorActor } from "../../../domain/access/actor.ts";
+import { listAuditEvents, operatorAccess, readAuditCsv } from "../../../services/access/mod.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { auditFilters, operatorAuditEventSchema } from "../../schemas/audit.ts";
 import { pageOf, pageQuerySchema } from "../../schemas/common.ts";

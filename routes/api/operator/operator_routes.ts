@@ -1,9 +1,12 @@
 // How routes of the operators' API authenticate. Scopes are checked here and in the transaction that writes, nowhere else.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import type { OperatorActor } from "../../../domain/actor.ts";
-import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
-import { requireOperatorAccount, requireOperatorToken } from "../../../services/operator/operator_access.ts";
-import { requireRecentAuthentication } from "../../../services/sign_in/recent_authentication.ts";
+import type { OperatorActor } from "../../../domain/access/actor.ts";
+import type { OperatorScope } from "../../../domain/access/operator_scope.ts";
+import {
+  requireOperatorAccount,
+  requireOperatorToken,
+  requireRecentAuthentication,
+} from "../../../services/access/mod.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import type { Schema } from "../../schemas/check.ts";
 import { requireSession } from "../../session.ts";

@@ -6,10 +6,10 @@ import {
   portalSessionMinutesMax,
   portalSessionsLiveMax,
   portalSessionsPerMinuteMax,
-} from "../../../domain/portal_session_limits.ts";
-import { externalIdPrefix } from "../../../domain/operator/organization.ts";
-import { portalPages } from "../../../domain/portal_session.ts";
-import { createPortalSession, endPortalSession } from "../../../services/portal_sessions.ts";
+} from "../../../domain/keys/portal_session_limits.ts";
+import { externalIdPrefix } from "../../../domain/console/organization.ts";
+import { portalPages } from "../../../domain/keys/portal_session.ts";
+import { createPortalSession, endPortalSession } from "../../../services/keys/mod.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { exampleId, idOut, idParam, nameSchema, stringSchema, timeOut } from "../../schemas/common.ts";
 import { characters } from "../../schemas/messages.ts";

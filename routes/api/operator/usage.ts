@@ -1,6 +1,6 @@
 // The operators' API of usage across organizations.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { sumUsageOfOrganizations } from "../../../services/operator/usage.ts";
+import { sumUsageOfOrganizations } from "../../../services/console/mod.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { operatorUsageQuerySchema, operatorUsageSumsSchema } from "../../schemas/operator_usage.ts";
 import { sumRoutes } from "../meter/usage_sums.ts";

@@ -1,16 +1,16 @@
 // The operators' API of usage records: recording on behalf of organizations, listing, reading and voiding.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { recordTargetKinds } from "../../../db/meter/record_targets.ts";
+import { recordTargetKinds } from "../../../db/meter/mod.ts";
 import { usageBodyBytesMax } from "../../../domain/limits.ts";
 import type { UsageRecord } from "../../../domain/meter/usage_record.ts";
-import type { OperatorAccess } from "../../../services/access.ts";
+import type { OperatorAccess } from "../../../services/access/mod.ts";
 import {
+  accessToRecord,
+  listRecordsOfOrganizations,
   type OperatorUsageInput,
   recordUsageAsOperator,
-} from "../../../services/operator/usage_recording.ts";
-import { readUsageRecord, withoutNames } from "../../../services/meter/usage_records.ts";
-import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
-import { accessToRecord, listRecordsOfOrganizations } from "../../../services/operator/usage_records.ts";
+} from "../../../services/console/mod.ts";
+import { readUsageRecord, voidUsageRecord, withoutNames } from "../../../services/meter/mod.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { idParam } from "../../schemas/common.ts";
 import * as schemas from "../../schemas/operator_usage.ts";

@@ -1,14 +1,14 @@
 // The API of invitations, for members and for operators.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { sessionUser } from "../../../domain/sign_in/session.ts";
-import { type Access, accessTo, operatorAccess } from "../../../services/access.ts";
-import { acceptInvitation } from "../../../services/organization/accept_invitation.ts";
+import { sessionUser } from "../../../domain/access/session.ts";
+import { type Access, accessTo, operatorAccess } from "../../../services/access/mod.ts";
 import {
+  acceptInvitation,
   createInvitation,
   listInvitations,
   resendInvitation,
   revokeInvitation,
-} from "../../../services/organization/invitations.ts";
+} from "../../../services/people/mod.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { pageQuerySchema } from "../../schemas/common.ts";
 import * as operatorSchemas from "../../schemas/operator_organizations.ts";

@@ -1,7 +1,7 @@
 // The API of members: list them, change their roles, remove them.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { accessTo, operatorAccess } from "../../../services/access.ts";
-import { changeMemberRole, listMembers, removeMember } from "../../../services/organization/members.ts";
+import { accessTo, operatorAccess } from "../../../services/access/mod.ts";
+import { changeMemberRole, listMembers, removeMember } from "../../../services/people/mod.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { pageQuerySchema } from "../../schemas/common.ts";
 import { organizationParamsSchema } from "../../schemas/operator_organizations.ts";

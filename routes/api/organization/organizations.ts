@@ -1,17 +1,17 @@
 // The API of organizations: list, create, rename, transfer, delete, and switch the active one.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import type { SessionActor } from "../../../domain/actor.ts";
-import { sessionUser } from "../../../domain/sign_in/session.ts";
-import { accessTo, type MemberAccess } from "../../../services/access.ts";
+import type { SessionActor } from "../../../domain/access/actor.ts";
+import { sessionUser } from "../../../domain/access/session.ts";
+import { accessTo, type MemberAccess } from "../../../services/access/mod.ts";
 import {
   createOrganization,
   deleteOrganization,
   getOrganization,
   listOrganizations,
   renameOrganization,
+  switchOrganization,
   transferOrganization,
-} from "../../../services/organization/organizations.ts";
-import { switchOrganization } from "../../../services/sign_in/sessions.ts";
+} from "../../../services/people/mod.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { sessionUserSchema } from "../../schemas/sign_in.ts";
 import * as schemas from "../../schemas/people.ts";

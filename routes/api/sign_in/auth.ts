@@ -1,11 +1,9 @@
 // The API of signing up, in and out, and of a user's own sessions.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { isoTime } from "../../../domain/time.ts";
-import { sessionUser } from "../../../domain/sign_in/session.ts";
+import { sessionUser } from "../../../domain/access/session.ts";
 import { sessionsPerUserMax } from "../../../domain/limits.ts";
-import { signUp } from "../../../services/account/sign_up.ts";
-import { signIn } from "../../../services/sign_in/sign_in.ts";
-import { endOtherSessions, endSession, listSessions } from "../../../services/sign_in/sessions.ts";
+import { endOtherSessions, endSession, listSessions, signIn, signUp } from "../../../services/people/mod.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { beginSession, endSessions, findSession } from "../../session.ts";
 import { mount, publicRoutes, sessionRoutes } from "../endpoint.ts";

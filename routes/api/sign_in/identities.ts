@@ -1,8 +1,8 @@
 // The API of a person's own identities at providers. Other origins can read them, but not change them.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { validationError } from "../../../domain/errors.ts";
-import { safeReturnTo } from "../../../domain/sign_in/return_to.ts";
-import { beginLink, getSignInMethods, unlinkIdentity } from "../../../services/sign_in/identities.ts";
+import { safeReturnTo } from "../../../domain/people/return_to.ts";
+import { beginLink, getSignInMethods, unlinkIdentity } from "../../../services/people/mod.ts";
 import { providerVisitTokens, setProviderVisitCookie } from "../../cookies.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import * as schemas from "../../schemas/identities.ts";

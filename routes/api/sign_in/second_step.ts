@@ -1,10 +1,9 @@
 // The API of signing in with more than a password: the second step, and passkeys.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { totpWrongCodesMax } from "../../../domain/limits.ts";
-import type { ClientInfo } from "../../../domain/actor.ts";
-import { sessionUser } from "../../../domain/sign_in/session.ts";
-import { beginPasskeySignIn, signInWithPasskey } from "../../../services/sign_in/passkey_sign_in.ts";
-import { signInWithCode } from "../../../services/sign_in/second_step.ts";
+import type { ClientInfo } from "../../../domain/access/actor.ts";
+import { sessionUser } from "../../../domain/access/session.ts";
+import { beginPasskeySignIn, signInWithCode, signInWithPasskey } from "../../../services/people/mod.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { beginSession } from "../../session.ts";
 import { publicRoutes } from "../endpoint.ts";

@@ -1,23 +1,21 @@
 // The API of a user's own two-step sign-in and passkeys. Other origins can't call it.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import type { SessionActor } from "../../../domain/actor.ts";
+import type { SessionActor } from "../../../domain/access/actor.ts";
 import {
   addPasskey,
   beginPasskey,
-  listPasskeys,
-  removePasskey,
-  renamePasskey,
-} from "../../../services/sign_in/passkeys.ts";
-import {
   beginTotp,
   confirmTotp,
   getTwoStepStatus,
+  listPasskeys,
+  removePasskey,
+  renamePasskey,
   replaceRecoveryCodes,
   requestTurnOffLink,
   turnOffTwoStep,
   turnOffTwoStepByLink,
-} from "../../../services/sign_in/two_step.ts";
-import { qrCodeSvg } from "../../../views/sign_in/qr_code.ts";
+} from "../../../services/people/mod.ts";
+import { qrCodeSvg } from "../../../views/people/qr_code.ts";
 import type { Context } from "../../../services/context.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { type MountRoute, sessionRoutes } from "../endpoint.ts";

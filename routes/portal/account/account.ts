@@ -1,22 +1,20 @@
 // The pages of the user's own account: the name, the email address, and deleting the account.
-import type { SessionActor } from "../../../domain/actor.ts";
+import type { SessionActor } from "../../../domain/access/actor.ts";
 import { validationError } from "../../../domain/errors.ts";
-import { canonicalEmail } from "../../../domain/mail/email.ts";
-import { portalReturnTo } from "../../../domain/sign_in/return_to.ts";
+import { canonicalEmail } from "../../../domain/outbox/email.ts";
+import { portalReturnTo } from "../../../domain/people/return_to.ts";
 import {
   changeEmailChoices,
+  changePreferences,
   deleteAccount,
+  findPendingEmailChange,
   getEmailChoices,
   previewAccountDeletion,
   renameUser,
-} from "../../../services/account/account.ts";
-import { changePreferences } from "../../../services/account/preferences.ts";
-import {
-  findPendingEmailChange,
   requestEmailChange,
   requestEmailVerification,
-} from "../../../services/account/email_addresses.ts";
-import { accountPage, changeEmailPage, deleteAccountPage } from "../../../views/account/account.tsx";
+} from "../../../services/people/mod.ts";
+import { accountPage, changeEmailPage, deleteAccountPage } from "../../../views/people/account.tsx";
 import { readFormBody } from "../../body.ts";
 import { clearSessionCookies } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";

@@ -1,10 +1,6 @@
 // The pages for a forgotten password. They don't reveal whether an account exists.
-import {
-  findPasswordReset,
-  requestPasswordReset,
-  resetPassword,
-} from "../../../services/account/passwords.ts";
-import { forgotPasswordPage, resetPasswordPage } from "../../../views/account/passwords.tsx";
+import { findPasswordReset, requestPasswordReset, resetPassword } from "../../../services/people/mod.ts";
+import { forgotPasswordPage, resetPasswordPage } from "../../../views/people/passwords.tsx";
 import type { App } from "../../env.ts";
 import { mountForm, newForm } from "../form.ts";
 import { gateFrame, openRoutes, type PortalParts, redirect, sendPage, withoutReferrer } from "../page.ts";

@@ -1,7 +1,7 @@
 // The page behind links that confirm an email address. It takes a session of the same account and a click on its button.
-import type { Session } from "../../../domain/sign_in/session.ts";
-import { findEmailLink, verifyEmail } from "../../../services/account/email_addresses.ts";
-import { verifyEmailPage, type VerifyEmailState } from "../../../views/account/verify_email.tsx";
+import type { Session } from "../../../domain/access/session.ts";
+import { findEmailLink, verifyEmail } from "../../../services/people/mod.ts";
+import { verifyEmailPage, type VerifyEmailState } from "../../../views/people/verify_email.tsx";
 import type { App } from "../../env.ts";
 import { sessionActor } from "../../session.ts";
 import { mountLinkPage } from "../link_page.ts";

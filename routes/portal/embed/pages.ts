@@ -1,7 +1,7 @@
 // Pages of an organization below /embed, for the portal sessions that have them.
 import { forbiddenError, notFoundError } from "../../../domain/errors.ts";
-import { portalPageOf } from "../../../domain/portal_session.ts";
-import { portalSessionAccess } from "../../../services/portal_sessions.ts";
+import { portalPageOf } from "../../../domain/keys/portal_session.ts";
+import { portalSessionAccess } from "../../../services/keys/mod.ts";
 import type { App } from "../../env.ts";
 import type { Viewer } from "../form.ts";
 import type { PortalHandler, PortalParts, PortalRoutes } from "../page.ts";

@@ -1,10 +1,9 @@
 // The address that opens a portal session, and the pages that only portal sessions have.
 import { catalogueOf } from "../../../domain/meter/catalogue.ts";
-import { embedEnterHref, portalPagePaths } from "../../../domain/portal_session.ts";
-import { readLimits } from "../../../services/meter/limits.ts";
-import { readCatalogue, sumUsage } from "../../../services/meter/usage.ts";
-import { readPlan } from "../../../services/organization/plan.ts";
-import { openPortalSession } from "../../../services/portal_sessions.ts";
+import { embedEnterHref, portalPagePaths } from "../../../domain/keys/portal_session.ts";
+import { readCatalogue, readLimits, sumUsage } from "../../../services/meter/mod.ts";
+import { readPlan } from "../../../services/people/mod.ts";
+import { openPortalSession } from "../../../services/keys/mod.ts";
 import { deadPage, enterPage, limitsPage } from "../../../views/embed.tsx";
 import { sendCsv, usageFile } from "../../api/job_bytes.ts";
 import { readFormBody } from "../../body.ts";

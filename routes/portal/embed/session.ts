@@ -2,10 +2,10 @@
 import { serialize } from "hono/utils/cookie";
 import type { Config } from "../../../config.ts";
 import type { AppError } from "../../../domain/errors.ts";
-import { portalSessionMinutesMax } from "../../../domain/portal_session_limits.ts";
-import { embedHref, type PortalSession } from "../../../domain/portal_session.ts";
-import type { Session } from "../../../domain/sign_in/session.ts";
-import { findPortalSession } from "../../../services/portal_sessions.ts";
+import { portalSessionMinutesMax } from "../../../domain/keys/portal_session_limits.ts";
+import { embedHref, type PortalSession } from "../../../domain/keys/portal_session.ts";
+import type { Session } from "../../../domain/access/session.ts";
+import { findPortalSession } from "../../../services/keys/mod.ts";
 import { deadPage } from "../../../views/embed.tsx";
 import { errorPage } from "../../../views/error.tsx";
 import type { PortalFrame } from "../../../views/layout.tsx";

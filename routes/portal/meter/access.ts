@@ -9,12 +9,11 @@ import {
   type ForwardConditions,
   judgeSession,
 } from "../../../domain/meter/forward_auth.ts";
-import { isRoleAtLeast } from "../../../domain/permissions.ts";
-import { accessTo } from "../../../services/access.ts";
-import { listOwners } from "../../../services/organization/members.ts";
-import { withReturnTo } from "../../../domain/sign_in/return_to.ts";
-import type { SessionActor } from "../../../domain/actor.ts";
-import { requestEmailVerification } from "../../../services/account/email_addresses.ts";
+import { isRoleAtLeast } from "../../../domain/access/permissions.ts";
+import { accessTo } from "../../../services/access/mod.ts";
+import { listOwners, requestEmailVerification, switchOrganization } from "../../../services/people/mod.ts";
+import { withReturnTo } from "../../../domain/people/return_to.ts";
+import type { SessionActor } from "../../../domain/access/actor.ts";
 import { accessPage, type AccessState } from "../../../views/meter/access.tsx";
 import type { NoticeProps } from "../../../views/components/notice.tsx";
 import { check } from "../../schemas/check.ts";
@@ -25,7 +24,6 @@ import { findSession, sessionActor, signOutOfPortal } from "../../session.ts";
 import { formError } from "../errors.ts";
 import { gateFrame, type PortalParts, redirect, sendPage } from "../page.ts";
 import { continueTo, returnToOf } from "../sign_in/sign_in.ts";
-import { switchOrganization } from "../../../services/sign_in/sessions.ts";
 
 const conditionsSchema = z.object(forwardConditionsShape);
 const emailSent: NoticeProps = { tone: "done", text: "Email sent. Earlier links no longer work." };

@@ -7,11 +7,14 @@ import { dimensionPropertyForm } from "../../../domain/meter/dimension.ts";
 import { idempotencyKeyForm, slugForm } from "../../../domain/meter/usage_record.ts";
 import { presentation } from "../../../domain/presentation.ts";
 import { timezoneName } from "../../../domain/time.ts";
-import type { Access } from "../../../services/access.ts";
-import { readCatalogue } from "../../../services/meter/usage.ts";
-import { readUsageRecord, viewUsageRecords } from "../../../services/meter/usage_records.ts";
-import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
-import { organizationsHref, recordHref } from "../../../views/operator/links.ts";
+import type { Access } from "../../../services/access/mod.ts";
+import {
+  readCatalogue,
+  readUsageRecord,
+  viewUsageRecords,
+  voidUsageRecord,
+} from "../../../services/meter/mod.ts";
+import { organizationsHref, recordHref } from "../../../views/components/links.ts";
 import {
   recordPage,
   type RecordsAddress,

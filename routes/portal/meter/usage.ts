@@ -9,14 +9,16 @@ import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
 import { presentation } from "../../../domain/presentation.ts";
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { slugForm } from "../../../domain/meter/usage_record.ts";
-import { type Access, may } from "../../../services/access.ts";
-import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
-import { readLimits } from "../../../services/meter/limits.ts";
-import { readExampleUsage, readUsagePage } from "../../../services/meter/usage.ts";
-import type { OperatorUsagePage } from "../../../services/reports/jobs/operator_usage_page.ts";
-import type { UsagePageFilters, UsagePageNumbers } from "../../../services/reports/jobs/usage_page.ts";
-import { readUsageMetric, rememberUsageChoices } from "../../../services/meter/usage_preferences.ts";
-import { readPlan } from "../../../services/organization/plan.ts";
+import { type Access, may } from "../../../services/access/mod.ts";
+import {
+  readExampleUsage,
+  readLimitMailReach,
+  readLimits,
+  readUsagePage,
+} from "../../../services/meter/mod.ts";
+import type { OperatorUsagePage } from "../../../services/console/jobs/mod.ts";
+import type { UsagePageFilters, UsagePageNumbers } from "../../../services/meter/jobs/mod.ts";
+import { readPlan, readUsageMetric, rememberUsageChoices } from "../../../services/people/mod.ts";
 import { exampleCurl } from "../../../views/components/code.tsx";
 import { opens } from "../../../views/components/embed_bar.tsx";
 import { apiKeyHref, mayOpenKey } from "../../../views/components/key_name.tsx";

@@ -5,7 +5,7 @@ import type { ReportPeriod } from "../../../domain/meter/usage_period.ts";
 import { noPart, percentChange } from "../../../domain/meter/usage_report.ts";
 import type { UsageWindow, WindowUnit } from "../../../domain/meter/usage_window.ts";
 import { isoTime, isoTimeIn } from "../../../domain/time.ts";
-import type { ReportNumbers } from "../../../services/reports/jobs/usage_report.ts";
+import type { ReportNumbers } from "../../../services/meter/jobs/mod.ts";
 import { chartOf, seriesColor } from "../../../views/components/chart_props.ts";
 import type { MetricTotal } from "../../../views/components/metric_strip.tsx";
 import { operatorRecordsName } from "../../../views/meter/record_table.tsx";

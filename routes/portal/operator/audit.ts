@@ -1,10 +1,9 @@
 // The console's page of the audit log: what operators did, or everything in one organization.
 import { AppError } from "../../../domain/errors.ts";
 import { consolePageItemsMax } from "../../../domain/limits.ts";
-import { operatorAccess } from "../../../services/access.ts";
-import { listAuditEvents } from "../../../services/audit.ts";
-import { readProductNames } from "../../../services/meter/usage.ts";
-import { auditPage } from "../../../views/audit/audit.tsx";
+import { listAuditEvents, operatorAccess } from "../../../services/access/mod.ts";
+import { readProductNames } from "../../../services/meter/mod.ts";
+import { auditPage } from "../../../views/access/audit.tsx";
 import type { App } from "../../env.ts";
 import { auditChoice, auditCsvHref, withDevices } from "../audit.ts";
 import { type PortalParts, sendPage } from "../page.ts";

@@ -1,5 +1,5 @@
 // What the forms about limits suggest.
-import { readProductNames } from "../../../services/meter/usage.ts";
+import { readProductNames } from "../../../services/meter/mod.ts";
 import type { PortalParts } from "../page.ts";
 
 /** Returns the slugs of the products and metrics in the catalogue, and their names. */

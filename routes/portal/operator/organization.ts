@@ -1,13 +1,11 @@
 // The console's pages of one organization that customers have not. The other tabs are the customers' pages.
 import { presentation } from "../../../domain/presentation.ts";
-import { readProductNames } from "../../../services/meter/usage.ts";
-import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
-import { getCompanySignIn } from "../../../services/organization/company_sign_in.ts";
-import { listGrants } from "../../../services/meter/usage_grants.ts";
-import { listNotes } from "../../../services/operator/organization_notes.ts";
+import { listGrants, readLimitMailReach, readProductNames } from "../../../services/meter/mod.ts";
+import { getCompanySignIn } from "../../../services/people/mod.ts";
+import { listNotes } from "../../../services/console/mod.ts";
 import { grantsShownMax } from "../../../views/meter/grants.tsx";
-import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
-import { organizationLimitsPage, organizationOverviewPage } from "../../../views/operator/organization.tsx";
+import { organizationHref, organizationsHref } from "../../../views/components/links.ts";
+import { organizationLimitsPage, organizationOverviewPage } from "../../../views/console/organization.tsx";
 import type { App, AppContext } from "../../env.ts";
 import { flashOf } from "../form.ts";
 import { readMonth } from "../overview.ts";

@@ -1,14 +1,13 @@
 // What all pages of the operator console share: who may open them, and the frame around them.
-import type { OperatorActor, SessionActor } from "../../../domain/actor.ts";
+import type { OperatorActor, SessionActor } from "../../../domain/access/actor.ts";
 import { notFoundError } from "../../../domain/errors.ts";
 import { searchCharactersMax } from "../../../domain/limits.ts";
 import { wholeText } from "../../../domain/search.ts";
-import { hasOperatorSignIn, requireOperatorAccount } from "../../../services/operator/operator_access.ts";
-import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
-import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
+import { hasOperatorSignIn, requireOperatorAccount } from "../../../services/access/mod.ts";
+import { getTwoStepStatus, listPasskeys } from "../../../services/people/mod.ts";
 import type { PortalFrame } from "../../../views/layout.tsx";
-import { type OperatorPlace, operatorPlaceLink } from "../../../views/operator/side.tsx";
-import { secondFactorPage } from "../../../views/operator/second_factor.tsx";
+import { type OperatorPlace, operatorPlaceLink } from "../../../views/components/operator_side.tsx";
+import { secondFactorPage } from "../../../views/console/second_factor.tsx";
 import type { App, AppContext } from "../../env.ts";
 import { findSession, sessionActor } from "../../session.ts";
 import type { Pages } from "../noun_pages.ts";

@@ -1,11 +1,11 @@
 // The console's usage page: of all organizations, those with a plan, or one. Invalid parameters never cause an error page.
 import { searchCharactersMax } from "../../../domain/limits.ts";
 import { wholeText } from "../../../domain/search.ts";
-import { readUsageOfOrganizations } from "../../../services/operator/usage.ts";
-import type { OperatorUsagePage } from "../../../services/reports/jobs/operator_usage_page.ts";
+import { readUsageOfOrganizations } from "../../../services/console/mod.ts";
+import type { OperatorUsagePage } from "../../../services/console/jobs/mod.ts";
 import { filteredHref, type UsageAddress } from "../../../views/meter/usage_address.ts";
 import type { OrganizationFilter } from "../../../views/meter/usage_organizations.tsx";
-import { operatorUsagePage } from "../../../views/operator/usage.tsx";
+import { operatorUsagePage } from "../../../views/console/usage.tsx";
 import type { App, AppContext } from "../../env.ts";
 import { csvGroup, usageFilters, usageRequest } from "../meter/usage.ts";
 import { shownReport } from "../meter/usage_report.ts";

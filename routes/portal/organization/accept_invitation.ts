@@ -1,15 +1,18 @@
 // The page of an invitation's link, and its forms. A GET does not use the invitation up: mail scanners open links.
 import type { ErrorCode } from "../../../domain/errors.ts";
 import type { InvitationOffer } from "../../../domain/organization.ts";
-import type { Session } from "../../../domain/sign_in/session.ts";
-import { checkNewPassword } from "../../../services/account/passwords.ts";
-import { signUp } from "../../../services/account/sign_up.ts";
-import { acceptInvitation, findInvitationOffer } from "../../../services/organization/accept_invitation.ts";
+import type { Session } from "../../../domain/access/session.ts";
+import {
+  acceptInvitation,
+  checkNewPassword,
+  findInvitationOffer,
+  signUp,
+} from "../../../services/people/mod.ts";
 import {
   acceptInvitationPage,
   endedInvitationPage,
   type Invitee,
-} from "../../../views/organization/accept_invitation.tsx";
+} from "../../../views/people/accept_invitation.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext } from "../../env.ts";
 import { check, checkTogether } from "../../schemas/check.ts";

@@ -1,29 +1,27 @@
 // The pages of an organization's single sign-on, for its owners; and the page of the console, where operators can stop requiring it.
 import { notFoundError } from "../../../domain/errors.ts";
-import type { CompanyDomain, CompanySignIn } from "../../../domain/sign_in/company_sign_in.ts";
-import { operatorAccess } from "../../../services/access.ts";
+import type { CompanyDomain, CompanySignIn } from "../../../domain/people/company_sign_in.ts";
+import { operatorAccess } from "../../../services/access/mod.ts";
 import {
   addCompanyDomain,
-  removeCompanyDomain,
-  verifyCompanyDomain,
-} from "../../../services/organization/company_domains.ts";
-import {
   beginProviderTest,
   checkCompanyProvider,
   type CompanyProviderInput,
   getCompanySignIn,
   putCompanyProvider,
+  removeCompanyDomain,
   removeCompanyProvider,
   stopRequiringProvider,
-} from "../../../services/organization/company_sign_in.ts";
-import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
+  verifyCompanyDomain,
+} from "../../../services/people/mod.ts";
+import { organizationHref, organizationsHref } from "../../../views/components/links.ts";
 import {
   companyDomainHref,
   companySignInLink,
   companySignInPage,
   companySignInPath as path,
-} from "../../../views/organization/company_sign_in.tsx";
-import * as forms from "../../../views/organization/company_sign_in_forms.tsx";
+} from "../../../views/people/company_sign_in.tsx";
+import * as forms from "../../../views/people/company_sign_in_forms.tsx";
 import type { App, AppContext } from "../../env.ts";
 import { companyDomainSchema, companyProviderSchema } from "../../nouns/company_sign_in.ts";
 import { check, checkTogether } from "../../schemas/check.ts";

@@ -2,21 +2,21 @@
 import { notFoundError } from "../../../domain/errors.ts";
 import { pageItemsDefault } from "../../../domain/limits.ts";
 import type { Invitation } from "../../../domain/organization.ts";
-import { roles } from "../../../domain/sign_in/session.ts";
-import { type Access, may } from "../../../services/access.ts";
-import { listAuditEvents } from "../../../services/audit.ts";
+import { roles } from "../../../domain/access/session.ts";
+import { type Access, hasRecentAuthentication, listAuditEvents, may } from "../../../services/access/mod.ts";
 import {
+  countMembers,
   createInvitation,
   getInvitation,
+  getMember,
   listInvitations,
+  listMembers,
   resendInvitation,
   revokeInvitation,
-} from "../../../services/organization/invitations.ts";
-import { countMembers, getMember, listMembers } from "../../../services/organization/members.ts";
-import { hasRecentAuthentication } from "../../../services/sign_in/recent_authentication.ts";
-import { revokeInvitationPage } from "../../../views/organization/invitation_table.tsx";
-import { membersBack } from "../../../views/organization/member_table.tsx";
-import { type Inviting, membersPage } from "../../../views/organization/members.tsx";
+} from "../../../services/people/mod.ts";
+import { revokeInvitationPage } from "../../../views/people/invitation_table.tsx";
+import { membersBack } from "../../../views/people/member_table.tsx";
+import { type Inviting, membersPage } from "../../../views/people/members.tsx";
 import { asRole } from "../../../views/text/role.ts";
 import type { FormErrors } from "../../../views/components/form.tsx";
 import type { App, AppContext } from "../../env.ts";

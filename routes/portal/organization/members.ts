@@ -1,27 +1,18 @@
 // The pages about one member: change their role, remove them, or leave. They only show what the verbs allow; the verbs decide.
 import { validationError } from "../../../domain/errors.ts";
 import type { Member } from "../../../domain/organization.ts";
-import type { Permission } from "../../../domain/permissions.ts";
-import type { Role } from "../../../domain/sign_in/session.ts";
+import type { Permission } from "../../../domain/access/permissions.ts";
+import type { Role } from "../../../domain/access/session.ts";
 import {
   type Access,
   accessTo,
   may,
   type MemberAccess,
   requirePermission,
-} from "../../../services/access.ts";
-import {
-  changeMemberRole,
-  countMembers,
-  getMember,
-  removeMember,
-} from "../../../services/organization/members.ts";
-import {
-  leaveOrganizationPage,
-  memberRolePage,
-  removeMemberPage,
-} from "../../../views/organization/member.tsx";
-import { type MemberAction, membersBack } from "../../../views/organization/member_table.tsx";
+} from "../../../services/access/mod.ts";
+import { changeMemberRole, countMembers, getMember, removeMember } from "../../../services/people/mod.ts";
+import { leaveOrganizationPage, memberRolePage, removeMemberPage } from "../../../views/people/member.tsx";
+import { type MemberAction, membersBack } from "../../../views/people/member_table.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";

@@ -1,25 +1,27 @@
 // The pages of organizations: list, create, switch, rename, transfer, delete.
 import { validationError } from "../../../domain/errors.ts";
 import { pageItemsMax } from "../../../domain/limits.ts";
-import { hasPermission, type Permission } from "../../../domain/permissions.ts";
-import { countActiveApiKeys } from "../../../services/api_keys.ts";
-import { summarizeCompanySignIn } from "../../../services/organization/company_sign_in.ts";
-import { countMembers, getMember, listMembers } from "../../../services/organization/members.ts";
+import { hasPermission, type Permission } from "../../../domain/access/permissions.ts";
+import { countActiveApiKeys } from "../../../services/keys/mod.ts";
 import {
+  countMembers,
   createOrganization,
   deleteOrganization,
+  getMember,
   getOrganization,
+  listMembers,
   listOrganizations,
   renameOrganization,
+  summarizeCompanySignIn,
+  switchOrganization,
   transferOrganization,
-} from "../../../services/organization/organizations.ts";
-import { switchOrganization } from "../../../services/sign_in/sessions.ts";
-import { organizationPage } from "../../../views/organization/organization.tsx";
+} from "../../../services/people/mod.ts";
+import { organizationPage } from "../../../views/people/organization.tsx";
 import {
   deleteOrganizationPage,
   transferOrganizationPage,
-} from "../../../views/organization/organization_danger_zone.tsx";
-import { organizationsPage } from "../../../views/organization/organizations.tsx";
+} from "../../../views/people/organization_danger_zone.tsx";
+import { organizationsPage } from "../../../views/people/organizations.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App } from "../../env.ts";
 import { check } from "../../schemas/check.ts";

@@ -1,5 +1,5 @@
 // Pages about the active organization for owners who authenticated recently.
-import { requirePermission } from "../../../services/access.ts";
+import { requirePermission } from "../../../services/access/mod.ts";
 import type { App, AppContext } from "../../env.ts";
 import { type PortalParts, type PortalRoutes, reauthenticationIfNeeded } from "../page.ts";
 import { memberPages, type MemberViewer } from "../viewer.ts";

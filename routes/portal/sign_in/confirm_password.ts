@@ -1,14 +1,17 @@
 // The page that asks for the password, a passkey or a provider again, and then continues to the page that required it.
-import type { SessionActor } from "../../../domain/actor.ts";
-import { usableProviders } from "../../../domain/sign_in/identity.ts";
-import { isConsolePath, portalReturnTo } from "../../../domain/sign_in/return_to.ts";
-import { hasOperatorSignIn } from "../../../services/operator/operator_access.ts";
-import { beginConfirmation, getSignInMethods } from "../../../services/sign_in/identities.ts";
-import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
-import { hasRecentAuthentication } from "../../../services/sign_in/recent_authentication.ts";
-import { reauthenticate, reauthenticateWithPasskey } from "../../../services/sign_in/reauthentication.ts";
-import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
-import { confirmPasswordPage } from "../../../views/sign_in/confirm_password.tsx";
+import type { SessionActor } from "../../../domain/access/actor.ts";
+import { usableProviders } from "../../../domain/people/identity.ts";
+import { isConsolePath, portalReturnTo } from "../../../domain/people/return_to.ts";
+import { hasOperatorSignIn, hasRecentAuthentication } from "../../../services/access/mod.ts";
+import {
+  beginConfirmation,
+  getSignInMethods,
+  getTwoStepStatus,
+  listPasskeys,
+  reauthenticate,
+  reauthenticateWithPasskey,
+} from "../../../services/people/mod.ts";
+import { confirmPasswordPage } from "../../../views/people/confirm_password.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext } from "../../env.ts";
 import { atField, type FormState, mountForm, mountTarget } from "../form.ts";

@@ -1,12 +1,12 @@
 // The pages of a person's own identities at providers, and the visits to providers that begin there.
-import type { SessionActor } from "../../../domain/actor.ts";
-import { beginLink, getIdentity, unlinkIdentity } from "../../../services/sign_in/identities.ts";
+import type { SessionActor } from "../../../domain/access/actor.ts";
+import { beginLink, getIdentity, unlinkIdentity } from "../../../services/people/mod.ts";
 import {
   identitiesPath as path,
   providerPage,
   removeIdentityPage,
-} from "../../../views/sign_in/identities.tsx";
-import { securityLink } from "../../../views/sign_in/two_step.tsx";
+} from "../../../views/people/identities.tsx";
+import { securityLink } from "../../../views/people/two_step.tsx";
 import { readFormBody } from "../../body.ts";
 import { providerVisitTokens, setProviderVisitCookie } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";

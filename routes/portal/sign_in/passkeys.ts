@@ -1,21 +1,21 @@
 // The pages of a person's own passkeys.
-import type { SessionActor } from "../../../domain/actor.ts";
+import type { SessionActor } from "../../../domain/access/actor.ts";
 import { validationError } from "../../../domain/errors.ts";
 import {
   addPasskey,
   getPasskey,
   listPasskeys,
+  type RegistrationAnswer,
   removePasskey,
   renamePasskey,
-} from "../../../services/sign_in/passkeys.ts";
-import type { RegistrationAnswer } from "../../../services/sign_in/webauthn.ts";
+} from "../../../services/people/mod.ts";
 import {
   addPasskeyPage,
   passkeysLink,
   passkeysPage,
   removePasskeyPage,
   renamePasskeyPage,
-} from "../../../views/sign_in/passkeys.tsx";
+} from "../../../views/people/passkeys.tsx";
 import { check } from "../../schemas/check.ts";
 import { passkeyNameSchema, passkeyRegistrationSchema } from "../../schemas/two_step.ts";
 import type { App, AppContext } from "../../env.ts";

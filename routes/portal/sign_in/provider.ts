@@ -1,27 +1,28 @@
 // Signing in with a provider: the link or form that opens it, and the redirect URI. Errors end on a page that says so and
 // shows other ways.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { SessionActor } from "../../../domain/actor.ts";
+import type { SessionActor } from "../../../domain/access/actor.ts";
 import { AppError, type ErrorCode } from "../../../domain/errors.ts";
-import type { OfferedProvider, VisitPurpose } from "../../../domain/sign_in/identity_provider.ts";
-import { withReturnTo } from "../../../domain/sign_in/return_to.ts";
-import { completeConfirmation, completeLink } from "../../../services/sign_in/provider_link.ts";
-import { completeProviderTest } from "../../../services/organization/company_sign_in.ts";
-import { signInWithProvider } from "../../../services/sign_in/provider_sign_in.ts";
+import type { OfferedProvider, VisitPurpose } from "../../../domain/people/identity_provider.ts";
+import { withReturnTo } from "../../../domain/people/return_to.ts";
 import {
   beginProviderVisit,
+  completeConfirmation,
+  completeLink,
+  completeProviderTest,
   completeProviderVisit,
   type ProviderVisit,
   requireProvider,
-} from "../../../services/sign_in/provider_visit.ts";
-import { providerTestPage } from "../../../views/organization/company_sign_in_forms.tsx";
+  signInWithProvider,
+} from "../../../services/people/mod.ts";
+import { providerTestPage } from "../../../views/people/company_sign_in_forms.tsx";
 import { returnField } from "../../../views/components/form.tsx";
-import { providerPage } from "../../../views/sign_in/identities.tsx";
+import { providerPage } from "../../../views/people/identities.tsx";
 import {
   continueToProviderPage,
   failedVisitPage,
   type ProviderForm,
-} from "../../../views/sign_in/provider.tsx";
+} from "../../../views/people/provider.tsx";
 import { readFormBody } from "../../body.ts";
 import {
   providerVisitTokens,
@@ -43,7 +44,7 @@ import {
   withoutReferrer,
 } from "../page.ts";
 import { invitationAddress, invitationJoined, invitationTokenIn } from "../organization/accept_invitation.ts";
-import { securityLink } from "../../../views/sign_in/two_step.tsx";
+import { securityLink } from "../../../views/people/two_step.tsx";
 import { continueTo, returnToOf } from "./sign_in.ts";
 
 const path = "/sign-in/with/:slug";

@@ -1,7 +1,7 @@
 // The providers that pages for signing in offer, and the way that a browser used last.
 import type { Config } from "../../../config.ts";
-import { offeredWays } from "../../../services/sign_in/provider_sign_in.ts";
-import type { ProviderOffer } from "../../../views/sign_in/provider_buttons.tsx";
+import { offeredWays } from "../../../services/people/mod.ts";
+import type { ProviderOffer } from "../../../views/people/provider_buttons.tsx";
 import { lastMethod, setLastMethodCookie } from "../../cookies.ts";
 import type { AppContext } from "../../env.ts";
 import type { PortalParts } from "../page.ts";

@@ -1,14 +1,18 @@
 // The pages between the password and the session, and signing in with only a passkey. The token of the pending sign-in is in a
 // cookie that only these paths receive.
 import { AppError } from "../../../domain/errors.ts";
-import type { ClientInfo } from "../../../domain/actor.ts";
-import { withReturnTo } from "../../../domain/sign_in/return_to.ts";
-import { beginPasskeySignIn, signInWithPasskey } from "../../../services/sign_in/passkey_sign_in.ts";
-import { findPendingSignIn, signInWithCode } from "../../../services/sign_in/second_step.ts";
-import type { SignedIn } from "../../../services/sign_in/sign_in.ts";
-import type { PasskeyAnswer } from "../../../services/sign_in/webauthn.ts";
-import { secondStepPage } from "../../../views/sign_in/second_step.tsx";
-import { signInPage } from "../../../views/sign_in/sign_in.tsx";
+import type { ClientInfo } from "../../../domain/access/actor.ts";
+import { withReturnTo } from "../../../domain/people/return_to.ts";
+import {
+  beginPasskeySignIn,
+  findPendingSignIn,
+  type PasskeyAnswer,
+  type SignedIn,
+  signInWithCode,
+  signInWithPasskey,
+} from "../../../services/people/mod.ts";
+import { secondStepPage } from "../../../views/people/second_step.tsx";
+import { signInPage } from "../../../views/people/sign_in.tsx";
 import { check } from "../../schemas/check.ts";
 import { passkeyAssertionSchema } from "../../schemas/two_step.ts";
 import { secondStepTokens, setSecondStepCookie } from "../../cookies.ts";

@@ -1,13 +1,17 @@
 // The security page of the account: the password, and the list of sessions.
-import type { SessionActor } from "../../../domain/actor.ts";
-import { changePassword } from "../../../services/account/passwords.ts";
-import { getSignInMethods } from "../../../services/sign_in/identities.ts";
-import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
-import { endOtherSessions, endSession, listSessions } from "../../../services/sign_in/sessions.ts";
-import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
-import { firstPasswordPage } from "../../../views/sign_in/identities.tsx";
-import { firstPasswordPath, securityPage } from "../../../views/sign_in/security.tsx";
-import { securityLink } from "../../../views/sign_in/two_step.tsx";
+import type { SessionActor } from "../../../domain/access/actor.ts";
+import {
+  changePassword,
+  endOtherSessions,
+  endSession,
+  getSignInMethods,
+  getTwoStepStatus,
+  listPasskeys,
+  listSessions,
+} from "../../../services/people/mod.ts";
+import { firstPasswordPage } from "../../../views/people/identities.tsx";
+import { firstPasswordPath, securityPage } from "../../../views/people/security.tsx";
+import { securityLink } from "../../../views/people/two_step.tsx";
 import { setSessionCookie } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { deviceNames } from "./device_name.ts";

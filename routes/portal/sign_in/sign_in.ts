@@ -1,14 +1,11 @@
 // The pages for signing up, in and out.
 import type { Config } from "../../../config.ts";
-import { requireEmail } from "../../../domain/mail/email.ts";
-import { safeReturnTo, withReturnTo } from "../../../domain/sign_in/return_to.ts";
-import { checkNewPassword } from "../../../services/account/passwords.ts";
-import { signUp } from "../../../services/account/sign_up.ts";
-import { findProviderForEmail } from "../../../services/sign_in/domain_rules.ts";
-import { signIn } from "../../../services/sign_in/sign_in.ts";
+import { requireEmail } from "../../../domain/outbox/email.ts";
+import { safeReturnTo, withReturnTo } from "../../../domain/people/return_to.ts";
+import { checkNewPassword, findProviderForEmail, signIn, signUp } from "../../../services/people/mod.ts";
 import type { NoticeProps } from "../../../views/components/notice.tsx";
-import { continuePage, signInPage, singleSignOnPage } from "../../../views/sign_in/sign_in.tsx";
-import { signUpPage } from "../../../views/account/sign_up.tsx";
+import { continuePage, signInPage, singleSignOnPage } from "../../../views/people/sign_in.tsx";
+import { signUpPage } from "../../../views/people/sign_up.tsx";
 import { validationError } from "../../../domain/errors.ts";
 import { signInSchema, signUpSchema } from "../../schemas/sign_in.ts";
 import { check, checkTogether } from "../../schemas/check.ts";

@@ -1,24 +1,24 @@
 // The pages of a person's own two-step sign-in.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { SessionActor } from "../../../domain/actor.ts";
+import type { SessionActor } from "../../../domain/access/actor.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { isoTime } from "../../../domain/time.ts";
-import { turnOffLinkPath } from "../../../domain/sign_in/return_to.ts";
-import type { Session } from "../../../domain/sign_in/session.ts";
-import { getSignInMethods } from "../../../services/sign_in/identities.ts";
-import { hasRecentAuthentication } from "../../../services/sign_in/recent_authentication.ts";
+import { turnOffLinkPath } from "../../../domain/people/return_to.ts";
+import type { Session } from "../../../domain/access/session.ts";
 import {
   beginTotp,
   canTurnOffTwoStep,
   confirmTotp,
   findTotpSetup,
   findTurnOffLink,
+  getSignInMethods,
   getTwoStepStatus,
   replaceRecoveryCodes,
   requestTurnOffLink,
   turnOffTwoStep,
   turnOffTwoStepByLink,
-} from "../../../services/sign_in/two_step.ts";
+} from "../../../services/people/mod.ts";
+import { hasRecentAuthentication } from "../../../services/access/mod.ts";
 import {
   newRecoveryCodesPage,
   turnOffByLinkPage,
@@ -28,8 +28,8 @@ import {
   twoStepPage,
   twoStepPath as path,
   twoStepSetUpPage,
-} from "../../../views/sign_in/two_step.tsx";
-import { usableProviders } from "../../../domain/sign_in/identity.ts";
+} from "../../../views/people/two_step.tsx";
+import { usableProviders } from "../../../domain/people/identity.ts";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext } from "../../env.ts";
 import { sessionActor } from "../../session.ts";

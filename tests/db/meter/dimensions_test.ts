@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { dimensionValuesMax } from "../../../domain/meter/dimension.ts";
 import { deletedUsageKeptMs } from "../../../domain/limits.ts";
-import { deleteSomeOfDeletedOrganizations } from "../../../services/organization/organization_deletion.ts";
+import { deleteSomeOfDeletedOrganizations } from "../../../services/people/organization_deletion.ts";
 import { deleteRemovedDimensions, fillDimensions } from "../../../services/meter/dimensions.ts";
 import { createTestKey } from "../../support/app/app.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";

@@ -5,7 +5,7 @@ import { findCredentials } from "../../../db/meter/key_verification.ts";
 import { findLimitStandings } from "../../../db/meter/limit_standings.ts";
 import { sumLimit } from "../../../db/meter/limit_counters.ts";
 import { restartLimits } from "../../../db/meter/usage_limits.ts";
-import { hashApiKey } from "../../../domain/api_key.ts";
+import { hashApiKey } from "../../../domain/keys/api_key.ts";
 import { limitClockMarginMs, usageTimestampFutureMaxMs } from "../../../domain/limits.ts";
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import { sumMicros } from "../../../domain/meter/quantity.ts";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { type Database, sql, type Statement } from "../../../db/engine/database.ts";
 import { type RemainingExtremes, voidRecord } from "../../../db/meter/usage_voids.ts";
-import { hashApiKey } from "../../../domain/api_key.ts";
+import { hashApiKey } from "../../../domain/keys/api_key.ts";
 import { retentionStepRecordsMax } from "../../../domain/limits.ts";
-import { findRemainingExtremes } from "../../../services/reports/jobs/remaining_extremes.ts";
+import { findRemainingExtremes } from "../../../services/meter/jobs/remaining_extremes.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
 import { createTestKey, type TestApp, testApp } from "../../support/app/app.ts";
 import { grantVoids } from "../../support/operators/operators.ts";

@@ -1,4 +1,4 @@
-// Sums of windows by ranges of organizations. tests/services/operator/statement_history_test.ts compares them with the records.
+// Sums of windows by ranges of organizations. tests/services/console/statement_history_test.ts compares them with the records.
 import assert from "node:assert/strict";
 import { sumWindow } from "../../../db/meter/window_totals.ts";
 import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";

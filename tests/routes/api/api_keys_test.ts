@@ -1,7 +1,7 @@
 // API keys over JSON: what responses contain, who sees which key, and when keys stop working.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
-import { isWellFormedApiKey } from "../../../domain/api_key.ts";
+import { isWellFormedApiKey } from "../../../domain/keys/api_key.ts";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
 import { assertOutcome, assertRows, fetchJson, type Row } from "../../support/app/rows.ts";
 import { recordWith } from "../../support/meter/usage.ts";

@@ -1,6 +1,6 @@
 // The audit log as CSV: all matching entries, safe to open in a spreadsheet, and no secrets in any entry.
 import assert from "node:assert/strict";
-import { insertAuditEvent } from "../../../db/audit.ts";
+import { insertAuditEvent } from "../../../db/access/audit.ts";
 import { sql } from "../../../db/engine/database.ts";
 import { auditStepEventsMax } from "../../../domain/limits.ts";
 import { cookieOf, createTestKey, testApp, testPassword } from "../../support/app/app.ts";

@@ -2,13 +2,13 @@
 // fail are not recorded, and only owners and admins can read the log.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
-import type { AuditEvent } from "../../../domain/audit.ts";
+import type { AuditEvent } from "../../../domain/access/audit.ts";
 import {
   accountMailsPerHourMax,
   auditRetentionMs,
   unverifiedInvitationMailsPerHourMax,
 } from "../../../domain/limits.ts";
-import { accountLinkMailsToRecipientPerHourMax } from "../../../domain/mail/mail_budget.ts";
+import { accountLinkMailsToRecipientPerHourMax } from "../../../domain/outbox/mail_budget.ts";
 import {
   createTestKey,
   type TestApp,
@@ -17,7 +17,7 @@ import {
   type TestPerson,
 } from "../../support/app/app.ts";
 import { assertRows, fetchJson, type Row, sendRow } from "../../support/app/rows.ts";
-import { deleteOldAuditEvents } from "../../../services/audit.ts";
+import { deleteOldAuditEvents } from "../../../services/access/audit.ts";
 import { auditPath as path, listAudit, waitForAudit } from "../../support/app/audit.ts";
 import { changePlan } from "../../support/operators/plans.ts";
 import { joinedPerson, mailedToken, me, signInAgain } from "../../support/people/people.ts";

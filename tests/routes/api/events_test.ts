@@ -1,11 +1,11 @@
 // Events of changes over the API: one for each change, in the form of its schema, for those who may see it, and without secrets.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
-import { type EventRow, findEvents, insertEvent } from "../../../db/webhooks/events.ts";
-import { eventBody } from "../../../domain/webhooks/event.ts";
-import { type EventType, eventTypes } from "../../../domain/webhooks/event_types.ts";
-import { exampleEvent, exampleFacts } from "../../../domain/webhooks/example_event.ts";
-import { eventBytesMax } from "../../../domain/webhooks/webhook_limits.ts";
+import { type EventRow, findEvents, insertEvent } from "../../../db/outbox/events.ts";
+import { eventBody } from "../../../domain/outbox/event.ts";
+import { type EventType, eventTypes } from "../../../domain/outbox/event_types.ts";
+import { exampleEvent, exampleFacts } from "../../../domain/outbox/example_event.ts";
+import { eventBytesMax } from "../../../domain/outbox/webhook_limits.ts";
 import { eventBodySchema } from "../../../routes/schemas/events.ts";
 import {
   createTestKey,

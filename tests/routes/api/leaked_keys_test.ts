@@ -1,13 +1,13 @@
 // Reports of leaked keys: from anyone, and from GitHub.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
-import { generateApiKey } from "../../../domain/api_key.ts";
+import { generateApiKey } from "../../../domain/keys/api_key.ts";
 import {
   githubKeysKeptMs,
   githubKeysUsedMs,
   leakMailsPerDayMax,
   leakReportsPerMinuteMax,
-} from "../../../domain/key_limits.ts";
+} from "../../../domain/keys/key_limits.ts";
 import {
   assertError,
   createTestKey,

@@ -1,6 +1,6 @@
 // How many active keys and members an organization may have: as its plan says, unless it has numbers of its own.
 import assert from "node:assert/strict";
-import { createUser } from "../../../services/operator/new_user.ts";
+import { createUser } from "../../../services/console/new_user.ts";
 import { assertError, testPassword } from "../../support/app/app.ts";
 import { assertOutcome } from "../../support/app/rows.ts";
 import { operatorOf } from "../../support/operators/operator_api.ts";

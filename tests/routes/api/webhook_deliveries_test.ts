@@ -6,12 +6,12 @@ import {
   webhookReplayedPerHourMax,
   webhookReplaysPerMinuteMax,
   webhookTestsPerMinuteMax,
-} from "../../../domain/webhooks/webhook_limits.ts";
-import { eventBody } from "../../../domain/webhooks/event.ts";
-import { deliveryStatuses } from "../../../domain/webhooks/delivery.ts";
-import { eventTypesFor } from "../../../domain/webhooks/event_types.ts";
+} from "../../../domain/outbox/webhook_limits.ts";
+import { eventBody } from "../../../domain/outbox/event.ts";
+import { deliveryStatuses } from "../../../domain/outbox/delivery.ts";
+import { eventTypesFor } from "../../../domain/outbox/event_types.ts";
 import { atMost, oneOf } from "../../../routes/schemas/messages.ts";
-import type { EventRow } from "../../../db/webhooks/events.ts";
+import type { EventRow } from "../../../db/outbox/events.ts";
 import { assertError, type TestApp, testApp } from "../../support/app/app.ts";
 import { listAudit } from "../../support/app/audit.ts";
 import { onBothDatabases, onEveryDatabase } from "../../support/meter/usage.ts";
@@ -19,7 +19,7 @@ import { assertRows, type Row } from "../../support/app/rows.ts";
 import { operatorOf } from "../../support/operators/operator_api.ts";
 import { verifiedPerson } from "../../support/people/people.ts";
 import { run } from "../../support/people/scene.ts";
-import { onlyForOperators } from "../../../services/webhooks/webhook_owner.ts";
+import { onlyForOperators } from "../../../services/outbox/webhook_owner.ts";
 import { createTestWebhook } from "../../support/webhooks/webhooks.ts";
 import { addDeliveries, attemptsAt, type NewDelivery } from "../../support/webhooks/deliveries.ts";
 

@@ -7,7 +7,7 @@ import {
   webhookNamesPerMinuteMax,
   webhooksOfOperatorsMax,
   webhooksOfOrganizationMax,
-} from "../../../domain/webhooks/webhook_limits.ts";
+} from "../../../domain/outbox/webhook_limits.ts";
 import { mustBe } from "../../../routes/schemas/messages.ts";
 import { type TestApp, testApp } from "../../support/app/app.ts";
 import { listAudit } from "../../support/app/audit.ts";

@@ -20,7 +20,7 @@ import {
   withAlert,
   withKey,
 } from "./entry.ts";
-import type { Role } from "../../../domain/sign_in/session.ts";
+import type { Role } from "../../../domain/access/session.ts";
 import { grantVoids, newPasskey } from "../../support/operators/operators.ts";
 import type { Scene } from "../../support/people/scene.ts";
 import { companyApiEntries, companyOperatorEntries } from "./company_sign_in.ts";

@@ -3,8 +3,8 @@
 // scope.
 import assert from "node:assert/strict";
 import { startTestApp, type TestApp, testApp } from "../../support/app/app.ts";
-import { isEmbedPath } from "../../../domain/portal_session.ts";
-import { type OperatorScope, operatorScopes } from "../../../domain/operator/operator_scope.ts";
+import { isEmbedPath } from "../../../domain/keys/portal_session.ts";
+import { type OperatorScope, operatorScopes } from "../../../domain/access/operator_scope.ts";
 import { makeOperator, newOperatorToken, type OperatorOptions } from "../../support/operators/operators.ts";
 import { type Caller, customers, newScene, type Scene } from "../../support/people/scene.ts";
 import { type Entry, expectedOutcome, operatorsOf } from "./entry.ts";

@@ -1,6 +1,6 @@
 // Who is allowed to use the routes of an organization's single sign-on, and what they write for a session.
 import { newId } from "../../../domain/id.ts";
-import { companySlug } from "../../../domain/sign_in/company_sign_in.ts";
+import { companySlug } from "../../../domain/people/company_sign_in.ts";
 import { run, type Scene } from "../../support/people/scene.ts";
 import { type Attempt, byOperator, type Entry, inActiveForOwner, inNamedForOwner } from "./entry.ts";
 

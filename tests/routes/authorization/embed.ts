@@ -1,6 +1,6 @@
 // The pages of portal sessions. Without one, they are open to no one, also if they are signed in; embed_test.ts opens them with sessions.
 import { newId } from "../../../domain/id.ts";
-import { embedHref, portalPageOf } from "../../../domain/portal_session.ts";
+import { embedHref, portalPageOf } from "../../../domain/keys/portal_session.ts";
 import { type Entry, everybody, open } from "./entry.ts";
 import { portalMeterEntries } from "./portal_meter.ts";
 import { webhookPortalEntries } from "./webhooks.ts";

@@ -1,7 +1,7 @@
 // Every page of portal sessions, tried with sessions of every kind, and every write of theirs, interrupted.
 import assert from "node:assert/strict";
 import type { Database, Statement } from "../../../db/engine/database.ts";
-import { portalPageOf, portalPages } from "../../../domain/portal_session.ts";
+import { portalPageOf, portalPages } from "../../../domain/keys/portal_session.ts";
 import { startTestApp, type TestApp, testApp } from "../../support/app/app.ts";
 import { openWatched } from "../../support/app/meanwhile.ts";
 import { type OpenPortalSession, openPortalSession } from "../../support/operators/portal_sessions.ts";

@@ -1,6 +1,6 @@
 // Who is allowed to use a route, in terms that all tables share.
 import { newId } from "../../../domain/id.ts";
-import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
+import type { OperatorScope } from "../../../domain/access/operator_scope.ts";
 import { type Caller, type Customer, customers, run, type Scene } from "../../support/people/scene.ts";
 
 /**

@@ -1,7 +1,7 @@
 // Which scope each route of the operators' API requires. authorization_test.ts fails if a route is missing.
 import { hash } from "node:crypto";
 import { newId } from "../../../domain/id.ts";
-import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
+import type { OperatorScope } from "../../../domain/access/operator_scope.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { createPortalSession } from "../../support/operators/portal_sessions.ts";
 import { exampleId } from "../../../routes/schemas/common.ts";

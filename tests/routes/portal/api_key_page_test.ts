@@ -1,6 +1,6 @@
 // The page of one API key, and the meters on it and on the usage page.
 import assert from "node:assert/strict";
-import { findGenerations } from "../../../db/api_keys.ts";
+import { findGenerations } from "../../../db/keys/api_keys.ts";
 import { sql } from "../../../db/engine/database.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";

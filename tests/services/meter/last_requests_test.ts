@@ -4,7 +4,7 @@ import { createTestKey, type TestApp } from "../../support/app/app.ts";
 import { onEveryDatabase } from "../../support/meter/usage.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { type Database, DatabaseError } from "../../../db/engine/database.ts";
-import { hashApiKey } from "../../../domain/api_key.ts";
+import { hashApiKey } from "../../../domain/keys/api_key.ts";
 import { LastRequests, readLastRequest } from "../../../services/meter/last_requests.ts";
 import { networkOf } from "../../../services/address_blocks.ts";
 

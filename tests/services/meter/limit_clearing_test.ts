@@ -1,7 +1,7 @@
 // Limits that were reached and have room again: after voids, and after limits were changed in any way.
 import assert from "node:assert/strict";
 import { sql, type Statement } from "../../../db/engine/database.ts";
-import { eventBody, type StoredEvent } from "../../../domain/webhooks/event.ts";
+import { eventBody, type StoredEvent } from "../../../domain/outbox/event.ts";
 import { LimitCounters } from "../../../services/meter/limit_counters.ts";
 import { recheckSomeLimits } from "../../../services/meter/limit_rechecks.ts";
 import { deleteCountersOfRemovedLimits } from "../../../services/meter/limit_upkeep.ts";

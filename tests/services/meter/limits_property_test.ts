@@ -9,13 +9,13 @@ import {
   timezoneRows,
   windowNumber,
 } from "../../../db/meter/usage_limits.ts";
-import { hashApiKey } from "../../../domain/api_key.ts";
+import { hashApiKey } from "../../../domain/keys/api_key.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { newId } from "../../../domain/id.ts";
 import { splitQuantity, sumMicros, type SumParts } from "../../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
 import { zonedTime } from "../../../domain/time.ts";
-import { operatorAccess } from "../../../services/access.ts";
+import { operatorAccess } from "../../../services/access/access.ts";
 import {
   deleteCountersOfRemovedLimits,
   deleteOldCounters,

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { createTestKey, rotateTestKey, type TestApp } from "../../support/app/app.ts";
 import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
-import { readMetricTotals } from "../../../services/reports/jobs/metric_totals.ts";
-import { readUsageSums } from "../../../services/reports/jobs/usage_sums.ts";
+import { readMetricTotals } from "../../../services/meter/jobs/metric_totals.ts";
+import { readUsageSums } from "../../../services/meter/jobs/usage_sums.ts";
 import { noJobContext } from "../../support/app/reports.ts";
 
 /** A key that was rotated twice and another one, each with 1, 2, 4 or 8 requests; the first also with 100 downloads. */

@@ -10,7 +10,7 @@ import {
   usageBatchRecordsMax,
   usageBodyBytesMax,
 } from "../../../domain/limits.ts";
-import { hashApiKey } from "../../../domain/api_key.ts";
+import { hashApiKey } from "../../../domain/keys/api_key.ts";
 import { unavailableError } from "../../../domain/errors.ts";
 import { queueLimits } from "../../../services/meter/recorder.ts";
 import type { Reports } from "../../../services/reports/reports.ts";

@@ -1,10 +1,10 @@
 // Grants against a model that is a pure function of the history: random grants, expiries, records, voids and limits.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
-import { hashApiKey } from "../../../domain/api_key.ts";
+import { hashApiKey } from "../../../domain/keys/api_key.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { splitQuantity } from "../../../domain/meter/quantity.ts";
-import { operatorAccess } from "../../../services/access.ts";
+import { operatorAccess } from "../../../services/access/access.ts";
 import { readLimits } from "../../../services/meter/limits.ts";
 import { keyAccess } from "../../../services/meter/usage_access.ts";
 import { createGrant, listGrants, voidGrant } from "../../../services/meter/usage_grants.ts";

@@ -1,6 +1,6 @@
 // Reads the audit log over the API, and waits for entries that are written in the background.
 import assert from "node:assert/strict";
-import type { AuditEvent } from "../../../domain/audit.ts";
+import type { AuditEvent } from "../../../domain/access/audit.ts";
 import type { TestApp } from "./app.ts";
 import { poll } from "../runner/poll.ts";
 

@@ -5,8 +5,8 @@ import {
   eventTypes,
   operatorEventTypes,
   receivesEvent,
-} from "../../../domain/webhooks/event_types.ts";
-import { webhookRetryWaitsMs } from "../../../domain/webhooks/webhook_limits.ts";
+} from "../../../domain/outbox/event_types.ts";
+import { webhookRetryWaitsMs } from "../../../domain/outbox/webhook_limits.ts";
 import { addDeliveries, attemptsAt, type NewDelivery } from "../webhooks/deliveries.ts";
 import type { Scene } from "./scene.ts";
 

@@ -1,6 +1,6 @@
 // What people of a filled app do: sign up, invite each other, and create and use keys.
 import assert from "node:assert/strict";
-import type { Role } from "../../../domain/sign_in/session.ts";
+import type { Role } from "../../../domain/access/session.ts";
 import { cookieOf, type SendOptions, type TestApp, testPassword, type TestPerson } from "../app/app.ts";
 import { makeOperator } from "../operators/operators.ts";
 import { mailedToken } from "../people/people.ts";

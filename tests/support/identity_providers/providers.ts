@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { newId } from "../../../domain/id.ts";
-import type { ProviderKind } from "../../../domain/sign_in/identity_provider.ts";
+import type { ProviderKind } from "../../../domain/people/identity_provider.ts";
 import type { TestApp } from "../app/app.ts";
 import type { TestGithub } from "./github.ts";
 import type { TestIssuer } from "./issuer.ts";

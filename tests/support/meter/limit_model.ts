@@ -1,5 +1,5 @@
 // A model of an organization with limits, that records one request after the other, and the random histories that it goes through.
-import { hashApiKey } from "../../../domain/api_key.ts";
+import { hashApiKey } from "../../../domain/keys/api_key.ts";
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import { usageTimestampPastMaxMs } from "../../../domain/limits.ts";
 import { quantityMicros, splitQuantity } from "../../../domain/meter/quantity.ts";

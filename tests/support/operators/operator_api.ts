@@ -1,6 +1,6 @@
 // Calls the API as a program does, mostly that of operators.
 import assert from "node:assert/strict";
-import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
+import type { OperatorScope } from "../../../domain/access/operator_scope.ts";
 import type { SendOptions, TestApp } from "../app/app.ts";
 import { newOperatorToken } from "./operators.ts";
 

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { Connection } from "../../../db/engine/connection.ts";
 import { sql, type Statement } from "../../../db/engine/database.ts";
-import { generateOperatorToken } from "../../../domain/operator/operator_token.ts";
-import { type OperatorScope, operatorScopes } from "../../../domain/operator/operator_scope.ts";
+import { generateOperatorToken } from "../../../domain/access/operator_token.ts";
+import { type OperatorScope, operatorScopes } from "../../../domain/access/operator_scope.ts";
 import { hashSecretToken } from "../../../domain/secret_token.ts";
 import { newId } from "../../../domain/id.ts";
-import type { OperatorActor } from "../../../domain/actor.ts";
+import type { OperatorActor } from "../../../domain/access/actor.ts";
 import type { TestApp, TestPerson } from "../app/app.ts";
 import { runCommand } from "../process/command.ts";
 import { sendJson } from "../process/journey.ts";

@@ -1,7 +1,7 @@
 // Creates tokens of emailed links without sending an email.
-import { insertLinkToken } from "../../../db/mail/link_tokens.ts";
-import { linkLifetimesMs, type LinkPurpose } from "../../../domain/mail/mail.ts";
-import { hashToken, newToken } from "../../../services/sign_in/session_tokens.ts";
+import { insertLinkToken } from "../../../db/outbox/link_tokens.ts";
+import { linkLifetimesMs, type LinkPurpose } from "../../../domain/outbox/mail.ts";
+import { hashToken, newToken } from "../../../services/access/session_tokens.ts";
 import type { TestApp, TestPerson } from "../app/app.ts";
 
 /** Creates a link token. @param options `email`: the address it verifies. Default: the person's own. @returns The token. */

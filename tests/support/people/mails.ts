@@ -1,10 +1,10 @@
 // Puts emails into the outbox directly, as the services do.
-import { insertAuditEvent } from "../../../db/audit.ts";
+import { insertAuditEvent } from "../../../db/access/audit.ts";
 import { Connection } from "../../../db/engine/connection.ts";
 import { type Database, sql, type Statement } from "../../../db/engine/database.ts";
-import { insertMail } from "../../../db/mail/outbox.ts";
+import { insertMail } from "../../../db/outbox/mails.ts";
 import { newId } from "../../../domain/id.ts";
-import type { NewMail } from "../../../domain/mail/mail.ts";
+import type { NewMail } from "../../../domain/outbox/mail.ts";
 
 const client = { address: "", userAgent: "", requestId: null };
 

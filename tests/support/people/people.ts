@@ -1,7 +1,7 @@
 // Creates members of an organization, and reads the emails people get and the tokens in them.
 import assert from "node:assert/strict";
-import type { DevelopmentMail } from "../../../services/mail/mail.ts";
-import type { Role } from "../../../domain/sign_in/session.ts";
+import type { DevelopmentMail } from "../../../services/outbox/mail.ts";
+import type { Role } from "../../../domain/access/session.ts";
 import { cookieOf, type TestApp, testPassword, type TestPerson } from "../app/app.ts";
 
 /** @returns The newest email to an address. @throws When there is none. */

@@ -1,5 +1,5 @@
 // Loads pages of the portal as a browser without JavaScript does, and reads what they say about people.
-import type { Role } from "../../../domain/sign_in/session.ts";
+import type { Role } from "../../../domain/access/session.ts";
 import type { TestApp, TestPerson } from "../app/app.ts";
 import { openPage, type TestPage } from "../portal/pages.ts";
 import { joinedPerson } from "./people.ts";

@@ -1,9 +1,9 @@
 // Inserts an organization with people in every role directly into the database, so that hundreds of them are cheap.
 import { hash, randomBytes } from "node:crypto";
 import { sql, type Statement } from "../../../db/engine/database.ts";
-import { generateApiKey, hashApiKey } from "../../../domain/api_key.ts";
+import { generateApiKey, hashApiKey } from "../../../domain/keys/api_key.ts";
 import { newId } from "../../../domain/id.ts";
-import type { Role } from "../../../domain/sign_in/session.ts";
+import type { Role } from "../../../domain/access/session.ts";
 import type { TestApp, TestPerson } from "../app/app.ts";
 
 /** Customers, and those who are no one's customer. */

@@ -1,6 +1,6 @@
 // Loads pages and submits forms as a browser without JavaScript does.
 import type { SendOptions, TestApp, TestPerson } from "../app/app.ts";
-import { signIn } from "../../../services/sign_in/sign_in.ts";
+import { signIn } from "../../../services/people/sign_in.ts";
 
 /** A response with its body. */
 export interface TestPage {

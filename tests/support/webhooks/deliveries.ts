@@ -2,9 +2,9 @@
 import { type Database, sql } from "../../../db/engine/database.ts";
 import { newId } from "../../../domain/id.ts";
 import { isoTime } from "../../../domain/time.ts";
-import type { DeliveryAttempt, DeliveryFault, DeliveryStatus } from "../../../domain/webhooks/delivery.ts";
-import type { EventType } from "../../../domain/webhooks/event_types.ts";
-import { exampleFacts } from "../../../domain/webhooks/example_event.ts";
+import type { DeliveryAttempt, DeliveryFault, DeliveryStatus } from "../../../domain/outbox/delivery.ts";
+import type { EventType } from "../../../domain/outbox/event_types.ts";
+import { exampleFacts } from "../../../domain/outbox/example_event.ts";
 
 /** A delivery to write. Times are in milliseconds since 1970. */
 export interface NewDelivery {

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 // deno-lint-ignore no-import-prefix
 import { Webhook } from "npm:standardwebhooks@1.1.1";
 import { sql, type Statement } from "../../../db/engine/database.ts";
-import { insertEvent } from "../../../db/webhooks/events.ts";
+import { insertEvent } from "../../../db/outbox/events.ts";
 import { newId } from "../../../domain/id.ts";
-import { newWebhookSecret } from "../../../domain/webhooks/signature.ts";
-import { accessTo, type MemberAccess } from "../../../services/access.ts";
-import { WebhookWorker, type WebhookWorkerOptions } from "../../../services/webhooks/webhook_worker.ts";
+import { newWebhookSecret } from "../../../domain/outbox/signature.ts";
+import { accessTo, type MemberAccess } from "../../../services/access/access.ts";
+import { WebhookWorker, type WebhookWorkerOptions } from "../../../services/outbox/webhook_worker.ts";
 import { type TestApp, testApp, type TestPerson } from "../app/app.ts";
 import { onBothDatabases } from "../meter/usage.ts";
 

@@ -13,7 +13,7 @@ import {
 import { assertRows, sendRow } from "../../../support/app/rows.ts";
 import { listAudit } from "../../../support/app/audit.ts";
 import { joinedPerson, lastMail, me, signInAgain } from "../../../support/people/people.ts";
-import { cleanUpSignIns } from "../../../../services/sign_in/sign_in.ts";
+import { cleanUpSignIns } from "../../../../services/people/sign_in.ts";
 
 const sessions = "/api/auth/sessions";
 const account = "/api/portal/account";

@@ -1,6 +1,6 @@
 // Alerts over the API: what they are, who has them, and what is rejected.
 import assert from "node:assert/strict";
-import { alertsOfOrganizationMax } from "../../../../domain/webhooks/webhook_limits.ts";
+import { alertsOfOrganizationMax } from "../../../../domain/outbox/webhook_limits.ts";
 import { required } from "../../../../routes/schemas/messages.ts";
 import {
   assertError,

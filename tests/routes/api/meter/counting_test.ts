@@ -4,7 +4,7 @@ import { sql } from "../../../../db/engine/database.ts";
 import { uniqueValuesMax } from "../../../../domain/meter/aggregation.ts";
 import { deletedUsageKeptMs } from "../../../../domain/limits.ts";
 import { deleteRemovedDimensions, fillDimensions } from "../../../../services/meter/dimensions.ts";
-import { deleteSomeOfDeletedOrganizations } from "../../../../services/organization/organization_deletion.ts";
+import { deleteSomeOfDeletedOrganizations } from "../../../../services/people/organization_deletion.ts";
 import { createTestKey, testApp } from "../../../support/app/app.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";

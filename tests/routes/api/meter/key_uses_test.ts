@@ -1,7 +1,7 @@
 // When a key was last used: every request that it authenticates is a use, also a rejected one, and so is every verification.
 import assert from "node:assert/strict";
 import { noteKeyUses } from "../../../../db/meter/last_requests.ts";
-import { hashApiKey } from "../../../../domain/api_key.ts";
+import { hashApiKey } from "../../../../domain/keys/api_key.ts";
 import { rejectedApiKeysPerMinuteMax } from "../../../../domain/limits.ts";
 import {
   assertError,

@@ -1,7 +1,7 @@
 // Verifying the keys of customers with an operator token: what the answer is for each key, and that nothing is cached.
 import assert from "node:assert/strict";
 import type { Database, Statement } from "../../../../db/engine/database.ts";
-import { generateApiKey } from "../../../../domain/api_key.ts";
+import { generateApiKey } from "../../../../domain/keys/api_key.ts";
 import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app/app.ts";
 import { embeddedTestDatabase } from "../../../support/database/database.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";

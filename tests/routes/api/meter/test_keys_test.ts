@@ -1,7 +1,7 @@
 // Test keys, over the API: their usage is kept apart from live usage, is in no sum that doesn't ask for it, and counts against no limit.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
-import { deleteSomeOfOrganization } from "../../../../db/organization/organization_deletion.ts";
+import { deleteSomeOfOrganization } from "../../../../db/people/organization_deletion.ts";
 import { assertError, type TestApp, type TestPerson } from "../../../support/app/app.ts";
 import { addLimit, limitEvents } from "../../../support/meter/limits.ts";
 import { listPage, onEveryDatabase, readSums, recordOne, voidOne } from "../../../support/meter/usage.ts";

@@ -1,8 +1,8 @@
 // Usage and API keys: callers without a key learn nothing and cost little, and two servers agree.
 import assert from "node:assert/strict";
 import type { Database, Statement } from "../../../../db/engine/database.ts";
-import { generateApiKey } from "../../../../domain/api_key.ts";
-import { readUsageSums } from "../../../../services/reports/jobs/usage_sums.ts";
+import { generateApiKey } from "../../../../domain/keys/api_key.ts";
+import { readUsageSums } from "../../../../services/meter/jobs/usage_sums.ts";
 import { assertError, createTestKey, startTestApp, testApp } from "../../../support/app/app.ts";
 import { remoteTestDatabase } from "../../../support/database/database.ts";
 import { noJobContext } from "../../../support/app/reports.ts";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { sql, type Statement } from "../../../../db/engine/database.ts";
 import { insertUsageRecords } from "../../../../db/meter/recorder.ts";
-import { generateApiKey, hashApiKey } from "../../../../domain/api_key.ts";
+import { generateApiKey, hashApiKey } from "../../../../domain/keys/api_key.ts";
 import { usageRecordScanMax } from "../../../../domain/limits.ts";
-import { readUsageRecordPage } from "../../../../services/reports/jobs/usage_record_list.ts";
+import { readUsageRecordPage } from "../../../../services/meter/jobs/usage_record_list.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
 import { noJobContext } from "../../../support/app/reports.ts";
 import { encodedRecord, plainGroup } from "../../../support/meter/record_groups.ts";

@@ -9,7 +9,7 @@ import {
   urlCharactersMax,
   usageFilterValuesMax,
 } from "../../../../domain/limits.ts";
-import { allEventTypes } from "../../../../domain/webhooks/event_types.ts";
+import { allEventTypes } from "../../../../domain/outbox/event_types.ts";
 import { errorMessages } from "../../../../routes/api/openapi/error_messages.ts";
 import { errorCodesOf } from "../../../../routes/api/openapi/error_responses.ts";
 import {

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { hash, randomBytes } from "node:crypto";
 import type { Statement } from "../../../../db/engine/database.ts";
-import { findImportedKeys } from "../../../../db/active_api_keys.ts";
-import { findListedKeys, revokeUnusedApiKeys } from "../../../../db/api_key_list.ts";
-import { findApiKeysByText } from "../../../../db/search.ts";
-import { isWithoutRequests, toLines } from "../../../../domain/key_list.ts";
+import { findImportedKeys } from "../../../../db/access/active_api_keys.ts";
+import { findListedKeys, revokeUnusedApiKeys } from "../../../../db/keys/api_key_list.ts";
+import { findApiKeysByText } from "../../../../db/console/search.ts";
+import { isWithoutRequests, toLines } from "../../../../domain/keys/key_list.ts";
 import { rejectedApiKeysPerMinuteMax } from "../../../../domain/limits.ts";
 import { assertError, type TestApp, testApp } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";

@@ -2,7 +2,7 @@
 // not which one.
 import assert from "node:assert/strict";
 import { externalIdCharactersMax } from "../../../../domain/limits.ts";
-import type { AuditEvent } from "../../../../domain/audit.ts";
+import type { AuditEvent } from "../../../../domain/access/audit.ts";
 import { type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
 import { operatorOf } from "../../../support/operators/operator_api.ts";

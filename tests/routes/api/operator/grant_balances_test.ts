@@ -1,6 +1,6 @@
 // Balances of grants around voids, expiry, rejections and changed limits, and the alerts about them.
 import assert from "node:assert/strict";
-import { mailLimitNotices } from "../../../../services/mail/limit_mails.ts";
+import { mailLimitNotices } from "../../../../services/meter/limit_mails.ts";
 import { recheckSomeLimits } from "../../../../services/meter/limit_rechecks.ts";
 import { createTestKey, type TestApp } from "../../../support/app/app.ts";
 import { grantScene } from "../../../support/meter/grants.ts";

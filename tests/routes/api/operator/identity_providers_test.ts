@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { newId } from "../../../../domain/id.ts";
-import { offeredProvidersMax } from "../../../../domain/sign_in/provider_limits.ts";
+import { offeredProvidersMax } from "../../../../domain/people/provider_limits.ts";
 import { Secrets } from "../../../../services/secrets.ts";
 import { type TestApp, testApp } from "../../../support/app/app.ts";
 import { senderOf } from "../../../support/operators/operator_api.ts";

@@ -4,8 +4,8 @@ import {
   portalSessionKeptMs,
   portalSessionsLiveMax,
   portalSessionsPerMinuteMax,
-} from "../../../../domain/portal_session_limits.ts";
-import { deleteOldPortalSessions } from "../../../../services/portal_sessions.ts";
+} from "../../../../domain/keys/portal_session_limits.ts";
+import { deleteOldPortalSessions } from "../../../../services/keys/portal_sessions.ts";
 import { testApp } from "../../../support/app/app.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import { asOperator, assertSent, operatorOf } from "../../../support/operators/operator_api.ts";

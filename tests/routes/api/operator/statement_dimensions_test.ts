@@ -1,9 +1,9 @@
 // Lines of statements by the values of dimensions, over the APIs of operators and members, on both kinds of database.
 import assert from "node:assert/strict";
 import { lineValuesShownMax } from "../../../../domain/meter/dimension.ts";
-import type { LineDimension, StatementLine } from "../../../../domain/operator/statement.ts";
+import type { LineDimension, StatementLine } from "../../../../domain/billing/statement.ts";
 import { fillDimensions } from "../../../../services/meter/dimensions.ts";
-import { closeDueStatement } from "../../../../services/operator/statement_closing.ts";
+import { closeDueStatement } from "../../../../services/billing/statement_closing.ts";
 import type { TestApp } from "../../../support/app/app.ts";
 import { asBilling, customer, microsOf, type ReadLine } from "../../../support/meter/statements.ts";
 import { onEveryDatabase, recordAll, voidOne } from "../../../support/meter/usage.ts";

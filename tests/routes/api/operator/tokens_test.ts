@@ -1,7 +1,7 @@
 // Operator tokens over the API: creating, listing and revoking them, and every reason to reject one.
 import assert from "node:assert/strict";
-import { generateOperatorToken } from "../../../../domain/operator/operator_token.ts";
-import { operatorScopes } from "../../../../domain/operator/operator_scope.ts";
+import { generateOperatorToken } from "../../../../domain/access/operator_token.ts";
+import { operatorScopes } from "../../../../domain/access/operator_scope.ts";
 import { rejectedApiKeysPerMinuteMax } from "../../../../domain/limits.ts";
 import { sql } from "../../../../db/engine/database.ts";
 import {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { recentAuthenticationMs } from "../../../../domain/limits.ts";
-import type { Role } from "../../../../domain/sign_in/session.ts";
+import type { Role } from "../../../../domain/access/session.ts";
 import { cookieOf, type TestApp, testApp, testPassword, type TestPerson } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
 import { assertOutcome, assertRows, fetchJson } from "../../../support/app/rows.ts";

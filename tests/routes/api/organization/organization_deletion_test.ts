@@ -1,16 +1,16 @@
 // Deleting an organization: its keys fail immediately, then its data is deleted from every table, while others keep recording.
 import assert from "node:assert/strict";
 import { type Database, sql } from "../../../../db/engine/database.ts";
-import type { SessionActor } from "../../../../domain/actor.ts";
+import type { SessionActor } from "../../../../domain/access/actor.ts";
 import { AppError } from "../../../../domain/errors.ts";
 import {
   deletedUsageKeptMs,
   organizationEndRecordsMax,
   organizationEndRollupsMax,
 } from "../../../../domain/limits.ts";
-import { activeAccess } from "../../../../services/access.ts";
-import { createApiKey } from "../../../../services/new_api_keys.ts";
-import { deleteSomeOfDeletedOrganizations } from "../../../../services/organization/organization_deletion.ts";
+import { activeAccess } from "../../../../services/access/access.ts";
+import { createApiKey } from "../../../../services/keys/new_api_keys.ts";
+import { deleteSomeOfDeletedOrganizations } from "../../../../services/people/organization_deletion.ts";
 import { createTestKey, type TestApp, type TestPerson } from "../../../support/app/app.ts";
 import { assertOutcome, assertRows } from "../../../support/app/rows.ts";
 import { flakyDatabase } from "../../../support/database/flaky.ts";
@@ -26,7 +26,7 @@ import {
   voidOne,
 } from "../../../support/meter/usage.ts";
 import { me } from "../../../support/people/people.ts";
-import { cleanUpSignIns } from "../../../../services/sign_in/sign_in.ts";
+import { cleanUpSignIns } from "../../../../services/people/sign_in.ts";
 
 const range = "?from=2026-10-20&to=2026-12-01&groupBy=metric";
 /** The tables with usage data, and the condition for an organization's rows by its number. */

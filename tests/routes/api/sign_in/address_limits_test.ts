@@ -13,8 +13,8 @@ import {
   unknownProxyClientsMax,
 } from "../../../../domain/limits.ts";
 import { unavailableError } from "../../../../domain/errors.ts";
-import { generateApiKey } from "../../../../domain/api_key.ts";
-import { Credentials } from "../../../../services/sign_in/credentials.ts";
+import { generateApiKey } from "../../../../domain/keys/api_key.ts";
+import { Credentials } from "../../../../services/access/credentials.ts";
 import { cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
 import { assertRows, type Row } from "../../../support/app/rows.ts";
 import { me } from "../../../support/people/people.ts";

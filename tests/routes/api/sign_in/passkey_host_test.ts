@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { passkeyResults } from "../../../../commands/check/passkeys.ts";
 import { sql } from "../../../../db/engine/database.ts";
-import { countPasskeysElsewhere } from "../../../../db/sign_in/passkeys.ts";
+import { countPasskeysElsewhere } from "../../../../db/people/passkeys.ts";
 import { testApp } from "../../../support/app/app.ts";
 import { assertRows } from "../../../support/app/rows.ts";
 import { reauthenticate } from "../../../support/people/people.ts";

@@ -2,10 +2,10 @@
 // strangers can't lock anyone out.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
-import { countSecondStepAttempt } from "../../../../db/sign_in/pending_sign_ins.ts";
-import { countTotpGuess } from "../../../../db/sign_in/totp.ts";
+import { countSecondStepAttempt } from "../../../../db/people/pending_sign_ins.ts";
+import { countTotpGuess } from "../../../../db/people/totp.ts";
 import { totpWrongCodesMax } from "../../../../domain/limits.ts";
-import { hashToken } from "../../../../services/sign_in/session_tokens.ts";
+import { hashToken } from "../../../../services/access/session_tokens.ts";
 import { listAudit } from "../../../support/app/audit.ts";
 import { assertError, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
 import { assertOutcome, assertRows, fetchJson } from "../../../support/app/rows.ts";

@@ -6,7 +6,7 @@ import {
   recentAuthenticationMs,
   signInFailuresFree,
 } from "../../../../domain/limits.ts";
-import { linkLifetimesMs } from "../../../../domain/mail/mail.ts";
+import { linkLifetimesMs } from "../../../../domain/outbox/mail.ts";
 import { enterName } from "../../../../routes/schemas/messages.ts";
 import { cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
 import { assertRows, type Row } from "../../../support/app/rows.ts";

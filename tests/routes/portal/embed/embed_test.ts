@@ -1,7 +1,10 @@
 // Portal sessions from the first request to the last: the address that opens them, what their pages show, and what the log says.
 import assert from "node:assert/strict";
-import { portalSessionEntryMs, portalSessionReentryMs } from "../../../../domain/portal_session_limits.ts";
-import { portalPagePaths, portalPages } from "../../../../domain/portal_session.ts";
+import {
+  portalSessionEntryMs,
+  portalSessionReentryMs,
+} from "../../../../domain/keys/portal_session_limits.ts";
+import { portalPagePaths, portalPages } from "../../../../domain/keys/portal_session.ts";
 import { cookieOf, createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { assertRows } from "../../../support/app/rows.ts";
 import { listAudit } from "../../../support/app/audit.ts";

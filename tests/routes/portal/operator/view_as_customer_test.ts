@@ -1,13 +1,13 @@
 // Viewing an organization's pages as customer: read only, logged, and only for operators.
 import assert from "node:assert/strict";
 import { operatorViewMs } from "../../../../domain/limits.ts";
-import { operatorAccessTo } from "../../../../services/access.ts";
-import { listApiKeys } from "../../../../services/api_keys.ts";
-import { createApiKey } from "../../../../services/new_api_keys.ts";
-import { startViewing } from "../../../../services/operator/viewing.ts";
-import { createInvitation } from "../../../../services/organization/invitations.ts";
-import { getMember } from "../../../../services/organization/members.ts";
-import { suspendOrganization } from "../../../../services/organization/suspension.ts";
+import { operatorAccessTo } from "../../../../services/access/access.ts";
+import { listApiKeys } from "../../../../services/keys/api_keys.ts";
+import { createApiKey } from "../../../../services/keys/new_api_keys.ts";
+import { startViewing } from "../../../../services/console/viewing.ts";
+import { createInvitation } from "../../../../services/people/invitations.ts";
+import { getMember } from "../../../../services/people/members.ts";
+import { suspendOrganization } from "../../../../services/people/suspension.ts";
 import { createTestKey, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
 import { recordOne } from "../../../support/meter/usage.ts";

@@ -1,7 +1,7 @@
 // What providers send has the bounds of request bodies: depth, names and values, and the length of addresses.
 import assert from "node:assert/strict";
 import { jsonDepthMax, objectKeysMax } from "../../../../domain/limits.ts";
-import { endpointCharactersMax } from "../../../../domain/sign_in/provider_metadata.ts";
+import { endpointCharactersMax } from "../../../../domain/people/provider_metadata.ts";
 import { testApp } from "../../../support/app/app.ts";
 import { type IssuerEndpoint, withIssuer } from "../../../support/identity_providers/issuer.ts";
 import { addProvider, assertRejected } from "../../../support/identity_providers/providers.ts";

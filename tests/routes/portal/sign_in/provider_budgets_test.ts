@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { addressFailuresMax, addressSignUpsMax, passkeyChallengesMax } from "../../../../domain/limits.ts";
-import { providerVisitsMax } from "../../../../domain/sign_in/provider_limits.ts";
+import { providerVisitsMax } from "../../../../domain/people/provider_limits.ts";
 import { type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
 import { startIssuer, type TestIssuer } from "../../../support/identity_providers/issuer.ts";
 import { browserOf, link } from "../../../support/identity_providers/own_visits.ts";

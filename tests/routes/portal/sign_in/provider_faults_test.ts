@@ -1,6 +1,6 @@
 // Providers that are down, slow, too large or elsewhere: a page says so in time, and other ways to sign in stay usable.
 import assert from "node:assert/strict";
-import { providerTimeoutMs } from "../../../../domain/sign_in/provider_limits.ts";
+import { providerTimeoutMs } from "../../../../domain/people/provider_limits.ts";
 import { startTestApp, testPassword } from "../../../support/app/app.ts";
 import { giant, never, startIssuer } from "../../../support/identity_providers/issuer.ts";
 import { addProvider, assertRejected } from "../../../support/identity_providers/providers.ts";

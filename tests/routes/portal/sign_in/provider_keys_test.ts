@@ -1,6 +1,6 @@
 // Providers that replace their signing key without a new name for it: the keys are read again before a signature is rejected.
 import assert from "node:assert/strict";
-import { providerKeysAgainMs } from "../../../../domain/sign_in/provider_limits.ts";
+import { providerKeysAgainMs } from "../../../../domain/people/provider_limits.ts";
 import { testApp } from "../../../support/app/app.ts";
 import { withIssuer } from "../../../support/identity_providers/issuer.ts";
 import { addProvider, assertRejected } from "../../../support/identity_providers/providers.ts";

@@ -4,7 +4,7 @@ import {
   providerPlacesMax,
   providerPlacesOfAllMax,
   providerPlacesWhenFewMax,
-} from "../../../../domain/sign_in/provider_limits.ts";
+} from "../../../../domain/people/provider_limits.ts";
 import { testApp } from "../../../support/app/app.ts";
 import { startIssuer, type TestIssuer } from "../../../support/identity_providers/issuer.ts";
 import { addProvider } from "../../../support/identity_providers/providers.ts";

@@ -1,7 +1,7 @@
 // Visits to providers under attack: what one browser began, no other browser, provider, code or time completes.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
-import { providerVisitsMax, providerVisitTimeoutMs } from "../../../../domain/sign_in/provider_limits.ts";
+import { providerVisitsMax, providerVisitTimeoutMs } from "../../../../domain/people/provider_limits.ts";
 import { type TestApp, testApp } from "../../../support/app/app.ts";
 import {
   type IssuerPerson,

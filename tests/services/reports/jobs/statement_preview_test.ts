@@ -1,11 +1,11 @@
 // Previews of months while they are closed or an organization goes away: one month's lines in one order, or an error.
 import assert from "node:assert/strict";
 import { statementTotalsReadMax } from "../../../../domain/limits.ts";
-import { getStatement } from "../../../../services/operator/statements.ts";
-import type { OpenMonth } from "../../../../services/reports/jobs/statement_charges.ts";
-import { statementCsv } from "../../../../services/reports/jobs/statement_lines.ts";
-import { StatementTotals } from "../../../../services/reports/jobs/statement_summary.ts";
-import { deleteSomeOfDeletedOrganizations } from "../../../../services/organization/organization_deletion.ts";
+import { getStatement } from "../../../../services/billing/statements.ts";
+import type { OpenMonth } from "../../../../services/billing/jobs/statement_charges.ts";
+import { statementCsv } from "../../../../services/billing/jobs/statement_lines.ts";
+import { StatementTotals } from "../../../../services/billing/jobs/statement_summary.ts";
+import { deleteSomeOfDeletedOrganizations } from "../../../../services/people/organization_deletion.ts";
 import { testApp } from "../../../support/app/app.ts";
 import { asBilling, customer } from "../../../support/meter/statements.ts";
 import { onEveryDatabase, voidOne } from "../../../support/meter/usage.ts";

@@ -1,6 +1,6 @@
 // What emails say and what the program logs about them, for tests that look for it.
-import type { MailFields, MailKind } from "../../../../domain/mail/mail.ts";
-import { emailTextsOf } from "../../../../views/mail/mails.tsx";
+import type { MailFields, MailKind } from "../../../../domain/outbox/mail.ts";
+import { emailTextsOf } from "../../../../views/outbox/mails.tsx";
 
 export const mailLog = {
   dropped: "dropped an email with an invalid link",

@@ -1,0 +1,46 @@
+// The conditions for writing a batch for a session. A session is looked up before a request's body is read, which may take
+// ten seconds: meanwhile the session may end, or its user may lose their role.
+import { type DatabaseReader, sql } from "../engine/database.ts";
+import { isSuspended } from "./organization_state.ts";
+import { liveSession, type SessionBounds } from "./sessions.ts";
+
+/** The session that writes, and the role that it needs. */
+interface SessionGuard extends SessionBounds {
+  readonly sessionId: string;
+  /** The organization, and the roles that permit the action; null if none is needed. `isReading`: it changes nothing there. */
+  readonly role:
+    | { readonly organizationId: string; readonly anyOf: readonly string[]; readonly isReading: boolean }
+    | null;
+}
+
+/** The session has ended, its user is not a member, their role doesn't permit the action, or the organization is suspended. */
+export type SessionRejection = "ended" | "not_member" | "role" | "suspended";
+
+function rejection({ sessionId, role, ...bounds }: SessionGuard) {
+  const organizationId = role?.organizationId ?? null;
+  return sql`
+    SELECT CASE
+      WHEN s.id IS NULL THEN 'ended'
+      WHEN ${organizationId} IS NULL THEN NULL
+      WHEN m.role IS NULL THEN 'not_member'
+      WHEN m.role NOT IN (SELECT value FROM json_each(${JSON.stringify(role?.anyOf ?? [])})) THEN 'role'
+      WHEN ${isSuspended} AND NOT ${role?.isReading === true ? 1 : 0} THEN 'suspended'
+    END AS reason
+    FROM (SELECT 1)
+    LEFT JOIN (
+      SELECT s.id, s.user_id FROM sessions s JOIN users u ON u.id = s.user_id
+      WHERE s.id = ${sessionId} AND ${liveSession(bounds)}) s
+    LEFT JOIN memberships m ON m.user_id = s.user_id AND m.organization_id = ${organizationId}
+    LEFT JOIN organizations o ON o.id = m.organization_id`;
+}
+
+/** Makes its batch fail with a `constraint` error unless the session may write. */
+export function requireSession(guard: SessionGuard) {
+  return sql`INSERT INTO refused_writes (reason)
+    SELECT reason FROM (${rejection(guard)}) WHERE reason IS NOT NULL`;
+}
+
+export async function findSessionRejection(database: DatabaseReader, guard: SessionGuard) {
+  const row = await database.readFirst<{ reason: SessionRejection | null }>(rejection(guard));
+  return row?.reason ?? null;
+}

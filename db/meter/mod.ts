@@ -1,0 +1,74 @@
+// What keys use: recording with its rollups, values of dimensions, distinct and latest values, limits with their counters, and
+// grants. A record is stored once, every sum is that of its records, and what a hard limit rejects changes nothing.
+// Tables: limit_notices, limit_rechecks, product_metrics, products, record_id_key, statement_changes, timezone_offsets,
+// usage_added, usage_aggregations, usage_cursor, usage_dimension_added, usage_dimension_series, usage_dimension_values,
+// usage_dimensions, usage_grant_accounts, usage_grants, usage_keys_middle, usage_keys_recent, usage_keys_settled, usage_latest,
+// usage_limit_added, usage_limit_counters, usage_limit_refused, usage_limits, usage_limits_removed, usage_records,
+// usage_rollups, usage_rollups_hourly, usage_rollups_monthly, usage_series, usage_unique_added, usage_unique_limits,
+// usage_unique_months, usage_unique_quarters, usage_unique_values, usage_voids.
+export { type AggregationRow, areFilledBefore } from "./aggregation_list.ts";
+export { deleteAlerts } from "./alerts.ts";
+export { findProductsByAge, listUsedProducts } from "./catalogue.ts";
+export { deleteCountedSeries, deleteCountedValues, isUncounted } from "./counting.ts";
+export { deleteValueSeries, type DimensionRow, findDimensions } from "./dimension_list.ts";
+export { countValueSeries } from "./dimension_sums.ts";
+export { environmentOf, isUsageOf, ofAnyKey, usageNumbers } from "./environments.ts";
+export { deleteIdempotencyKeys } from "./idempotency_keys.ts";
+export { findLineagesUsedSince, lineagesUsedSince } from "./last_usage.ts";
+export { limitsJson, lineageOf, parseLimits, recheckLimits, replaceLimits } from "./limit_rows.ts";
+export { findOrganizationLimits } from "./limit_standings.ts";
+export { deleteCounts } from "./limit_sweep.ts";
+export {
+  type CounterPosition,
+  countOrganizations,
+  findFastLimits,
+  findLastOrganizationNumber,
+  findPressed,
+  findReachedLimits,
+  isKnownMetric,
+  type NumberRange,
+  rankMonth,
+  rankPartOfMonth,
+  type ReachedLimit,
+  sumMetric,
+} from "./organization_ranking.ts";
+export {
+  type ActiveOrganizations,
+  countActiveOrganizations,
+  findBusiestTotals,
+  findSeriesOf,
+  findSuspended,
+  findTopCustomers,
+  type OverviewSeries,
+  type SeriesSumRow,
+  type SignedWindow,
+  sumOrganizations,
+  sumSeries,
+  type SuspendedOrganizations,
+} from "./organization_totals.ts";
+export {
+  backdatedRecords,
+  findRecordTargets,
+  type RecordTarget,
+  recordTargetKinds,
+} from "./record_targets.ts";
+export { selectAdded } from "./usage_grants.ts";
+export { restartLimits, timezoneRows } from "./usage_limits.ts";
+export { findUsageMetric, updateUsageMetric } from "./usage_preferences.ts";
+export {
+  findLastUsageRecord,
+  findRecordIdKey,
+  findUsageRecord,
+  findUsageRecordAfter,
+  findUsageRecordsAfter,
+  type RecordOfOrganization,
+} from "./usage_records.ts";
+export {
+  allMonths,
+  listUsageKeys,
+  type MeteredOrganization,
+  numberOf,
+  operatorUsageGroups,
+  usageGroups,
+} from "./usage_sums.ts";
+export { sumWindow, sumWindowByValue, windowSums, type WindowValueRow } from "./window_totals.ts";

@@ -1,0 +1,99 @@
+// All SQL of the catalogue of products.
+import type { ProductMetric } from "../../domain/meter/product.ts";
+import type { Aggregation } from "../../domain/meter/aggregation.ts";
+import type { DimensionNames } from "../../domain/meter/dimension.ts";
+import { ifAudited } from "../access/mod.ts";
+import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { keepsBilled, replaceAggregations } from "./aggregation_list.ts";
+import { replaceDimensions } from "./dimension_list.ts";
+
+export interface ProductRow {
+  readonly slug: string;
+  readonly name: string;
+  readonly createdAt: number;
+  /** JSON: a list of `[slug, name, unit, unitPrice, dimensions, counting]`. */
+  readonly metrics: string;
+}
+
+export function productMetrics(json: string): ProductMetric[] {
+  const list = JSON.parse(json) as [
+    slug: string,
+    name: string,
+    unit: string | null,
+    unitPrice: string | null,
+    dimensions: DimensionNames[],
+    counting: [Aggregation, string | null] | null,
+  ][];
+  return list.map(([slug, name, unit, unitPrice, dimensions, counting]) => {
+    const [aggregation, uniqueProperty] = counting ?? ["sum", null];
+    return { slug, name, unit, unitPrice, dimensions, aggregation, uniqueProperty };
+  });
+}
+
+export const selectProducts = sql`
+  SELECT p.slug, p.name, p.created_at AS createdAt,
+    (SELECT json_group_array(json_array(m.slug, m.name, m.unit, m.unit_price, (
+        SELECT json_group_array(json(d.names)) FROM (SELECT d.names FROM usage_dimensions d
+          WHERE d.product = p.slug AND d.metric = m.slug AND d.removed_at IS NULL ORDER BY d.number) d), (
+        SELECT json_array(g.aggregation, g.property) FROM usage_aggregations g
+          WHERE g.product = p.slug AND g.metric = m.slug AND g.removed_at IS NULL)))
+      FROM (SELECT slug, name, unit, unit_price FROM product_metrics WHERE product = p.slug ORDER BY position) m) AS metrics
+  FROM products p`;
+
+/** Returns products by slug, from after the slug `after`. */
+export function findProducts(
+  database: DatabaseReader,
+  { limit, after = "" }: { limit: number; after?: string | undefined },
+): Promise<ProductRow[]> {
+  return database.read(sql`${selectProducts} WHERE p.slug > ${after} ORDER BY p.slug LIMIT ${limit}`);
+}
+
+export function findProduct(database: DatabaseReader, slug: string) {
+  return database.readFirst<ProductRow>(sql`${selectProducts} WHERE p.slug = ${slug}`);
+}
+
+/** Inserts a product, unless its slug is taken, there are `productsMax` products, or closed statements have its metrics with another aggregation. */
+export function insertProduct(
+  { slug, name, metrics, now }: Pick<ProductRow, "slug" | "name"> & {
+    metrics: readonly ProductMetric[];
+    now: number;
+  },
+  { productsMax }: { productsMax: number },
+) {
+  return sql`
+    INSERT INTO products (slug, name, created_at)
+    SELECT ${slug}, ${name}, ${now} WHERE (SELECT count(*) FROM products) < ${productsMax}
+      AND ${keepsBilled(slug, metrics)}
+    ON CONFLICT DO NOTHING`;
+}
+
+/** Renames a product, also to the name that it has, unless closed statements have its metrics with another aggregation than it will. */
+export function updateProductName(
+  { slug, name, metrics }: Pick<ProductRow, "slug" | "name"> & { metrics: readonly ProductMetric[] },
+) {
+  return sql`UPDATE products SET name = ${name} WHERE slug = ${slug} AND ${keepsBilled(slug, metrics)}`;
+}
+
+/** Replaces the metrics of a product, their dimensions and how they are counted, after its audited change. */
+export function replaceProductMetrics(
+  slug: string,
+  metrics: readonly ProductMetric[],
+  { audited, now }: { audited: string; now: number },
+): Statement[] {
+  const list = JSON.stringify(
+    metrics.map(({ slug, name, unit, unitPrice }) => [slug, name, unit, unitPrice]),
+  );
+  return [
+    sql`DELETE FROM product_metrics WHERE product = ${slug} AND ${ifAudited(audited)}`,
+    sql`
+      INSERT INTO product_metrics (product, slug, name, unit, unit_price, position)
+      SELECT ${slug}, m.value ->> 0, m.value ->> 1, m.value ->> 2, m.value ->> 3, m.key
+      FROM json_each(${list}) m WHERE ${ifAudited(audited)}`,
+    ...replaceDimensions(slug, metrics, { now, if: ifAudited(audited) }),
+    ...replaceAggregations(slug, metrics, { now, if: ifAudited(audited) }),
+  ];
+}
+
+export function deleteProductRow(slug: string) {
+  return sql`DELETE FROM products WHERE slug = ${slug}`;
+}

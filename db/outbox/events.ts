@@ -1,0 +1,93 @@
+// All SQL of events. Most are written by triggers, with the audit entry of a change or the notice of a limit.
+import { newId } from "../../domain/id.ts";
+import type { EventFacts, StoredEvent } from "../../domain/outbox/event.ts";
+import type { EventType } from "../../domain/outbox/event_types.ts";
+import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+
+export interface EventRow extends StoredEvent {
+  readonly seq: number;
+}
+
+interface NewEvent {
+  /** Default: a new id. */
+  readonly id?: string;
+  readonly type: EventType;
+  /** The number of the organization, which the facts then get; null for none. */
+  readonly organization: Statement | null;
+  readonly at: number;
+  /** A statement is an expression that returns JSON. */
+  readonly facts: Statement | EventFacts;
+  /** The number of the only endpoint that gets it, as a test. */
+  readonly webhook?: Statement;
+}
+
+export function insertEvent(event: NewEvent, condition: Statement = sql`true`): Statement {
+  const { id = newId("evt"), type, organization, at, facts, webhook } = event;
+  return sql`
+    INSERT INTO events (id, type, organization, at, facts, webhook)
+    SELECT ${id}, ${type}, o.number, ${at}, iif(o.number IS NULL, f.facts, ${withOrganization(sql`f.facts`)}),
+      ${webhook ?? null}
+    FROM (SELECT ${"sql" in facts ? facts : JSON.stringify(facts)} AS facts) f
+    LEFT JOIN organizations o ON o.number = ${organization} WHERE ${condition}`;
+}
+
+/** Writes an event for each of `rows`: a query with the columns `organization`, its number, and `facts`, JSON. */
+export function insertEvents(type: EventType, { at, rows }: { at: number; rows: Statement }): Statement {
+  // The time of the id, with random digits for each event.
+  const idStart = newId("evt").slice(0, -16);
+  return sql`
+    INSERT INTO events (id, type, organization, at, facts)
+    SELECT ${idStart} || lower(hex(randomblob(8))), ${type}, o.number, ${at},
+      ${withOrganization(sql`r.facts`)}
+    FROM (${rows}) r CROSS JOIN organizations o ON o.number = r.organization`;
+}
+
+const withOrganization = (facts: Statement): Statement =>
+  sql`json_set(${facts}, '$.organization', json_object('id', o.id, 'externalId', o.external_id, 'name', o.name))`;
+
+/** A position in the list, which is ordered by time and then by number, both descending. */
+interface EventPosition {
+  readonly at: number;
+  readonly seq: number;
+}
+
+interface EventQuery {
+  /** Null for those of all organizations, and those of none. */
+  readonly organizationId: string | null;
+  readonly types: readonly EventType[];
+  readonly from: number;
+  /** Selects events before this position. */
+  readonly before: EventPosition;
+  readonly limit: number;
+}
+
+const columns = sql`e.seq, e.id, e.type, e.at, e.facts, e.webhook`;
+
+/** Returns events without tests, newest first. */
+export function findEvents(
+  database: DatabaseReader,
+  { organizationId, types, from, before, limit }: EventQuery,
+): Promise<EventRow[]> {
+  const newest = sql`ORDER BY e.at DESC, e.seq DESC LIMIT ${limit}`;
+  // Three of a million events may match. So the newest of each type are read from an index in the order of the list, and merged.
+  return database.read(sql`
+    SELECT ${columns} FROM json_each(${JSON.stringify(types)}) t CROSS JOIN events e ON e.seq IN (
+      SELECT e.seq FROM events e WHERE ${isOf(organizationId)} AND e.webhook IS NULL AND e.type = t.value
+        AND (e.at, e.seq) < (${before.at}, ${before.seq}) AND e.at >= ${from} ${newest})
+    ${newest}`);
+}
+
+/** Finds an event among those that {@linkcode findEvents} lists. */
+export function findEvent(
+  database: DatabaseReader,
+  { organizationId, id }: Pick<EventQuery, "organizationId"> & { id: string },
+): Promise<EventRow | undefined> {
+  return database.readFirst(
+    sql`SELECT ${columns} FROM events e WHERE e.id = ${id} AND ${isOf(organizationId)}`,
+  );
+}
+
+const isOf = (organizationId: string | null): Statement =>
+  organizationId === null
+    ? sql`true`
+    : sql`e.organization = (SELECT o.number FROM organizations o WHERE o.id = ${organizationId})`;

@@ -1,0 +1,160 @@
+// The numbers of the console's usage page, read by the reports thread: of all organizations, of those with a plan, or of one.
+import {
+  findNamedKey,
+  findOrganizationOfApiKey,
+  findOrganizationReference,
+  type OrganizationReference,
+} from "../../../db/access/mod.ts";
+import { listUsageKeys, listUsedProducts } from "../../../db/meter/mod.ts";
+import { findPlanReferences } from "../../../db/billing/mod.ts";
+import { isId } from "../../../domain/id.ts";
+import { plansMax, usagePageChoicesMax } from "../../../domain/limits.ts";
+import { externalIdPrefix } from "../../../domain/console/organization.ts";
+import type { JobContext, JobTime } from "../../reports/job_context.ts";
+import { readOrganizationPage } from "./organization_list.ts";
+import {
+  isProperty,
+  knownProperties,
+  readTrends,
+  readUsageReport,
+  toUsageFilter,
+  type UsagePageFilters,
+  type UsageReportQuery,
+  withDistinctNames,
+} from "../../meter/jobs/mod.ts";
+
+/** Maximum number of organizations that a search returns. */
+const foundMax = 10;
+
+export type OperatorUsagePageQuery = Pick<UsageReportQuery, "period" | "unit" | "timezone" | "pages"> & {
+  readonly filters: UsagePageFilters & {
+    /** An id, or `external:` and an external id. */
+    readonly organizationId: string | null;
+    readonly planId: string | null;
+  };
+  /** A part of a name or an external id, or an id; null for no search. */
+  readonly search: string | null;
+  /** Null for the default: organizations, or the products of one. */
+  readonly stack: "product" | "key" | "organization" | `properties.${string}` | null;
+};
+
+export type OperatorUsagePage = Awaited<ReturnType<typeof readOperatorUsagePage>>;
+
+/** Reads what the page shows. Without a known metric, the one with the most records in the period is selected. */
+export async function readOperatorUsagePage(
+  context: JobContext,
+  { filters: requested, search, stack, ...input }: JobTime & OperatorUsagePageQuery,
+) {
+  const { database } = context;
+  const { now, timezone } = input;
+  const { productSlug } = requested;
+  const plans = await findPlanReferences(database, plansMax);
+  const plan = plans.find(({ id }) => id === requested.planId) ?? null;
+  const { organization, found } = await findOrganization(context, {
+    ...requested,
+    planId: plan?.id ?? null,
+    search,
+    now,
+  });
+  const environment = requested.environment ?? (await findNamedKey(database, {
+    id: requested.apiKey,
+    organizationId: organization?.id ?? null,
+  }))?.environment ?? "live";
+  const keys = await listKeys(context, { organization, environment, alsoId: requested.apiKey, now });
+  const apiKey = keys?.find(({ hasAlso }) => hasAlso === 1)?.id ?? null;
+  const products = await listUsedProducts(database, {
+    organizationId: organization?.id ?? null,
+    limit: usagePageChoicesMax,
+  });
+  const group = organization === null ? "organization" : "apiKey";
+  const isByProduct = stack === "product" || (stack !== "key" && organization !== null);
+  // Values of all organizations together have no totals, and would be slow to add up for a page.
+  const properties = organization === null ? {} : await knownProperties(database, requested);
+  const organizationIds = organization === null ? undefined : [organization.id];
+  const scope = { now, organizationIds, planId: plan?.id };
+  const filter = toUsageFilter({ productSlug, apiKey, environment, properties });
+  const { metric, ...read } = await readUsageReport(context, {
+    ...input,
+    ...scope,
+    group,
+    stack: isProperty(stack) ? stack : isByProduct ? "productSlug" : group,
+    filter,
+    metric: requested.metric,
+  });
+  const ids = read.report?.groups.lines.map(({ id }) => id).filter((id) => id !== null) ?? [];
+  return {
+    ...read,
+    metric,
+    filters: { productSlug, metric, apiKey, environment, properties, organization, plan },
+    group,
+    isByProduct,
+    /** The organizations that the search found, unless it was a single one, which is the filter then. */
+    found,
+    choices: {
+      products: products.toSorted(),
+      apiKeys: keys === null ? null : withDistinctNames(keys),
+      plans,
+    },
+    /** The last 30 days of the lines on the page, by id. */
+    trends: metric === null ? new Map<string, number[]>() : await readTrends(context, scope, {
+      group,
+      ids,
+      timezone,
+      filter: { ...filter, metric: [metric] },
+    }),
+  };
+}
+
+/** Returns the keys of an organization to choose from; null for all organizations. */
+async function listKeys(
+  { database }: JobContext,
+  { organization, ...query }: Pick<Parameters<typeof listUsageKeys>[1], "environment" | "alsoId" | "now"> & {
+    organization: FoundOrganization | null;
+  },
+) {
+  if (organization === null) return null;
+  return await listUsageKeys(database, {
+    ...query,
+    organizationId: organization.id,
+    limit: usagePageChoicesMax,
+  });
+}
+
+type FoundOrganization = Pick<OrganizationReference, "id" | "name" | "externalId">;
+
+/** Finds the organization to filter by: the chosen one, that of the chosen key, or the only one that a search finds. */
+async function findOrganization(
+  context: JobContext,
+  { organizationId, planId, apiKey, search, now }: OperatorUsagePageQuery["filters"] & {
+    search: string | null;
+    now: number;
+  },
+): Promise<{ organization: FoundOrganization | null; found: readonly FoundOrganization[] }> {
+  const { database } = context;
+  if (search !== null) {
+    const exact = await findOrganizationReference(database, idIn(search));
+    const { organizations: found } = exact === undefined
+      ? await readOrganizationPage(context, {
+        search,
+        planId: planId ?? undefined,
+        sort: "name",
+        limit: foundMax,
+        now,
+      })
+      : { organizations: [exact] };
+    const [only] = found;
+    const names = found.map(({ id, name, externalId }) => ({ id, name, externalId }));
+    return found.length === 1 && only !== undefined
+      ? { organization: only, found: [] }
+      : { organization: null, found: names };
+  }
+  const id = organizationId ??
+    (apiKey === null ? undefined : await findOrganizationOfApiKey(database, apiKey));
+  const organization = id === undefined ? undefined : await findOrganizationReference(database, idIn(id));
+  return { organization: organization ?? null, found: [] };
+}
+
+function idIn(text: string): { readonly id: string } | { readonly externalId: string } {
+  if (isId("org", text)) return { id: text };
+  return { externalId: text.startsWith(externalIdPrefix) ? text.slice(externalIdPrefix.length) : text };
+}

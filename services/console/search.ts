@@ -1,0 +1,32 @@
+// The search of the portal and of the console.
+import type { OperatorActor } from "../../domain/access/actor.ts";
+import type { Found } from "../../domain/search.ts";
+import type { MemberAccess } from "../access/mod.ts";
+import { keysOpenTo } from "../keys/mod.ts";
+import type { SessionContext } from "../context.ts";
+import { operatorReader } from "../reports/job_reader.ts";
+
+interface SearchInput {
+  readonly text: string;
+  readonly signal: AbortSignal;
+}
+
+/** Finds organizations, keys of any organization by prefix, and users. @throws {AppError} `unavailable`. */
+export async function searchAsOperator(
+  { reports, clock }: SessionContext,
+  actor: OperatorActor,
+  { text, signal }: SearchInput,
+): Promise<Found> {
+  const input = { text, scope: null, now: clock() };
+  return await reports.read("search", input, { reader: operatorReader(actor), signal });
+}
+
+/** Finds the keys that a member sees, by name or prefix. @throws {AppError} `forbidden`, `unavailable`. */
+export async function searchAsMember(
+  { reports, clock }: SessionContext,
+  access: MemberAccess,
+  { text, signal }: SearchInput,
+): Promise<Found> {
+  const { scope } = keysOpenTo(access);
+  return await reports.read("search", { text, scope, now: clock() }, { reader: access.reader, signal });
+}

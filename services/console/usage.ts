@@ -1,0 +1,76 @@
+// Operators read usage across organizations, on the reports thread.
+import { findPlanReference } from "../../db/billing/mod.ts";
+import type { OperatorActor } from "../../domain/access/actor.ts";
+import { notFoundError } from "../../domain/errors.ts";
+import { resolveOrganization } from "../access/mod.ts";
+import type { SessionContext } from "../context.ts";
+import { type GivenUsageQuery, groupsOf } from "../meter/mod.ts";
+import type { OperatorOverview } from "./jobs/operator_overview.ts";
+import type { OperatorUsagePage, OperatorUsagePageQuery } from "./jobs/operator_usage_page.ts";
+import { operatorReader } from "../reports/job_reader.ts";
+import type { JobBytes } from "../reports/reports.ts";
+
+interface OperatorUsageQuery extends GivenUsageQuery {
+  /** Ids, or `external:` and an external id; all organizations if undefined. */
+  readonly organizationId?: readonly string[] | undefined;
+  readonly planId?: string | undefined;
+}
+
+/**
+ * Adds up usage. Sums that are neither of certain organizations or keys nor grouped by them include deleted organizations.
+ *
+ * @returns As `sumUsage`. @throws {AppError} `not_found`, `validation_failed`, `range_too_long`, `dimension_unknown`, `unavailable`.
+ */
+export async function sumUsageOfOrganizations(
+  context: Pick<SessionContext, "database" | "reports" | "clock">,
+  actor: OperatorActor,
+  { query, format, signal }: { query: OperatorUsageQuery; format: "json" | "csv"; signal: AbortSignal },
+): Promise<JobBytes> {
+  const input = await operatorUsageInput(context, query);
+  return await context.reports.bytes(format === "json" ? "usageJson" : "usageCsv", input, {
+    reader: operatorReader(actor),
+    signal,
+  });
+}
+
+/**
+ * Returns a query with the ids of its organizations and the current time.
+ *
+ * @throws {AppError} `not_found` for an unknown organization or plan.
+ */
+export async function operatorUsageInput(
+  { database, clock }: Pick<SessionContext, "database" | "clock">,
+  { organizationId, ...query }: OperatorUsageQuery,
+) {
+  const { planId } = query;
+  if (planId !== undefined && await findPlanReference(database, { id: planId }) === undefined) {
+    throw notFoundError();
+  }
+  const resolve = async (idText: string) => (await resolveOrganization({ database }, idText)).id;
+  const organizationIds = organizationId && await Promise.all(organizationId.map(resolve));
+  return { ...query, ...groupsOf(query), organizationIds, now: clock() };
+}
+
+/** Reads the numbers of the console's usage page, of all organizations together. @throws {AppError} `unavailable`. */
+export async function readUsageOfOrganizations(
+  { reports, clock }: SessionContext,
+  actor: OperatorActor,
+  { query, signal }: { query: OperatorUsagePageQuery; signal: AbortSignal },
+): Promise<OperatorUsagePage> {
+  return await reports.read("readOperatorUsagePage", { ...query, now: clock() }, {
+    reader: operatorReader(actor),
+    signal,
+  });
+}
+
+/** Reads the numbers of the console's overview. @throws {AppError} `unavailable`. */
+export async function readOperatorOverview(
+  { reports, clock }: SessionContext,
+  actor: OperatorActor,
+  { metric, signal }: { metric: string | null; signal: AbortSignal },
+): Promise<OperatorOverview> {
+  return await reports.read("readOverview", { metric, now: clock() }, {
+    reader: operatorReader(actor),
+    signal,
+  });
+}

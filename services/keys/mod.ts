@@ -1,0 +1,35 @@
+// API keys and the portal sessions that let products show them: creating, listing, rotating, revoking, leaks, reminders. A revoked
+// key is rejected on the very next request.
+export { importApiKeys } from "./api_key_import.ts";
+export {
+  listChosenKeys,
+  listKeyLines,
+  listNewestKeys,
+  listUnusedKeys,
+  revokeApiKeys,
+  revokeUnusedKeys,
+} from "./api_key_list.ts";
+export {
+  accessToApiKey,
+  changeApiKey,
+  countActiveApiKeys,
+  getApiKey,
+  getApiKeyLineage,
+  keysOpenTo,
+  keysSeenBy,
+  listApiKeys,
+  revokeApiKey,
+} from "./api_keys.ts";
+export { noteExpiringKeys } from "./expiring_keys.ts";
+export { requireGithubSignature } from "./github_keys.ts";
+export { reportLeakedKeys } from "./leaked_keys.ts";
+export { createApiKey, type CreatedApiKey, FormSentError, rotateApiKey } from "./new_api_keys.ts";
+export {
+  createPortalSession,
+  deleteOldPortalSessions,
+  endPortalSession,
+  findPortalSession,
+  openPortalSession,
+  portalSessionAccess,
+} from "./portal_sessions.ts";
+export { remindOfUnusedKeys } from "./unused_keys.ts";

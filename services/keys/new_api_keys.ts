@@ -1,0 +1,233 @@
+// New API keys: create, rotate. The full key leaves this file once and is never stored.
+import { endRotatedApiKey, findApiKeyOfForm, insertApiKey } from "../../db/keys/api_keys.ts";
+import { findEffectiveNumber } from "../../db/access/mod.ts";
+import {
+  type ApiKey,
+  apiKeyStatus,
+  generateApiKey,
+  hashApiKey,
+  rotatedKeyKeptMs,
+} from "../../domain/keys/api_key.ts";
+import { apiKeyLimitError, type AppError, notFoundError, validationError } from "../../domain/errors.ts";
+import type { Environment } from "../../domain/environment.ts";
+import { newId } from "../../domain/id.ts";
+import { defaultKeyPermissions, sortedPermissions } from "../../domain/keys/key_permissions.ts";
+import { isoTime } from "../../domain/time.ts";
+import { type Access, requirePermission, writeChange } from "../access/mod.ts";
+import {
+  changedMeanwhileError,
+  findRow,
+  keysOpenTo,
+  permissionsText,
+  requireGrantable,
+  toApiKey,
+} from "./api_keys.ts";
+import type { SessionContext } from "../context.ts";
+
+/** Thrown for a form that was sent before, with the key that it has created. */
+export class FormSentError extends Error {
+  constructor(readonly apiKeyId: string) {
+    super("the form was already sent");
+  }
+}
+
+export interface CreatedApiKey {
+  readonly apiKey: ApiKey;
+  /** Shown once; only its hash is stored. */
+  readonly fullKey: string;
+}
+
+interface ApiKeyInput {
+  readonly name: string;
+  /** In the future; null for never. */
+  readonly expiresAt: number | null;
+  /** Default: `live`. */
+  readonly environment?: Environment | undefined;
+  /** Default: {@linkcode defaultKeyPermissions}. */
+  readonly permissions?: readonly string[] | undefined;
+  /** The one-time token of the form, which creates one key however often it is sent. */
+  readonly formToken?: string | null | undefined;
+}
+
+/** Creates a key. @throws {AppError} `validation_failed`, `key_limit_reached`, `forbidden`. @throws {FormSentError} */
+export async function createApiKey(
+  context: SessionContext,
+  access: Access,
+  {
+    name,
+    expiresAt,
+    environment = "live",
+    permissions: chosen = defaultKeyPermissions,
+    formToken = null,
+  }: ApiKeyInput,
+): Promise<CreatedApiKey> {
+  const by = requirePermission(access, "apiKeys.createOwn");
+  const { organizationId } = access;
+  const now = context.clock();
+  await requireNewForm(context, organizationId, formToken);
+  if (expiresAt !== null && expiresAt <= now) {
+    throw validationError([{ path: "expiresAt", message: "must be in the future." }]);
+  }
+  const permissions = sortedPermissions(chosen);
+  requireGrantable(access, permissions, []);
+  const { id, row, created } = newApiKey(context, organizationId, {
+    name,
+    environment,
+    creator: creatorOf(access),
+    expiresAt,
+    permissions,
+    budget: "[]",
+    now,
+    formToken,
+  });
+  const isInserted = await writeChange(context, by, {
+    statement: insertApiKey(row),
+    entry: {
+      action: "api_key.created",
+      organizationId,
+      target: { id, name },
+      details: {
+        permissions: permissionsText(permissions),
+        ...(environment === "test" ? { environment } : {}),
+      },
+    },
+  });
+  if (isInserted) return created;
+  await requireNewForm(context, organizationId, formToken);
+  throw await keyLimitError(context, organizationId);
+}
+
+/**
+ * Replaces an active key with a new one of the same name, environment, permissions, budget and expiry time.
+ *
+ * @param input `expireOldAt`: when the old key ends, in a day by default; never later than it would have
+ *   anyway. `formToken`: as for a new key.
+ * @throws {AppError} `not_found`, `forbidden`, `key_limit_reached`, `unavailable`; `validation_failed` if the old key is not
+ *   active.
+ * @throws {FormSentError}
+ */
+export async function rotateApiKey(
+  context: SessionContext,
+  access: Access,
+  { id, formToken = null, ...input }: {
+    id: string;
+    expireOldAt?: number | "now" | undefined;
+    formToken?: string | null | undefined;
+  },
+): Promise<CreatedApiKey> {
+  const { scope, by } = keysOpenTo(access);
+  const now = context.clock();
+  const old = await findRow(context, scope, id);
+  const { organizationId } = access;
+  await requireNewForm(context, organizationId, formToken);
+  const notActive = validationError([{ path: "id", message: "only active keys can be rotated." }]);
+  if (apiKeyStatus(old, now) !== "active") throw notActive;
+  const { expireOldAt = now + rotatedKeyKeptMs } = input;
+  if (expireOldAt !== "now" && expireOldAt <= now) {
+    throw validationError([{ path: "expireOldAt", message: "must be in the future, or “now”." }]);
+  }
+  const { name, environment, expiresAt, budget } = old;
+  const permissions: readonly string[] = JSON.parse(old.permissions);
+  // A key that an operator rotates stays one of the member who created it.
+  const creator = access.role === null && old.createdById !== null
+    ? { id: old.createdById, name: old.createdByName ?? "" }
+    : creatorOf(access);
+  const next = newApiKey(context, organizationId, {
+    name,
+    environment,
+    creator,
+    expiresAt,
+    permissions,
+    budget,
+    now,
+    formToken,
+  });
+  const oldEnds = expireOldAt === "now" ? { revokedAt: now } : { expiresAt: expireOldAt };
+  const isRotated = await writeChange(context, by, {
+    // This checks that the old key is active, so only one of several simultaneous rotations or revocations wins.
+    statement: insertApiKey(next.row, { id, isKept: expireOldAt !== "now" }),
+    entry: {
+      action: "api_key.rotated",
+      organizationId,
+      target: { id, name },
+      details: { replacedBy: next.id, oldExpiresAt: isoTime(expireOldAt === "now" ? now : expireOldAt) },
+    },
+    after: () => [endRotatedApiKey(scope, id, { replacedBy: next.id, ...oldEnds })],
+  });
+  if (isRotated) return next.created;
+  await requireNewForm(context, organizationId, formToken);
+  const current = await findRow(context, scope, id);
+  if (apiKeyStatus(current, now) !== "active") throw notActive;
+  throw current.permissions === old.permissions
+    ? await keyLimitError(context, organizationId, { isRotation: true })
+    : changedMeanwhileError();
+}
+
+function creatorOf(access: Access) {
+  return access.role === null ? null : access.actor.user;
+}
+
+/** Generates a key: the row to insert, and the key to return, as reading it back could fail and lose the only copy. */
+function newApiKey(
+  { config }: Pick<SessionContext, "config">,
+  organizationId: string,
+  input: {
+    name: string;
+    environment: Environment;
+    /** Null for operators. */
+    creator: { readonly id: string; readonly name: string } | null;
+    expiresAt: number | null;
+    permissions: readonly string[];
+    /** As stored. */
+    budget: string;
+    now: number;
+    formToken: string | null;
+  },
+) {
+  const { name, environment, creator, expiresAt, permissions, budget, now, formToken } = input;
+  const { fullKey, keyPrefix } = generateApiKey({ start: config.keyPrefix, environment });
+  const id = newId("key");
+  const createdBy = creator?.id ?? null;
+  const key = { id, name, keyPrefix, environment, expiresAt };
+  const row = {
+    ...key,
+    organizationId,
+    keyHash: hashApiKey(fullKey),
+    createdBy,
+    permissions,
+    now,
+    formToken,
+  };
+  const apiKey = toApiKey({
+    ...key,
+    permissions: JSON.stringify(permissions),
+    budget,
+    createdAt: now,
+    createdById: createdBy,
+    createdByName: creator?.name ?? null,
+    createdByOperator: creator === null ? 1 : 0,
+    lastUsedAt: null,
+    revokedAt: null,
+    leakedAt: null,
+  }, now);
+  return { id, row, created: { apiKey, fullKey } };
+}
+
+/** @throws {FormSentError} If the form has already created a key. */
+async function requireNewForm(
+  { database }: SessionContext,
+  organizationId: string,
+  formToken: string | null,
+): Promise<void> {
+  const id = formToken === null ? undefined : await findApiKeyOfForm(database, { organizationId, formToken });
+  if (id !== undefined) throw new FormSentError(id);
+}
+
+async function keyLimitError(
+  { database }: SessionContext,
+  organizationId: string,
+  options?: { isRotation: true },
+): Promise<AppError> {
+  const max = await findEffectiveNumber(database, organizationId, "apiKeysMax");
+  return max === undefined ? notFoundError() : apiKeyLimitError(max, options);
+}

@@ -1,0 +1,47 @@
+// Sums windows of limits, on the reports thread.
+import { findMissingSums, type MissingSums, sumLimit } from "../../../db/meter/limit_counters.ts";
+import type { LimitCell } from "../../../db/meter/recorder_limits.ts";
+import type { LimitScopeRow } from "../../../db/meter/usage_limits.ts";
+import { limitWindow } from "../../../domain/meter/limit_window.ts";
+import type { SumParts } from "../../../domain/meter/quantity.ts";
+import { type JobContext, type JobScope, pauseAfterSlices } from "../../reports/job_context.ts";
+
+interface LimitCells {
+  readonly cells: readonly LimitCell[];
+}
+
+export async function sumLimitCells(context: JobContext, { cells }: LimitCells): Promise<MissingSums[]> {
+  const missing = await inSlices(
+    context,
+    cells,
+    (cell) => findMissingSums(context.database, cell, limitWindow(cell.per, cell.timezone, cell.at)),
+  );
+  return missing.filter((sums) => sums !== undefined);
+}
+
+interface LimitsToSum extends JobScope {
+  readonly limits: readonly (LimitScopeRow & { readonly timezone: string })[];
+}
+
+export function sumLimits(context: JobContext, { limits, now }: LimitsToSum): Promise<SumParts[]> {
+  return inSlices(
+    context,
+    limits,
+    (limit) => sumLimit(context.database, limit, limitWindow(limit.per, limit.timezone, now)),
+  );
+}
+
+/** Reads one item after the other, and lets other reports run in between. */
+async function inSlices<Item, Sum>(
+  context: JobContext,
+  items: readonly Item[],
+  read: (item: Item) => Promise<Sum>,
+): Promise<Sum[]> {
+  const sums: Sum[] = [];
+  const pause = pauseAfterSlices(context);
+  for (const item of items) {
+    await pause();
+    sums.push(await read(item));
+  }
+  return sums;
+}

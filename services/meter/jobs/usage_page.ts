@@ -1,0 +1,165 @@
+// The numbers of the usage page, read by the reports thread: the report, choices for the filters and the latest records.
+import { findNamedKey } from "../../../db/access/mod.ts";
+import { withoutTag } from "../../../domain/keys/api_key.ts";
+import type { Environment } from "../../../domain/environment.ts";
+import { listUsageKeys, listUsageNames, type UsageFilter } from "../../../db/meter/usage_sums.ts";
+import type { DatabaseReader } from "../../../db/engine/database.ts";
+import { AppError } from "../../../domain/errors.ts";
+import { usagePageChoicesMax } from "../../../domain/limits.ts";
+import type { JobContext, JobScope } from "../../reports/job_context.ts";
+import { readUsageRecordPage } from "./usage_record_list.ts";
+import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
+import { findSplit } from "./usage_split.ts";
+import { readTrends } from "./usage_trends.ts";
+
+const latestRecordsMax = 5;
+
+/** Slugs and ids to filter by; null for all. */
+export interface UsagePageFilters {
+  readonly productSlug: string | null;
+  readonly metric: string | null;
+  readonly apiKey: string | null;
+  /** Null: that of the key; live without one. */
+  readonly environment?: Environment | null;
+  /** Property values by name. */
+  readonly properties?: Readonly<Record<string, string>>;
+}
+
+export interface UsagePageQuery
+  extends Pick<UsageReportQuery, "period" | "unit" | "timezone" | "pages" | "stack"> {
+  readonly filters: UsagePageFilters;
+  /** The metric to show if the filters have none; null: the one with the most records. */
+  readonly usualMetric: string | null;
+}
+
+export type UsagePageNumbers = Awaited<ReturnType<typeof readUsagePage>>;
+
+export async function readUsagePage(context: JobContext, input: JobScope & UsagePageQuery) {
+  const { database } = context;
+  const { organizationId, now, filters: requested, timezone } = input;
+  const limit = usagePageChoicesMax;
+  const environment = requested.environment ??
+    (await findNamedKey(database, { id: requested.apiKey, organizationId }))?.environment ?? "live";
+  const keys = await listUsageKeys(database, {
+    organizationId,
+    environment,
+    alsoId: requested.apiKey,
+    limit,
+    now,
+  });
+  const apiKey = keys.find(({ hasAlso }) => hasAlso === 1)?.id ?? null;
+  const { productSlug } = requested;
+  const properties = await knownProperties(database, requested);
+  const selected = { productSlug, apiKey, environment, properties };
+  const listProducts = (environment: Environment) =>
+    listUsageNames(database, { organizationId, column: "productSlug", filter: { environment }, limit });
+  const products = await listProducts(environment);
+  const { metric, ...read } = await readUsageReport(context, {
+    ...input,
+    group: "apiKey",
+    filter: toUsageFilter(selected),
+    pickMetric: (metrics) => pickMetric(context, { ...input, selected }, metrics),
+  });
+  const filters = { ...selected, metric };
+  const { usageRecords: records } = await readUsageRecordPage(context, {
+    organizationId,
+    now,
+    ...toUsageFilter(filters),
+    limit: latestRecordsMax,
+  });
+  const ids = read.report?.groups.lines.map(({ id }) => id).filter((id) => id !== null) ?? [];
+  return {
+    metric,
+    /** True if anything was ever recorded. */
+    hasUsage: products.length > 0 ||
+      (await listProducts(environment === "live" ? "test" : "live")).length > 0,
+    /** The filters in effect: without a key or metric that the organization doesn't have. */
+    filters,
+    choices: { products, apiKeys: withDistinctNames(keys) },
+    records,
+    ...read,
+    /** The last 30 days of the keys on the page, by id. */
+    trends: metric === null
+      ? new Map<string, number[]>()
+      : await readTrends(context, { organizationId, now }, {
+        group: "apiKey",
+        ids,
+        timezone,
+        filter: { metric: [metric], environment },
+      }),
+  };
+}
+
+/** Returns no properties if usage isn't summed by them. */
+export async function knownProperties(
+  database: DatabaseReader,
+  { properties = {}, productSlug }: UsagePageFilters,
+): Promise<Readonly<Record<string, string>>> {
+  try {
+    await findSplit(database, {
+      properties: valuesOf(properties),
+      productSlug: productSlug === null ? undefined : [productSlug],
+    });
+    return properties;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return {};
+  }
+}
+
+const valuesOf = (properties: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, [value]]));
+
+/** Returns the names of the products and metrics that an organization has recorded, some of each. */
+export async function readUsageNames(
+  { database }: JobContext,
+  { organizationId, environment }: JobScope & Pick<UsageFilter, "environment">,
+) {
+  const names = (column: "productSlug" | "metric") =>
+    listUsageNames(database, { organizationId, column, filter: { environment }, limit: usagePageChoicesMax });
+  return { productSlugs: await names("productSlug"), metrics: await names("metric") };
+}
+
+/** With the product and the key in effect. */
+type Picking = JobScope & UsagePageQuery & { readonly selected: Omit<UsagePageFilters, "metric"> };
+
+/** Different metrics can't be added up: without a valid choice, it is the person's usual one or the one with the most records. */
+async function pickMetric(
+  { database }: JobContext,
+  { organizationId, filters: { metric }, usualMetric, selected }: Picking,
+  metrics: readonly string[],
+): Promise<string | null> {
+  const [busiest] = metrics;
+  if (metric !== null && metrics.includes(metric)) return metric;
+  const ever = (filters: UsagePageFilters) =>
+    listUsageNames(database, { organizationId, column: "metric", filter: toUsageFilter(filters), limit: 1 });
+  if (metric !== null && (await ever({ ...selected, metric })).length > 0) return metric;
+  if (usualMetric !== null && metrics.includes(usualMetric)) return usualMetric;
+  const [any] = busiest === undefined ? await ever({ ...selected, metric: null }) : [busiest];
+  return any ?? metric ?? (await ever({ ...selected, productSlug: null, apiKey: null, metric: null }))[0] ??
+    null;
+}
+
+/** Returns keys by name; keys of the same name have their prefix added. */
+export function withDistinctNames<Key extends { name: string; keyPrefix: string }>(keys: readonly Key[]) {
+  const counts = new Map<string, number>();
+  for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return keys.map((key) => ({
+    ...key,
+    name: counts.get(key.name) === 1 ? key.name : `${key.name} (${withoutTag(key.keyPrefix)})`,
+  })).sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+export function toUsageFilter(
+  { productSlug, metric = null, apiKey, environment, properties = {} }: Partial<UsagePageFilters>,
+): UsageFilter {
+  const only = (value: string | null = null) => value === null ? undefined : [value];
+  return {
+    productSlug: only(productSlug),
+    metric: only(metric),
+    apiKey: only(apiKey),
+    environment: environment ?? undefined,
+    properties: Object.keys(properties).length === 0 ? undefined : valuesOf(properties),
+    mergeRotations: true,
+  };
+}

@@ -1,0 +1,345 @@
+// A report of a period: the totals of every metric, and of the chosen one a chart and tables of products and of keys or
+// organizations. Read by the reports thread.
+import type { DatabaseReader } from "../../../db/engine/database.ts";
+import { findDimensions } from "../../../db/meter/dimension_list.ts";
+import type { UsageFilter } from "../../../db/meter/usage_sums.ts";
+import { AppError } from "../../../domain/errors.ts";
+import { type Catalogue, coloredProducts } from "../../../domain/meter/catalogue.ts";
+import { propertiesShownMax } from "../../../domain/meter/dimension.ts";
+import { reportLines, stackOf } from "../../../domain/meter/usage_report.ts";
+import { type UsageWindow, type WindowUnit, windowUnits } from "../../../domain/meter/usage_window.ts";
+import { isoTime } from "../../../domain/time.ts";
+import type { JobContext } from "../../reports/job_context.ts";
+import { findCatalogue } from "./catalogue.ts";
+import { type MetricTotal, metricTotals } from "./metric_totals.ts";
+import { isOfAll, readUsageSums, type UsageQuery, type UsageScope, type UsageSum } from "./usage_sums.ts";
+
+/** Keys or organizations with a series of their own. */
+const groupSeriesMax = 5;
+/** Lines of a page of a table. */
+const linesMax = { productSlug: 50, apiKey: 50, organization: 25 } as const;
+/** Values with a line of their own; the most used. */
+const valueLinesMax = 10;
+const noPartsText = "This metric can't be filtered by properties. Remove the filter.";
+
+type PropertyGroup = `properties.${string}`;
+type ReportGroup = "productSlug" | "apiKey" | "organization" | PropertyGroup;
+
+export interface UsageReportQuery {
+  /** Null for a report without numbers. */
+  readonly period: (UsageWindow & { readonly compared: UsageWindow }) | null;
+  /** The length of the chart's windows, unless there are too many. */
+  readonly unit: WindowUnit;
+  readonly timezone: string;
+  readonly filter: UsageFilter;
+  /** The metric, if it was used in the period; otherwise, the one with the most records. */
+  readonly metric?: string | null;
+  /** Picks another metric of those that were used, the one with the most records first. */
+  readonly pickMetric?: (metrics: readonly string[]) => Promise<string | null>;
+  /** The subject of the second table. */
+  readonly group: "apiKey" | "organization";
+  /** Products, the subject of the second table, or a property of the metric. */
+  readonly stack: ReportGroup;
+  /** The pages of the tables, from 1 on. */
+  readonly pages: { readonly products: number; readonly groups: number };
+}
+
+/** The report, and the choices of its filters. */
+export type ReportNumbers = Pick<
+  Awaited<ReturnType<typeof readUsageReport>>,
+  "catalogue" | "metrics" | "metric" | "report"
+>;
+
+type Input = UsageScope & UsageReportQuery;
+type SumGroups = Pick<UsageQuery, "groupBy" | "groupByProperties">;
+type Period = NonNullable<UsageReportQuery["period"]>;
+
+/** Returns `report` null without a period or usage, or if `problem` says why it can't be shown. */
+export async function readUsageReport(context: JobContext, input: Input) {
+  const { unit, filter, group, stack, pages } = input;
+  const catalogue = await findCatalogue(context, input);
+  let metrics: MetricTotal[] = [];
+  const none = { catalogue, metrics, metric: null, unit, report: null, problem: null };
+  const { period } = input;
+  if (period === null) return { ...none, metric: await pickFrom([], input) };
+  const inPeriod = { ...input, period };
+  try {
+    const byProduct = await bothPeriods(context, inPeriod, { groupBy: ["metric", "productSlug"], ...filter });
+    metrics = metricTotals(byProduct.now, byProduct.before);
+    const metric = await pickFrom(metrics.map(({ metric }) => metric), input);
+    if (metric === null) return { ...none, metrics };
+    const ofMetric = { metric: [metric] };
+    const chosen = byProduct.now.filter((sum) => sum.metric === metric);
+    const hasNoParts = chosen.some(({ aggregation }) => aggregation === "last" || aggregation === "unique");
+    if (hasNoParts && Object.keys(filter.properties ?? {}).length > 0) {
+      return { ...none, metrics, metric, problem: noPartsText };
+    }
+    const byGroup = await bothPeriods(context, inPeriod, { groupBy: [group], ...filter, ...ofMetric });
+    const products = linesOf("productSlug", {
+      now: chosen,
+      before: byProduct.before.filter((sum) => sum.metric === metric),
+    });
+    const total = metrics.find((one) => one.metric === metric) ??
+      { metric, micros: 0n, before: 0n, records: 0, isComplete: true };
+    const groups = linesOf(group, withDeleted(inPeriod, total, byGroup));
+    const values = hasNoParts ? [] : await readPropertyLines(context, inPeriod, { ...filter, ...ofMetric });
+    const stacked = values.find(({ property }) => property === stack)?.lines;
+    const chart = await readChart(context, {
+      ...inPeriod,
+      stack: isProperty(stack) && !stacked ? "productSlug" : stack,
+    }, {
+      filter: { ...filter, ...ofMetric },
+      lines: stacked ?? (stack === group ? groups : products),
+      catalogue,
+    });
+    return {
+      ...none,
+      metrics,
+      metric,
+      unit: chart.unit,
+      report: {
+        total,
+        period,
+        ...chart,
+        products: pageOf(products, { wanted: pages.products, max: linesMax.productSlug }),
+        groups: pageOf(groups, { wanted: pages.groups, max: linesMax[group] }),
+        /** The values of properties that the metric's usage is summed by. */
+        values: values.map(({ property, lines }) => ({
+          property,
+          ...pageOf(lines, { wanted: 1, max: valueLinesMax }),
+        })),
+      },
+    };
+  } catch (error) {
+    if (isUnsplit(error)) return { ...none, metrics, problem: noPartsText };
+    if (!isTooLong(error)) throw error;
+    return { ...none, metrics, problem: error.message };
+  }
+}
+
+export function isProperty(group: string | null): group is PropertyGroup {
+  return group?.startsWith("properties.") === true;
+}
+
+function propertyOf(group: PropertyGroup): string {
+  return group.slice("properties.".length);
+}
+
+/** Reads the lines of each property of a dimension, for one organization. */
+async function readPropertyLines(
+  context: JobContext,
+  input: Input & { period: Period },
+  filter: UsageFilter,
+): Promise<{ property: PropertyGroup; lines: NamedLine[] }[]> {
+  const isOfOne = "organizationId" in input || input.organizationIds?.length === 1;
+  const all = [];
+  for (const property of isOfOne ? await findProperties(context.database, filter) : []) {
+    const query = { groupByProperties: [propertyOf(property)], ...filter };
+    all.push({ property, lines: linesOf(property, await bothPeriods(context, input, query)) });
+  }
+  return all;
+}
+
+/** Finds the properties by which usage can be summed, along with those of the filter. */
+async function findProperties(database: DatabaseReader, filter: UsageFilter): Promise<PropertyGroup[]> {
+  const filtered = Object.keys(filter.properties ?? {});
+  const lists = (await findDimensions(database)).filter((row) =>
+    (filter.productSlug?.includes(row.productSlug) ?? true) && (filter.metric?.includes(row.metric) ?? true)
+  ).map(({ names }): string[] => JSON.parse(names));
+  const names = new Set(lists.flat());
+  return [...names].filter((name) =>
+    lists.some((list) => [name, ...filtered].every((one) => list.includes(one)))
+  ).slice(0, propertiesShownMax).map((name) => `properties.${name}` as const);
+}
+
+async function pickFrom(
+  used: readonly string[],
+  { metric = null, pickMetric }: Input,
+): Promise<string | null> {
+  if (pickMetric !== undefined) return await pickMetric(used);
+  return metric !== null && used.includes(metric) ? metric : used[0] ?? null;
+}
+
+function isTooLong(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === "range_too_long";
+}
+
+/** True if the chosen metric has no dimension with the properties of the filter. */
+function isUnsplit(error: unknown): boolean {
+  return error instanceof AppError && error.code === "dimension_unknown";
+}
+
+/** A line of a table with the name of its subject. */
+type NamedLine = ReturnType<typeof linesOf>[number];
+
+interface BothSums {
+  readonly now: readonly UsageSum[];
+  readonly before: readonly UsageSum[];
+}
+
+/** Adds sums without an id for organizations that have been deleted since, which only the total of all organizations includes. */
+function withDeleted(input: Input, total: MetricTotal, { now, before }: BothSums): BothSums {
+  if (input.group !== "organization" || !isOfAll(input)) return { now, before };
+  const none = {
+    ...{ position: 0, start: "", end: "", minMicros: null, maxMicros: null, sumMicros: 0n },
+    ...{ aggregation: "sum", isKnown: true, isCapped: false } as const,
+  };
+  const rest = (sums: readonly UsageSum[], { micros, count }: { micros: bigint; count: number }) => ({
+    ...none,
+    micros: sums.reduce((left, sum) => left - sum.micros, micros),
+    count: sums.reduce((left, sum) => left - sum.count, count),
+  });
+  const deleted = rest(now, { micros: total.micros, count: total.records });
+  const deletedBefore = rest(before, { micros: total.before, count: 0 });
+  // Records that arrived between the two reads are in the sums of organizations, but not in the total.
+  return {
+    now: deleted.count > 0 ? [...now, deleted] : now,
+    before: deletedBefore.micros > 0n ? [...before, deletedBefore] : before,
+  };
+}
+
+function linesOf(group: ReportGroup, { now, before }: BothSums) {
+  const names = distinctNames([...before, ...now].map((sum) => ({
+    id: idOf(group, sum),
+    name: nameOf(group, sum),
+    externalId: sum.externalId,
+  })));
+  const sums = (all: readonly UsageSum[]) =>
+    all.map((sum) => ({ id: idOf(group, sum), micros: sum.micros, count: sum.count }));
+  return reportLines(sums(now), sums(before)).map((line) => ({
+    ...line,
+    name: names.get(line.id) ?? line.id,
+  }));
+}
+
+/** Returns names by id. Organizations of the same name have their external id or id added. */
+function distinctNames(
+  all: readonly { id: string | null; name: string | null; externalId: string | null | undefined }[],
+) {
+  const lines = new Map(all.map((line) => [line.id, line]));
+  const counts = new Map<string | null, number>();
+  for (const { name } of lines.values()) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return new Map([...lines].map(([id, { name, externalId }]) => {
+    const isAlone = name === null || externalId === undefined || counts.get(name) === 1;
+    return [id, isAlone ? name : `${name} (${externalId ?? id})`];
+  }));
+}
+
+function idOf(group: ReportGroup, sum: UsageSum): string | null {
+  if (isProperty(group)) return sum.properties?.[propertyOf(group)] ?? null;
+  return (group === "organization" ? sum.organizationId : sum[group]) ?? null;
+}
+
+/** Null for usage without a key. */
+function nameOf(group: ReportGroup, sum: UsageSum): string | null {
+  if (group === "productSlug") return sum.productSlug ?? null;
+  if (isProperty(group)) return idOf(group, sum);
+  return (group === "apiKey" ? sum.apiKeyName : sum.organizationName) ?? null;
+}
+
+/** Returns some of the lines; the last page for a number beyond it. */
+function pageOf(lines: readonly NamedLine[], { wanted, max }: { wanted: number; max: number }) {
+  const pages = Math.max(1, Math.ceil(lines.length / max));
+  const page = Math.min(wanted, pages);
+  return {
+    lines: lines.slice((page - 1) * max, page * max),
+    all: lines.length,
+    page,
+    pages,
+  };
+}
+
+interface ChartInput {
+  readonly filter: UsageFilter;
+  readonly lines: readonly NamedLine[];
+  readonly catalogue: Catalogue;
+}
+
+/** Reads the windows of the largest lines and of everything: those that were requested, or longer ones if there are too many. */
+async function readChart(context: JobContext, input: Input & { period: Period }, chart: ChartInput) {
+  let problem: unknown;
+  for (const unit of windowUnits.slice(windowUnits.indexOf(input.unit))) {
+    try {
+      return await readWindows(context, { ...input, unit }, chart);
+    } catch (error) {
+      if (!isTooLong(error)) throw error;
+      problem = error;
+    }
+  }
+  throw problem;
+}
+
+async function readWindows(
+  context: JobContext,
+  input: Input & { period: Period },
+  { filter, lines, catalogue }: ChartInput,
+) {
+  const { stack, period, unit } = input;
+  const used = lines.filter(({ records }) => records > 0);
+  const named = namedOf(stack, used, catalogue);
+  const others = used.filter(({ id }) => id === null || !named.includes(id));
+  const read = (query: UsageFilter & SumGroups) =>
+    readSums(context, input, { ...period, window: unit, ...filter, ...query });
+  const sums = await readSums(context, {
+    ...input,
+    ...(stack === "organization" ? { organizationIds: named } : {}),
+  }, {
+    ...period,
+    window: unit,
+    ...filter,
+    ...(isProperty(stack)
+      ? {
+        properties: { ...filter.properties, [propertyOf(stack)]: named },
+        groupByProperties: [propertyOf(stack)],
+      }
+      : stack === "organization"
+      ? { groupBy: [stack] }
+      : { [stack]: named, groupBy: [stack] }),
+  });
+  const { range: { windows }, data: all } = await read({ groupBy: [] });
+  const totals = windows.map(() => 0n);
+  for (const { position, micros } of all) totals[position] = micros;
+  const ofNamed = sums.data.map((sum) => ({ ...sum, id: idOf(stack, sum) }));
+  const result = stackOf(ofNamed, { named, others, totals });
+  const parts = new Set([...result.series, ...(result.others?.largest ?? []).map(({ part }) => part)]);
+  const names = used.flatMap(({ id, name }) => id !== null && parts.has(id) ? [[id, name] as const] : []);
+  return { unit, windows, stack: result, /** By part. */ names: new Map(names) };
+}
+
+/** Returns the ids that have a series of their own: products with a color in their order, or the largest keys or organizations. */
+function namedOf(stack: ReportGroup, used: readonly NamedLine[], catalogue: Catalogue): string[] {
+  const ids = used.map(({ id }) => id).filter((id) => id !== null);
+  return stack === "productSlug"
+    ? coloredProducts(catalogue).filter((slug) => ids.includes(slug))
+    : ids.slice(0, groupSeriesMax);
+}
+
+async function bothPeriods(
+  context: JobContext,
+  input: Input & { period: Period },
+  query: UsageFilter & SumGroups,
+) {
+  const { period } = input;
+  const read = async (window: UsageWindow) =>
+    (await readSums(context, input, { ...window, window: "total", ...query })).data;
+  return { now: await read(period), before: await read(period.compared) };
+}
+
+function readSums(
+  context: JobContext,
+  input: Input,
+  { start, end, ...query }: UsageWindow & UsageFilter & SumGroups & Pick<UsageQuery, "window">,
+) {
+  const scope = "organizationId" in input
+    ? { organizationId: input.organizationId }
+    : { organizationIds: input.organizationIds, planId: input.planId };
+  return readUsageSums(context, {
+    ...scope,
+    now: input.now,
+    timezone: input.timezone,
+    from: isoTime(start),
+    to: isoTime(end),
+    ...query,
+    mergeRotations: true,
+  });
+}

@@ -1,0 +1,342 @@
+// Sums of usage by window and group, added up from rollups by the reports thread.
+import { findCurrentKeys } from "../../../db/access/mod.ts";
+import {
+  countSeries,
+  findMeteredOrganizations,
+  findOrganizationNames,
+  findUsageExtent,
+  type MeteredOrganization,
+  type OrganizationNames,
+  type PositionedPiece,
+  type RollupSumRow,
+  sumRollups,
+  type UsageFilter,
+  type UsageGroup,
+} from "../../../db/meter/usage_sums.ts";
+import type { AggregationRow } from "../../../db/meter/aggregation_list.ts";
+import type { PositionedWindow } from "../../../db/meter/counting_values.ts";
+import type { UsageSplit } from "../../../db/meter/dimension_sums.ts";
+import { unknownMaximum, unknownMinimum } from "../../../db/meter/usage_voids.ts";
+import { AppError } from "../../../domain/errors.ts";
+import { usageOrganizationsPerReadMax, usageSumRowsMax } from "../../../domain/limits.ts";
+import { rollupUnits } from "../../../domain/meter/rollup_unit.ts";
+import { type UsageRange, usageRange, type UsageRangeInput } from "../../../domain/meter/usage_window.ts";
+import { isoTimeIn } from "../../../domain/time.ts";
+import type { JobContext, JobScope, JobTime } from "../../reports/job_context.ts";
+import { findSplit, propertiesOf, readValueSeries } from "./usage_split.ts";
+import { type UsageStep, usageSteps } from "./usage_steps.ts";
+import { addRow, findCounting, nameOfSum, noValue, readValues, type UsageValue } from "./usage_values.ts";
+
+/** Lineages of keys whose current key one step looks up. */
+const lineagesPerReadMax = 500;
+
+/** Selects one organization's usage or, for operators, that of several organizations, optionally only those with a plan. */
+export type UsageScope =
+  | JobScope
+  | JobTime & {
+    readonly organizationIds: readonly string[] | undefined;
+    readonly planId?: string | undefined;
+  };
+
+/** True for all organizations together, also deleted ones. */
+export function isOfAll(scope: UsageScope): boolean {
+  return !("organizationId" in scope) && scope.organizationIds === undefined && scope.planId === undefined;
+}
+
+export interface UsageQuery extends UsageRangeInput, UsageFilter {
+  readonly groupBy?: readonly UsageGroup[] | undefined;
+  /** The names of properties to group by. */
+  readonly groupByProperties?: readonly string[] | undefined;
+}
+
+/** Exact usage of one window and group: integers in millionths. */
+export interface UsageSum {
+  /** Index of the window in the range. */
+  readonly position: number;
+  /** The window's first moment and the first one after it: ISO 8601 in the range's time zone. */
+  readonly start: string;
+  readonly end: string;
+  /** The names of the organization, if grouped by it; like the other groups. */
+  readonly organizationId?: string | undefined;
+  readonly organizationName?: string | undefined;
+  readonly externalId?: string | null | undefined;
+  readonly productSlug?: string | undefined;
+  readonly metric?: string | undefined;
+  /** The key's id, or that of the current key of its lineage if rotations are merged. Null for usage without a key. */
+  readonly apiKey?: string | null | undefined;
+  readonly apiKeyName?: string | null | undefined;
+  /** The values of the properties, if grouped by any. */
+  readonly properties?: Readonly<Record<string, string>> | undefined;
+  /** The value by `aggregation`. */
+  readonly micros: bigint;
+  readonly aggregation: UsageValue["aggregation"];
+  /** False if a part of `micros` is unknown. */
+  readonly isKnown: boolean;
+  /** True if `micros` lacks distinct values beyond the maximum. */
+  readonly isCapped: boolean;
+  /** The sum of the quantities. */
+  readonly sumMicros: bigint;
+  readonly count: number;
+  /** Null when unknown: a record was voided after retention had deleted others of its 15 minutes. */
+  readonly minMicros: bigint | null;
+  readonly maxMicros: bigint | null;
+}
+
+/** Starts adding up usage. @returns Sums that are produced while they are read. @throws {AppError} As {@linkcode usageRange}. */
+export async function streamUsageSums(context: JobContext, input: UsageScope & UsageQuery) {
+  const range = usageRange(input, input.now);
+  const { productSlug, metric, apiKey, environment, mergeRotations, groupBy = [] } = input;
+  const filter = { productSlug, metric, apiKey, environment, mergeRotations };
+  const declared = await findSplit(context.database, input);
+  const found = await findOrganizations(context, { ...input, isSplit: declared !== null });
+  const values = declared &&
+    await readValueSeries(context, { declared, organizations: found, range, filter });
+  const organizations = values?.organizations ?? found;
+  const series = organizations.reduce((sum, { series }) => sum + series, 0);
+  const aggregations = await findCounting(context, filter);
+  // Only organizations have values of their own: the totals of all have sums.
+  const counted = aggregations.length > 0 && organizations.some(({ number }) => number === 0)
+    ? await findEach(context, { ids: null, planId: undefined })
+    : organizations;
+  return {
+    range,
+    /** For sums by properties: true if some values count as `(other)`, and the time from which they include all usage. */
+    split: values && { overflow: values.hasOverflow, completeSince: declared?.completeSince ?? null },
+    /** True if a metric of the query has another aggregation than `sum`. */
+    hasValues: aggregations.length > 0,
+    /** An upper bound of the number of sums. */
+    sumsMax: range.windows.length * (groupBy.length === 0 && declared === null ? 1 : series),
+    /** Adds up some windows at a time, from the first on with each call. */
+    batches: () =>
+      addUp(context, {
+        ...{ organizations, filter, groupBy, split: declared?.split, range, now: input.now },
+        ...{ aggregations, counted },
+      }),
+  };
+}
+
+/** Finds the organizations whose series to read. Sums of all organizations that don't tell them apart come from the totals. */
+async function findOrganizations(
+  context: JobContext,
+  input: UsageScope & UsageQuery & { readonly isSplit: boolean },
+): Promise<MeteredOrganization[]> {
+  const { groupBy = [], apiKey, isSplit } = input;
+  const { ids, planId } = "organizationId" in input
+    ? { ids: [input.organizationId], planId: undefined }
+    : { ids: input.organizationIds ?? null, planId: input.planId };
+  const isByCustomer = groupBy.includes("organization") || groupBy.includes("apiKey");
+  const isTotal = isOfAll(input) && apiKey === undefined && !isByCustomer && !isSplit;
+  const found = isTotal ? [{ number: 0, series: 0 }] : await findEach(context, { ids, planId });
+  const [only] = found;
+  if (found.length !== 1 || only === undefined) return found;
+  return [{
+    ...only,
+    series: await countSeries(context.database, { ...input, organizations: [only.number] }),
+  }];
+}
+
+/** Finds organizations with usage. @param which As `findMeteredOrganizations`. */
+async function findEach(
+  context: JobContext,
+  which: { readonly ids: readonly string[] | null; readonly planId: string | undefined },
+): Promise<MeteredOrganization[]> {
+  const found: MeteredOrganization[] = [];
+  const limit = usageOrganizationsPerReadMax;
+  for (let after = 0, length = limit; length === limit; after = found.at(-1)?.number ?? 0) {
+    if (after > 0) await context.pause();
+    const page = await findMeteredOrganizations(context.database, { ...which, after, limit });
+    found.push(...page);
+    length = page.length;
+  }
+  return found;
+}
+
+/** Returns all sums, by window, then group. @throws {AppError} As {@linkcode usageRange}; `range_too_long` above 100,000. */
+export async function readUsageSums(
+  context: JobContext,
+  input: UsageScope & UsageQuery,
+): Promise<{ range: UsageRange; data: UsageSum[] }> {
+  const { range, batches } = await streamUsageSums(context, input);
+  const data: UsageSum[] = [];
+  for await (const batch of batches()) {
+    data.push(...batch);
+    if (data.length > usageSumRowsMax) throw tooManySumsError();
+  }
+  return { range, data };
+}
+
+/** Returns the error for more sums than one response may have. */
+export function tooManySumsError(): AppError {
+  return new AppError(
+    "range_too_long",
+    `This query returns more than ${usageSumRowsMax} sums. Request fewer windows, or filter by product or metric.`,
+  );
+}
+
+interface Adding {
+  readonly organizations: readonly MeteredOrganization[];
+  readonly filter: UsageFilter;
+  readonly groupBy: readonly UsageGroup[];
+  readonly split: UsageSplit | undefined;
+  readonly range: UsageRange;
+  readonly now: number;
+  /** Metrics that aren't sums. */
+  readonly aggregations: readonly AggregationRow[];
+  /** The organizations whose values are read for these. */
+  readonly counted: readonly MeteredOrganization[];
+}
+
+/**
+ * Adds up in steps of some milliseconds, because there may be years of many series.
+ *
+ * @returns Sums by window, then by organization if they are grouped by it, then by the other groups. Each is built when it is
+ *   read, so that not all are in memory together.
+ */
+async function* addUp(context: JobContext, adding: Adding): AsyncGenerator<Iterable<UsageSum>> {
+  const { organizations, groupBy, range, split } = adding;
+  const numbers = organizations.map(({ number }) => number);
+  const extent = await findUsageExtent(context.database, numbers, adding.filter);
+  const windows = range.windows.map(({ start, end }, position) => ({
+    position,
+    start: Math.max(start, extent.start),
+    end: Math.min(end, extent.end),
+  })).filter(({ start, end }) => start < end);
+  const isByOrganization = groupBy.includes("organization");
+  const toKeys = adding.filter.mergeRotations ? mergedKeys(context, adding) : null;
+  let merged = new Map<string, RollupSumRow>();
+  let isFirst = true;
+  for (const step of usageSteps(windows, { organizations, groupBy, isSplit: split !== undefined })) {
+    if (!isFirst) await context.pause();
+    isFirst = false;
+    await addStep(context, { adding, step, merged });
+    if (!step.isComplete) continue;
+    const names = isByOrganization
+      ? await findOrganizationNames(context.database, step.organizations)
+      : new Map<number, OrganizationNames>();
+    const inStep = isByOrganization
+      ? adding.counted.filter(({ number }) => step.organizations.includes(number))
+      : adding.counted;
+    const valued = await withValues(context, { adding, windows, organizations: inStep }, [
+      ...merged.values(),
+    ]);
+    const sums = toKeys === null ? valued : await toKeys(valued);
+    yield toUsageSums(sums.sort(inOrder(groupBy)), { range, groupBy, split, names });
+    merged = new Map();
+  }
+}
+
+type ValuedRow = RollupSumRow & {
+  /** If its metric isn't a sum. */
+  readonly value?: UsageValue | undefined;
+};
+
+async function withValues(
+  context: JobContext,
+  { adding, windows, organizations }: {
+    adding: Adding;
+    windows: readonly PositionedWindow[];
+    organizations: readonly MeteredOrganization[];
+  },
+  rows: ValuedRow[],
+): Promise<ValuedRow[]> {
+  const { aggregations, filter, groupBy, split } = adding;
+  if (aggregations.length === 0) return rows;
+  const positions = new Set(rows.map(({ position }) => position));
+  const values = await readValues(context, {
+    ...{ aggregations, organizations, filter, groupBy, split },
+    windows: windows.filter(({ position }) => positions.has(position)),
+  });
+  const [metric = null] = filter.metric ?? [];
+  return rows.map((row) => ({
+    ...row,
+    value: values.get(nameOfSum(row)) ?? noValue(aggregations, { ...row, metric: row.metric ?? metric }),
+  }));
+}
+
+/** Returns a function that names the current keys of sums by lineage. */
+function mergedKeys(context: JobContext, { now }: Adding) {
+  const known = new Map<string, { id: string; name: string }>();
+  return async (sums: readonly ValuedRow[]): Promise<ValuedRow[]> => {
+    const lineages = new Set(sums.map(({ apiKey }) => apiKey).filter((lineage) => lineage !== null));
+    const unknown = [...lineages].filter((lineage) => !known.has(lineage));
+    for (let at = 0; at < unknown.length; at += lineagesPerReadMax) {
+      if (at > 0) await context.pause();
+      const some = unknown.slice(at, at + lineagesPerReadMax);
+      for (const [lineage, key] of await findCurrentKeys(context.database, { lineages: some, now })) {
+        known.set(lineage, key);
+      }
+    }
+    return sums.map((sum) => {
+      const key = sum.apiKey === null ? undefined : known.get(sum.apiKey);
+      return key === undefined ? sum : { ...sum, apiKey: key.id, apiKeyName: key.name };
+    });
+  };
+}
+
+async function addStep(
+  { database }: JobContext,
+  { adding: { filter, groupBy, split }, step, merged }: {
+    adding: Adding;
+    step: UsageStep;
+    merged: Map<string, RollupSumRow>;
+  },
+): Promise<void> {
+  for (const unit of rollupUnits) {
+    const pieces: PositionedPiece[] = step.pieces.filter((piece) => piece.unit === unit);
+    if (pieces.length === 0) continue;
+    const query = { ...filter, groupBy, split, pieces, organizations: step.organizations };
+    for (const row of await sumRollups(database, query)) addRow(merged, row);
+  }
+}
+
+/** By window, then by organization, whose sums are complete before those of others, then by the names of the other groups. */
+function inOrder(groupBy: readonly UsageGroup[]) {
+  const names = groupBy.filter((group) => group !== "organization");
+  return (a: RollupSumRow, b: RollupSumRow): number => {
+    if (a.position !== b.position) return a.position - b.position;
+    const [number, otherNumber] = [a.organization ?? 0, b.organization ?? 0];
+    if (number !== otherNumber) return number - otherNumber;
+    for (const group of names) {
+      const [name, other] = [a[group] ?? "", b[group] ?? ""];
+      if (name !== other) return name < other ? -1 : 1;
+    }
+    const [values, others] = [a.values ?? "", b.values ?? ""];
+    return values === others ? 0 : values < others ? -1 : 1;
+  };
+}
+
+function* toUsageSums(
+  sums: readonly ValuedRow[],
+  { range, groupBy, split, names }: Pick<Adding, "range" | "groupBy" | "split"> & {
+    names: ReadonlyMap<number, OrganizationNames>;
+  },
+): Generator<UsageSum> {
+  const isByKey = groupBy.includes("apiKey");
+  let window = { position: -1, start: "", end: "" };
+  for (
+    const { position, organization, productSlug, metric, apiKey, apiKeyName, values, value, ...sum } of sums
+  ) {
+    if (position !== window.position) {
+      const { start, end } = range.windows[position] ?? { start: range.from, end: range.to };
+      const [first, after] = [start, end].map((ms) => isoTimeIn(ms, range.timezone));
+      window = { position, start: first ?? "", end: after ?? "" };
+    }
+    yield {
+      ...window,
+      ...names.get(organization ?? 0),
+      productSlug: productSlug ?? undefined,
+      metric: metric ?? undefined,
+      apiKey: isByKey ? apiKey : undefined,
+      apiKeyName: isByKey ? apiKeyName : undefined,
+      properties: split === undefined ? undefined : propertiesOf(split, values),
+      micros: value?.micros ?? sum.micros,
+      aggregation: value?.aggregation ?? "sum",
+      isKnown: value?.isKnown ?? true,
+      isCapped: value?.isCapped ?? false,
+      sumMicros: sum.micros,
+      count: sum.count,
+      minMicros: sum.min === unknownMinimum ? null : sum.min,
+      maxMicros: sum.max === unknownMaximum ? null : sum.max,
+    };
+  }
+}

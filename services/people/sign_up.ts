@@ -1,0 +1,208 @@
+// Signing up, with a new organization or by invitation.
+import { insertInvitedUser, insertUser, type NewUser } from "../../db/people/users.ts";
+import { domainPermits, endReplacedSessions, insertAuditEvent, insertSession } from "../../db/access/mod.ts";
+import { sql, type Statement } from "../../db/engine/database.ts";
+import { deleteLinks } from "../../db/outbox/mod.ts";
+import {
+  findInvitationByToken,
+  type InvitationOfLink,
+  markInvitationAccepted,
+} from "../../db/people/invitations.ts";
+import { insertMembership } from "../../db/people/memberships.ts";
+import { insertOrganization } from "../../db/people/organizations.ts";
+import type { Actor, ClientInfo, PersonActor } from "../../domain/access/actor.ts";
+import { AppError, invalidTokenError, validationError } from "../../domain/errors.ts";
+import { newId } from "../../domain/id.ts";
+import { membershipsPerUserMax, sessionsPerUserMax } from "../../domain/limits.ts";
+import { canonicalEmail, emailHint } from "../../domain/outbox/email.ts";
+import { ownOrganizationName } from "../../domain/name.ts";
+import type { Context } from "../context.ts";
+import { requireJoinable } from "./accept_invitation.ts";
+import { requireDomainPermits } from "./domain_rules.ts";
+import { newSession, wellFormedHash } from "../access/mod.ts";
+import { selectSignedIn, type SignedIn, signedIn } from "./sign_in.ts";
+
+interface SignUpInput {
+  readonly name: string;
+  /** Optional with an invitation, which has an address. */
+  readonly email?: string | undefined;
+  readonly password: string;
+  readonly organizationName?: string | undefined;
+  /** The token in the invitation's link. */
+  readonly invitationToken?: string | undefined;
+}
+
+/** An invitation that admits someone. `tokenHash`: of its link; null if a provider vouches for the address instead. */
+export type Invited = Pick<InvitationOfLink, "id" | "organizationId" | "email" | "role"> & {
+  tokenHash: string | null;
+};
+
+/**
+ * Creates a user and signs them in. With an invitation they join its organization, and their email address counts as
+ * confirmed. Otherwise they get an organization that they own, and an email that asks them to confirm the address.
+ *
+ * @throws {AppError} `sign_up_closed`, `sso_required`, `validation_failed`, `email_taken`, `invalid_token`, `organization_suspended`,
+ *   `limit_reached`, `rate_limited`, `unavailable`.
+ */
+export async function signUp(context: Context, client: ClientInfo, input: SignUpInput): Promise<SignedIn> {
+  requireOpenSignUp(context, input);
+  const invited = await findInvited(context, input.invitationToken);
+  const email = await checkInput(context, { ...input, invited });
+  await requireDomainPermits(context, email, null);
+  const create = (sendsEmail: boolean) =>
+    createAccount(context, client, { ...input, email, invited, sendsEmail });
+  return await context.credentials.signUpFrom(client, email, async () => {
+    if (invited !== null || context.mail.mode === "none") return await create(false);
+    // Without the email they can request another one when the address's budget allows it.
+    return await context.mailBudgets.spendIfLeft({ kind: "verify_email", to: email }, create);
+  });
+}
+
+function requireOpenSignUp({ config }: Context, { invitationToken }: SignUpInput): void {
+  if (config.signUp === "open" || (config.signUp === "invite" && invitationToken !== undefined)) return;
+  throw new AppError("sign_up_closed", signUpClosedText(config.signUp === "invite"));
+}
+
+export function signUpClosedText(byInvitation: boolean): string {
+  return byInvitation
+    ? "You need an invitation to sign up. Ask someone who already uses this service."
+    : "Sign-up is closed. Ask the people who run this service for an account.";
+}
+
+async function findInvited(context: Context, token: string | undefined): Promise<Invited | null> {
+  if (token === undefined) return null;
+  return await findInvitedByHash(context, wellFormedHash(token));
+}
+
+/** @throws {AppError} `invalid_token`, `organization_suspended`, `limit_reached`. */
+export async function findInvitedByHash(
+  { database, clock }: Context,
+  tokenHash: string | null,
+): Promise<Invited> {
+  const found = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, clock());
+  if (found === undefined) throw invalidTokenError();
+  requireJoinable(found);
+  return { ...found, tokenHash };
+}
+
+/** Returns the email address to use. @throws {AppError} `validation_failed` with every invalid field. */
+async function checkInput(
+  { credentials }: Context,
+  { name, password, invited, ...input }: SignUpInput & { invited: Invited | null },
+): Promise<string> {
+  const email = input.email === undefined ? invited?.email ?? null : canonicalEmail(input.email);
+  const faults = [];
+  if (email === null) faults.push({ path: "email", message: emailHint });
+  else if (invited !== null && email !== invited.email) {
+    faults.push({ path: "email", message: "The invitation is for another email address." });
+  }
+  faults.push(
+    ...await credentials.newPasswordFaults(password, { email: email ?? "", name, path: "password" }),
+  );
+  if (email === null || faults.length > 0) throw validationError(faults);
+  return email;
+}
+
+async function createAccount(
+  context: Context,
+  client: ClientInfo,
+  input: SignUpInput & { email: string; invited: Invited | null; sendsEmail: boolean },
+): Promise<SignedIn> {
+  const { database, mail } = context;
+  const { name, email, invited, organizationName, sendsEmail } = input;
+  const passwordHash = await context.credentials.hasher.hash(input.password);
+  const now = context.clock();
+  const id = newId("usr");
+  const user = { id, email, emailVerifiedAt: invited === null ? null : now, name, passwordHash, now };
+  const organization = invited && { organizationId: invited.organizationId };
+  const actor: PersonActor = { type: "session", user: { id, name }, organization, client };
+  const { token, row } = newSession(id, { client, now });
+  const condition = domainPermits(sql`${email}`, {});
+  const account = invited === null
+    ? newAccount(actor, user, { id: newId("org"), name: organizationName, condition })
+    : invitedAccount(actor, user, { ...invited, condition });
+  const results = await database.write([
+    ...account.statements,
+    ...(sendsEmail
+      ? mail.outgoing({ kind: "verify_email", to: email, subject: id, fields: { name } }, {
+        now,
+        audited: account.audited,
+      })
+      : []),
+    insertSession(row, passwordHash),
+    ...endReplacedSessions(row, { max: sessionsPerUserMax }),
+    selectSignedIn(context, token, now),
+  ]);
+  if (results[1]?.rows.length !== 1) {
+    if (invited !== null) await findInvited(context, input.invitationToken);
+    await requireDomainPermits(context, email, null);
+    throw new AppError("email_taken", "An account with this email address already exists. Sign in instead.");
+  }
+  mail.wake();
+  return signedIn(context, client, { results, token });
+}
+
+/** Statements that create an account. The second one is its audit entry `audited`, without which nothing is written. */
+export interface NewAccount {
+  readonly statements: readonly Statement[];
+  readonly audited: string;
+}
+
+/**
+ * Creates an account with an organization of its own, which without a name is named after the person.
+ *
+ * @param options `condition`: a further condition.
+ */
+export function newAccount(
+  actor: Actor,
+  user: NewUser,
+  { condition, ...organization }: { id: string; name: string | undefined; condition?: Statement },
+): NewAccount {
+  const { id: userId, now } = user;
+  const { id: organizationId, name = ownOrganizationName(user.name) } = organization;
+  const target = { id: userId, name: user.email };
+  const account = insertAuditEvent(actor, { action: "account.created", organizationId, target }, { now });
+  const created = insertAuditEvent(actor, {
+    action: "organization.created",
+    organizationId,
+    target: { id: organizationId, name },
+  }, { now });
+  return {
+    audited: account.id,
+    statements: [
+      insertUser(user, condition),
+      account.statement,
+      insertOrganization({ id: organizationId, name, now }, {
+        userId,
+        membershipsMax: membershipsPerUserMax,
+      }),
+      created.statement,
+      insertMembership({ userId, organizationId, role: "OWNER", now }, created.id),
+    ],
+  };
+}
+
+/** Creates an account that joins the organization of an invitation. @param invited `condition`: a further condition. */
+export function invitedAccount(
+  actor: Actor,
+  user: NewUser,
+  invited: Invited & { condition?: Statement },
+): NewAccount {
+  const { id: userId, now } = user;
+  const { id, organizationId, role, tokenHash } = invited;
+  const entry = { organizationId, target: { id: userId, name: user.email } };
+  const account = insertAuditEvent(actor, { ...entry, action: "account.created" }, { now });
+  const joined = insertAuditEvent(actor, { ...entry, action: "member.joined", details: { role } }, { now });
+  const limits = { membershipsMax: membershipsPerUserMax };
+  return {
+    audited: account.id,
+    statements: [
+      insertInvitedUser(user, invited),
+      account.statement,
+      markInvitationAccepted({ id, tokenHash, userId, now }, limits),
+      joined.statement,
+      insertMembership({ userId, organizationId, role, now }, joined.id),
+      ...deleteLinks(id, { purposes: ["invitation"], audited: joined.id }),
+    ],
+  };
+}

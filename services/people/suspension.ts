@@ -1,0 +1,30 @@
+// Suspending and resuming an organization, which only operators can do. While it is suspended, requests with its keys are denied,
+// and its members can only read.
+import { updateStatus } from "../../db/people/organizations.ts";
+import type { OrganizationStatus } from "../../domain/console/organization.ts";
+import { type Change, type OperatorAccess, writeChange } from "../access/mod.ts";
+import type { SessionContext } from "../context.ts";
+
+export async function suspendOrganization(context: SessionContext, access: OperatorAccess): Promise<void> {
+  await writeChange(context, access.actor, statusChange(context, access, "suspended"));
+}
+
+export async function resumeOrganization(context: SessionContext, access: OperatorAccess): Promise<void> {
+  await writeChange(context, access.actor, statusChange(context, access, "active"));
+}
+
+/** Returns the change that suspends or resumes an organization, for a batch with other changes. */
+export function statusChange(
+  { clock }: Pick<SessionContext, "clock">,
+  { organizationId, organizationName }: Pick<OperatorAccess, "organizationId" | "organizationName">,
+  status: OrganizationStatus,
+): Change {
+  return {
+    statement: updateStatus(organizationId, { status, now: clock() }),
+    entry: {
+      action: status === "suspended" ? "organization.suspended" : "organization.resumed",
+      organizationId,
+      target: { id: organizationId, name: organizationName },
+    },
+  };
+}

@@ -1,0 +1,141 @@
+// What a change of plans and limits does: what differs, and who already uses more.
+import { sortedPermissions } from "../../domain/keys/key_permissions.ts";
+import type { Catalogue } from "../../domain/meter/catalogue.ts";
+import { storedNotifyAt, type UsageLimit } from "../../domain/meter/usage_limit.ts";
+import { countOf, groupDigits } from "../../domain/number_text.ts";
+import type { EffectiveLimits, LimitsBelowUse } from "../../domain/billing/lowered_limits.ts";
+import { planNumberNames } from "../../domain/billing/plan.ts";
+import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
+import { Notice } from "../components/notice.tsx";
+import { Cell, LinkedName, Name, Row, Table } from "../components/table.tsx";
+import type { Page } from "../layout.tsx";
+import { limitName, limitQuantity, notifyText } from "../text/limit.ts";
+import { organizationHref } from "../components/links.ts";
+import { numberText, numberWords } from "../text/plan.ts";
+
+interface ValueChange {
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Returns what differs between two sets of values, with the names of a catalogue. Limits are the same if they count the same. */
+export function valueChanges(
+  before: EffectiveLimits,
+  after: EffectiveLimits,
+  catalogue: Catalogue,
+): readonly ValueChange[] {
+  const numbers = planNumberNames.map((name) => ({
+    name: numberWords[name],
+    before: numberText(name, before[name]),
+    after: numberText(name, after[name]),
+  }));
+  const [old, next] = [before.limits, after.limits].map((limits) =>
+    new Map(limits.map((limit) => [limitName(limit), limit]))
+  ) as [Map<string, UsageLimit>, Map<string, UsageLimit>];
+  const text = (limit: UsageLimit | undefined) =>
+    limit === undefined ? "No limit" : limitText(limit, catalogue);
+  const limits = [...new Map([...old, ...next])].map(([key, limit]) => ({
+    name: limitName(limit, catalogue),
+    before: text(old.get(key)),
+    after: text(next.get(key)),
+  }));
+  return [...numbers, ...limits].filter((change) => change.before !== change.after);
+}
+
+/** Returns the difference of a plan's features, if there is one. Their order and repetitions don't matter. */
+export function featureChanges(before: readonly string[], after: readonly string[]): readonly ValueChange[] {
+  const text = (features: readonly string[]) => sortedPermissions(features).join(", ") || "None";
+  const change = { name: "Features", before: text(before), after: text(after) };
+  return change.before === change.after ? [] : [change];
+}
+
+function limitText({ quantity, metric, mode, notifyAt }: UsageLimit, catalogue: Catalogue): string {
+  const percentages = storedNotifyAt(notifyAt);
+  const notified = percentages === null ? "" : `, notify at ${notifyText(percentages)}`;
+  return `${limitQuantity({ quantity, metric }, catalogue)} (${mode}${notified})`;
+}
+
+function ChangeTable({ changes }: { changes: readonly ValueChange[] }) {
+  return (
+    <Table label="Changes" columns={["Setting", "Now", "New"]} isSmall>
+      {changes.map(({ name, before, after }) => (
+        <Row>
+          <Cell place="title" value={<Name text={name} />} />
+          <Cell label="Now" value={<span class="muted">{before}</span>} />
+          <Cell label="New" value={<span>{after}</span>} />
+        </Row>
+      ))}
+    </Table>
+  );
+}
+
+export interface ConfirmChangeProps
+  extends Pick<ConfirmPageProps, "frame" | "place" | "name" | "facts" | "action" | "back"> {
+  /** Such as `Change plan`, also on the button. */
+  readonly title: string;
+  readonly heading: string;
+  readonly changes: readonly ValueChange[];
+  readonly below: LimitsBelowUse;
+  /** The names of products and metrics. */
+  readonly catalogue: Catalogue;
+  readonly input: Readonly<Record<string, string>>;
+}
+
+export function ConfirmChange({ changes, below, catalogue, input, ...page }: ConfirmChangeProps): Page {
+  return (
+    <ConfirmPage
+      {...page}
+      text="Changes take effect on the next request."
+      hidden={{ ...input, confirmed: "on" }}
+      submit={page.title}
+      tone={below.organizationCount > 0 ? "destroy" : "primary"}
+    >
+      {changes.length === 0
+        ? <p class="muted small">The limits stay as they are.</p>
+        : <ChangeTable changes={changes} />}
+      <BelowUseWarning {...below} catalogue={catalogue} />
+    </ConfirmPage>
+  );
+}
+
+/** A warning, with the organizations that it is about. Nothing if there are certainly none. */
+function BelowUseWarning(
+  { organizationCount, found, isComplete, catalogue }: LimitsBelowUse & { catalogue: Catalogue },
+) {
+  if (organizationCount === 0) return isComplete ? null : <Notice tone="error" text={notSearchedText} />;
+  const one = organizationCount === 1;
+  const others = organizationCount - new Set(found.map(({ organization }) => organization.id)).size;
+  return (
+    <>
+      <Notice
+        tone="error"
+        text={`${isComplete ? "" : "At least "}${countOf(organizationCount, "organization")} already ${
+          one ? "uses" : "use"
+        } more than the new limits allow. Existing data, keys and members stay. Usage beyond a hard limit is rejected.`}
+      />
+      <Table label="Over the new limits" columns={["Organization", usedColumn, allowedColumn]} isSmall>
+        {found.map(({ organization: { id, name }, what, used, allowed }) => (
+          <Row>
+            <Cell place="title">
+              <LinkedName
+                href={organizationHref(id)}
+                name={name}
+                note={typeof what === "string" ? numberWords[what] : limitName(what, catalogue)}
+              />
+            </Cell>
+            <Cell label="Used" isNumber>{groupDigits(used)}</Cell>
+            <Cell label="Allowed" isNumber>{groupDigits(allowed)}</Cell>
+          </Row>
+        ))}
+      </Table>
+      {others > 0 && <p class="muted small">{`And ${countOf(others, "other organization")}.`}</p>}
+    </>
+  );
+}
+
+const notSearchedText =
+  "We couldn't check in time who already uses more than the new limits allow. Usage beyond a hard limit is rejected.";
+
+const usedColumn = { title: "Used", isNumber: true };
+const allowedColumn = { title: "Allowed", isNumber: true };

@@ -1,0 +1,219 @@
+// What stands on top of the console's pages of one organization: its name and status, what operators do with it, facts, and tabs.
+import type { CatalogueMetric } from "../../domain/meter/catalogue.ts";
+import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
+import type { OperatedOrganization } from "../../domain/console/organization.ts";
+import type { Plan } from "../../domain/billing/plan.ts";
+import { countOf } from "../../domain/number_text.ts";
+import { ButtonLink, SubmitButton } from "./button.tsx";
+import { ShortChange, unbroken } from "./change.tsx";
+import { Form } from "./form.tsx";
+import { Icon } from "./icon.tsx";
+import { Tabs } from "./list_card.tsx";
+import { LastUsage } from "./last_usage.tsx";
+import { Quantity } from "./quantity.tsx";
+import { DayTime, RelativeTime } from "./relative_time.tsx";
+import { RowMenu } from "./row_menu.tsx";
+import { zoneWords } from "../text/time.ts";
+import {
+  organizationHref,
+  organizationLimitsHref,
+  organizationPlanHref,
+  organizationsHref,
+  planHref,
+  startViewHref,
+} from "./links.ts";
+import { OrganizationStatusBadge, ReachedBadge } from "./organization_badges.tsx";
+
+/** The tabs in their order. `path`: below the address of the organization. Members have pages at some of them, too. */
+export const organizationTabs = [
+  { tab: "overview", path: "", label: "Overview" },
+  { tab: "keys", path: "/api-keys", label: "Keys" },
+  { tab: "members", path: "/members", label: "Members" },
+  { tab: "limits", path: "/limits", label: "Limits" },
+  { tab: "statements", path: "/billing", label: "Statements" },
+  { tab: "webhooks", path: "/webhooks", label: "Webhooks" },
+  { tab: "log", path: "/audit", label: "Log" },
+] as const;
+/** Further pages with the head, and their tabs. */
+export const pagesOfTabs: Readonly<Record<string, OrganizationTab>> = { "/alerts": "limits" };
+export type OrganizationTab = (typeof organizationTabs)[number]["tab"];
+
+export interface OrganizationHead {
+  readonly tab: OrganizationTab;
+  readonly organization: OperatedOrganization;
+  readonly plan: Plan;
+  /** Null when they are not available. */
+  readonly limits: readonly LimitStanding[] | null;
+  /** This month's usage; null when it is not available. `main`: null without usage. */
+  readonly usage: {
+    readonly main: {
+      readonly metric: CatalogueMetric;
+      readonly total: string;
+      readonly change: number | null;
+      /** The days to compare with, such as `Oct 1–20`. */
+      readonly compared: string;
+    } | null;
+  } | null;
+}
+
+export function OrganizationHead(props: OrganizationHead & { now: number }) {
+  const { tab, organization: { id, name, status, createdAt, memberCount, activeApiKeyCount }, now } = props;
+  const counts: Partial<Record<OrganizationTab, number>> = { keys: activeApiKeyCount, members: memberCount };
+  const title = <bdi>{name}</bdi>;
+  return (
+    <div class="organization-head">
+      <div class="head">
+        <div>
+          <a class="up-link" href={organizationsHref}>
+            <Icon name="back" />
+            Organizations
+          </a>
+          <div class="title-line">
+            {/* Other tabs have a heading of their own. */}
+            {tab === "overview" ? <h1>{title}</h1> : <a class="title" href={organizationHref(id)}>{title}</a>}
+            <OrganizationStatusBadge status={status} />
+            <ReachedBadge standings={props.limits ?? []} />
+          </div>
+          <p class="muted small">
+            Created <DayTime at={createdAt} now={now} />
+            {" · "}
+            <a href={hrefOf(id, statusAction(status).path)}>{statusAction(status).label}</a>
+          </p>
+        </div>
+        <Actions {...props} />
+      </div>
+      <section class="card" aria-label="Details">
+        <HeadFacts {...props} />
+      </section>
+      <Tabs
+        label={`Pages of ${name}`}
+        tabs={organizationTabs.map((one) => ({
+          href: hrefOf(id, one.path),
+          label: one.label,
+          count: counts[one.tab] ?? null,
+          isCurrent: one.tab === tab,
+        }))}
+      />
+    </div>
+  );
+}
+
+function hrefOf(id: string, path: string): string {
+  return organizationHref(id) + path;
+}
+
+function statusAction(status: OperatedOrganization["status"]) {
+  return status === "active"
+    ? { path: "/suspend", label: "Suspend", isDanger: true } as const
+    : { path: "/resume", label: "Resume", isDanger: false } as const;
+}
+
+function Actions({ organization: { id, name, status }, tab }: OrganizationHead) {
+  const { path, label, isDanger } = statusAction(status);
+  return (
+    <div class="head-acts">
+      <Form action={startViewHref(id)}>
+        <SubmitButton tone="plain">View as customer</SubmitButton>
+      </Form>
+      {tab !== "members" && <ButtonLink href={hrefOf(id, "/members#invitations")}>Invite</ButtonLink>}
+      {tab !== "keys" && <ButtonLink href={hrefOf(id, "/api-keys/new")}>Create key</ButtonLink>}
+      <ButtonLink href={hrefOf(id, "/edit")}>Edit</ButtonLink>
+      <RowMenu
+        about={name}
+        actions={[
+          { href: hrefOf(id, "/usage/records"), label: "Records", icon: "list" },
+          { href: hrefOf(id, path), label, icon: isDanger ? "alert" : "check" },
+          { href: hrefOf(id, "/delete"), label: "Delete", icon: "trash", isDanger: true },
+        ]}
+      />
+    </div>
+  );
+}
+
+function HeadFacts({ organization, plan, usage, now }: OrganizationHead & { now: number }) {
+  const { id, externalId, lastUsedAt, lastUsageAt, timezone, overrides } = organization;
+  const overrideCount = overrides.limits.length +
+    Object.values({ ...overrides, limits: null }).filter((value) => value !== null).length;
+  const facts = [
+    {
+      label: "External ID",
+      value: externalId === null
+        ? <span class="muted">Not set</span>
+        : <code class="pick">{externalId}</code>,
+      second: <code class="pick">{id}</code>,
+    },
+    {
+      label: "Plan",
+      value: (
+        <a href={planHref(plan.id)}>
+          <bdi>{plan.name}</bdi>
+        </a>
+      ),
+      second: (
+        <>
+          {overrideCount > 0 && `${countOf(overrideCount, "override")} · `}
+          <a href={organizationPlanHref(id)}>
+            Change <span class="unseen">the plan</span>
+          </a>
+        </>
+      ),
+    },
+    monthFact(usage),
+    {
+      label: "Last usage",
+      value: <LastUsage at={lastUsageAt === null ? null : Date.parse(lastUsageAt)} now={now} />,
+      second: (
+        <>
+          {lastUsedAt === null ? "No request yet" : "Last request "}
+          {lastUsedAt && <RelativeTime at={lastUsedAt} now={now} />}
+        </>
+      ),
+    },
+    {
+      label: "Time zone",
+      value: zoneWords(timezone),
+      second: (
+        <a href={organizationLimitsHref(id)}>
+          Change <span class="unseen">the time zone</span>
+        </a>
+      ),
+    },
+  ];
+  return (
+    <dl class="key-facts in-head">
+      {facts.map(({ label, value, second }) => (
+        <div>
+          <dt>{label}</dt>
+          <dd class="name">{value}</dd>
+          <dd class="muted tiny">{second}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function monthFact(usage: OrganizationHead["usage"]) {
+  const main = usage?.main ?? null;
+  if (main === null) {
+    return {
+      label: "Usage this month",
+      value: usage === null ? "–" : "0",
+      second: usage === null ? "Not available right now" : "Nothing recorded",
+    };
+  }
+  return {
+    label: `${main.metric.name} this month`,
+    value: <Quantity value={main.total} measure={main.metric} />,
+    second: <MonthChange percent={main.change} period={main.compared} />,
+  };
+}
+
+function MonthChange({ percent, period }: { percent: number | null; period: string }) {
+  if (percent === null) return <>{`None ${unbroken(period)}`}</>;
+  return (
+    <>
+      <ShortChange percent={percent} />
+      {` vs ${unbroken(period)}`}
+    </>
+  );
+}

@@ -1,0 +1,254 @@
+// The first page of the operator console: totals, a chart, the busiest organizations, and what needs attention.
+import { countOf, groupDigits } from "../../domain/number_text.ts";
+import { Badge } from "../components/badge.tsx";
+import { ShortChange } from "../components/change.tsx";
+import { ButtonLink } from "../components/button.tsx";
+import { Card } from "../components/card.tsx";
+import type { ChartProps } from "../components/chart_props.ts";
+import { EmptyState } from "../components/empty_state.tsx";
+import { Switch } from "../components/menu.tsx";
+import { MetricChart } from "../components/metric_chart.tsx";
+import { Icon, type IconName } from "../components/icon.tsx";
+import { PageHead, type PageLink } from "../components/page_head.tsx";
+import { Quantity } from "../components/quantity.tsx";
+import { Share } from "../components/share.tsx";
+import { Cell, LinkedName, Row, Table } from "../components/table.tsx";
+import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import type { Health } from "./health.ts";
+import { type Measure, quantityText } from "../text/quantity.ts";
+import { organizationsHref } from "../components/links.ts";
+import { listHref } from "../components/list_filters.tsx";
+import { RunningOutCard, type RunningOutProps } from "./running_out.tsx";
+import type { Child } from "hono/jsx";
+
+export interface Attention {
+  readonly icon: IconName;
+  readonly tone: "bad" | "soon";
+  readonly title: string;
+  readonly text: string;
+  /** Links at the end of the text. `others`: the number of further ones. */
+  readonly links?: readonly PageLink[];
+  readonly others?: number;
+  readonly href: string;
+  readonly label: string;
+}
+
+interface Customer {
+  readonly name: string;
+  readonly href: string;
+  readonly note: string;
+  /** An exact decimal text. */
+  readonly sum: string;
+  /** Percent of all organizations; null if that is 0. */
+  readonly share: number | null;
+  /** Percent more than in the same part of the month before; null if there was nothing. */
+  readonly change: number | null;
+}
+
+interface OverviewProps {
+  readonly frame: PortalFrame;
+  /** The time of the numbers, such as `15:12:09`. */
+  readonly updated: string;
+  readonly metrics: readonly { readonly metric: string; readonly name: string }[];
+  readonly metric: string | null;
+  /** The name and unit of quantities of the chosen one. */
+  readonly measure: Measure;
+  /** Only the busiest products and metrics are included. */
+  readonly isPartial: boolean;
+  readonly figures: readonly Figure[];
+  /** Null before the first record. */
+  readonly chart: ChartProps | null;
+  readonly customers: readonly Customer[];
+  readonly activeCount: number;
+  readonly attention: readonly Attention[];
+  readonly runningOut: RunningOutProps;
+  readonly health: readonly Health[];
+}
+
+export function overviewPage(props: OverviewProps): Page {
+  const { frame, updated, figures, chart } = props;
+  return (
+    <PortalPage title="Overview" frame={frame} place="operator">
+      <PageHead
+        title="Overview"
+        text={`All organizations, in UTC. Updated ${updated}.${
+          props.isPartial ? " Only the busiest products and metrics are included." : ""
+        }`}
+      >
+        <ButtonLink tone="primary" href="/operator/organizations/new">Create organization</ButtonLink>
+      </PageHead>
+      {props.metrics.length > 1 && (
+        <div class="filter-bar">
+          <Switch
+            label="Metric"
+            choices={props.metrics.map(({ metric, name }) => ({
+              href: listHref("/operator", { metric }),
+              label: name,
+              isCurrent: metric === props.metric,
+            }))}
+          />
+        </div>
+      )}
+      <Figures figures={figures} />
+      <MetricChart strip={null} chart={chart}>
+        <EmptyState title="No usage this month" text="Usage of all organizations appears here." />
+      </MetricChart>
+      <div class="columns">
+        <div class="stacked">
+          <Customers {...props} />
+          <RunningOutCard runningOut={props.runningOut} now={frame.now} />
+        </div>
+        <div class="stacked">
+          <AttentionCard attention={props.attention} />
+          <HealthCard health={props.health} />
+        </div>
+      </div>
+    </PortalPage>
+  );
+}
+
+function Customers(
+  { customers, activeCount, measure }: Pick<OverviewProps, "customers" | "activeCount" | "measure">,
+) {
+  const columns = [
+    "Organization",
+    { title: measure.name, isNumber: true },
+    "Share",
+    { title: "Change", isNumber: true, isOptional: true },
+  ];
+  return (
+    <Card
+      title="Top organizations this month"
+      aside={<a class="small" href={`${organizationsHref}?reset=1`}>All organizations</a>}
+      flush
+    >
+      {customers.length === 0
+        ? <EmptyState title="No active organizations" text="No organization has recorded usage this month." />
+        : (
+          <>
+            <Table label="Top organizations" columns={columns} isSmall>
+              {customers.map((customer) => (
+                <Row>
+                  <Cell place="title" value={<LinkedName {...customer} />} />
+                  <Cell
+                    label={measure.name}
+                    isNumber
+                    value={<Quantity value={customer.sum} measure={measure} />}
+                  />
+                  <Cell label="Share" value={<Share percent={customer.share} />} />
+                  <Cell
+                    label="Change"
+                    isNumber
+                    isOptional
+                    value={<ShortChange percent={customer.change} />}
+                  />
+                </Row>
+              ))}
+            </Table>
+            <footer>
+              <p class="muted small">
+                {`${customers.length} of ${groupDigits(activeCount)} active this month`}
+              </p>
+            </footer>
+          </>
+        )}
+    </Card>
+  );
+}
+
+function AttentionCard({ attention }: Pick<OverviewProps, "attention">) {
+  return (
+    <Card
+      title="Needs attention"
+      aside={attention.length > 0 && <span class="muted small">{String(attention.length)}</span>}
+      flush
+    >
+      {attention.length === 0
+        ? <EmptyState title="All good" text="Nothing needs your attention." />
+        : (
+          <ul class="acts tight">
+            {attention.map(({ icon, tone, title, text, links = [], others = 0, href, label }) => (
+              <li>
+                <span class={`mark ${tone}`}>
+                  <Icon name={icon} />
+                </span>
+                <div>
+                  <h3>{title}</h3>
+                  <p class="muted small">
+                    {text}
+                    {links.map((link, index) => (
+                      <>
+                        {index === 0 ? " " : ", "}
+                        <a href={link.href}>
+                          <bdi>{link.label}</bdi>
+                        </a>
+                      </>
+                    ))}
+                    {others > 0 && ` and ${countOf(others, "other")}`}
+                  </p>
+                </div>
+                <a class="small" href={href}>
+                  {label}
+                  <span class="unseen">{` ${title}`}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        )}
+    </Card>
+  );
+}
+
+function HealthCard({ health }: Pick<OverviewProps, "health">) {
+  return (
+    <Card title="System health" aside={<a class="small" href="/operator/system">Details</a>} flush>
+      <HealthList health={health} />
+    </Card>
+  );
+}
+
+export function HealthList({ health }: { health: readonly Health[] }) {
+  return (
+    <ul class="acts tight">
+      {health.map(({ name, text, title, tone, state }) => (
+        <li>
+          <div>
+            <h3>{name}</h3>
+            <p class="muted small">{title === undefined ? text : <span title={title}>{text}</span>}</p>
+          </div>
+          <Badge tone={tone}>{state}</Badge>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface Figure {
+  readonly label: string;
+  /** A number or a decimal string; none if there is nothing to show. */
+  readonly number: number | string | undefined;
+  readonly measure?: Measure;
+  readonly note?: Child;
+}
+
+/** Longer numbers are shown smaller. */
+const longCharacters = 11;
+
+function Figures({ figures }: { figures: readonly Figure[] }) {
+  return (
+    <dl class="card figures">
+      {figures.map(({ label, number, measure = { name: label, unit: null }, note }) => {
+        const { number: text } = quantityText(number ?? "–", measure);
+        return (
+          <div>
+            <dt>{label}</dt>
+            <dd class={text.length > longCharacters ? "value long" : "value"}>
+              <Quantity value={number ?? "–"} measure={measure} />
+            </dd>
+            {note === undefined ? null : <dd class="tiny muted">{note}</dd>}
+          </div>
+        );
+      })}
+    </dl>
+  );
+}

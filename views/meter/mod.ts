@@ -1,0 +1,6 @@
+// Pages of usage, records, grants and alerts.
+export { GrantsCard } from "./grants.tsx";
+export { CsvLink, NothingToShow, ReportChart, type UsagePageProps, type UsageReport } from "./usage.tsx";
+export { environmentHref } from "./usage_address.ts";
+export { timezoneChoices, UsageFilterBar, type UsageFilterProps } from "./usage_filters.tsx";
+export { Breakdown } from "./usage_tables.tsx";

@@ -1,0 +1,2 @@
+// Pages of webhooks, and emails.
+export { webhookHref } from "./webhook.tsx";

@@ -1,0 +1,2 @@
+// Pages of signing in, accounts and organizations.
+export { providerFacts, SignInBadge } from "./company_sign_in.tsx";
