@@ -32,7 +32,10 @@ const unitPrice = parsed(
   });
 const namesWords =
   "1 to 64 letters of any language, digits, underscores, dots or hyphens, starting with a letter or underscore";
-const dimensionSchema = z.array(z.string().regex(dimensionPropertyForm, `must be ${namesWords}.`))
+const propertySchema = z.string().regex(dimensionPropertyForm, `must be ${namesWords}.`)
+  // Without the flag, which is no part of a pattern.
+  .openapi({ pattern: dimensionPropertyForm.source });
+const dimensionSchema = z.array(propertySchema)
   .min(1, "must have at least one property.").max(
     dimensionPropertiesMax,
     atMost(dimensionPropertiesMax, "properties"),
