@@ -247,13 +247,15 @@ export const limitCases: Record<string, (scene: CaseScene) => Promise<void>> = {
     } as const;
     await addLimit(test, { organizationId: person.organizationId }, limit);
     const meter = newMeter();
+    // In its first hour, a meter can't tell a day from the one before: one day of the year has 23 hours.
+    const timestamp = new Date(Math.floor(Date.now() / (24 * hourMs)) * 24 * hourMs - 12 * hourMs);
     await meter.record(
-      { ...tiles, quantity: 11 },
-      ...repeated(4, { ...tiles, quantity: 4 }),
+      { ...tiles, quantity: 11, timestamp },
+      ...repeated(4, { ...tiles, quantity: 4, timestamp }),
       ...repeated(4, { ...tiles, metric: "exports" }),
-      { ...tiles, quantity: 2 },
+      { ...tiles, quantity: 2, timestamp },
       // Another window has room.
-      { ...tiles, quantity: 9, timestamp: new Date(Date.now() - 48 * hourMs) },
+      { ...tiles, quantity: 9, timestamp: new Date(timestamp.getTime() - 48 * hourMs) },
     );
     assert.equal(await meter.flush(), true);
     assert.equal((await meter.stats()).rejected, 3);
