@@ -23,7 +23,7 @@ const linesMax: Readonly<Record<string, number>> = {
 };
 const order = Object.keys(linesMax);
 
-/** What puts the parts of all subjects together, and so knows their files. */
+/** Files that put the parts of all subjects together, and so know their files. */
 const assembly = [
   "services/context.ts",
   "services/services.ts",
@@ -104,18 +104,25 @@ function tablesAtHome(files: readonly SourceFile[]): Finding[] {
     }),
   );
   return files.filter(({ path }) => placeOf(path)?.layer === "db" && path !== deletion).flatMap((file) => {
-    const subject = placeOf(file.path)?.subject;
-    const allowed = foreign[file.path]?.split(" ") ?? [];
-    return nodesOf(file).flatMap((node) => {
+    const foreigners = nodesOf(file).flatMap((node) => {
       const text = isSql(node) ? node.text : "";
       return [...text.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE)\s+(?:OR \w+ )?(\w+)/g)].flatMap(
         ([, table = ""]) => {
-          const owner = owners.get(table);
-          if (owner === undefined || owner === subject || allowed.includes(table)) return [];
-          return [findingAt(file, node.getStart(), `names ${table}, a table of ${owner}`)];
+          const owner = owners.get(table) ?? placeOf(file.path)?.subject;
+          if (owner === placeOf(file.path)?.subject) return [];
+          return [{
+            table,
+            finding: findingAt(file, node.getStart(), `names ${table}, a table of ${owner}`),
+          }];
         },
       );
     });
+    const allowed = foreign[file.path]?.split(" ") ?? [];
+    const unneeded = allowed.filter((table) => !foreigners.some((one) => one.table === table));
+    return [
+      ...foreigners.filter(({ table }) => !allowed.includes(table)).map(({ finding }) => finding),
+      ...unneeded.map((table) => findingAt(file, 0, `doesn't name ${table}: take it off the list`)),
+    ];
   });
 }
 

@@ -88,6 +88,8 @@ const cases = `
 1 db/meter/mod.ts: // The meter.⏎// Tables: usage,⏎// sums.⏎== db/keys/a.ts: sql\`SELECT 1 FROM usage\`; sql\`SELECT 1 FROM keys\`; "FROM usage";
 2 db/meter/mod.ts: // Tables: usage, sums.⏎== db/keys/a.ts: sql\`UPDATE usage SET a = \${b} WHERE \${c} IN (SELECT d FROM sums)\`;
 0 db/meter/mod.ts: // Tables: usage.⏎== db/meter/a.ts: sql\`INSERT OR IGNORE INTO usage SELECT 1\`;⏎== db/keys/a.ts: // FROM usage
+2 db/outbox/mod.ts: // Tables: outbox, link_tokens.⏎== db/people/invitations.ts: sql\`SELECT 1 FROM outbox\`;
+0 db/outbox/mod.ts: // Tables: link_tokens.⏎== db/people/invitations.ts: sql\`SELECT 1 FROM link_tokens\`;
 # subjects do not grow unnoticed
 0 db/keys/a.ts: ${"⏎".repeat(100)}
 1 db/keys/a.ts: ${"⏎".repeat(5000)}⏎== services/keys/b.ts: ${"⏎".repeat(5000)}
