@@ -1,5 +1,5 @@
-// What other statements ask of an organization: the numbers that limit it, its own or those of its plan; whether it is
-// suspended; which one is active after signing in.
+// What other statements ask of an organization: the numbers that limit it, its own or those of its plan; whether it is suspended;
+// who manages it, and whether an invitation to it is open.
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 /** The columns of the numbers, in `plans` and in `organizations`. */

@@ -124,7 +124,7 @@ export class Recorder {
 
   /**
    * Checks the first limits of an organization or a plan after they were changed, so that lists are up to date when the change responds.
-   * What is left, or fails, is checked in the background.
+   * The background checks the others, and repeats what fails.
    */
   async checkChangedLimits(owner: LimitOwner): Promise<void> {
     await recheckSomeLimits(this.#context, this.#softCounters, owner).catch(() => {});

@@ -8,7 +8,7 @@ import { check } from "../../../routes/schemas/check.ts";
 import { assertError, type TestApp, testApp } from "../../support/app/app.ts";
 
 type Path = readonly (string | number)[];
-/** What Zod says by default, or we where a schema must say more. */
+/** Phrases of Zod’s own messages, and ours for cases that a schema must word itself. */
 const foreign =
   /Invalid|Too (big|small)|expected|received|Unrecognized|discriminator|\||^(is|has an) invalid/;
 

@@ -49,7 +49,7 @@ const grantVoid: Act = async (send, id) => {
   return await accepted(send(`POST /organizations/${id}/grants/${given.id}/void`, { reason: "Refunded." }));
 };
 
-/** What is there when 30 requests are recorded, what leaves no room for more, and what makes room again. */
+/** Ways to leave no room after 30 recorded requests: the state before, the change, and the one that makes room again. */
 const changes: Readonly<Record<string, readonly [before: Act[], lower: Act, raise: Act]>> = {
   "an override": [[], override(monthly(20)), override(monthly(50))],
   "a lowered override": [[override(monthly(50))], override(monthly(30)), override()],
