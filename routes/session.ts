@@ -1,18 +1,16 @@
-// Finds the user of a request with cookies, and begins and ends their sessions.
+// Finds the user of a request with cookies, and begins their sessions.
 import type { ClientInfo, SessionActor } from "../domain/access/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
 import { unauthenticatedError } from "../domain/errors.ts";
 import type { Session } from "../domain/access/session.ts";
 import type { FoundTokens } from "../services/access/mod.ts";
-import { type SecondStepRequired, type SignedIn, signOut } from "../services/people/mod.ts";
+import type { SecondStepRequired, SignedIn } from "../services/people/mod.ts";
 import {
   clearConflictingCookies,
   clearFormerCookies,
-  clearSessionCookies,
   formerDomains,
   type SessionCookie,
   sessionCookies,
-  sessionTokens,
   setSessionCookie,
 } from "./cookies.ts";
 import type { AppContext, AppParts } from "./env.ts";
@@ -105,23 +103,8 @@ export async function beginSession<T extends SignedIn | SecondStepRequired>(
   return result;
 }
 
-/** Ends the session of each cookie, and clears the cookies. */
-export async function endSessions(c: AppContext, parts: AppParts): Promise<void> {
-  await findFormerDomains(c, parts);
-  await signOut(parts.services, c.get("client"), sessionTokens(c.get("headers")["cookie"]));
-  clearSessionCookies(c, parts.config);
-}
-
-/** Ends the sessions, and clears the cached pages, so that the next person at this browser doesn't see them in the history. */
-export async function signOutOfPortal(c: AppContext, parts: AppParts): Promise<void> {
-  await endSessions(c, parts);
-  // Not "cookies": that would delete those of every host of the domain. Browsers accept the header from secure origins only, and
-  // log a warning otherwise.
-  if (parts.config.secure) c.header("Clear-Site-Data", '"cache"');
-}
-
 /** Makes sure that the request's `formerDomains` are set, also on routes that don't look for a session. */
-async function findFormerDomains(c: AppContext, parts: AppParts): Promise<void> {
+export async function findFormerDomains(c: AppContext, parts: AppParts): Promise<void> {
   if (c.get("formerDomains") !== undefined) return;
   const cookies = sessionCookies(c.get("headers")["cookie"], parts.config);
   if (formerDomains(cookies, parts.config).length === 0) return;

@@ -1,5 +1,5 @@
 // The server of every HTTP thread: the app, on a port that it shares with the other threads.
-import { createApp } from "../../app.ts";
+import { createHotApp } from "../../hot_app.ts";
 import type { Config } from "../../config.ts";
 import { messageOf } from "../../domain/errors.ts";
 import type { App, AppParts } from "../../routes/env.ts";
@@ -29,7 +29,7 @@ export class HttpServer {
   readonly #thread: number;
   readonly #log: ProgramLog;
   readonly #listener: Listener;
-  #app: App | undefined;
+  #app: Pick<App, "fetch"> | undefined;
   #services: Services | undefined;
   #sweeping: ReturnType<typeof setInterval> | undefined;
   #isReady = false;
@@ -61,7 +61,7 @@ export class HttpServer {
     const unreadyReason = async () => this.#isReady ? await services.unreadyReason() : "starting";
     this.#services = services;
     this.#sweeping = setInterval(() => services.deadlines.sweep(), sweepIntervalMs);
-    this.#app = createApp({
+    this.#app = createHotApp({
       config: this.config,
       services: { ...services, unreadyReason },
       log: this.#log,

@@ -7,6 +7,7 @@ import { apiKeyRoutes, operatorApiKeyRoutes } from "./api_keys.ts";
 import { alertRoutes } from "../nouns/alerts.tsx";
 import { auditRoutes } from "./audit.ts";
 import { authRoutes, ownSessionRoutes } from "./sign_in/auth.ts";
+import { sessionUserRoute } from "./sign_in/session_user.ts";
 import { eventRoutes } from "./meter/events.ts";
 import { forwardRoutes } from "./meter/forward_auth.ts";
 import { keyVerificationRoutes } from "./meter/key_verification.ts";
@@ -36,11 +37,13 @@ import { secondStepRoutes } from "./sign_in/second_step.ts";
 import { twoStepRoutes } from "./sign_in/two_step.ts";
 import { leakedKeyRoutes } from "./leaked_keys.ts";
 import { limitRoutes } from "./meter/limits.ts";
-import { usageRoutes } from "./meter/usage.ts";
+import { recordingRoutes } from "./meter/usage.ts";
+import { readingRoutes } from "./meter/usage_reading.ts";
 import { usageRecordRoutes } from "./meter/usage_records.ts";
 
 export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { version: string }): void {
   authRoutes(app, parts);
+  sessionUserRoute(app, parts);
   secondStepRoutes(app, parts);
   twoStepRoutes(app, parts);
   ownSessionRoutes(app, parts);
@@ -56,7 +59,8 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   eventsRoutes(app, parts);
   apiKeyRoutes(app, parts);
   webhookRoutes(app, parts);
-  usageRoutes(app, parts);
+  recordingRoutes(app, parts);
+  readingRoutes(app, parts);
   eventRoutes(app, parts);
   limitRoutes(app, parts);
   alertRoutes(app, parts);

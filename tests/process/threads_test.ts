@@ -55,6 +55,19 @@ async function haveOneState(baseUrl: string): Promise<void> {
   for (const me of await everywhere("/api/auth/me", { cookie })) assert.match(me, /"authenticated":false/);
 }
 
+Deno.test("the first requests that need the whole app may reach all threads at the same time", () =>
+  withThreads(4, async ({ program, baseUrl }) => {
+    const first = await fetch(`${baseUrl}/api/auth/me`, { method: "DELETE", headers: { origin: baseUrl } });
+    await first.body?.cancel();
+    assert.deepEqual([first.status, first.headers.get("allow")], [405, "GET, HEAD"]);
+    const responses = await Promise.all(
+      Array.from({ length: 24 }, (_, n) => sendOnce(baseUrl, n % 2 === 0 ? "/sign-in" : "/nowhere")),
+    );
+    assert.deepEqual(responses.map(statusOf), responses.map((_, n) => n % 2 === 0 ? 200 : 404));
+    assert.equal((await requestsByThread(baseUrl)).size, 4);
+    await stop(program);
+  }));
+
 type Send = (path: string, json: unknown, cookie?: string) => Promise<Response>;
 
 /** @returns A function that sends JSON over a new connection. */

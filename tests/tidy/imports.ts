@@ -12,8 +12,9 @@ import {
 
 /** What each layer may import, from the top down. `deno.json` is data, such as the version. */
 const mayImport: Readonly<Record<string, string>> = {
-  "main.ts": "commands/ app.ts routes/ services/ views/ db/ domain/ config.ts deno.json",
-  "commands/": "commands/ app.ts routes/ services/ views/ db/ domain/ config.ts deno.json",
+  "main.ts": "commands/ hot_app.ts app.ts routes/ services/ views/ db/ domain/ config.ts deno.json",
+  "commands/": "commands/ hot_app.ts app.ts routes/ services/ views/ db/ domain/ config.ts deno.json",
+  "hot_app.ts": "app.ts routes/ services/ views/ db/ domain/ config.ts deno.json",
   "app.ts": "routes/ services/ views/ db/ domain/ config.ts deno.json",
   "routes/": "routes/ services/ views/ db/ domain/ config.ts static/ docs/ examples/ packages/ deno.json",
   "services/": "services/ db/ domain/ config.ts deno.json",

@@ -1,25 +1,17 @@
-// The usage API: recording and reading usage with an API key, and reading it with a session.
+// The usage API: recording usage with an API key.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { AppError, validationError } from "../../../domain/errors.ts";
 import { usageBodyBytesMax } from "../../../domain/limits.ts";
-import { activeAccess } from "../../../services/access/mod.ts";
-import { sumUsage, type UsageAccess } from "../../../services/meter/mod.ts";
-import type { AppContext, AppEnv, AppParts } from "../../env.ts";
-import { apiKeyAuth, keyRoutes } from "./api_key_auth.ts";
+import { apiKeyAuth } from "./api_key_auth.ts";
 import { cloudEventsBody, cloudEventsDescription } from "./cloud_events.ts";
 import { cloudEventHeaders, cloudEventSchema, cloudEventType } from "../../schemas/cloud_event.ts";
-import { mount, sessionRoutes, withAccess } from "../endpoint.ts";
+import type { AppContext, AppEnv, AppParts } from "../../env.ts";
+import { mount } from "../endpoint.ts";
 import { check } from "../../schemas/check.ts";
 import { recordRequest, sendBatch, sendRecord, usageInput } from "./recording.ts";
-import { sumRoutes } from "./usage_sums.ts";
 import * as schemas from "../../schemas/usage.ts";
 
-export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  recordingRoutes(app, parts);
-  readingRoutes(app, parts);
-}
-
-function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+export function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const apiKey = apiKeyAuth(parts);
   const common = {
@@ -81,43 +73,6 @@ function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       const timePath = (index: number) => `records[${index}].timestamp`;
       const recorded = await recordRequest(c, services, keyHash, { inputs, bytes, timePath });
       return sendBatch(c, recorded, inputs.length);
-    },
-  });
-}
-
-const csvDescription =
-  "All rows, without a size limit. Sums are exact decimal numbers. The columns are the window, the groups and the sums.";
-
-function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { services } = parts;
-  const common = {
-    query: schemas.usageQuerySchema,
-    sums: schemas.usageSumsSchema,
-    errors: ["range_too_long", "dimension_unknown"],
-    read: (access: UsageAccess, options: Parameters<typeof sumUsage>[2]) =>
-      sumUsage(services, access, options),
-  } as const;
-
-  sumRoutes(keyRoutes(app, parts), parts, {
-    ...common,
-    path: "/api/v1/usage",
-    json: { operationId: "readUsage", summary: "Get usage of the key's organization" },
-    csv: {
-      operationId: "readUsageCsv",
-      summary: "Download usage of the key's organization as CSV",
-      description: csvDescription,
-    },
-  });
-
-  const session = sessionRoutes(app, parts, { tag: "Usage", errors: ["forbidden"] });
-  sumRoutes(withAccess(session, activeAccess), parts, {
-    ...common,
-    path: "/api/portal/usage",
-    json: { operationId: "readOrganizationUsage", summary: "Get usage of the active organization" },
-    csv: {
-      operationId: "downloadUsage",
-      summary: "Download usage of the active organization as CSV",
-      description: csvDescription,
     },
   });
 }

@@ -5,35 +5,24 @@ import { sessionUser } from "../../../domain/access/session.ts";
 import { sessionsPerUserMax } from "../../../domain/limits.ts";
 import { endOtherSessions, endSession, listSessions, signIn, signUp } from "../../../services/people/mod.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { beginSession, endSessions, findSession } from "../../session.ts";
+import { beginSession } from "../../session.ts";
+import { endSessions } from "../../sign_out.ts";
 import { mount, publicRoutes, sessionRoutes } from "../endpoint.ts";
 import { sessionParamsSchema, sessionsSchema } from "../../schemas/people.ts";
 import * as schemas from "../../schemas/sign_in.ts";
 
 export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   signInRoutes(app, parts);
-  const common = { tag: "Sign-in", security: "maybeSession" } as const;
 
   mount(app, {
-    ...common,
+    tag: "Sign-in",
+    security: "maybeSession",
     route: "POST /api/auth/sign-out",
     operationId: "signOut",
     summary: "Sign out",
     description: "Ends the session and clears the cookie.",
     responses: { 204: { description: "Signed out, or no one was signed in." } },
   }, { authenticate: () => null, handle: (c) => endSessions(c, parts) });
-
-  mount(app, {
-    ...common,
-    route: "GET /api/auth/me",
-    operationId: "getSessionUser",
-    summary: "Get the signed-in user",
-    description: "Returns 200 with `authenticated: false` if there is no valid session.",
-    responses: { 200: { description: "The signed-in user.", schema: schemas.sessionUserSchema } },
-  }, {
-    authenticate: (c) => findSession(c, parts),
-    handle: (_c, _input, session) => sessionUser(session),
-  });
 }
 
 function signInRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {

@@ -32,7 +32,8 @@ import {
 } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { setErrorHeaders } from "../../errors.ts";
-import { beginSession, findSession, sessionActor, signOutOfPortal } from "../../session.ts";
+import { beginSession, findSession, sessionActor } from "../../session.ts";
+import { signOutOfPortal } from "../../sign_out.ts";
 import {
   gateFrame,
   home,
