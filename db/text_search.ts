@@ -1,4 +1,4 @@
-// How operators search. The indexes in migration 12 find parts of a text of at least three characters.
+// How operators search. The search indexes find parts of a text of at least three characters.
 import { sql, type Statement } from "./engine/database.ts";
 
 const indexedCharactersMin = 3;

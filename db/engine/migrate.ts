@@ -2,36 +2,7 @@
 import { hash } from "node:crypto";
 import { type Database, DatabaseError, type DatabaseReader, sql, type Statement } from "./database.ts";
 import { fenceNumber } from "./move_fence.ts";
-import foundation from "./migrations/0001_foundation.sql" with { type: "text" };
-import meter from "./migrations/0002_meter.sql" with { type: "text" };
-import people from "./migrations/0003_people.sql" with { type: "text" };
-import wrongCodes from "./migrations/0004_wrong_codes.sql" with { type: "text" };
-import seriesLimit from "./migrations/0005_series_limit.sql" with { type: "text" };
-import refusedWrites from "./migrations/0006_refused_writes.sql" with { type: "text" };
-import limits from "./migrations/0007_limits.sql" with { type: "text" };
-import operators from "./migrations/0008_operators.sql" with { type: "text" };
-import usageTotals from "./migrations/0009_usage_totals.sql" with { type: "text" };
-import billingStatements from "./migrations/0010_statements.sql" with { type: "text" };
-import products from "./migrations/0011_products.sql" with { type: "text" };
-import operatorLists from "./migrations/0012_operator_lists.sql" with { type: "text" };
-import plans from "./migrations/0013_plans.sql" with { type: "text" };
-import portal from "./migrations/0014_portal.sql" with { type: "text" };
-import lastUse from "./migrations/0015_last_use.sql" with { type: "text" };
-import rates from "./migrations/0016_rates.sql" with { type: "text" };
-import monthEnd from "./migrations/0017_month_end.sql" with { type: "text" };
-import webhooks from "./migrations/0018_webhooks.sql" with { type: "text" };
-import importedKeys from "./migrations/0019_imported_keys.sql" with { type: "text" };
-import testKeys from "./migrations/0020_test_keys.sql" with { type: "text" };
-import keyReminders from "./migrations/0021_key_reminders.sql" with { type: "text" };
-import portalSessions from "./migrations/0022_portal_sessions.sql" with { type: "text" };
-import refusedQuantities from "./migrations/0023_refused_quantities.sql" with { type: "text" };
-import identityProviders from "./migrations/0024_identity_providers.sql" with { type: "text" };
-import dimensions from "./migrations/0025_dimensions.sql" with { type: "text" };
-import featuresAndGrants from "./migrations/0026_features_and_grants.sql" with { type: "text" };
-import counting from "./migrations/0027_counting.sql" with { type: "text" };
-import statementValues from "./migrations/0028_statement_values.sql" with { type: "text" };
-import providers from "./migrations/0029_providers.sql" with { type: "text" };
-import shares from "./migrations/0030_shares.sql" with { type: "text" };
+import schema from "./migrations/0030_schema.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -39,38 +10,19 @@ interface Migration {
   readonly text: string;
 }
 
+/** The first one is the whole schema at its number; the ones before it were never released. */
 export const migrations: readonly Migration[] = [
-  { number: 1, name: "foundation", text: foundation },
-  { number: 2, name: "meter", text: meter },
-  { number: 3, name: "people", text: people },
-  { number: 4, name: "wrong_codes", text: wrongCodes },
-  { number: 5, name: "series_limit", text: seriesLimit },
-  { number: 6, name: "refused_writes", text: refusedWrites },
-  { number: 7, name: "limits", text: limits },
-  { number: 8, name: "operators", text: operators },
-  { number: 9, name: "usage_totals", text: usageTotals },
-  { number: 10, name: "statements", text: billingStatements },
-  { number: 11, name: "products", text: products },
-  { number: 12, name: "operator_lists", text: operatorLists },
-  { number: 13, name: "plans", text: plans },
-  { number: 14, name: "portal", text: portal },
-  { number: 15, name: "last_use", text: lastUse },
-  { number: 16, name: "rates", text: rates },
-  { number: 17, name: "month_end", text: monthEnd },
-  { number: 18, name: "webhooks", text: webhooks },
-  { number: 19, name: "imported_keys", text: importedKeys },
-  { number: 20, name: "test_keys", text: testKeys },
-  { number: 21, name: "key_reminders", text: keyReminders },
-  { number: 22, name: "portal_sessions", text: portalSessions },
-  { number: 23, name: "refused_quantities", text: refusedQuantities },
-  { number: 24, name: "identity_providers", text: identityProviders },
-  { number: 25, name: "dimensions", text: dimensions },
-  { number: 26, name: "features_and_grants", text: featuresAndGrants },
-  { number: 27, name: "counting", text: counting },
-  { number: 28, name: "statement_values", text: statementValues },
-  { number: 29, name: "providers", text: providers },
-  { number: 30, name: "shares", text: shares },
+  { number: 30, name: "schema", text: schema },
 ];
+
+/** The last of the migrations that the whole schema replaces. With it, a database has the same schema. */
+const replaced = {
+  number: 30,
+  checksum: "475f2c3b4131865bf9f5d2d122b558189cba549bd70a40c641693eca5907a407",
+};
+
+/** The last commit that upgrades older databases. */
+const olderUpgrades = "9826e542f";
 
 /** Thrown for a database with another schema than this program's. */
 export class MigrationError extends Error {
@@ -92,7 +44,7 @@ export class MigrationError extends Error {
  *
  * @param options `list`: the migrations, by default all of this program's.
  * @returns The numbers of the applied migrations.
- * @throws {MigrationError} When the database is newer than this program, or an applied migration has changed.
+ * @throws {MigrationError} When the database is newer than this program or too old for it, or an applied migration has changed.
  */
 export async function migrate(
   database: Database,
@@ -105,8 +57,7 @@ export async function migrate(
      ) STRICT`]);
   const applied: number[] = [];
   for (;;) {
-    const known = await appliedMigrations(database);
-    check(known, list);
+    const known = check(await appliedMigrations(database), list);
     const next = list[known.length];
     if (next === undefined) return applied;
     try {
@@ -120,7 +71,7 @@ export async function migrate(
       applied.push(next.number);
     } catch (error) {
       const isAppliedByOther = error instanceof DatabaseError && error.kind === "constraint" &&
-        (await appliedMigrations(database)).length > known.length;
+        check(await appliedMigrations(database), list).length > known.length;
       if (!isAppliedByOther) throw error;
     }
   }
@@ -141,9 +92,9 @@ export async function checkSchema(
   const list = options.list ?? migrations;
   await requireFinished(database);
   const table = sql`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'`;
-  const known = await database.readFirst(table) === undefined ? [] : await appliedMigrations(database);
-  if (options.mayBeReadOnly === true && known[0]?.number === fenceNumber) known.shift();
-  check(known, list);
+  const rows = await database.readFirst(table) === undefined ? [] : await appliedMigrations(database);
+  if (options.mayBeReadOnly === true && rows[0]?.number === fenceNumber) rows.shift();
+  const known = check(rows, list);
   const missing = list[known.length];
   if (known.length === 0 || missing === undefined) return known.length > 0;
   throw new MigrationError(
@@ -167,8 +118,7 @@ async function requireFinished(database: DatabaseReader): Promise<void> {
 
 /** Returns true if a database with these migrations lacks some. @throws {MigrationError} As {@linkcode migrate} does. */
 export function lacksMigrations(known: readonly AppliedMigration[]): boolean {
-  check(known, migrations);
-  return known.length < migrations.length;
+  return check(known, migrations).length < migrations.length;
 }
 
 export const appliedMigrationsQuery: Statement =
@@ -185,12 +135,21 @@ function appliedMigrations(database: DatabaseReader): Promise<AppliedMigration[]
   return database.read<AppliedMigration>(appliedMigrationsQuery);
 }
 
-function check(known: readonly AppliedMigration[], list: readonly Migration[]): void {
-  if (known[0]?.number === fenceNumber) {
+/** Checks the rows of `schema_migrations`, and returns those of migrations in the list. */
+function check(rows: readonly AppliedMigration[], list: readonly Migration[]): AppliedMigration[] {
+  if (rows[0]?.number === fenceNumber) {
     throw new MigrationError(
       "gatehouse move has made this database read-only; run the same gatehouse move again to finish it and use the new " +
         "database, or gatehouse move --cancel to use this one again",
       { isOfMove: true },
+    );
+  }
+  const known = rows.filter(({ number }) => number >= replaced.number);
+  const last = rows.at(-1);
+  if (last !== undefined && known.length === 0) {
+    throw new MigrationError(
+      `the database has schema ${last.number} of a build before version 0.1.0, which this program can't upgrade; back it up, ` +
+        `start a build of commit ${olderUpgrades} once, then this one`,
     );
   }
   known.forEach((row, index) => {
@@ -200,16 +159,18 @@ function check(known: readonly AppliedMigration[], list: readonly Migration[]): 
         `the database is newer than this program: it has migration ${row.number} (${row.name})`,
       );
     }
-    if (migration.number !== row.number || checksum(migration) !== row.checksum) {
+    const isReplaced = row.number === replaced.number && row.checksum === replaced.checksum;
+    if (migration.number !== row.number || !isReplaced && checksum(migration) !== row.checksum) {
       throw new MigrationError(
         `migration ${row.number} (${row.name}) of the database differs from this program's: it was changed`,
       );
     }
   });
+  return known;
 }
 
 /** Statements end with a semicolon at the end of a line, and comments are on lines of their own. */
 function statements(text: string): string[] {
-  const parts = text.replaceAll(/^--.*$/gm, "").split(/;\s*$/m).map((part) => part.trim());
+  const parts = text.replaceAll(/^ *--.*$/gm, "").split(/;\s*$/m).map((part) => part.trim());
   return parts.filter((part) => part !== "");
 }

@@ -20,7 +20,7 @@ interface Restored {
  * @param path The data file.
  * @param options `backup`: the bytes of the backup.
  * @throws {DatabaseError} `fault` when it isn't a backup or is damaged; `unavailable` when another program has the data file open.
- * @throws {MigrationError} When the backup is newer than this program.
+ * @throws {MigrationError} When the backup is newer than this program, or too old for it.
  */
 export async function restoreDataFile(
   path: string,

@@ -7,7 +7,7 @@ import { hasCounting } from "./counting.ts";
 import { testTotalsNumber } from "./environments.ts";
 import { monthOf, sums, sumsOfRecords } from "./rollup_columns.ts";
 
-/** The organization of monthly rollups of values; as in migration 25. */
+/** The organization of monthly rollups of values. */
 export const dimensionSumsNumber = -(2 ** 32);
 
 const quarterMs = integer(rollupQuarterMs);

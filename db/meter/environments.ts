@@ -3,7 +3,7 @@
 import type { Environment } from "../../domain/environment.ts";
 import { integer, joinSql, sql, type Statement } from "../engine/database.ts";
 
-/** The number of the totals of all test usage; that of all live usage is 0. As in migration 20: below every negative number. */
+/** The number of the totals of all test usage; that of all live usage is 0. As in the schema's triggers: below every negative number. */
 export const testTotalsNumber = -(2 ** 31);
 
 /** The number that usage with the API key `k`, which may be null, has in the organization `o`. */

@@ -275,7 +275,9 @@ Deno.test("exits with 64 for invalid arguments and 67 for an unknown address, an
     assert.equal((await scene.user("list", "--json")).stdout, "");
   }));
 
-Deno.test("doesn't migrate or write next to a server of another version", () =>
+Deno.test("doesn't migrate or write next to a server of another version", {
+  ignore: migrations.length < 2,
+}, () =>
   inFolder({}, async (scene) => {
     const connection = new Connection(`${scene.folder}/data/gatehouse.db`, { readOnly: false });
     const create = () => scene.user("create", "ada@example.com", "--name", "Ada");

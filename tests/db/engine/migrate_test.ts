@@ -1,7 +1,9 @@
 // Migrations: applied once and atomically, never changed, never reverted.
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { type Database, sql } from "../../../db/engine/database.ts";
-import { migrate, MigrationError, migrations } from "../../../db/engine/migrate.ts";
+import { openEmbedded } from "../../../db/engine/embedded.ts";
+import { checkSchema, migrate, MigrationError, migrations } from "../../../db/engine/migrate.ts";
 import { bothDatabases, onDatabases } from "../../support/database/database.ts";
 
 const more = {
@@ -51,6 +53,68 @@ on("migrate() ignores CR LF line ends in a migration", async (database) => {
   await migrate(database, { now: 1, list: [...migrations, more] });
   const windows = { ...more, text: more.text.replaceAll("\n", "\r\n") };
   assert.deepEqual(await migrate(database, { now: 1, list: [...migrations, windows] }), []);
+});
+
+/** SHA-256 of the tables, indexes, triggers and first rows that the migrations 1 to 30 made before they became one. */
+const fingerprint = "f39a9a5bdd857d5670a0cd5e25d8c70291685e03a488bec39c596da3c5df5c91";
+
+Deno.test("the first migration makes the schema that the 30 migrations before it made", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-test-" });
+  const onFatal = (error: Error) => assert.fail(error);
+  const database = await openEmbedded({ path: `${folder}/gatehouse.db`, create: "file", onFatal });
+  await migrate(database, { now: 1, list: migrations.slice(0, 1) });
+  const names = await database.read<{ name: string }>(sql`
+    SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*'
+      AND name <> 'schema_migrations' ORDER BY name`);
+  const objects = await database.read<{ name: string; tbl_name: string; sql: string }>(sql`
+    SELECT name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name <> 'schema_migrations' ORDER BY tbl_name, type, rowid`);
+  const lines = objects.map((one) => JSON.stringify([one.name, one.tbl_name, normal(one.sql)]));
+  for (const { name } of names) {
+    const rows = await database.read({ sql: `SELECT * FROM "${name}"`, args: [] });
+    const random = (key: string, value: unknown) =>
+      ["id", "key", "created_at"].includes(key) ? typeof value : value;
+    lines.push(JSON.stringify([name, rows], random));
+  }
+  await database.close();
+  await Deno.remove(folder, { recursive: true });
+  assert.equal(hash("sha256", lines.join("\n")), fingerprint);
+});
+
+/** Removes differences of layout, and the quotes of renamed tables. */
+function normal(text: string): string {
+  return text.replaceAll(/^ *--.*$/gm, "").replaceAll('"', "").replaceAll(/\s*([(),])\s*/g, "$1").replaceAll(
+    /\s+/g,
+    " ",
+  );
+}
+
+/** Makes the rows of the former migrations up to a number. */
+function setFormer(database: Database, number: number) {
+  const checksum = "475f2c3b4131865bf9f5d2d122b558189cba549bd70a40c641693eca5907a407";
+  return database.write([
+    sql`DELETE FROM schema_migrations`,
+    sql`WITH RECURSIVE n (v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < ${number})
+      INSERT INTO schema_migrations SELECT v, 'former', iif(v = 30, ${checksum}, 'x'), 1 FROM n`,
+  ]);
+}
+
+on("a database with the 30 former migrations goes on with the next one", async (database) => {
+  const list = [...migrations.slice(0, 1), more];
+  await setFormer(database, 30);
+  await assert.rejects(checkSchema(database, { list }), /lacks migration .* \(more\)/);
+  assert.deepEqual(await migrate(database, { now: 1, list }), [more.number]);
+  assert.deepEqual(await migrate(database, { now: 1, list }), []);
+  assert.equal(await checkSchema(database, { list }), true);
+});
+
+on("a database with only 29 of them is left unchanged, with advice", async (database) => {
+  await setFormer(database, 29);
+  const isTooOld = (error: unknown) =>
+    error instanceof MigrationError && !error.isOlder &&
+    /schema 29 .* start a build of commit \w+ once/.test(error.message);
+  await assert.rejects(checkSchema(database), isTooOld);
+  await assert.rejects(migrate(database, { now: 1 }), isTooOld);
+  assert.equal((await database.read(sql`SELECT 1 FROM schema_migrations`)).length, 29);
 });
 
 Deno.test("the schema has no deferred constraints: they would fail the commit of all batches together", () => {
