@@ -10,7 +10,7 @@ import {
 } from "../access/mod.ts";
 import { sql } from "../engine/database.ts";
 import { deleteAlerts } from "../meter/mod.ts";
-import { endCompanySignIn } from "./company_sign_in.ts";
+import { endCompanySignIn } from "./identity_providers.ts";
 import { revokeInvitationsSentBy } from "./invitations.ts";
 import { deletePasskeys } from "./passkeys.ts";
 import { deleteRecoveryCodes } from "./recovery_codes.ts";

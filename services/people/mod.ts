@@ -38,6 +38,17 @@ export {
   unlinkIdentity,
 } from "./identities.ts";
 export {
+  changeServiceProvider,
+  checkIssuer,
+  connectedCountMax,
+  countProviderAccounts,
+  createServiceProvider,
+  deleteServiceProvider,
+  getServiceProvider,
+  getServiceProviderBySlug,
+  listServiceProviders,
+} from "./identity_providers.ts";
+export {
   createInvitation,
   getInvitation,
   listInvitations,
