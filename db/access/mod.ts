@@ -108,6 +108,7 @@ export {
   insertProviderSession,
   insertSession,
   listSessionsOfUser,
+  type NewSession,
   selectSession,
   updateSessionAuthenticated,
   updateSessionAuthenticatedIfAudited,
