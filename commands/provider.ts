@@ -11,10 +11,10 @@ import {
 } from "../domain/people/provider_metadata.ts";
 import {
   createServiceProvider,
-  deleteServiceProviderById,
+  deleteServiceProvider,
   getServiceProviderBySlug,
   listServiceProviders,
-} from "../services/console/mod.ts";
+} from "../services/people/mod.ts";
 import { nameArgument, type Subcommand, verbCommand } from "./administration.ts";
 import { providerHelp } from "./help.ts";
 import { CommandError, exitStatus, readOptionFile, usageError } from "./settings.ts";
@@ -119,6 +119,6 @@ async function list({ services, flags }: Subcommand): Promise<void> {
 
 async function remove({ services, actor, subject }: Subcommand): Promise<void> {
   const { id, name } = await getServiceProviderBySlug(services, subject);
-  await deleteServiceProviderById(services, actor, id);
+  await deleteServiceProvider(services, actor, id);
   writeLine(`Removed “${name}”. No one can sign in with it anymore.`);
 }

@@ -1,7 +1,7 @@
 // Checks whether people can sign in with each provider, as far as its discovery document and the stored secret tell.
 import type { Config } from "../../config.ts";
 import type { Database } from "../../db/engine/database.ts";
-import { findCheckedProviders } from "../../db/console/mod.ts";
+import { findCheckedProviders } from "../../db/people/mod.ts";
 import type { StoredProvider } from "../../db/access/mod.ts";
 import { checkedProvidersMax } from "../../domain/check_limits.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";

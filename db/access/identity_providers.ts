@@ -9,7 +9,7 @@ export interface StoredProvider extends IdentityProvider {
   readonly pendingSecret: string | null;
 }
 
-type ProviderRow =
+export type ProviderRow =
   & Omit<StoredProvider, "trustEmail" | "signUp" | "enforced">
   & Readonly<Record<"trustEmail" | "signUp" | "enforced", 0 | 1>>;
 
@@ -19,13 +19,16 @@ const select = sql`
     session_max_days AS sessionMaxDays, tested_at AS testedAt, created_at AS createdAt, updated_at AS updatedAt
   FROM identity_providers WHERE`;
 
+/** Selects providers as {@linkcode ProviderRow}s. @param which Their condition. */
+export const selectProviders = (which: Statement): Statement => sql`${select} ${which}`;
+
+export function toProvider(row: ProviderRow): StoredProvider {
+  const isOn = (name: "trustEmail" | "signUp" | "enforced") => row[name] === 1;
+  return { ...row, trustEmail: isOn("trustEmail"), signUp: isOn("signUp"), enforced: isOn("enforced") };
+}
+
 export async function findProviders(database: DatabaseReader, which: Statement): Promise<StoredProvider[]> {
-  return (await database.read<ProviderRow>(sql`${select} ${which}`)).map((row) => ({
-    ...row,
-    trustEmail: row.trustEmail === 1,
-    signUp: row.signUp === 1,
-    enforced: row.enforced === 1,
-  }));
+  return (await database.read<ProviderRow>(selectProviders(which))).map(toProvider);
 }
 
 export async function findProviderBySlug(database: DatabaseReader, slug: string) {

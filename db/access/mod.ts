@@ -52,8 +52,11 @@ export {
   listSignInProviders,
   providerIsBelieved,
   providerMaySignIn,
+  type ProviderRow,
+  selectProviders,
   signsIn,
   type StoredProvider,
+  toProvider,
 } from "./identity_providers.ts";
 export { activeOperatorToken } from "./operator_guard.ts";
 export {
@@ -105,6 +108,7 @@ export {
   insertProviderSession,
   insertSession,
   listSessionsOfUser,
+  type NewSession,
   selectSession,
   updateSessionAuthenticated,
   updateSessionAuthenticatedIfAudited,

@@ -50,6 +50,27 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** The statements of one transaction, in this order. A list has one name. */
+export type NamedBatch = Readonly<Record<string, Statement | readonly Statement[]>>;
+
+/** The results of a batch, by name. */
+type NamedResults<Batch> = {
+  readonly [Name in keyof Batch]: Batch[Name] extends Statement ? WriteResult : readonly WriteResult[];
+};
+
+/** Writes a batch, and returns its results by the names of its statements. @throws {DatabaseError} */
+export async function writeNamed<Batch extends NamedBatch>(
+  database: Pick<Database, "write">,
+  batch: Batch,
+): Promise<NamedResults<Batch>> {
+  const results = (await database.write(Object.values(batch).flat())).values();
+  const next = () => results.next().value;
+  const named = Object.entries(batch).map((
+    [name, part],
+  ) => [name, Array.isArray(part) ? part.map(next) : next()]);
+  return Object.fromEntries(named) as NamedResults<Batch>;
+}
+
 /** Opens the same database in another thread. Can be posted once, with `port` as a transferred object. */
 export type DatabaseShare =
   & {

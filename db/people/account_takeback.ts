@@ -10,20 +10,21 @@ import {
 } from "../access/mod.ts";
 import { sql } from "../engine/database.ts";
 import { deleteAlerts } from "../meter/mod.ts";
-import { endCompanySignIn } from "./company_sign_in.ts";
+import { endCompanySignIn } from "./identity_providers.ts";
 import { revokeInvitationsSentBy } from "./invitations.ts";
 import { deletePasskeys } from "./passkeys.ts";
 import { deleteRecoveryCodes } from "./recovery_codes.ts";
 import { deleteProviderAttempts } from "./provider_attempts.ts";
-import { markWebhooksDeleted } from "../outbox/mod.ts";
+import { deleteLinks, markWebhooksDeleted } from "../outbox/mod.ts";
 
 /**
- * Ends everything that gave access before `actor`, the owner of the address, took the account back: second steps, passkeys,
+ * Ends everything that gave access before `actor`, the owner of the address, took the account back: links, second steps, passkeys,
  * identities, keys, invitations; and in the account's organizations the memberships of others, webhooks and alerts.
  */
 export function endUnconfirmedAccess(actor: Actor, options: Audited & { userId: string }) {
   const { userId, audited } = options;
   return [
+    ...deleteLinks(userId, { purposes: ["verify_email"], audited }),
     // An unfinished setup too, because the person who began it knows the secret.
     sql`DELETE FROM totp WHERE user_id = ${userId} AND ${ifAudited(audited)}`,
     deleteRecoveryCodes(userId, options),

@@ -26,14 +26,18 @@ export function insertCompanyMembership(
     ON CONFLICT (user_id, organization_id) DO NOTHING`;
 }
 
+export interface CompanyRoom extends Readonly<Record<"isMember" | "suspended" | "hasRoom", 0 | 1>> {
+  readonly membersMax: number;
+  /** Of the user, in all organizations. */
+  readonly memberships: number;
+}
+
 /** Finds what can keep someone from joining. */
 export function findCompanyRoom(
   database: DatabaseReader,
   { organizationId, userId }: { organizationId: string; userId: string },
-) {
-  return database.readFirst<
-    { isMember: 0 | 1; suspended: 0 | 1; hasRoom: 0 | 1; membersMax: number; memberships: number }
-  >(sql`
+): Promise<CompanyRoom | undefined> {
+  return database.readFirst(sql`
     SELECT EXISTS (SELECT 1 FROM memberships m WHERE m.organization_id = o.id AND m.user_id = ${userId}) AS isMember,
       ${isSuspended} AS suspended, ${hasRoomForMember} AS hasRoom, ${
     effectiveNumber("membersMax")

@@ -1,6 +1,7 @@
 // People and their organizations: accounts, members, invitations, passkeys, second steps, and what is deleted with an account or
 // an organization.
 // Tables: passkey_challenges, passkeys, pending_sign_ins, provider_attempts, recovery_codes.
+export { findCheckedProviders } from "./identity_providers.ts";
 export { insertMembership } from "./memberships.ts";
 export { endOrganizationAccess, markOrganizationDeleted } from "./organizations.ts";
 export { countPasskeysElsewhere, deletePasskeys, findUsablePasskeys } from "./passkeys.ts";

@@ -3,7 +3,7 @@ import type { OrganizationStatus } from "../../domain/console/organization.ts";
 import { type Audited, ifAudited, isOrganization } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { markWebhooksDeleted } from "../outbox/mod.ts";
-import { endCompanySignIn } from "./company_sign_in.ts";
+import { endCompanySignIn } from "./identity_providers.ts";
 
 /** An organization as one of its members sees it. */
 export interface OrganizationRow {

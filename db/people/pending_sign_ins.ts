@@ -12,7 +12,7 @@ import {
 } from "../access/mod.ts";
 import { type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
-interface NewPendingSignIn {
+export interface NewPendingSignIn {
   readonly tokenHash: string;
   readonly userId: string;
   readonly expiresAt: number;

@@ -7,12 +7,8 @@ import { nameFault } from "../name.ts";
 export const providerKinds = ["oidc", "google", "microsoft", "github"] as const;
 export type ProviderKind = (typeof providerKinds)[number];
 
-export interface IdentityProvider {
-  readonly id: string;
-  /** The organization whose own provider it is; null for one of the whole service. */
-  readonly organizationId: string | null;
-  readonly slug: string;
-  readonly kind: ProviderKind;
+/** The part of a provider that people can change. */
+export interface ProviderSettings {
   readonly name: string;
   /** For GitHub, the address of its pages. */
   readonly issuer: string;
@@ -26,9 +22,28 @@ export interface IdentityProvider {
   readonly role: "ADMIN" | "MEMBER" | null;
   readonly enforced: boolean;
   readonly sessionMaxDays: number | null;
+}
+
+export interface IdentityProvider extends ProviderSettings {
+  readonly id: string;
+  /** The organization whose own provider it is; null for one of the whole service. */
+  readonly organizationId: string | null;
+  readonly slug: string;
+  readonly kind: ProviderKind;
   readonly testedAt: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
+}
+
+type Shown = "id" | "slug" | "kind" | "name" | "issuer" | "clientId" | "trustEmail" | "signUp" | "position";
+
+/** A provider of the whole service, as operators see it: without its secret. */
+export interface ServiceProvider extends Pick<IdentityProvider, Shown> {
+  /** The address to register at the provider. */
+  readonly redirectUri: string;
+  /** ISO 8601 UTC. */
+  readonly createdAt: string;
+  readonly updatedAt: string;
 }
 
 /** A provider as a page offers it. */

@@ -62,6 +62,11 @@ export function issuerFault(kind: ProviderKind, issuer: string): string | null {
   return null;
 }
 
+/** Names an organization's provider, by the host of its issuer. */
+export function providerHost({ issuer }: { readonly issuer: string }): string {
+  return URL.parse(issuer)?.host ?? issuer;
+}
+
 /** Returns the address to register at a provider, to which it sends people back. */
 export function redirectUri(baseUrl: URL, slug: string): string {
   return new URL(`/sign-in/with/${slug}/callback`, baseUrl).href;

@@ -1,6 +1,5 @@
 // The forms of a provider of the whole service, and its cells in the list.
-import type { ServiceProvider } from "../../domain/console/service_provider.ts";
-import { providerKinds } from "../../domain/people/identity_provider.ts";
+import { providerKinds, type ServiceProvider } from "../../domain/people/identity_provider.ts";
 import {
   clientIdCharactersMax,
   clientSecretCharactersMax,
@@ -9,7 +8,7 @@ import {
   providerKindNames,
   providerSlugCharactersMax,
 } from "../../domain/people/provider_metadata.ts";
-import { connectedCountMax } from "../../services/console/mod.ts";
+import { connectedCountMax } from "../../services/people/mod.ts";
 import { Badge } from "../../views/components/badge.tsx";
 import { Secret } from "../../views/components/code.tsx";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";

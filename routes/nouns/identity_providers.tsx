@@ -17,10 +17,10 @@ import {
   checkIssuer,
   countProviderAccounts,
   createServiceProvider,
-  deleteServiceProviderById,
+  deleteServiceProvider,
   getServiceProvider,
   listServiceProviders,
-} from "../../services/console/mod.ts";
+} from "../../services/people/mod.ts";
 import { ItemTable } from "../../views/components/item_table.tsx";
 import { ListPage } from "../../views/components/list_page.tsx";
 import { DayTime } from "../../views/components/relative_time.tsx";
@@ -140,7 +140,7 @@ export function identityProviderRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts
     operationId: "deleteIdentityProvider",
     summary: "Delete a sign-in provider",
     description: "No one can sign in with it anymore. Existing sessions stay.",
-  }, async ({ params: { id } }, actor) => void await deleteServiceProviderById(services, actor, id));
+  }, async ({ params: { id } }, actor) => void await deleteServiceProvider(services, actor, id));
 }
 
 const path = "/operator/identity-providers";
@@ -238,7 +238,7 @@ export function identityProviderPages(app: App, parts: PortalParts): void {
       return confirmDeletion(form, provider, await countProviderAccounts(services, provider));
     },
     async submit(c, actor) {
-      await deleteServiceProviderById(services, actor, paramOf(c, "id"));
+      await deleteServiceProvider(services, actor, paramOf(c, "id"));
       return `${path}?done=deleted`;
     },
   });

@@ -1,16 +1,5 @@
 // What spans all subjects: what operators do with organizations and people, the overviews, search, and exports.
 export { exportRecords, exportStatements } from "./exports.ts";
-export {
-  changeServiceProvider,
-  checkIssuer,
-  connectedCountMax,
-  countProviderAccounts,
-  createServiceProvider,
-  deleteServiceProviderById,
-  getServiceProvider,
-  getServiceProviderBySlug,
-  listServiceProviders,
-} from "./identity_providers.ts";
 export { organizationLimitsBelowUse, planLimitsBelowUse } from "./limits_below_use.ts";
 export { createUser } from "./new_user.ts";
 export {

@@ -1,14 +1,14 @@
 // Creating accounts on the command line: the first one, and others without an invitation.
 import { insertMembership, type NewUser } from "../../db/people/mod.ts";
 import { findEffectiveNumber, findUserCredentials, insertAuditEvent } from "../../db/access/mod.ts";
-import type { Statement } from "../../db/engine/database.ts";
+import { writeNamed } from "../../db/engine/database.ts";
 import { insertJoiningUser } from "../../db/console/users.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
 import { AppError, memberLimitError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import { requireEmail } from "../../domain/outbox/email.ts";
 import type { Role } from "../../domain/access/session.ts";
-import { checkNewPassword, newAccount } from "../people/mod.ts";
+import { accountWith, checkNewPassword, type NewAccount, newAccount } from "../people/mod.ts";
 import type { SessionContext } from "../context.ts";
 import { newToken } from "../access/mod.ts";
 import { newPasswordLink, type PasswordLink } from "./passwords.ts";
@@ -40,13 +40,13 @@ export async function createUser(
   const user = { id: newId("usr"), email, emailVerifiedAt: now, name, passwordHash, hasPassword, now };
   const organizationId = join?.organizationId ?? newId("org");
   const link = password === undefined ? newPasswordLink(context, user.id, now) : null;
-  const [, written] = await context.writeAs(actor, [
+  const { audit } = await writeNamed({ write: (batch) => context.writeAs(actor, batch) }, {
     ...(join === undefined
-      ? newAccount(actor, user, { id: organizationId, name: input.organizationName }).statements
-      : joiningAccount(actor, user, join)),
-    ...(link === null ? [] : [link.statement]),
-  ]);
-  if (written?.rows.length === 1) return { userId: user.id, organizationId, link: link?.link ?? null };
+      ? newAccount(actor, user, { id: organizationId, name: input.organizationName })
+      : joiningAccount(actor, user, join)).batch,
+    link: link === null ? [] : [link.statement],
+  });
+  if (audit.rows.length === 1) return { userId: user.id, organizationId, link: link?.link ?? null };
   if (await findUserCredentials(database, email) !== undefined) {
     throw new AppError("email_taken", `An account with the email address ${email} already exists.`);
   }
@@ -55,19 +55,21 @@ export async function createUser(
   throw validationError([{ path: "join", message: "is not the id of an organization." }]);
 }
 
-/** Creates an account in an existing organization. The second statement is its audit entry. */
+/** Creates an account in an existing organization. */
 function joiningAccount(
   actor: OperatorActor,
   user: NewUser,
   { organizationId, role }: { organizationId: string; role: Role },
-): Statement[] {
+): NewAccount {
   const { id: userId, now } = user;
-  const entry = { organizationId, target: { id: userId, name: user.email } };
-  const account = insertAuditEvent(actor, { ...entry, action: "account.created" }, { now });
-  return [
-    insertJoiningUser(user, organizationId),
-    account.statement,
-    insertMembership({ userId, organizationId, role, now }, account.id),
-    insertAuditEvent(actor, { ...entry, action: "member.joined", details: { role } }, { now }).statement,
-  ];
+  const target = { id: userId, name: user.email };
+  const entry = { action: "member.joined", organizationId, target, details: { role } } as const;
+  return accountWith(actor, user, {
+    organizationId,
+    account: insertJoiningUser(user, organizationId),
+    membership: (audited) => [
+      insertMembership({ userId, organizationId, role, now }, audited),
+      insertAuditEvent(actor, entry, { now }).statement,
+    ],
+  });
 }

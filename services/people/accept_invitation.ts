@@ -53,7 +53,6 @@ export async function acceptInvitation(
   token: string,
 ): Promise<Session> {
   const tokenHash = wellFormedHash(token);
-  if (tokenHash === null) throw invalidTokenError();
   const now = context.clock();
   const row = await findJoinable(context, tokenHash);
   requireMayAccept(actor, row);
@@ -109,8 +108,11 @@ function requireMayAccept({ user, memberships }: SessionActor, invitation: Invit
 }
 
 /** Finds the pending invitation of a link. @throws {AppError} `invalid_token`, `organization_suspended`, `limit_reached`. */
-async function findJoinable({ database, clock }: SessionContext, tokenHash: string) {
-  const row = await findInvitationByToken(database, tokenHash, clock());
+export async function findJoinable(
+  { database, clock }: Pick<SessionContext, "database" | "clock">,
+  tokenHash: string | null,
+) {
+  const row = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, clock());
   if (row === undefined) throw invalidTokenError();
   requireJoinable(row);
   return row;

@@ -71,27 +71,27 @@ export async function deleteAccount(context: SessionContext, actor: SessionActor
   const now = context.clock();
   requireRecentAuthentication(actor, now);
   const { email, name, emailVerifiedAt } = await findActingUser(context, actor);
-  const audit = insertAuditEvent(actor, { action: "account.deleted", target: { id, name: email } }, { now });
-  const audited = { now, audited: audit.id };
   const organizations = await findOrganizations(database, id);
   const ending = organizations.filter(({ members }) => members === 1);
   const leaving = organizations.filter(({ members }) => members > 1);
-  const [, written] = await context.writeAs(actor, [
-    markAccountDeletable(id, {
+  const isDeleted = await writeChange(context, actor, {
+    statement: markAccountDeletable(id, {
       now,
       organizationIds: organizations.map((organization) => organization.id),
       endingCount: ending.length,
     }),
-    audit.statement,
-    ...ending.flatMap((organization) => deleteWithAccount(actor, organization, audited)),
-    ...leaving.flatMap((organization) => leaveWithAccount(actor, organization, audited)),
-    // An address that was never confirmed may be a stranger's.
-    ...(emailVerifiedAt === null
-      ? []
-      : mail.outgoing({ kind: "account_deleted", to: email, fields: { name } }, audited)),
-    ...deleteAccountTraces(id, audited),
-  ]);
-  if (written?.rows.length !== 1) throw await deletionError(context, actor);
+    entry: { action: "account.deleted", target: { id, name: email } },
+    after: (audited) => [
+      ...ending.flatMap((organization) => deleteWithAccount(actor, organization, audited)),
+      ...leaving.flatMap((organization) => leaveWithAccount(actor, organization, audited)),
+      // An address that was never confirmed may be a stranger's.
+      ...(emailVerifiedAt === null
+        ? []
+        : mail.outgoing({ kind: "account_deleted", to: email, fields: { name } }, audited)),
+      ...deleteAccountTraces(id, audited),
+    ],
+  });
+  if (!isDeleted) throw await deletionError(context, actor);
   mail.wake();
 }
 

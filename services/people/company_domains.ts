@@ -10,7 +10,7 @@ import {
   markDomainVerified,
   releaseDomain,
   selectCompanyDomain,
-} from "../../db/people/company_sign_in.ts";
+} from "../../db/people/company_domains.ts";
 import type { Actor } from "../../domain/access/actor.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import {

@@ -1,52 +1,55 @@
 // Joining an organization by signing in with its own provider. An account that is created for this gets no organization of its own.
-import { insertUser, type NewUser, updateLastOrganization } from "../../db/people/users.ts";
+import { updateLastOrganization } from "../../db/people/users.ts";
+import { identityMaySignIn, insertAuditEvent, type UserCredentials } from "../../db/access/mod.ts";
+import { type DatabaseReader, sql, type Statement } from "../../db/engine/database.ts";
 import {
-  identityMaySignIn,
-  insertAuditEvent,
-  isFreeIdentity,
-  providerIsBelieved,
-  type UserCredentials,
-} from "../../db/access/mod.ts";
-import { sql, type Statement } from "../../db/engine/database.ts";
-import {
+  type CompanyRoom,
   findCompanyRoom,
   insertCompanyMembership,
-  isCompanyJoinable,
 } from "../../db/people/company_membership.ts";
-import type { ClientInfo, PersonActor } from "../../domain/access/actor.ts";
+import type { ClientInfo } from "../../domain/access/actor.ts";
 import { memberLimitError, organizationSuspendedError } from "../../domain/errors.ts";
 import { membershipsPerUserMax } from "../../domain/limits.ts";
-import { emailDomain } from "../../domain/outbox/email.ts";
-import type { Context } from "../context.ts";
-import type { IdentityVisit, ProviderVisit } from "./provider_visit.ts";
+import type { IdentityProvider } from "../../domain/people/identity_provider.ts";
+import { type IdentityVisit, useOf } from "./provider_visit.ts";
 import { personOf } from "./sign_in.ts";
 import { membershipLimitError } from "./organizations.ts";
 
 type Joining = Pick<UserCredentials, "id" | "name" | "email" | "organizationId">;
 
-/**
- * Returns the statements that make someone a member of the organization whose provider signs them in. They follow those that add the
- * identity. There are none for a member, or for a provider of the whole service.
- *
- * @throws {AppError} `organization_suspended`, `limit_reached`.
- */
-export async function joinCompany(
-  { database, clock }: Context,
-  client: ClientInfo,
-  { visit: { provider, claims }, user, condition = sql`true` }: {
-    visit: IdentityVisit;
-    user: Joining;
-    condition?: Statement;
-  },
-): Promise<Statement[]> {
-  const { organizationId } = provider;
-  if (organizationId === null) return [];
-  const room = await findCompanyRoom(database, { organizationId, userId: user.id });
-  if (room === undefined || room.isMember === 1) return [];
+/** Finds the room for someone in the organization whose own provider it is; undefined for a provider of the service. */
+export async function findRoom(
+  database: DatabaseReader,
+  { organizationId }: Pick<IdentityProvider, "organizationId">,
+  userId = "",
+): Promise<CompanyRoom | undefined> {
+  return organizationId === null ? undefined : await findCompanyRoom(database, { organizationId, userId });
+}
+
+/** Requires room for someone who isn't a member yet. @throws {AppError} `organization_suspended`, `limit_reached`. */
+export function requireRoom(room: CompanyRoom | undefined): void {
+  if (room === undefined || room.isMember === 1) return;
   if (room.suspended === 1) throw organizationSuspendedError();
   if (room.hasRoom === 0) throw memberLimitError(room.membersMax);
   if (room.memberships >= membershipsPerUserMax) throw membershipLimitError();
-  const now = clock();
+}
+
+/**
+ * Returns the statements that make someone a member of the organization whose provider signs them in. They follow those that add the
+ * identity. There are none for a member, or without a room, as for a provider of the whole service.
+ */
+export function joinCompany(
+  client: ClientInfo,
+  { visit: { provider, claims }, user, room, condition = sql`true`, now }: {
+    visit: IdentityVisit;
+    user: Joining;
+    room: CompanyRoom | undefined;
+    condition?: Statement;
+    now: number;
+  },
+): Statement[] {
+  const { organizationId } = provider;
+  if (organizationId === null || room === undefined || room.isMember === 1) return [];
   const role = provider.role ?? "MEMBER";
   const { id: userId, name, email } = user;
   const joined = insertAuditEvent(personOf({ ...user, organizationId }, client), {
@@ -57,25 +60,10 @@ export async function joinCompany(
   }, { now });
   return [
     insertCompanyMembership({ userId, organizationId, role, now }, {
-      condition: sql`${condition} AND ${identityMaySignIn({ ...claims, providerId: provider.id })}`,
+      condition: sql`${condition} AND ${identityMaySignIn({ ...claims, ...useOf({ provider, claims }) })}`,
       membershipsMax: membershipsPerUserMax,
     }),
     joined.statement,
     updateLastOrganization(userId, organizationId),
   ];
-}
-
-/** Returns the statements that create an account for someone who will join; the second one is its audit entry. */
-export function companyAccount(
-  actor: PersonActor,
-  user: NewUser,
-  { provider, claims }: ProviderVisit,
-): Statement[] {
-  const { organizationId } = provider;
-  const use = { providerId: provider.id, issuer: claims.issuer };
-  const condition = sql`${isFreeIdentity(claims)} AND ${providerIsBelieved(use, emailDomain(user.email))}
-    AND ${isCompanyJoinable(organizationId ?? "")}`;
-  const target = { id: user.id, name: user.email };
-  const entry = { action: "account.created", organizationId, target } as const;
-  return [insertUser(user, condition), insertAuditEvent(actor, entry, { now: user.now }).statement];
 }

@@ -1,6 +1,6 @@
 // Looks up the TXT records of verified domains again, in the background: a domain can get another owner.
 import { insertAuditEvent } from "../../db/access/mod.ts";
-import { insertCompanySignInMails } from "../../db/people/company_sign_in.ts";
+import { insertCompanySignInMails } from "../../db/people/company_domains.ts";
 import { type DueDomain, findDueDomains, updateLookedUpDomain } from "../../db/people/domain_look_ups.ts";
 import {
   domainLookUpMs,

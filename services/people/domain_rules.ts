@@ -8,18 +8,20 @@ import type { SessionContext } from "../context.ts";
 
 type Reading = Pick<SessionContext, "database" | "config">;
 
-/** Requires that an address may be used with a provider, or without one. @throws {AppError} `sso_required`. */
-export async function requireDomainPermits(
-  { database, config }: Reading,
-  email: string,
+/** Requires that an address may be used with a provider; null for none. @param own That of its domain. @throws {AppError} `sso_required`. */
+export function requirePermitted(
+  { baseUrl }: Pick<Reading["config"], "baseUrl">,
+  own: DomainProvider | undefined,
   provider: { readonly id: string } | null,
-): Promise<void> {
-  const own = await findDomainProvider(database, email);
+): void {
   if (own === undefined || own.enforced === 0 || own.id === provider?.id) return;
-  throw ssoRequiredError({
-    name: own.name,
-    signInUrl: new URL(`/sign-in/with/${own.slug}`, config.baseUrl).href,
-  });
+  const signInUrl = new URL(`/sign-in/with/${own.slug}`, baseUrl).href;
+  throw ssoRequiredError({ name: own.name, signInUrl });
+}
+
+/** Requires that an address may be used without a provider. @throws {AppError} `sso_required`. */
+export async function requireDomainPermits({ database, config }: Reading, email: string): Promise<void> {
+  requirePermitted(config, await findDomainProvider(database, email), null);
 }
 
 /** Requires that someone may sign in with a passkey alone, which owners always may. @throws {AppError} `sso_required`. */
@@ -27,7 +29,7 @@ export async function requirePasskeyPermitted(
   context: Reading,
   { id, email }: { readonly id: string; readonly email: string },
 ): Promise<void> {
-  if (!await isPasskeyPermitted(context.database, id)) await requireDomainPermits(context, email, null);
+  if (!await isPasskeyPermitted(context.database, id)) await requireDomainPermits(context, email);
 }
 
 /** Requires that an account may change its address. @throws {AppError} `sso_required`. */

@@ -138,24 +138,23 @@ async function confirmEmail(context: SessionContext, actor: SessionActor, link: 
 
 async function changeEmail(context: SessionContext, actor: SessionActor, link: EmailLink): Promise<void> {
   const { mail } = context;
-  const now = context.clock();
   const { userId: id, email: to, tokenHash } = link;
   const { email: from, name, emailVerifiedAt } = await findActingUser(context, actor);
-  const audit = insertAuditEvent(actor, { action: "email.changed", details: { from, to } }, { now });
-  const audited = { now, audited: audit.id };
   const notice = { kind: "email_changed", fields: { name, from, to } } as const;
-  const [, written] = await context.writeAs(actor, [
-    updateUserEmail({ userId: id, from, to, tokenHash, now }),
-    audit.statement,
-    // A link that was sent to the old address must no longer open the account.
-    ...deleteLinks(id, {
-      purposes: ["change_email", "verify_email", "reset_password", "turn_off_two_step"],
-      audited: audit.id,
-    }),
-    ...mail.outgoing({ ...notice, to: from, wasConfirmed: emailVerifiedAt !== null }, audited),
-    ...mail.outgoing({ ...notice, to }, audited),
-  ]);
-  if (written?.rows.length !== 1) {
+  const isChanged = await writeChange(context, actor, {
+    statement: updateUserEmail({ userId: id, from, to, tokenHash, now: context.clock() }),
+    entry: { action: "email.changed", details: { from, to } },
+    after: (audited) => [
+      // A link that was sent to the old address must no longer open the account.
+      ...deleteLinks(id, {
+        purposes: ["change_email", "verify_email", "reset_password", "turn_off_two_step"],
+        audited: audited.audited,
+      }),
+      ...mail.outgoing({ ...notice, to: from, wasConfirmed: emailVerifiedAt !== null }, audited),
+    ],
+    email: { ...notice, to },
+  });
+  if (!isChanged) {
     await requireMayLeaveDomain(context, { from, to });
     if (await findUserCredentials(context.database, to) === undefined) throw invalidTokenError();
     throw new AppError("email_taken", "Another account now uses this email address.");

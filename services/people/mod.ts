@@ -38,6 +38,17 @@ export {
   unlinkIdentity,
 } from "./identities.ts";
 export {
+  changeServiceProvider,
+  checkIssuer,
+  connectedCountMax,
+  countProviderAccounts,
+  createServiceProvider,
+  deleteServiceProvider,
+  getServiceProvider,
+  getServiceProviderBySlug,
+  listServiceProviders,
+} from "./identity_providers.ts";
+export {
   createInvitation,
   getInvitation,
   listInvitations,
@@ -93,7 +104,7 @@ export { beginPasskeyProof, reauthenticate, reauthenticateWithPasskey } from "./
 export { findPendingSignIn, signInWithCode } from "./second_step.ts";
 export { endOtherSessions, endSession, listSessions, switchOrganization } from "./sessions.ts";
 export { cleanUpSignIns, type SecondStepRequired, type SignedIn, signIn, signOut } from "./sign_in.ts";
-export { newAccount, signUp } from "./sign_up.ts";
+export { accountWith, type NewAccount, newAccount, signUp } from "./sign_up.ts";
 export { resumeOrganization, statusChange, suspendOrganization } from "./suspension.ts";
 export {
   beginTotp,

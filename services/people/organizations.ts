@@ -1,5 +1,5 @@
 // Organizations of members: list, create, rename, transfer, delete.
-import { renameCompanyProvider } from "../../db/people/company_sign_in.ts";
+import { renameCompanyProvider } from "../../db/people/identity_providers.ts";
 import { endInvitationsBy } from "../../db/people/invitations.ts";
 import { demoteOwner, findMember, insertMembership, promoteToOwner } from "../../db/people/memberships.ts";
 import {
@@ -75,7 +75,7 @@ export async function renameOrganization(
   const { isMade, row } = await writeAndRead<OrganizationRow>(context, writer, {
     statement: updateOrganizationName({ id, ...details }),
     entry: { action: "organization.renamed", organizationId: id, target: { id, name }, details },
-    after: ({ audited }) => [renameCompanyProvider(id, name, audited)],
+    after: (audited) => [renameCompanyProvider(id, name, audited)],
   }, selectOrganization(actor.user.id, id));
   if (isMade || row().name === name) return toOrganization(row());
   throw unavailableError("Someone else just renamed the organization. Try again.");

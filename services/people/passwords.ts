@@ -25,6 +25,7 @@ import {
   requireRecentAuthentication,
   sessionSubject,
   wellFormedHash,
+  writeChange,
 } from "../access/mod.ts";
 import { withOwnPassword } from "./reauthentication.ts";
 import { findActingUser } from "./account.ts";
@@ -50,18 +51,16 @@ export async function changePassword(
   const action = async () => {
     const passwordHash = await credentials.hasher.hash(newPassword);
     const token = newToken();
-    const now = context.clock();
-    const details: Record<string, string> = isFirst ? { first: "yes" } : {};
-    const audit = insertAuditEvent(actor, { action: "password.changed", details }, { now });
-    const audited = { now, audited: audit.id };
-    const [, written] = await context.writeAs(actor, [
-      updatePasswordHash(user.id, { from: user.passwordHash, to: passwordHash }),
-      audit.statement,
-      updateSessionToken(actor.id, { ...audited, tokenHash: hashToken(token) }),
-      credentials.forgetFailures(sessionSubject(actor), audited),
-      ...afterNewPassword(context, user, { ...audited, keep: actor.id }),
-    ]);
-    if (written?.rows.length !== 1) throw accountChangedError();
+    const isChanged = await writeChange(context, actor, {
+      statement: updatePasswordHash(user.id, { from: user.passwordHash, to: passwordHash }),
+      entry: { action: "password.changed", details: isFirst ? { first: "yes" } : {} },
+      after: (audited) => [
+        updateSessionToken(actor.id, { ...audited, tokenHash: hashToken(token) }),
+        credentials.forgetFailures(sessionSubject(actor), audited),
+        ...afterNewPassword(context, user, { ...audited, keep: actor.id }),
+      ],
+    });
+    if (!isChanged) throw accountChangedError();
     context.mail.wake();
     return { token };
   };
@@ -85,7 +84,7 @@ export async function requestPasswordReset(context: Context, client: ClientInfo,
   mail.requireMail();
   const email = requireEmail(typedEmail);
   context.credentials.countLinkRequest(client);
-  await requireDomainPermits(context, email, null);
+  await requireDomainPermits(context, email);
   const now = context.clock();
   const found = await findUserCredentials(database, email);
   const user = found?.disabledAt === null ? found : undefined;
@@ -171,12 +170,7 @@ export async function resetPassword(
     audit.statement,
     ...(takesBack ? [takeBack.statement] : []),
     ...afterNewPassword(context, user, { now, audited: audit.id, isTakenBack: takesBack }),
-    ...(takesBack
-      ? [
-        ...deleteLinks(user.id, { purposes: ["verify_email"], audited: takeBack.id }),
-        ...endUnconfirmedAccess(actor, { userId: user.id, now, audited: takeBack.id }),
-      ]
-      : []),
+    ...(takesBack ? endUnconfirmedAccess(actor, { userId: user.id, now, audited: takeBack.id }) : []),
   ]);
   if (written?.rows.length !== 1) throw invalidTokenError();
   // Wrong passwords only: codes are still needed.

@@ -5,7 +5,6 @@ import {
   findIdentity,
   findProviders,
   hasAddress,
-  type IdentityUse,
   ifAudited,
   insertAuditEvent,
   insertIdentity,
@@ -18,9 +17,11 @@ import { mayEnter, type PendingIdentity } from "../../db/people/pending_sign_ins
 import type { ClientInfo } from "../../domain/access/actor.ts";
 import { newId } from "../../domain/id.ts";
 import { identitiesPerUserMax } from "../../domain/people/provider_limits.ts";
+import type { User } from "../../domain/access/session.ts";
+import type { Change } from "../access/mod.ts";
 import type { Context } from "../context.ts";
-import { joinCompany } from "./company_membership.ts";
-import type { IdentityVisit } from "./provider_visit.ts";
+import { findRoom, joinCompany, requireRoom } from "./company_membership.ts";
+import { type IdentityVisit, useOf } from "./provider_visit.ts";
 import { personOf } from "./sign_in.ts";
 
 /**
@@ -41,68 +42,59 @@ export function linkIdentity(
   const condition = sql`${only} AND ${hasAddress(visit.claims.email ?? "", { isConfirmed: true })} AND ${
     providerMaySignIn(useOf(visit))
   } AND ${domainPermits(sql`u.email`, { providerId: sql`${visit.provider.id}` })}`;
-  const { insert, entry, fields } = addIdentity(visit, { userId: user.id, condition, now });
+  const { statement, entry, email } = addIdentity(visit, user, { condition, now });
   const audit = insertAuditEvent(personOf(user, client), entry, { now });
-  return [
-    insert,
-    audit.statement,
-    ...mail.outgoing({ kind: "identity_linked", to: user.email, fields: { name: user.name, ...fields } }, {
-      now,
-      audited: audit.id,
-    }),
-  ];
+  return [statement, audit.statement, ...mail.outgoing(email, { now, audited: audit.id })];
 }
 
-/** Returns what adds the identity of a visit, with its audit entry and the fields of its email. */
+/** Returns the change that adds the identity of a visit. */
 export function addIdentity(
   { provider, claims }: IdentityVisit,
-  { userId, condition, now }: { userId: string; condition: Statement; now: number },
+  { id: userId, email: to, name }: Pick<User, "id" | "email" | "name">,
+  { condition, now }: { condition: Statement; now: number },
 ) {
   const { issuer, subject, email } = claims;
   const id = newId("idn");
+  const details = { provider: provider.name };
+  const fields = { name, ...details, ...(email === null ? {} : { identity: email }) };
   return {
-    insert: insertIdentity({ id, userId, issuer, subject, email, createdAt: now }, {
+    statement: insertIdentity({ id, userId, issuer, subject, email, createdAt: now }, {
       condition,
       max: identitiesPerUserMax,
     }),
-    entry: {
-      action: "identity.linked",
-      target: { id, name: email },
-      details: { provider: provider.name },
-    } as const,
-    fields: { provider: provider.name, ...(email === null ? {} : { identity: email }) },
-  };
-}
-
-export function useOf({ provider, claims }: IdentityVisit) {
-  return { providerId: provider.id, issuer: claims.issuer };
+    entry: { action: "identity.linked", target: { id, name: email }, details },
+    email: { kind: "identity_linked", to, fields },
+  } as const satisfies Change;
 }
 
 /**
- * Returns what a sign-in does when its second step passes: it connects the identity, and makes its person a member.
+ * Connects the identity of a sign-in, and makes its person a member, when its second step passes.
  *
  * @param options `audited`: the entry of the second step.
- * @returns Null if the provider or the identity no longer signs the user in. `use` is also a condition of the session.
+ * @returns Statements; null if the provider or the identity no longer signs the user in.
  * @throws {AppError} `organization_suspended`, `limit_reached`.
  */
 export async function enterWithIdentity(
   context: Context,
   client: ClientInfo,
-  { user, pending, audited, now }: {
+  { user, identity, audited, now }: {
     user: UserCredentials;
-    pending: PendingIdentity;
+    identity: PendingIdentity;
     audited: string;
     now: number;
   },
-): Promise<{ use: IdentityUse; statements: Statement[] } | null> {
+): Promise<Statement[] | null> {
   const { database } = context;
-  const [provider] = await findProviders(database, sql`id = ${pending.providerId}`);
-  const isNew = await findIdentity(database, pending) === undefined;
-  if (provider === undefined || !await mayEnter(database, user.id, { ...pending, isNew })) return null;
-  const visit = { provider, claims: pending };
+  const [provider] = await findProviders(database, sql`id = ${identity.providerId}`);
+  const isNew = await findIdentity(database, identity) === undefined;
+  if (provider === undefined || !await mayEnter(database, user.id, { ...identity, isNew })) return null;
+  const visit = { provider, claims: identity };
   const condition = ifAudited(audited);
-  const linking = isNew ? linkIdentity(context, client, { visit, user, condition }) : [];
-  const joining = await joinCompany(context, client, { visit, user, condition });
-  const used = updateIdentityUsed(pending, { email: pending.email, now, audited });
-  return { use: pending, statements: [...linking, ...joining, used] };
+  const room = await findRoom(database, provider, user.id);
+  requireRoom(room);
+  return [
+    ...isNew ? linkIdentity(context, client, { visit, user, condition }) : [],
+    ...joinCompany(client, { visit, user, room, condition, now }),
+    updateIdentityUsed(identity, { email: identity.email, now, audited }),
+  ];
 }

@@ -3,21 +3,19 @@
 import {
   findIdentitiesOfUser,
   findIdentity,
-  insertAuditEvent,
-  insertIdentity,
   providerMaySignIn,
   updateIdentityUsed,
   updateSessionConfirmed,
 } from "../../db/access/mod.ts";
 import type { SessionActor } from "../../domain/access/actor.ts";
 import { AppError } from "../../domain/errors.ts";
-import { newId } from "../../domain/id.ts";
 import { recentAuthenticationMs } from "../../domain/limits.ts";
 import { identitiesPerUserMax } from "../../domain/people/provider_limits.ts";
 import { turnOffLinkPath } from "../../domain/people/return_to.ts";
 import { writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
-import type { ProviderVisit } from "./provider_visit.ts";
+import { addIdentity } from "./provider_identity.ts";
+import { type ProviderVisit, useOf } from "./provider_visit.ts";
 import { sendTurnOffLink } from "./two_step.ts";
 
 type Visit = Pick<ProviderVisit, "userId" | "sessionId" | "provider" | "claims">;
@@ -35,23 +33,9 @@ export async function completeLink(
   visit: Visit,
 ): Promise<void> {
   const own = requireSameSession(actor, visit);
-  const { provider, claims } = visit;
-  const { issuer, subject, email } = claims;
-  const { id: userId, email: to, name } = own.user;
-  const id = newId("idn");
-  const fields = { name, provider: provider.name, ...(email === null ? {} : { identity: email }) };
-  const isLinked = await writeChange(context, own, {
-    statement: insertIdentity({ id, userId, issuer, subject, email, createdAt: context.clock() }, {
-      condition: providerMaySignIn({ providerId: provider.id, issuer }),
-      max: identitiesPerUserMax,
-    }),
-    entry: {
-      action: "identity.linked",
-      target: { id, name: email },
-      details: { provider: provider.name },
-    },
-    email: { kind: "identity_linked", to, fields },
-  });
+  const condition = providerMaySignIn(useOf(visit));
+  const change = addIdentity(visit, own.user, { condition, now: context.clock() });
+  const isLinked = await writeChange(context, own, change);
   if (!isLinked) await requireLinked(context, own, visit);
 }
 
@@ -92,7 +76,7 @@ export async function completeConfirmation(
   actor: SessionActor | null,
   visit: Visit & Pick<ProviderVisit, "returnTo">,
 ): Promise<string | null> {
-  const { database, clock, writeAs } = context;
+  const { database, clock } = context;
   const own = requireSameSession(actor, visit);
   const { provider, claims } = visit;
   if ((await findIdentity(database, claims))?.userId !== own.user.id) {
@@ -107,14 +91,12 @@ export async function completeConfirmation(
     await sendTurnOffLink(context, own, (_user, send) => send());
     return "/portal/account/two-step?done=link-sent";
   }
-  const details = { provider: provider.name };
-  const audit = insertAuditEvent(own, { action: "session.proved", details }, { now });
-  const [, written] = await writeAs(own, [
-    updateSessionConfirmed(own.id, { now, use: { ...claims, providerId: provider.id } }),
-    audit.statement,
-    updateIdentityUsed(claims, { email: claims.email, now, audited: audit.id }),
-  ]);
-  return written?.rows.length === 1 ? visit.returnTo ?? "/portal/account" : null;
+  const isConfirmed = await writeChange(context, own, {
+    statement: updateSessionConfirmed(own.id, { now, use: { ...claims, ...useOf(visit) } }),
+    entry: { action: "session.proved", details: { provider: provider.name } },
+    after: ({ audited }) => [updateIdentityUsed(claims, { email: claims.email, now, audited })],
+  });
+  return isConfirmed ? visit.returnTo ?? "/portal/account" : null;
 }
 
 /**

@@ -1,14 +1,22 @@
-// Signing up with a provider: who is admitted, and the new account.
-import { domainPermits, isFreeIdentity, type UserCredentials } from "../../db/access/mod.ts";
+// The account of someone who signs up with a provider.
+import {
+  domainPermits,
+  isFreeIdentity,
+  providerIsBelieved,
+  type UserCredentials,
+} from "../../db/access/mod.ts";
 import { sql, type Statement } from "../../db/engine/database.ts";
-import { findInvitationTo } from "../../db/people/invitations.ts";
+import { isCompanyJoinable } from "../../db/people/company_membership.ts";
+import { insertUser, type NewUser } from "../../db/people/users.ts";
 import type { ClientInfo, PersonActor } from "../../domain/access/actor.ts";
 import { newId } from "../../domain/id.ts";
-import type { Context } from "../context.ts";
-import { companyAccount } from "./company_membership.ts";
-import { type ProviderVisit, refuseVisit } from "./provider_visit.ts";
+import { emailDomain } from "../../domain/outbox/email.ts";
 import { newToken } from "../access/mod.ts";
-import { findInvitedByHash, type Invited, invitedAccount, newAccount, signUpClosedText } from "./sign_up.ts";
+import type { Context } from "../context.ts";
+import { addIdentity } from "./provider_identity.ts";
+import type { NewPerson } from "./provider_plan.ts";
+import { type ProviderVisit, useOf } from "./provider_visit.ts";
+import { accountWith, invitedAccount, newAccount } from "./sign_up.ts";
 
 /** Someone to sign in. `before`: statements that must come first, and without which there is no session. */
 export interface Entrant {
@@ -16,92 +24,13 @@ export interface Entrant {
   readonly before: readonly Statement[];
 }
 
-interface SignUp<T> {
-  readonly visit: ProviderVisit;
-  /** A canonical address that no account has yet. */
-  readonly email: string;
-  /** Adds the identity, and signs in. Returns null if nothing was written. */
-  readonly enter: (entrant: Entrant) => Promise<T | null>;
-}
-
-/**
- * Creates an account without a password, and signs its user in. They join the organization that invited them; otherwise they get one
- * of their own, and an email that asks them to confirm the address if the provider doesn't vouch for it. Those who come from an
- * organization's own provider join that organization, even if sign-up is closed; the caller has checked their domain.
- *
- * @returns Null if the address or the identity was taken meanwhile.
- * @throws {AppError} `sign_up_closed`, `provider_rejected`, `invalid_token`, `organization_suspended`, `limit_reached`,
- *   `rate_limited`.
- */
-export async function signUpWithProvider<T>(
+/** Returns an account to create and sign in, with its identity. @param options `sendsEmail`: asks to confirm the address. */
+export async function newEntrant(
   context: Context,
   client: ClientInfo,
-  { visit, email, enter }: SignUp<T>,
-): Promise<(T & { hasJoined: boolean }) | null> {
-  const { credentials, mail, mailBudgets } = context;
-  if (visit.provider.organizationId !== null) {
-    if (!visit.claims.vouches) {
-      const message =
-        `${visit.provider.name} says that ${email} isn't confirmed there. Ask its administrators.`;
-      throw await refuseVisit(context, client, { visit, reason: "address not confirmed", message });
-    }
-    const options = { visit, email, invited: null, isConfirmed: true, sendsEmail: false };
-    const result = await credentials.provedSignUpFrom(
-      client,
-      async () => await enter(await newEntrant(context, client, options)),
-    );
-    return result && { ...result, hasJoined: visit.returnTo === null };
-  }
-  const invited = await admit(context, client, { visit, email });
-  const isConfirmed = visit.claims.vouches || invited !== null;
-  const create = async (sendsEmail: boolean) =>
-    await enter(await newEntrant(context, client, { visit, email, invited, isConfirmed, sendsEmail }));
-  const result = await credentials.provedSignUpFrom(client, async () => {
-    if (isConfirmed || mail.mode === "none") return await create(false);
-    return await mailBudgets.spendIfLeft({ kind: "verify_email", to: email }, create);
-  });
-  return result && { ...result, hasJoined: invited !== null };
-}
-
-/**
- * Returns the invitation that admits someone: that of the link which they followed, or else one to exactly this address if the provider
- * vouches for it. Returns null if no invitation is needed.
- */
-async function admit(
-  context: Context,
-  client: ClientInfo,
-  { visit, email }: { visit: ProviderVisit; email: string },
-): Promise<Invited | null> {
-  const { config: { signUp }, database, clock } = context;
-  const { provider, claims, invitationHash } = visit;
-  if (signUp !== "closed") {
-    if (invitationHash !== null) {
-      const invited = await findInvitedByHash(context, invitationHash);
-      if (invited.email === email) return invited;
-      const message =
-        `This invitation is for another email address than that of your account at ${provider.name}.`;
-      throw await refuseVisit(context, client, { visit, reason: "invitation for another address", message });
-    }
-    if (signUp === "open" && provider.signUp) return null;
-    const invitation = claims.vouches ? await findInvitationTo(database, email, clock()) : undefined;
-    if (invitation !== undefined) return { ...invitation, tokenHash: null };
-  }
-  throw await refuseVisit(context, client, {
-    visit,
-    reason: "sign-up closed",
-    code: "sign_up_closed",
-    message: `There is no account with the address ${email}. ${signUpClosedText(signUp !== "closed")}`,
-  });
-}
-
-async function newEntrant(
-  context: Context,
-  client: ClientInfo,
-  { visit, email, invited, isConfirmed, sendsEmail }: {
+  { visit, plan: { email, invited, isConfirmed }, sendsEmail }: {
     visit: ProviderVisit;
-    email: string;
-    invited: Invited | null;
-    isConfirmed: boolean;
+    plan: NewPerson;
     sendsEmail: boolean;
   },
 ): Promise<Entrant> {
@@ -115,26 +44,34 @@ async function newEntrant(
   const organizationId = provider.organizationId ?? invited?.organizationId ?? newId("org");
   const emailVerifiedAt = isConfirmed ? now : null;
   const user = { id, email, emailVerifiedAt, name, passwordHash, hasPassword: false, now };
-  const organization = invited && { organizationId };
+  const organization = invited === null && provider.organizationId === null ? null : { organizationId };
   const actor: PersonActor = { type: "session", user: { id, name }, organization, client };
-  if (provider.organizationId !== null) {
-    const before = companyAccount({ ...actor, organization: { organizationId } }, user, visit);
-    return { user: { id, name, email, organizationId, hasTotp: 0 }, before };
-  }
-  const condition = sql`${isFreeIdentity(claims)} AND ${
-    domainPermits(sql`${email}`, { providerId: sql`${provider.id}` })
-  }`;
-  const account = invited === null
+  const permits = domainPermits(sql`${email}`, { providerId: sql`${provider.id}` });
+  const condition = sql`${isFreeIdentity(claims)} AND ${permits}`;
+  const account = provider.organizationId !== null
+    ? companyAccount(actor, user, visit)
+    : invited === null
     ? newAccount(actor, user, { id: organizationId, name: undefined, condition })
     : invitedAccount(actor, user, { ...invited, condition });
-  const confirmation = sendsEmail
-    ? mail.outgoing({ kind: "verify_email", to: email, subject: id, fields: { name } }, {
-      now,
-      audited: account.audited,
-    })
-    : [];
+  const { audited, batch } = account;
+  const confirmation = { kind: "verify_email", to: email, subject: id, fields: { name } } as const;
+  const identity = addIdentity(visit, user, { condition: sql`true`, now });
   return {
     user: { id, name, email, organizationId, hasTotp: 0 },
-    before: [...account.statements, ...confirmation],
+    before: [
+      ...Object.values(batch).flat(),
+      ...(sendsEmail ? mail.outgoing(confirmation, { now, audited }) : []),
+      identity.statement,
+    ],
   };
+}
+
+/** Creates an account for someone who will join the organization whose own provider it is. They get none of their own. */
+function companyAccount(actor: PersonActor, user: NewUser, visit: ProviderVisit) {
+  const organizationId = visit.provider.organizationId ?? "";
+  const isBelieved = providerIsBelieved(useOf(visit), emailDomain(user.email));
+  const condition = sql`${isFreeIdentity(visit.claims)} AND ${isBelieved} AND ${
+    isCompanyJoinable(organizationId)
+  }`;
+  return accountWith(actor, user, { organizationId, account: insertUser(user, condition) });
 }

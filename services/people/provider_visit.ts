@@ -57,6 +57,11 @@ export interface IdentityVisit {
   readonly claims: Pick<ProviderClaims, "issuer" | "subject" | "email">;
 }
 
+/** Names the provider of a visit, and the issuer that it had when it made its claims. */
+export function useOf({ provider, claims }: IdentityVisit) {
+  return { providerId: provider.id, issuer: claims.issuer };
+}
+
 /**
  * Finds the provider to visit. An organization's own can be visited once it has a verified domain: anyone can set one up, which leads
  * people wherever it likes.
@@ -233,6 +238,14 @@ async function rejectVisit(
   });
 }
 
+/** A denied sign-in. `user`: the account that it is about. `reason`: for the audit log. */
+export interface RefusedVisit {
+  readonly user?: Pick<UserCredentials, "id" | "email" | "organizationId"> | null | undefined;
+  readonly reason: string;
+  readonly code?: "provider_rejected" | "provider_unavailable" | "identity_not_linked" | "sign_up_closed";
+  readonly message: string;
+}
+
 /**
  * Audits a denied sign-in, and returns its error. Only what a person can make a provider say for them counts: which addresses have an
  * account. It counts apart from passwords and passkeys, with which people still get in when a provider is broken.
@@ -242,12 +255,8 @@ async function rejectVisit(
 export async function refuseVisit(
   { credentials, database, clock, rateLimits }: RefusalContext,
   client: ClientInfo,
-  { visit: { provider, claims }, user = null, reason, code = "provider_rejected", message, error }: {
+  { visit: { provider, claims }, user, reason, code = "provider_rejected", message, error }: RefusedVisit & {
     visit: Pick<ProviderVisit, "provider"> & Partial<Pick<ProviderVisit, "claims">>;
-    user?: Pick<UserCredentials, "id" | "email" | "organizationId"> | null;
-    reason: string;
-    code?: "provider_rejected" | "provider_unavailable" | "identity_not_linked" | "sign_up_closed";
-    message: string;
     error?: unknown;
   },
 ): Promise<AppError> {
@@ -262,7 +271,7 @@ export async function refuseVisit(
   const { statement } = insertAuditEvent({ type: "anonymous", client }, {
     action: "session.refused",
     organizationId: user?.organizationId ?? provider.organizationId,
-    ...(user === null ? {} : { target: { id: user.id, name: user.email } }),
+    ...(user ? { target: { id: user.id, name: user.email } } : {}),
     details: { provider: provider.name, reason },
   }, { now: clock(), always: true });
   await database.write([statement]);

@@ -6,10 +6,10 @@ import {
   requireAllowed,
   requireRecentAuthentication,
   sessionSubject,
+  writeChange,
 } from "../access/mod.ts";
 import {
   findUserCredentialsById,
-  insertAuditEvent,
   updateSessionAuthenticated,
   updateSessionAuthenticatedIfAudited,
   type UserCredentials,
@@ -17,16 +17,12 @@ import {
 import { findPasskeysOfUser, usePasskey } from "../../db/people/passkeys.ts";
 import { insertPendingSignIn } from "../../db/people/pending_sign_ins.ts";
 import type { SessionActor } from "../../domain/access/actor.ts";
-import {
-  AppError,
-  secondFactorRequiredError,
-  unauthenticatedError,
-  validationError,
-} from "../../domain/errors.ts";
+import { AppError, secondFactorRequiredError, validationError } from "../../domain/errors.ts";
 import { secondStepTimeoutMs } from "../../domain/limits.ts";
 import type { SessionContext } from "../context.ts";
+import { findActingUser } from "./account.ts";
 import { type ChallengeWriter, checkPasskey, ownPasskeyOptions } from "./passkey_check.ts";
-import { signInExpiredError } from "./second_step_codes.ts";
+import { signInExpiredError, type VerifiedStep } from "./second_step_codes.ts";
 import type { PasskeyAnswer, PasskeyOptions } from "./webauthn.ts";
 
 /** Allows changes of passkeys, apps and recovery codes. @throws {AppError} `proof_required`, `second_factor_required`. */
@@ -95,8 +91,7 @@ export async function reauthenticate(
   actor: SessionActor,
   { password, code = "" }: { password: string; code?: string | undefined },
 ): Promise<void> {
-  const user = await findUserCredentialsById(context.database, actor.user.id);
-  if (user === undefined) throw unauthenticatedError();
+  const user = await findActingUser(context, actor);
   if (user.hasTotp && code.trim() === "") {
     const message = "Enter a code from your authenticator app, or a recovery code.";
     throw validationError([{ path: "code", message }]);
@@ -116,25 +111,35 @@ export async function reauthenticate(
 
 /** Uses a code as in a sign-in that begins now, and updates the session instead of creating one. */
 async function useCode(
-  { clock, credentials, mail, secondStepCodes, writeAs }: SessionContext,
+  context: SessionContext,
   actor: SessionActor,
   { user, code }: { user: UserCredentials; code: string },
 ): Promise<void> {
+  const { clock, mail, secondStepCodes, writeAs } = context;
   const now = clock();
   const step = { tokenHash: hashToken(newToken()), userId: user.id, now };
   const pending = { ...step, expiresAt: now + secondStepTimeoutMs, isInSession: true };
   await writeAs(actor, [insertPendingSignIn(pending, user.passwordHash)]);
-  const { use, method, after } = await secondStepCodes.check(step, { user, code, client: actor.client });
-  const audit = insertAuditEvent(actor, { action: "session.proved", details: { method } }, { now });
-  const [, written] = await writeAs(actor, [
-    use,
-    audit.statement,
-    updateSessionAuthenticatedIfAudited(actor.id, { now, audited: audit.id }),
-    credentials.forgetFailures(sessionSubject(actor), { audited: audit.id }),
-    ...after(audit.id),
-  ]);
-  if (written?.rows.length !== 1) throw signInExpiredError();
+  const checked = await secondStepCodes.check(step, { user, code, client: actor.client });
+  if (!await confirmWith(context, actor, checked)) throw signInExpiredError();
   mail.wake();
+}
+
+/** Confirms a session with a second factor. Returns false if that was used meanwhile. */
+async function confirmWith(
+  context: SessionContext,
+  actor: SessionActor,
+  { use, method, after }: Pick<VerifiedStep, "use" | "method" | "after">,
+): Promise<boolean> {
+  return await writeChange(context, actor, {
+    statement: use,
+    entry: { action: "session.proved", details: { method } },
+    after: ({ now, audited }) => [
+      updateSessionAuthenticatedIfAudited(actor.id, { now, audited }),
+      context.credentials.forgetFailures(sessionSubject(actor), { audited }),
+      ...after(audited),
+    ],
+  });
 }
 
 /** Returns options for a browser. @throws {AppError} `two_step_state` without a passkey, `rate_limited`. */
@@ -152,22 +157,16 @@ export async function reauthenticateWithPasskey(
   actor: SessionActor,
   answer: PasskeyAnswer,
 ): Promise<void> {
-  const { credentials, clock, writeAs } = context;
+  const { credentials, clock } = context;
   const userId = actor.user.id;
   const subject = sessionSubject(actor);
   const guess = { subject, actor, failureAction: "session.proof_refused", about: () => ({}) } as const;
   await credentials.guess(guess, async () => {
     const found = await checkPasskey(context, sessionChallengeWriter(context, actor), { answer, userId });
-    const now = clock();
-    const entry = { action: "session.proved", details: { method: "passkey" } } as const;
-    const audit = insertAuditEvent(actor, entry, { now });
-    const [, written] = found === null ? [] : await writeAs(actor, [
-      usePasskey({ ...found, userId, now }),
-      audit.statement,
-      updateSessionAuthenticatedIfAudited(actor.id, { now, audited: audit.id }),
-      credentials.forgetFailures(subject, { audited: audit.id }),
-    ]);
-    if (written?.rows.length === 1) return;
+    const use = found && usePasskey({ ...found, userId, now: clock() });
+    if (use !== null && await confirmWith(context, actor, { use, method: "passkey", after: () => [] })) {
+      return;
+    }
     throw new AppError("invalid_credentials", "This passkey was rejected. Try again, or use your password.");
   });
 }

@@ -1,12 +1,6 @@
 // The second step of signing in, with a code. passkey_sign_in.ts has the one with a passkey. The batch that creates the
 // session uses up its permission: the pending sign-in, the code, the passkey's counter.
-import {
-  deleteExpiredSessions,
-  endReplacedSessions,
-  findUserCredentialsById,
-  insertAuditedSession,
-  insertAuditEvent,
-} from "../../db/access/mod.ts";
+import { findUserCredentialsById, insertAuditedSession } from "../../db/access/mod.ts";
 import { findUsablePasskeys } from "../../db/people/passkeys.ts";
 import {
   findPendingSignIns,
@@ -14,12 +8,11 @@ import {
   type PendingSignIn,
 } from "../../db/people/pending_sign_ins.ts";
 import type { ClientInfo } from "../../domain/access/actor.ts";
-import { sessionsPerUserMax } from "../../domain/limits.ts";
 import type { Context } from "../context.ts";
 import { enterWithIdentity } from "./provider_identity.ts";
 import { codeGuessSubject, signInExpiredError, type VerifiedStep } from "./second_step_codes.ts";
-import { newSession, sessionBounds, wellFormedHash } from "../access/mod.ts";
-import { personOf, selectSignedIn, type SignedIn, signedIn } from "./sign_in.ts";
+import { wellFormedHash } from "../access/mod.ts";
+import { createSession, type SignedIn } from "./sign_in.ts";
 
 /** Finds the sign-in that waits for one of these tokens. Returns null if there is none, or if they are of different people. */
 export async function findPendingSignIn(
@@ -95,32 +88,24 @@ export async function createVerifiedSession(
   client: ClientInfo,
   { user, pending, method, now, use, after }: VerifiedStep & { pending: PendingSignIn | null },
 ): Promise<SignedIn | null> {
-  const { token, row } = newSession(user.id, { client, now });
   const { provider = null, tokenHash: pendingHash = null } = pending ?? {};
   const details = provider === null ? { method } : { provider, step: method.replace("password and ", "") };
-  const created = { action: "session.created", details } as const;
-  const audit = insertAuditEvent(personOf(user, client), created, { now });
   const identity = identityOf(pending);
-  const entering = identity && await enterWithIdentity(context, client, {
-    user,
-    pending: identity,
-    audited: audit.id,
-    now,
+  return await createSession(context, client, user, {
+    details,
+    async batchOf(row, audit) {
+      const audited = audit.id;
+      const entering = identity && await enterWithIdentity(context, client, { user, identity, audited, now });
+      if (identity !== null && entering === null) return null;
+      return {
+        use,
+        audit: audit.statement,
+        entering: entering ?? [],
+        session: insertAuditedSession(row, { audited, pendingHash, use: identity ?? undefined }),
+        after: after(audited),
+      };
+    },
   });
-  if (identity !== null && entering === null) return null;
-  const results = await context.database.write([
-    use,
-    audit.statement,
-    ...entering?.statements ?? [],
-    insertAuditedSession(row, { audited: audit.id, pendingHash, use: entering?.use }),
-    ...after(audit.id),
-    deleteExpiredSessions(user.id, sessionBounds(context.config, now)),
-    ...endReplacedSessions(row, { max: sessionsPerUserMax }),
-    selectSignedIn(context, token, now),
-  ]);
-  if (results[1]?.rows.length !== 1) return null;
-  context.mail.wake();
-  return signedIn(context, client, { results, token });
 }
 
 /** Returns the identity that a sign-in began with; null for a password. */

@@ -10,18 +10,18 @@ import {
   type FoundSessionsRow,
   insertAuditEvent,
   insertSession,
+  type NewSession,
   selectSession,
   type UserCredentials,
 } from "../../db/access/mod.ts";
-import type { Statement, WriteResult } from "../../db/engine/database.ts";
-import { insertPendingSignIn } from "../../db/people/pending_sign_ins.ts";
+import { type NamedBatch, type Statement, writeNamed } from "../../db/engine/database.ts";
+import { insertPendingSignIn, type NewPendingSignIn } from "../../db/people/pending_sign_ins.ts";
 import { updatePasswordHash } from "../../db/people/users.ts";
 import type { ClientInfo, PersonActor } from "../../domain/access/actor.ts";
 import { canonicalEmail } from "../../domain/outbox/email.ts";
 import { AppError, unauthenticatedError, unavailableError } from "../../domain/errors.ts";
 import { endedSignInsMax, secondStepTimeoutMs, sessionsPerUserMax } from "../../domain/limits.ts";
 import type { Session } from "../../domain/access/session.ts";
-import type { BaseContext } from "../base_context.ts";
 import type { Context } from "../context.ts";
 import { requireDomainPermits } from "./domain_rules.ts";
 import {
@@ -59,7 +59,7 @@ export async function signIn(
 ): Promise<SignedIn | SecondStepRequired> {
   const { credentials, database } = context;
   const email = canonicalEmail(given) ?? "";
-  await requireDomainPermits(context, email, null);
+  await requireDomainPermits(context, email);
   let search: Promise<UserCredentials | undefined> | undefined;
   const find = () =>
     search ??= email === "" ? Promise.resolve(undefined) : findUserCredentials(database, email);
@@ -79,14 +79,22 @@ export async function signIn(
       throw new AppError("invalid_credentials", "Incorrect email or password.");
     }
     const rehashed = needsRehash(found.passwordHash) ? await credentials.hasher.hash(password) : undefined;
+    const { passwordHash: from } = found;
     const more = [
       credentials.forgetFailures(email),
-      deleteExpiredSessions(found.id, sessionBounds(context.config, context.clock())),
-      ...(rehashed === undefined
-        ? []
-        : [updatePasswordHash(found.id, { from: found.passwordHash, to: rehashed })]),
+      ...(rehashed === undefined ? [] : [updatePasswordHash(found.id, { from, to: rehashed })]),
     ];
-    return await (found.hasTotp ? beginSecondStep : createSession)(context, client, { found, more });
+    const entered = found.hasTotp
+      ? await askSecondStep(context, client, found, {
+        insert: (pending) => insertPendingSignIn(pending, from),
+        more,
+      })
+      : await createSession(context, client, found, {
+        details: { method: "password" },
+        batchOf: (row, audit) => ({ session: insertSession(row, from), audit: audit.statement, more }),
+      });
+    if (entered === null) throw accountChangedError();
+    return entered;
   });
 }
 
@@ -110,44 +118,85 @@ export async function cleanUpSignIns({ config, database, clock }: Context): Prom
   return await deleteExpiredSignIns(database, { now, seenAfter, limit: endedSignInsMax }) >= endedSignInsMax;
 }
 
-interface CheckedPassword {
-  readonly found: UserCredentials;
-  /** Further statements of the same transaction. */
-  readonly more: readonly Statement[];
+type SessionBatch = NamedBatch & { readonly audit: Statement };
+
+interface NewSignIn {
+  /** The details of its audit entry. */
+  readonly details?: Readonly<Record<string, string>>;
+  /** Returns the statements that insert the session; null for none. If `audit` writes no entry, nothing was done. */
+  readonly batchOf: (
+    session: NewSession,
+    audit: ReturnType<typeof insertAuditEvent>,
+  ) => SessionBatch | null | Promise<SessionBatch | null>;
 }
 
-async function createSession(context: Context, client: ClientInfo, { found, more }: CheckedPassword) {
+/**
+ * Creates a session and reads it, in one batch that also deletes the user's expired sessions and those that it replaces. Gives the
+ * failures of its user back to the client's address.
+ *
+ * @returns Null if there was no batch, or if its `audit` wrote no entry.
+ * @throws {AppError} `unauthenticated` if the session has already ended.
+ */
+export async function createSession(
+  context: Context,
+  client: ClientInfo,
+  user: Pick<UserCredentials, "id" | "name" | "organizationId">,
+  { details = {}, batchOf }: NewSignIn,
+): Promise<SignedIn | null> {
+  const { config, credentials, database, mail } = context;
   const now = context.clock();
-  const { token, row } = newSession(found.id, { client, now });
-  const entry = { action: "session.created", details: { method: "password" } } as const;
-  const results = await context.database.write([
-    insertSession(row, found.passwordHash),
-    insertAuditEvent(personOf(found, client), entry, { now }).statement,
-    ...more,
-    ...endReplacedSessions(row, { max: sessionsPerUserMax }),
-    selectSignedIn(context, token, now),
-  ]);
-  if (results[1]?.rows.length !== 1) throw accountChangedError();
-  return signedIn(context, client, { results, token });
+  const bounds = sessionBounds(config, now);
+  const { token, row } = newSession(user.id, { client, now });
+  const entry = { action: "session.created", details } as const;
+  const batch = await batchOf(row, insertAuditEvent(personOf(user, client), entry, { now }));
+  if (batch === null) return null;
+  const { audit, created } = await writeNamed(database, {
+    ...batch,
+    expired: deleteExpiredSessions(user.id, bounds),
+    replaced: endReplacedSessions(row, { max: sessionsPerUserMax }),
+    created: selectSession(row.tokenHash, bounds),
+  });
+  if (audit.rows.length !== 1) return null;
+  mail.wake();
+  const [found] = foundSessions(created.rows[0] as FoundSessionsRow | undefined);
+  if (found === undefined) throw unauthenticatedError();
+  credentials.giveBackFailures(client, [found.session.user.id, found.session.user.email]);
+  return { token, session: found.session };
 }
 
-async function beginSecondStep(context: Context, client: ClientInfo, { found, more }: CheckedPassword) {
+/**
+ * Begins a sign-in that waits for its second step.
+ *
+ * @param options `insert`: inserts it. `details`: of its audit entry. `more`: further statements.
+ * @returns Null if nothing was inserted.
+ */
+export async function askSecondStep(
+  { config, database, clock }: Context,
+  client: ClientInfo,
+  user: Pick<UserCredentials, "id" | "email" | "organizationId">,
+  { insert, details = {}, more = [] }: {
+    insert: (pending: NewPendingSignIn) => Statement;
+    details?: Readonly<Record<string, string>>;
+    more?: readonly Statement[];
+  },
+): Promise<SecondStepRequired | null> {
   const token = newToken();
-  const now = context.clock();
+  const now = clock();
   const expiresAt = now + secondStepTimeoutMs;
   // Audited even if the second step never comes: someone knows the password.
-  const audit = insertAuditEvent({ type: "anonymous", client }, {
+  const entry = insertAuditEvent({ type: "anonymous", client }, {
     action: "session.second_step_asked",
-    organizationId: found.organizationId,
-    target: { id: found.id, name: found.email },
+    organizationId: user.organizationId,
+    target: { id: user.id, name: user.email },
+    details,
   }, { now });
-  const [inserted] = await context.database.write([
-    insertPendingSignIn({ tokenHash: hashToken(token), userId: found.id, expiresAt }, found.passwordHash),
-    audit.statement,
-    ...more,
-  ]);
-  if (inserted?.changes !== 1) throw accountChangedError();
-  return { secondStep: { token, expiresAt } };
+  const { audit } = await writeNamed(database, {
+    pending: insert({ tokenHash: hashToken(token), userId: user.id, expiresAt }),
+    audit: entry.statement,
+    more,
+    expired: deleteExpiredSessions(user.id, sessionBounds(config, now)),
+  });
+  return audit.rows.length === 1 ? { secondStep: { token, expiresAt } } : null;
 }
 
 /** Returns a stored user as an actor, for the audit log. */
@@ -167,26 +216,4 @@ export function personOf(
 /** Reports that a password was changed, or rehashed by another sign-in, at the same time. */
 export function accountChangedError(): AppError {
   return unavailableError("Your account was just changed. Sign in again.");
-}
-
-/** Reads the session that a batch creates, as its last statement. */
-export function selectSignedIn({ config }: BaseContext, token: string, now: number): Statement {
-  return selectSession(hashToken(token), sessionBounds(config, now));
-}
-
-/**
- * Returns the session that {@linkcode selectSignedIn} has read, and gives the failures of its user back to the client's address.
- *
- * @throws {AppError} `unauthenticated` if there is none.
- */
-export function signedIn(
-  { credentials }: Context,
-  client: ClientInfo,
-  { results, token }: { results: readonly WriteResult[]; token: string },
-): SignedIn {
-  const [row] = results.at(-1)?.rows ?? [];
-  const [found] = foundSessions(row as FoundSessionsRow | undefined);
-  if (found === undefined) throw unauthenticatedError();
-  credentials.giveBackFailures(client, [found.session.user.id, found.session.user.email]);
-  return { token, session: found.session };
 }

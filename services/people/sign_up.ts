@@ -1,26 +1,22 @@
 // Signing up, with a new organization or by invitation.
 import { insertInvitedUser, insertUser, type NewUser } from "../../db/people/users.ts";
-import { domainPermits, endReplacedSessions, insertAuditEvent, insertSession } from "../../db/access/mod.ts";
+import { domainPermits, insertAuditEvent, insertSession } from "../../db/access/mod.ts";
 import { sql, type Statement } from "../../db/engine/database.ts";
 import { deleteLinks } from "../../db/outbox/mod.ts";
-import {
-  findInvitationByToken,
-  type InvitationOfLink,
-  markInvitationAccepted,
-} from "../../db/people/invitations.ts";
+import { type InvitationOfLink, markInvitationAccepted } from "../../db/people/invitations.ts";
 import { insertMembership } from "../../db/people/memberships.ts";
 import { insertOrganization } from "../../db/people/organizations.ts";
 import type { Actor, ClientInfo, PersonActor } from "../../domain/access/actor.ts";
-import { AppError, invalidTokenError, validationError } from "../../domain/errors.ts";
+import { AppError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
-import { membershipsPerUserMax, sessionsPerUserMax } from "../../domain/limits.ts";
+import { membershipsPerUserMax } from "../../domain/limits.ts";
 import { canonicalEmail, emailHint } from "../../domain/outbox/email.ts";
 import { ownOrganizationName } from "../../domain/name.ts";
 import type { Context } from "../context.ts";
-import { requireJoinable } from "./accept_invitation.ts";
+import { findJoinable } from "./accept_invitation.ts";
 import { requireDomainPermits } from "./domain_rules.ts";
-import { newSession, wellFormedHash } from "../access/mod.ts";
-import { selectSignedIn, type SignedIn, signedIn } from "./sign_in.ts";
+import { wellFormedHash } from "../access/mod.ts";
+import { createSession, type SignedIn } from "./sign_in.ts";
 
 interface SignUpInput {
   readonly name: string;
@@ -48,7 +44,7 @@ export async function signUp(context: Context, client: ClientInfo, input: SignUp
   requireOpenSignUp(context, input);
   const invited = await findInvited(context, input.invitationToken);
   const email = await checkInput(context, { ...input, invited });
-  await requireDomainPermits(context, email, null);
+  await requireDomainPermits(context, email);
   const create = (sendsEmail: boolean) =>
     createAccount(context, client, { ...input, email, invited, sendsEmail });
   return await context.credentials.signUpFrom(client, email, async () => {
@@ -71,18 +67,8 @@ export function signUpClosedText(byInvitation: boolean): string {
 
 async function findInvited(context: Context, token: string | undefined): Promise<Invited | null> {
   if (token === undefined) return null;
-  return await findInvitedByHash(context, wellFormedHash(token));
-}
-
-/** @throws {AppError} `invalid_token`, `organization_suspended`, `limit_reached`. */
-export async function findInvitedByHash(
-  { database, clock }: Context,
-  tokenHash: string | null,
-): Promise<Invited> {
-  const found = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, clock());
-  if (found === undefined) throw invalidTokenError();
-  requireJoinable(found);
-  return { ...found, tokenHash };
+  const tokenHash = wellFormedHash(token);
+  return { ...await findJoinable(context, tokenHash), tokenHash };
 }
 
 /** Returns the email address to use. @throws {AppError} `validation_failed` with every invalid field. */
@@ -108,7 +94,6 @@ async function createAccount(
   client: ClientInfo,
   input: SignUpInput & { email: string; invited: Invited | null; sendsEmail: boolean },
 ): Promise<SignedIn> {
-  const { database, mail } = context;
   const { name, email, invited, organizationName, sendsEmail } = input;
   const passwordHash = await context.credentials.hasher.hash(input.password);
   const now = context.clock();
@@ -116,36 +101,41 @@ async function createAccount(
   const user = { id, email, emailVerifiedAt: invited === null ? null : now, name, passwordHash, now };
   const organization = invited && { organizationId: invited.organizationId };
   const actor: PersonActor = { type: "session", user: { id, name }, organization, client };
-  const { token, row } = newSession(id, { client, now });
   const condition = domainPermits(sql`${email}`, {});
   const account = invited === null
     ? newAccount(actor, user, { id: newId("org"), name: organizationName, condition })
     : invitedAccount(actor, user, { ...invited, condition });
-  const results = await database.write([
-    ...account.statements,
-    ...(sendsEmail
-      ? mail.outgoing({ kind: "verify_email", to: email, subject: id, fields: { name } }, {
-        now,
-        audited: account.audited,
-      })
-      : []),
-    insertSession(row, passwordHash),
-    ...endReplacedSessions(row, { max: sessionsPerUserMax }),
-    selectSignedIn(context, token, now),
-  ]);
-  if (results[1]?.rows.length !== 1) {
-    if (invited !== null) await findInvited(context, input.invitationToken);
-    await requireDomainPermits(context, email, null);
-    throw new AppError("email_taken", "An account with this email address already exists. Sign in instead.");
-  }
-  mail.wake();
-  return signedIn(context, client, { results, token });
+  const { audited } = account;
+  const confirmation = { kind: "verify_email", to: email, subject: id, fields: { name } } as const;
+  const signedUp = await createSession(context, client, { ...user, organizationId: null }, {
+    batchOf: (row) => ({
+      ...account.batch,
+      confirmation: sendsEmail ? context.mail.outgoing(confirmation, { now, audited }) : [],
+      session: insertSession(row, passwordHash),
+    }),
+  });
+  if (signedUp !== null) return signedUp;
+  if (invited !== null) await findInvited(context, input.invitationToken);
+  await requireDomainPermits(context, email);
+  throw new AppError("email_taken", "An account with this email address already exists. Sign in instead.");
 }
 
-/** Statements that create an account. The second one is its audit entry `audited`, without which nothing is written. */
-export interface NewAccount {
-  readonly statements: readonly Statement[];
-  readonly audited: string;
+/** The statements of a new account. Without its audit entry `audited`, none of them does anything. */
+export type NewAccount = ReturnType<typeof accountWith>;
+
+/** Returns the statements of a new account. @param options `account`: inserts it. `membership`: the statements that follow. */
+export function accountWith(
+  actor: Actor,
+  { id, email, now }: Pick<NewUser, "id" | "email" | "now">,
+  { organizationId, account, membership = () => [] }: {
+    organizationId: string;
+    account: Statement;
+    membership?: (audited: string) => readonly Statement[];
+  },
+) {
+  const entry = { action: "account.created", organizationId, target: { id, name: email } } as const;
+  const audit = insertAuditEvent(actor, entry, { now });
+  return { audited: audit.id, batch: { account, audit: audit.statement, membership: membership(audit.id) } };
 }
 
 /**
@@ -159,27 +149,20 @@ export function newAccount(
   { condition, ...organization }: { id: string; name: string | undefined; condition?: Statement },
 ): NewAccount {
   const { id: userId, now } = user;
-  const { id: organizationId, name = ownOrganizationName(user.name) } = organization;
-  const target = { id: userId, name: user.email };
-  const account = insertAuditEvent(actor, { action: "account.created", organizationId, target }, { now });
-  const created = insertAuditEvent(actor, {
-    action: "organization.created",
-    organizationId,
-    target: { id: organizationId, name },
-  }, { now });
-  return {
-    audited: account.id,
-    statements: [
-      insertUser(user, condition),
-      account.statement,
-      insertOrganization({ id: organizationId, name, now }, {
-        userId,
-        membershipsMax: membershipsPerUserMax,
-      }),
-      created.statement,
-      insertMembership({ userId, organizationId, role: "OWNER", now }, created.id),
-    ],
-  };
+  const { id, name = ownOrganizationName(user.name) } = organization;
+  return accountWith(actor, user, {
+    organizationId: id,
+    account: insertUser(user, condition),
+    membership() {
+      const entry = { action: "organization.created", organizationId: id, target: { id, name } } as const;
+      const created = insertAuditEvent(actor, entry, { now });
+      return [
+        insertOrganization({ id, name, now }, { userId, membershipsMax: membershipsPerUserMax }),
+        created.statement,
+        insertMembership({ userId, organizationId: id, role: "OWNER", now }, created.id),
+      ];
+    },
+  });
 }
 
 /** Creates an account that joins the organization of an invitation. @param invited `condition`: a further condition. */
@@ -190,19 +173,19 @@ export function invitedAccount(
 ): NewAccount {
   const { id: userId, now } = user;
   const { id, organizationId, role, tokenHash } = invited;
-  const entry = { organizationId, target: { id: userId, name: user.email } };
-  const account = insertAuditEvent(actor, { ...entry, action: "account.created" }, { now });
-  const joined = insertAuditEvent(actor, { ...entry, action: "member.joined", details: { role } }, { now });
-  const limits = { membershipsMax: membershipsPerUserMax };
-  return {
-    audited: account.id,
-    statements: [
-      insertInvitedUser(user, invited),
-      account.statement,
-      markInvitationAccepted({ id, tokenHash, userId, now }, limits),
-      joined.statement,
-      insertMembership({ userId, organizationId, role, now }, joined.id),
-      ...deleteLinks(id, { purposes: ["invitation"], audited: joined.id }),
-    ],
-  };
+  return accountWith(actor, user, {
+    organizationId,
+    account: insertInvitedUser(user, invited),
+    membership() {
+      const target = { id: userId, name: user.email };
+      const entry = { action: "member.joined", organizationId, target, details: { role } } as const;
+      const joined = insertAuditEvent(actor, entry, { now });
+      return [
+        markInvitationAccepted({ id, tokenHash, userId, now }, { membershipsMax: membershipsPerUserMax }),
+        joined.statement,
+        insertMembership({ userId, organizationId, role, now }, joined.id),
+        ...deleteLinks(id, { purposes: ["invitation"], audited: joined.id }),
+      ];
+    },
+  });
 }

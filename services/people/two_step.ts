@@ -1,6 +1,6 @@
 // Two-step sign-in of a person's own account: setting up an authenticator app, recovery codes, and turning it off. Changes require
 // a recent authentication or, as a last resort, the password and an emailed link.
-import { findUserCredentialsById, insertAuditEvent, type UserCredentials } from "../../db/access/mod.ts";
+import { insertAuditEvent, type UserCredentials } from "../../db/access/mod.ts";
 import { deleteLinks, findLinkToken, useTurnOffLink } from "../../db/outbox/mod.ts";
 import { deleteUnfinishedSignIns } from "../../db/people/pending_sign_ins.ts";
 import {
@@ -17,16 +17,12 @@ import {
   updateTotpConfirmed,
 } from "../../db/people/totp.ts";
 import type { SessionActor } from "../../domain/access/actor.ts";
-import {
-  AppError,
-  invalidTokenError,
-  recentAuthenticationError,
-  unauthenticatedError,
-} from "../../domain/errors.ts";
+import { AppError, invalidTokenError, recentAuthenticationError } from "../../domain/errors.ts";
 import { parseSecondStepCode } from "../../domain/people/recovery_code.ts";
 import { isoTime } from "../../domain/time.ts";
 import { sessionSubject, wellFormedHash, writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
+import { findActingUser } from "./account.ts";
 import { requireMayChangeFactors, requireOwnSecondFactor, withOwnPassword } from "./reauthentication.ts";
 import { newRecoveryCodes } from "./second_step_codes.ts";
 import { newTotpSecret, totpStep, totpUrl } from "./totp.ts";
@@ -161,11 +157,10 @@ export async function sendTurnOffLink(
   actor: SessionActor,
   prove: (user: UserCredentials, send: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
-  const { clock, credentials, database, mail, mailBudgets, writeAs } = context;
+  const { clock, credentials, mail, mailBudgets, writeAs } = context;
   mail.requireMail();
   await requireOwnSecondFactor(context, actor);
-  const user = await findUserCredentialsById(database, actor.user.id);
-  if (user === undefined) throw unauthenticatedError();
+  const user = await findActingUser(context, actor);
   if (!user.hasTotp) throw turnedOffError();
   const { id, email: to, name } = user;
   const isConfirmed = user.emailVerifiedAt !== null;

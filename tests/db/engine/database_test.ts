@@ -1,6 +1,6 @@
 // The guarantees of both drivers: batches are atomic, and acknowledged writes are visible immediately and after a restart.
 import assert from "node:assert/strict";
-import { DatabaseError, sql } from "../../../db/engine/database.ts";
+import { DatabaseError, sql, writeNamed } from "../../../db/engine/database.ts";
 import { openEmbedded } from "../../../db/engine/embedded.ts";
 import { openRemote } from "../../../db/engine/remote.ts";
 import { bothDatabases, onDatabases, type TestDatabase } from "../../support/database/database.ts";
@@ -33,6 +33,21 @@ on(
     assert.equal(await database.readFirst(sql`SELECT text FROM notes WHERE id = 99`), undefined);
   },
 );
+
+on("a batch with names returns results by name, also after lists and empty ones", async ({ database }) => {
+  const insert = sql`INSERT INTO notes (text) VALUES ('a') RETURNING id`;
+  const results = await writeNamed(database, {
+    begin: [table, sql`DELETE FROM notes`],
+    none: [],
+    insert,
+    change: sql`UPDATE notes SET text = 'b'`,
+    counts: [sql`SELECT count(*) AS n FROM notes`, sql`SELECT max(text) AS n FROM notes`],
+  });
+  assert.equal(results.insert.rows[0]?.["id"], 1);
+  assert.equal(results.change.changes, 1);
+  assert.deepEqual(results.counts.map(({ rows }) => rows[0]?.["n"]), [1, "b"]);
+  assert.deepEqual([results.begin.length, results.none], [2, []]);
+});
 
 on("a failing statement rolls back the whole batch", async ({ database }) => {
   await database.write([table, sql`INSERT INTO notes (text) VALUES ('kept')`]);

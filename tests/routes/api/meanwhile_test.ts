@@ -1,9 +1,11 @@
 // Concurrent changes between a verb's read of the database and its write, by this server or another.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
+import { newId } from "../../../domain/id.ts";
 import type { TestApp, TestPerson } from "../../support/app/app.ts";
-import { assertOutcome, assertRows, fetchJson } from "../../support/app/rows.ts";
+import { assertOutcome, assertRows, fetchJson, type Row } from "../../support/app/rows.ts";
 import { listAudit } from "../../support/app/audit.ts";
+import { newOperator } from "../../support/operators/console.ts";
 import { linkToken } from "../../support/people/links.ts";
 import { testMeanwhile } from "../../support/app/meanwhile.ts";
 import {
@@ -128,3 +130,26 @@ testMeanwhile("the audit entry for a rename has the actual previous name", async
     { from: "Ada Lovelace’s organization", to: "First" },
   ]);
 });
+
+for (
+  const [change, update] of [
+    ["changed", sql`name = 'First', updated_at = updated_at + 1`],
+    ["encrypted again", sql`client_secret = 'plain:again'`],
+  ] as const
+) {
+  testMeanwhile(`a provider that is ${change} meanwhile is not overwritten`, async (test, meanwhile) => {
+    const operator = await newOperator(test);
+    const { database } = test.opened;
+    const id = newId("idp");
+    await database.write([sql`
+      INSERT INTO identity_providers (id, slug, kind, name, issuer, client_id, client_secret, position, created_at, updated_at)
+      VALUES (${id}, 'hub', 'github', 'Hub', 'https://github.com', 'a', 'plain:a', 1, 0, 0)`]);
+    const stored = () => database.readFirst(sql`SELECT name, client_secret FROM identity_providers`);
+    const patch: Row = [`PATCH /api/operator/identity-providers/${id}`, { clientId: "b" }, "503 unavailable"];
+    meanwhile(/SET name/, () => database.write([sql`UPDATE identity_providers SET ${update}`]));
+    await assertRows(test, operator, [patch]);
+    const before = await stored();
+    await assertRows(test, operator, [[patch[0], { clientId: "b" }, 200]]);
+    assert.deepEqual(await stored(), before);
+  });
+}
