@@ -30,20 +30,14 @@ export {
   rankMonth,
   rankPartOfMonth,
   type ReachedLimit,
-  sumMetric,
 } from "./organization_ranking.ts";
 export {
   type ActiveOrganizations,
   countActiveOrganizations,
   findBusiestTotals,
-  findSeriesOf,
   findSuspended,
   findTopCustomers,
   type OverviewSeries,
-  type SeriesSumRow,
-  type SignedWindow,
-  sumOrganizations,
-  sumSeries,
   type SuspendedOrganizations,
 } from "./organization_totals.ts";
 export {
@@ -65,10 +59,17 @@ export {
 } from "./usage_records.ts";
 export {
   allMonths,
+  countSeries,
   listUsageKeys,
   type MeteredOrganization,
   numberOf,
   operatorUsageGroups,
   usageGroups,
 } from "./usage_sums.ts";
-export { sumWindow, sumWindowByValue, windowSums, type WindowValueRow } from "./window_totals.ts";
+export {
+  sumWindowByValue,
+  sumWindows,
+  windowSums,
+  type WindowTotalRow,
+  type WindowValueRow,
+} from "./window_totals.ts";

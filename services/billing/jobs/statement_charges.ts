@@ -4,8 +4,8 @@ import {
   type DimensionRow,
   findDimensions,
   type MeteredOrganization,
-  sumWindow,
   sumWindowByValue,
+  sumWindows,
   type WindowValueRow,
 } from "../../../db/meter/mod.ts";
 import {
@@ -224,7 +224,7 @@ async function addUsage(
   const namesOf = new Map(dimensions.map(({ number, names }) => [number, names]));
   const rows: readonly (Omit<WindowValueRow, "dimension" | "value"> & Partial<WindowValueRow>)[] =
     dimensions.length === 0
-      ? await sumWindow(context.database, { window, ...range })
+      ? await sumWindows(context.database, [window], range)
       : await sumWindowByValue(context.database, {
         ...{ window, ...range, organizations: [...affected], dimensions: [...namesOf.keys()] },
       });
