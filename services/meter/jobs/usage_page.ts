@@ -47,8 +47,9 @@ export async function readFilteredReport(
   context: JobContext,
   scope: UsageScope,
   { organizationId, filters: requested, pickMetric, ...query }:
-    & Omit<UsageReportQuery, "filter" | "metric" | "pickMetric">
+    & Omit<UsageReportQuery, "filter" | "group" | "metric" | "pickMetric">
     & {
+      readonly group: "apiKey" | "organization";
       readonly organizationId: string | null;
       readonly filters: UsagePageFilters;
       readonly pickMetric?: (metrics: readonly string[], selected: Selected) => Promise<string | null>;
