@@ -6,7 +6,7 @@
 // usage_limit_added, usage_limit_counters, usage_limit_refused, usage_limits, usage_limits_removed, usage_records,
 // usage_rollups, usage_rollups_hourly, usage_rollups_monthly, usage_series, usage_unique_added, usage_unique_limits,
 // usage_unique_months, usage_unique_quarters, usage_unique_values, usage_voids.
-export { type AggregationRow, areFilledBefore } from "./aggregation_list.ts";
+export { type AggregationRow, areFilledBefore, findAggregations } from "./aggregation_list.ts";
 export { deleteAlerts } from "./alerts.ts";
 export { findProductsByAge, listUsedProducts } from "./catalogue.ts";
 export { deleteCountedSeries, deleteCountedValues, isUncounted } from "./counting.ts";

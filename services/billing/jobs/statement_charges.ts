@@ -2,6 +2,7 @@
 import {
   type AggregationRow,
   type DimensionRow,
+  findAggregations,
   findDimensions,
   type MeteredOrganization,
   sumWindowByValue,
@@ -51,7 +52,7 @@ import {
   withDimensions,
   withinStep,
 } from "./statement_values.ts";
-import { findCounting, nameOfSum, noValue, readValues, type UsageValue } from "../../meter/jobs/mod.ts";
+import { readValues, type UsageValue } from "../../meter/jobs/mod.ts";
 
 /** A month that is not closed yet. */
 export interface OpenMonth extends Omit<StatementRow, "status" | "progress" | "createdAt" | "closedAt"> {
@@ -165,7 +166,7 @@ export async function readCharges(
 ): Promise<{ through: number; lines: SplitLine[] } | null> {
   const { database } = context;
   const { number, currency } = month;
-  const aggregations = await findCounting(context, {});
+  const aggregations = await findAggregations(database);
   const dimensions = isSplit ? splittable(await findDimensions(database), aggregations) : [];
   const query = { after, limit: statementStepSeriesMax, organizationId };
   let series = 0;
@@ -216,7 +217,7 @@ async function addUsage(
     organizations: readonly MeteredOrganization[];
   },
 ): Promise<void> {
-  const values = aggregations.length === 0 ? null : await readValues(context, {
+  const valueOf = await readValues(context, {
     ...{ aggregations, organizations, filter: {}, groupBy: ["organization", "productSlug", "metric"] },
     windows: [{ position: 0, start: window.start, end: window.end }],
   });
@@ -240,8 +241,7 @@ async function addUsage(
       charges.addParts({ ...usage, names }, 1n, [part]);
       continue;
     }
-    const name = nameOfSum({ ...row, position: 0, apiKey: null, values: null });
-    charges.add(usage, 1n, { value: values?.get(name) ?? noValue(aggregations, row) });
+    charges.add(usage, 1n, { value: valueOf({ ...row, position: 0, apiKey: null, values: null }) });
   }
 }
 

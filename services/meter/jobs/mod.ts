@@ -6,4 +6,4 @@ export type { OperatorRecordQuery, OperatorUsageRecord } from "./operator_usage_
 export { usageCsv } from "./usage_export.ts";
 export { readFilteredReport, type UsagePageFilters, type UsagePageNumbers } from "./usage_page.ts";
 export { isProperty, readUsageReport, type ReportNumbers, type UsageReportQuery } from "./usage_report.ts";
-export { findCounting, nameOfSum, noValue, readValues, type UsageValue } from "./usage_values.ts";
+export { readValues, type UsageValue } from "./usage_values.ts";

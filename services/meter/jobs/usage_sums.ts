@@ -13,7 +13,7 @@ import {
   type UsageFilter,
   type UsageGroup,
 } from "../../../db/meter/usage_sums.ts";
-import type { AggregationRow } from "../../../db/meter/aggregation_list.ts";
+import { type AggregationRow, findAggregations } from "../../../db/meter/aggregation_list.ts";
 import type { PositionedWindow } from "../../../db/meter/counting_values.ts";
 import type { UsageSplit } from "../../../db/meter/dimension_sums.ts";
 import { unknownMaximum, unknownMinimum } from "../../../db/meter/usage_voids.ts";
@@ -25,7 +25,7 @@ import { isoTimeIn } from "../../../domain/time.ts";
 import type { JobContext, JobScope, JobTime } from "../../reports/job_context.ts";
 import { findSplit, propertiesOf, readValueSeries } from "./usage_split.ts";
 import { type UsageStep, usageSteps } from "./usage_steps.ts";
-import { addRow, findCounting, nameOfSum, noValue, readValues, type UsageValue } from "./usage_values.ts";
+import { addRow, readValues, type UsageValue } from "./usage_values.ts";
 
 /** Lineages of keys whose current key one step looks up. */
 const lineagesPerReadMax = 500;
@@ -93,7 +93,7 @@ export async function streamUsageSums(context: JobContext, input: UsageScope & U
     await readValueSeries(context, { declared, organizations: found, range, filter });
   const organizations = values?.organizations ?? found;
   const series = organizations.reduce((sum, { series }) => sum + series, 0);
-  const aggregations = await findCounting(context, filter);
+  const aggregations = await findAggregations(context.database, filter);
   // Only organizations have values of their own: the totals of all have sums.
   const counted = aggregations.length > 0 && organizations.some(({ number }) => number === 0)
     ? await findEach(context, { ids: null, planId: undefined })
@@ -240,17 +240,12 @@ async function withValues(
   rows: ValuedRow[],
 ): Promise<ValuedRow[]> {
   const { aggregations, filter, groupBy, split } = adding;
-  if (aggregations.length === 0) return rows;
   const positions = new Set(rows.map(({ position }) => position));
-  const values = await readValues(context, {
+  const valueOf = await readValues(context, {
     ...{ aggregations, organizations, filter, groupBy, split },
     windows: windows.filter(({ position }) => positions.has(position)),
   });
-  const [metric = null] = filter.metric ?? [];
-  return rows.map((row) => ({
-    ...row,
-    value: values.get(nameOfSum(row)) ?? noValue(aggregations, { ...row, metric: row.metric ?? metric }),
-  }));
+  return rows.map((row) => ({ ...row, value: valueOf(row) }));
 }
 
 /** Returns a function that names the current keys of sums by lineage. */

@@ -1,5 +1,5 @@
 // What usage counts for where a metric isn't the sum of its quantities: see decision 93.
-import { type AggregationRow, findAggregations } from "../../../db/meter/aggregation_list.ts";
+import type { AggregationRow } from "../../../db/meter/aggregation_list.ts";
 import {
   type CountedQuery,
   countUnique,
@@ -43,18 +43,13 @@ export interface ValueQuery {
   readonly split?: UsageSplit | undefined;
 }
 
-/** Finds how the metrics of a query are counted, other than by sums. */
-export function findCounting({ database }: JobContext, filter: UsageFilter): Promise<AggregationRow[]> {
-  return findAggregations(database, filter);
-}
-
 type Named = Pick<
   RollupSumRow,
   "position" | "organization" | "productSlug" | "metric" | "apiKey" | "values"
 >;
 
 /** Names a window and group. No part of the name but the last has a space in it. */
-export function nameOfSum({ position, organization, productSlug, metric, apiKey, values }: Named): string {
+function nameOfSum({ position, organization, productSlug, metric, apiKey, values }: Named): string {
   return `${position} ${organization} ${productSlug} ${metric} ${apiKey} ${values}`;
 }
 
@@ -70,9 +65,17 @@ interface Value {
   isCapped: boolean;
 }
 
-/** Reads values by {@linkcode nameOfSum}, in steps: of metrics that aren't sums in any product, all products. */
-export async function readValues(context: JobContext, query: ValueQuery): Promise<Map<string, UsageValue>> {
+/**
+ * Reads values in steps: of metrics that aren't sums in any product, all products.
+ *
+ * @returns A function that returns the value of a sum; undefined if its metric is a sum.
+ */
+export async function readValues(
+  context: JobContext,
+  query: ValueQuery,
+): Promise<(sum: Named) => UsageValue | undefined> {
   const { aggregations, filter, windows, organizations, split } = query;
+  if (aggregations.length === 0) return () => undefined;
   const values = new Values(query);
   const metrics = [...new Set(aggregations.map(({ metric }) => metric))];
   const isByKey = query.groupBy.includes("apiKey");
@@ -123,7 +126,7 @@ export async function readValues(context: JobContext, query: ValueQuery): Promis
     }
     [parts, positions] = [new Map(), new Set()];
   }
-  return values.all();
+  return (sum) => values.valueOf(sum);
 }
 
 /** Adds a row to the sum of the same window and group. */
@@ -239,25 +242,18 @@ class Values {
     }
   }
 
-  all(): Map<string, UsageValue> {
-    return new Map([...this.#values].map(([name, { aggregations, ...value }]) => {
-      const [only = mixed, more] = aggregations;
-      return [name, { ...value, aggregation: more === undefined ? only : mixed }];
-    }));
+  /** Returns the value of a sum, also without records in the steps, such as that of deleted organizations. */
+  valueOf(sum: Named): UsageValue | undefined {
+    const { aggregations, ...value } = this.#values.get(nameOfSum(sum)) ?? {
+      aggregations: new Set(
+        this.#query.aggregations.filter((one) =>
+          (sum.metric === null || one.metric === sum.metric) &&
+          (sum.productSlug === null || one.productSlug === sum.productSlug)
+        ).map(({ aggregation }) => aggregation),
+      ),
+      ...{ micros: 0n, isKnown: true, isCapped: false },
+    };
+    const [only, more] = aggregations;
+    return only && { ...value, aggregation: more === undefined ? only : mixed };
   }
-}
-
-/** The value of usage without records in the steps of {@linkcode readValues}, such as that of deleted organizations. */
-export function noValue(
-  aggregations: readonly AggregationRow[],
-  { productSlug, metric }: { productSlug: string | null; metric: string | null },
-): UsageValue | undefined {
-  const kinds = new Set(
-    aggregations.filter((one) =>
-      (metric === null || one.metric === metric) && (productSlug === null || one.productSlug === productSlug)
-    ).map(({ aggregation }) => aggregation),
-  );
-  const [only, more] = kinds;
-  if (only === undefined) return undefined;
-  return { aggregation: more === undefined ? only : mixed, micros: 0n, isKnown: true, isCapped: false };
 }
