@@ -11,6 +11,7 @@ import {
 import type { UsageSplit } from "../../../db/meter/dimension_sums.ts";
 import {
   type MeteredOrganization,
+  type RollupQuery,
   type RollupSumRow,
   sumRollups,
   type UsageFilter,
@@ -20,7 +21,7 @@ import { unknownMaximum } from "../../../db/meter/usage_voids.ts";
 import { type Aggregation, mixed } from "../../../domain/meter/aggregation.ts";
 import { rollupNumber, rollupUnits } from "../../../domain/meter/rollup_unit.ts";
 import type { JobContext } from "../../reports/job_context.ts";
-import { usageSteps } from "./usage_steps.ts";
+import { type UsageStep, usageSteps } from "./usage_steps.ts";
 
 /** The value of the usage of one window and group. */
 export interface UsageValue {
@@ -91,19 +92,8 @@ export async function readValues(
     const step of usageSteps(windows, { organizations, groupBy: partGroups, isSplit: split !== undefined })
   ) {
     await context.pause();
-    for (const unit of rollupUnits) {
-      const pieces = step.pieces.filter((piece) => piece.unit === unit);
-      if (pieces.length === 0) continue;
-      const rows = await sumRollups(context.database, {
-        ...partFilter,
-        metric: metrics,
-        groupBy: partGroups,
-        split,
-        pieces,
-        organizations: step.organizations,
-      });
-      for (const row of rows) addRow(parts, row);
-    }
+    const part = { ...partFilter, metric: metrics, groupBy: partGroups, split, step };
+    await addStep(context, part, parts);
     for (const { position } of step.pieces) positions.add(position);
     if (!step.isComplete) continue;
     const counted: CountedQuery = {
@@ -129,20 +119,31 @@ export async function readValues(
   return (sum) => values.valueOf(sum);
 }
 
-/** Adds a row to the sum of the same window and group. */
-export function addRow(sums: Map<string, RollupSumRow>, row: RollupSumRow): void {
-  const name = nameOfSum(row);
-  const sum = sums.get(name);
-  sums.set(
-    name,
-    sum === undefined ? row : {
-      ...row,
-      micros: sum.micros + row.micros,
-      count: sum.count + row.count,
-      min: row.min < sum.min ? row.min : sum.min,
-      max: row.max > sum.max ? row.max : sum.max,
-    },
-  );
+/** Adds the rollups of a step to sums by {@linkcode nameOfSum}. */
+export async function addStep(
+  { database }: JobContext,
+  { step, ...query }: Omit<RollupQuery, "pieces" | "organizations"> & { readonly step: UsageStep },
+  sums: Map<string, RollupSumRow>,
+): Promise<void> {
+  const { organizations } = step;
+  for (const unit of rollupUnits) {
+    const pieces = step.pieces.filter((piece) => piece.unit === unit);
+    if (pieces.length === 0) continue;
+    for (const row of await sumRollups(database, { ...query, organizations, pieces })) {
+      const name = nameOfSum(row);
+      const sum = sums.get(name);
+      sums.set(
+        name,
+        sum === undefined ? row : {
+          ...row,
+          micros: sum.micros + row.micros,
+          count: sum.count + row.count,
+          min: row.min < sum.min ? row.min : sum.min,
+          max: row.max > sum.max ? row.max : sum.max,
+        },
+      );
+    }
+  }
 }
 
 function addLatest(parts: Map<string, Part>, row: LatestRow): void {
