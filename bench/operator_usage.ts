@@ -4,7 +4,7 @@ import { Connection } from "../db/engine/connection.ts";
 import type { Database, Statement } from "../db/engine/database.ts";
 import { openEmbedded } from "../db/engine/embedded.ts";
 import { migrate } from "../db/engine/migrate.ts";
-import { sumWindow } from "../db/meter/window_totals.ts";
+import { sumWindows } from "../db/meter/window_totals.ts";
 import { usageCsv } from "../services/meter/jobs/usage_export.ts";
 import { noJobContext } from "../tests/support/app/reports.ts";
 import { printLine, runToEnd } from "./settings.ts";
@@ -78,7 +78,7 @@ async function main(): Promise<void> {
       const window = { start: start - 2 * hours * hourMs, end: end - hours * hourMs };
       await measure(`statement, ${zone}`, async () => {
         for (let after = 0; after < organizations; after += organizationsPerStep) {
-          await sumWindow(database, { window, after, through: after + organizationsPerStep });
+          await sumWindows(database, [window], { after, through: after + organizationsPerStep });
         }
       });
     }

@@ -6,7 +6,7 @@
 // usage_limit_added, usage_limit_counters, usage_limit_refused, usage_limits, usage_limits_removed, usage_records,
 // usage_rollups, usage_rollups_hourly, usage_rollups_monthly, usage_series, usage_unique_added, usage_unique_limits,
 // usage_unique_months, usage_unique_quarters, usage_unique_values, usage_voids.
-export { type AggregationRow, areFilledBefore } from "./aggregation_list.ts";
+export { type AggregationRow, areFilledBefore, findAggregations } from "./aggregation_list.ts";
 export { deleteAlerts } from "./alerts.ts";
 export { findProductsByAge, listUsedProducts } from "./catalogue.ts";
 export { deleteCountedSeries, deleteCountedValues, isUncounted } from "./counting.ts";
@@ -30,20 +30,14 @@ export {
   rankMonth,
   rankPartOfMonth,
   type ReachedLimit,
-  sumMetric,
 } from "./organization_ranking.ts";
 export {
   type ActiveOrganizations,
   countActiveOrganizations,
   findBusiestTotals,
-  findSeriesOf,
   findSuspended,
   findTopCustomers,
   type OverviewSeries,
-  type SeriesSumRow,
-  type SignedWindow,
-  sumOrganizations,
-  sumSeries,
   type SuspendedOrganizations,
 } from "./organization_totals.ts";
 export {
@@ -65,10 +59,17 @@ export {
 } from "./usage_records.ts";
 export {
   allMonths,
+  countSeries,
   listUsageKeys,
   type MeteredOrganization,
   numberOf,
   operatorUsageGroups,
   usageGroups,
 } from "./usage_sums.ts";
-export { sumWindow, sumWindowByValue, windowSums, type WindowValueRow } from "./window_totals.ts";
+export {
+  sumWindowByValue,
+  sumWindows,
+  windowSums,
+  type WindowTotalRow,
+  type WindowValueRow,
+} from "./window_totals.ts";

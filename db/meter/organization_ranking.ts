@@ -1,8 +1,9 @@
 // The SQL of how all organizations compare: their usage of a metric in months of UTC, and the limits that they have nearly or
 // completely used. There may be 100,000 organizations, so a part of them is read at a time.
-import { lowBits, type SumParts } from "../../domain/meter/quantity.ts";
-import { rollupNumber, rollupPieces } from "../../domain/meter/rollup_unit.ts";
+import { lowBits } from "../../domain/meter/quantity.ts";
+import { rollupNumber, signedPieces } from "../../domain/meter/rollup_unit.ts";
 import type { LimitScope } from "../../domain/meter/usage_limit.ts";
+import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import type { RunningOutLimit } from "../../domain/console/organization_list.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 import { isUsedOfRaised } from "./recorder_limits.ts";
@@ -16,7 +17,6 @@ import {
   isCurrentCounter,
   windowNumber,
 } from "./usage_limits.ts";
-import type { SignedWindow } from "./organization_totals.ts";
 
 /** Organizations by their numbers, the last one excluded. */
 export interface NumberRange {
@@ -50,19 +50,6 @@ export async function isKnownMetric(database: DatabaseReader, metric: string): P
     UNION ALL SELECT 1 FROM product_metrics WHERE slug = ${metric} LIMIT 1`) !== undefined;
 }
 
-/** Sums a metric of all organizations in a month. */
-export async function sumMetric(
-  database: DatabaseReader,
-  { month, metric }: { month: number; metric: string },
-): Promise<SumParts> {
-  const sum = (part: Statement) => sql`CAST(coalesce(sum(${part}), 0) AS TEXT)`;
-  const row = await database.readFirst<SumParts>(sql`
-    SELECT ${sum(sql`m.sum_high`)} AS high, ${sum(sql`m.sum_low`)} AS low, ${sum(sql`m.sum_micro`)} AS micro
-    FROM usage_rollups_monthly m CROSS JOIN usage_series s ON s.id = m.series AND s.metric = ${metric}
-    WHERE m.month = ${month} AND m.organization = 0`);
-  return row ?? { high: "0", low: "0", micro: "0" };
-}
-
 /** The number nearest to the sum of rows with parts. */
 const total = (row: Statement) =>
   sql`(sum(${row}.sum_high) * ${
@@ -87,29 +74,22 @@ export async function rankMonth(
  * Sums a metric by organization in the first part of a month; without organizations that have nothing in the month. Rollups shorter than
  * a month are read only of series that were used both before and after the end of the part.
  *
- * @param query `until`: begins a quarter of an hour. `windows`: add up to the part.
+ * @param query `part`: ends with a quarter of an hour.
  */
 export async function rankPartOfMonth(
   database: DatabaseReader,
-  { from, to, month, metric, until, windows }: NumberRange & {
-    month: number;
-    metric: string;
-    until: number;
-    windows: readonly Omit<SignedWindow, "position">[];
-  },
+  { from, to, month, metric, part }: NumberRange & { month: number; metric: string; part: UsageWindow },
 ): Promise<[organization: number, sum: number][]> {
-  const quarter = integer(rollupNumber("quarter", until));
+  const quarter = integer(rollupNumber("quarter", part.end));
   const whole = total(sql`r`);
-  const parts = windows.flatMap(({ sign, ...window }) =>
-    rollupPieces(window).map(({ unit, start, end }) => {
-      if (unit === "month") return sql`+ w.whole`;
-      const [first, after] = [integer(rollupNumber(unit, start)), integer(rollupNumber(unit, end))];
-      const rows = unit === "hour"
-        ? sql`usage_rollups_hourly r WHERE r.series = w.series AND r.hour >= ${first} AND r.hour < ${after}`
-        : sql`usage_rollups r WHERE r.series = w.series AND r.quarter >= ${first} AND r.quarter < ${after}`;
-      return sql`${sign === 1 ? sql`+` : sql`-`} coalesce((SELECT ${whole} FROM ${rows}), 0)`;
-    })
-  );
+  const parts = signedPieces(part).map(({ unit, sign, start, end }) => {
+    if (unit === "month") return sql`+ w.whole`;
+    const [first, after] = [integer(rollupNumber(unit, start)), integer(rollupNumber(unit, end))];
+    const rows = unit === "hour"
+      ? sql`usage_rollups_hourly r WHERE r.series = w.series AND r.hour >= ${first} AND r.hour < ${after}`
+      : sql`usage_rollups r WHERE r.series = w.series AND r.quarter >= ${first} AND r.quarter < ${after}`;
+    return sql`${sign === 1 ? sql`+` : sql`-`} coalesce((SELECT ${whole} FROM ${rows}), 0)`;
+  });
   return await readPairs(
     database,
     sql`

@@ -1,8 +1,6 @@
 // The SQL of the operator's overview: sums over all organizations, read from the few series that keep them.
 import type { SumParts } from "../../domain/meter/quantity.ts";
-import { rollupNumber, rollupPieces, rollupUnits } from "../../domain/meter/rollup_unit.ts";
-import type { UsageWindow } from "../../domain/meter/usage_window.ts";
-import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
+import { type DatabaseReader, sql } from "../engine/database.ts";
 
 export interface OverviewSeries {
   readonly series: number;
@@ -21,83 +19,6 @@ export function findBusiestTotals(
       WHERE month IN (SELECT value FROM json_each(${JSON.stringify(months)})) AND organization = 0
       GROUP BY series HAVING sum(count) > 0 ORDER BY 2 DESC LIMIT ${limit}) r
     JOIN usage_series s ON s.id = r.series ORDER BY r.count DESC, s.id`);
-}
-
-/** A window with a number that identifies its sums. They are subtracted if the sign is −1. */
-export interface SignedWindow extends UsageWindow {
-  readonly position: number;
-  readonly sign: 1 | -1;
-}
-
-/** The sums of a key, such as a series, in all windows of a position, as texts; see `domain/meter/quantity.ts`. */
-interface WindowSumRow extends SumParts {
-  readonly key: number;
-  readonly position: number;
-  readonly count: number;
-}
-
-export interface SeriesSumRow extends Omit<WindowSumRow, "key"> {
-  readonly series: number;
-}
-
-const rollups = {
-  month:
-    sql`usage_rollups_monthly r ON r.month = w.first AND r.organization = s.organization AND r.series = s.id`,
-  hour: sql`usage_rollups_hourly r ON r.series = s.id AND r.hour >= w.first AND r.hour < w.after`,
-  quarter: sql`usage_rollups r ON r.series = s.id AND r.quarter >= w.first AND r.quarter < w.after`,
-};
-
-/** Sums series by window and leaves out sums without records. @param query `windows`: each begins and ends with a quarter of an hour. */
-export async function sumSeries(
-  database: DatabaseReader,
-  { series, windows }: { series: readonly number[]; windows: readonly SignedWindow[] },
-): Promise<SeriesSumRow[]> {
-  const from = sql`json_each(${JSON.stringify(series)}) e CROSS JOIN usage_series s ON s.id = e.value`;
-  const rows = await sumWindows(database, { key: sql`s.id`, from, windows });
-  return rows.map(({ key, ...row }) => ({ series: key, ...row }));
-}
-
-/** Sums a metric by organization and window, as {@linkcode sumSeries}; `key` is the organization. */
-export function sumOrganizations(
-  database: DatabaseReader,
-  { organizations, metric, windows }: {
-    organizations: readonly number[];
-    metric: string;
-    windows: readonly SignedWindow[];
-  },
-): Promise<WindowSumRow[]> {
-  const from = sql`json_each(${JSON.stringify(organizations)}) e
-    CROSS JOIN usage_series s ON s.organization = e.value AND s.metric = ${metric}`;
-  return sumWindows(database, { key: sql`s.organization`, from, windows });
-}
-
-/** @param query `from`: has the series `s`. `key`: what to group them by. */
-function sumWindows(
-  database: DatabaseReader,
-  { key, from, windows }: { key: Statement; from: Statement; windows: readonly SignedWindow[] },
-): Promise<WindowSumRow[]> {
-  const pieces = windows.flatMap(({ position, sign, ...window }) =>
-    rollupPieces(window).flatMap(({ unit, start, end }) => {
-      const [first, after] = [rollupNumber(unit, start), rollupNumber(unit, end)];
-      // Months are looked up one by one: the index of a range of them has all organizations.
-      const starts = unit === "month" ? Array.from({ length: after - first }, (_, n) => first + n) : [first];
-      return starts.map((number) => ({ unit, range: [position, sign, number, after] }));
-    })
-  );
-  const selects = rollupUnits.flatMap((unit) => {
-    const ranges = pieces.filter((piece) => piece.unit === unit).map(({ range }) => range);
-    return ranges.length === 0 ? [] : [sql`
-      SELECT ${key} AS "key", w.position, w.sign * r.count AS count,
-        w.sign * r.sum_high AS high, w.sign * r.sum_low AS low, w.sign * r.sum_micro AS micro
-      FROM ${from} CROSS JOIN (SELECT value ->> 0 AS position, value ->> 1 AS sign, value ->> 2 AS first,
-          value ->> 3 AS after FROM json_each(${JSON.stringify(ranges)}) LIMIT -1) w
-      CROSS JOIN ${rollups[unit]}`];
-  });
-  if (selects.length === 0) return Promise.resolve([]);
-  return database.read(sql`
-    SELECT "key", position, sum(count) AS count, CAST(sum(high) AS TEXT) AS high, CAST(sum(low) AS TEXT) AS low,
-      CAST(sum(micro) AS TEXT) AS micro
-    FROM (${joinSql(selects, " UNION ALL ")}) GROUP BY "key", position HAVING sum(count) > 0`);
 }
 
 export interface ActiveOrganizations {
@@ -178,13 +99,4 @@ export function findTopCustomers(
       LIMIT ${limit}) r
     JOIN organizations o ON o.number = r.organization
     ORDER BY r.high * 67108864.0 + r.low + r.micro / 1e6 DESC, o.number`);
-}
-
-export async function findSeriesOf(
-  database: DatabaseReader,
-  { organization, metric, limit }: { organization: number; metric: string; limit: number },
-): Promise<number[]> {
-  const rows = await database.read<{ id: number }>(sql`
-    SELECT id FROM usage_series WHERE organization = ${organization} AND metric = ${metric} LIMIT ${limit}`);
-  return rows.map(({ id }) => id);
 }

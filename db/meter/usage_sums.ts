@@ -40,7 +40,7 @@ export interface PositionedPiece extends RollupPiece {
   readonly position: number;
 }
 
-interface RollupQuery extends UsageFilter {
+export interface RollupQuery extends UsageFilter {
   /** Numbers of organizations; 0 for the totals of all. */
   readonly organizations: readonly number[];
   /** Pieces of one unit. */

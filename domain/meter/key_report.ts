@@ -1,5 +1,5 @@
 // The usage of one key with its rotations, as its page shows it.
-import type { Catalogue, CatalogueMetric, CatalogueProduct } from "./catalogue.ts";
+import type { Catalogue, CatalogueMetric } from "./catalogue.ts";
 import type { UsageStack } from "./usage_report.ts";
 import type { UsageWindow } from "./usage_window.ts";
 
@@ -33,7 +33,6 @@ export interface KeyReport {
     readonly metric: CatalogueMetric;
     readonly windows: readonly UsageWindow[];
     readonly stack: UsageStack;
-    readonly products: ReadonlyMap<string, CatalogueProduct>;
     /** The sum of today as an exact decimal text. */
     readonly today: string;
   } | null;

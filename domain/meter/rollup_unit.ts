@@ -57,3 +57,33 @@ export function nearestMonth(time: number): number {
   const [start, next] = [rollupStart("month", month), rollupStart("month", month + 1)];
   return next - time < time - start ? month + 1 : month;
 }
+
+/** A piece whose sums are subtracted if the sign is −1. */
+export interface SignedPiece extends RollupPiece {
+  readonly sign: 1 | -1;
+}
+
+/** Windows up to this length are read by hours alone, in milliseconds. */
+const hoursOnlyMs = 14 * 24 * 3_600_000;
+
+/**
+ * Splits a window into months and the hours by which it differs from them, so that a month of any time zone costs little more than one
+ * of UTC. Sums and counts can be subtracted, minimums and maximums can't: this is only for the former.
+ *
+ * @param window Begins and ends with a quarter of an hour.
+ */
+export function signedPieces(window: UsageWindow): SignedPiece[] {
+  const [first, next] = window.end - window.start <= hoursOnlyMs
+    ? [0, 0]
+    : [nearestMonth(window.start), nearestMonth(window.end)];
+  const hours = (from: number, to: number) =>
+    rollupPieces({ start: Math.min(from, to), end: Math.max(from, to) }, ["hour", "quarter"])
+      .map((piece) => ({ ...piece, sign: from < to ? 1 : -1 } as const));
+  if (first >= next) return hours(window.start, window.end);
+  const [start, end] = [rollupStart("month", first), rollupStart("month", next)];
+  return [
+    { unit: "month", sign: 1, start, end },
+    ...hours(window.start, start),
+    ...hours(end, window.end),
+  ];
+}

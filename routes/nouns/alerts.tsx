@@ -18,7 +18,7 @@ import {
   listAlerts,
   readLimitMailReach,
   readProductNames,
-  readUsageNames,
+  readUsage,
 } from "../../services/meter/mod.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { SelectField } from "../../views/components/field.tsx";
@@ -253,7 +253,7 @@ async function alertForm(
   const input = { ...emptyInput, ...typed, ...form.input };
   const { apiKeyId } = input;
   const [names, catalogue, { apiKeys, nextCursor }, chosen] = await Promise.all([
-    inTime((signal) => readUsageNames(services, access, signal)),
+    inTime((signal) => readUsage(services, access, { job: "readUsageNames", query: {}, signal })),
     readProductNames(services),
     listApiKeys(services, access, { limit: pageItemsDefault, cursor: undefined }),
     apiKeyId === "" ? null : getApiKey(services, access, apiKeyId).catch(() => undefined),

@@ -3,7 +3,7 @@ import type { ApiKey } from "../../domain/keys/api_key.ts";
 import { budgetLimitsMax } from "../../domain/limits.ts";
 import { type Access, listAuditEvents, may, requirePermission } from "../../services/access/mod.ts";
 import { changeApiKey, getApiKey, getApiKeyLineage, revokeApiKey } from "../../services/keys/mod.ts";
-import { readLastRequest, readLimits, readProductNames, readUsageNames } from "../../services/meter/mod.ts";
+import { readLastRequest, readLimits, readProductNames, readUsage } from "../../services/meter/mod.ts";
 import { readPlan } from "../../services/people/mod.ts";
 import { budgetPage, editApiKeyPage, revokeApiKeyPage } from "../../views/keys/api_key_forms.tsx";
 import { apiKeyPage } from "../../views/keys/api_key_page.tsx";
@@ -81,7 +81,9 @@ function mountBudget(pages: Pages<Viewer>, { services }: PortalParts): void {
       const apiKey = await getApiKey(services, access, keyIdOf(c));
       if (apiKey.status !== "active") return redirect(c, apiKeyHref(frame.base, apiKey.id));
       // The form does without suggestions if they are not available.
-      const names = await inTime((signal) => readUsageNames(services, access, signal));
+      const names = await inTime((signal) =>
+        readUsage(services, access, { job: "readUsageNames", query: {}, signal })
+      );
       // The fields are named as in other forms with limits.
       const named = Object.entries(fields).map(([name, error]) => [name.replace(/^budget/, "limits"), error]);
       return budgetPage({ ...form, fields: Object.fromEntries(named) }, {

@@ -16,7 +16,7 @@ import {
   revokeApiKeys,
   revokeUnusedKeys,
 } from "../../services/keys/mod.ts";
-import { readKeyUsage, readLastUsage } from "../../services/meter/mod.ts";
+import { readUsage } from "../../services/meter/mod.ts";
 import type { KeyListQuery } from "../../services/keys/jobs/mod.ts";
 import type { KeyLineRow } from "../../views/keys/api_key_table.tsx";
 import { apiKeysPage } from "../../views/keys/api_keys.tsx";
@@ -81,8 +81,10 @@ async function withUsage(
 ): Promise<KeyLineRow[]> {
   const apiKeyIds = lines.map(({ id }) => id);
   const [usage, lastUsage] = await Promise.all([
-    inTime((signal) => readKeyUsage(services, access, { query: { apiKeyIds, timezone }, signal })),
-    inTime((signal) => readLastUsage(services, access, { apiKeyIds, signal })),
+    inTime((signal) =>
+      readUsage(services, access, { job: "sumKeyUsage", query: { apiKeyIds, timezone }, signal })
+    ),
+    inTime((signal) => readUsage(services, access, { job: "readLastUsage", query: { apiKeyIds }, signal })),
   ]);
   return lines.map((line) => ({
     ...line,
@@ -119,7 +121,11 @@ function unusedPages(pages: Pages<Viewer>, { services }: PortalParts): void {
       const { lines, count } = await listUnusedKeys(services, access, signal);
       if (lines.length === 0) return redirect(c, frame.base + path);
       const ids = lines.map(({ id }) => id);
-      const lastUsage = await readLastUsage(services, access, { apiKeyIds: ids, signal });
+      const lastUsage = await readUsage(services, access, {
+        job: "readLastUsage",
+        query: { apiKeyIds: ids },
+        signal,
+      });
       const chosen = new Set(ids.filter((id) => form.input === undefined || form.input[id] !== undefined));
       return revokeKeysPage(form, { lines, lastUsage, chosen, unusedCount: count });
     },
@@ -143,7 +149,9 @@ function chosenPages(pages: Pages<Viewer>, { services }: PortalParts): void {
       const apiKeyIds = lines.map(({ id }) => id);
       const chosen = new Set(input === undefined ? apiKeyIds : keyIdsIn(input));
       const action = form.action + new URL(c.req.url).search;
-      const lastUsage = await inTime((signal) => readLastUsage(services, access, { apiKeyIds, signal }));
+      const lastUsage = await inTime((signal) =>
+        readUsage(services, access, { job: "readLastUsage", query: { apiKeyIds }, signal })
+      );
       return revokeKeysPage({ ...form, action }, { lines, lastUsage, chosen });
     },
     async submit(_c, { access, frame }, input) {

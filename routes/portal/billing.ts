@@ -1,7 +1,7 @@
 // An organization's billing page, and the page of one month.
 import { openStatement } from "../../domain/billing/statement.ts";
 import type { Access } from "../../services/access/mod.ts";
-import { listGrants, readCatalogue, readLimits } from "../../services/meter/mod.ts";
+import { listGrants, readLimits, readUsage } from "../../services/meter/mod.ts";
 import { getStatement, listOrganizationStatements, listStatements } from "../../services/billing/mod.ts";
 import { readPlan } from "../../services/people/mod.ts";
 import { billingPage } from "../../views/billing/billing.tsx";
@@ -32,7 +32,7 @@ export function billingPages(app: App, parts: PortalParts): void {
     const [plan, limits, catalogue, lines, list, { grants }] = await Promise.all([
       readPlan(services, access),
       inTime((signal) => readLimits(services, access, { signal })),
-      inTime((signal) => readCatalogue(services, access, signal)),
+      inTime((signal) => readUsage(services, access, { job: "findCatalogue", query: {}, signal })),
       readShownLines(parts, access, { statement: open, limit: openLinesShownMax }),
       readStatements(parts, access, cursorOf(c)),
       listGrants(services, access, { limit: grantsShownMax }),

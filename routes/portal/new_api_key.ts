@@ -12,13 +12,7 @@ import {
   rotateApiKey,
 } from "../../services/keys/mod.ts";
 import type { KeyReportQuery } from "../../services/meter/jobs/mod.ts";
-import {
-  readExampleUsage,
-  readKeyReport,
-  readLastRequest,
-  readLastUsage,
-  wasAccepted,
-} from "../../services/meter/mod.ts";
+import { readExampleUsage, readLastRequest, readUsage, wasAccepted } from "../../services/meter/mod.ts";
 import { rotateApiKeyPage } from "../../views/keys/api_key_forms.tsx";
 import { defaultGrace, graces } from "../../views/components/expiry_field.tsx";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
@@ -77,7 +71,9 @@ function mountRotation(app: App, parts: PortalParts): void {
         return redirect(c, apiKeyHref(frame.base, apiKey.id));
       }
       const apiKeyIds = [apiKey.id];
-      const lastUsage = await inTime((signal) => readLastUsage(services, access, { apiKeyIds, signal }));
+      const lastUsage = await inTime((signal) =>
+        readUsage(services, access, { job: "readLastUsage", query: { apiKeyIds }, signal })
+      );
       return rotateApiKeyPage(form, {
         apiKey,
         lastUsageAt: lastUsage === null ? undefined : lastUsage.get(apiKey.id) ?? null,
@@ -148,5 +144,7 @@ export function keyReport(
   query: Omit<KeyReportQuery, "timezone">,
 ) {
   const { timezone } = presentation();
-  return inTime((signal) => readKeyReport(services, access, { query: { ...query, timezone }, signal }));
+  return inTime((signal) =>
+    readUsage(services, access, { job: "readKeyReport", query: { ...query, timezone }, signal })
+  );
 }

@@ -16,15 +16,9 @@ export { changeProduct, createProduct, deleteProduct, getProduct, listProducts }
 export {
   type GivenUsageQuery,
   groupsOf,
-  readCatalogue,
   readExampleUsage,
-  readKeyReport,
-  readKeyUsage,
-  readLastUsage,
   readProductNames,
-  readUsageNames,
-  readUsagePage,
-  readUsageTotals,
+  readUsage,
   sumUsage,
 } from "./usage.ts";
 export { findKeyError, type KeyAccess, keyAccess, requireApiKey, type UsageAccess } from "./usage_access.ts";

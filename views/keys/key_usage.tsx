@@ -2,6 +2,7 @@
 import { presentation } from "../../domain/presentation.ts";
 import { isoTimeIn } from "../../domain/time.ts";
 import type { ApiKey } from "../../domain/keys/api_key.ts";
+import { type Catalogue, productOf } from "../../domain/meter/catalogue.ts";
 import { keyUsageDays } from "../../domain/meter/key_usage.ts";
 import type { KeyReport } from "../../domain/meter/key_report.ts";
 import { ShortChange } from "../components/change.tsx";
@@ -124,10 +125,10 @@ export function KeyUsage({ frame, apiKeyId, report }: KeyUsageProps & { apiKeyId
       </Card>
     );
   }
-  const { chart, metrics } = report;
+  const { chart, metrics, catalogue } = report;
   return (
     <>
-      <MetricChart strip={null} chart={chart && keyChart(chart, { frame, apiKeyId })}>
+      <MetricChart strip={null} chart={chart && keyChart(chart, { frame, apiKeyId, catalogue })}>
         <EmptyState title={`No usage in ${days}`} text="Usage with this key appears here immediately." />
       </MetricChart>
       {metrics.length > 0 && (
@@ -163,8 +164,8 @@ export function KeyUsage({ frame, apiKeyId, report }: KeyUsageProps & { apiKeyId
 }
 
 function keyChart(
-  { stack, windows, metric, products }: NonNullable<KeyReport["chart"]>,
-  { frame, apiKeyId }: { frame: PortalFrame; apiKeyId: string },
+  { stack, windows, metric }: NonNullable<KeyReport["chart"]>,
+  { frame, apiKeyId, catalogue }: { frame: PortalFrame; apiKeyId: string; catalogue: Catalogue },
 ) {
   const usageHref = (query: Record<string, string>) =>
     opens(frame, "usage")
@@ -180,7 +181,7 @@ function keyChart(
     now: frame.now,
     isSmall: true,
     series: (slug) => {
-      const { name = slug, color = "other" } = products.get(slug) ?? {};
+      const { name, color } = productOf(catalogue, slug);
       return { name, color, href: usageHref({ productSlug: slug }) };
     },
     hrefOf: ({ start }) => {

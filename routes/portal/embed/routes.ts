@@ -1,7 +1,7 @@
 // The address that opens a portal session, and the pages that only portal sessions have.
 import { catalogueOf } from "../../../domain/meter/catalogue.ts";
 import { embedEnterHref, portalPagePaths } from "../../../domain/keys/portal_session.ts";
-import { readCatalogue, readLimits, sumUsage } from "../../../services/meter/mod.ts";
+import { readLimits, readUsage, sumUsage } from "../../../services/meter/mod.ts";
 import { readPlan } from "../../../services/people/mod.ts";
 import { openPortalSession } from "../../../services/keys/mod.ts";
 import { deadPage, enterPage, limitsPage } from "../../../views/embed.tsx";
@@ -45,7 +45,7 @@ export function embedRoutes(app: App, parts: PortalParts): void {
     const { signal } = c.req.raw;
     const [limits, catalogue, { plan }] = await Promise.all([
       inTime((signal) => readLimits(services, access, { signal })),
-      inTime(() => readCatalogue(services, access, signal)),
+      inTime(() => readUsage(services, access, { job: "findCatalogue", query: {}, signal })),
       readPlan(services, access),
     ]);
     const page = limitsPage({

@@ -9,7 +9,7 @@ import { presentation } from "../../../domain/presentation.ts";
 import { timezoneName } from "../../../domain/time.ts";
 import type { Access } from "../../../services/access/mod.ts";
 import {
-  readCatalogue,
+  readUsage,
   readUsageRecord,
   viewUsageRecords,
   voidUsageRecord,
@@ -40,7 +40,7 @@ export function recordPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const { get } = organizationPages(app, parts);
   const catalogueOr = async (access: Access) =>
-    await inTime((signal) => readCatalogue(services, access, signal)) ??
+    await inTime((signal) => readUsage(services, access, { job: "findCatalogue", query: {}, signal })) ??
       catalogueOf({ products: [], used: [] });
   const recordOf = (c: AppContext, access: Access) =>
     readUsageRecord(services, access, c.req.param("recordId") ?? "");

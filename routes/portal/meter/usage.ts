@@ -10,12 +10,7 @@ import { presentation } from "../../../domain/presentation.ts";
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { slugForm } from "../../../domain/meter/usage_record.ts";
 import { type Access, may } from "../../../services/access/mod.ts";
-import {
-  readExampleUsage,
-  readLimitMailReach,
-  readLimits,
-  readUsagePage,
-} from "../../../services/meter/mod.ts";
+import { readExampleUsage, readLimitMailReach, readLimits, readUsage } from "../../../services/meter/mod.ts";
 import type { OperatorUsagePage } from "../../../services/console/jobs/mod.ts";
 import type { UsagePageFilters, UsagePageNumbers } from "../../../services/meter/jobs/mod.ts";
 import { readPlan, readUsageMetric, rememberUsageChoices } from "../../../services/people/mod.ts";
@@ -58,7 +53,7 @@ export function usagePages(app: App, parts: PortalParts): void {
       stack: stack === "key" ? "apiKey" : stack !== null && isPropertyGroup(stack) ? stack : "productSlug",
     } as const;
     const [numbers, limits] = await Promise.all([
-      readUsagePage(services, access, { query, signal: c.req.raw.signal }),
+      readUsage(services, access, { job: "readUsagePage", query, signal: c.req.raw.signal }),
       readPageLimits(parts, access),
     ]);
     const shown = usageFilters(c, requested, { numbers, path: `${frame.base}/usage` });

@@ -6,7 +6,7 @@ import { percentChange } from "../../../domain/meter/usage_report.ts";
 import { presentation } from "../../../domain/presentation.ts";
 import type { OperatedOrganization } from "../../../domain/console/organization.ts";
 import type { OperatorAccess } from "../../../services/access/mod.ts";
-import { readLimits, readUsageTotals } from "../../../services/meter/mod.ts";
+import { readLimits, readUsage } from "../../../services/meter/mod.ts";
 import { getPlan } from "../../../services/billing/mod.ts";
 import type { OrganizationHead, OrganizationTab } from "../../../views/components/organization_head.tsx";
 import { shortDaysWords } from "../../../views/text/zone.ts";
@@ -36,7 +36,8 @@ async function readMonth(
   const now = services.clock();
   const { period, timezone } = parsePeriodQuery({ range: "month", timezone: presentation().timezone }, now);
   if (period === null) return { main: null };
-  const { metrics: [main], catalogue } = await readUsageTotals(services, access, {
+  const { metrics: [main], catalogue } = await readUsage(services, access, {
+    job: "readUsageTotals",
     query: { period, timezone },
     signal,
   });

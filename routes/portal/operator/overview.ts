@@ -1,5 +1,6 @@
 // The first page of the operator console.
 import { metricOf, productOf, summedMetricOf } from "../../../domain/meter/catalogue.ts";
+import { monthSoFar } from "../../../domain/meter/month_so_far.ts";
 import { percentChange } from "../../../domain/meter/usage_report.ts";
 import { countOf, groupDigits } from "../../../domain/number_text.ts";
 import type { OperatorOverview } from "../../../services/console/jobs/mod.ts";
@@ -75,7 +76,7 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
 
 function figuresOf({ metrics, metric, organizations, updatedAt }: OperatorOverview, measure: Measure) {
   const { today, month } = metrics.find((one) => one.metric === metric) ?? {};
-  const before = daysWords(sameDaysBefore(updatedAt), "UTC", updatedAt);
+  const before = daysWords(monthSoFar(updatedAt).before, "UTC", updatedAt);
   const change = (percent: number | null | undefined, period: string) =>
     percent === undefined ? undefined : Change({ percent, period });
   const [active, activeBefore] = [organizations.month, organizations.monthBefore];
@@ -103,14 +104,6 @@ function figuresOf({ metrics, metric, organizations, updatedAt }: OperatorOvervi
       note: change(percentChange(BigInt(active), BigInt(activeBefore)), before),
     },
   ];
-}
-
-/** Returns the days of last month to compare with this month so far. */
-function sameDaysBefore(now: number) {
-  const today = new Date(now);
-  const start = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - 1, 1);
-  const monthStart = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), 1);
-  return { start, end: Math.min(start + now - monthStart, monthStart) };
 }
 
 function monthChart(

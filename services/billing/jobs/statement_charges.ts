@@ -2,10 +2,11 @@
 import {
   type AggregationRow,
   type DimensionRow,
+  findAggregations,
   findDimensions,
   type MeteredOrganization,
-  sumWindow,
   sumWindowByValue,
+  sumWindows,
   type WindowValueRow,
 } from "../../../db/meter/mod.ts";
 import {
@@ -51,7 +52,7 @@ import {
   withDimensions,
   withinStep,
 } from "./statement_values.ts";
-import { findCounting, nameOfSum, noValue, readValues, type UsageValue } from "../../meter/jobs/mod.ts";
+import { readValues, type UsageValue } from "../../meter/jobs/mod.ts";
 
 /** A month that is not closed yet. */
 export interface OpenMonth extends Omit<StatementRow, "status" | "progress" | "createdAt" | "closedAt"> {
@@ -165,7 +166,7 @@ export async function readCharges(
 ): Promise<{ through: number; lines: SplitLine[] } | null> {
   const { database } = context;
   const { number, currency } = month;
-  const aggregations = await findCounting(context, {});
+  const aggregations = await findAggregations(database);
   const dimensions = isSplit ? splittable(await findDimensions(database), aggregations) : [];
   const query = { after, limit: statementStepSeriesMax, organizationId };
   let series = 0;
@@ -216,7 +217,7 @@ async function addUsage(
     organizations: readonly MeteredOrganization[];
   },
 ): Promise<void> {
-  const values = aggregations.length === 0 ? null : await readValues(context, {
+  const valueOf = await readValues(context, {
     ...{ aggregations, organizations, filter: {}, groupBy: ["organization", "productSlug", "metric"] },
     windows: [{ position: 0, start: window.start, end: window.end }],
   });
@@ -224,7 +225,7 @@ async function addUsage(
   const namesOf = new Map(dimensions.map(({ number, names }) => [number, names]));
   const rows: readonly (Omit<WindowValueRow, "dimension" | "value"> & Partial<WindowValueRow>)[] =
     dimensions.length === 0
-      ? await sumWindow(context.database, { window, ...range })
+      ? await sumWindows(context.database, [window], range)
       : await sumWindowByValue(context.database, {
         ...{ window, ...range, organizations: [...affected], dimensions: [...namesOf.keys()] },
       });
@@ -240,8 +241,7 @@ async function addUsage(
       charges.addParts({ ...usage, names }, 1n, [part]);
       continue;
     }
-    const name = nameOfSum({ ...row, position: 0, apiKey: null, values: null });
-    charges.add(usage, 1n, { value: values?.get(name) ?? noValue(aggregations, row) });
+    charges.add(usage, 1n, { value: valueOf({ ...row, position: 0, apiKey: null, values: null }) });
   }
 }
 

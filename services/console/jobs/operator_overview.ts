@@ -2,18 +2,17 @@
 import {
   type ActiveOrganizations,
   countActiveOrganizations,
+  countSeries,
   findBusiestTotals,
   findLastOrganizationNumber,
   findReachedLimits,
-  findSeriesOf,
   findSuspended,
   findTopCustomers,
   type OverviewSeries,
   type ReachedLimit,
-  type SeriesSumRow,
-  type SignedWindow,
-  sumSeries,
+  sumWindows,
   type SuspendedOrganizations,
+  type WindowTotalRow,
 } from "../../../db/meter/mod.ts";
 import type { DatabaseReader } from "../../../db/engine/database.ts";
 import {
@@ -113,6 +112,7 @@ export async function readOverview(
   return overview;
 }
 
+/** The windows of {@linkcode timesAt}. */
 const positions = { today: 0, todayBefore: 1, month: 2, monthBefore: 3 } as const;
 
 async function readAnew(
@@ -126,40 +126,30 @@ async function readAnew(
     limit: overviewSeriesMax + 1,
   });
   const totals = found.slice(0, overviewSeriesMax);
-  const figures = figuresOf(
-    totals,
-    await sumSeries(database, { series: totals.map(({ series }) => series), windows: times.windows }),
-  );
+  const sums = await sumWindows(database, times.windows, { series: totals.map(({ series }) => series) });
   await context.pause();
-  const metrics = figures.by(({ metric }) => metric).map(([metric, values]) => ({ metric, ...values }));
+  const metrics = figuresBy("metric", totals, sums).map(([metric, values]) => ({ metric, ...values }));
   const metric = metrics.find((one) => one.metric === wanted)?.metric ?? metrics[0]?.metric ?? null;
   const ofMetric = totals.filter((one) => one.metric === metric);
-  const days = await sumSeries(database, {
-    series: ofMetric.map(({ series }) => series),
-    windows: times.days.map((day, position) => ({ ...day, position, sign: 1 })),
-  });
+  const sumsOfMetric = sums.filter((one) => one.metric === metric);
+  const days = await sumWindows(database, times.days, { series: ofMetric.map(({ series }) => series) });
   await context.pause();
   const organizations = await countActiveOrganizations(database, {
     month: times.number,
     today: Math.floor(times.today.start / rollupQuarterMs),
-    before: Math.floor(times.monthBeforeEnd / rollupQuarterMs),
+    before: Math.floor(times.monthBefore.end / rollupQuarterMs),
   });
   await context.pause();
   const catalogue = await findCatalogue(context, {});
-  const products = new Map(ofMetric.map(({ series, productSlug }) => [series, productSlug]));
   return {
     updatedAt: now,
     metrics,
     metric,
-    products: figures.by(({ productSlug }) => productSlug, (one) => one.metric === metric)
+    products: figuresBy("productSlug", ofMetric, sumsOfMetric)
       .map(([productSlug, values]) => ({ productSlug, ...values })),
     days: times.days,
     chart: reportStack(
-      days.map((row) => ({
-        position: row.position,
-        part: products.get(row.series) ?? "",
-        micros: sumMicros(row),
-      })),
+      days.map((row) => ({ position: row.position, part: row.productSlug, micros: sumMicros(row) })),
       { windows: times.days.length, named: coloredProducts(catalogue) },
     ),
     catalogue,
@@ -167,7 +157,7 @@ async function readAnew(
     organizations,
     customers: metric === null
       ? []
-      : await readCustomers(context, { metric, times, total: figures.monthOf(metric) }),
+      : await readCustomers(context, { metric, times, total: sumAt(sumsOfMetric, positions.month).micros }),
     suspended: await findSuspended(database, {
       since: now - dayMs,
       noteMs: apiKeyUsedIntervalMs,
@@ -193,79 +183,53 @@ async function readReachedLimits(context: JobContext, { now }: JobTime): Promise
 type Times = ReturnType<typeof timesAt>;
 
 function timesAt(now: number) {
-  const { number, start, end, before, beforeEnd } = monthSoFar(now);
+  const { before: monthBefore, ...month } = monthSoFar(now);
   const day = Math.floor(now / dayMs) * dayMs;
   const passed = (Math.floor(now / rollupQuarterMs) + 1) * rollupQuarterMs;
   const today = { start: day, end: day + dayMs };
-  const at = (position: number) => (window: Omit<SignedWindow, "position">) => ({ position, ...window });
   return {
     /** The number of this month. */
-    number,
+    number: month.number,
     today,
-    days: Array.from({ length: (day - start) / dayMs + 1 }, (_, n) => ({
-      start: start + n * dayMs,
-      end: start + (n + 1) * dayMs,
+    days: Array.from({ length: (day - month.start) / dayMs + 1 }, (_, n) => ({
+      start: month.start + n * dayMs,
+      end: month.start + (n + 1) * dayMs,
     })),
-    monthBeforeEnd: beforeEnd,
-    monthBefore: before.map(at(positions.monthBefore)),
-    windows: [
-      ...[{ sign: 1, ...today } as const].map(at(positions.today)),
-      ...[{ sign: 1, start: day - 7 * dayMs, end: passed - 7 * dayMs } as const].map(
-        at(positions.todayBefore),
-      ),
-      ...[{ sign: 1, start, end } as const].map(at(positions.month)),
-      ...before.map(at(positions.monthBefore)),
-    ],
+    monthBefore,
+    windows: [today, { start: day - 7 * dayMs, end: passed - 7 * dayMs }, month, monthBefore],
   };
 }
 
-class Sums {
-  readonly micros = [0n, 0n, 0n, 0n];
-  readonly records = [0, 0, 0, 0];
-
-  add({ position, count, ...parts }: SeriesSumRow): void {
-    this.micros[position] = this.at(position) + sumMicros(parts);
-    this.records[position] = (this.records[position] ?? 0) + count;
-  }
-
-  at(position: number): bigint {
-    return this.micros[position] ?? 0n;
-  }
-
-  figure(position: number, before: number): OverviewFigure {
-    const micros = this.at(position);
-    return {
-      sum: microsToDecimal(micros),
-      records: this.records[position] ?? 0,
-      change: percentChange(micros, this.at(before)),
-    };
-  }
-}
-
-function figuresOf(totals: readonly OverviewSeries[], rows: readonly SeriesSumRow[]) {
-  const bySeries = new Map(totals.map((one) => [one.series, one]));
-  const group = (keyOf: (one: OverviewSeries) => string, isIncluded: (one: OverviewSeries) => boolean) => {
-    const groups = new Map<string, Sums>();
-    // In the order of the totals, most records first.
-    for (const one of totals) if (isIncluded(one)) groups.set(keyOf(one), new Sums());
-    for (const row of rows) {
-      const one = bySeries.get(row.series);
-      if (one !== undefined && isIncluded(one)) groups.get(keyOf(one))?.add(row);
-    }
-    return [...groups];
-  };
+/** Adds up the sums of one window. */
+function sumAt(rows: readonly WindowTotalRow[], position: number) {
+  const ofWindow = rows.filter((row) => row.position === position);
   return {
-    by: (keyOf: (one: OverviewSeries) => string, isIncluded: (one: OverviewSeries) => boolean = () => true) =>
-      group(keyOf, isIncluded).map(([key, sums]) =>
-        [key, {
-          today: sums.figure(positions.today, positions.todayBefore),
-          month: sums.figure(positions.month, positions.monthBefore),
-        }] as const
-      ),
-    /** The sum of a metric in this month, in millionths. */
-    monthOf: (metric: string) =>
-      group((one) => one.metric, (one) => one.metric === metric)[0]?.[1].at(positions.month) ?? 0n,
+    micros: ofWindow.reduce((sum, row) => sum + sumMicros(row), 0n),
+    records: ofWindow.reduce((sum, { count }) => sum + count, 0),
   };
+}
+
+/** Returns figures by metric or product, in the order of the totals. */
+function figuresBy(
+  group: "metric" | "productSlug",
+  totals: readonly OverviewSeries[],
+  rows: readonly WindowTotalRow[],
+) {
+  return [...new Set(totals.map((one) => one[group]))].map((name) => {
+    const its = rows.filter((row) => row[group] === name);
+    const figure = (position: number, before: number): OverviewFigure => {
+      const { micros, records } = sumAt(its, position);
+      return {
+        sum: microsToDecimal(micros),
+        records,
+        change: percentChange(micros, sumAt(its, before).micros),
+      };
+    };
+    return [name, {
+      today: figure(positions.today, positions.todayBefore),
+      month: figure(positions.month, positions.monthBefore),
+    }] as const;
+  });
 }
 
 async function readCustomers(
@@ -276,23 +240,23 @@ async function readCustomers(
   const found = await findTopCustomers(database, { month: times.number, metric, limit: 2 * topCustomersMax });
   const rows = found.filter(({ isDeleted }) => isDeleted === 0).slice(0, topCustomersMax);
   await context.pause();
-  const customers: TopCustomer[] = [];
-  for (const { number: organization, id, name, externalId, count, ...parts } of rows) {
-    const limit = customerSeriesMax + 1;
-    const series = await findSeriesOf(database, { organization, metric, limit });
-    const before = series.length > customerSeriesMax
-      ? []
-      : await sumSeries(database, { series, windows: times.monthBefore });
+  const organizations: number[] = [];
+  for (const { number } of rows) {
+    const series = await countSeries(database, { organizations: [number], metric: [metric] });
+    if (series <= customerSeriesMax) organizations.push(number);
+  }
+  const before = await sumWindows(database, [times.monthBefore], { organizations, metric });
+  return rows.map(({ number, id, name, externalId, count, ...parts }) => {
     const micros = sumMicros(parts);
-    customers.push({
+    const its = before.filter(({ organization }) => organization === number);
+    return {
       id,
       name,
       externalId,
       sum: microsToDecimal(micros),
       records: count,
-      change: percentChange(micros, before.reduce((sum, row) => sum + sumMicros(row), 0n)),
+      change: percentChange(micros, sumAt(its, 0).micros),
       share: percentOf(micros, total),
-    });
-  }
-  return customers;
+    };
+  });
 }

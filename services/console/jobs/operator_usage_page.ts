@@ -1,11 +1,10 @@
 // The numbers of the console's usage page, read by the reports thread: of all organizations, of those with a plan, or of one.
 import {
-  findNamedKey,
   findOrganizationOfApiKey,
   findOrganizationReference,
   type OrganizationReference,
 } from "../../../db/access/mod.ts";
-import { listUsageKeys, listUsedProducts } from "../../../db/meter/mod.ts";
+import { listUsedProducts } from "../../../db/meter/mod.ts";
 import { findPlanReferences } from "../../../db/billing/mod.ts";
 import { isId } from "../../../domain/id.ts";
 import { plansMax, usagePageChoicesMax } from "../../../domain/limits.ts";
@@ -14,13 +13,9 @@ import type { JobContext, JobTime } from "../../reports/job_context.ts";
 import { readOrganizationPage } from "./organization_list.ts";
 import {
   isProperty,
-  knownProperties,
-  readTrends,
-  readUsageReport,
-  toUsageFilter,
+  readFilteredReport,
   type UsagePageFilters,
   type UsageReportQuery,
-  withDistinctNames,
 } from "../../meter/jobs/mod.ts";
 
 /** Maximum number of organizations that a search returns. */
@@ -46,8 +41,7 @@ export async function readOperatorUsagePage(
   { filters: requested, search, stack, ...input }: JobTime & OperatorUsagePageQuery,
 ) {
   const { database } = context;
-  const { now, timezone } = input;
-  const { productSlug } = requested;
+  const { now } = input;
   const plans = await findPlanReferences(database, plansMax);
   const plan = plans.find(({ id }) => id === requested.planId) ?? null;
   const { organization, found } = await findOrganization(context, {
@@ -56,68 +50,31 @@ export async function readOperatorUsagePage(
     search,
     now,
   });
-  const environment = requested.environment ?? (await findNamedKey(database, {
-    id: requested.apiKey,
-    organizationId: organization?.id ?? null,
-  }))?.environment ?? "live";
-  const keys = await listKeys(context, { organization, environment, alsoId: requested.apiKey, now });
-  const apiKey = keys?.find(({ hasAlso }) => hasAlso === 1)?.id ?? null;
-  const products = await listUsedProducts(database, {
-    organizationId: organization?.id ?? null,
-    limit: usagePageChoicesMax,
-  });
+  const organizationId = organization?.id ?? null;
   const group = organization === null ? "organization" : "apiKey";
   const isByProduct = stack === "product" || (stack !== "key" && organization !== null);
-  // Values of all organizations together have no totals, and would be slow to add up for a page.
-  const properties = organization === null ? {} : await knownProperties(database, requested);
-  const organizationIds = organization === null ? undefined : [organization.id];
-  const scope = { now, organizationIds, planId: plan?.id };
-  const filter = toUsageFilter({ productSlug, apiKey, environment, properties });
-  const { metric, ...read } = await readUsageReport(context, {
+  const scope = {
+    now,
+    organizationIds: organization === null ? undefined : [organization.id],
+    planId: plan?.id,
+  };
+  const { apiKeys, filters, ...read } = await readFilteredReport(context, scope, {
     ...input,
-    ...scope,
+    organizationId,
+    filters: requested,
     group,
     stack: isProperty(stack) ? stack : isByProduct ? "productSlug" : group,
-    filter,
-    metric: requested.metric,
   });
-  const ids = read.report?.groups.lines.map(({ id }) => id).filter((id) => id !== null) ?? [];
+  const products = await listUsedProducts(database, { organizationId, limit: usagePageChoicesMax });
   return {
     ...read,
-    metric,
-    filters: { productSlug, metric, apiKey, environment, properties, organization, plan },
+    filters: { ...filters, organization, plan },
     group,
     isByProduct,
     /** The organizations that the search found, unless it was a single one, which is the filter then. */
     found,
-    choices: {
-      products: products.toSorted(),
-      apiKeys: keys === null ? null : withDistinctNames(keys),
-      plans,
-    },
-    /** The last 30 days of the lines on the page, by id. */
-    trends: metric === null ? new Map<string, number[]>() : await readTrends(context, scope, {
-      group,
-      ids,
-      timezone,
-      filter: { ...filter, metric: [metric] },
-    }),
+    choices: { products: products.toSorted(), apiKeys, plans },
   };
-}
-
-/** Returns the keys of an organization to choose from; null for all organizations. */
-async function listKeys(
-  { database }: JobContext,
-  { organization, ...query }: Pick<Parameters<typeof listUsageKeys>[1], "environment" | "alsoId" | "now"> & {
-    organization: FoundOrganization | null;
-  },
-) {
-  if (organization === null) return null;
-  return await listUsageKeys(database, {
-    ...query,
-    organizationId: organization.id,
-    limit: usagePageChoicesMax,
-  });
 }
 
 type FoundOrganization = Pick<OrganizationReference, "id" | "name" | "externalId">;

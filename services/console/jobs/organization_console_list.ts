@@ -1,5 +1,5 @@
 // A page of the console's list of organizations, read by the reports thread: there may be 100,000.
-import { isKnownMetric, sumMetric } from "../../../db/meter/mod.ts";
+import { isKnownMetric, sumWindows } from "../../../db/meter/mod.ts";
 import { findOrganizationNumbers, findOrganizationsByNumber } from "../../../db/console/organizations.ts";
 import { consolePageItemsMax } from "../../../domain/limits.ts";
 import { monthSoFar } from "../../../domain/meter/month_so_far.ts";
@@ -53,8 +53,10 @@ export async function readOrganizationList(
   const numbers = ordered.slice((page - 1) * consolePageItemsMax, page * consolePageItemsMax);
   const rows = await findOrganizationsByNumber(database, numbers, now);
   const usage = await readMonthUsage(context, { rows, metric, now, hasDays: true });
-  const month = monthSoFar(now).number;
-  const all = metric === null ? 0n : sumMicros(await sumMetric(database, { month, metric }));
+  const totals = metric === null
+    ? []
+    : await sumWindows(database, [monthSoFar(now)], { organizations: [0], metric });
+  const all = totals.reduce((sum, row) => sum + sumMicros(row), 0n);
   return {
     lines: rows.map((row) => {
       const used = usage(row);

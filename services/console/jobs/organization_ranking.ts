@@ -160,11 +160,11 @@ async function withPrevious(
   { metric, last, now }: JobTime & { metric: string; last: number },
 ): Promise<Rank[]> {
   const { database } = context;
-  const { number, before, beforeEnd: until } = monthSoFar(now);
+  const { number, before } = monthSoFar(now);
   // Until the part is longer: late records and voids in a month that ended hardly change the order.
-  const part = { name: `before ${metric} ${until}`, now, last, until: now + rollupQuarterMs };
+  const part = { name: `before ${metric} ${before.end}`, now, last, until: now + rollupQuarterMs };
   const { organizations, sums } = await keep(database, part, async () => {
-    const query = { month: number - 1, metric, until, windows: before };
+    const query = { month: number - 1, metric, part: before };
     const pairs = await inSteps(context, last, (range) => rankPartOfMonth(database, { ...range, ...query }));
     return {
       organizations: Int32Array.from(pairs, ([organization]) => organization),

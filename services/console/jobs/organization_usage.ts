@@ -1,16 +1,12 @@
 // The usage of some organizations this month, in UTC, read by the reports thread.
-import {
-  findBusiestTotals,
-  isKnownMetric,
-  type SignedWindow,
-  sumOrganizations,
-} from "../../../db/meter/mod.ts";
+import { findBusiestTotals, isKnownMetric, sumWindows } from "../../../db/meter/mod.ts";
 import type { NumberedRow } from "../../../db/console/organizations.ts";
 import { validationError } from "../../../domain/errors.ts";
 import { overviewSeriesMax } from "../../../domain/limits.ts";
 import { keyUsageDays, keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
-import { type MonthSoFar, monthSoFar } from "../../../domain/meter/month_so_far.ts";
+import { monthSoFar } from "../../../domain/meter/month_so_far.ts";
 import { microsToDecimal, microsToNumber, sumMicros } from "../../../domain/meter/quantity.ts";
+import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import type { ListedOrganization } from "../../../domain/console/organization.ts";
 import type { JobContext, JobTime } from "../../reports/job_context.ts";
 
@@ -47,10 +43,6 @@ export async function requireMetric(
   return chosen;
 }
 
-const monthPositions = { now: 0, before: 1 } as const;
-/** The positions of the days of a trend. */
-const firstDay = 2;
-
 interface OrganizationUsage {
   readonly micros: bigint;
   readonly previousMicros: bigint;
@@ -62,52 +54,34 @@ interface OrganizationUsage {
 export async function readMonthUsage(
   { database, pause }: JobContext,
   { rows, metric, now, hasDays = false }: JobTime & {
-    rows: readonly NumberedRow[];
+    rows: readonly Pick<NumberedRow, "number">[];
     metric: string | null;
     hasDays?: boolean;
   },
-): Promise<(row: NumberedRow) => OrganizationUsage | null> {
+): Promise<(row: Pick<NumberedRow, "number">) => OrganizationUsage | null> {
   if (metric === null) return () => null;
-  const days = hasDays ? dayWindows(now) : [];
-  const windows = [...monthWindows(monthSoFar(now)), ...days];
-  const sums = new Map<number, { months: [bigint, bigint]; days: number[] }>();
+  const month = monthSoFar(now);
+  const windows = [month, month.before, ...hasDays ? dayWindows(now) : []];
   const numbers = rows.map(({ number }) => number);
-  for (const number of numbers) sums.set(number, { months: [0n, 0n], days: days.map(() => 0) });
+  const sums = new Map(numbers.map((number) => [number, windows.map(() => 0n)]));
   const step = hasDays ? stepWithDays : stepOfMonths;
   for (let from = 0; from < numbers.length; from += step) {
     const organizations = numbers.slice(from, from + step);
-    for (
-      const { key, position, ...parts } of await sumOrganizations(database, {
-        organizations,
-        metric,
-        windows,
-      })
-    ) {
-      const of = sums.get(key);
-      const micros = sumMicros(parts);
-      if (position >= firstDay) of?.days.splice(position - firstDay, 1, microsToNumber(micros));
-      else of?.months.splice(position, 1, micros);
+    for (const row of await sumWindows(database, windows, { organizations, metric })) {
+      const all = sums.get(row.organization) ?? [];
+      all[row.position] = (all[row.position] ?? 0n) + sumMicros(row);
     }
     await pause();
   }
   return ({ number }) => {
-    const { months: [micros, previousMicros] = [0n, 0n], days = [] } = sums.get(number) ?? {};
-    return { micros, previousMicros, days };
+    const [micros = 0n, previousMicros = 0n, ...days] = sums.get(number) ?? [];
+    return { micros, previousMicros, days: days.map(microsToNumber) };
   };
 }
 
-function monthWindows({ start, end, before }: MonthSoFar): SignedWindow[] {
-  return [
-    { position: monthPositions.now, sign: 1, start, end },
-    ...before.map((window) => ({ position: monthPositions.before, ...window })),
-  ];
-}
-
-function dayWindows(now: number): SignedWindow[] {
+function dayWindows(now: number): UsageWindow[] {
   const { start } = keyUsagePeriod(now, "UTC");
   return Array.from({ length: keyUsageDays }, (_, day) => ({
-    position: firstDay + day,
-    sign: 1,
     start: start + day * dayMs,
     end: start + (day + 1) * dayMs,
   }));

@@ -1,16 +1,15 @@
 // The usage of one key with its rotations, as its page shows it.
 import { findNamedKey } from "../../../db/access/mod.ts";
 import { findLastUsage } from "../../../db/meter/last_usage.ts";
-import { type Catalogue, coloredProducts, metricOf, productOf } from "../../../domain/meter/catalogue.ts";
+import { metricOf, productOf } from "../../../domain/meter/catalogue.ts";
 import type { KeyReport } from "../../../domain/meter/key_report.ts";
 import { keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
 import { microsToDecimal } from "../../../domain/meter/quantity.ts";
-import { percentChange, percentOf, reportStack } from "../../../domain/meter/usage_report.ts";
+import { percentChange, percentOf } from "../../../domain/meter/usage_report.ts";
 import { isoTime } from "../../../domain/time.ts";
 import type { JobContext, JobScope } from "../../reports/job_context.ts";
-import { findCatalogue } from "./catalogue.ts";
-import { readMetricTotals } from "./metric_totals.ts";
 import { readUsageRecordPage } from "./usage_record_list.ts";
+import { readUsageReport } from "./usage_report.ts";
 import { readUsageSums } from "./usage_sums.ts";
 
 export interface KeyReportQuery {
@@ -30,7 +29,10 @@ export async function readKeyReport(
   const { start, end } = keyUsagePeriod(now, timezone);
   const compared = { start: start - (end - start), end: start - (end - now) };
   const period = { start, end, compared };
-  const totals = await readMetricTotals(context, { ...scope, period, apiKeyId });
+  const { catalogue, metrics, report } = await readUsageReport(context, {
+    ...{ ...scope, period, timezone, metric: wanted, filter: { apiKey: [apiKeyId] } },
+    ...{ unit: "day", group: null, stack: "productSlug", pages: { products: 1, groups: 1 } },
+  });
   const { data: sums } = await readUsageSums(context, {
     ...scope,
     from: isoTime(start),
@@ -39,11 +41,9 @@ export async function readKeyReport(
     groupBy: ["metric"],
     environment: (await findNamedKey(context.database, { id: apiKeyId, organizationId }))?.environment ??
       "live",
-    metric: totals.map(({ metric }) => metric),
+    metric: metrics.map(({ metric }) => metric),
   });
   const ofAllKeys = new Map(sums.map(({ metric, micros }) => [metric, micros]));
-  const catalogue = await findCatalogue(context, { organizationId });
-  const main = totals.find(({ metric }) => metric === wanted) ?? totals[0];
   const { usageRecords: [lastRecord] } = await readUsageRecordPage(context, {
     ...scope,
     apiKey: [apiKeyId],
@@ -54,7 +54,7 @@ export async function readKeyReport(
   return {
     catalogue,
     lastUsageAt: lastUsage.get(apiKeyId) ?? null,
-    metrics: totals.map(({ metric, micros, before }) => ({
+    metrics: metrics.map(({ metric, micros, before }) => ({
       ...metricOf(catalogue, metric),
       total: microsToDecimal(micros),
       change: percentChange(micros, before),
@@ -65,47 +65,11 @@ export async function readKeyReport(
       metric: metricOf(catalogue, lastRecord.metric),
       quantity: lastRecord.quantity,
     },
-    chart: main === undefined ? null : await readChart(
-      context,
-      { ...scope, apiKeyId, metric: main.metric, timezone, start, end },
-      catalogue,
-    ),
-  };
-}
-
-async function readChart(
-  context: JobContext,
-  { apiKeyId, metric, start, end, ...scope }: JobScope & {
-    apiKeyId: string;
-    metric: string;
-    timezone: string;
-    start: number;
-    end: number;
-  },
-  catalogue: Catalogue,
-): Promise<KeyReport["chart"]> {
-  const { range: { windows }, data } = await readUsageSums(context, {
-    ...scope,
-    from: isoTime(start),
-    to: isoTime(end),
-    window: "day",
-    groupBy: ["productSlug"],
-    apiKey: [apiKeyId],
-    metric: [metric],
-    mergeRotations: true,
-  });
-  const sums = data.map(({ position, productSlug = "", micros }) => ({
-    position,
-    part: productSlug,
-    micros,
-  }));
-  const today = sums.filter(({ position }) => position === windows.length - 1);
-  const parts = new Set(sums.map(({ part }) => part));
-  return {
-    metric: metricOf(catalogue, metric),
-    windows,
-    stack: reportStack(sums, { windows: windows.length, named: coloredProducts(catalogue) }),
-    products: new Map([...parts].map((slug) => [slug, productOf(catalogue, slug)])),
-    today: microsToDecimal(today.reduce((sum, { micros }) => sum + micros, 0n)),
+    chart: report && {
+      metric: metricOf(catalogue, report.total.metric),
+      windows: report.windows,
+      stack: report.stack,
+      today: report.stack.windows.at(-1)?.total ?? "0",
+    },
   };
 }

@@ -22,24 +22,16 @@ export interface MetricTotalsQuery {
   readonly timezone?: string;
 }
 
-/** Adds up each metric of an organization, and reads their names. @throws {AppError} As {@linkcode readMetricTotals}. */
-export async function readUsageTotals(context: JobContext, input: JobScope & MetricTotalsQuery) {
-  return { catalogue: await findCatalogue(context, input), metrics: await readMetricTotals(context, input) };
-}
-
 /**
- * Adds up each metric that was recorded in the period or in the compared one.
+ * Adds up each metric that was recorded in the period or in the compared one, and reads their names.
  *
- * @param input `apiKeyId`: only with this key and those of its lineage.
  * @returns The metrics with the most records in both periods first, at most 100.
  * @throws {AppError} `range_too_long` for more than 100,000 metrics.
  */
-export async function readMetricTotals(
+export async function readUsageTotals(
   context: JobContext,
-  { organizationId, now, period, timezone, apiKeyId }: JobScope & MetricTotalsQuery & {
-    readonly apiKeyId?: string;
-  },
-): Promise<MetricTotal[]> {
+  { organizationId, now, period, timezone }: JobScope & MetricTotalsQuery,
+) {
   const read = async ({ start, end }: UsageWindow) =>
     (await readUsageSums(context, {
       organizationId,
@@ -49,10 +41,11 @@ export async function readMetricTotals(
       to: isoTime(end),
       window: "total",
       groupBy: ["metric"],
-      apiKey: apiKeyId === undefined ? undefined : [apiKeyId],
-      mergeRotations: true,
     })).data;
-  return metricTotals(await read(period), await read(period.compared));
+  return {
+    catalogue: await findCatalogue(context, { organizationId }),
+    metrics: metricTotals(await read(period), await read(period.compared)),
+  };
 }
 
 interface TotalSum {

@@ -4,13 +4,6 @@ export type { KeyReportQuery } from "./key_report.ts";
 export { sumKeyUsage } from "./key_usage.ts";
 export type { OperatorRecordQuery, OperatorUsageRecord } from "./operator_usage_records.ts";
 export { usageCsv } from "./usage_export.ts";
-export {
-  knownProperties,
-  toUsageFilter,
-  type UsagePageFilters,
-  type UsagePageNumbers,
-  withDistinctNames,
-} from "./usage_page.ts";
+export { readFilteredReport, type UsagePageFilters, type UsagePageNumbers } from "./usage_page.ts";
 export { isProperty, readUsageReport, type ReportNumbers, type UsageReportQuery } from "./usage_report.ts";
-export { readTrends } from "./usage_trends.ts";
-export { findCounting, nameOfSum, noValue, readValues, type UsageValue } from "./usage_values.ts";
+export { readValues, type UsageValue } from "./usage_values.ts";

@@ -7,10 +7,11 @@ import type { DatabaseReader } from "../../../db/engine/database.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { usagePageChoicesMax } from "../../../domain/limits.ts";
 import type { JobContext, JobScope } from "../../reports/job_context.ts";
+import { readTrends } from "./key_usage.ts";
 import { readUsageRecordPage } from "./usage_record_list.ts";
 import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
 import { findSplit } from "./usage_split.ts";
-import { readTrends } from "./usage_trends.ts";
+import type { UsageScope } from "./usage_sums.ts";
 
 const latestRecordsMax = 5;
 
@@ -34,64 +35,104 @@ export interface UsagePageQuery
 
 export type UsagePageNumbers = Awaited<ReturnType<typeof readUsagePage>>;
 
-export async function readUsagePage(context: JobContext, input: JobScope & UsagePageQuery) {
+/** The filters in effect: without a key or property that the organization doesn't have. */
+type Selected = Omit<UsagePageFilters, "metric">;
+
+/**
+ * Reads a report with the choices of its filters.
+ *
+ * @param query `organizationId`: null for a report of several organizations. `pickMetric`: as in `UsageReportQuery`, for the filters in effect.
+ */
+export async function readFilteredReport(
+  context: JobContext,
+  scope: UsageScope,
+  { organizationId, filters: requested, pickMetric, ...query }:
+    & Omit<UsageReportQuery, "filter" | "group" | "metric" | "pickMetric">
+    & {
+      readonly group: "apiKey" | "organization";
+      readonly organizationId: string | null;
+      readonly filters: UsagePageFilters;
+      readonly pickMetric?: (metrics: readonly string[], selected: Selected) => Promise<string | null>;
+    },
+) {
   const { database } = context;
-  const { organizationId, now, filters: requested, timezone } = input;
-  const limit = usagePageChoicesMax;
+  const { productSlug, metric: wanted, apiKey: alsoId } = requested;
   const environment = requested.environment ??
-    (await findNamedKey(database, { id: requested.apiKey, organizationId }))?.environment ?? "live";
-  const keys = await listUsageKeys(database, {
-    organizationId,
+    (await findNamedKey(database, { id: alsoId, organizationId }))?.environment ?? "live";
+  const limit = usagePageChoicesMax;
+  const keys = organizationId === null
+    ? null
+    : await listUsageKeys(database, { organizationId, environment, alsoId, limit, now: scope.now });
+  const selected = {
+    productSlug,
+    apiKey: keys?.find(({ hasAlso }) => hasAlso === 1)?.id ?? null,
     environment,
-    alsoId: requested.apiKey,
-    limit,
-    now,
-  });
-  const apiKey = keys.find(({ hasAlso }) => hasAlso === 1)?.id ?? null;
-  const { productSlug } = requested;
-  const properties = await knownProperties(database, requested);
-  const selected = { productSlug, apiKey, environment, properties };
-  const listProducts = (environment: Environment) =>
-    listUsageNames(database, { organizationId, column: "productSlug", filter: { environment }, limit });
-  const products = await listProducts(environment);
+    // Values of all organizations together have no totals, and would be slow to add up for a page.
+    properties: organizationId === null ? {} : await knownProperties(database, requested),
+  };
+  const filter = toUsageFilter(selected);
   const { metric, ...read } = await readUsageReport(context, {
-    ...input,
-    group: "apiKey",
-    filter: toUsageFilter(selected),
-    pickMetric: (metrics) => pickMetric(context, { ...input, selected }, metrics),
+    ...query,
+    ...scope,
+    filter,
+    metric: wanted,
+    ...pickMetric && { pickMetric: (metrics) => pickMetric(metrics, selected) },
   });
-  const filters = { ...selected, metric };
-  const { usageRecords: records } = await readUsageRecordPage(context, {
+  const ids = read.report?.groups.lines.flatMap(({ id }) => id ?? []) ?? [];
+  return {
+    ...read,
+    metric,
+    filters: { ...selected, metric },
+    apiKeys: keys && withDistinctNames(keys),
+    /** The last 30 days of the lines on the page, by id. */
+    trends: metric === null ? new Map<string, readonly number[]>() : await readTrends(context, scope, {
+      group: query.group,
+      ids,
+      timezone: query.timezone,
+      filter: { ...filter, metric: [metric] },
+    }),
+  };
+}
+
+export async function readUsagePage(
+  context: JobContext,
+  { organizationId, now, usualMetric, ...query }: JobScope & UsagePageQuery,
+) {
+  const { database } = context;
+  const scope = { organizationId, now };
+  const { apiKeys, ...read } = await readFilteredReport(context, scope, {
+    ...query,
     organizationId,
-    now,
-    ...toUsageFilter(filters),
+    group: "apiKey",
+    pickMetric: (metrics, selected) =>
+      pickMetric(context, { organizationId, filters: query.filters, usualMetric, selected }, metrics),
+  });
+  const listProducts = (environment: Environment) =>
+    listUsageNames(database, {
+      organizationId,
+      column: "productSlug",
+      filter: { environment },
+      limit: usagePageChoicesMax,
+    });
+  const { environment } = read.filters;
+  const products = await listProducts(environment);
+  const { usageRecords: records } = await readUsageRecordPage(context, {
+    ...scope,
+    ...toUsageFilter(read.filters),
     limit: latestRecordsMax,
   });
-  const ids = read.report?.groups.lines.map(({ id }) => id).filter((id) => id !== null) ?? [];
   return {
-    metric,
+    ...read,
     /** True if anything was ever recorded. */
     hasUsage: products.length > 0 ||
       (await listProducts(environment === "live" ? "test" : "live")).length > 0,
-    /** The filters in effect: without a key or metric that the organization doesn't have. */
-    filters,
-    choices: { products, apiKeys: withDistinctNames(keys) },
+    choices: { products, apiKeys: apiKeys ?? [] },
     records,
-    ...read,
-    /** The last 30 days of the keys on the page, by id. */
-    trends: metric === null
-      ? new Map<string, number[]>()
-      : await readTrends(context, { organizationId, now }, {
-        group: "apiKey",
-        ids,
-        timezone,
-        filter: { metric: [metric], environment },
-      }),
   };
 }
 
 /** Returns no properties if usage isn't summed by them. */
-export async function knownProperties(
+async function knownProperties(
   database: DatabaseReader,
   { properties = {}, productSlug }: UsagePageFilters,
 ): Promise<Readonly<Record<string, string>>> {
@@ -120,8 +161,9 @@ export async function readUsageNames(
   return { productSlugs: await names("productSlug"), metrics: await names("metric") };
 }
 
-/** With the product and the key in effect. */
-type Picking = JobScope & UsagePageQuery & { readonly selected: Omit<UsagePageFilters, "metric"> };
+type Picking = Pick<JobScope, "organizationId"> & Pick<UsagePageQuery, "filters" | "usualMetric"> & {
+  readonly selected: Selected;
+};
 
 /** Different metrics can't be added up: without a valid choice, it is the person's usual one or the one with the most records. */
 async function pickMetric(
@@ -150,7 +192,7 @@ export function withDistinctNames<Key extends { name: string; keyPrefix: string 
   })).sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-export function toUsageFilter(
+function toUsageFilter(
   { productSlug, metric = null, apiKey, environment, properties = {} }: Partial<UsagePageFilters>,
 ): UsageFilter {
   const only = (value: string | null = null) => value === null ? undefined : [value];

@@ -36,8 +36,8 @@ export interface UsageReportQuery {
   readonly metric?: string | null;
   /** Picks another metric of those that were used, the one with the most records first. */
   readonly pickMetric?: (metrics: readonly string[]) => Promise<string | null>;
-  /** The subject of the second table. */
-  readonly group: "apiKey" | "organization";
+  /** The subject of the second table; null for a report with the table of products alone. */
+  readonly group: "apiKey" | "organization" | null;
   /** Products, the subject of the second table, or a property of the metric. */
   readonly stack: ReportGroup;
   /** The pages of the tables, from 1 on. */
@@ -74,15 +74,16 @@ export async function readUsageReport(context: JobContext, input: Input) {
     if (hasNoParts && Object.keys(filter.properties ?? {}).length > 0) {
       return { ...none, metrics, metric, problem: noPartsText };
     }
-    const byGroup = await bothPeriods(context, inPeriod, { groupBy: [group], ...filter, ...ofMetric });
     const products = linesOf("productSlug", {
       now: chosen,
       before: byProduct.before.filter((sum) => sum.metric === metric),
     });
     const total = metrics.find((one) => one.metric === metric) ??
       { metric, micros: 0n, before: 0n, records: 0, isComplete: true };
-    const groups = linesOf(group, withDeleted(inPeriod, total, byGroup));
-    const values = hasNoParts ? [] : await readPropertyLines(context, inPeriod, { ...filter, ...ofMetric });
+    const groups = await readGroupLines(context, inPeriod, { total, filter: { ...filter, ...ofMetric } });
+    const values = group === null || hasNoParts
+      ? []
+      : await readPropertyLines(context, inPeriod, { ...filter, ...ofMetric });
     const stacked = values.find(({ property }) => property === stack)?.lines;
     const chart = await readChart(context, {
       ...inPeriod,
@@ -102,7 +103,7 @@ export async function readUsageReport(context: JobContext, input: Input) {
         period,
         ...chart,
         products: pageOf(products, { wanted: pages.products, max: linesMax.productSlug }),
-        groups: pageOf(groups, { wanted: pages.groups, max: linesMax[group] }),
+        groups: pageOf(groups, { wanted: pages.groups, max: linesMax[group ?? "apiKey"] }),
         /** The values of properties that the metric's usage is summed by. */
         values: values.map(({ property, lines }) => ({
           property,
@@ -123,6 +124,17 @@ export function isProperty(group: string | null): group is PropertyGroup {
 
 function propertyOf(group: PropertyGroup): string {
   return group.slice("properties.".length);
+}
+
+async function readGroupLines(
+  context: JobContext,
+  input: Input & { period: Period },
+  { total, filter }: { total: MetricTotal; filter: UsageFilter },
+): Promise<NamedLine[]> {
+  const { group } = input;
+  if (group === null) return [];
+  const sums = await bothPeriods(context, input, { groupBy: [group], ...filter });
+  return linesOf(group, withDeleted(input, total, sums));
 }
 
 /** Reads the lines of each property of a dimension, for one organization. */

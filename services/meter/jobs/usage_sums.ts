@@ -7,25 +7,22 @@ import {
   findUsageExtent,
   type MeteredOrganization,
   type OrganizationNames,
-  type PositionedPiece,
   type RollupSumRow,
-  sumRollups,
   type UsageFilter,
   type UsageGroup,
 } from "../../../db/meter/usage_sums.ts";
-import type { AggregationRow } from "../../../db/meter/aggregation_list.ts";
+import { type AggregationRow, findAggregations } from "../../../db/meter/aggregation_list.ts";
 import type { PositionedWindow } from "../../../db/meter/counting_values.ts";
 import type { UsageSplit } from "../../../db/meter/dimension_sums.ts";
 import { unknownMaximum, unknownMinimum } from "../../../db/meter/usage_voids.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { usageOrganizationsPerReadMax, usageSumRowsMax } from "../../../domain/limits.ts";
-import { rollupUnits } from "../../../domain/meter/rollup_unit.ts";
 import { type UsageRange, usageRange, type UsageRangeInput } from "../../../domain/meter/usage_window.ts";
 import { isoTimeIn } from "../../../domain/time.ts";
 import type { JobContext, JobScope, JobTime } from "../../reports/job_context.ts";
 import { findSplit, propertiesOf, readValueSeries } from "./usage_split.ts";
-import { type UsageStep, usageSteps } from "./usage_steps.ts";
-import { addRow, findCounting, nameOfSum, noValue, readValues, type UsageValue } from "./usage_values.ts";
+import { usageSteps } from "./usage_steps.ts";
+import { addStep, readValues, type UsageValue } from "./usage_values.ts";
 
 /** Lineages of keys whose current key one step looks up. */
 const lineagesPerReadMax = 500;
@@ -93,7 +90,7 @@ export async function streamUsageSums(context: JobContext, input: UsageScope & U
     await readValueSeries(context, { declared, organizations: found, range, filter });
   const organizations = values?.organizations ?? found;
   const series = organizations.reduce((sum, { series }) => sum + series, 0);
-  const aggregations = await findCounting(context, filter);
+  const aggregations = await findAggregations(context.database, filter);
   // Only organizations have values of their own: the totals of all have sums.
   const counted = aggregations.length > 0 && organizations.some(({ number }) => number === 0)
     ? await findEach(context, { ids: null, planId: undefined })
@@ -208,7 +205,7 @@ async function* addUp(context: JobContext, adding: Adding): AsyncGenerator<Itera
   for (const step of usageSteps(windows, { organizations, groupBy, isSplit: split !== undefined })) {
     if (!isFirst) await context.pause();
     isFirst = false;
-    await addStep(context, { adding, step, merged });
+    await addStep(context, { ...adding.filter, groupBy, split, step }, merged);
     if (!step.isComplete) continue;
     const names = isByOrganization
       ? await findOrganizationNames(context.database, step.organizations)
@@ -240,17 +237,12 @@ async function withValues(
   rows: ValuedRow[],
 ): Promise<ValuedRow[]> {
   const { aggregations, filter, groupBy, split } = adding;
-  if (aggregations.length === 0) return rows;
   const positions = new Set(rows.map(({ position }) => position));
-  const values = await readValues(context, {
+  const valueOf = await readValues(context, {
     ...{ aggregations, organizations, filter, groupBy, split },
     windows: windows.filter(({ position }) => positions.has(position)),
   });
-  const [metric = null] = filter.metric ?? [];
-  return rows.map((row) => ({
-    ...row,
-    value: values.get(nameOfSum(row)) ?? noValue(aggregations, { ...row, metric: row.metric ?? metric }),
-  }));
+  return rows.map((row) => ({ ...row, value: valueOf(row) }));
 }
 
 /** Returns a function that names the current keys of sums by lineage. */
@@ -271,22 +263,6 @@ function mergedKeys(context: JobContext, { now }: Adding) {
       return key === undefined ? sum : { ...sum, apiKey: key.id, apiKeyName: key.name };
     });
   };
-}
-
-async function addStep(
-  { database }: JobContext,
-  { adding: { filter, groupBy, split }, step, merged }: {
-    adding: Adding;
-    step: UsageStep;
-    merged: Map<string, RollupSumRow>;
-  },
-): Promise<void> {
-  for (const unit of rollupUnits) {
-    const pieces: PositionedPiece[] = step.pieces.filter((piece) => piece.unit === unit);
-    if (pieces.length === 0) continue;
-    const query = { ...filter, groupBy, split, pieces, organizations: step.organizations };
-    for (const row of await sumRollups(database, query)) addRow(merged, row);
-  }
 }
 
 /** By window, then by organization, whose sums are complete before those of others, then by the names of the other groups. */

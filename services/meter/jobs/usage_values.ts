@@ -1,5 +1,5 @@
 // What usage counts for where a metric isn't the sum of its quantities: see decision 93.
-import { type AggregationRow, findAggregations } from "../../../db/meter/aggregation_list.ts";
+import type { AggregationRow } from "../../../db/meter/aggregation_list.ts";
 import {
   type CountedQuery,
   countUnique,
@@ -11,6 +11,7 @@ import {
 import type { UsageSplit } from "../../../db/meter/dimension_sums.ts";
 import {
   type MeteredOrganization,
+  type RollupQuery,
   type RollupSumRow,
   sumRollups,
   type UsageFilter,
@@ -20,7 +21,7 @@ import { unknownMaximum } from "../../../db/meter/usage_voids.ts";
 import { type Aggregation, mixed } from "../../../domain/meter/aggregation.ts";
 import { rollupNumber, rollupUnits } from "../../../domain/meter/rollup_unit.ts";
 import type { JobContext } from "../../reports/job_context.ts";
-import { usageSteps } from "./usage_steps.ts";
+import { type UsageStep, usageSteps } from "./usage_steps.ts";
 
 /** The value of the usage of one window and group. */
 export interface UsageValue {
@@ -43,18 +44,13 @@ export interface ValueQuery {
   readonly split?: UsageSplit | undefined;
 }
 
-/** Finds how the metrics of a query are counted, other than by sums. */
-export function findCounting({ database }: JobContext, filter: UsageFilter): Promise<AggregationRow[]> {
-  return findAggregations(database, filter);
-}
-
 type Named = Pick<
   RollupSumRow,
   "position" | "organization" | "productSlug" | "metric" | "apiKey" | "values"
 >;
 
 /** Names a window and group. No part of the name but the last has a space in it. */
-export function nameOfSum({ position, organization, productSlug, metric, apiKey, values }: Named): string {
+function nameOfSum({ position, organization, productSlug, metric, apiKey, values }: Named): string {
   return `${position} ${organization} ${productSlug} ${metric} ${apiKey} ${values}`;
 }
 
@@ -70,9 +66,17 @@ interface Value {
   isCapped: boolean;
 }
 
-/** Reads values by {@linkcode nameOfSum}, in steps: of metrics that aren't sums in any product, all products. */
-export async function readValues(context: JobContext, query: ValueQuery): Promise<Map<string, UsageValue>> {
+/**
+ * Reads values in steps: of metrics that aren't sums in any product, all products.
+ *
+ * @returns A function that returns the value of a sum; undefined if its metric is a sum.
+ */
+export async function readValues(
+  context: JobContext,
+  query: ValueQuery,
+): Promise<(sum: Named) => UsageValue | undefined> {
   const { aggregations, filter, windows, organizations, split } = query;
+  if (aggregations.length === 0) return () => undefined;
   const values = new Values(query);
   const metrics = [...new Set(aggregations.map(({ metric }) => metric))];
   const isByKey = query.groupBy.includes("apiKey");
@@ -88,19 +92,8 @@ export async function readValues(context: JobContext, query: ValueQuery): Promis
     const step of usageSteps(windows, { organizations, groupBy: partGroups, isSplit: split !== undefined })
   ) {
     await context.pause();
-    for (const unit of rollupUnits) {
-      const pieces = step.pieces.filter((piece) => piece.unit === unit);
-      if (pieces.length === 0) continue;
-      const rows = await sumRollups(context.database, {
-        ...partFilter,
-        metric: metrics,
-        groupBy: partGroups,
-        split,
-        pieces,
-        organizations: step.organizations,
-      });
-      for (const row of rows) addRow(parts, row);
-    }
+    const part = { ...partFilter, metric: metrics, groupBy: partGroups, split, step };
+    await addStep(context, part, parts);
     for (const { position } of step.pieces) positions.add(position);
     if (!step.isComplete) continue;
     const counted: CountedQuery = {
@@ -123,23 +116,34 @@ export async function readValues(context: JobContext, query: ValueQuery): Promis
     }
     [parts, positions] = [new Map(), new Set()];
   }
-  return values.all();
+  return (sum) => values.valueOf(sum);
 }
 
-/** Adds a row to the sum of the same window and group. */
-export function addRow(sums: Map<string, RollupSumRow>, row: RollupSumRow): void {
-  const name = nameOfSum(row);
-  const sum = sums.get(name);
-  sums.set(
-    name,
-    sum === undefined ? row : {
-      ...row,
-      micros: sum.micros + row.micros,
-      count: sum.count + row.count,
-      min: row.min < sum.min ? row.min : sum.min,
-      max: row.max > sum.max ? row.max : sum.max,
-    },
-  );
+/** Adds the rollups of a step to sums by {@linkcode nameOfSum}. */
+export async function addStep(
+  { database }: JobContext,
+  { step, ...query }: Omit<RollupQuery, "pieces" | "organizations"> & { readonly step: UsageStep },
+  sums: Map<string, RollupSumRow>,
+): Promise<void> {
+  const { organizations } = step;
+  for (const unit of rollupUnits) {
+    const pieces = step.pieces.filter((piece) => piece.unit === unit);
+    if (pieces.length === 0) continue;
+    for (const row of await sumRollups(database, { ...query, organizations, pieces })) {
+      const name = nameOfSum(row);
+      const sum = sums.get(name);
+      sums.set(
+        name,
+        sum === undefined ? row : {
+          ...row,
+          micros: sum.micros + row.micros,
+          count: sum.count + row.count,
+          min: row.min < sum.min ? row.min : sum.min,
+          max: row.max > sum.max ? row.max : sum.max,
+        },
+      );
+    }
+  }
 }
 
 function addLatest(parts: Map<string, Part>, row: LatestRow): void {
@@ -239,25 +243,18 @@ class Values {
     }
   }
 
-  all(): Map<string, UsageValue> {
-    return new Map([...this.#values].map(([name, { aggregations, ...value }]) => {
-      const [only = mixed, more] = aggregations;
-      return [name, { ...value, aggregation: more === undefined ? only : mixed }];
-    }));
+  /** Returns the value of a sum, also without records in the steps, such as that of deleted organizations. */
+  valueOf(sum: Named): UsageValue | undefined {
+    const { aggregations, ...value } = this.#values.get(nameOfSum(sum)) ?? {
+      aggregations: new Set(
+        this.#query.aggregations.filter((one) =>
+          (sum.metric === null || one.metric === sum.metric) &&
+          (sum.productSlug === null || one.productSlug === sum.productSlug)
+        ).map(({ aggregation }) => aggregation),
+      ),
+      ...{ micros: 0n, isKnown: true, isCapped: false },
+    };
+    const [only, more] = aggregations;
+    return only && { ...value, aggregation: more === undefined ? only : mixed };
   }
-}
-
-/** The value of usage without records in the steps of {@linkcode readValues}, such as that of deleted organizations. */
-export function noValue(
-  aggregations: readonly AggregationRow[],
-  { productSlug, metric }: { productSlug: string | null; metric: string | null },
-): UsageValue | undefined {
-  const kinds = new Set(
-    aggregations.filter((one) =>
-      (metric === null || one.metric === metric) && (productSlug === null || one.productSlug === productSlug)
-    ).map(({ aggregation }) => aggregation),
-  );
-  const [only, more] = kinds;
-  if (only === undefined) return undefined;
-  return { aggregation: more === undefined ? only : mixed, micros: 0n, isKnown: true, isCapped: false };
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createTestKey, rotateTestKey, type TestApp } from "../../support/app/app.ts";
 import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
-import { readMetricTotals } from "../../../services/meter/jobs/metric_totals.ts";
+import { readUsageReport } from "../../../services/meter/jobs/usage_report.ts";
 import { readUsageSums } from "../../../services/meter/jobs/usage_sums.ts";
 import { noJobContext } from "../../support/app/reports.ts";
 
@@ -68,11 +68,13 @@ onEveryDatabase(
       await recordOne(test, second.fullKey, { quantity, timestamp: `2026-10-${day}T12:00:00Z` });
     }
     const compared = { start: Date.parse("2026-10-01"), end: Date.parse("2026-10-21") };
-    const totals = await readMetricTotals({ ...noJobContext, database: test.opened.database }, {
+    const { metrics: totals } = await readUsageReport({ ...noJobContext, database: test.opened.database }, {
       organizationId,
       now: test.now(),
       period: { start: Date.parse("2026-11-01"), end: Date.parse("2026-12-01"), compared },
-      apiKeyId: first.id,
+      filter: { apiKey: [first.id] },
+      ...{ unit: "day", timezone: "UTC", group: null, stack: "productSlug" },
+      pages: { products: 1, groups: 1 },
     });
     assert.deepEqual(
       totals.map(({ metric, micros, before, records }) => [metric, ...[micros, before].map(Number), records]),
