@@ -16,6 +16,9 @@ export const hasCounting = sql`EXISTS (SELECT 1 FROM usage_aggregations
 export const isAggregationOf =
   sql`g.product = s.product_slug AND g.metric = s.metric AND g.removed_at IS NULL`;
 
+export const isVoided = (seq: Statement): Statement =>
+  sql`EXISTS (SELECT 1 FROM usage_voids w WHERE w.seq = ${seq})`;
+
 interface Added {
   /** A query for the series of the records. */
   readonly series: Statement;
@@ -97,6 +100,42 @@ export const addGroupCounted: readonly Statement[] = addCounted({
   records: sql`r.seq > (SELECT seq FROM usage_cursor)`,
   aggregation: sql`true`,
 });
+
+/** A condition: the record `r` is the latest of its series in its quarter, where this matters. */
+export const isLatest = (r: Statement): Statement =>
+  sql`EXISTS (SELECT 1 FROM usage_series s CROSS JOIN usage_aggregations g ON ${isAggregationOf} AND g.aggregation = 'last'
+    CROSS JOIN usage_latest l ON l.aggregation = g.number AND l.series = s.id AND l.quarter = ${r}.timestamp / ${quarterMs}
+    WHERE s.id = ${r}.series AND l.seq = ${r}.seq)`;
+
+/**
+ * Replaces a voided record that was the latest. An unknown one has a time after all others of its quarter.
+ *
+ * @param options `others`: selects the records of its quarter that may be the latest now; null if it wasn't the latest, or the only one.
+ *   `isUnknown`: true if retention has deleted some. `condition`: true if this batch voided the record.
+ */
+export function subtractLatest(
+  seq: number,
+  { others, isUnknown, condition }: { others: Statement | null; isUnknown: boolean; condition: Statement },
+): Statement[] {
+  const isIts =
+    sql`(l.aggregation, l.series, l.quarter) IN (SELECT g.number, r.series, r.timestamp / ${quarterMs}
+      FROM usage_records r CROSS JOIN usage_series s ON s.id = r.series
+      CROSS JOIN usage_aggregations g ON ${isAggregationOf} AND g.aggregation = 'last' WHERE r.seq = ${seq})
+    AND ${condition}`;
+  const forget = sql`UPDATE usage_latest AS l
+    SET timestamp = (quarter + 1) * ${quarterMs}, seq = 0, quantity_whole = 0, quantity_micro = 0
+    WHERE l.seq = ${seq} AND ${isIts}`;
+  const remove =
+    sql`DELETE FROM usage_latest AS l WHERE (l.seq = ${seq} OR NOT EXISTS (SELECT 1 FROM usage_rollups u
+      WHERE u.series = l.series AND u.quarter = l.quarter AND u.count > 0)) AND ${isIts}`;
+  if (others === null) return [remove];
+  const added = addLatest({
+    series: sql`SELECT series FROM usage_records WHERE seq = ${seq}`,
+    records: sql`r.seq IN (${others}) AND NOT ${isVoided(sql`r.seq`)} AND ${condition}`,
+    aggregation: sql`true`,
+  });
+  return [...(isUnknown ? [forget] : []), remove, added];
+}
 
 /** Subtracts a voided record from the distinct values. @param seq Of the record. @param condition True if this batch voided it. */
 export function subtractUnique(seq: number, condition: Statement): Statement[] {

@@ -2,7 +2,8 @@
 import { insertAuditEvent } from "../../db/access/mod.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import { findUsageRecord } from "../../db/meter/usage_records.ts";
-import { type RemainingExtremes, voidRecord } from "../../db/meter/usage_voids.ts";
+import type { OtherRecords } from "../../db/meter/other_records.ts";
+import { voidRecord } from "../../db/meter/usage_voids.ts";
 import { operatorIdentity } from "../../domain/access/actor.ts";
 import { notFoundError, unavailableError } from "../../domain/errors.ts";
 import { usageVoidAttemptsMax } from "../../domain/limits.ts";
@@ -12,7 +13,7 @@ import { isoTime } from "../../domain/time.ts";
 import type { OperatorAccess } from "../access/mod.ts";
 import type { Context } from "../context.ts";
 import { voidsBy } from "../reports/job_reader.ts";
-import type { VoidedRecord } from "./jobs/remaining_extremes.ts";
+import type { VoidedRecord } from "./jobs/other_records.ts";
 import { type KeyAccess, requireApiKey } from "./usage_access.ts";
 
 /**
@@ -37,7 +38,7 @@ export async function voidUsageRecord(
   const now = clock();
   const ids = await recorder.recordIds();
   const reference = ids.parse(id);
-  let remaining: readonly RemainingExtremes[] | null = null;
+  let others: OtherRecords | null = null;
   for (let attempt = 0; attempt < usageVoidAttemptsMax; attempt++) {
     await by.requireAllowed();
     const record = reference === null
@@ -47,7 +48,7 @@ export async function voidUsageRecord(
     if (record.voidedAt !== null) return toUsageRecord(record, ids, { isForOperators });
     if (attempt > 0) {
       const scan: VoidedRecord = { organizationId, now, seq: record.seq };
-      remaining = await reports.read("findRemainingExtremes", scan, { reader: voidsBy(by.id), signal });
+      others = await reports.read("findOtherRecords", scan, { reader: voidsBy(by.id), signal });
     }
     const audit = insertAuditEvent(actor, {
       action: "usage.voided",
@@ -55,7 +56,7 @@ export async function voidUsageRecord(
       target: { id, name: null },
       details: detailsOf(record, reason),
     }, { now });
-    const input = { ...reference, keyHash: by.keyHash, voidedBy: by.id, reason, now, remaining };
+    const input = { ...reference, keyHash: by.keyHash, voidedBy: by.id, reason, now, others };
     const voided = await voidRecord(by, input, audit);
     if (voided !== undefined && voided.voidedAt !== null) {
       return toUsageRecord(voided, ids, { isForOperators });

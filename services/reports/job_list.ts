@@ -4,7 +4,7 @@ import { readKeyList, readUnusedKeys } from "../keys/jobs/api_key_list.ts";
 import type { JobContext } from "./job_context.ts";
 import { readLastUsage, sumKeyUsage } from "../meter/jobs/key_usage.ts";
 import { sumLimitCells, sumLimits } from "../meter/jobs/limit_sums.ts";
-import { findRemainingExtremes } from "../meter/jobs/remaining_extremes.ts";
+import { findOtherRecords } from "../meter/jobs/other_records.ts";
 import { readOrganizationList } from "../console/jobs/organization_console_list.ts";
 import { organizationCsv, readOrganizationPage } from "../console/jobs/organization_list.ts";
 import { searchLimitsBelowUse } from "../console/jobs/limits_below_use.ts";
@@ -43,7 +43,7 @@ const jobs = {
   readUsagePage,
   readUsageRecordPage,
   readUsageRecordView,
-  findRemainingExtremes,
+  findOtherRecords,
   sumLimitCells,
   sumLimits,
   auditCsv,
