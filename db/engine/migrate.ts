@@ -32,6 +32,7 @@ import counting from "./migrations/0027_counting.sql" with { type: "text" };
 import statementValues from "./migrations/0028_statement_values.sql" with { type: "text" };
 import providers from "./migrations/0029_providers.sql" with { type: "text" };
 import shares from "./migrations/0030_shares.sql" with { type: "text" };
+import events from "./migrations/0031_events.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -70,6 +71,7 @@ export const migrations: readonly Migration[] = [
   { number: 28, name: "statement_values", text: statementValues },
   { number: 29, name: "providers", text: providers },
   { number: 30, name: "shares", text: shares },
+  { number: 31, name: "events", text: events },
 ];
 
 /** Thrown for a database with another schema than this program's. */

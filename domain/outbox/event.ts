@@ -33,7 +33,7 @@ export interface LimitFacts {
   readonly timezone: string;
 }
 
-/** The facts stored with an event, as `db/outbox/events.ts` and the triggers of the database write them. Never secrets. */
+/** The facts stored with an event, as `db/outbox/events.ts` writes them. Never secrets. */
 export interface EventFacts extends Partial<LimitFacts> {
   readonly organization?:
     | { readonly id: string; readonly externalId: string | null; readonly name: string }

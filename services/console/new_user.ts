@@ -1,4 +1,5 @@
 // Creating accounts on the command line: the first one, and others without an invitation.
+import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import { insertMembership, type NewUser } from "../../db/people/mod.ts";
 import { findEffectiveNumber, findUserCredentials, insertAuditEvent } from "../../db/access/mod.ts";
 import type { Statement } from "../../db/engine/database.ts";
@@ -64,10 +65,12 @@ function joiningAccount(
   const { id: userId, now } = user;
   const entry = { organizationId, target: { id: userId, name: user.email } };
   const account = insertAuditEvent(actor, { ...entry, action: "account.created" }, { now });
+  const joined = insertAuditEvent(actor, { ...entry, action: "member.joined", details: { role } }, { now });
   return [
     insertJoiningUser(user, organizationId),
     account.statement,
     insertMembership({ userId, organizationId, role, now }, account.id),
-    insertAuditEvent(actor, { ...entry, action: "member.joined", details: { role } }, { now }).statement,
+    joined.statement,
+    insertChangeEvent("member.added", { now, audited: joined.id }),
   ];
 }

@@ -1,4 +1,5 @@
 // Reports of leaked keys, from anyone who holds one. A report never tells its sender if there is such a key.
+import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import {
   findReportedKeys,
   insertLeakEvent,
@@ -77,7 +78,9 @@ function respondTo(
   return [
     markLeaked(id, { now, isRevoked }),
     leaked.statement,
-    ...isRevoked ? [revoked.statement] : [],
+    ...isRevoked
+      ? [revoked.statement, insertChangeEvent("api_key.revoked", { now, audited: revoked.id })]
+      : [],
     insertLeakEvent(key, { response }, audited),
     ...mail.mode === "none" ? [] : insertLeakMails(key, fields, audited),
   ];

@@ -1,4 +1,5 @@
 // Joining an organization by signing in with its own provider. An account that is created for this gets no organization of its own.
+import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import { insertUser, type NewUser, updateLastOrganization } from "../../db/people/users.ts";
 import {
   identityMaySignIn,
@@ -61,6 +62,7 @@ export async function joinCompany(
       membershipsMax: membershipsPerUserMax,
     }),
     joined.statement,
+    insertChangeEvent("member.added", { now, audited: joined.id }),
     updateLastOrganization(userId, organizationId),
   ];
 }

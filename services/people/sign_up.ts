@@ -2,7 +2,7 @@
 import { insertInvitedUser, insertUser, type NewUser } from "../../db/people/users.ts";
 import { domainPermits, endReplacedSessions, insertAuditEvent, insertSession } from "../../db/access/mod.ts";
 import { sql, type Statement } from "../../db/engine/database.ts";
-import { deleteLinks } from "../../db/outbox/mod.ts";
+import { deleteLinks, insertChangeEvent } from "../../db/outbox/mod.ts";
 import {
   findInvitationByToken,
   type InvitationOfLink,
@@ -178,6 +178,7 @@ export function newAccount(
       }),
       created.statement,
       insertMembership({ userId, organizationId, role: "OWNER", now }, created.id),
+      insertChangeEvent("organization.created", { now, audited: created.id }),
     ],
   };
 }
@@ -202,6 +203,7 @@ export function invitedAccount(
       markInvitationAccepted({ id, tokenHash, userId, now }, limits),
       joined.statement,
       insertMembership({ userId, organizationId, role, now }, joined.id),
+      insertChangeEvent("member.added", { now, audited: joined.id }),
       ...deleteLinks(id, { purposes: ["invitation"], audited: joined.id }),
     ],
   };
