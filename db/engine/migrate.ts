@@ -33,6 +33,7 @@ import statementValues from "./migrations/0028_statement_values.sql" with { type
 import providers from "./migrations/0029_providers.sql" with { type: "text" };
 import shares from "./migrations/0030_shares.sql" with { type: "text" };
 import events from "./migrations/0031_events.sql" with { type: "text" };
+import mailedEvents from "./migrations/0034_mailed_events.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -72,6 +73,7 @@ export const migrations: readonly Migration[] = [
   { number: 29, name: "providers", text: providers },
   { number: 30, name: "shares", text: shares },
   { number: 31, name: "events", text: events },
+  { number: 34, name: "mailed_events", text: mailedEvents },
 ];
 
 /** Thrown for a database with another schema than this program's. */

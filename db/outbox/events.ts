@@ -120,6 +120,20 @@ export function findEvent(
   );
 }
 
+/** Returns the oldest events of all types that {@linkcode markMailed} doesn't know. */
+export function findUnmailedEvents(database: DatabaseReader, limit: number): Promise<EventRow[]> {
+  return database.read(sql`SELECT ${columns} FROM events e
+    WHERE e.seq > (SELECT mailed_seq FROM event_cursor) ORDER BY e.seq LIMIT ${limit}`);
+}
+
+/** A condition: no server has written the emails about an event. */
+export const isUnmailed = ({ seq }: EventRow): Statement =>
+  sql`(SELECT mailed_seq FROM event_cursor) < ${seq}`;
+
+/** Notes that the emails about an event, and about all before it, are written. After them, in the same batch. */
+export const markMailed = ({ seq }: EventRow): Statement =>
+  sql`UPDATE event_cursor SET mailed_seq = ${seq} WHERE mailed_seq < ${seq}`;
+
 const isOf = (organizationId: string | null): Statement =>
   organizationId === null
     ? sql`true`

@@ -28,6 +28,8 @@ export interface LimitFacts {
   /** The parts of the sum: high, low and millionths. */
   readonly used: readonly [high: number, low: number, micro: number];
   readonly percent: number;
+  /** 1 if a request was rejected. */
+  readonly isRefusal?: 0 | 1;
   /** The time of the usage, which is in the limit's window. */
   readonly usedAt: number;
   readonly timezone: string;

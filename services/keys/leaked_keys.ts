@@ -2,7 +2,6 @@
 import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import {
   findReportedKeys,
-  insertLeakEvent,
   insertLeakMails,
   markLeaked,
   noteReport,
@@ -81,7 +80,7 @@ function respondTo(
     ...isRevoked
       ? [revoked.statement, insertChangeEvent("api_key.revoked", { now, audited: revoked.id })]
       : [],
-    insertLeakEvent(key, { response }, audited),
+    insertChangeEvent("api_key.leaked", audited),
     ...mail.mode === "none" ? [] : insertLeakMails(key, fields, audited),
   ];
 }
