@@ -140,10 +140,10 @@ function usage({ organizations, active, now }: Customers): Statement[] {
       integer(limit)
     }, 0, 1, 0
       FROM organizations o WHERE o.number % ${integer(step)} = 0`,
-    sql`INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at)
+    sql`INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at)
       SELECT 1, organization, window_number, iif(sum_low >= ${
       integer(limit)
-    }, 100, 80), 0, json_array(0, sum_low, 0), ${integer(now)}, ${integer(now)}
+    }, 100, 80), 0, json_array(0, sum_low, 0), ${integer(now)}, ${integer(now)}, ${integer(now)}
       FROM usage_limit_counters WHERE sum_low * 5 >= ${integer(4 * limit)}`,
   ];
 }

@@ -139,8 +139,8 @@ export const limitMailRecipientsMax = 100;
 export const limitMailOperatorsMax = 20;
 /** Maximum number of these emails to one operator in a day. Customers can cause them. */
 export const operatorLimitMailsPerDayMax = 100;
-/** Notices about limits that become emails in one step, and the interval between searches for new ones. */
-export const limitNoticesPerStepMax = 50;
+/** Events that one step searches for those about limits, which become emails, and the interval between searches for new ones. */
+export const mailedEventsPerStepMax = 200;
 export const limitNoticesIntervalMs = 30_000;
 /** Queued emails that the metrics count, which bounds the cost of a scrape. */
 export const outboxCountedMax = 10_000;

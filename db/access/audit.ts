@@ -21,9 +21,18 @@ function identityOf(actor: Actor): { readonly id: string | null; readonly name: 
   return actor.type === "operator" ? operatorIdentity(actor) : { id: null, name: null };
 }
 
-function actorColumns(actor: Actor) {
+/** Returns an actor as entries and events name it. */
+export function actorFacts(actor: Actor) {
   const { id, name } = identityOf(actor);
-  return sql`${actor.type === "portalSession" ? "session" : actor.type}, ${id}, ${name}`;
+  return { type: actor.type === "portalSession" ? "session" : actor.type, id, name };
+}
+
+/** JSON of the actor of the entry `a`. */
+export const actorOfEntry = sql`json_object('type', a.actor_type, 'id', a.actor_id, 'name', a.actor_name)`;
+
+function actorColumns(actor: Actor) {
+  const { type, id, name } = actorFacts(actor);
+  return sql`${type}, ${id}, ${name}`;
 }
 
 function clientColumns({ client }: Actor) {

@@ -20,7 +20,15 @@ export {
   keyAddedAt,
   keyMay,
 } from "./active_api_keys.ts";
-export { type Audited, ifAudited, insertAuditEvent, insertAuditEvents, writeAuditEvent } from "./audit.ts";
+export {
+  actorFacts,
+  actorOfEntry,
+  type Audited,
+  ifAudited,
+  insertAuditEvent,
+  insertAuditEvents,
+  writeAuditEvent,
+} from "./audit.ts";
 export {
   beginShortening,
   domainPermits,

@@ -1,4 +1,6 @@
 // All SQL of statements and their lines.
+import { insertEvent } from "../outbox/mod.ts";
+import { actorOfEntry } from "../access/mod.ts";
 import type { Aggregation } from "../../domain/meter/aggregation.ts";
 import type { SumParts } from "../../domain/meter/quantity.ts";
 import { rollupNumber } from "../../domain/meter/rollup_unit.ts";
@@ -164,9 +166,19 @@ export function moveStatementOn(at: StatementProgress, through: number): Stateme
   ];
 }
 
-export function finishStatement(at: StatementProgress, now: number): Statement {
-  return sql`UPDATE statements SET status = 'closed', closed_at = ${now}
-    WHERE number = ${at.number} AND ${isAt(at)}`;
+/** Closes a statement with all of its lines, and writes the event. Its audit entry is older, and says who closed it. */
+export function finishStatement(
+  { id, period, ...at }: StatementProgress & Pick<StatementRow, "id" | "period">,
+  now: number,
+): Statement[] {
+  const facts = sql`json_object('target', json_object('id', ${id}, 'name', ${period}), 'actor', (
+    SELECT ${actorOfEntry} FROM audit_events a
+    WHERE a.organization_id IS NULL AND a.target_id = ${id} AND a.action = 'statement.closed'))`;
+  return [
+    sql`UPDATE statements SET status = 'closed', closed_at = ${now}
+      WHERE number = ${at.number} AND ${isAt(at)}`,
+    insertEvent({ type: "statement.closed", organization: null, at: now, facts }, sql`changes() > 0`),
+  ];
 }
 
 /** A line as stored, with the names of the day of closing. */

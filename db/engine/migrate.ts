@@ -3,6 +3,8 @@ import { hash } from "node:crypto";
 import { type Database, DatabaseError, type DatabaseReader, sql, type Statement } from "./database.ts";
 import { fenceNumber } from "./move_fence.ts";
 import schema from "./migrations/0030_schema.sql" with { type: "text" };
+import events from "./migrations/0031_events.sql" with { type: "text" };
+import mailedEvents from "./migrations/0034_mailed_events.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -13,6 +15,8 @@ interface Migration {
 /** The first one is the whole schema at its number; the ones before it were never released. */
 export const migrations: readonly Migration[] = [
   { number: 30, name: "schema", text: schema },
+  { number: 31, name: "events", text: events },
+  { number: 34, name: "mailed_events", text: mailedEvents },
 ];
 
 /** The last of the migrations that the whole schema replaces. With it, a database has the same schema. */

@@ -2,8 +2,9 @@
 import type { Actor } from "../../domain/access/actor.ts";
 import type { Environment } from "../../domain/environment.ts";
 import type { ListedKey } from "../../domain/keys/key_list.ts";
-import { type ApiKeyRow, selectApiKeys } from "./api_keys.ts";
+import { type ApiKeyRow, insertRevokedEvents, selectApiKeys } from "./api_keys.ts";
 import {
+  actorFacts,
   type ApiKeyScope,
   endOfKey,
   inScope,
@@ -117,6 +118,7 @@ function revokeKeys(actor: Actor, isRevoked: Statement, now: number): Statement[
     FROM api_keys k WHERE ${isRevoked}`;
   return [
     insertAuditEvents(actor, "api_key.revoked", { now, rows }),
+    insertRevokedEvents(sql`${JSON.stringify(actorFacts(actor))}`, isRevoked, now),
     sql`UPDATE api_keys AS k SET revoked_at = ${now} WHERE ${isRevoked} RETURNING id`,
   ];
 }

@@ -2,6 +2,7 @@
 import type { Environment } from "../../domain/environment.ts";
 import {
   activeApiKey,
+  actorOfEntry,
   type ApiKeyScope,
   type Audited,
   effectiveNumber,
@@ -191,14 +192,19 @@ export function revokeApiKeysCreatedBy(userId: string, audited: Audited): Statem
 
 /** Revokes keys `k` as a consequence of an audited change. That is an event for each that worked, as the audit log has no entry of it. */
 export function revokeApiKeysAfter(isRevoked: Statement, { now, audited }: Audited): Statement[] {
-  const rows = sql`SELECT o.number AS organization, json_object(
-      'target', json_object('id', k.id, 'name', k.name), 'expiresAt', k.expires_at,
-      'actor', json_object('type', a.actor_type, 'id', a.actor_id, 'name', a.actor_name)) AS facts
-    FROM audit_events a CROSS JOIN api_keys k CROSS JOIN organizations o ON o.id = k.organization_id
-    WHERE a.id = ${audited} AND ${isRevoked} AND ${activeApiKey(now)}`;
+  const actor = sql`(SELECT ${actorOfEntry} FROM audit_events a WHERE a.id = ${audited})`;
+  const isWorking = sql`${isRevoked} AND ${activeApiKey(now)} AND ${ifAudited(audited)}`;
   return [
-    insertEvents("api_key.revoked", { at: now, rows }),
+    insertRevokedEvents(actor, isWorking, now),
     sql`UPDATE api_keys AS k SET revoked_at = ${now}
       WHERE ${isRevoked} AND k.revoked_at IS NULL AND ${ifAudited(audited)}`,
   ];
+}
+
+/** Writes an event for each of the keys `k` that a condition finds, before they are revoked. @param actor JSON of who revokes them. */
+export function insertRevokedEvents(actor: Statement, isRevoked: Statement, now: number): Statement {
+  const rows = sql`SELECT o.number AS organization, json_object(
+      'target', json_object('id', k.id, 'name', k.name), 'expiresAt', k.expires_at, 'actor', json(${actor})) AS facts
+    FROM api_keys k CROSS JOIN organizations o ON o.id = k.organization_id WHERE ${isRevoked}`;
+  return insertEvents("api_key.revoked", { at: now, rows });
 }

@@ -3,14 +3,7 @@
 import { mailedKeysMax } from "../../domain/keys/key_limits.ts";
 import { limitMailRecipientsMax } from "../../domain/limits.ts";
 import { activeApiKey } from "../access/mod.ts";
-import {
-  type Database,
-  type DatabaseReader,
-  integer,
-  joinSql,
-  sql,
-  type Statement,
-} from "../engine/database.ts";
+import { type Database, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { insertEvents, insertMails } from "../outbox/mod.ts";
 
 interface KeyPosition {
@@ -33,21 +26,21 @@ export async function findExpiryCursor(database: DatabaseReader, days: ExpiryDay
   return row ?? { expiresAt: 0, number: 0 };
 }
 
-/** Finds keys after a position that expire until a time, in order. */
+/** Finds keys after a position that expire until a time, in order, by the index `api_keys_expiring`. */
 export function findExpiringKeys(
   database: DatabaseReader,
   { after, until, limit }: { after: KeyPosition; until: number; limit: number },
 ): Promise<KeyPosition[]> {
   return database.read(sql`
-    SELECT k.expires_at AS expiresAt, k.number FROM api_keys k WHERE ${
-    isAfter(after)
-  } AND k.expires_at <= ${until}
+    SELECT k.expires_at AS expiresAt, k.number FROM api_keys k WHERE k.expires_at IS NOT NULL
+      AND k.revoked_at IS NULL AND (k.expires_at, k.number) > (${after.expiresAt}, ${after.number})
+      AND k.expires_at <= ${until}
     ORDER BY k.expires_at, k.number LIMIT ${limit}`);
 }
 
 /**
- * Moves the cursor from one position to another, with an event for each key between them that works, and an email to each recipient about
- * theirs. Does nothing if another server has moved it.
+ * Moves the cursor from one position to another, with an event for each of `keys` that works, and an email to each recipient about theirs.
+ * Does nothing if another server has moved it.
  *
  * @param options `replacedFor`: in milliseconds. A key that was replaced so soon before its end has no event, because its rotation had one.
  *   `isMailed`: there are emails.
@@ -55,9 +48,10 @@ export function findExpiringKeys(
 export async function writeExpiryEvents(
   database: Database,
   days: ExpiryDays,
-  { from, to, now, replacedFor, isMailed }: {
+  { from, to, keys, now, replacedFor, isMailed }: {
     from: KeyPosition;
     to: KeyPosition;
+    keys: readonly KeyPosition[];
     now: number;
     replacedFor: number;
     isMailed: boolean;
@@ -68,19 +62,18 @@ export async function writeExpiryEvents(
   const wasJustReplaced =
     sql`EXISTS (SELECT 1 FROM api_keys g WHERE g.created_at >= k.expires_at - ${replacedFor}
     AND g.number = (SELECT min(n.number) FROM api_keys n WHERE n.lineage = k.lineage AND n.number > k.number))`;
-  const due = sql`event_cursor CROSS JOIN (${
-    keysBetween(from, to)
-  }) p CROSS JOIN api_keys k ON k.number = p.number
+  const numbers = JSON.stringify(keys.map(({ number }) => number));
+  const due = sql`event_cursor CROSS JOIN json_each(${numbers}) e CROSS JOIN api_keys k ON k.number = e.value
     CROSS JOIN organizations o ON o.id = k.organization_id
-    WHERE ${isUnmoved} AND ${activeApiKey(now)} AND o.deleted_at IS NULL AND NOT ${wasJustReplaced}`;
+    WHERE ${isUnmoved} AND k.expires_at <= ${to.expiresAt} AND ${
+    activeApiKey(now)
+  } AND o.deleted_at IS NULL AND NOT ${wasJustReplaced}`;
   const rows =
     sql`SELECT o.number AS organization, json_object('target', json_object('id', k.id, 'name', k.name),
       'expiresAt', k.expires_at, 'days', ${integer(days)}) AS facts FROM ${due}`;
   await database.write([
-    ...(from.expiresAt === 0 ? [] : [
-      insertEvents("api_key.expiring", { at: now, rows }),
-      ...isMailed ? [insertMails("keys_expiring", expiryMails(due), { now })] : [],
-    ]),
+    ...keys.length > 0 ? [insertEvents("api_key.expiring", { at: now, rows })] : [],
+    ...isMailed ? [insertMails("keys_expiring", expiryMails(due), { now })] : [],
     sql`UPDATE event_cursor SET ${columns.expiresAt} = ${to.expiresAt}, ${columns.number} = ${to.number}
       WHERE ${isUnmoved}`,
   ]);
@@ -106,25 +99,4 @@ function expiryMails(due: Statement): Statement {
       WHERE u.email_verified_at IS NOT NULL AND u.disabled_at IS NULL
       ORDER BY place) r
     GROUP BY r.email`;
-}
-
-/** As the index `api_keys_expiring` has it. */
-function isAfter({ expiresAt, number }: KeyPosition): Statement {
-  return sql`k.expires_at IS NOT NULL AND k.revoked_at IS NULL AND (k.expires_at, k.number) > (${expiresAt}, ${number})`;
-}
-
-/** Selects the numbers of keys after a position up to another one. No other keys are read, however many expire at the same time. */
-function keysBetween(from: KeyPosition, to: KeyPosition): Statement {
-  const select = (range: Statement) =>
-    sql`SELECT k.number FROM api_keys k WHERE k.expires_at IS NOT NULL AND k.revoked_at IS NULL AND ${range}`;
-  if (from.expiresAt === to.expiresAt) {
-    return select(
-      sql`k.expires_at = ${to.expiresAt} AND k.number > ${from.number} AND k.number <= ${to.number}`,
-    );
-  }
-  return joinSql([
-    select(sql`k.expires_at = ${from.expiresAt} AND k.number > ${from.number}`),
-    select(sql`k.expires_at > ${from.expiresAt} AND k.expires_at < ${to.expiresAt}`),
-    select(sql`k.expires_at = ${to.expiresAt} AND k.number <= ${to.number}`),
-  ], " UNION ALL ");
 }

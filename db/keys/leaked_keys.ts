@@ -2,10 +2,10 @@
 import type { MailFields } from "../../domain/outbox/mail.ts";
 import { leakMailsPerDayMax, leakNotifiedMs } from "../../domain/keys/key_limits.ts";
 import { limitMailRecipientsMax } from "../../domain/limits.ts";
-import { mailBudgetSubject } from "../../domain/outbox/mail_budget.ts";
+import { dailyBudget } from "../../domain/outbox/mail_budget.ts";
 import { activeApiKey, type Audited, ifAudited, managersOf } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { insertEvent, insertMails, takeMail } from "../outbox/mod.ts";
+import { insertMails, takeMail } from "../outbox/mod.ts";
 
 /** A key that works, and that someone reported. */
 export interface ReportedKeyRow {
@@ -48,20 +48,6 @@ export function markLeaked(id: string, { now, isRevoked }: { now: number; isRevo
     WHERE k.id = ${id} AND ${activeApiKey(now)} AND ${isDue}`;
 }
 
-/** Writes the event of an audited report. */
-export function insertLeakEvent(
-  { id, name, organizationId }: ReportedKeyRow,
-  details: Readonly<Record<string, string>>,
-  { now, audited }: Audited,
-): Statement {
-  const facts =
-    sql`(SELECT json_object('target', json_object('id', k.id, 'name', ${name}), 'expiresAt', k.expires_at,
-    'details', json(${JSON.stringify(details)}),
-    'actor', json_object('type', 'system', 'id', NULL, 'name', NULL)) FROM api_keys k WHERE k.id = ${id})`;
-  const organization = sql`(SELECT o.number FROM organizations o WHERE o.id = ${organizationId})`;
-  return insertEvent({ type: "api_key.leaked", organization, at: now, facts }, ifAudited(audited));
-}
-
 /**
  * Writes an email about an audited report to the owners and admins of the organization and to the key's creator, unless the organization
  * got too many today: someone who holds many keys must not be able to flood anyone.
@@ -71,11 +57,7 @@ export function insertLeakMails(
   fields: MailFields["key_leaked"],
   { now, audited }: Audited,
 ): Statement[] {
-  const budget = {
-    subject: mailBudgetSubject("key_leaked", organizationId),
-    mailsMax: leakMailsPerDayMax,
-    windowMs: 24 * 3_600_000,
-  };
+  const budget = dailyBudget("key_leaked", organizationId, leakMailsPerDayMax);
   const canGetMail = sql`u.disabled_at IS NULL AND u.email_verified_at IS NOT NULL`;
   const recipients = sql`
     SELECT u.email FROM users u JOIN memberships m ON m.user_id = u.id AND m.organization_id = ${organizationId}

@@ -1,4 +1,4 @@
 // API keys as their owners manage them: creating, importing, listing, rotating, revoking, and reminders of unused and expiring
 // ones. Whether a key works is a condition of db/access.
-// Tables: key_reminder_cursor, unused_key_reminders.
+// Table: key_reminder_cursor.
 export { markApiKeyRevoked, revokeApiKeysAfter, revokeApiKeysCreatedBy } from "./api_keys.ts";

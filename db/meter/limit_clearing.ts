@@ -11,6 +11,8 @@ import {
   countedSeq,
   isApplied,
   isNoticeAround,
+  keyFacts,
+  limitFacts,
   mayBeUsed,
   windowNumber,
 } from "./usage_limits.ts";
@@ -19,13 +21,9 @@ const of = (row: Statement) => sql`usage_limit = ${row}.usage_limit`;
 const isApplying = isApplied({ lineage: sql`coalesce(l.lineage, l.alert_lineage)`, withAlerts: true });
 const raised = raisedQuantity(sql`o.number`, sql`w.now`);
 const per = sql`iif(l.number IS NULL, g.facts ->> 'per', l.per)`;
-/** The facts of a limit, as the trigger `limit_notices_told` writes them. One that was removed or doesn't apply has no quantity. */
-const limitFacts = sql`json_remove(json_set(iif(l.number IS NULL, g.facts, json_object('id', l.id,
-      'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''), 'per', l.per, 'mode', l.mode,
-      'isAlert', l.alert_of IS NOT NULL, 'whole', ${raised.whole}, 'micro', ${raised.micro})),
-    '$.apiKey', (SELECT json_object('id', k.id, 'name', k.name) FROM api_keys k WHERE k.number =
-      (SELECT max(q.number) FROM api_keys q
-        WHERE q.lineage = coalesce(l.lineage, l.alert_lineage, g.facts ->> 'lineage'))),
+/** The facts of a limit. One that was removed or doesn't apply has no quantity. */
+const clearedFacts = sql`json_remove(json_set(iif(l.number IS NULL, g.facts, ${limitFacts(raised)}),
+    '$.apiKey', ${keyFacts(sql`coalesce(l.lineage, l.alert_lineage, g.facts ->> 'lineage')`)},
     '$.whole', iif(${isApplying}, ${raised.whole}, NULL)), '$.lineage')`;
 
 /** The limit `l` rejected a request in the window of the notice `x` and its counter `n`, and has no more room than it had then. */
@@ -45,7 +43,7 @@ const untrueNotices = (cells: Statement, { now, after }: Clearing) => {
   const window = windowNumber(per, sql`w.now`, ahead(sql`o.timezone`, sql`w.now`));
   return sql`SELECT x.usage_limit, x.organization, x.window_number, x.percent,
       max(x.percent) OVER (PARTITION BY x.usage_limit, x.organization, x.window_number) AS highest,
-      json_object('limit', ${limitFacts},
+      json_object('limit', ${clearedFacts},
         'used', json(iif(n.usage_limit IS NULL, x.used, json_array(n.sum_high, n.sum_low, n.sum_micro))),
         'percent', x.percent, 'isRefusal', 0, 'usedAt', iif(x.window_number = ${window}, w.now, x.at),
         'timezone', o.timezone) AS facts

@@ -1,4 +1,4 @@
-// The SQL of emails about limits: each notice that the recorder wrote becomes emails once, also with several servers.
+// The SQL of emails about limits: each event that the recorder wrote becomes emails once, also with several servers.
 import { managersOf } from "../access/mod.ts";
 import type { LimitMailReach } from "../../domain/outbox/limit_mail_reach.ts";
 import type { MailFields } from "../../domain/outbox/mail.ts";
@@ -8,49 +8,15 @@ import {
   operatorLimitMailsPerDayMax,
 } from "../../domain/limits.ts";
 import { alertMailsPerDayMax } from "../../domain/outbox/webhook_limits.ts";
-import { mailBudgetSubject } from "../../domain/outbox/mail_budget.ts";
-import type { LimitMode, LimitPeriod } from "../../domain/meter/usage_limit.ts";
+import { dailyBudget } from "../../domain/outbox/mail_budget.ts";
+import type { EventFacts, LimitFacts } from "../../domain/outbox/event.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { insertMails, takeMail } from "../outbox/mod.ts";
+import { type EventRow, insertMails, isUnmailed, takeMail } from "../outbox/mod.ts";
 
-export interface WaitingNotice {
-  readonly usageLimit: number;
-  readonly organization: number;
-  readonly windowNumber: number;
-  readonly percent: number;
-  readonly isRefusal: 0 | 1;
-  readonly isAlert: 0 | 1;
-  /** The name of the key whose usage an alert counts. */
-  readonly keyName: string | null;
-  /** A time in the window, and when the notice was written. */
-  readonly at: number;
-  readonly notedAt: number;
-  /** Null if the organization was deleted. */
-  readonly organizationId: string | null;
-  readonly organizationName: string;
-  readonly timezone: string;
-  /** Null if the limit was removed, or has no quantity anymore. */
-  readonly whole: number | null;
-  readonly micro: number;
-  /** Empty for all. */
-  readonly productSlug: string;
-  /** Empty for all. */
-  readonly metric: string;
-  readonly per: LimitPeriod;
-  readonly mode: LimitMode;
-}
-
-/** Returns the oldest notices without emails. */
-export function findWaitingNotices(database: DatabaseReader, limit: number): Promise<WaitingNotice[]> {
-  return database.read(sql`
-    SELECT n.usage_limit AS usageLimit, n.organization, n.window_number AS windowNumber, n.percent,
-      n.is_refusal AS isRefusal, l.alert_of IS NOT NULL AS isAlert,
-      (SELECT k.name FROM api_keys k WHERE k.lineage = l.alert_lineage ORDER BY k.number DESC LIMIT 1) AS keyName,
-      n.at, n.noted_at AS notedAt, o.id AS organizationId, o.name AS organizationName, o.timezone, iif(l.quantity_whole IS NULL, NULL, coalesce(n.quantity_whole, l.quantity_whole)) AS whole,
-      coalesce(n.quantity_micro, l.quantity_micro) AS micro, l.product_slug AS productSlug, l.metric, l.per, l.mode
-    FROM limit_notices n LEFT JOIN usage_limits l ON l.number = n.usage_limit
-    LEFT JOIN organizations o ON o.number = n.organization AND o.deleted_at IS NULL
-    WHERE n.mailed_at IS NULL ORDER BY n.noted_at LIMIT ${limit}`);
+/** An event about a limit that was used or exceeded. */
+export interface LimitEvent extends EventRow {
+  readonly limit: LimitFacts;
+  readonly organization: NonNullable<EventFacts["organization"]>;
 }
 
 const wantsLimitMails = sql`u.limit_emails = 1 AND u.disabled_at IS NULL`;
@@ -78,68 +44,55 @@ export async function findLimitMailOperators(database: DatabaseReader): Promise<
   return rows.map(({ email }) => email);
 }
 
-const isNotice = ({ usageLimit, organization, windowNumber, percent }: WaitingNotice): Statement =>
-  sql`n.usage_limit = ${usageLimit} AND n.organization = ${organization} AND n.window_number = ${windowNumber}
-    AND n.percent = ${percent} AND n.mailed_at IS NULL`;
-
 /**
- * A condition: no server has written the emails of a notice, and no higher percentage of the window makes them needless. A request that
- * was rejected earlier doesn't.
+ * A condition: no server has written the emails of an event, its limit still has a quantity, and its notice is still there. No higher
+ * percentage of the window makes the emails needless. A request that was rejected earlier doesn't.
  */
-const isDue = (notice: WaitingNotice): Statement =>
-  sql`EXISTS (SELECT 1 FROM limit_notices n WHERE ${isNotice(notice)} AND NOT EXISTS (
+const isDue = (event: LimitEvent): Statement =>
+  sql`${isUnmailed(event)} AND EXISTS (SELECT 1 FROM usage_limits l
+    CROSS JOIN organizations o ON o.id = ${event.organization.id} AND o.deleted_at IS NULL
+    CROSS JOIN limit_notices n ON n.organization = o.number AND n.noted_at = ${event.at} AND n.usage_limit = l.number
+      AND n.percent = ${event.limit.percent}
+    WHERE l.id = ${event.limit.limit.id} AND l.quantity_whole IS NOT NULL AND NOT EXISTS (
       SELECT 1 FROM limit_notices x WHERE x.usage_limit = n.usage_limit AND x.organization = n.organization
         AND x.window_number = n.window_number AND x.percent > n.percent
         AND (x.is_refusal = 0 OR x.noted_at >= n.noted_at)))`;
 
-/** Returns a row of {@linkcode LimitMailReach} if the notice is due. */
-export function selectNoticeReach(notice: WaitingNotice): Statement {
-  return sql`SELECT r.* FROM (${selectReach(notice.organizationId)}) r WHERE ${isDue(notice)}`;
+/** Returns a row of {@linkcode LimitMailReach} if the event is due. */
+export function selectMailReach(event: LimitEvent): Statement {
+  return sql`SELECT r.* FROM (${selectReach(event.organization.id)}) r WHERE ${isDue(event)}`;
 }
 
-/** Writes an email to the owners and admins of an organization, if the notice is due, and about alerts unless they got too many today. */
+/** Writes an email to the owners and admins of an organization, if the event is due, and about alerts unless they got too many today. */
 export function insertLimitMails(
-  notice: WaitingNotice,
+  event: LimitEvent,
   kind: "limit_near" | "limit_reached",
   mail: { fields: MailFields["limit_reached"]; now: number },
 ): Statement[] {
-  const budget = {
-    subject: mailBudgetSubject("alert", notice.organizationId ?? ""),
-    mailsMax: alertMailsPerDayMax,
-    windowMs: 24 * 3_600_000,
-  };
-  const isAlert = notice.isAlert === 1;
-  const condition = isAlert ? sql`changes() > 0` : isDue(notice);
-  const managers = sql`SELECT u.email FROM ${managersOf(notice.organizationId)}
+  const budget = dailyBudget("alert", event.organization.id, alertMailsPerDayMax);
+  const isAlert = event.limit.limit.isAlert === 1;
+  const condition = isAlert ? sql`changes() > 0` : isDue(event);
+  const managers = sql`SELECT u.email FROM ${managersOf(event.organization.id)}
     AND ${getsLimitMails} AND ${condition} ORDER BY m.created_at LIMIT ${limitMailRecipientsMax}`;
   return [
-    ...isAlert ? [takeMail(budget, { now: mail.now, only: isDue(notice) })] : [],
+    ...isAlert ? [takeMail(budget, { now: mail.now, only: isDue(event) })] : [],
     insertMails(kind, managers, mail),
   ];
 }
 
-/** Writes an email to an operator, if the notice is due and they didn't get too many, a fifth of them about one organization. */
+/** Writes an email to an operator, if the event is due and they didn't get too many, a fifth of them about one organization. */
 export function insertOperatorLimitMail(
-  notice: WaitingNotice,
+  event: LimitEvent,
   to: string,
   mail: { fields: MailFields["operator_limit_reached"]; now: number },
 ): Statement[] {
   const { now } = mail;
-  const budget = (name: string, mailsMax: number) => ({
-    subject: mailBudgetSubject(name, to),
-    mailsMax,
-    windowMs: 24 * 3_600_000,
-  });
-  const ofCustomer = budget(`operator_limit ${notice.organizationId}`, operatorLimitMailsPerDayMax / 5);
-  const ofAll = budget("operator_limit", operatorLimitMailsPerDayMax);
+  const name = "operator_limit";
+  const ofCustomer = dailyBudget(`${name} ${event.organization.id}`, to, operatorLimitMailsPerDayMax / 5);
+  const ofAll = dailyBudget(name, to, operatorLimitMailsPerDayMax);
   return [
-    takeMail(ofCustomer, { now, only: isDue(notice) }),
+    takeMail(ofCustomer, { now, only: isDue(event) }),
     takeMail(ofAll, { now, only: sql`changes() > 0` }),
     insertMails("operator_limit_reached", sql`SELECT ${to} AS email WHERE changes() > 0`, mail),
   ];
-}
-
-/** Notes that the emails of a notice are written. After them, in the same batch. */
-export function markNoticeMailed(notice: WaitingNotice, now: number): Statement {
-  return sql`UPDATE limit_notices AS n SET mailed_at = ${now} WHERE ${isNotice(notice)}`;
 }

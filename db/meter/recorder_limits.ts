@@ -7,6 +7,7 @@ import { bind, integer, joinSql, sql, type Statement } from "../engine/database.
 import { field } from "./record_group.ts";
 import { addGroup } from "./rollups.ts";
 import { isAccount, isUsedSinceGrant, raisedQuantity, takeFromGrants } from "./usage_grants.ts";
+import { insertEvents } from "../outbox/mod.ts";
 import {
   ahead,
   comparable,
@@ -14,6 +15,8 @@ import {
   countedSeq,
   isApplied,
   isComplete,
+  keyFacts,
+  limitFacts,
   limitQuantity,
   type LimitScopeRow,
   windowNumber,
@@ -248,9 +251,9 @@ const insertNotices = sql`
     (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole,
       quantity_micro)
   SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL, used, at,
-    CAST(?3 AS INTEGER), iif(lineage IS NULL, NULL, CAST(?3 AS INTEGER)), quantity_whole, quantity_micro
+    CAST(?3 AS INTEGER), NULL, quantity_whole, quantity_micro
   FROM (
-    SELECT a.usage_limit, a.organization, ${noticeWindow} AS window_number, a.at, a.reason, l.lineage,
+    SELECT a.usage_limit, a.organization, ${noticeWindow} AS window_number, a.at, a.reason,
       ${raised.whole} AS quantity_whole, ${raised.micro} AS quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE
         WHEN a.reason IS NULL THEN ${highest(isUsedOfRaised(sql`p.value`, now))}
         WHEN (n.sum_high + n.sum_low + n.sum_micro > 0 OR ${isFull}) AND ${
@@ -270,9 +273,29 @@ const insertNotices = sql`
       AND (a.reason IS NOT NULL OR x.is_refusal = 0))
   GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0`;
 
-/** Writes the notices from which emails and events about the limits of a group are made. */
+/** The facts of notices without an event. There are such only until the next statements of the batch. */
+const newFacts = sql`
+  SELECT x.organization, iif(x.percent < 100, 'limit.approaching',
+      iif(l.mode = 'hard', 'limit.reached', 'limit.exceeded')) AS type,
+    json_object('limit', json_set(${
+  limitFacts({
+    whole: sql`coalesce(x.quantity_whole, l.quantity_whole)`,
+    micro: sql`coalesce(x.quantity_micro, l.quantity_micro)`,
+  })
+}, '$.apiKey', ${keyFacts(sql`coalesce(l.lineage, l.alert_lineage)`)}),
+      'used', json(x.used), 'percent', x.percent, 'isRefusal', x.is_refusal, 'usedAt', x.at,
+      'timezone', o.timezone) AS facts
+  FROM limit_notices x CROSS JOIN usage_limits l ON l.number = x.usage_limit
+  CROSS JOIN organizations o ON o.number = x.organization WHERE x.mailed_at IS NULL`;
+
+/** Writes the notices about the limits of a group, and their events, of which emails are made. */
 export function noteLimits(now: number): Statement[] {
-  return [bind(deleteRejections, null, null, now), bind(insertNotices, null, null, now)];
+  return [
+    bind(deleteRejections, null, null, now),
+    bind(insertNotices, null, null, now),
+    insertEvents(sql`r.type`, { at: now, rows: newFacts }),
+    sql`UPDATE limit_notices SET mailed_at = noted_at WHERE mailed_at IS NULL`,
+  ];
 }
 
 /** Windows of soft limits with unknown usage, current ones first. */

@@ -152,3 +152,13 @@ export async function findTimezones(database: DatabaseReader): Promise<string[]>
 /** Longer than operators may backdate records. */
 const offsetsPastMs = operatorTimestampPastMaxMs + 100 * dayMs;
 const offsetsFutureMs = 5 * 366 * dayMs;
+
+/** JSON of the limit `l`, as events have it, without its key. */
+export const limitFacts = ({ whole, micro }: { whole: Statement; micro: Statement }): Statement =>
+  sql`json_object('id', l.id, 'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''),
+      'per', l.per, 'mode', l.mode, 'isAlert', l.alert_of IS NOT NULL, 'whole', ${whole}, 'micro', ${micro})`;
+
+/** JSON of the newest key of a lineage, as events have it. */
+export const keyFacts = (lineage: Statement): Statement =>
+  sql`(SELECT json_object('id', k.id, 'name', k.name) FROM api_keys k WHERE k.number =
+      (SELECT max(q.number) FROM api_keys q WHERE q.lineage = ${lineage}))`;

@@ -1,7 +1,7 @@
 // SQL of the results of attempts, which counts only while the lease of the delivery holds, and of endpoints that are disabled by them.
 import { limitMailOperatorsMax, limitMailRecipientsMax } from "../../domain/limits.ts";
 import type { MailFields } from "../../domain/outbox/mail.ts";
-import { mailBudgetSubject } from "../../domain/outbox/mail_budget.ts";
+import { dailyBudget } from "../../domain/outbox/mail_budget.ts";
 import {
   deliveryAttemptsMax,
   webhookDisabledMailsPerDayMax,
@@ -80,11 +80,11 @@ export function insertDisabledMails(
   fields: MailFields["webhook_disabled"],
   { now, audited }: Audited,
 ): Statement[] {
-  const budget = {
-    subject: mailBudgetSubject("webhook_disabled", organizationId ?? "operators"),
-    mailsMax: webhookDisabledMailsPerDayMax,
-    windowMs: 24 * 3_600_000,
-  };
+  const budget = dailyBudget(
+    "webhook_disabled",
+    organizationId ?? "operators",
+    webhookDisabledMailsPerDayMax,
+  );
   const canGetMail = sql`changes() > 0 AND u.disabled_at IS NULL AND u.email_verified_at IS NOT NULL`;
   const recipients = organizationId === null
     ? sql`users u WHERE u.operator_since IS NOT NULL AND ${canGetMail}

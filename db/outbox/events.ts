@@ -1,7 +1,8 @@
-// All SQL of events. Most are written by triggers, with the audit entry of a change or the notice of a limit.
+// All SQL of events. Each is written in the transaction of what happened, by the function that writes that.
 import { newId } from "../../domain/id.ts";
 import type { EventFacts, StoredEvent } from "../../domain/outbox/event.ts";
 import type { EventType } from "../../domain/outbox/event_types.ts";
+import { actorOfEntry, type Audited } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 export interface EventRow extends StoredEvent {
@@ -31,8 +32,15 @@ export function insertEvent(event: NewEvent, condition: Statement = sql`true`): 
     LEFT JOIN organizations o ON o.number = ${organization} WHERE ${condition}`;
 }
 
-/** Writes an event for each of `rows`: a query with the columns `organization`, its number, and `facts`, JSON. */
-export function insertEvents(type: EventType, { at, rows }: { at: number; rows: Statement }): Statement {
+/**
+ * Writes an event for each of `rows`: a query with the columns `organization`, its number, and `facts`, JSON.
+ *
+ * @param type Also an expression of the row `r`.
+ */
+export function insertEvents(
+  type: EventType | Statement,
+  { at, rows }: { at: number; rows: Statement },
+): Statement {
   // The time of the id, with random digits for each event.
   const idStart = newId("evt").slice(0, -16);
   return sql`
@@ -40,6 +48,31 @@ export function insertEvents(type: EventType, { at, rows }: { at: number; rows: 
     SELECT ${idStart} || lower(hex(randomblob(8))), ${type}, o.number, ${at},
       ${withOrganization(sql`r.facts`)}
     FROM (${rows}) r CROSS JOIN organizations o ON o.number = r.organization`;
+}
+
+/**
+ * Writes the event of an audited change of an organization, if it was made.
+ *
+ * @param facts More of them than the audit entry has.
+ */
+export function insertChangeEvent(
+  type: EventType,
+  { now, audited }: Audited,
+  facts: EventFacts = {},
+): Statement {
+  // Entries name some members by email address.
+  const name = type.startsWith("member.")
+    ? sql`(SELECT u.name FROM users u WHERE u.id = a.target_id)`
+    : sql`a.target_name`;
+  return insertEvents(type, {
+    at: now,
+    rows: sql`SELECT o.number AS organization, json_patch(json_object(
+        'target', json_object('id', a.target_id, 'name', ${name}), 'actor', ${actorOfEntry}, 'details', json(a.details),
+        'expiresAt', (SELECT k.expires_at FROM api_keys k WHERE k.id = a.target_id)), ${
+      JSON.stringify(facts)
+    }) AS facts
+      FROM audit_events a CROSS JOIN organizations o ON o.id = a.organization_id WHERE a.id = ${audited}`,
+  });
 }
 
 const withOrganization = (facts: Statement): Statement =>
@@ -86,6 +119,20 @@ export function findEvent(
     sql`SELECT ${columns} FROM events e WHERE e.id = ${id} AND ${isOf(organizationId)}`,
   );
 }
+
+/** Returns the oldest events of all types that {@linkcode markMailed} doesn't know. */
+export function findUnmailedEvents(database: DatabaseReader, limit: number): Promise<EventRow[]> {
+  return database.read(sql`SELECT ${columns} FROM events e
+    WHERE e.seq > (SELECT mailed_seq FROM event_cursor) ORDER BY e.seq LIMIT ${limit}`);
+}
+
+/** A condition: no server has written the emails about an event. */
+export const isUnmailed = ({ seq }: EventRow): Statement =>
+  sql`(SELECT mailed_seq FROM event_cursor) < ${seq}`;
+
+/** Notes that the emails about an event, and about all before it, are written. After them, in the same batch. */
+export const markMailed = ({ seq }: EventRow): Statement =>
+  sql`UPDATE event_cursor SET mailed_seq = ${seq} WHERE mailed_seq < ${seq}`;
 
 const isOf = (organizationId: string | null): Statement =>
   organizationId === null

@@ -2,6 +2,7 @@
 import type { Actor } from "../../domain/access/actor.ts";
 import { revokeApiKeysAfter, revokeApiKeysCreatedBy } from "../keys/mod.ts";
 import {
+  actorFacts,
   type Audited,
   deleteIdentities,
   ifAudited,
@@ -15,7 +16,7 @@ import { revokeInvitationsSentBy } from "./invitations.ts";
 import { deletePasskeys } from "./passkeys.ts";
 import { deleteRecoveryCodes } from "./recovery_codes.ts";
 import { deleteProviderAttempts } from "./provider_attempts.ts";
-import { deleteLinks, markWebhooksDeleted } from "../outbox/mod.ts";
+import { deleteLinks, insertEvents, markWebhooksDeleted } from "../outbox/mod.ts";
 
 /**
  * Ends everything that gave access before `actor`, the owner of the address, took the account back: links, second steps, passkeys,
@@ -50,8 +51,13 @@ function endOthersAccess(actor: Actor, options: Audited & { userId: string }) {
       (SELECT name FROM users WHERE id = user_id) AS targetName,
       json_object('role', role, 'keys', 'revoked') AS details
     FROM memberships WHERE user_id <> ${userId} AND ${own}`;
+  const removed = sql`SELECT o.number AS organization, json_object(
+      'target', json_object('id', m.targetId, 'name', m.targetName), 'details', json(m.details),
+      'actor', json(${JSON.stringify(actorFacts(actor))})) AS facts
+    FROM (${others}) m CROSS JOIN organizations o ON o.id = m.organizationId`;
   return [
     insertAuditEvents(actor, "member.removed", { now, rows: others }),
+    insertEvents("member.removed", { at: now, rows: removed }),
     ...revokeApiKeysAfter(sql`k.organization_id IN (${ownIds})`, options),
     sql`UPDATE invitations AS i SET revoked_at = ${now} WHERE ${openInvitation} AND ${own}`,
     sql`DELETE FROM memberships WHERE user_id <> ${userId} AND ${own}`,

@@ -1,6 +1,6 @@
 // All SQL of organizations' domains, and of the emails about their single sign-on.
 import type { MailFields } from "../../domain/outbox/mail.ts";
-import { mailBudgetSubject } from "../../domain/outbox/mail_budget.ts";
+import { dailyBudget } from "../../domain/outbox/mail_budget.ts";
 import {
   companyChangeMailsPerDayMax,
   companyDomainsMax,
@@ -83,11 +83,7 @@ export function insertCompanySignInMails(
   fields: MailFields["single_sign_on_changed"],
   { now, audited }: Audited,
 ): Statement[] {
-  const budget = {
-    subject: mailBudgetSubject("single_sign_on_changed", organizationId),
-    mailsMax: companyChangeMailsPerDayMax,
-    windowMs: 24 * 3_600_000,
-  };
+  const budget = dailyBudget("single_sign_on_changed", organizationId, companyChangeMailsPerDayMax);
   return [
     takeMail(budget, { now, only: ifAudited(audited) }),
     insertMails(

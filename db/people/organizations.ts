@@ -2,7 +2,7 @@
 import type { OrganizationStatus } from "../../domain/console/organization.ts";
 import { type Audited, ifAudited, isOrganization } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { markWebhooksDeleted } from "../outbox/mod.ts";
+import { insertChangeEvent, markWebhooksDeleted } from "../outbox/mod.ts";
 import { endCompanySignIn } from "./identity_providers.ts";
 
 /** An organization as one of its members sees it. */
@@ -65,12 +65,13 @@ export function markOwnOrganizationDeleted({ id, now, audited }: Audited & { id:
 
 /**
  * Ends everything that could still act in a deleted organization: memberships, keys, invitations and their links, webhook
- * endpoints, and its provider and domains. Members' sessions have no active organization from then on.
+ * endpoints, and its provider and domains. Members' sessions have no active organization from then on. The deletion is an event.
  */
 export function endOrganizationAccess(id: string, { now, audited }: Audited): Statement[] {
   const ofOrganization = sql`organization_id = ${id} AND ${ifAudited(audited)}`;
   const isInvitation = sql`IN (SELECT id FROM invitations WHERE ${ofOrganization})`;
   return [
+    insertChangeEvent("organization.deleted", { now, audited }),
     sql`UPDATE api_keys SET revoked_at = coalesce(revoked_at, ${now}), last_request_at = NULL,
         last_request_network = NULL, last_request_agent = NULL, last_request_status = NULL, last_request_error = NULL
       WHERE (revoked_at IS NULL OR last_request_at IS NOT NULL) AND ${ofOrganization}`,

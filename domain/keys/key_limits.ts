@@ -20,8 +20,7 @@ export const githubKeysUsedMs = 24 * 3_600_000;
 export const githubKeysRetryMs = 60_000;
 /** Keys that an email about expiring or unused keys names. */
 export const mailedKeysMax = 20;
-/** Keys that one step of the search for unused keys reads, and organizations whose emails it writes. */
-export const unusedKeysOfStepMax = 1_000;
-export const unusedKeyMailsOfStepMax = 20;
+/** Organizations whose keys one step of the search for unused keys reads. */
+export const unusedKeysOrganizationsMax = 50;
 /** Interval between searches for unused keys, which are due once a month. */
 export const unusedKeysIntervalMs = 10 * 60_000;

@@ -28,12 +28,14 @@ export interface LimitFacts {
   /** The parts of the sum: high, low and millionths. */
   readonly used: readonly [high: number, low: number, micro: number];
   readonly percent: number;
+  /** 1 if a request was rejected. */
+  readonly isRefusal?: 0 | 1;
   /** The time of the usage, which is in the limit's window. */
   readonly usedAt: number;
   readonly timezone: string;
 }
 
-/** The facts stored with an event, as `db/outbox/events.ts` and the triggers of the database write them. Never secrets. */
+/** The facts stored with an event, as `db/outbox/events.ts` writes them. Never secrets. */
 export interface EventFacts extends Partial<LimitFacts> {
   readonly organization?:
     | { readonly id: string; readonly externalId: string | null; readonly name: string }

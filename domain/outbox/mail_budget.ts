@@ -112,3 +112,8 @@ export function mailBudgetSubject(
   const recipient = isConfirmed ? `confirmed:${email}` : email.replace(/(?<=.)\+[^@]*(?=@)/, "+");
   return hash("sha256", `mail:${budget}:${recipient}`, "hex");
 }
+
+/** Returns a budget of emails in 24 hours. @param to What it counts for: an organization or a recipient. */
+export function dailyBudget(name: string, to: string, mailsMax: number): RecipientBudget {
+  return { subject: mailBudgetSubject(name, to), mailsMax, windowMs: 24 * hourMs };
+}

@@ -1,4 +1,5 @@
 // What changes when operators give an organization another plan, other limits, or another time zone.
+import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import { type Audited, ifAudited, organizationNumber } from "../../db/access/mod.ts";
 import type { DatabaseReader } from "../../db/engine/database.ts";
 import { parseLimits, recheckLimits, replaceLimits, timezoneRows } from "../../db/meter/mod.ts";
@@ -46,7 +47,11 @@ export async function planChangesOf(
     const from = await findPlanReference(database, { id: before.planId });
     const details = { ...(from === undefined ? {} : { from: from.name }), to: to.name };
     const entry = { ...about, action: "organization.plan_changed", details } as const;
-    const after = ({ audited }: Audited) => [recheckLimits(owner, ifAudited(audited))];
+    const plan = { id: planId, name: to.name };
+    const after = (audited: Audited) => [
+      recheckLimits(owner, ifAudited(audited.audited)),
+      insertChangeEvent("organization.plan_changed", audited, { plan }),
+    ];
     changes.push({ statement: updateOrganizationPlan(id, planId, now), entry, after });
   }
   const inherited = overrides.limits && await database.readFirst<PlanRow>(selectPlan(before.planId));

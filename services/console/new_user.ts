@@ -1,4 +1,5 @@
 // Creating accounts on the command line: the first one, and others without an invitation.
+import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import { insertMembership, type NewUser } from "../../db/people/mod.ts";
 import { findEffectiveNumber, findUserCredentials, insertAuditEvent } from "../../db/access/mod.ts";
 import { writeNamed } from "../../db/engine/database.ts";
@@ -67,9 +68,13 @@ function joiningAccount(
   return accountWith(actor, user, {
     organizationId,
     account: insertJoiningUser(user, organizationId),
-    membership: (audited) => [
-      insertMembership({ userId, organizationId, role, now }, audited),
-      insertAuditEvent(actor, entry, { now }).statement,
-    ],
+    membership(audited) {
+      const joined = insertAuditEvent(actor, entry, { now });
+      return [
+        insertMembership({ userId, organizationId, role, now }, audited),
+        joined.statement,
+        insertChangeEvent("member.added", { now, audited: joined.id }),
+      ];
+    },
   });
 }

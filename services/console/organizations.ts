@@ -1,7 +1,8 @@
 // Organizations for operators: list, create, change, suspend, resume, delete.
+import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import { endOrganizationAccess, markOrganizationDeleted } from "../../db/people/mod.ts";
 import { timezoneRows } from "../../db/meter/mod.ts";
-import { findOrganizationReference, insertAuditEvent, organizationNumber } from "../../db/access/mod.ts";
+import { findOrganizationReference, organizationNumber } from "../../db/access/mod.ts";
 import { DatabaseError } from "../../db/engine/database.ts";
 import {
   findOperatedOrganization,
@@ -126,11 +127,11 @@ export async function createOrganization(
   const now = context.clock();
   const id = newId("org");
   const entry = { action: "organization.created", organizationId: id, target: { id, name } } as const;
-  const batch = [
-    insertOperatedOrganization({ id, name, externalId, metadata, planId, timezone, now }),
-    insertAuditEvent(actor, entry, { now }).statement,
-    ...timezoneRows(timezone, now),
-  ];
+  const batch = changesBatch(actor, [{
+    statement: insertOperatedOrganization({ id, name, externalId, metadata, planId, timezone, now }),
+    entry,
+    after: (audited) => [insertChangeEvent("organization.created", audited), ...timezoneRows(timezone, now)],
+  }], now);
   const select = [selectOrganization(id)];
   const results = await withReferences(context, { id, externalId, planId }, async () => {
     if (owner === undefined) return await context.writeAs(actor, [...batch, ...select]);

@@ -9,7 +9,7 @@ import {
 } from "../../db/access/mod.ts";
 import { markApiKeyRevoked } from "../../db/keys/mod.ts";
 import type { Statement } from "../../db/engine/database.ts";
-import { deleteLinks } from "../../db/outbox/mod.ts";
+import { deleteLinks, insertChangeEvent } from "../../db/outbox/mod.ts";
 import {
   type ChangeableUsers,
   countActiveKeysOfUser,
@@ -26,7 +26,7 @@ import type { OperatorActor } from "../../domain/access/actor.ts";
 import { AppError, notFoundError } from "../../domain/errors.ts";
 import { operatorPageItemsMax } from "../../domain/limits.ts";
 import { canonicalEmail } from "../../domain/outbox/email.ts";
-import { writeChange } from "../access/mod.ts";
+import { changesBatch, writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 
 /** Names a user: by id in the console and by API, by email address on the command line. */
@@ -76,14 +76,16 @@ export async function disableUser(
   });
   const revokedKeys = !revokeKeys ? 0 : await revokeAll(context, actor, {
     list: (page) => findActiveKeysOfUser(database, id, page),
-    revoke: (key) => [
-      markApiKeyRevoked({ organizationId: key.organizationId, createdBy: id }, key.id, clock()),
-      insertAuditEvent(actor, {
-        action: "api_key.revoked",
-        organizationId: key.organizationId,
-        target: { id: key.id, name: key.name },
-      }, { now: clock() }).statement,
-    ],
+    revoke: (key) =>
+      changesBatch(actor, [{
+        statement: markApiKeyRevoked({ organizationId: key.organizationId, createdBy: id }, key.id, clock()),
+        entry: {
+          action: "api_key.revoked",
+          organizationId: key.organizationId,
+          target: { id: key.id, name: key.name },
+        },
+        after: (audited) => [insertChangeEvent("api_key.revoked", audited)],
+      }], clock()),
   });
   const activeKeys = await countActiveKeysOfUser(database, id, clock());
   return { wasDisabled: disabled?.changes !== 1, activeKeys, revokedKeys, revokedInvitations };

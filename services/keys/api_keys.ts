@@ -1,4 +1,5 @@
 // API keys: list, get, change, revoke. Members without "apiKeys.manageAll" see and manage only the keys that they created.
+import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import {
   type ApiKeyRow,
   countActiveKeys,
@@ -204,6 +205,7 @@ export async function revokeApiKey(
   const { row } = await writeAndRead<ApiKeyRow>(context, by, {
     statement: markApiKeyRevoked(scope, id, context.clock()),
     entry: { action: "api_key.revoked", organizationId: access.organizationId, target: { id, name } },
+    after: (audited) => [insertChangeEvent("api_key.revoked", audited)],
   }, selectApiKey(scope, id));
   return toApiKey(row(), context.clock());
 }

@@ -27,7 +27,7 @@ export async function noteExpiringKeys(
     const to = isFull ? keys.at(-1)! : { expiresAt: until, number: Number.MAX_SAFE_INTEGER };
     const replacedFor = days * dayMs + expiryCursorAgeMs;
     const isMailed = mail.mode !== "none" && keys.length > 0;
-    await writeExpiryEvents(database, days, { from, to, now, replacedFor, isMailed });
+    await writeExpiryEvents(database, days, { from, to, keys, now, replacedFor, isMailed });
     if (isMailed) mail.wake();
     isMore ||= isFull;
   }

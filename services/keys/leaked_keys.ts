@@ -1,7 +1,7 @@
 // Reports of leaked keys, from anyone who holds one. A report never tells its sender if there is such a key.
+import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import {
   findReportedKeys,
-  insertLeakEvent,
   insertLeakMails,
   markLeaked,
   noteReport,
@@ -77,8 +77,10 @@ function respondTo(
   return [
     markLeaked(id, { now, isRevoked }),
     leaked.statement,
-    ...isRevoked ? [revoked.statement] : [],
-    insertLeakEvent(key, { response }, audited),
+    ...isRevoked
+      ? [revoked.statement, insertChangeEvent("api_key.revoked", { now, audited: revoked.id })]
+      : [],
+    insertChangeEvent("api_key.leaked", audited),
     ...mail.mode === "none" ? [] : insertLeakMails(key, fields, audited),
   ];
 }

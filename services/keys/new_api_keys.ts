@@ -1,4 +1,5 @@
 // New API keys: create, rotate. The full key leaves this file once and is never stored.
+import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import { endRotatedApiKey, findApiKeyOfForm, insertApiKey } from "../../db/keys/api_keys.ts";
 import { findEffectiveNumber } from "../../db/access/mod.ts";
 import {
@@ -91,6 +92,7 @@ export async function createApiKey(
         ...(environment === "test" ? { environment } : {}),
       },
     },
+    after: (audited) => [insertChangeEvent("api_key.created", audited)],
   });
   if (isInserted) return created;
   await requireNewForm(context, organizationId, formToken);
@@ -152,7 +154,10 @@ export async function rotateApiKey(
       target: { id, name },
       details: { replacedBy: next.id, oldExpiresAt: isoTime(expireOldAt === "now" ? now : expireOldAt) },
     },
-    after: () => [endRotatedApiKey(scope, id, { replacedBy: next.id, ...oldEnds })],
+    after: (audited) => [
+      endRotatedApiKey(scope, id, { replacedBy: next.id, ...oldEnds }),
+      insertChangeEvent("api_key.rotated", audited),
+    ],
   });
   if (isRotated) return next.created;
   await requireNewForm(context, organizationId, formToken);

@@ -1,20 +1,17 @@
 // Emails about API keys that have been unused for 90 days, once a month for each organization.
 import {
-  beginUnusedKeysMonth,
-  findSearchStep,
+  findUnusedKeys,
   findUnusedKeysCursor,
-  findUnusedKeysNotes,
   mailUnusedKeys,
-  noteUnusedKeys,
   searchEnd,
 } from "../../db/keys/unused_keys.ts";
-import { unusedKeyMailsOfStepMax, unusedKeysOfStepMax } from "../../domain/keys/key_limits.ts";
+import { unusedKeysOrganizationsMax } from "../../domain/keys/key_limits.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Context } from "../context.ts";
 
 /**
- * Takes the next step of this month's search for unused keys, or of its emails. The first server to run this begins with the next month, so
- * that an update sends nothing.
+ * Takes the next step of this month's search for unused keys. The first server to run this begins with the next month, so that an update
+ * sends nothing.
  *
  * @returns True if there may be more.
  */
@@ -24,20 +21,19 @@ export async function remindOfUnusedKeys(
   if (mail.mode === "none") return false;
   const now = clock();
   const cursor = await findUnusedKeysCursor(database);
-  if (cursor.key !== searchEnd) {
-    const to = await findSearchStep(database, cursor.key, unusedKeysOfStepMax);
-    await noteUnusedKeys(database, cursor, { to, now });
-    return true;
+  if (cursor.organization === searchEnd) {
+    const month = isoTime(now).slice(0, "2026-11".length);
+    if (month <= cursor.month) return false;
+    const isFirst = cursor.month === "";
+    const to = { month, organization: isFirst ? searchEnd : 0 };
+    await mailUnusedKeys(database, cursor, { to, found: [], now });
+    return !isFirst;
   }
-  const notes = await findUnusedKeysNotes(database, unusedKeyMailsOfStepMax);
-  if (notes.length > 0) {
-    await mailUnusedKeys(database, notes, now);
-    mail.wake();
-    return true;
-  }
-  const month = isoTime(now).slice(0, "2026-11".length);
-  if (month <= cursor.month) return false;
-  const isFirst = cursor.month === "";
-  await beginUnusedKeysMonth(database, cursor, { month, key: isFirst ? searchEnd : 0 });
-  return !isFirst;
+  const limit = unusedKeysOrganizationsMax;
+  const read = await findUnusedKeys(database, { after: cursor.organization, now, limit });
+  const organization = read.length < limit ? searchEnd : read.at(-1)?.organization ?? searchEnd;
+  const found = read.filter(({ keys }) => keys > 0);
+  await mailUnusedKeys(database, cursor, { to: { month: cursor.month, organization }, found, now });
+  if (found.length > 0) mail.wake();
+  return organization !== searchEnd;
 }

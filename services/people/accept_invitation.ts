@@ -1,6 +1,6 @@
 // Accepting an invitation with the link from its email.
 import { updateLastOrganization } from "../../db/people/users.ts";
-import { deleteLinks } from "../../db/outbox/mod.ts";
+import { deleteLinks, insertChangeEvent } from "../../db/outbox/mod.ts";
 import {
   findInvitationByToken,
   type InvitationOfLink,
@@ -64,6 +64,7 @@ export async function acceptInvitation(
     entry: { action: "member.joined", organizationId, target: { id: userId, name }, details: { role } },
     after: ({ audited }) => [
       insertMembership({ userId, organizationId, role, now }, audited),
+      insertChangeEvent("member.added", { now, audited }),
       ...deleteLinks(id, { purposes: ["invitation"], audited }),
       updateSessionOrganization({ id: actor.id, userId }, organizationId),
       updateLastOrganization(userId, organizationId),

@@ -1,4 +1,5 @@
 // The account of a signed-in person: renaming and deleting it.
+import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import {
   deleteAccountTraces,
   deleteMembershipWithAccount,
@@ -121,9 +122,11 @@ function leaveWithAccount(
     target: { id: userId, name },
     details: { role, keys: "revoked" },
   } as const;
+  const left = insertAuditEvent(actor, entry, { now });
   return [
     deleteMembershipWithAccount({ userId, organizationId }, audited),
-    insertAuditEvent(actor, entry, { now }).statement,
+    left.statement,
+    insertChangeEvent("member.removed", { now, audited: left.id }),
   ];
 }
 

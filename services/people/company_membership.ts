@@ -1,4 +1,5 @@
 // Joining an organization by signing in with its own provider. An account that is created for this gets no organization of its own.
+import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import { updateLastOrganization } from "../../db/people/users.ts";
 import { identityMaySignIn, insertAuditEvent, type UserCredentials } from "../../db/access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../../db/engine/database.ts";
@@ -64,6 +65,7 @@ export function joinCompany(
       membershipsMax: membershipsPerUserMax,
     }),
     joined.statement,
+    insertChangeEvent("member.added", { now, audited: joined.id }),
     updateLastOrganization(userId, organizationId),
   ];
 }

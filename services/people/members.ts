@@ -1,4 +1,5 @@
 // Members of an organization: list them, change their roles, remove them. Every organization keeps an owner.
+import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import { endInvitationsBy } from "../../db/people/invitations.ts";
 import {
   deleteMembership,
@@ -132,6 +133,7 @@ export async function removeMember(
       details: { role, keys: keepKeys ? "handed over" : "revoked" },
     },
     after: ({ now, audited }) => [
+      insertChangeEvent("member.removed", { now, audited }),
       ...endMemberAccess(membership, { now, audited, handTo: keepKeys ? actorId : undefined }),
       endInvitationsBy({ ...membership, now }, audited),
     ],

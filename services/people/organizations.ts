@@ -1,4 +1,5 @@
 // Organizations of members: list, create, rename, transfer, delete.
+import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import { renameCompanyProvider } from "../../db/people/identity_providers.ts";
 import { endInvitationsBy } from "../../db/people/invitations.ts";
 import { demoteOwner, findMember, insertMembership, promoteToOwner } from "../../db/people/memberships.ts";
@@ -56,7 +57,10 @@ export async function createOrganization(
   const isCreated = await writeChange(context, actor, {
     statement: insertOrganization({ id, name, now }, { userId, membershipsMax: membershipsPerUserMax }),
     entry: { action: "organization.created", organizationId: id, target: { id, name } },
-    after: ({ audited }) => [insertMembership({ userId, organizationId: id, role: "OWNER", now }, audited)],
+    after: (audited) => [
+      insertMembership({ userId, organizationId: id, role: "OWNER", now }, audited.audited),
+      insertChangeEvent("organization.created", audited),
+    ],
   });
   if (!isCreated) throw membershipLimitError();
   return { id, name, role: "OWNER", memberCount: 1, createdAt: isoTime(now) };

@@ -2,7 +2,7 @@
 import { insertInvitedUser, insertUser, type NewUser } from "../../db/people/users.ts";
 import { domainPermits, insertAuditEvent, insertSession } from "../../db/access/mod.ts";
 import { sql, type Statement } from "../../db/engine/database.ts";
-import { deleteLinks } from "../../db/outbox/mod.ts";
+import { deleteLinks, insertChangeEvent } from "../../db/outbox/mod.ts";
 import { type InvitationOfLink, markInvitationAccepted } from "../../db/people/invitations.ts";
 import { insertMembership } from "../../db/people/memberships.ts";
 import { insertOrganization } from "../../db/people/organizations.ts";
@@ -160,6 +160,7 @@ export function newAccount(
         insertOrganization({ id, name, now }, { userId, membershipsMax: membershipsPerUserMax }),
         created.statement,
         insertMembership({ userId, organizationId: id, role: "OWNER", now }, created.id),
+        insertChangeEvent("organization.created", { now, audited: created.id }),
       ];
     },
   });
@@ -184,6 +185,7 @@ export function invitedAccount(
         markInvitationAccepted({ id, tokenHash, userId, now }, { membershipsMax: membershipsPerUserMax }),
         joined.statement,
         insertMembership({ userId, organizationId, role, now }, joined.id),
+        insertChangeEvent("member.added", { now, audited: joined.id }),
         ...deleteLinks(id, { purposes: ["invitation"], audited: joined.id }),
       ];
     },

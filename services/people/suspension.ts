@@ -1,5 +1,6 @@
 // Suspending and resuming an organization, which only operators can do. While it is suspended, requests with its keys are denied,
 // and its members can only read.
+import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import { updateStatus } from "../../db/people/organizations.ts";
 import type { OrganizationStatus } from "../../domain/console/organization.ts";
 import { type Change, type OperatorAccess, writeChange } from "../access/mod.ts";
@@ -19,12 +20,10 @@ export function statusChange(
   { organizationId, organizationName }: Pick<OperatorAccess, "organizationId" | "organizationName">,
   status: OrganizationStatus,
 ): Change {
+  const action = status === "suspended" ? "organization.suspended" : "organization.resumed";
   return {
     statement: updateStatus(organizationId, { status, now: clock() }),
-    entry: {
-      action: status === "suspended" ? "organization.suspended" : "organization.resumed",
-      organizationId,
-      target: { id: organizationId, name: organizationName },
-    },
+    entry: { action, organizationId, target: { id: organizationId, name: organizationName } },
+    after: (audited) => [insertChangeEvent(action, audited)],
   };
 }

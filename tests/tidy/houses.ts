@@ -14,10 +14,10 @@ import {
 /** The subjects from the ground up, and the most lines that each has in db/, services/ and views/. A change that needs more raises it. */
 const linesMax: Readonly<Record<string, number>> = {
   access: 4_000,
-  outbox: 5_050,
+  outbox: 5_100,
   meter: 13_400,
-  keys: 3_950,
-  billing: 4_050,
+  keys: 4_000,
+  billing: 4_100,
   people: 11_000,
   console: 5_600,
 };

@@ -4,7 +4,9 @@ import { hash } from "node:crypto";
 import { type Database, sql } from "../../../db/engine/database.ts";
 import { openEmbedded } from "../../../db/engine/embedded.ts";
 import { checkSchema, migrate, MigrationError, migrations } from "../../../db/engine/migrate.ts";
-import { bothDatabases, onDatabases } from "../../support/database/database.ts";
+import { findUnusedKeysCursor } from "../../../db/keys/unused_keys.ts";
+import { findUnmailedEvents } from "../../../db/outbox/events.ts";
+import { bothDatabases, embeddedTestDatabase, onDatabases } from "../../support/database/database.ts";
 
 const more = {
   number: (migrations.at(-1)?.number ?? 0) + 1,
@@ -119,4 +121,35 @@ on("a database with only 29 of them is left unchanged, with advice", async (data
 
 Deno.test("the schema has no deferred constraints: they would fail the commit of all batches together", () => {
   for (const { name, text } of migrations) assert.doesNotMatch(text, /\bDEFER|defer_foreign_keys/i, name);
+});
+
+Deno.test("emails that were waiting before the outbox read events are written after the update", async () => {
+  const { database, dispose } = await embeddedTestDatabase({
+    list: migrations.filter(({ number }) => number <= 30),
+  });
+  const insert = (text: string) => ({ sql: text, args: [] });
+  await database.write([
+    insert(
+      "INSERT INTO organizations (number, id, name, created_at) VALUES (1, 'org_1', 'A', 0), (2, 'org_2', 'B', 0)",
+    ),
+    insert(
+      `INSERT INTO usage_limits (id, organization, product_slug, metric, per, mode, created_seq, created_at)
+      VALUES ('lim_1', 1, '', '', 'day', 'soft', 0, 0)`,
+    ),
+    ...[[80, 5], [100, null]].map(([percent, mailedAt]) =>
+      insert(
+        `INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at)
+        SELECT number, 1, 1, ${percent}, 0, '[0,0,0]', ${percent}, ${percent}, ${mailedAt} FROM usage_limits`,
+      )
+    ),
+    insert("INSERT INTO unused_key_reminders VALUES (2, 1, '[]')"),
+  ]);
+  assert.deepEqual(
+    await migrate(database, { now: 1 }),
+    migrations.map(({ number }) => number).filter((n) => n > 30),
+  );
+  const events = await findUnmailedEvents(database, 10);
+  assert.deepEqual(events.map(({ facts }) => JSON.parse(facts).percent), [100]);
+  assert.deepEqual((await findUnusedKeysCursor(database)).organization, 1);
+  await dispose();
 });

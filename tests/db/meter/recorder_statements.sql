@@ -109,7 +109,7 @@ AND hash < (SELECT c.middle_moved FROM usage_cursor c WHERE EXISTS (SELECT 1 FRO
 /* 5 to 6 */ WHERE (SELECT count(*) FROM series) = json_array_length(?2) AND e.key NOT IN (SELECT position FROM existing)
 AND CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (SELECT request FROM existing WHERE differs)
 
--- With limits, of organizations and of lineages of API keys: 24, 25, 26, 27, 5, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 6, 7, 8, 9, 10, 11, 43, 13, 14
+-- With limits, of organizations and of lineages of API keys: 24, 25, 26, 27, 5, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 6, 7, 8, 9, 10, 11, 45, 13, 14
 /* 24 */ 1 with other lines, /* 1 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), 'organization', iif(k.environment = 'test', -o.number, o.number), 'lineage', k.lineage )) AS list
 /* 25 */ 2 with other lines, /* 8 */     AND true AND true
 /* 26 */ 3 with other lines, /* 7 */     AND true AND true
@@ -219,9 +219,9 @@ FROM (
   AND n.window_number = a.window_number AND n.is_known WHERE a.sum_high + a.sum_low + a.sum_micro > 0
   AND (n.sum_high + ((n.sum_low + n.sum_micro / 1000000) >> 26), (n.sum_low + n.sum_micro / 1000000) & 67108863, n.sum_micro % 1000000) >= (((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) >> 26) + ((((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) / 1000000) >> 26), (((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) / 1000000) & 67108863, ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) % 1000000)
 /* 39 */ INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole, quantity_micro)
-SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL, used, at, CAST(?3 AS INTEGER), iif(lineage IS NULL, NULL, CAST(?3 AS INTEGER)), quantity_whole, quantity_micro
+SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL, used, at, CAST(?3 AS INTEGER), NULL, quantity_whole, quantity_micro
 FROM (
-  SELECT a.usage_limit, a.organization, iif(l.per IN ('minute', 'hour'), CASE 'day' WHEN 'minute' THEN a.at / 60000 WHEN 'hour' THEN (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, a.window_number) AS window_number, a.at, a.reason, l.lineage, (l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) AS quantity_whole, ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) AS quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE WHEN a.reason IS NULL THEN (
+  SELECT a.usage_limit, a.organization, iif(l.per IN ('minute', 'hour'), CASE 'day' WHEN 'minute' THEN a.at / 60000 WHEN 'hour' THEN (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, a.window_number) AS window_number, a.at, a.reason, (l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) AS quantity_whole, ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) AS quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE WHEN a.reason IS NULL THEN (
     SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p
     WHERE iif(t.organization IS NULL, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * p.value) + ((((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) >> 26), (((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) & 67108863, (l.quantity_micro * p.value) % 1000000), 100 * ((n.sum_high * 67108864 + (n.sum_low - t.mark_whole)) * 1000000 + n.sum_micro - t.mark_micro) >= p.value * ((0 * 67108864 + (l.quantity_whole + t.taken_whole + coalesce((q10), 0) - t.mark_whole)) * 1000000 + l.quantity_micro + t.taken_micro + coalesce((q12), 0) - t.mark_micro))
   ) WHEN (n.sum_high + n.sum_low + n.sum_micro > 0 OR (n.sum_high + ((n.sum_low + n.sum_micro / 1000000) >> 26), (n.sum_low + n.sum_micro / 1000000) & 67108863, n.sum_micro % 1000000) >= (((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) >> 26) + ((((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) / 1000000) >> 26), (((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) / 1000000) & 67108863, ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) % 1000000))
@@ -237,7 +237,16 @@ FROM (
   SELECT 1 FROM limit_notices x WHERE x.usage_limit = a.usage_limit AND x.organization = a.organization AND x.window_number = a.window_number
   AND x.percent >= a.percent AND (a.reason IS NOT NULL OR x.is_refusal = 0)
 ) GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0
-/* 40 */ SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit, 'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id, 'lineage', coalesce(l.lineage, l.alert_lineage), 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode, 'whole', CAST((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) AS TEXT), 'micro', CAST(((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) AS TEXT), 'timezone', o.timezone, 'openedSeq', n.opened_seq, 'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
+/* 40 */ 37 with other lines, /* 1 to 2 */ INSERT INTO events (id, type, organization, at, facts)
+SELECT ? || lower(hex(randomblob(8))), r.type, o.number, ?, json_set(r.facts, '$.organization', json_object('id', o.id, 'externalId', o.external_id, 'name', o.name))
+/* 4 to 20 */   SELECT x.organization, iif(x.percent < 100, 'limit.approaching', iif(l.mode = 'hard', 'limit.reached', 'limit.exceeded')) AS type, json_object('limit', json_set(json_object('id', l.id, 'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''), 'per', l.per, 'mode', l.mode, 'isAlert', l.alert_of IS NOT NULL, 'whole', coalesce(x.quantity_whole, l.quantity_whole), 'micro', coalesce(x.quantity_micro, l.quantity_micro)), '$.apiKey', (
+    SELECT json_object('id', k.id, 'name', k.name) FROM api_keys k
+    WHERE k.number = (SELECT max(q.number) FROM api_keys q WHERE q.lineage = coalesce(l.lineage, l.alert_lineage))
+  )), 'used', json(x.used), 'percent', x.percent, 'isRefusal', x.is_refusal, 'usedAt', x.at, 'timezone', o.timezone) AS facts FROM limit_notices x
+  CROSS JOIN usage_limits l ON l.number = x.usage_limit CROSS JOIN organizations o ON o.number = x.organization WHERE x.mailed_at IS NULL
+) r CROSS JOIN organizations o ON o.number = r.organization
+/* 41 */ UPDATE limit_notices SET mailed_at = noted_at WHERE mailed_at IS NULL
+/* 42 */ SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit, 'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id, 'lineage', coalesce(l.lineage, l.alert_lineage), 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode, 'whole', CAST((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) AS TEXT), 'micro', CAST(((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) AS TEXT), 'timezone', o.timezone, 'openedSeq', n.opened_seq, 'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
 FROM (
   SELECT NULL AS request, NULL AS reason, usage_limit, organization, window_number, at FROM usage_limit_added a WHERE at = CAST(?3 AS INTEGER)
   AND EXISTS (
@@ -252,16 +261,16 @@ FROM (
 ) a CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization AND n.window_number = a.window_number
 CROSS JOIN usage_limits l ON l.number = a.usage_limit AND (l.alert_of IS NULL OR a.reason IS NOT NULL)
 CROSS JOIN organizations o ON o.number = a.organization
-/* 41 */ DELETE FROM usage_limit_added
-/* 42 */ DELETE FROM usage_limit_refused
-/* 43 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q7) DELETE FROM usage_series
+/* 43 */ DELETE FROM usage_limit_added
+/* 44 */ DELETE FROM usage_limit_refused
+/* 45 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q7) DELETE FROM usage_series
 
--- With dimensions: 1, 44, 45, 46, 5, 6, 7, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 8, 9, 10, 11, 62, 13, 14
-/* 44 */ 2 with other lines, /* 8 to 10 */     AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND NOT EXISTS (q1)
-/* 45 */ 3 with other lines, /* 7 to 9 */     AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND NOT EXISTS (q1)
+-- With dimensions: 1, 46, 47, 48, 5, 6, 7, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 8, 9, 10, 11, 64, 13, 14
+/* 46 */ 2 with other lines, /* 8 to 10 */     AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND NOT EXISTS (q1)
+/* 47 */ 3 with other lines, /* 7 to 9 */     AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND NOT EXISTS (q1)
 /* q15 */ q2 with other lines, /* 6 to 8 */ AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND true
-/* 46 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q15), blocked AS MATERIALIZED (q3)
-/* 47 */ WITH w AS MATERIALIZED (
+/* 48 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q15), blocked AS MATERIALIZED (q3)
+/* 49 */ WITH w AS MATERIALIZED (
   SELECT s.id AS series, s.organization, g.number, g.property FROM (SELECT DISTINCT series FROM usage_added) a
   CROSS JOIN usage_series s ON s.id = a.series CROSS JOIN usage_aggregations g ON g.product = s.product_slug AND g.metric = s.metric
   AND g.removed_at IS NULL AND g.aggregation = 'last' AND true WHERE s.organization NOT IN (0, -2147483648)
@@ -273,7 +282,7 @@ SELECT number, series, timestamp / 900000, timestamp, seq, quantity_whole, quant
 ON CONFLICT (aggregation, series, quarter) DO UPDATE
 SET timestamp = excluded.timestamp, seq = excluded.seq, quantity_whole = excluded.quantity_whole, quantity_micro = excluded.quantity_micro
 WHERE (excluded.timestamp, excluded.seq) > (usage_latest.timestamp, usage_latest.seq)
-/* 48 */ 47 with other lines, /* 4 to 12 */   AND g.removed_at IS NULL AND g.aggregation = 'unique' AND true WHERE s.organization NOT IN (0, -2147483648)
+/* 50 */ 49 with other lines, /* 4 to 12 */   AND g.removed_at IS NULL AND g.aggregation = 'unique' AND true WHERE s.organization NOT IN (0, -2147483648)
 ) INSERT INTO usage_unique_added (aggregation, organization, series, month, quarter, value, first_seq, count)
 SELECT number, organization, series, ((strftime('%Y', quarter * 900000 / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', quarter * 900000 / 1000, 'unixepoch') - 1), quarter, value, min(seq), count(*)
 FROM (
@@ -282,22 +291,22 @@ FROM (
 ) WHERE value IS NOT NULL GROUP BY series, quarter, value
 /* q16 */ SELECT v.number FROM usage_unique_values v WHERE v.aggregation = a.aggregation AND v.organization = a.organization AND v.month = a.month
 AND v.value = a.value
-/* 49 */ UPDATE usage_unique_added AS a SET value_number = (q16)
-/* 50 */ INSERT INTO usage_unique_values (aggregation, organization, month, value) SELECT aggregation, organization, month, value FROM (
+/* 51 */ UPDATE usage_unique_added AS a SET value_number = (q16)
+/* 52 */ INSERT INTO usage_unique_values (aggregation, organization, month, value) SELECT aggregation, organization, month, value FROM (
   SELECT n.*, row_number() OVER (PARTITION BY aggregation, organization, month ORDER BY first_seq, value) AS rank
   FROM (SELECT aggregation, organization, month, value, min(first_seq) AS first_seq FROM usage_unique_added WHERE value_number IS NULL GROUP BY 1, 2, 3, 4) n
 ) n
 WHERE rank <= 100000 - coalesce((SELECT l.known FROM usage_unique_limits l WHERE l.aggregation = n.aggregation AND l.organization = n.organization AND l.month = n.month), 0)
-/* 51 */ UPDATE usage_unique_added AS a SET value_number = (q16), is_new = 1 WHERE value_number IS NULL
-/* 52 */ INSERT INTO usage_unique_limits (aggregation, organization, month, known, others)
+/* 53 */ UPDATE usage_unique_added AS a SET value_number = (q16), is_new = 1 WHERE value_number IS NULL
+/* 54 */ INSERT INTO usage_unique_limits (aggregation, organization, month, known, others)
 SELECT aggregation, organization, month, count(DISTINCT iif(is_new, value_number, NULL)), sum(iif(value_number IS NULL, count, 0))
 FROM usage_unique_added GROUP BY 1, 2, 3 ON CONFLICT DO UPDATE SET known = known + excluded.known, others = others + excluded.others
-/* 53 */ INSERT INTO usage_unique_quarters (aggregation, series, quarter, value, count) SELECT aggregation, series, quarter, value_number, count
+/* 55 */ INSERT INTO usage_unique_quarters (aggregation, series, quarter, value, count) SELECT aggregation, series, quarter, value_number, count
 FROM usage_unique_added WHERE value_number IS NOT NULL ON CONFLICT DO UPDATE SET count = count + excluded.count
-/* 54 */ INSERT INTO usage_unique_months (aggregation, series, month, value, count) SELECT aggregation, series, month, value_number, sum(count)
+/* 56 */ INSERT INTO usage_unique_months (aggregation, series, month, value, count) SELECT aggregation, series, month, value_number, sum(count)
 FROM usage_unique_added WHERE value_number IS NOT NULL GROUP BY 1, 2, 3, 4 ON CONFLICT DO UPDATE SET count = count + excluded.count
-/* 55 */ DELETE FROM usage_unique_added
-/* 56 */ WITH w AS MATERIALIZED (
+/* 57 */ DELETE FROM usage_unique_added
+/* 58 */ WITH w AS MATERIALIZED (
   SELECT s.id AS series, s.organization, d.number, d.name_1, d.name_2, d.name_3 FROM (SELECT DISTINCT series FROM usage_added) a
   CROSS JOIN usage_series s ON s.id = a.series CROSS JOIN usage_dimensions d ON d.product = s.product_slug AND d.metric = s.metric
   AND d.removed_at IS NULL AND true WHERE s.organization NOT IN (0, -2147483648)
@@ -308,7 +317,7 @@ FROM usage_unique_added WHERE value_number IS NOT NULL GROUP BY 1, 2, 3, 4 ON CO
 INSERT INTO usage_dimension_added (dimension, organization, series, month, quarter, value, first_seq, count, sum_high, sum_low, sum_micro, smallest, largest)
 SELECT d.number, d.organization, t.series, ((strftime('%Y', t.quarter * 900000 / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', t.quarter * 900000 / 1000, 'unixepoch') - 1), t.quarter, CASE WHEN d.name_2 IS NULL THEN json_array(coalesce(t.properties ->> d.name_1, '(none)')) WHEN d.name_3 IS NULL THEN json_array(coalesce(t.properties ->> d.name_1, '(none)'), coalesce(t.properties ->> d.name_2, '(none)')) ELSE json_array(coalesce(t.properties ->> d.name_1, '(none)'), coalesce(t.properties ->> d.name_2, '(none)'), coalesce(t.properties ->> d.name_3, '(none)')) END AS value, min(t.first_seq), sum(t.count), sum(t.sum_high), sum(t.sum_low), sum(t.sum_micro), min(t.smallest), max(t.largest)
 FROM texts t CROSS JOIN w d ON d.series = t.series GROUP BY d.number, t.series, t.quarter, value
-/* 57 */ WITH new AS MATERIALIZED (
+/* 59 */ WITH new AS MATERIALIZED (
   SELECT a.organization, a.dimension, a.month, a.value, min(a.first_seq) AS first_seq FROM usage_dimension_added a WHERE NOT EXISTS (
     SELECT 1 FROM usage_dimension_values v WHERE v.organization = a.organization AND v.dimension = a.dimension AND v.month = a.month
     AND v.value = a.value
@@ -321,34 +330,34 @@ SELECT DISTINCT organization, dimension, month, iif(used + rank <= 1000, value, 
   SELECT n.*, m.used, row_number() OVER ( PARTITION BY n.organization, n.dimension, n.month ORDER BY n.first_seq, n.value) AS rank FROM new n
   JOIN months m ON m.organization = n.organization AND m.dimension = n.dimension AND m.month = n.month
 ) WHERE true ON CONFLICT DO NOTHING
-/* 58 */ UPDATE usage_dimension_added AS a SET value_number = coalesce((
+/* 60 */ UPDATE usage_dimension_added AS a SET value_number = coalesce((
   SELECT x.number FROM usage_dimension_values x WHERE x.organization = a.organization AND x.dimension = a.dimension AND x.month = a.month
   AND x.value = a.value
 ), (
   SELECT x.number FROM usage_dimension_values x WHERE x.organization = a.organization AND x.dimension = a.dimension AND x.month = a.month
   AND x.value = ''
 ))
-/* 59 */ INSERT INTO usage_dimension_series (value, series) SELECT DISTINCT a.value_number, a.series FROM usage_dimension_added a
+/* 61 */ INSERT INTO usage_dimension_series (value, series) SELECT DISTINCT a.value_number, a.series FROM usage_dimension_added a
 WHERE NOT EXISTS (SELECT 1 FROM usage_dimension_series ds WHERE ds.value = a.value_number AND ds.series = a.series)
-/* 60 */ 5 with other lines, /* 2 to 3 */ SELECT -4294967296, -ds.id, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)
+/* 62 */ 5 with other lines, /* 2 to 3 */ SELECT -4294967296, -ds.id, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)
 FROM usage_dimension_added a CROSS JOIN usage_dimension_series ds ON ds.value = a.value_number AND ds.series = a.series GROUP BY ds.id, a.quarter
-/* 61 */ DELETE FROM usage_dimension_added
-/* 62 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q15) DELETE FROM usage_series
+/* 63 */ DELETE FROM usage_dimension_added
+/* 64 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q15) DELETE FROM usage_series
 
--- With a catalogue of all products: 1, 63, 64, 65, 66, 5, 6, 7, 8, 9, 10, 11, 67, 13, 14
-/* 63 */ SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER), 'isProduct', NOT EXISTS (SELECT 1 FROM products p WHERE p.slug = e.value ->> 1))) AS list
+-- With a catalogue of all products: 1, 65, 66, 67, 68, 5, 6, 7, 8, 9, 10, 11, 69, 13, 14
+/* 65 */ SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER), 'isProduct', NOT EXISTS (SELECT 1 FROM products p WHERE p.slug = e.value ->> 1))) AS list
 FROM json_each(?2) e WHERE NOT EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
-/* 64 */ 2 with other lines, /* 8 */     AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
+/* 66 */ 2 with other lines, /* 8 */     AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
     AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* 65 */ 3 with other lines, /* 7 */     AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
+/* 67 */ 3 with other lines, /* 7 */     AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
     AND NOT EXISTS (SELECT 1 FROM usage_limits)
 /* q17 */ q2 with other lines, /* 5 to 6 */ WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
 AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2) AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* 66 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q17), blocked AS MATERIALIZED (q3)
-/* 67 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q17) DELETE FROM usage_series
+/* 68 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q17), blocked AS MATERIALIZED (q3)
+/* 69 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q17) DELETE FROM usage_series
 
--- With API keys that an operator verifies: 68, 69, 70, 71, 5, 6, 7, 8, 9, 10, 11, 72, 13, 73
-/* 68 */ 1 with other lines, /* 1 to 2 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN (length(e.value) > 64 AND NOT EXISTS (
+-- With API keys that an operator verifies: 70, 71, 72, 73, 5, 6, 7, 8, 9, 10, 11, 74, 13, 75
+/* 70 */ 1 with other lines, /* 1 to 2 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN (length(e.value) > 64 AND NOT EXISTS (
   SELECT 1 FROM operator_tokens t WHERE t.token_hash = substr(e.value, 66, 64) AND t.revoked_at IS NULL
   AND (t.expires_at IS NULL OR t.expires_at > ?3) AND instr(t.scopes, '"keys:verify"') > 0
 )) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value) > 64 THEN EXISTS (
@@ -360,40 +369,40 @@ FROM json_each(?1) e JOIN api_keys k ON k.key_hash = substr(e.value, 1, 64) AND 
 AND (t.expires_at IS NULL OR t.expires_at > ?3) AND instr(t.scopes, '"keys:verify"') > 0
 /* q19 */ SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[1]') f
 WHERE f.value NOT IN (SELECT value FROM json_each((SELECT pl.features FROM plans pl WHERE pl.number = o.plan)))
-/* 69 */ 2 with other lines, /* 4 to 5 */     FROM json_each(?2) e JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL
+/* 71 */ 2 with other lines, /* 4 to 5 */     FROM json_each(?2) e JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3) JOIN organizations o ON o.id = k.organization_id
 /* 7 */     AND CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (q18)) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q19) END THEN 'feature' END IS NULL
-/* 70 */ 3 with other lines, /* 4 to 6 */     FROM json_each(?2) e JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL
+/* 72 */ 3 with other lines, /* 4 to 6 */     FROM json_each(?2) e JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3) JOIN organizations o ON o.id = k.organization_id WHERE true
     AND CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (q18)) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q19) END THEN 'feature' END IS NULL
 /* q20 */ q2 with other lines, /* 2 */ JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
 /* 5 to 6 */ WHERE CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (q18)) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q19) END THEN 'feature' END IS NULL
 AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* 71 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q20), blocked AS MATERIALIZED (q3)
-/* 72 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q20) DELETE FROM usage_series
-/* 73 */ UPDATE api_keys AS k SET last_used_at = ?3 WHERE k.key_hash IN (
+/* 73 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q20), blocked AS MATERIALIZED (q3)
+/* 74 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q20) DELETE FROM usage_series
+/* 75 */ UPDATE api_keys AS k SET last_used_at = ?3 WHERE k.key_hash IN (
   SELECT substr(value, 1, 64) FROM json_each(?1) WHERE NOT (length(value) > 64 AND NOT EXISTS (
     SELECT 1 FROM operator_tokens t WHERE t.token_hash = substr(value, 66, 64) AND t.revoked_at IS NULL
     AND (t.expires_at IS NULL OR t.expires_at > ?3) AND instr(t.scopes, '"keys:verify"') > 0
   ))
 ) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3) AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)
 
--- Recorded by an operator: 74, 75, 76, 77, 5, 6, 7, 8, 9, 10, 11, 78, 13
-/* 74 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)) )) AS list
+-- Recorded by an operator: 76, 77, 78, 79, 5, 6, 7, 8, 9, 10, 11, 80, 13
+/* 76 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)) )) AS list
 FROM json_each(?1) e LEFT JOIN api_keys k ON k.id = e.value JOIN organizations o ON o.id = coalesce(k.organization_id, e.value)
 AND o.deleted_at IS NULL
 /* q21 */ q1 with other lines, /* 2 */ AND us.metric = e.value ->> 2 AND us.api_key = coalesce(k.number, 0)
-/* 75 */ 2 with other lines, /* 3 to 5 */     SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
+/* 77 */ 2 with other lines, /* 3 to 5 */     SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
     FROM json_each(?2) e LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
     AND o.deleted_at IS NULL
 /* 7 to 8 */     AND nullif(?3, ?3) IS NULL AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
 /* 10 */     AND NOT EXISTS (q21)
-/* 76 */ 3 with other lines, /* 3 to 7 */     SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
+/* 78 */ 3 with other lines, /* 3 to 7 */     SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
     FROM json_each(?2) e LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
     AND o.deleted_at IS NULL WHERE true AND nullif(?3, ?3) IS NULL AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
 /* 9 */     AND NOT EXISTS (q21)
 /* q22 */ q2 with other lines, /* 2 to 6 */ LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0) AND o.deleted_at IS NULL
 JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number) AND us.product_slug = e.value ->> 1
 AND us.metric = e.value ->> 2 AND us.api_key = coalesce(k.number, 0) WHERE nullif(?3, ?3) IS NULL AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* 77 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q22), blocked AS MATERIALIZED (q3)
-/* 78 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q22) DELETE FROM usage_series
+/* 79 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q22), blocked AS MATERIALIZED (q3)
+/* 80 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q22) DELETE FROM usage_series

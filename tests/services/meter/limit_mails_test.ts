@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { alertMailsPerDayMax } from "../../../domain/outbox/webhook_limits.ts";
+import { noteLimits } from "../../../db/meter/recorder_limits.ts";
 import { mailLimitNotices } from "../../../services/meter/limit_mails.ts";
 import { assertRows } from "../../support/app/rows.ts";
 import { createTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";
@@ -35,6 +36,7 @@ async function note(
     test.now(),
     organizationId,
   );
+  await test.opened.database.write(noteLimits(test.now()));
 }
 
 /** Runs the job on two servers at the same time. @returns The new emails about limits, each as recipient and subject. */

@@ -1,7 +1,7 @@
 // Opens a new, migrated database for each test, embedded or remote.
 import { type Database, type MainDatabase, sql } from "../../../db/engine/database.ts";
 import { openEmbedded } from "../../../db/engine/embedded.ts";
-import { migrate } from "../../../db/engine/migrate.ts";
+import { migrate, migrations } from "../../../db/engine/migrate.ts";
 import { makeMemoryFolder } from "./memory_folder.ts";
 import { newWriter } from "../app/reused_threads.ts";
 import { isFull } from "../runner/extent.ts";
@@ -26,11 +26,14 @@ const { gc } = globals;
 /** Each database has its own, made by a migration. */
 const newRecordIdKey = sql`UPDATE record_id_key SET key = lower(hex(randomblob(12)))`;
 
-/** @returns A new data file in its own folder. */
-export async function embeddedTestDatabase(): Promise<TestDatabase<MainDatabase>> {
+/** @param list The migrations, by default all. @returns A new data file in its own folder. */
+export async function embeddedTestDatabase(
+  { list }: { list?: typeof migrations } = {},
+): Promise<TestDatabase<MainDatabase>> {
   const folder = await makeMemoryFolder("gatehouse-test-");
   const place = `${folder}/gatehouse.db`;
-  await Deno.writeFile(place, await (migratedFile ??= migrateFile()), { mode: 0o600 });
+  const bytes = list === undefined ? await (migratedFile ??= migrateFile()) : await migrateFile(list);
+  await Deno.writeFile(place, bytes, { mode: 0o600 });
   const database = await openFile(place);
   await database.write([newRecordIdKey]);
   return {
@@ -49,11 +52,11 @@ export async function embeddedTestDatabase(): Promise<TestDatabase<MainDatabase>
   };
 }
 
-async function migrateFile(): Promise<Uint8Array> {
+async function migrateFile(list = migrations): Promise<Uint8Array> {
   const folder = await makeMemoryFolder("gatehouse-test-");
   const place = `${folder}/gatehouse.db`;
   const database = await openFile(place);
-  await migrate(database, { now: 0 });
+  await migrate(database, { now: 0, list });
   await database.close();
   const bytes = await Deno.readFile(place);
   await Deno.remove(folder, { recursive: true });

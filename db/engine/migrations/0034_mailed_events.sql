@@ -1,0 +1,18 @@
+-- Emails about limits are made of their events, up to `mailed_seq`: those before the first notice without emails have theirs.
+ALTER TABLE event_cursor ADD COLUMN mailed_seq INTEGER NOT NULL DEFAULT 0;
+
+UPDATE event_cursor SET mailed_seq = coalesce(
+  (SELECT min(seq) - 1 FROM events WHERE type IN ('limit.approaching', 'limit.reached', 'limit.exceeded')
+    AND at >= (SELECT min(noted_at) FROM limit_notices WHERE mailed_at IS NULL)),
+  (SELECT max(seq) FROM events), 0);
+
+-- The recorder writes the event of a notice, not a trigger. `mailed_at` is null until then, which servers of the version before rely on, too.
+UPDATE limit_notices SET mailed_at = noted_at WHERE mailed_at IS NULL;
+
+DROP TRIGGER limit_notices_told;
+
+-- The search for unused keys reads organizations: `key` is the number of the last one. It begins again, or goes on with those whose emails are waiting.
+UPDATE key_reminder_cursor SET key = iif(key < 9007199254740991, 0,
+  coalesce((SELECT min(organization) - 1 FROM unused_key_reminders), 9007199254740991));
+
+DROP TABLE unused_key_reminders;
