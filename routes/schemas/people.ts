@@ -93,7 +93,6 @@ const id = idParam("org", "The organization's id.");
 export const organizationParamsSchema = z.object({ id });
 export const memberParamsSchema = z.object({ id, userId: idParam("usr", "The member's id.") });
 export const invitationParamsSchema = z.object({ id, invitationId: idParam("inv", "The invitation's id.") });
-export const sessionParamsSchema = z.object({ id: idParam("ses", "The session's id.") });
 
 export const sessionSchema = z.object({
   id: idOut("ses", "The session's id."),
@@ -104,7 +103,6 @@ export const sessionSchema = z.object({
   address: stringSchema("The IP address that signed in.", "198.51.100.7"),
   userAgent: stringSchema("The browser's user agent.", "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0"),
 }).openapi("Session");
-export const sessionsSchema = z.object({ sessions: z.array(sessionSchema) });
 
 export const linkTokenSchema = z.strictObject({ token: tokenSchema }).openapi("LinkToken");
 export const emailSchema = z.strictObject({ email: emailInSchema }).openapi("Email");
