@@ -117,7 +117,8 @@ export function mountPageOfForms<Actor extends FormActor>(
   }
 }
 
-function shownForm<Actor extends FormActor>(
+/** Returns a form as it is shown at first, or again after it was rejected. */
+export function shownForm<Actor extends FormActor>(
   { frameOf, place, backOf }: Pages<Actor>,
   actor: Actor,
   { action, input, fields, message }: ShownForm & { action: string },
