@@ -22,8 +22,10 @@ interface Noun<Params extends z.ZodType, Parent extends Schema> {
   readonly parent?: Parent;
 }
 
-/** Texts of a route in the OpenAPI document. */
-type Words = Pick<Endpoint<Schema, Schema, Schema>, "operationId" | "summary" | "description" | "errors">;
+/** Texts of a route in the OpenAPI document. `response`: replaces the usual description of the response. */
+type Words = Pick<Endpoint<Schema, Schema, Schema>, "operationId" | "summary" | "description" | "errors"> & {
+  readonly response?: string;
+};
 type Verb<Input, Actor, Result> = (input: Input, actor: Actor, c: AppContext) => Promise<Result>;
 
 /** Returns functions that mount the routes of a noun, each with its verb. */
@@ -35,12 +37,13 @@ export function nounRoutes<Actor, Params extends z.ZodType, Parent extends Schem
   type InList = { readonly params: Output<Parent> };
   const ofParent = parent === undefined ? {} : { params: parent };
   const onePath = `${path}/${id}` as const;
-  const found = { description: `The ${one}.`, schema: z.object({ [one]: schema }) };
+  const oneSchema = z.object({ [one]: schema });
+  const found = (description = `The ${one}.`) => ({ description, schema: oneSchema });
   const page = pageOf(many, listed);
   return {
     /** `query`: the parameters, if the list has others than those of a page. */
     list<Query extends z.ZodType = typeof pageQuerySchema>(
-      { query, ...words }: Words & { readonly query?: Query },
+      { query, response = `A page of ${many}.`, ...words }: Words & { readonly query?: Query },
       verb: Verb<InList & { readonly query: Output<Query> }, Actor, object>,
     ): void {
       route({
@@ -48,36 +51,48 @@ export function nounRoutes<Actor, Params extends z.ZodType, Parent extends Schem
         ...ofParent,
         route: `GET ${path}`,
         query: (query ?? pageQuerySchema) as Query,
-        responses: { 200: { description: `A page of ${many}.`, schema: page } },
+        responses: { 200: { description: response, schema: page } },
       }, (c, input, actor) => verb(input as Parameters<typeof verb>[0], actor, c));
     },
+    /** Mounts a list that always fits in one response. */
+    listAll(
+      { response = `All ${many}.`, ...words }: Words,
+      verb: Verb<InList, Actor, readonly object[]>,
+    ): void {
+      route({
+        ...words,
+        ...ofParent,
+        route: `GET ${path}`,
+        responses: { 200: { description: response, schema: z.object({ [many]: z.array(listed) }) } },
+      }, async (c, input, actor) => ({ [many]: await verb(input as InList, actor, c) }));
+    },
     create<Body extends z.ZodType>(
-      words: Words & { readonly body: Body },
+      { response, ...words }: Words & { readonly body: Body },
       verb: Verb<InList & { readonly body: Output<Body> }, Actor, object>,
     ): void {
       route(
-        { ...words, ...ofParent, route: `POST ${path}`, responses: { 201: found } },
+        { ...words, ...ofParent, route: `POST ${path}`, responses: { 201: found(response) } },
         async (c, input, actor) => ({ [one]: await verb(input as Parameters<typeof verb>[0], actor, c) }),
       );
     },
-    get(words: Words, verb: Verb<InOne, Actor, object>): void {
+    get({ response, ...words }: Words, verb: Verb<InOne, Actor, object>): void {
       route(
-        { ...words, params, route: `GET ${onePath}`, responses: { 200: found } },
+        { ...words, params, route: `GET ${onePath}`, responses: { 200: found(response) } },
         async (c, input, actor) => ({ [one]: await verb(input, actor, c) }),
       );
     },
     change<Body extends z.ZodType>(
-      words: Words & { readonly body: Body },
+      { response, ...words }: Words & { readonly body: Body },
       verb: Verb<InOne & { readonly body: Output<Body> }, Actor, object>,
     ): void {
       route(
-        { ...words, params, route: `PATCH ${onePath}`, responses: { 200: found } },
+        { ...words, params, route: `PATCH ${onePath}`, responses: { 200: found(response) } },
         async (c, input, actor) => ({ [one]: await verb(input, actor, c) }),
       );
     },
-    delete(words: Words, verb: Verb<InOne, Actor, void>): void {
+    delete({ response = "Deleted.", ...words }: Words, verb: Verb<InOne, Actor, void>): void {
       route(
-        { ...words, params, route: `DELETE ${onePath}`, responses: { 204: { description: "Deleted." } } },
+        { ...words, params, route: `DELETE ${onePath}`, responses: { 204: { description: response } } },
         (c, input, actor) => verb(input, actor, c),
       );
     },

@@ -29,6 +29,8 @@ interface SubmitOptions {
   readonly showAgain: (state: FormState) => Response | Promise<Response>;
   /** The page to return to after the password, for verbs that require recent authentication. */
   readonly reauthenticateFor?: string | undefined;
+  /** Ask even after a recent authentication, which isn't enough for this form. */
+  readonly again?: boolean;
   /** Further errors after which to show the form again: the page itself explains them. */
   readonly explained?: ReadonlySet<ErrorCode> | undefined;
 }
@@ -44,7 +46,10 @@ export interface FormPage<Actor> {
   ) => Response | Promise<Response>;
   /** See {@linkcode SubmitOptions}. */
   readonly reauthenticateFor?: (c: AppContext, input: Readonly<Record<string, string>>) => string;
+  readonly again?: boolean;
   readonly explained?: ReadonlySet<ErrorCode>;
+  /** The fields at which errors are shown that don't name one, by their codes. */
+  readonly fieldOf?: Partial<Record<ErrorCode, string>>;
 }
 
 type FormActor = SessionActor | OperatorActor | Viewer | null;
@@ -57,14 +62,15 @@ export function mountForm<Actor extends FormActor>(routes: PortalRoutes<Actor>, 
 /** Mounts the target of a form that is part of another page. */
 export function mountTarget<Actor extends FormActor>(
   { post }: Pick<PortalRoutes<Actor>, "post">,
-  { path, show, submit, reauthenticateFor, explained }: FormPage<Actor>,
+  { path, show, submit, reauthenticateFor, again = false, explained, fieldOf = {} }: FormPage<Actor>,
 ): void {
   post(path, async (c, actor) => {
     const input = await readForm(c, actor && "access" in actor ? actor.access.actor : actor);
     return await submitForm(c, {
       submit: () => submit(c, actor, input),
-      showAgain: (state) => show(c, actor, { ...state, input }),
+      showAgain: (state) => show(c, actor, { ...atField(state, fieldOf), input }),
       reauthenticateFor: reauthenticateFor?.(c, input),
+      again,
       explained,
     });
   });
@@ -73,13 +79,13 @@ export function mountTarget<Actor extends FormActor>(
 /** Submits a form, and shows it again if its input is rejected. @throws Errors that no input can fix. */
 export async function submitForm(
   c: AppContext,
-  { submit, showAgain, reauthenticateFor, explained }: SubmitOptions,
+  { submit, showAgain, reauthenticateFor, again = false, explained }: SubmitOptions,
 ): Promise<Response> {
   try {
     return await submit();
   } catch (error) {
     if (reauthenticateFor !== undefined && needsReauthentication(error)) {
-      return askToReauthenticate(c, reauthenticateFor);
+      return askToReauthenticate(c, reauthenticateFor, { again });
     }
     if (error instanceof AppError && explained?.has(error.code)) {
       return await showAgain({ ...newForm, code: error.code, status: error.status as ContentfulStatusCode });
@@ -88,11 +94,11 @@ export async function submitForm(
   }
 }
 
-/** Shows the message of an error at a field, if that error rejected the form. */
-export function atField(form: FormState, code: ErrorCode, field: string): FormState {
-  return form.code === code && form.message !== null
-    ? { ...form, message: null, fields: { [field]: form.message } }
-    : form;
+function atField(form: FormState, fieldOf: Partial<Record<ErrorCode, string>>): FormState {
+  const field = form.code && fieldOf[form.code];
+  return field === undefined || form.message === null
+    ? form
+    : { ...form, message: null, fields: { [field]: form.message } };
 }
 
 /** Returns the text for `?done=`, which names the action that led to this page, or null. */

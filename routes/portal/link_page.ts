@@ -1,7 +1,7 @@
 // Pages behind emailed links. A link alone does nothing: it takes a click on the page's button, because email scanners open links
 // too. Nothing tells other sites the address, which contains the token.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { AppError } from "../../domain/errors.ts";
+import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import type { Session } from "../../domain/access/session.ts";
 import type { Page } from "../../views/layout.tsx";
 import { readFormBody } from "../body.ts";
@@ -9,29 +9,38 @@ import type { App, AppContext } from "../env.ts";
 import { findSession } from "../session.ts";
 import { type PortalParts, sendPage, withoutReferrer } from "./page.ts";
 
-/** A page behind links. The state `dead` is that of a link that doesn't work. */
-interface LinkPage<State extends { readonly state: string }> {
+/** A page behind links. */
+interface LinkPage {
   readonly path: string;
-  readonly view: (state: State) => Page;
-  readonly stateOf: (token: string, session: Session | null) => Promise<State>;
-  /** Responds to a click: uses the link, or returns a state to show. */
-  readonly use: (c: AppContext, token: string, session: Session | null) => Promise<Response | State>;
-  /** Returns a state to show after an error, or null if the page doesn't explain it. */
-  readonly stateAfter: (error: AppError, token: string, session: Session | null) => Promise<State | null>;
+  /**
+   * Shows what the link would do, why it doesn't work (`isDead`), or why using it failed with the `error`; null if the page doesn't
+   * explain that.
+   */
+  readonly show: (
+    token: string,
+    session: Session | null,
+    error?: ErrorCode,
+  ) => Promise<{ readonly page: Page; readonly isDead?: boolean } | null>;
+  /** Uses the link after a click. Null shows the page again. */
+  readonly use: (c: AppContext, token: string, session: Session | null) => Promise<Response | null>;
 }
 
-export function mountLinkPage<State extends { readonly state: string }>(
-  app: App,
-  parts: PortalParts,
-  { path, view, stateOf, use, stateAfter }: LinkPage<State>,
-): void {
-  const show = (c: AppContext, state: State, status = state.state === "dead" ? 404 : 200) =>
-    sendPage(c, view(state), status as ContentfulStatusCode);
+export function mountLinkPage(app: App, parts: PortalParts, { path, show, use }: LinkPage): void {
+  async function respond(
+    c: AppContext,
+    { token, session, error }: { token: string; session: Session | null; error?: unknown },
+  ): Promise<Response> {
+    if (error !== undefined && !(error instanceof AppError)) throw error;
+    const shown = await show(token, session, error?.code);
+    if (shown === null) throw error;
+    const status = error?.status ?? (shown.isDead ? 404 : 200);
+    return await sendPage(c, shown.page, status as ContentfulStatusCode);
+  }
 
   app.get(
     path,
     withoutReferrer(async (c) =>
-      await show(c, await stateOf(c.req.query("token") ?? "", await findSession(c, parts)))
+      await respond(c, { token: c.req.query("token") ?? "", session: await findSession(c, parts) })
     ),
   );
 
@@ -41,12 +50,9 @@ export function mountLinkPage<State extends { readonly state: string }>(
       const { token = "" } = await readFormBody(c);
       const session = await findSession(c, parts);
       try {
-        const result = await use(c, token, session);
-        return result instanceof Response ? result : await show(c, result);
+        return await use(c, token, session) ?? await respond(c, { token, session });
       } catch (error) {
-        const state = error instanceof AppError ? await stateAfter(error, token, session) : null;
-        if (!(error instanceof AppError) || state === null) throw error;
-        return await show(c, state, error.status);
+        return await respond(c, { token, session, error });
       }
     }),
   );

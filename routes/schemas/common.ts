@@ -135,6 +135,9 @@ export function pageOf(name: string, item: z.ZodType) {
 
 export const personNameSchema = stringSchema("The user's name.", "Ada Lovelace");
 
+/** In descriptions of sensitive operations. */
+export const recentWords = "Requires authentication within the last 10 minutes.";
+
 export const addressSchema = stringSchema("The user's email address.", "ada@example.com");
 
 export const roleSchema = z.enum(roles).describe(

@@ -13,7 +13,6 @@ import { timezoneFault, timezoneName } from "../../domain/time.ts";
 import {
   exampleId,
   idOut,
-  idParam,
   nameSchema,
   pageQuerySchema,
   parsed,
@@ -194,8 +193,6 @@ export function organizationFilter(rest: string) {
   const description = `An organization, by its id or as \`external:\` and its external id. ${rest}`;
   return id.optional().openapi({ description, example: exampleId("org") });
 }
-
-export const invitationParamsSchema = z.object({ id, invitationId: idParam("inv", "The invitation's id.") });
 
 export const inviteSchema = z.strictObject({
   ...person,

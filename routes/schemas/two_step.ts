@@ -1,7 +1,5 @@
-// The shapes of two-step sign-in and passkeys.
+// The shapes of codes and passkeys that people sign in with.
 import { z } from "@hono/zod-openapi";
-import { totpWrongCodesMax } from "../../domain/limits.ts";
-import { idOut, idParam, nameSchema, stringSchema, timeOut } from "./common.ts";
 import { tooLong } from "./messages.ts";
 
 const stepToken = z.string().max(200, tooLong).openapi({
@@ -9,7 +7,7 @@ const stepToken = z.string().max(200, tooLong).openapi({
   example: "3q2Zr8vYw0nK1bT6mXc4LdFpHs9uJ7gE",
 });
 const optionalStepToken = stepToken.optional().openapi({ example: undefined });
-const code = z.string().max(100, tooLong).openapi({
+export const codeSchema = z.string().max(100, tooLong).openapi({
   description: "Six digits from the authenticator app.",
   example: "123456",
 });
@@ -18,11 +16,10 @@ const base64url = (charactersMax: number, description: string) =>
     description: `${description} Base64url.`,
     example: "AQIDBAUGBwgJCgsMDQ4PEA",
   });
-const passkeyName = nameSchema("A name for the passkey", { example: "My phone" });
 
 export const secondStepSchema = z.strictObject({
   token: stepToken,
-  code: code.describe("Six digits from the authenticator app, or a recovery code."),
+  code: codeSchema.describe("Six digits from the authenticator app, or a recovery code."),
 }).openapi("SecondStep");
 
 /** Unknown fields are ignored: browsers may add some. */
@@ -75,50 +72,3 @@ export const passkeyOptionsSchema = z.object({
     "For `PublicKeyCredential.parseCreationOptionsFromJSON()` or `parseRequestOptionsFromJSON()`.",
   ),
 }).openapi("PasskeyOptions");
-
-const passkeySchema = z.object({
-  id: idOut("pas", "The passkey's id."),
-  name: stringSchema("The passkey's name.", "My phone"),
-  otherHost: stringSchema(
-    "The host that the passkey works at, if the service has moved to another one since. It can't be used anymore.",
-    "old.example.com",
-  ).nullable(),
-  createdAt: timeOut("When the passkey was added."),
-  lastUsedAt: timeOut("When the passkey was last used to sign in.").nullable(),
-}).openapi("Passkey");
-export const passkeyResponseSchema = z.object({ passkey: passkeySchema });
-export const passkeysSchema = z.object({ passkeys: z.array(passkeySchema) });
-export const passkeyNameSchema = z.strictObject({ name: passkeyName }).openapi("PasskeyName");
-export const passkeyParamsSchema = z.object({ id: idParam("pas", "The passkey's id.") });
-export const addPasskeySchema = z.strictObject({
-  name: passkeyName,
-  response: passkeyRegistrationSchema,
-}).openapi("AddPasskey");
-
-export const twoStepSchema = z.object({
-  totp: z.object({
-    enabled: z.boolean().describe("Whether signing in requires a code."),
-    confirmedAt: timeOut("When the authenticator app was confirmed.").nullable(),
-    lockedAt: timeOut(
-      `When the app's codes were locked: after ${totpWrongCodesMax} incorrect codes in a row, until the password is changed or reset.`,
-    ).nullable(),
-  }).describe("The authenticator app."),
-  recoveryCodesLeft: z.number().int().describe("The number of unused recovery codes."),
-  passkeys: z.array(passkeySchema).describe("Your passkeys, oldest first."),
-}).openapi("TwoStep");
-export const totpSetUpSchema = z.object({
-  secret: stringSchema("The secret in Base32, to enter in an app.", "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"),
-  otpauthUrl: stringSchema(
-    "The secret as a link that opens an app.",
-    "otpauth://totp/Gatehouse:ada%40example.com?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
-  ),
-  qrCode: stringSchema("The secret as a QR code, in SVG.", "<svg></svg>"),
-}).openapi("TotpSetUp");
-export const totpCodeSchema = z.strictObject({ code }).openapi("TotpCode");
-export const recoveryCodesSchema = z.object({
-  recoveryCodes: z.array(z.string()).openapi({
-    description:
-      "Codes that each work once instead of a code from the app. They appear only in this response.",
-    example: ["7KQ2-MXFB-0D9T-HE4W"],
-  }),
-}).openapi("RecoveryCodes");

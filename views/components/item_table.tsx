@@ -1,12 +1,12 @@
 // A table of items, described by its columns. Tables whose rows differ are written with `Table` itself.
 import type { Child } from "hono/jsx";
 import { ButtonLink, type ButtonTone } from "./button.tsx";
-import { actionsColumn, Cell, type Column, Row, Table } from "./table.tsx";
+import { actionsColumn, Cell, type CellProps, type Column, Row, Table, type TableKind } from "./table.tsx";
 
-export interface ItemColumn<Item> extends Pick<Column, "isNumber" | "isOptional" | "drop" | "sort"> {
-  readonly title: string;
+export interface ItemColumn<Item> extends Omit<Column, "place"> {
   /** The cell's place in the card of a row on a phone; otherwise the column's title names it. A `line` is only there. */
-  readonly in?: "title" | "state" | "line";
+  readonly in?: CellProps["place"];
+  readonly isQuiet?: boolean;
   readonly cell: (item: Item) => Child;
 }
 
@@ -24,32 +24,32 @@ interface ItemTableProps<Item> {
   readonly label: string;
   readonly items: readonly Item[];
   readonly columns: readonly ItemColumn<Item>[];
+  /** For other actions than links, there is a column `actionsColumn`. */
   readonly actions?: (item: Item) => readonly ItemAction[];
   /** True for items that no longer count. */
   readonly isOver?: (item: Item) => boolean;
+  /** Ids of rows, as targets of links. */
+  readonly rowId?: (item: Item) => string;
+  readonly kind?: TableKind;
   /** Its rows fit on a phone. */
   readonly isSmall?: boolean;
 }
 
-export function ItemTable<Item>({ label, items, columns, actions, isOver, isSmall }: ItemTableProps<Item>) {
+export function ItemTable<Item>(
+  { label, items, columns, actions, isOver, rowId, kind, isSmall }: ItemTableProps<Item>,
+) {
   const headings = [
-    ...columns.map((column) =>
+    ...columns.map(({ isQuiet: _, ...column }) =>
       column.in === "line" ? { title: column.title, place: "line" as const } : column
     ),
     ...(actions === undefined ? [] : [actionsColumn]),
   ];
   return (
-    <Table label={label} columns={headings} isSmall={isSmall ?? false}>
+    <Table label={label} columns={headings} {...kind && { kind }} isSmall={isSmall ?? false}>
       {items.map((item) => (
-        <Row over={isOver?.(item) ?? false}>
-          {columns.map(({ title, in: place, isNumber = false, isOptional = false, drop, cell }) => (
-            <Cell
-              {...(place === undefined ? { label: title } : { place })}
-              isNumber={isNumber}
-              isOptional={isOptional}
-              {...drop && { drop }}
-              value={cell(item)}
-            />
+        <Row {...rowId && { id: rowId(item) }} over={isOver?.(item) ?? false}>
+          {columns.map(({ title, in: place, sort: _, isUnseen: __, cell, ...column }) => (
+            <Cell {...column} {...(place === undefined ? { label: title } : { place })} value={cell(item)} />
           ))}
           {actions && <Cell place="actions" value={<Actions actions={actions(item)} />} />}
         </Row>

@@ -1,4 +1,6 @@
-// The addresses of the console's pages that others link to.
+// The addresses of pages that others link to.
+
+export const securityLink = { href: "/portal/account/security", label: "Security" };
 
 export const organizationsHref = "/operator/organizations";
 export const plansHref = "/operator/plans";

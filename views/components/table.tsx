@@ -23,7 +23,7 @@ export const actionsColumn = { title: "Actions", isUnseen: true };
  * On a phone, rows become cards with the labels of their cells, cards of cells that need no label, rows that fit as they
  * are, or two lines with the name and the total first.
  */
-type TableKind = "stack" | "cards" | "rows" | "breakdown";
+export type TableKind = "stack" | "cards" | "rows" | "breakdown";
 
 /** `isSmall`: its rows fit on a phone. */
 export function Table(
@@ -70,21 +70,23 @@ export function Row({ id, over = false, children }: { id?: string; over?: boolea
   return <tr role="row" id={id} class={over ? "over" : undefined}>{children}</tr>;
 }
 
+export interface CellProps {
+  readonly label?: string;
+  readonly place?: "title" | "state" | "actions" | "line" | "total" | "start" | "end" | "client";
+  readonly isNumber?: boolean;
+  readonly isOptional?: boolean;
+  readonly drop?: 1 | 2 | 3;
+  readonly isOffCard?: boolean;
+  readonly isQuiet?: boolean;
+  readonly value?: Child;
+  readonly children?: Child;
+}
+
 /**
  * On a phone, `label` names the cell and `place` is its position in the card. A `line` is shown only there, and a cell that is
  * `isOffCard` only elsewhere.
  */
-export function Cell(props: {
-  label?: string;
-  place?: "title" | "state" | "actions" | "line" | "total" | "start" | "end" | "client";
-  isNumber?: boolean;
-  isOptional?: boolean;
-  drop?: 1 | 2 | 3;
-  isOffCard?: boolean;
-  isQuiet?: boolean;
-  value?: Child;
-  children?: Child;
-}) {
+export function Cell(props: CellProps) {
   return (
     <td role="cell" class={classesOf(props)} data-label={props.label}>
       {props.value ?? props.children ?? null}

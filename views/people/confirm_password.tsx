@@ -11,7 +11,7 @@ import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { ProviderForm } from "./identities.tsx";
 import { PasskeyForm, PasskeysMissing } from "./passkey_form.tsx";
-import { codeCharactersMax } from "./two_step.tsx";
+import { codeCharactersMax } from "./second_step.tsx";
 
 const path = "/portal/confirm-password";
 const title = "Confirm it's you";

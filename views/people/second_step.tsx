@@ -5,9 +5,10 @@ import { returnField, type ShownForm, typed } from "../components/form.tsx";
 import { GateCard } from "../components/gate_card.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
 import { PasskeyForm, PasskeysMissing } from "./passkey_form.tsx";
-import { codeCharactersMax } from "./two_step.tsx";
 
 const path = "/sign-in/second-step";
+/** The length of a field for codes; recovery codes have hyphens. */
+export const codeCharactersMax = 40;
 
 export function secondStepPage({ frame, email, hasPasskeys, isRecovery, returnTo, form }: {
   frame: GateFrame;

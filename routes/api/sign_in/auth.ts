@@ -1,14 +1,12 @@
-// The API of signing up, in and out, and of a user's own sessions.
+// The API of signing up, in and out.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { isoTime } from "../../../domain/time.ts";
 import { sessionUser } from "../../../domain/access/session.ts";
-import { sessionsPerUserMax } from "../../../domain/limits.ts";
-import { endOtherSessions, endSession, listSessions, signIn, signUp } from "../../../services/people/mod.ts";
+import { signIn, signUp } from "../../../services/people/mod.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { beginSession } from "../../session.ts";
 import { endSessions } from "../../sign_out.ts";
-import { mount, publicRoutes, sessionRoutes } from "../endpoint.ts";
-import { sessionParamsSchema, sessionsSchema } from "../../schemas/people.ts";
+import { mount, publicRoutes } from "../endpoint.ts";
 import * as schemas from "../../schemas/sign_in.ts";
 
 export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -69,35 +67,4 @@ function signInRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     const { token, expiresAt } = result.secondStep;
     return { ...sessionUser(null), secondStep: { token, expiresAt: isoTime(expiresAt) } };
   });
-}
-
-export function ownSessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { services } = parts;
-  const route = sessionRoutes(app, parts, { tag: "Sign-in" });
-  const ended = { 204: { description: "Ended." } };
-
-  route({
-    route: "GET /api/auth/sessions",
-    operationId: "listSessions",
-    summary: "List your sessions",
-    description:
-      `There are at most ${sessionsPerUserMax}: one more sign-in ends the least recently used session.`,
-    responses: { 200: { description: "Your sessions, last used first.", schema: sessionsSchema } },
-  }, async (_c, _input, actor) => ({ sessions: await listSessions(services, actor) }));
-
-  route({
-    route: "DELETE /api/auth/sessions/{id}",
-    operationId: "endSession",
-    summary: "End one of your sessions",
-    description: "Takes effect immediately. It may be the current session.",
-    params: sessionParamsSchema,
-    responses: ended,
-  }, (_c, { params }, actor) => endSession(services, actor, params.id));
-
-  route({
-    route: "DELETE /api/auth/sessions",
-    operationId: "endOtherSessions",
-    summary: "End all of your other sessions",
-    responses: ended,
-  }, (_c, _input, actor) => endOtherSessions(services, actor));
 }

@@ -30,7 +30,7 @@ import { mountFormPage, type Pages, paramOf } from "../noun_pages.ts";
 import { idOf } from "../operator/organization.ts";
 import { consolePages } from "../operator/page.ts";
 import { type PortalParts, sendPage } from "../page.ts";
-import { goToProvider } from "../sign_in/identities.ts";
+import { goToProvider } from "../sign_in/go_to_provider.ts";
 import { memberPages, type MemberViewer, nounPagesOf } from "../viewer.ts";
 import { askOwner, ownerPages } from "./owner_pages.ts";
 

@@ -14,9 +14,9 @@ import {
 import { confirmPasswordPage } from "../../../views/people/confirm_password.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext } from "../../env.ts";
-import { atField, type FormState, mountForm, mountTarget } from "../form.ts";
+import { type FormState, mountForm, mountTarget } from "../form.ts";
 import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../page.ts";
-import { goToProvider } from "./identities.ts";
+import { goToProvider } from "./go_to_provider.ts";
 import { parsePasskeyResponse } from "./second_step.ts";
 
 const path = "/portal/confirm-password";
@@ -66,12 +66,13 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
       const isConfirmed = hasRecentAuthentication(session, now) &&
         (!isConsolePath(target) || hasOperatorSignIn(session, now));
       if (form.input === undefined && isConfirmed && c.req.query("again") !== "1") return redirect(c, target);
-      return show(c, session, atField(form, "invalid_credentials", "password"));
+      return show(c, session, form);
     },
     async submit(c, session, { password = "", code, return_to }) {
       await reauthenticate(services, session, { password, code: code?.slice(0, 100) });
       return redirect(c, returnTo(return_to));
     },
+    fieldOf: { invalid_credentials: "password" },
   });
 
   mountTarget(routes, {

@@ -45,7 +45,7 @@ import {
   withoutReferrer,
 } from "../page.ts";
 import { invitationAddress, invitationJoined, invitationTokenIn } from "../organization/accept_invitation.ts";
-import { securityLink } from "../../../views/people/two_step.tsx";
+import { securityLink } from "../../../views/components/links.ts";
 import { continueTo, returnToOf } from "./sign_in.ts";
 
 const path = "/sign-in/with/:slug";

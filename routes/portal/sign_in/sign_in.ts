@@ -13,7 +13,7 @@ import { setSecondStepCookie } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { beginSession, findSession } from "../../session.ts";
 import { signOutOfPortal } from "../../sign_out.ts";
-import { atField, mountForm } from "../form.ts";
+import { mountForm } from "../form.ts";
 import { noteOtherMethod, providerOffer } from "./provider_offer.ts";
 import { gateFrame, home, openRoutes, type PortalParts, redirect, sendPage } from "../page.ts";
 
@@ -97,9 +97,8 @@ function signUpRoutes(app: App, parts: PortalParts): void {
 
   mountForm(openRoutes(app), {
     path: "/sign-up",
-    async show(c, _actor, state) {
-      const returnTo = returnToOf((state.input ?? c.req.query())["return_to"], config);
-      const form = atField(state, "email_taken", "email");
+    async show(c, _actor, form) {
+      const returnTo = returnToOf((form.input ?? c.req.query())["return_to"], config);
       return await redirectIfSignedIn(c, parts) ??
         await sendPage(
           c,
@@ -119,6 +118,7 @@ function signUpRoutes(app: App, parts: PortalParts): void {
       await beginSession(c, parts, (client) => signUp(services, client, input));
       return continueTo(c, returnToOf(form["return_to"], config));
     },
+    fieldOf: { email_taken: "email" },
   });
 }
 
