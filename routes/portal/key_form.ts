@@ -9,7 +9,7 @@ import {
 } from "../../domain/keys/key_permissions.ts";
 import { expiryValue } from "../../views/components/expiry_field.tsx";
 import type { PermissionChoice } from "../../views/keys/permission_fields.tsx";
-import type { NewKeyValues } from "../../views/keys/new_api_key.tsx";
+import type { NewKeyValues } from "../../views/keys/new_api_key_form.tsx";
 import type { AppContext } from "../env.ts";
 import { createApiKeySchema } from "../schemas/api_keys.ts";
 import { check, checkTogether } from "../schemas/check.ts";

@@ -6,7 +6,7 @@ import { operatorOrganizationLimitForms } from "../../nouns/organization_limit_f
 import { operatorOrganizationTabs } from "./organization.ts";
 import { organizationNotePages } from "../../nouns/organization_notes.tsx";
 import { usageGrantPages } from "../../nouns/usage_grants.tsx";
-import { operatorAuditPages } from "./audit.ts";
+import { operatorAuditPages } from "../../nouns/audit_log.tsx";
 import { operatorOrganizationPages } from "../../nouns/organizations.tsx";
 import { operatorOverviewRoutes } from "./overview.ts";
 import { planPages } from "../../nouns/plans.tsx";
