@@ -20,10 +20,10 @@ import { apiKeyPage, readKeyPage, revokeWarning } from "./api_key_page.tsx";
 import { expiryOf } from "../portal/expiry.ts";
 import type { Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
-import { checkedKey, choiceOf, keyIdOf, typedChoice } from "../portal/key_form.ts";
+import { checkedKey, choiceOf, typedChoice } from "../portal/key_form.ts";
 import { keyReport } from "../portal/key_report.ts";
 import { limitInput, limitsOf, typedLimits } from "../portal/limit_input.ts";
-import { mountFormPage, mountPage, type Pages } from "../portal/noun_pages.ts";
+import { mountFormPage, mountPage, type Pages, paramOf } from "../portal/noun_pages.ts";
 import { type PortalParts, redirect } from "../portal/page.ts";
 import { organizationNounPages } from "../portal/viewer.ts";
 import { changeApiKeySchema } from "../schemas/api_keys.ts";
@@ -48,7 +48,7 @@ function mountBudget(pages: Pages<Viewer>, { services }: PortalParts): void {
     path: `${path}/budget`,
     async show(c, { fields, ...form }, { access, frame }) {
       requirePermission(access, "apiKeys.manageAll");
-      const apiKey = await getApiKey(services, access, keyIdOf(c));
+      const apiKey = await getApiKey(services, access, paramOf(c, "keyId"));
       if (apiKey.status !== "active") return redirect(c, apiKeyHref(frame.base, apiKey.id));
       // The form does without suggestions if they are not available.
       const names = await inTime((signal) => readUsageNames(services, access, signal));
@@ -83,7 +83,7 @@ function mountBudget(pages: Pages<Viewer>, { services }: PortalParts): void {
       );
     },
     async submit(c, { access, frame }, input) {
-      const id = keyIdOf(c);
+      const id = paramOf(c, "keyId");
       const typed = { budget: limitsOf(limitInput(input, budgetLimitsMax)) };
       await changeApiKey(services, access, { id, ...check(changeApiKeySchema, typed, "body") });
       return `${apiKeyHref(frame.base, id)}?done=budget`;
@@ -95,7 +95,7 @@ function mountEdit(pages: Pages<Viewer>, { services }: PortalParts): void {
   mountFormPage(pages, {
     path: `${path}/edit`,
     async show(c, { fields, field, input, ...form }, { access, frame }) {
-      const apiKey = await getApiKey(services, access, keyIdOf(c));
+      const apiKey = await getApiKey(services, access, paramOf(c, "keyId"));
       const { status, expiresAt } = apiKey;
       return (
         <ConfirmPage
@@ -130,7 +130,7 @@ function mountEdit(pages: Pages<Viewer>, { services }: PortalParts): void {
       );
     },
     async submit(c, { access, frame }, input) {
-      const id = keyIdOf(c);
+      const id = paramOf(c, "keyId");
       const { expires = "keep" } = input;
       const expiresAt = () => expires === "keep" ? undefined : expiryOf(input, services.clock());
       const key = await checkedKey(input, {}, expiresAt);
@@ -145,7 +145,7 @@ function mountRevoke(pages: Pages<Viewer>, parts: PortalParts): void {
   mountFormPage(pages, {
     path: `${path}/revoke`,
     async show(c, form, { access, frame }) {
-      const apiKey = await getApiKey(services, access, keyIdOf(c));
+      const apiKey = await getApiKey(services, access, paramOf(c, "keyId"));
       if (apiKey.status === "revoked") return redirect(c, apiKeyHref(frame.base, apiKey.id));
       const [report, { generations }] = await Promise.all([
         keyReport(parts, access, { apiKeyId: apiKey.id, metric: null }),
@@ -164,7 +164,7 @@ function mountRevoke(pages: Pages<Viewer>, parts: PortalParts): void {
       );
     },
     async submit(c, { access, frame }) {
-      const { id } = await revokeApiKey(services, access, keyIdOf(c));
+      const { id } = await revokeApiKey(services, access, paramOf(c, "keyId"));
       return `${frame.base}/api-keys?done=revoked&id=${id}`;
     },
   });

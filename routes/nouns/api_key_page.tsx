@@ -30,9 +30,9 @@ import { type Measure, measureNoun, quantityWords } from "../../views/text/quant
 import { fullDate, relativeTime } from "../../views/text/time.ts";
 import { flashOf, queryOf, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
-import { keyIdOf } from "../portal/key_form.ts";
 import type { AppContext } from "../env.ts";
 import { firstRequestOf, keyReport } from "../portal/key_report.ts";
+import { paramOf } from "../portal/noun_pages.ts";
 import { nearestFirst } from "../portal/meter/usage.ts";
 import type { PortalParts } from "../portal/page.ts";
 
@@ -40,7 +40,7 @@ const latestEventsMax = 5;
 
 export async function readKeyPage(c: AppContext, parts: PortalParts, { access, frame }: Viewer) {
   const { services } = parts;
-  const { current: apiKey, generations } = await getApiKeyLineage(services, access, keyIdOf(c));
+  const { current: apiKey, generations } = await getApiKeyLineage(services, access, paramOf(c, "keyId"));
   const [report, limits, { plan }, lastRequest, events] = await Promise.all([
     keyReport(parts, access, { apiKeyId: apiKey.id, metric: queryOf(c, "metric") ?? null }),
     inTime((signal) => readLimits(services, access, { apiKeyId: apiKey.id, signal })),

@@ -32,9 +32,9 @@ import { aboutKey } from "./api_key.tsx";
 import { timeAfter } from "../portal/expiry.ts";
 import { mountForm, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
-import { formTokenOf, keyIdOf, newFormToken, newKeyOf, newKeyValues } from "../portal/key_form.ts";
+import { formTokenOf, newFormToken, newKeyOf, newKeyValues } from "../portal/key_form.ts";
 import { firstRequestOf, keyReport } from "../portal/key_report.ts";
-import { mountFormPage } from "../portal/noun_pages.ts";
+import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
 import { type PortalParts, redirect, sendPage } from "../portal/page.ts";
 import { organizationForms, organizationNounPages, organizationPages } from "../portal/viewer.ts";
 
@@ -75,7 +75,7 @@ export function newApiKeyPages(app: App, parts: PortalParts): void {
   });
   mountRotation(app, parts);
   organizationPages(app, parts).get(`${path}/:keyId/first-request`, async (c, { access, frame }) => {
-    const apiKey = await getApiKey(services, access, keyIdOf(c));
+    const apiKey = await getApiKey(services, access, paramOf(c, "keyId"));
     const request = await firstRequestOf(parts, apiKey);
     const report = request.isUsed
       ? await keyReport(parts, access, { apiKeyId: apiKey.id, metric: null })
@@ -89,7 +89,7 @@ function mountRotation(app: App, parts: PortalParts): void {
   mountFormPage(organizationNounPages(app, parts, { place, path, label: "API keys" }), {
     path: `${path}/:keyId/rotate`,
     async show(c, form, { access, frame }) {
-      const apiKey = await getApiKey(services, access, keyIdOf(c));
+      const apiKey = await getApiKey(services, access, paramOf(c, "keyId"));
       if (apiKey.status !== "active" && form.input === undefined) {
         return redirect(c, apiKeyHref(frame.base, apiKey.id));
       }
@@ -123,7 +123,7 @@ function mountRotation(app: App, parts: PortalParts): void {
     },
     async submit(c, viewer, input) {
       const { access } = viewer;
-      const { id, expiresAt } = await getApiKey(services, access, keyIdOf(c));
+      const { id, expiresAt } = await getApiKey(services, access, paramOf(c, "keyId"));
       const chosen = timeAfter(services.clock(), graces, { expireOld: input["expireOld"] ?? defaultGrace });
       const expireOldAt = chosen ?? "now";
       const ownEnd = expiresAt === null ? Infinity : Date.parse(expiresAt);

@@ -32,7 +32,7 @@ import { flashOf, queryOf } from "../portal/form.ts";
 import { mountFormPage, mountPage, type Pages, paramOf } from "../portal/noun_pages.ts";
 import { listChoice } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
-import { webhookIdOf, type WebhookViewer } from "../portal/webhook_viewer.ts";
+import { type WebhookViewer } from "../portal/webhook_viewer.ts";
 import { check } from "../schemas/check.ts";
 import { idOut, idParam, pageOf, pageQuerySchema, rangeEnd, timeOut } from "../schemas/common.ts";
 import { atMost } from "../schemas/messages.ts";
@@ -207,8 +207,9 @@ const typesFor = (owner: WebhookOwner) => eventTypesFor({ isForOperators: "opera
 
 export function deliveryPages(pages: Pages<WebhookViewer>, { services }: PortalParts): void {
   const deliveryOf = (c: AppContext, owner: WebhookOwner) =>
-    verbs.getDelivery(services, owner, { webhookId: webhookIdOf(c), id: paramOf(c, "deliveryId") });
-  const webhookOf = (c: AppContext, owner: WebhookOwner) => getWebhook(services, owner, webhookIdOf(c));
+    verbs.getDelivery(services, owner, { webhookId: paramOf(c, "webhookId"), id: paramOf(c, "deliveryId") });
+  const webhookOf = (c: AppContext, owner: WebhookOwner) =>
+    getWebhook(services, owner, paramOf(c, "webhookId"));
 
   mountPage(pages, oneDelivery, async (c, { actor: { owner }, ...page }) => {
     const delivery = await deliveryOf(c, owner);
@@ -228,9 +229,9 @@ export function deliveryPages(pages: Pages<WebhookViewer>, { services }: PortalP
       replayOneForm(form, { webhook: await webhookOf(c, owner), delivery: await deliveryOf(c, owner) }),
     async submit(c, { owner, frame }) {
       const { id, status } = await deliveryOf(c, owner);
-      await verbs.replayDeliveries(services, owner, webhookIdOf(c), { deliveryIds: [id] });
+      await verbs.replayDeliveries(services, owner, paramOf(c, "webhookId"), { deliveryIds: [id] });
       const done = status === "waiting" ? "sent" : "replayed";
-      return `${deliveryHref(frame.base, webhookIdOf(c), id)}?done=${done}`;
+      return `${deliveryHref(frame.base, paramOf(c, "webhookId"), id)}?done=${done}`;
     },
   });
   mountFormPage(pages, {
@@ -238,12 +239,12 @@ export function deliveryPages(pages: Pages<WebhookViewer>, { services }: PortalP
     show: async (c, form, { owner }) =>
       replayForm(form, {
         webhook: await webhookOf(c, owner),
-        counts: await verbs.countReplayable(services, owner, webhookIdOf(c)),
+        counts: await verbs.countReplayable(services, owner, paramOf(c, "webhookId")),
       }),
     async submit(c, { owner, frame }, { status, span = "30d" }) {
       const input = check(replayFormSchema, { status: status || undefined, span }, "body");
       const from = services.clock() - replaySpans[input.span].hours * 3_600_000;
-      const id = webhookIdOf(c);
+      const id = paramOf(c, "webhookId");
       const replayed = await verbs.replayDeliveries(services, owner, id, { from, status: input.status });
       return `${webhookHref(frame.base, id)}?done=replayed&count=${replayed}`;
     },
@@ -252,7 +253,7 @@ export function deliveryPages(pages: Pages<WebhookViewer>, { services }: PortalP
     path: `${one}/test`,
     show: async (c, form, { owner }) => testForm(form, await webhookOf(c, owner), typesFor(owner)),
     async submit(c, { owner, frame }, { type }) {
-      const webhookId = webhookIdOf(c);
+      const webhookId = paramOf(c, "webhookId");
       const id = await sendTestEvent(services, owner, {
         id: webhookId,
         ...check(testSchema(typesFor(owner)), { type }, "body"),

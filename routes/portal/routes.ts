@@ -5,7 +5,7 @@ import { openApiDocument } from "../api/openapi/openapi.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { webhookPages } from "../nouns/webhooks.tsx";
 import { alertPages } from "../nouns/alerts.tsx";
-import { billingPages } from "./billing.ts";
+import { billingPages } from "../nouns/billing.tsx";
 import { portalAccessRoutes } from "./meter/access.ts";
 import { portalAccountRoutes } from "./account/account.ts";
 import { portalAcceptInvitationRoutes } from "./organization/accept_invitation.ts";
@@ -34,7 +34,7 @@ import { recordPages } from "./meter/records.ts";
 import { portalOverviewRoutes } from "./overview.ts";
 import { usagePages } from "./meter/usage.ts";
 import { portalVerifyEmailRoutes } from "./account/verify_email.ts";
-import { searchRoutes } from "./search.ts";
+import { searchRoutes } from "./search.tsx";
 
 export function portalRoutes(
   app: OpenAPIHono<AppEnv>,

@@ -3,7 +3,7 @@ import type { App } from "../../env.ts";
 import type { PortalParts } from "../page.ts";
 import { operatorOrganizationForms } from "../../nouns/organization_forms.tsx";
 import { operatorOrganizationLimitForms } from "../../nouns/organization_limit_forms.tsx";
-import { operatorOrganizationTabs } from "./organization.ts";
+import { operatorOrganizationTabs } from "../../nouns/organization_page.tsx";
 import { organizationNotePages } from "../../nouns/organization_notes.tsx";
 import { usageGrantPages } from "../../nouns/usage_grants.tsx";
 import { operatorAuditPages } from "../../nouns/audit_log.tsx";
