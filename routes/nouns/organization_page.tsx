@@ -22,7 +22,7 @@ import { providerFacts, SignInBadge } from "../../views/people/mod.ts";
 import type { App, AppContext } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
 import { type ConsoleActor, operatorPages } from "../portal/operator/page.ts";
-import { readMonth } from "../portal/overview.ts";
+import { readMonth } from "../portal/overview.tsx";
 import { type PortalParts, sendPage } from "../portal/page.ts";
 import { tabViewer } from "../portal/viewer.ts";
 

@@ -13,7 +13,6 @@ import { defaultGrace, graces } from "../../views/components/expiry_field.tsx";
 import { ItemTable } from "../../views/components/item_table.tsx";
 import { ListPage, type ListPageProps } from "../../views/components/list_page.tsx";
 import { TimeCell } from "../../views/components/relative_time.tsx";
-import { NextSteps } from "../../views/outbox/deliveries.tsx";
 import {
   EventNames,
   webhookHref,
@@ -25,7 +24,9 @@ import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
-import { deliveryPages, deliveryRoutes, readDeliveries, replayFlash } from "./webhook_deliveries.tsx";
+import { deliveryRoutes } from "./webhook_deliveries.tsx";
+import { deliveryPages } from "./webhook_delivery.tsx";
+import { deliveryList, NextSteps, replayFlash } from "./webhook_delivery_list.tsx";
 import { confirmWebhook, typedWebhook, webhookFlashes, webhookForm, webhookInput } from "./webhook_forms.tsx";
 import { verifySamples } from "../portal/docs/verify_samples.ts";
 import { timeAfter } from "../portal/expiry.ts";
@@ -200,7 +201,7 @@ function showingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): v
   });
   mountPage(pages, one, async (c, { actor, frame, place }) => {
     const webhook = await verbs.getWebhook(services, actor.owner, paramOf(c, "webhookId"));
-    const children = await readDeliveries(c, services, actor, webhook);
+    const children = await deliveryList(c, services, actor, webhook);
     return WebhookPage({
       frame,
       place,
