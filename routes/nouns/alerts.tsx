@@ -1,6 +1,10 @@
 // Alerts of an organization: their shapes, their API, and their pages for members and operators.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { pageItemsDefault } from "../../domain/limits.ts";
+import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
+import type { Alert } from "../../domain/meter/usage_limit.ts";
+import { groupDigits } from "../../domain/number_text.ts";
+import type { LimitMailReach } from "../../domain/outbox/limit_mail_reach.ts";
 import { alertsOfOrganizationMax } from "../../domain/outbox/webhook_limits.ts";
 import {
   type Access,
@@ -23,14 +27,18 @@ import {
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { SelectField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
+import { ItemTable } from "../../views/components/item_table.tsx";
 import { emptyLimit, LimitRow, ScopeSuggestions } from "../../views/components/limit_fields.tsx";
-import { alertList } from "../../views/meter/alerts.tsx";
-import { limitName, limitQuantity } from "../../views/text/limit.ts";
+import { ListPage } from "../../views/components/list_page.tsx";
+import { Name } from "../../views/components/table.tsx";
+import { Used } from "../../views/components/used.tsx";
+import { limitName, limitQuantity, notifyText } from "../../views/text/limit.ts";
+import { missedText } from "../../views/text/limit_mails.ts";
 import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
-import { flashOf, queryOf } from "../portal/form.ts";
+import { flashOf, queryOf, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
 import { numberOf, percentagesOf, typedLimits } from "../portal/limit_input.ts";
 import { mountFormPage, mountPage, paramOf } from "../portal/noun_pages.ts";
@@ -154,22 +162,7 @@ export function alertPages(app: App, parts: PortalParts): void {
     return getAlert(services, access, { id: paramOf(c, "alertId") });
   };
 
-  mountPage(pages, path, async (c, { actor: { access, frame } }) => {
-    const [alerts, mailReach, catalogue] = await Promise.all([
-      inTime((signal) => listAlerts(services, access, { signal })),
-      readLimitMailReach(services, access),
-      readProductNames(services),
-    ]);
-    return alertList({
-      frame,
-      alerts: alerts ?? await listAlerts(services, access),
-      mailReach,
-      catalogue,
-      canChange: may(access, "alerts.manage"),
-      seesWebhooks: may(access, "webhooks.read"),
-      flash: flashOf(c, { added: "Alert added.", changed: "Changes saved.", deleted: "Alert deleted." }),
-    });
-  });
+  mountPage(pages, path, async (c, { actor }) => alertList(await readAlerts(c, parts, actor)));
 
   mountFormPage(pages, {
     path: `${path}/new`,
@@ -229,6 +222,26 @@ export function alertPages(app: App, parts: PortalParts): void {
   });
 }
 
+async function readAlerts(c: AppContext, { services }: PortalParts, { access, frame }: Viewer) {
+  const [alerts, mailReach, catalogue] = await Promise.all([
+    inTime((signal) => listAlerts(services, access, { signal })),
+    readLimitMailReach(services, access),
+    readProductNames(services),
+  ]);
+  return {
+    frame,
+    alerts: alerts ?? await listAlerts(services, access),
+    /** Null where no emails are sent. */
+    mailReach,
+    catalogue,
+    canChange: may(access, "alerts.manage"),
+    seesWebhooks: may(access, "webhooks.read"),
+    flash: flashOf(c, { added: "Alert added.", changed: "Changes saved.", deleted: "Alert deleted." }),
+  };
+}
+
+type AlertList = Awaited<ReturnType<typeof readAlerts>>;
+
 const emptyInput = { ...emptyLimit, apiKeyId: "" };
 
 /** Returns a typed alert as the API takes it. */
@@ -279,4 +292,83 @@ async function alertForm(
       />
     </FormPage>
   );
+}
+
+function alertList({ frame, alerts, mailReach, catalogue, canChange, seesWebhooks, flash }: AlertList) {
+  const href = frame.base + path;
+  return (
+    <ListPage
+      frame={frame}
+      place="usage"
+      flash={flash}
+      back={frame.viewed === null
+        ? { href: `${frame.base}/usage`, label: "Usage" }
+        : { href: `${frame.base}/limits`, label: "Limits" }}
+      title="Alerts"
+      text={frame.viewed === null
+        ? "Get notified when usage reaches a quantity. Alerts never reject requests."
+        : "Notify the organization when its usage reaches a quantity. Alerts never reject requests."}
+      add={canChange ? { href: `${href}/new`, label: "Add alert" } : null}
+      filters={
+        <p class="muted small">
+          {mailReach && `${missedText(mailReach, "alerts and limits") ?? recipientsText(mailReach)} `}
+          {seesWebhooks && (
+            <>
+              <a href={`${frame.base}/webhooks`}>Webhooks</a> can receive alerts and limits, too.
+            </>
+          )}
+        </p>
+      }
+      card={`${alerts.length} of ${alertsOfOrganizationMax} alerts`}
+      empty={alerts.length > 0 ? null : { title: "No alerts yet", text: "Limits notify without an alert." }}
+      links={[]}
+    >
+      <ItemTable
+        label="Alerts"
+        items={alerts}
+        columns={[
+          { title: "Alert", in: "title", cell: (alert) => <AlertName alert={alert} catalogue={catalogue} /> },
+          { title: "Used", cell: (alert) => <AlertUse alert={alert} catalogue={catalogue} /> },
+          { title: "Notify at", cell: ({ notifyAt }) => <span>{notifyText(notifyAt)}</span> },
+        ]}
+        actions={(alert) => {
+          const about = limitName(alert, catalogue);
+          return !canChange ? [] : [
+            { label: "Edit", href: `${href}/${alert.id}/edit`, about },
+            { label: "Delete", href: `${href}/${alert.id}/delete`, about, tone: "quiet-destroy" },
+          ];
+        }}
+      />
+    </ListPage>
+  );
+}
+
+interface AlertProps {
+  readonly alert: Alert;
+  readonly catalogue: Catalogue;
+}
+
+function AlertName({ alert, catalogue }: AlertProps) {
+  return (
+    <>
+      <Name text={limitName(alert, catalogue)} />
+      {alert.apiKey && (
+        <div class="muted tiny">
+          Key <bdi>{alert.apiKey.name}</bdi>
+        </div>
+      )}
+    </>
+  );
+}
+
+function AlertUse({ alert: { used, quantity, metric }, catalogue }: AlertProps) {
+  if (used === null) return <span>{`Of ${limitQuantity({ quantity, metric }, catalogue)}`}</span>;
+  const measure = metric === null ? undefined : metricOf(catalogue, metric);
+  return <Used used={used} allowed={quantity} measure={measure} />;
+}
+
+function recipientsText({ recipients }: LimitMailReach): string {
+  return recipients === 1
+    ? "One owner or admin gets emails about alerts and limits."
+    : `${groupDigits(recipients)} owners and admins get emails about alerts and limits.`;
 }

@@ -26,10 +26,8 @@ import {
   organizationHref,
   organizationsHref,
 } from "../../views/components/links.ts";
-import { resumeText, suspendText } from "../../views/console/organization.tsx";
 import type { App } from "../env.ts";
-import { mountFormPage, type Pages, rowFields, rowsOf, withInput } from "../portal/noun_pages.ts";
-import { idOf } from "../portal/operator/organization.ts";
+import { mountFormPage, type Pages, paramOf, rowFields, rowsOf, withInput } from "../portal/noun_pages.ts";
 import { type ConsoleActor, consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check, checkTogether } from "../schemas/check.ts";
@@ -59,7 +57,8 @@ export function operatorOrganizationForms(app: App, parts: PortalParts): void {
     action: "suspend",
     title: "Suspend organization",
     heading: "Suspend “{name}”?",
-    text: suspendText,
+    text:
+      "Requests with its keys will fail immediately. Its members can still sign in, read and export, but change nothing except their own accounts. You can resume it at any time.",
     submit: "Suspend",
     async act(actor, idText) {
       await suspendOrganization(services, await operatorAccess(services, actor, idText));
@@ -70,7 +69,7 @@ export function operatorOrganizationForms(app: App, parts: PortalParts): void {
     action: "resume",
     title: "Resume organization",
     heading: "Resume “{name}”?",
-    text: resumeText,
+    text: "Its keys work again immediately, and its members can change things again.",
     submit: "Resume",
     tone: "primary",
     async act(actor, idText) {
@@ -104,7 +103,7 @@ function confirmation(
   mountFormPage(pages, {
     path: `${path}/${action}`,
     async show(c, form) {
-      const organization = await getOrganization(services, idOf(c));
+      const organization = await getOrganization(services, paramOf(c, "id"));
       const { name, externalId, memberCount, activeApiKeyCount } = organization;
       const facts = [
         { label: "External ID", value: externalId ?? "Not set" },
@@ -113,17 +112,17 @@ function confirmation(
       ];
       return <ConfirmPage {...form} {...words} name={name} facts={facts} back={backTo(organization)} />;
     },
-    submit: (c, actor) => act(actor, idOf(c)),
+    submit: (c, actor) => act(actor, paramOf(c, "id")),
   });
 }
 
 function editPage(pages: Pages<ConsoleActor>, { services }: PortalParts): void {
   mountFormPage(pages, {
     path: `${path}/edit`,
-    show: async (c, form) => editForm(form, await getOrganization(services, idOf(c))),
+    show: async (c, form) => editForm(form, await getOrganization(services, paramOf(c, "id"))),
     async submit(c, actor, input) {
       const { name, externalId, metadata } = organizationInput(input);
-      const before = await getOrganization(services, idOf(c));
+      const before = await getOrganization(services, paramOf(c, "id"));
       const change = () =>
         check(changeOrganizationSchema, {
           name,

@@ -30,9 +30,8 @@ import type { App } from "../env.ts";
 import { queryOf } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
 import { limitInput, limitsOf, numberOf, typedLimits } from "../portal/limit_input.ts";
-import { mountFormPage, type Pages, rowFields, withInput } from "../portal/noun_pages.ts";
+import { mountFormPage, type Pages, paramOf, rowFields, withInput } from "../portal/noun_pages.ts";
 import { catalogueSlugs } from "../portal/operator/limit_suggestions.ts";
-import { idOf } from "../portal/operator/organization.ts";
 import { type ConsoleActor, consolePages } from "../portal/operator/page.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
@@ -51,7 +50,7 @@ function planPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
   mountFormPage(pages, {
     path: `${path}/plan`,
     async show(c, form) {
-      const organization = await getOrganization(services, idOf(c));
+      const organization = await getOrganization(services, paramOf(c, "id"));
       const { plans } = await listPlans(services, { limit: plansMax });
       return (
         <FormPage
@@ -76,7 +75,7 @@ function planPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
     },
     async submit(c, actor, input) {
       const { planId } = check(changeOrganizationSchema, { planId: input["planId"] }, "body");
-      const organization = await getOrganization(services, idOf(c));
+      const organization = await getOrganization(services, paramOf(c, "id"));
       const { id: idText, planId: from, overrides } = organization;
       if (planId === undefined || planId === from || input["confirmed"] !== undefined) {
         await changeOrganization(services, actor, { idText, planId });
@@ -137,7 +136,7 @@ function limitPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
   mountFormPage(pages, {
     path: `${path}/limits/edit`,
     async show(c, form) {
-      const organization = await getOrganization(services, idOf(c));
+      const organization = await getOrganization(services, paramOf(c, "id"));
       const plan = await getPlan(services, organization.planId);
       const replaced = plan.limits.filter(({ id }) => id === queryOf(c, "limit"));
       const filled = withInput(form, form.input ?? typed(organization, replaced));
@@ -150,7 +149,7 @@ function limitPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
       };
       const { timezone = "" } = input;
       const change = check(changeOrganizationSchema, { timezone, overrides }, "body");
-      const organization = await getOrganization(services, idOf(c));
+      const organization = await getOrganization(services, paramOf(c, "id"));
       const { id: idText } = organization;
       const isConfirmed = input["confirmed"] !== undefined;
       const below = isConfirmed ? null : await limitsBelowUse(parts, actor, { idText, ...change });

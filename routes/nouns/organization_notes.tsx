@@ -11,7 +11,6 @@ import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
-import { idOf } from "../portal/operator/organization.ts";
 import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
@@ -77,7 +76,7 @@ export function organizationNotePages(app: App, parts: PortalParts): void {
   mountFormPage(pages, {
     path: `${path}/new`,
     async show(c, form) {
-      const organization = await resolveOrganization(services, idOf(c));
+      const organization = await resolveOrganization(services, paramOf(c, "id"));
       return (
         <FormPage
           {...form}
@@ -100,15 +99,15 @@ export function organizationNotePages(app: App, parts: PortalParts): void {
       );
     },
     async submit(c, actor, { text = "" }) {
-      await addNote(services, actor, { idText: idOf(c), ...check(createSchema, { text }, "body") });
-      return `${organizationHref(idOf(c))}?done=noted`;
+      await addNote(services, actor, { idText: paramOf(c, "id"), ...check(createSchema, { text }, "body") });
+      return `${organizationHref(paramOf(c, "id"))}?done=noted`;
     },
   });
 
   mountFormPage(pages, {
     path: `${path}/:noteId/delete`,
     async show(c, form) {
-      const organization = await resolveOrganization(services, idOf(c));
+      const organization = await resolveOrganization(services, paramOf(c, "id"));
       return (
         <ConfirmPage
           {...form}
@@ -123,8 +122,8 @@ export function organizationNotePages(app: App, parts: PortalParts): void {
       );
     },
     async submit(c, actor) {
-      await deleteNote(services, actor, { idText: idOf(c), noteId: paramOf(c, "noteId") });
-      return `${organizationHref(idOf(c))}?done=note-deleted`;
+      await deleteNote(services, actor, { idText: paramOf(c, "id"), noteId: paramOf(c, "noteId") });
+      return `${organizationHref(paramOf(c, "id"))}?done=note-deleted`;
     },
   });
 }

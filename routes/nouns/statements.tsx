@@ -1,13 +1,14 @@
 // The console's pages of statements.
-import { consolePageItemsMax, statementWaitMs } from "../../domain/limits.ts";
-import { isId } from "../../domain/id.ts";
-import { slugForm } from "../../domain/meter/usage_record.ts";
 import {
   type NextStatement,
   openStatement,
   type Statement,
   statementOrganizationSorts,
 } from "../../domain/billing/statement.ts";
+import { isId } from "../../domain/id.ts";
+import { consolePageItemsMax, statementWaitMs } from "../../domain/limits.ts";
+import { slugForm } from "../../domain/meter/usage_record.ts";
+import { groupDigits } from "../../domain/number_text.ts";
 import { resolveOrganization } from "../../services/access/mod.ts";
 import {
   closeStatement,
@@ -16,21 +17,27 @@ import {
   listStatements,
   statementsFor,
 } from "../../services/billing/mod.ts";
-import { organizationStatementPage } from "../../views/billing/statement.tsx";
-import { ConfirmPage } from "../../views/components/confirm_page.tsx";
-import { TextField } from "../../views/components/field.tsx";
-import type { PageForm } from "../../views/components/form_page.tsx";
-import { MomentTime } from "../../views/components/relative_time.tsx";
-import { statementsHref } from "../../views/components/links.ts";
-import { listHref } from "../../views/components/list_filters.tsx";
 import { type StatementChoice, statementPage } from "../../views/billing/operator_statement.tsx";
-import { type StatementRow, statementsPage, type StatementSums } from "../../views/billing/statements.tsx";
+import { organizationStatementPage } from "../../views/billing/statement.tsx";
+import { StatementBadge } from "../../views/billing/statement_facts.tsx";
 import {
+  isRunning,
   periodWords,
   statementCsvHref,
   statementHref,
   statementTitle,
 } from "../../views/billing/statement_text.ts";
+import { Amount } from "../../views/components/amount.tsx";
+import { ConfirmPage } from "../../views/components/confirm_page.tsx";
+import { TextField } from "../../views/components/field.tsx";
+import type { PageForm } from "../../views/components/form_page.tsx";
+import { type ItemColumn, ItemTable } from "../../views/components/item_table.tsx";
+import { statementsHref } from "../../views/components/links.ts";
+import { listHref } from "../../views/components/list_filters.tsx";
+import { ListPage } from "../../views/components/list_page.tsx";
+import { DayTime, MomentTime } from "../../views/components/relative_time.tsx";
+import { LinkedName } from "../../views/components/table.tsx";
+import { zoneWords } from "../../views/text/zone.ts";
 import type { App, AppContext } from "../env.ts";
 import { inTime } from "../portal/in_time.ts";
 import { mountFormPage, mountPage, paramOf, withInput } from "../portal/noun_pages.ts";
@@ -55,7 +62,20 @@ export function statementPages(app: App, parts: PortalParts): void {
     const shown = cursor === undefined ? [...open, ...statements] : statements;
     const rows = await withSums(actor, shown);
     const olderHref = nextCursor && listHref(statementsHref, { cursor: nextCursor });
-    return statementsPage({ ...page, rows, next, olderHref });
+    const month = periodWords(next.period);
+    return (
+      <ListPage
+        {...page}
+        title="Statements"
+        text="A statement closes a month for all organizations. It never changes, so you can bill by it."
+        add={next.isEnded ? { href: `${statementsHref}/close`, label: `Close ${month}` } : null}
+        card="Newest first"
+        empty={null}
+        links={[{ href: olderHref, label: "Older statements" }]}
+      >
+        <StatementTable rows={rows} now={page.frame.now} />
+      </ListPage>
+    );
   });
 
   mountFormPage(pages, {
@@ -79,6 +99,18 @@ export function statementPages(app: App, parts: PortalParts): void {
       ? await onePage(parts, { c, actor, ...page, statement, idText: organizationId })
       : await allPage(parts, { c, actor, ...page, statement });
   });
+}
+
+/** Sums of a statement over all organizations. */
+interface StatementSums {
+  readonly counts: { readonly all: number; readonly adjusted: number };
+  readonly amount: string | null;
+}
+
+interface StatementRow {
+  readonly statement: Statement;
+  /** Null if they could not be read in time, and while the month is being closed. */
+  readonly sums: StatementSums | null;
 }
 
 /**
@@ -226,5 +258,71 @@ function closeForm(
         />
       )}
     </ConfirmPage>
+  );
+}
+
+function StatementTable({ rows, now }: { rows: readonly StatementRow[]; now: number }) {
+  const hasAmounts = rows.some(({ sums }) => sums !== null && sums.amount !== null);
+  const amount: ItemColumn<StatementRow> = {
+    title: "Estimated",
+    isNumber: true,
+    cell: ({ statement: { currency }, sums }) =>
+      sums === null || currency === null ? "–" : <Amount value={sums.amount} currency={currency} />,
+  };
+  return (
+    <ItemTable
+      label="Statements"
+      items={rows}
+      columns={[
+        {
+          title: "Month",
+          in: "title",
+          cell: ({ statement }) => (
+            <LinkedName
+              href={statementHref(statement.id)}
+              name={periodWords(statement.period)}
+              note={statement.status !== "open"
+                ? ""
+                : isRunning(statement, now)
+                ? "So far"
+                : "Ended, not closed yet"}
+            />
+          ),
+        },
+        {
+          title: "Organizations",
+          isNumber: true,
+          isOptional: true,
+          cell: ({ sums }) => sums === null ? "–" : groupDigits(sums.counts.all),
+        },
+        {
+          title: "With adjustments",
+          isNumber: true,
+          isOptional: true,
+          drop: 2,
+          cell: ({ sums }) => sums === null ? "–" : groupDigits(sums.counts.adjusted),
+        },
+        ...(hasAmounts ? [amount] : []),
+        {
+          title: "Time zone",
+          isOptional: true,
+          drop: 1,
+          cell: ({ statement }) => <span>{zoneWords(statement.timezone)}</span>,
+        },
+        {
+          title: "Closed",
+          isOptional: true,
+          drop: 1,
+          cell: ({ statement: { closedAt } }) =>
+            closedAt === null ? "Not yet" : <DayTime at={closedAt} now={now} />,
+        },
+        { title: "Status", isOptional: true, cell: ({ statement }) => <StatementBadge {...statement} /> },
+      ]}
+      actions={({ statement: { id, period, status } }) =>
+        status === "closing"
+          ? []
+          : [{ href: statementCsvHref(id), label: "CSV", about: periodWords(period), isFile: true }]}
+      isSmall
+    />
   );
 }

@@ -28,7 +28,6 @@ import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
 import { numberOf } from "../portal/limit_input.ts";
 import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
-import { idOf } from "../portal/operator/organization.ts";
 import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check, checkTogether } from "../schemas/check.ts";
@@ -174,7 +173,7 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/organizations");
   const accessOf = (c: AppContext, actor: OperatorAccess["actor"]) =>
-    operatorAccess(services, actor, idOf(c));
+    operatorAccess(services, actor, paramOf(c, "id"));
 
   mountFormPage(pages, {
     path: `${path}/new`,
@@ -197,7 +196,7 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
           requireFutureEnd(services, check(createSchema.shape.expiresAt, values.expiresAt, "body") ?? null),
       );
       await createGrant(services, access, grantOf(grant));
-      return `${organizationHref(idOf(c))}/limits?done=granted`;
+      return `${organizationHref(paramOf(c, "id"))}/limits?done=granted`;
     },
   });
 
@@ -220,7 +219,7 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
             { label: "Given for", value: grant.reason },
           ]}
           submit="Void grant"
-          back={{ href: `${organizationHref(idOf(c))}/limits`, label: "Limits" }}
+          back={{ href: `${organizationHref(paramOf(c, "id"))}/limits`, label: "Limits" }}
         >
           <TextField
             label="Reason for voiding it"
@@ -235,7 +234,7 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
       const access = await accessOf(c, actor);
       const body = check(voidSchema, { reason }, "body");
       await voidGrant(services, access, { id: paramOf(c, "grantId"), ...body });
-      return `${organizationHref(idOf(c))}/limits?done=grant-voided`;
+      return `${organizationHref(paramOf(c, "id"))}/limits?done=grant-voided`;
     },
   });
 }

@@ -1,10 +1,6 @@
-// Deliveries of webhook endpoints: their shapes, their API, and their pages, for the same viewers as the pages of endpoints.
+// Deliveries of webhook endpoints: their shapes and their API.
 import { z } from "@hono/zod-openapi";
 import type { ErrorCode } from "../../domain/errors.ts";
-import { isId } from "../../domain/id.ts";
-import { groupDigits } from "../../domain/number_text.ts";
-import { presentation } from "../../domain/presentation.ts";
-import type { Webhook } from "../../domain/outbox/webhook.ts";
 import { deliveryFaults, deliveryStatuses } from "../../domain/outbox/delivery.ts";
 import { allEventTypes, type EventType, eventTypesFor } from "../../domain/outbox/event_types.ts";
 import {
@@ -14,35 +10,10 @@ import {
   webhookWaitingMax,
 } from "../../domain/outbox/webhook_limits.ts";
 import type { SessionContext } from "../../services/context.ts";
-import {
-  deliveries as verbs,
-  getWebhook,
-  sendTestEvent,
-  type WebhookOwner,
-} from "../../services/outbox/mod.ts";
-import { readProductNames } from "../../services/meter/mod.ts";
-import { Deliveries, type DeliveriesAddress } from "../../views/outbox/deliveries.tsx";
-import { deliveryHref, deliveryPage, testNotice } from "../../views/outbox/delivery.tsx";
-import { webhookHref } from "../../views/outbox/webhook.tsx";
+import { deliveries as verbs, sendTestEvent, type WebhookOwner } from "../../services/outbox/mod.ts";
 import type { MountRoute } from "../api/endpoint.ts";
-import type { AppContext } from "../env.ts";
-import { dayRange } from "../portal/day_range.ts";
-import { verifySamples } from "../portal/docs/verify_samples.ts";
-import { flashOf, queryOf } from "../portal/form.ts";
-import { mountFormPage, mountPage, type Pages, paramOf } from "../portal/noun_pages.ts";
-import { listChoice } from "../portal/operator/page.ts";
-import type { PortalParts } from "../portal/page.ts";
-import { webhookIdOf, type WebhookViewer } from "../portal/webhook_viewer.ts";
-import { check } from "../schemas/check.ts";
 import { idOut, idParam, pageOf, pageQuerySchema, rangeEnd, timeOut } from "../schemas/common.ts";
 import { atMost } from "../schemas/messages.ts";
-import {
-  replayForm,
-  replayOneForm,
-  type ReplaySpan,
-  replaySpans,
-  testForm,
-} from "./webhook_delivery_forms.tsx";
 
 const typeSchema = z.enum(allEventTypes);
 const code = z.enum(deliveryFaults).nullable();
@@ -94,7 +65,7 @@ const querySchema = (types: readonly EventType[]) =>
     from: rangeEnd("The start of the range, inclusive, by the time of creation."),
     to: rangeEnd("The end of the range, exclusive."),
   });
-const replayStatus = z.enum(["failed", "held", "all"]).optional();
+export const replayStatus = z.enum(["failed", "held", "all"]).optional();
 const replaySchema = z.strictObject({
   deliveryIds: z.array(z.string().max(100)).min(1, "must have at least one id.")
     .max(webhookReplayIdsMax, atMost(webhookReplayIdsMax, "ids")).optional().openapi({
@@ -116,7 +87,7 @@ const replaySchema = z.strictObject({
     if (value !== undefined) fault(name, "can't be combined with “deliveryIds”.");
   }
 }).openapi("ReplayWebhookDeliveries");
-const testSchema = (types: readonly EventType[]) =>
+export const testSchema = (types: readonly EventType[]) =>
   z.strictObject({
     type: z.enum(types).optional().describe("The type of the example, `webhook.test` by default."),
   });
@@ -196,132 +167,5 @@ export function deliveryRoutes(
   }, async (_c, { params: { id: webhookId }, body: { type } }, owner) => {
     const id = await sendTestEvent(services, owner, { id: webhookId, type });
     return { delivery: await verbs.getDelivery(services, owner, { webhookId, id }) };
-  });
-}
-
-const one = "/webhooks/:webhookId";
-const oneDelivery = `${one}/deliveries/:deliveryId`;
-const pageDeliveries = 25;
-
-const typesFor = (owner: WebhookOwner) => eventTypesFor({ isForOperators: "operator" in owner });
-
-export function deliveryPages(pages: Pages<WebhookViewer>, { services }: PortalParts): void {
-  const deliveryOf = (c: AppContext, owner: WebhookOwner) =>
-    verbs.getDelivery(services, owner, { webhookId: webhookIdOf(c), id: paramOf(c, "deliveryId") });
-  const webhookOf = (c: AppContext, owner: WebhookOwner) => getWebhook(services, owner, webhookIdOf(c));
-
-  mountPage(pages, oneDelivery, async (c, { actor: { owner }, ...page }) => {
-    const delivery = await deliveryOf(c, owner);
-    return deliveryPage({
-      ...page,
-      webhook: await webhookOf(c, owner),
-      delivery,
-      flash: queryOf(c, "done") === "tested" ? testNotice(delivery) : {
-        tone: "done",
-        text: flashOf(c, { replayed: "Sending this delivery again.", sent: "Sending this delivery now." }),
-      },
-    });
-  });
-  mountFormPage(pages, {
-    path: `${oneDelivery}/replay`,
-    show: async (c, form, { owner }) =>
-      replayOneForm(form, { webhook: await webhookOf(c, owner), delivery: await deliveryOf(c, owner) }),
-    async submit(c, { owner, frame }) {
-      const { id, status } = await deliveryOf(c, owner);
-      await verbs.replayDeliveries(services, owner, webhookIdOf(c), { deliveryIds: [id] });
-      const done = status === "waiting" ? "sent" : "replayed";
-      return `${deliveryHref(frame.base, webhookIdOf(c), id)}?done=${done}`;
-    },
-  });
-  mountFormPage(pages, {
-    path: `${one}/replay`,
-    show: async (c, form, { owner }) =>
-      replayForm(form, {
-        webhook: await webhookOf(c, owner),
-        counts: await verbs.countReplayable(services, owner, webhookIdOf(c)),
-      }),
-    async submit(c, { owner, frame }, { status, span = "30d" }) {
-      const input = check(replayFormSchema, { status: status || undefined, span }, "body");
-      const from = services.clock() - replaySpans[input.span].hours * 3_600_000;
-      const id = webhookIdOf(c);
-      const replayed = await verbs.replayDeliveries(services, owner, id, { from, status: input.status });
-      return `${webhookHref(frame.base, id)}?done=replayed&count=${replayed}`;
-    },
-  });
-  mountFormPage(pages, {
-    path: `${one}/test`,
-    show: async (c, form, { owner }) => testForm(form, await webhookOf(c, owner), typesFor(owner)),
-    async submit(c, { owner, frame }, { type }) {
-      const webhookId = webhookIdOf(c);
-      const id = await sendTestEvent(services, owner, {
-        id: webhookId,
-        ...check(testSchema(typesFor(owner)), { type }, "body"),
-      });
-      return `${deliveryHref(frame.base, webhookId, id)}?done=tested`;
-    },
-  });
-}
-
-const replayFormSchema = z.strictObject({
-  status: replayStatus,
-  span: z.enum(Object.keys(replaySpans) as [ReplaySpan, ...ReplaySpan[]]),
-});
-
-/** Returns the notice after a replay: how many deliveries wait, from the page's address. */
-export function replayFlash(c: AppContext): string | null {
-  const count = Number(queryOf(c, "count"));
-  const replayed = !Number.isSafeInteger(count)
-    ? "Replaying deliveries."
-    : count === 0
-    ? "Nothing to replay."
-    : `Replaying ${groupDigits(count)} ${count === 1 ? "delivery" : "deliveries"}.`;
-  return flashOf(c, { replayed });
-}
-
-/** Returns the part of an endpoint's page below its details. Any address shows a page. */
-export async function readDeliveries(
-  c: AppContext,
-  services: SessionContext,
-  { owner, frame }: WebhookViewer,
-  webhook: Webhook,
-) {
-  const problems: string[] = [];
-  const types = typesFor(owner);
-  const shown = "showing all";
-  const text = (name: string) => c.req.query(name)?.trim() || null;
-  const address: DeliveriesAddress = {
-    status: listChoice(c, "status", { choices: deliveryStatuses, shown, problems }),
-    type: listChoice(c, "type", { choices: types, shown, problems }),
-    from: text("from"),
-    to: text("to"),
-  };
-  const { errors, ...days } = dayRange(address, presentation().timezone);
-  const given = queryOf(c, "cursor") ?? "";
-  const cursor = isId("dlv", given) ? given : undefined;
-  const hasErrors = Object.keys(errors).length > 0;
-  const { id: webhookId } = webhook;
-  const list = hasErrors ? null : await verbs.listDeliveries(services, owner, {
-    webhookId,
-    status: address.status ?? undefined,
-    type: types.find((type) => type === address.type),
-    ...days,
-    limit: pageDeliveries,
-    cursor,
-  });
-  const { failed, held } = await verbs.countReplayable(services, owner, webhookId);
-  return Deliveries({
-    frame,
-    webhook,
-    types,
-    address,
-    errors,
-    problems,
-    health: await verbs.readWebhookHealth(services, owner, webhookId),
-    deliveries: list?.deliveries ?? null,
-    catalogue: await readProductNames(services),
-    hasReplayable: failed + held > 0,
-    isFirstPage: cursor === undefined,
-    nextCursor: list?.nextCursor ?? null,
-    samples: verifySamples(),
   });
 }

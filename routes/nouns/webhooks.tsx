@@ -3,24 +3,37 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { ErrorCode } from "../../domain/errors.ts";
 import { pageItemsDefault } from "../../domain/limits.ts";
 import { isEventName } from "../../domain/outbox/event_types.ts";
-import { webhookDisabledReasons, webhookName } from "../../domain/outbox/webhook.ts";
+import { type Webhook, webhookDisabledReasons, webhookName } from "../../domain/outbox/webhook.ts";
 import * as limits from "../../domain/outbox/webhook_limits.ts";
+import { webhooksOfOperatorsMax, webhooksOfOrganizationMax } from "../../domain/outbox/webhook_limits.ts";
 import { activeAccess } from "../../services/access/mod.ts";
 import { ownerForOperator, type WebhookOwner, webhooks as verbs } from "../../services/outbox/mod.ts";
+import { GuideLink } from "../../views/components/embed_bar.tsx";
 import { defaultGrace, graces } from "../../views/components/expiry_field.tsx";
-import { NextSteps } from "../../views/outbox/deliveries.tsx";
-import { webhookHref, WebhookPage, type WebhookPageProps } from "../../views/outbox/webhook.tsx";
-import { webhookList } from "../../views/outbox/webhook_list.tsx";
+import { ItemTable } from "../../views/components/item_table.tsx";
+import { ListPage, type ListPageProps } from "../../views/components/list_page.tsx";
+import { TimeCell } from "../../views/components/relative_time.tsx";
+import {
+  EventNames,
+  webhookHref,
+  WebhookPage,
+  type WebhookPageProps,
+  WebhookStatus,
+} from "../../views/outbox/webhook.tsx";
 import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
-import { timeAfter } from "../portal/expiry.ts";
+import { deliveryRoutes } from "./webhook_deliveries.tsx";
+import { deliveryPages } from "./webhook_delivery.tsx";
+import { deliveryList, NextSteps, replayFlash } from "./webhook_delivery_list.tsx";
+import { confirmWebhook, typedWebhook, webhookFlashes, webhookForm, webhookInput } from "./webhook_forms.tsx";
 import { verifySamples } from "../portal/docs/verify_samples.ts";
+import { timeAfter } from "../portal/expiry.ts";
 import { flashOf } from "../portal/form.ts";
-import { mountFormPage, mountPage, type Pages, withInput } from "../portal/noun_pages.ts";
+import { mountFormPage, mountPage, type Pages, paramOf, withInput } from "../portal/noun_pages.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
-import { webhookIdOf, webhookPages as pagesOf, type WebhookViewer } from "../portal/webhook_viewer.ts";
+import { webhookPages as pagesOf, type WebhookViewer } from "../portal/webhook_viewer.ts";
 import { check, checkTogether } from "../schemas/check.ts";
 import {
   exampleId,
@@ -34,8 +47,6 @@ import {
 } from "../schemas/common.ts";
 import { atMost } from "../schemas/messages.ts";
 import { organizationFilter } from "../schemas/operator_organizations.ts";
-import { deliveryPages, deliveryRoutes, readDeliveries, replayFlash } from "./webhook_deliveries.tsx";
-import { confirmWebhook, typedWebhook, webhookFlashes, webhookForm, webhookInput } from "./webhook_forms.tsx";
 
 const eventWords = "Names of events: types such as `limit.reached`, nouns such as `limit.*`, or `*` for all.";
 const schema = z.object({
@@ -189,8 +200,8 @@ function showingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): v
     return webhookList({ ...page, webhooks, flash: flashOf(c, { deleted: "Webhook deleted." }) });
   });
   mountPage(pages, one, async (c, { actor, frame, place }) => {
-    const webhook = await verbs.getWebhook(services, actor.owner, webhookIdOf(c));
-    const children = await readDeliveries(c, services, actor, webhook);
+    const webhook = await verbs.getWebhook(services, actor.owner, paramOf(c, "webhookId"));
+    const children = await deliveryList(c, services, actor, webhook);
     return WebhookPage({
       frame,
       place,
@@ -231,12 +242,12 @@ function editingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): v
   mountFormPage(pages, {
     path: `${one}/edit`,
     async show(c, form, { owner }) {
-      const webhook = await verbs.getWebhook(services, owner, webhookIdOf(c));
+      const webhook = await verbs.getWebhook(services, owner, paramOf(c, "webhookId"));
       const filled = withInput(form, form.input ?? webhookInput(webhook));
       return webhookForm(filled, { isForOperators: "operator" in owner, webhook });
     },
     async submit(c, { owner, frame }, input) {
-      const id = webhookIdOf(c);
+      const id = paramOf(c, "webhookId");
       const typed = typedWebhook(input);
       const checked = await checkTogether(
         () => check(changeSchema, typed, "body"),
@@ -249,10 +260,10 @@ function editingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): v
   mountFormPage(pages, {
     path: `${one}/rotate`,
     show: async (c, form, { owner }) =>
-      confirmWebhook("rotate", form, await verbs.getWebhook(services, owner, webhookIdOf(c))),
+      confirmWebhook("rotate", form, await verbs.getWebhook(services, owner, paramOf(c, "webhookId"))),
     async submit(c, { owner, frame }, { expireOld = defaultGrace }) {
       const expireOldAt = timeAfter(services.clock(), graces, { expireOld }) ?? "now";
-      const id = webhookIdOf(c);
+      const id = paramOf(c, "webhookId");
       const { webhook, secret } = await verbs.rotateWebhookSecret(services, owner, { id, expireOldAt });
       return showSecret(c, { frame, place, webhook, secret: { value: secret, isReplaced: true } });
     },
@@ -264,9 +275,9 @@ function confirmingPages(pages: Pages<WebhookViewer>, { services }: PortalParts)
     mountFormPage(pages, {
       path: `${one}/${action}`,
       show: async (c, form, { owner }) =>
-        confirmWebhook(action, form, await verbs.getWebhook(services, owner, webhookIdOf(c))),
+        confirmWebhook(action, form, await verbs.getWebhook(services, owner, paramOf(c, "webhookId"))),
       async submit(c, { owner, frame }) {
-        const id = webhookIdOf(c);
+        const id = paramOf(c, "webhookId");
         if (action === "delete") await verbs.deleteWebhook(services, owner, id);
         else await verbs.changeWebhook(services, owner, { id, enabled: action === "enable" });
         const href = action === "delete" ? `${frame.base}/webhooks` : webhookHref(frame.base, id);
@@ -274,4 +285,81 @@ function confirmingPages(pages: Pages<WebhookViewer>, { services }: PortalParts)
       },
     });
   }
+}
+
+const eventsShownMax = 2;
+
+function webhookList(
+  { webhooks, ...page }: Pick<ListPageProps, "frame" | "place" | "flash"> & {
+    readonly webhooks: readonly Webhook[];
+  },
+) {
+  const { frame: { base, isReadOnly, now, viewed, isConsole } } = page;
+  const max = isConsole && viewed === null ? webhooksOfOperatorsMax : webhooksOfOrganizationMax;
+  const hosts = webhooks.map(({ url }) => new URL(url).host);
+  const isShared = (url: URL) => hosts.indexOf(url.host) !== hosts.lastIndexOf(url.host);
+  return (
+    <ListPage
+      {...page}
+      title="Webhooks"
+      text={viewed !== null
+        ? "Send events of this organization to its own systems."
+        : isConsole
+        ? "Send events of all organizations to your own systems."
+        : "Send events to your own systems as soon as they happen."}
+      add={isReadOnly ? null : { href: `${base}/webhooks/new`, label: "Add webhook" }}
+      filters={
+        <p class="muted small">
+          <GuideLink href="/docs/webhooks" embed={page.frame.embed} />{" "}
+          about events, and how to verify and handle them.
+        </p>
+      }
+      card={`${webhooks.length} of ${max} webhooks`}
+      empty={webhooks.length > 0
+        ? null
+        : { title: "No webhooks yet", text: "Add a URL to receive events, such as limits that are reached." }}
+      links={[]}
+    >
+      <ItemTable
+        label="Webhooks"
+        items={webhooks}
+        columns={[
+          {
+            title: "Webhook",
+            in: "title",
+            cell: (webhook) => <WebhookLink webhook={webhook} base={base} isShared={isShared} />,
+          },
+          { title: "Events", cell: ({ events }) => <EventNames events={events} shownMax={eventsShownMax} /> },
+          {
+            title: "Last delivered",
+            cell: ({ lastDeliveredAt }) => <TimeCell at={lastDeliveredAt} now={now} />,
+          },
+          {
+            title: "Failing since",
+            cell: ({ failingSince }) =>
+              failingSince === null ? <span class="muted">–</span> : <TimeCell at={failingSince} now={now} />,
+          },
+          { title: "Status", in: "state", cell: (webhook) => <WebhookStatus {...webhook} /> },
+        ]}
+      />
+    </ListPage>
+  );
+}
+
+/** `isShared`: true if another webhook has the host, so that the path tells them apart. */
+function WebhookLink(
+  { webhook, base, isShared }: { webhook: Webhook; base: string; isShared: (url: URL) => boolean },
+) {
+  const url = new URL(webhook.url);
+  const hasPath = isShared(url);
+  return (
+    <>
+      <a class="name" href={webhookHref(base, webhook.id)}>
+        <bdi>{webhookName(webhook)}</bdi>
+      </a>
+      {(webhook.description !== "" || hasPath) && (
+        <div class="muted tiny breaks">{hasPath ? url.host + url.pathname : url.host}</div>
+      )}
+    </>
+  );
 }

@@ -22,3 +22,13 @@ export async function inTime<T>(
     clearTimeout(timer);
   }
 }
+
+/** Returns null for what doesn't exist, or that the reader can't see. @throws Any other error. */
+export async function ifFound<T>(read: () => Promise<T>): Promise<T | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof AppError && error.code === "not_found") return null;
+    throw error;
+  }
+}

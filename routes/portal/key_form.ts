@@ -9,18 +9,12 @@ import {
 } from "../../domain/keys/key_permissions.ts";
 import { expiryValue } from "../../views/components/expiry_field.tsx";
 import type { PermissionChoice } from "../../views/keys/permission_fields.tsx";
-import type { NewKeyValues } from "../../views/keys/new_api_key.tsx";
-import type { AppContext } from "../env.ts";
+import type { NewKeyValues } from "../../views/keys/new_api_key_form.tsx";
 import { createApiKeySchema } from "../schemas/api_keys.ts";
 import { check, checkTogether } from "../schemas/check.ts";
 import { expiryOf } from "./expiry.ts";
 
 type Input = Readonly<Record<string, string>>;
-
-/** Returns the id of the key that the path names. */
-export function keyIdOf(c: AppContext): string {
-  return c.req.param("keyId") ?? "";
-}
 
 /** Returns the values of the form: the input of a rejected one, or the defaults with a new token. */
 export function newKeyValues(input?: Input): NewKeyValues {

@@ -1,12 +1,11 @@
 // One organization's part of a statement, for the pages of its members and of operators.
 import { pageItemsDefault, pageItemsMax, statementWaitMs } from "../../domain/limits.ts";
-import { AppError } from "../../domain/errors.ts";
 import { shiftPeriod, type Statement } from "../../domain/billing/statement.ts";
 import { readStatement, type StatementScope } from "../../services/billing/mod.ts";
 import type { LinesBefore, OrganizationLines } from "../../views/billing/statement.tsx";
 import { lineName } from "../../views/billing/statement_lines.tsx";
 import type { AppContext } from "../env.ts";
-import { inTime } from "./in_time.ts";
+import { ifFound, inTime } from "./in_time.ts";
 import type { PortalParts } from "./page.ts";
 
 interface ShownLines {
@@ -45,21 +44,12 @@ async function readBefore(
   period: string,
 ): Promise<LinesBefore | null> {
   const query = { id: period, limit: pageItemsMax, cursor: undefined };
-  const found = await orNothing(inTime((signal) => readStatement(services, scope, { ...query, signal })));
+  const found = await ifFound(() => inTime((signal) => readStatement(services, scope, { ...query, signal })));
   if (found === null || found.statement.status !== "closed" || found.nextCursor !== null) return null;
   const { statement: { currency }, amount, lines } = found;
   const own = lines.filter(({ adjustmentOf }) => adjustmentOf === null);
   const quantities = new Map(own.map((line) => [lineName(line), line.quantity]));
   return { period, amount, currency, quantities };
-}
-
-async function orNothing<T>(read: Promise<T>): Promise<T | null> {
-  try {
-    return await read;
-  } catch (error) {
-    if (error instanceof AppError && error.code === "not_found") return null;
-    throw error;
-  }
 }
 
 /** Returns the cursor in the address; undefined for the first page. */

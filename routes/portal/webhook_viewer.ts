@@ -1,9 +1,9 @@
 // Pages of webhook endpoints, mounted for an organization's members, for operators in an organization, and for operators' own.
 import { ownerScope, type WebhookOwner } from "../../services/outbox/mod.ts";
 import type { PortalFrame } from "../../views/layout.tsx";
-import type { App, AppContext } from "../env.ts";
+import type { App } from "../env.ts";
 import type { Viewer } from "./form.ts";
-import { type Pages, paramOf } from "./noun_pages.ts";
+import type { Pages } from "./noun_pages.ts";
 import { type ConsoleActor, consolePages, operatorFrame, operatorHome } from "./operator/page.ts";
 import { filteredRoutes, type PortalParts, type PortalRoutes, reauthenticationIfNeeded } from "./page.ts";
 import { organizationForms, organizationPages } from "./viewer.ts";
@@ -13,10 +13,6 @@ export type WebhookViewer = (Viewer | ConsoleActor) & {
   readonly owner: WebhookOwner;
   readonly frame: PortalFrame;
 };
-
-export function webhookIdOf(c: AppContext): string {
-  return paramOf(c, "webhookId");
-}
 
 /** Returns the ways to mount pages of endpoints: of an organization, and of operators. Paths begin with `/webhooks`. */
 export function webhookPages(app: App, parts: PortalParts): readonly Pages<WebhookViewer>[] {

@@ -27,7 +27,6 @@ import { companyDomainSchema, companyProviderSchema } from "../../nouns/company_
 import { check, checkTogether } from "../../schemas/check.ts";
 import { flashOf } from "../form.ts";
 import { mountFormPage, type Pages, paramOf } from "../noun_pages.ts";
-import { idOf } from "../operator/organization.ts";
 import { consolePages } from "../operator/page.ts";
 import { type PortalParts, sendPage } from "../page.ts";
 import { goToProvider } from "../sign_in/go_to_provider.ts";
@@ -180,13 +179,13 @@ function operatorForms(app: App, parts: PortalParts): void {
   mountFormPage(consolePages(app, parts, "operator/organizations"), {
     path: `${organizationsHref}/:id/single-sign-on`,
     async show(c, form, actor) {
-      const access = await operatorAccess(services, actor, idOf(c));
+      const access = await operatorAccess(services, actor, paramOf(c, "id"));
       const sso = await requireProvider(parts, access);
       const back = { href: organizationHref(access.organizationId), label: access.organizationName };
       return forms.confirmCompanyAction("stop", { ...form, back }, sso);
     },
     async submit(c, actor) {
-      const access = await operatorAccess(services, actor, idOf(c));
+      const access = await operatorAccess(services, actor, paramOf(c, "id"));
       await stopRequiringProvider(services, access);
       return `${organizationHref(access.organizationId)}?done=sso-stopped`;
     },

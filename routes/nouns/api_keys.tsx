@@ -1,47 +1,102 @@
-// The page of an organization's API keys: the list, or the form that creates the first one.
+// The list of API keys, or the form that creates the first one.
 import type { Child } from "hono/jsx";
+import { environments } from "../../domain/environment.ts";
 import { tagOf } from "../../domain/keys/api_key.ts";
 import {
-  type KeyListPage,
   keyListPageItems,
   type KeyOrder,
+  keyOrders,
   type KeyState,
   keyStates,
   listedKeysMax,
 } from "../../domain/keys/key_list.ts";
+import { searchCharactersMax } from "../../domain/limits.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
-import { ButtonLink, SubmitButton } from "../components/button.tsx";
-import { EnvironmentMenu } from "../components/environment.tsx";
-import { EmptyState } from "../components/empty_state.tsx";
-import { Icon } from "../components/icon.tsx";
-import { managesAllKeys } from "../components/key_name.tsx";
-import { HintLine, ListCard, SearchBox, SortMenu, Tabs } from "../components/list_card.tsx";
-import { Notice } from "../components/notice.tsx";
-import { PageHead } from "../components/page_head.tsx";
-import { PageLinks } from "../components/page_links.tsx";
-import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { listHref } from "../components/list_filters.tsx";
-import { ApiKeyTable, type KeyLineRow } from "./api_key_table.tsx";
-import { NewApiKeyForm, type NewKeyValues } from "./new_api_key.tsx";
+import { presentation } from "../../domain/presentation.ts";
+import type { Access } from "../../services/access/mod.ts";
+import type { KeyListQuery } from "../../services/keys/jobs/mod.ts";
+import { getApiKey, listKeyLines, listNewestKeys } from "../../services/keys/mod.ts";
+import { ButtonLink, SubmitButton } from "../../views/components/button.tsx";
+import { EmptyState } from "../../views/components/empty_state.tsx";
+import { EnvironmentMenu } from "../../views/components/environment.tsx";
+import { Icon } from "../../views/components/icon.tsx";
+import { managesAllKeys } from "../../views/components/key_name.tsx";
+import { HintLine, ListCard, SearchBox, SortMenu, Tabs } from "../../views/components/list_card.tsx";
+import { listHref } from "../../views/components/list_filters.tsx";
+import { Notice } from "../../views/components/notice.tsx";
+import { PageHead } from "../../views/components/page_head.tsx";
+import { PageLinks } from "../../views/components/page_links.tsx";
+import { ApiKeyTable, type KeyLineRow } from "../../views/keys/api_key_table.tsx";
+import { NewApiKeyForm } from "../../views/keys/new_api_key_form.tsx";
+import { type PortalFrame, PortalPage } from "../../views/layout.tsx";
+import type { App, AppContext } from "../env.ts";
+import { keyRevocationPages } from "./api_key_revocations.tsx";
+import { flashAbout, flashOf, queryOf, type Viewer } from "../portal/form.ts";
+import { inTime } from "../portal/in_time.ts";
+import { newKeyValues } from "../portal/key_form.ts";
+import { withUsage } from "../portal/key_report.ts";
+import { mountPage, type Pages } from "../portal/noun_pages.ts";
+import type { PortalParts } from "../portal/page.ts";
+import { organizationNounPages } from "../portal/viewer.ts";
 
-interface KeyListProps extends KeyListPage {
-  readonly href: string;
-  readonly state: KeyState;
-  /** True if the order was chosen. */
-  readonly isSorted: boolean;
+const path = "/api-keys";
+
+export function apiKeyListPages(app: App, parts: PortalParts): void {
+  const pages = organizationNounPages(app, parts, { place: "api-keys", path, label: "API keys" });
+  mountPage(pages, path, async (c, { actor }) => apiKeysPage(await readKeys(c, parts, actor)));
+  keyRevocationPages(pages, parts);
 }
 
-interface ApiKeysPageProps {
-  readonly frame: PortalFrame;
-  readonly lines: readonly KeyLineRow[];
-  /** Null when it is not available, and the lines are those of the newest keys. */
-  readonly list: KeyListProps | null;
-  /** For the form that creates the first key. */
-  readonly newKey: NewKeyValues;
-  readonly flash: string | null;
+async function readKeys(c: AppContext, parts: PortalParts, { access, frame }: Viewer) {
+  const { services } = parts;
+  const { timezone } = presentation();
+  const query = { ...listQuery(c), timezone };
+  const list = await inTime((signal) => listKeyLines(services, access, { query, signal }));
+  // Keys can be revoked while reports are busy.
+  const lines = list?.lines ?? await listNewestKeys(services, access);
+  return {
+    frame,
+    lines: list === null
+      ? lines.map((line): KeyLineRow => ({ ...line, usage: "unavailable", lastUsageAt: null }))
+      : await withUsage(parts, access, { lines, timezone }),
+    /** Null when it is not available, and the lines are those of the newest keys. */
+    list: list &&
+      { ...list, href: frame.base + path, state: query.state, isSorted: query.order !== undefined },
+    flash: await flash(parts, c, access),
+  };
 }
 
-export function apiKeysPage(props: ApiKeysPageProps): Page {
+type Keys = Awaited<ReturnType<typeof readKeys>>;
+type KeyList = NonNullable<Keys["list"]>;
+
+function listQuery(c: AppContext): KeyListQuery {
+  const page = Number(c.req.query("page"));
+  return {
+    state: keyStates.find((state) => state === c.req.query("status")) ?? "active",
+    environment: environments.find((one) => one === c.req.query("environment")) ?? null,
+    search: (c.req.query("search") ?? "").slice(0, searchCharactersMax),
+    order: keyOrders.find((order) => order === c.req.query("sort")),
+    page: Number.isSafeInteger(page) && page > 0 ? page : 1,
+  };
+}
+
+async function flash({ services }: PortalParts, c: AppContext, access: Access): Promise<string | null> {
+  const count = Number(queryOf(c, "count"));
+  const revoked = (noun: string) =>
+    `${Number.isSafeInteger(count) ? countOf(count, noun) : `Some ${noun}s`} ${
+      count === 1 ? "has" : "have"
+    } been revoked.`;
+  return await flashAbout(c, {
+    revoked: async (id) => `“${(await getApiKey(services, access, id)).name}” has been revoked.`,
+  }) ?? flashOf(c, {
+    "revoked-unused": revoked("unused key"),
+    "revoked-selected": revoked("key"),
+    "revoked-some": `${revoked("key")} The others were already inactive.`,
+    "revoked-none": "No active keys were selected.",
+  });
+}
+
+function apiKeysPage(props: Keys) {
   const { frame, list, lines } = props;
   const isEmpty = list?.isEmpty ?? lines.length === 0;
   return (
@@ -64,7 +119,7 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
       {isEmpty && (frame.viewed !== null || frame.isReadOnly)
         ? <NoKeys frame={frame} />
         : isEmpty
-        ? <NewApiKeyForm frame={frame} values={props.newKey} fields={{}} message={null} />
+        ? <NewApiKeyForm frame={frame} values={newKeyValues()} fields={{}} message={null} />
         : list === null
         ? (
           <ListCard
@@ -95,7 +150,7 @@ function NoKeys({ frame: { base, isReadOnly } }: { frame: PortalFrame }) {
   );
 }
 
-function KeyListCard({ frame, list, lines }: ApiKeysPageProps & { list: KeyListProps }) {
+function KeyListCard({ frame, list, lines }: Keys & { list: KeyList }) {
   const { state, search, environment, order } = list;
   const isSelectable = state !== "inactive" && !frame.isReadOnly;
   const hrefOf = (order: KeyOrder) => hrefTo(list, { order });
@@ -200,7 +255,7 @@ function orderWords(state: KeyState): Record<KeyOrder, string> {
 /** Returns the address of the list with other choices, of its first page unless one is given. */
 function hrefTo(
   { href, state, search, environment, order, isSorted }: Pick<
-    KeyListProps,
+    KeyList,
     "href" | "state" | "search" | "environment" | "order" | "isSorted"
   >,
   other: { state?: KeyState; order?: KeyOrder; search?: string; page?: number },
@@ -215,7 +270,7 @@ function hrefTo(
   });
 }
 
-function Hints({ list, frame: { viewed, isReadOnly } }: { list: KeyListProps; frame: PortalFrame }) {
+function Hints({ list, frame: { viewed, isReadOnly } }: { list: KeyList; frame: PortalFrame }) {
   const { state, search, unused, limit } = list;
   if (search !== "") {
     return (
@@ -254,7 +309,7 @@ function Hints({ list, frame: { viewed, isReadOnly } }: { list: KeyListProps; fr
   );
 }
 
-function NoLines({ list }: { list: KeyListProps }) {
+function NoLines({ list }: { list: KeyList }) {
   const { state, search, environment } = list;
   if (environment !== null) {
     return (
@@ -283,7 +338,7 @@ function NoLines({ list }: { list: KeyListProps }) {
   return <EmptyState title="No active keys" text="Create a key to record usage again." />;
 }
 
-function countText({ state, counts, page, pages, limit, search }: KeyListProps): string {
+function countText({ state, counts, page, pages, limit, search }: KeyList): string {
   const words = `${state} ${counts[state] === 1 ? "key" : "keys"}`;
   const all = groupDigits(counts[state]);
   const shown = pages === 1
@@ -297,7 +352,7 @@ function countText({ state, counts, page, pages, limit, search }: KeyListProps):
   return `${shown} ${words}${max}`;
 }
 
-function Pages({ list }: { list: KeyListProps }) {
+function Pages({ list }: { list: KeyList }) {
   const { page, pages } = list;
   return (
     <PageLinks

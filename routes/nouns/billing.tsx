@@ -1,54 +1,117 @@
-// An organization's billing: its plan and limits, the open month so far, and closed months.
-import { billedMetric, type Catalogue } from "../../domain/meter/catalogue.ts";
-import type { UsageGrant } from "../../domain/meter/usage_grant.ts";
+// An organization's billing: its plan and limits, the open month so far, and closed months; and the page of one month.
+import { openStatement, type OrganizationStatement } from "../../domain/billing/statement.ts";
+import { billedMetric } from "../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
-import type { OrganizationPlan } from "../../domain/billing/plan.ts";
-import type { OrganizationStatement, Statement } from "../../domain/billing/statement.ts";
-import { Amount } from "../components/amount.tsx";
-import { ButtonLink } from "../components/button.tsx";
-import { Card } from "../components/card.tsx";
-import { EmptyState } from "../components/empty_state.tsx";
-import { PlanIncludes } from "../components/feature_list.tsx";
-import { type ItemColumn, ItemTable } from "../components/item_table.tsx";
-import { LimitMeters, nearShare, usedShare } from "../components/limit_meters.tsx";
-import { PageHead } from "../components/page_head.tsx";
-import { PageLinks } from "../components/page_links.tsx";
-import { PlanName } from "../components/plan_link.tsx";
-import { LinkedName } from "../components/table.tsx";
-import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { GrantsCard } from "../meter/mod.ts";
-import { billingCsvHref, billingHref, periodWords, statementTitle } from "./statement_text.ts";
-import { shortDate } from "../text/time.ts";
-import { onClock, zoneWords } from "../text/zone.ts";
-import { EstimateNote, type LinesBefore, type OrganizationLines } from "./statement.tsx";
-import { AmountChange, type StatementFigure, StatementFigures } from "./statement_facts.tsx";
-import { LineQuantity, UsageLineTable } from "./statement_lines.tsx";
+import { getStatement, listOrganizationStatements, listStatements } from "../../services/billing/mod.ts";
+import { listGrants, readLimits, readUsage } from "../../services/meter/mod.ts";
+import { readPlan } from "../../services/people/mod.ts";
+import { EstimateNote, organizationStatementPage } from "../../views/billing/statement.tsx";
+import {
+  AmountChange,
+  type StatementFigure,
+  StatementFigures,
+} from "../../views/billing/statement_facts.tsx";
+import { LineQuantity, UsageLineTable } from "../../views/billing/statement_lines.tsx";
+import {
+  billingCsvHref,
+  billingHref,
+  periodWords,
+  statementTitle,
+} from "../../views/billing/statement_text.ts";
+import { Amount } from "../../views/components/amount.tsx";
+import { ButtonLink } from "../../views/components/button.tsx";
+import { Card } from "../../views/components/card.tsx";
+import { EmptyState } from "../../views/components/empty_state.tsx";
+import { PlanIncludes } from "../../views/components/feature_list.tsx";
+import { type ItemColumn, ItemTable } from "../../views/components/item_table.tsx";
+import { LimitMeters, nearShare, usedShare } from "../../views/components/limit_meters.tsx";
+import { listHref } from "../../views/components/list_filters.tsx";
+import { PageHead } from "../../views/components/page_head.tsx";
+import { PageLinks } from "../../views/components/page_links.tsx";
+import { PlanName } from "../../views/components/plan_link.tsx";
+import { LinkedName } from "../../views/components/table.tsx";
+import { type PortalFrame, PortalPage } from "../../views/layout.tsx";
+import { grantsShownMax } from "../../views/meter/grants.tsx";
+import { GrantsCard } from "../../views/meter/mod.ts";
+import { shortDate } from "../../views/text/time.ts";
+import { onClock, zoneWords } from "../../views/text/zone.ts";
+import type { App, AppContext } from "../env.ts";
+import type { Viewer } from "../portal/form.ts";
+import { inTime } from "../portal/in_time.ts";
+import { nearestFirst } from "../portal/meter/usage.ts";
+import { type PortalParts, sendPage } from "../portal/page.ts";
+import { cursorOf, readShownLines } from "../portal/statement_lines.ts";
+import { organizationPages } from "../portal/viewer.ts";
 
-interface BillingPageProps extends OrganizationPlan {
-  readonly frame: PortalFrame;
-  /** Limits with the largest part used first; null when they are not available. */
-  readonly limits: readonly LimitStanding[] | null;
-  /** The latest grants. */
-  readonly grants: readonly UsageGrant[];
-  readonly catalogue: Catalogue | undefined;
-  /** The statement of the current month. */
-  readonly open: Statement;
-  /** Months that have ended, but are not closed yet. */
-  readonly ended: readonly Statement[];
-  /** Some of its lines; null when they are not available. */
-  readonly shown: OrganizationLines | null;
-  readonly before: LinesBefore | null;
-  readonly nextCursor: string | null;
-  /** Closed months, newest first; null when they are not available. */
-  readonly statements: readonly OrganizationStatement[] | null;
-  readonly olderHref: string | null;
+const statementsShownMax = 12;
+const openLinesShownMax = 12;
+
+export function billingPages(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  const { get } = organizationPages(app, parts);
+
+  get("/billing", async (c, viewer) => await sendPage(c, billingPage(await readBilling(c, parts, viewer))));
+
+  get("/billing/:period", async (c, { access, frame }) => {
+    const id = c.req.param("period") ?? "";
+    const statement = await getStatement(services, id);
+    const { nextCursor, ...lines } = await readShownLines(parts, access, { statement, cursor: cursorOf(c) });
+    return await sendPage(
+      c,
+      organizationStatementPage({
+        frame,
+        place: "billing",
+        back: { href: billingHref(frame), label: frame.viewed === null ? "Billing" : "Statements" },
+        statement,
+        organization: null,
+        ...lines,
+        csvHref: billingCsvHref(frame, statement),
+        nextHref: nextCursor && listHref(billingHref(frame, id), { cursor: nextCursor }),
+      }),
+    );
+  });
 }
+
+async function readBilling(c: AppContext, parts: PortalParts, { access, frame }: Viewer) {
+  const { services } = parts;
+  // The running month, and before it one that has ended but isn't closed.
+  const { open: [open = await getStatement(services, openStatement), ...ended] } = await listStatements(
+    services,
+    { limit: 1 },
+  );
+  const query = { limit: statementsShownMax, cursor: cursorOf(c) };
+  const [plan, limits, catalogue, lines, list, { grants }] = await Promise.all([
+    readPlan(services, access),
+    inTime((signal) => readLimits(services, access, { signal })),
+    inTime((signal) => readUsage(services, access, { job: "findCatalogue", query: {}, signal })),
+    readShownLines(parts, access, { statement: open, limit: openLinesShownMax }),
+    inTime((signal) => listOrganizationStatements(services, access, { ...query, signal })),
+    listGrants(services, access, { limit: grantsShownMax }),
+  ]);
+  return {
+    frame,
+    ...plan,
+    /** Those with the largest part used come first. */
+    limits: limits && nearestFirst(limits),
+    grants,
+    catalogue: catalogue ?? undefined,
+    open,
+    /** Months that have ended, but are not closed yet. */
+    ended: query.cursor ? [] : ended,
+    ...lines,
+    statements: list && list.statements,
+    olderHref: list?.nextCursor ? listHref(billingHref(frame), { cursor: list.nextCursor }) : null,
+  };
+}
+
+/** Null stands for what is not available. */
+type Billing = Awaited<ReturnType<typeof readBilling>>;
 
 const unavailable = "Not available right now. Try again in a minute.";
 
-export function billingPage(props: BillingPageProps): Page {
+function billingPage(props: Billing) {
   const { frame, open, shown, statements } = props;
   const hasAmounts = [shown, ...statements ?? []].some((one) => one !== null && one.amount !== null);
   // The tab's name in the console.
@@ -80,7 +143,7 @@ export function billingPage(props: BillingPageProps): Page {
   );
 }
 
-function figuresOf(props: BillingPageProps): StatementFigure[] {
+function figuresOf(props: Billing): StatementFigure[] {
   const { frame, plan, open, limits, statements } = props;
   return [
     { label: "Plan", value: <bdi>{plan.name}</bdi>, note: limits === null ? "" : limitsNote(limits) },
@@ -103,7 +166,7 @@ function limitsNote(limits: readonly LimitStanding[]): string {
     : countOf(limits.length, "limit");
 }
 
-function openFigure({ frame, open, shown, before }: BillingPageProps): StatementFigure {
+function openFigure({ frame, open, shown, before }: Billing): StatementFigure {
   const label = statementTitle(open, frame.now);
   if (shown === null) return { label, value: "–", note: "Not available right now" };
   if (open.currency !== null && shown.amount !== null) {
@@ -136,7 +199,7 @@ function lastFigure(frame: PortalFrame, last: OrganizationStatement | undefined)
     : { label: periodWords(period), value: status === "closed" ? "Closed" : "Being closed", note: link };
 }
 
-function OpenMonth({ frame, open, shown, before, nextCursor }: BillingPageProps) {
+function OpenMonth({ frame, open, shown, before, nextCursor }: Billing) {
   const title = statementTitle(open, frame.now);
   const usage = (shown?.lines ?? []).filter(({ adjustmentOf }) => adjustmentOf === null);
   const adjustments = (shown?.totals ?? []).reduce((sum, { lines }) => sum + lines, 0) - usage.length;
@@ -168,7 +231,7 @@ function OpenMonth({ frame, open, shown, before, nextCursor }: BillingPageProps)
   );
 }
 
-function Limits({ frame, plan, limits, catalogue, timezone, open }: BillingPageProps) {
+function Limits({ frame, plan, limits, catalogue, timezone, open }: Billing) {
   return (
     <Card
       title="Limits"
@@ -190,7 +253,7 @@ function Limits({ frame, plan, limits, catalogue, timezone, open }: BillingPageP
   );
 }
 
-function Statements({ frame, ended, statements, olderHref }: BillingPageProps) {
+function Statements({ frame, ended, statements, olderHref }: Billing) {
   const rows: StatementItem[] = [
     ...ended.map((statement) => ({ statement, lines: null, adjustments: 0, amount: null })),
     ...(statements ?? []),

@@ -1,18 +1,62 @@
 // The search of the portal and of the console: a page, whose results static/palette.js shows above any other page.
 import { withoutTag } from "../../domain/keys/api_key.ts";
-import { countOf } from "../../domain/number_text.ts";
 import { searchCharactersMax } from "../../domain/limits.ts";
-import { type Found, foundOfKindMax, isFoundIn } from "../../domain/search.ts";
-import { SubmitButton } from "../components/button.tsx";
-import { Form } from "../components/form.tsx";
-import { Icon, type IconName } from "../components/icon.tsx";
-import { apiKeyHref } from "../components/key_name.tsx";
-import { PageHead } from "../components/page_head.tsx";
-import { portalLinks, portalSearch } from "../components/side.tsx";
-import type { SearchLinks } from "../components/side_bar.tsx";
-import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { organizationHref, userHref } from "../components/links.ts";
-import { consoleLinks, consoleSearch } from "../components/operator_side.tsx";
+import { countOf } from "../../domain/number_text.ts";
+import { type Found, foundOfKindMax, isFoundIn, searchTextOf } from "../../domain/search.ts";
+import { activeAccess } from "../../services/access/mod.ts";
+import { searchAsMember, searchAsOperator } from "../../services/console/mod.ts";
+import { SubmitButton } from "../../views/components/button.tsx";
+import { Form } from "../../views/components/form.tsx";
+import { Icon, type IconName } from "../../views/components/icon.tsx";
+import { apiKeyHref } from "../../views/components/key_name.tsx";
+import { organizationHref, userHref } from "../../views/components/links.ts";
+import { consoleLinks, consoleSearch } from "../../views/components/operator_side.tsx";
+import { PageHead } from "../../views/components/page_head.tsx";
+import { portalLinks, portalSearch } from "../../views/components/side.tsx";
+import type { SearchLinks } from "../../views/components/side_bar.tsx";
+import { type PortalFrame, PortalPage } from "../../views/layout.tsx";
+import type { App, AppContext } from "../env.ts";
+import { inTime } from "./in_time.ts";
+import { operatorFrame, operatorPages } from "./operator/page.ts";
+import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "./page.ts";
+
+interface SearchInput {
+  readonly text: string;
+  readonly signal: AbortSignal;
+}
+
+const nothing: Found = { organizations: [], apiKeys: [], users: [] };
+
+export function searchRoutes(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  signedInRoutes(app, parts).get(portalSearch.href, (c, actor) => {
+    const frame = portalFrame(parts, actor);
+    return showResults(
+      c,
+      frame,
+      async (input) =>
+        actor.organization === null ? nothing : await searchAsMember(services, activeAccess(actor), input),
+    );
+  });
+  operatorPages(app, parts).get(
+    consoleSearch.href,
+    (c, actor) =>
+      showResults(c, operatorFrame(parts, actor), (input) => searchAsOperator(services, actor, input)),
+  );
+}
+
+async function showResults(
+  c: AppContext,
+  frame: PortalFrame,
+  find: (input: SearchInput) => Promise<Found>,
+): Promise<Response> {
+  const typed = c.req.query("q") ?? "";
+  const text = searchTextOf(typed.slice(0, searchCharactersMax));
+  // The address of the page must not have the rest of a key.
+  if (text !== typed) return redirect(c, `${c.req.path}?q=${encodeURIComponent(text)}`);
+  const found = text === "" ? nothing : await inTime((signal) => find({ text, signal }));
+  return await sendPage(c, searchPage({ frame, text, found }));
+}
 
 interface Result {
   readonly href: string;
@@ -28,15 +72,8 @@ interface Group {
   readonly results: readonly Result[];
 }
 
-interface SearchPageProps {
-  readonly frame: PortalFrame;
-  /** As it is searched for; "" before a search. */
-  readonly text: string;
-  /** Null when only pages can be found. */
-  readonly found: Found | null;
-}
-
-export function searchPage({ frame, text, found }: SearchPageProps): Page {
+/** `text`: as it is searched for; "" before a search. `found`: null when only pages can be found. */
+function searchPage({ frame, text, found }: { frame: PortalFrame; text: string; found: Found | null }) {
   const groups = groupsOf(frame, text, found).filter(({ results }) => results.length > 0);
   const { href, label } = frame.isConsole ? consoleSearch : portalSearch;
   const count = groups.reduce((sum, { results }) => sum + results.length, 0);

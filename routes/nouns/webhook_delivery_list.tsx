@@ -1,62 +1,76 @@
 // The deliveries of an endpoint, below its details: the health of the last days, the list, and how to verify them.
+import { isId } from "../../domain/id.ts";
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
-import { presentation } from "../../domain/presentation.ts";
 import { type DeliveryStatus, deliveryStatuses, type ListedDelivery } from "../../domain/outbox/delivery.ts";
 import type { EventSubject } from "../../domain/outbox/event.ts";
-import type { EventType } from "../../domain/outbox/event_types.ts";
+import { type EventType, eventTypesFor } from "../../domain/outbox/event_types.ts";
 import type { Webhook } from "../../domain/outbox/webhook.ts";
-import { Badge } from "../components/badge.tsx";
-import { ButtonLink } from "../components/button.tsx";
-import { Card } from "../components/card.tsx";
-import { Chart } from "../components/chart.tsx";
-import { chartOf } from "../components/chart_props.ts";
-import { CodeExample, type CodeSample } from "../components/code_example.tsx";
-import { GuideLink } from "../components/embed_bar.tsx";
-import { EmptyState } from "../components/empty_state.tsx";
-import { SelectField } from "../components/field.tsx";
-import { ChosenFilters, type DayBounds, FilterMenu, NothingListed } from "../components/filter_menu.tsx";
-import { ListCard, Tabs } from "../components/list_card.tsx";
-import { Notice } from "../components/notice.tsx";
-import { PageLinks } from "../components/page_links.tsx";
-import { MomentTime, RelativeTime } from "../components/relative_time.tsx";
-import { Cell, Row, Table } from "../components/table.tsx";
-import type { PortalFrame } from "../layout.tsx";
-import { listHref } from "../components/list_filters.tsx";
-import { limitName } from "../text/limit.ts";
-import { zoneWords } from "../text/time.ts";
-import { DeliveryBadge, deliveryHref, responseWords, statusNames } from "./delivery.tsx";
-import { webhookHref } from "./webhook.tsx";
+import { presentation } from "../../domain/presentation.ts";
+import type { SessionContext } from "../../services/context.ts";
+import { readProductNames } from "../../services/meter/mod.ts";
+import { deliveries as verbs, type WebhookOwner } from "../../services/outbox/mod.ts";
+import { Badge } from "../../views/components/badge.tsx";
+import { ButtonLink } from "../../views/components/button.tsx";
+import { Card } from "../../views/components/card.tsx";
+import { Chart } from "../../views/components/chart.tsx";
+import { chartOf } from "../../views/components/chart_props.ts";
+import { CodeExample } from "../../views/components/code_example.tsx";
+import { GuideLink } from "../../views/components/embed_bar.tsx";
+import { EmptyState } from "../../views/components/empty_state.tsx";
+import { SelectField } from "../../views/components/field.tsx";
+import {
+  ChosenFilters,
+  type DayBounds,
+  FilterMenu,
+  NothingListed,
+} from "../../views/components/filter_menu.tsx";
+import { ListCard, Tabs } from "../../views/components/list_card.tsx";
+import { listHref } from "../../views/components/list_filters.tsx";
+import { Notice } from "../../views/components/notice.tsx";
+import { PageLinks } from "../../views/components/page_links.tsx";
+import { MomentTime, RelativeTime } from "../../views/components/relative_time.tsx";
+import { Cell, Row, Table } from "../../views/components/table.tsx";
+import { DeliveryBadge, deliveryHref, responseWords, statusNames } from "../../views/outbox/delivery.tsx";
+import { webhookHref } from "../../views/outbox/webhook.tsx";
+import { limitName } from "../../views/text/limit.ts";
+import { zoneWords } from "../../views/text/time.ts";
+import type { AppContext } from "../env.ts";
+import { dayRange } from "../portal/day_range.ts";
+import { verifySamples } from "../portal/docs/verify_samples.ts";
+import { flashOf, queryOf } from "../portal/form.ts";
+import { listChoice } from "../portal/operator/page.ts";
+import type { WebhookViewer } from "../portal/webhook_viewer.ts";
+
+const pageDeliveries = 25;
+
+export const typesFor = (owner: WebhookOwner) => eventTypesFor({ isForOperators: "operator" in owner });
 
 /** The choices in the page's address. Null: everything. */
-export interface DeliveriesAddress extends DayBounds {
+interface DeliveriesAddress extends DayBounds {
   readonly status: DeliveryStatus | null;
   readonly type: EventType | null;
 }
 
-export interface DeliveriesProps {
-  readonly frame: PortalFrame;
-  readonly webhook: Webhook;
-  /** The choices of the type filter. */
-  readonly types: readonly EventType[];
-  readonly address: DeliveriesAddress;
-  /** One sentence for each invalid field. */
-  readonly errors: { readonly from?: string; readonly to?: string };
-  /** Choices in the address that are ignored. */
-  readonly problems: readonly string[];
-  /** The last days of UTC, the oldest first. */
-  readonly health: readonly { readonly day: string; readonly succeeded: number; readonly failed: number }[];
-  /** Newest first. Null if a field has an error. */
-  readonly deliveries: readonly ListedDelivery[] | null;
-  readonly catalogue: Catalogue;
-  /** True if deliveries failed or are held. */
-  readonly hasReplayable: boolean;
-  readonly isFirstPage: boolean;
-  readonly nextCursor: string | null;
-  readonly samples: readonly CodeSample[];
+/** Returns the notice after a replay: how many deliveries wait, from the page's address. */
+export function replayFlash(c: AppContext): string | null {
+  const count = Number(queryOf(c, "count"));
+  const replayed = !Number.isSafeInteger(count)
+    ? "Replaying deliveries."
+    : count === 0
+    ? "Nothing to replay."
+    : `Replaying ${groupDigits(count)} ${count === 1 ? "delivery" : "deliveries"}.`;
+  return flashOf(c, { replayed });
 }
 
-export function Deliveries(props: DeliveriesProps) {
+/** Returns the part of an endpoint's page below its details. Any address shows a page. */
+export async function deliveryList(
+  c: AppContext,
+  services: SessionContext,
+  viewer: WebhookViewer,
+  webhook: Webhook,
+) {
+  const props = await readDeliveries(c, services, viewer, webhook);
   return (
     <>
       <Health {...props} />
@@ -66,6 +80,57 @@ export function Deliveries(props: DeliveriesProps) {
     </>
   );
 }
+
+async function readDeliveries(
+  c: AppContext,
+  services: SessionContext,
+  { owner, frame }: WebhookViewer,
+  webhook: Webhook,
+) {
+  const problems: string[] = [];
+  const types = typesFor(owner);
+  const shown = "showing all";
+  const text = (name: string) => c.req.query(name)?.trim() || null;
+  const address: DeliveriesAddress = {
+    status: listChoice(c, "status", { choices: deliveryStatuses, shown, problems }),
+    type: listChoice(c, "type", { choices: types, shown, problems }),
+    from: text("from"),
+    to: text("to"),
+  };
+  const { errors, ...days } = dayRange(address, presentation().timezone);
+  const given = queryOf(c, "cursor") ?? "";
+  const cursor = isId("dlv", given) ? given : undefined;
+  const hasErrors = Object.keys(errors).length > 0;
+  const { id: webhookId } = webhook;
+  const list = hasErrors ? null : await verbs.listDeliveries(services, owner, {
+    webhookId,
+    status: address.status ?? undefined,
+    type: types.find((type) => type === address.type),
+    ...days,
+    limit: pageDeliveries,
+    cursor,
+  });
+  const { failed, held } = await verbs.countReplayable(services, owner, webhookId);
+  return {
+    frame,
+    webhook,
+    types,
+    address,
+    errors,
+    problems,
+    /** The last days of UTC, the oldest first. */
+    health: await verbs.readWebhookHealth(services, owner, webhookId),
+    /** Null if a field has an error. */
+    deliveries: list?.deliveries ?? null,
+    catalogue: await readProductNames(services),
+    hasReplayable: failed + held > 0,
+    isFirstPage: cursor === undefined,
+    nextCursor: list?.nextCursor ?? null,
+    samples: verifySamples(),
+  };
+}
+
+type DeliveriesProps = Awaited<ReturnType<typeof readDeliveries>>;
 
 const dayMs = 24 * 3_600_000;
 

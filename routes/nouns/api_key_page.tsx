@@ -1,53 +1,87 @@
 // The page of one API key with its rotations: its usage, its limits, and its actions.
-import type { ApiKey, LastRequest } from "../../domain/keys/api_key.ts";
 import type { AuditEvent } from "../../domain/access/audit.ts";
-import type { Catalogue } from "../../domain/meter/catalogue.ts";
-import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
+import type { ApiKey } from "../../domain/keys/api_key.ts";
 import type { KeyReport } from "../../domain/meter/key_report.ts";
-import { auditActorName, AuditSentence } from "../access/mod.ts";
-import { ButtonLink } from "../components/button.tsx";
-import { Card } from "../components/card.tsx";
-import { TestBadge } from "../components/environment.tsx";
-import { opens } from "../components/embed_bar.tsx";
-import { EmptyState } from "../components/empty_state.tsx";
-import { type ApiKeyAction, apiKeyHref, managesAllKeys } from "../components/key_name.tsx";
-import { LimitMeters } from "../components/limit_meters.tsx";
-import { Notice } from "../components/notice.tsx";
-import { PageHead } from "../components/page_head.tsx";
-import { PlanLink } from "../components/plan_link.tsx";
-import { DayTime, MomentTime } from "../components/relative_time.tsx";
-import { RowMenu } from "../components/row_menu.tsx";
-import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { listHref } from "../components/list_filters.tsx";
-import { fullDate } from "../text/time.ts";
-import { revokeWarning } from "./api_key_forms.tsx";
-import { ApiKeyStatus, LeakText } from "./api_key_table.tsx";
-import { type FirstRequest, FirstRequestCard, statusText } from "./first_request.tsx";
-import { KeyFacts, KeyUsage } from "./key_usage.tsx";
-import { PermissionList } from "./permission_fields.tsx";
+import { type Access, listAuditEvents, may } from "../../services/access/mod.ts";
+import { getApiKeyLineage } from "../../services/keys/mod.ts";
+import { readLastRequest, readLimits, readProductNames } from "../../services/meter/mod.ts";
+import { readPlan } from "../../services/people/mod.ts";
+import { auditActorName, AuditSentence } from "../../views/access/mod.ts";
+import { ButtonLink } from "../../views/components/button.tsx";
+import { Card } from "../../views/components/card.tsx";
+import { opens } from "../../views/components/embed_bar.tsx";
+import { EmptyState } from "../../views/components/empty_state.tsx";
+import { TestBadge } from "../../views/components/environment.tsx";
+import { type ApiKeyAction, apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
+import { lastUsageWords } from "../../views/components/last_usage.tsx";
+import { LimitMeters } from "../../views/components/limit_meters.tsx";
+import { listHref } from "../../views/components/list_filters.tsx";
+import { Notice } from "../../views/components/notice.tsx";
+import { PageHead } from "../../views/components/page_head.tsx";
+import { PlanLink } from "../../views/components/plan_link.tsx";
+import { DayTime, MomentTime } from "../../views/components/relative_time.tsx";
+import { RowMenu } from "../../views/components/row_menu.tsx";
+import { ApiKeyStatus, LeakText } from "../../views/keys/api_key_table.tsx";
+import { FirstRequestCard, statusText } from "../../views/keys/first_request.tsx";
+import { KeyFacts, KeyUsage } from "../../views/keys/key_usage.tsx";
+import { PermissionList } from "../../views/keys/permission_fields.tsx";
+import { PortalPage } from "../../views/layout.tsx";
+import { type Measure, measureNoun, quantityWords } from "../../views/text/quantity.ts";
+import { fullDate, relativeTime } from "../../views/text/time.ts";
+import { flashOf, queryOf, type Viewer } from "../portal/form.ts";
+import { inTime } from "../portal/in_time.ts";
+import type { AppContext } from "../env.ts";
+import { firstRequestOf, keyReport } from "../portal/key_report.ts";
+import { paramOf } from "../portal/noun_pages.ts";
+import { nearestFirst } from "../portal/meter/usage.ts";
+import type { PortalParts } from "../portal/page.ts";
 
-interface ApiKeyPageProps {
-  readonly frame: PortalFrame;
-  readonly apiKey: ApiKey;
-  /** With the current one first, then newest first. */
-  readonly generations: readonly ApiKey[];
-  /** Null if it is not available. */
-  readonly report: KeyReport | null;
-  /** Limits of the organization, then of the budget; null when they are not available. */
-  readonly limits: readonly LimitStanding[] | null;
-  /** The name of the organization's plan. */
-  readonly plan: string;
-  /** With any key of the lineage. */
-  readonly lastRequest: LastRequest | null;
-  readonly firstRequest: FirstRequest;
-  /** The latest entries about the key; null without the permission to read them. */
-  readonly events: readonly AuditEvent[] | null;
-  /** The names of products and metrics. */
-  readonly catalogue: Catalogue;
-  readonly flash: string | null;
+const latestEventsMax = 5;
+
+export async function readKeyPage(c: AppContext, parts: PortalParts, { access, frame }: Viewer) {
+  const { services } = parts;
+  const { current: apiKey, generations } = await getApiKeyLineage(services, access, paramOf(c, "keyId"));
+  const [report, limits, { plan }, lastRequest, events] = await Promise.all([
+    keyReport(parts, access, { apiKeyId: apiKey.id, metric: queryOf(c, "metric") ?? null }),
+    inTime((signal) => readLimits(services, access, { apiKeyId: apiKey.id, signal })),
+    readPlan(services, access),
+    readLastRequest(services, generations),
+    may(access, "audit.read") ? latestEvents(parts, access, generations) : null,
+  ]);
+  return {
+    frame,
+    apiKey,
+    /** With the current one first, then newest first. */
+    generations,
+    report,
+    /** Limits of the organization, then of the budget. */
+    limits: limits && nearestFirst(limits),
+    plan: plan.name,
+    /** With any key of the lineage. */
+    lastRequest,
+    firstRequest: await firstRequestOf(parts, apiKey),
+    events,
+    catalogue: report?.catalogue ?? await readProductNames(services),
+    flash: flashOf(c, {
+      budget: "The budget has been saved.",
+      changed: `Changes to “${apiKey.name}” have been saved.`,
+    }),
+  };
 }
 
-export function apiKeyPage(props: ApiKeyPageProps): Page {
+/** Null stands for what is not available, and for entries without the permission to read them. */
+type KeyPage = Awaited<ReturnType<typeof readKeyPage>>;
+
+async function latestEvents({ services }: PortalParts, access: Access, keys: readonly ApiKey[]) {
+  const { events } = await listAuditEvents(services, access, {
+    targetIds: keys.map(({ id }) => id),
+    limit: latestEventsMax,
+    cursor: undefined,
+  });
+  return events;
+}
+
+export function apiKeyPage(props: KeyPage) {
   const { frame, apiKey, generations, report, flash, events } = props;
   const { id, name } = apiKey;
   const isActive = apiKey.status === "active";
@@ -110,11 +144,11 @@ function leakWarning({ leakedAt, status }: ApiKey): string | null {
     : `${reported} It no longer works. Check its last request and its usage.`;
 }
 
-function hrefOf({ frame, apiKey }: ApiKeyPageProps, action?: ApiKeyAction): string {
+function hrefOf({ frame, apiKey }: KeyPage, action?: ApiKeyAction): string {
   return apiKeyHref(frame.base, apiKey.id, action);
 }
 
-function Origin({ apiKey, frame: { now, session } }: ApiKeyPageProps) {
+function Origin({ apiKey, frame: { now, session } }: KeyPage) {
   return (
     <span class="origin small">
       <ApiKeyStatus apiKey={apiKey} now={now} />
@@ -136,7 +170,7 @@ function creatorName({ createdBy, createdByOperator }: ApiKey): string {
   return createdBy === null ? "a former member" : createdBy.name;
 }
 
-function Actions(props: ApiKeyPageProps) {
+function Actions(props: KeyPage) {
   const { frame, apiKey: { id, name, environment } } = props;
   return (
     <>
@@ -165,7 +199,7 @@ function Actions(props: ApiKeyPageProps) {
 }
 
 function Events(
-  { apiKey, events, catalogue, frame }: ApiKeyPageProps & { events: readonly AuditEvent[] },
+  { apiKey, events, catalogue, frame }: KeyPage & { events: readonly AuditEvent[] },
 ) {
   const all = listHref(`${frame.base}/audit`, { targetId: apiKey.id });
   return (
@@ -195,7 +229,7 @@ function Events(
   );
 }
 
-function Budget(props: ApiKeyPageProps) {
+function Budget(props: KeyPage) {
   const { frame, apiKey, limits, catalogue } = props;
   if (apiKey.environment === "test") {
     return (
@@ -244,7 +278,7 @@ function Budget(props: ApiKeyPageProps) {
   );
 }
 
-function LastUse({ lastRequest, frame: { now } }: ApiKeyPageProps) {
+function LastUse({ lastRequest, frame: { now } }: KeyPage) {
   if (lastRequest === null) return null;
   const { at, network, userAgent, status, error } = lastRequest;
   return (
@@ -271,7 +305,7 @@ function LastUse({ lastRequest, frame: { now } }: ApiKeyPageProps) {
   );
 }
 
-function Rotations({ generations, frame: { now } }: ApiKeyPageProps) {
+function Rotations({ generations, frame: { now } }: KeyPage) {
   return (
     <Card title="Rotations" aside={<span class="muted tiny">Usage combined</span>} flush>
       <ul class="items plain">
@@ -301,7 +335,7 @@ function Rotations({ generations, frame: { now } }: ApiKeyPageProps) {
   );
 }
 
-function DangerZone(props: ApiKeyPageProps) {
+function DangerZone(props: KeyPage) {
   const { apiKey, report, generations, frame: { now } } = props;
   return (
     <section class="card danger-zone" id="danger">
@@ -317,4 +351,50 @@ function DangerZone(props: ApiKeyPageProps) {
       </div>
     </section>
   );
+}
+
+/** The usage of a key with those that it replaced, by anyone who recorded it. */
+interface KeyUse {
+  /** Null if it is not available. */
+  readonly report: Pick<KeyReport, "chart" | "lastUsageAt"> | null;
+  /** True if it replaced other keys. */
+  readonly isRotated: boolean;
+}
+
+const recentMs = 6 * 24 * 3_600_000;
+
+/** Says what revoking a key breaks: its last request, and usage that may have been recorded without one. */
+export function revokeWarning(
+  { lastUsedAt }: Pick<ApiKey, "lastUsedAt">,
+  { now, report, isRotated }: KeyUse & { readonly now: number },
+): string {
+  const isUnused = lastUsedAt === null && report?.lastUsageAt === null;
+  const requested = lastUsedAt === null
+    ? "No requests yet"
+    : `Last request ${whenText(Date.parse(lastUsedAt), { now, words: relativeTime })}`;
+  const facts = isUnused ? ["Never used"] : [requested, ...usageFacts({ report, isRotated }, now)];
+  return `${facts.join(". ")}. Requests with this key will fail immediately. This can't be undone.`;
+}
+
+function usageFacts({ report, isRotated }: KeyUse, now: number): string[] {
+  if (report === null) return [];
+  const { chart, lastUsageAt } = report;
+  const which = isRotated ? ", with the keys it replaced" : "";
+  if (chart !== null && Number(chart.today) > 0) return [`Usage today${which}: ${todayText(chart)}`];
+  if (lastUsageAt === null) return ["No usage"];
+  return [`Last usage${which}${which && ":"} ${whenText(lastUsageAt, { now, words: lastUsageWords })}`];
+}
+
+/** Returns a time inside a sentence: `2 minutes ago`, `on Nov 2, 2026`. */
+function whenText(
+  at: number,
+  { now, words }: { now: number; words: (at: number, now: number) => string },
+): string {
+  if (now - at >= recentMs) return `on ${fullDate(at)}`;
+  const when = words(at, now);
+  return when.charAt(0).toLowerCase() + when.slice(1);
+}
+
+function todayText({ metric, today }: { readonly metric: Measure; readonly today: string }): string {
+  return `${quantityWords(today, metric)}${metric.unit === null ? ` ${measureNoun(metric)}` : ""}`;
 }
