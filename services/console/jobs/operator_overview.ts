@@ -118,11 +118,9 @@ async function readAnew(
   const metric = metrics.find((one) => one === wanted) ?? metrics[0] ?? null;
   const series = totals.filter((one) => one.metric === metric).map(({ series }) => series);
   const { today, todayBefore, month, monthBefore, days } = times;
-  const [compared, ofDays] = [
-    await sumWindows(database, [today, todayBefore, month, monthBefore], { series }),
-    await sumWindows(database, days, { series }),
-  ];
-  const at = (position: number) => sumOf(compared.filter((row) => row.position === position));
+  const sums = await sumWindows(database, [today, todayBefore, month, monthBefore], { series });
+  const at = (position: number) => sumOf(sums.filter((row) => row.position === position));
+  const ofDays = await sumWindows(database, days, { series });
   await context.pause();
   const organizations = await countActiveOrganizations(database, {
     month: times.number,
