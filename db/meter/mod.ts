@@ -37,7 +37,6 @@ export {
   findBusiestTotals,
   findSuspended,
   findTopCustomers,
-  type OverviewSeries,
   type SuspendedOrganizations,
 } from "./organization_totals.ts";
 export {

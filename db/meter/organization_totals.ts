@@ -2,19 +2,13 @@
 import type { SumParts } from "../../domain/meter/quantity.ts";
 import { type DatabaseReader, sql } from "../engine/database.ts";
 
-export interface OverviewSeries {
-  readonly series: number;
-  readonly productSlug: string;
-  readonly metric: string;
-}
-
 /** Returns the totals with the most records in some months. @param options `months`: their numbers. */
 export function findBusiestTotals(
   database: DatabaseReader,
   { months, limit }: { months: readonly number[]; limit: number },
-): Promise<OverviewSeries[]> {
+): Promise<{ series: number; metric: string }[]> {
   return database.read(sql`
-    SELECT s.id AS series, s.product_slug AS productSlug, s.metric
+    SELECT s.id AS series, s.metric
     FROM (SELECT series, sum(count) AS count FROM usage_rollups_monthly
       WHERE month IN (SELECT value FROM json_each(${JSON.stringify(months)})) AND organization = 0
       GROUP BY series HAVING sum(count) > 0 ORDER BY 2 DESC LIMIT ${limit}) r
@@ -80,7 +74,6 @@ interface TopCustomerRow extends SumParts {
   readonly name: string;
   readonly isDeleted: number;
   readonly externalId: string | null;
-  readonly count: number;
 }
 
 export function findTopCustomers(
@@ -89,9 +82,9 @@ export function findTopCustomers(
 ): Promise<TopCustomerRow[]> {
   return database.read(sql`
     SELECT o.number, o.id, o.name, o.deleted_at IS NOT NULL AS isDeleted,
-      o.external_id AS externalId, r.count, CAST(r.high AS TEXT) AS high,
+      o.external_id AS externalId, CAST(r.high AS TEXT) AS high,
       CAST(r.low AS TEXT) AS low, CAST(r.micro AS TEXT) AS micro
-    FROM (SELECT m.organization, sum(m.count) AS count, sum(m.sum_high) AS high, sum(m.sum_low) AS low,
+    FROM (SELECT m.organization, sum(m.sum_high) AS high, sum(m.sum_low) AS low,
         sum(m.sum_micro) AS micro
       FROM usage_rollups_monthly m CROSS JOIN usage_series s ON s.id = m.series AND s.metric = ${metric}
       WHERE m.month = ${month} AND m.organization > 0 AND m.count > 0 GROUP BY m.organization

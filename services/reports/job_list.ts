@@ -25,7 +25,7 @@ import { readUserPage } from "../console/jobs/user_list.ts";
 import { readOperatorUsagePage } from "../console/jobs/operator_usage_page.ts";
 import { readOverview } from "../console/jobs/operator_overview.ts";
 import { readPortalOverview } from "../console/jobs/portal_overview.ts";
-import { readUsageTotals } from "../meter/jobs/metric_totals.ts";
+import { readUsageTotals } from "../meter/jobs/usage_report.ts";
 import { search } from "../console/jobs/search.ts";
 
 const jobs = {

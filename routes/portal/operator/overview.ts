@@ -48,7 +48,7 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
     const page = overviewPage({
       frame,
       updated: clockTime(overview.updatedAt),
-      metrics: overview.metrics.map(({ metric }) => ({ metric, name: nameOf(metric) })),
+      metrics: overview.metrics.map((metric) => ({ metric, name: nameOf(metric) })),
       metric: overview.metric,
       measure,
       isPartial: overview.isPartial,
@@ -74,24 +74,26 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
   });
 }
 
-function figuresOf({ metrics, metric, organizations, updatedAt }: OperatorOverview, measure: Measure) {
-  const { today, month } = metrics.find((one) => one.metric === metric) ?? {};
+function figuresOf(
+  { metric, today, month, organizations, updatedAt }: OperatorOverview,
+  measure: Measure,
+) {
   const before = daysWords(monthSoFar(updatedAt).before, "UTC", updatedAt);
-  const change = (percent: number | null | undefined, period: string) =>
-    percent === undefined ? undefined : Change({ percent, period });
+  const ofMetric = (percent: number | null, period: string) =>
+    metric === null ? undefined : Change({ percent, period });
   const [active, activeBefore] = [organizations.month, organizations.monthBefore];
   return [
     {
       label: `${measure.name} today`,
       measure,
-      number: today?.sum ?? 0,
-      note: change(today?.change, `a week ago until ${clockTime(updatedAt).slice(0, 5)}`),
+      number: today.sum,
+      note: ofMetric(today.change, `a week ago until ${clockTime(updatedAt).slice(0, 5)}`),
     },
     {
       label: `${measure.name} this month`,
       measure,
-      number: month?.sum ?? 0,
-      note: change(month?.change, before),
+      number: month.sum,
+      note: ofMetric(month.change, before),
     },
     {
       label: "Active organizations today",
@@ -101,7 +103,7 @@ function figuresOf({ metrics, metric, organizations, updatedAt }: OperatorOvervi
     {
       label: "Active this month",
       number: active,
-      note: change(percentChange(BigInt(active), BigInt(activeBefore)), before),
+      note: Change({ percent: percentChange(BigInt(active), BigInt(activeBefore)), period: before }),
     },
   ];
 }

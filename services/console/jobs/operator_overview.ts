@@ -8,7 +8,6 @@ import {
   findReachedLimits,
   findSuspended,
   findTopCustomers,
-  type OverviewSeries,
   type ReachedLimit,
   sumWindows,
   type SuspendedOrganizations,
@@ -47,28 +46,20 @@ const reachedLimitsMax = 100;
 interface OverviewFigure {
   /** An exact decimal text. */
   readonly sum: string;
-  readonly records: number;
   /** By how many percent the sum exceeds that of the time before; null if there was nothing. */
   readonly change: number | null;
 }
 
 export interface OperatorOverview {
   readonly updatedAt: number;
-  /** By records of the two months, most first. Today is compared with the same day a week before until this time of day, the
-   *  month with the same part of the month before. */
-  readonly metrics: readonly {
-    readonly metric: string;
-    readonly today: OverviewFigure;
-    readonly month: OverviewFigure;
-  }[];
+  /** By records of the two months, most first. */
+  readonly metrics: readonly string[];
   /** The metric of what follows; null without any usage. */
   readonly metric: string | null;
-  /** By product, in the same order. */
-  readonly products: readonly {
-    readonly productSlug: string;
-    readonly today: OverviewFigure;
-    readonly month: OverviewFigure;
-  }[];
+  /** Compared with the same day a week before until this time of day. */
+  readonly today: OverviewFigure;
+  /** Compared with the same part of the month before. */
+  readonly month: OverviewFigure;
   readonly days: readonly UsageWindow[];
   readonly chart: UsageStack;
   readonly catalogue: Catalogue;
@@ -112,9 +103,6 @@ export async function readOverview(
   return overview;
 }
 
-/** The windows of {@linkcode timesAt}. */
-const positions = { today: 0, todayBefore: 1, month: 2, monthBefore: 3 } as const;
-
 async function readAnew(
   context: JobContext,
   { now, metric: wanted }: { now: number; metric: string | null },
@@ -126,18 +114,18 @@ async function readAnew(
     limit: overviewSeriesMax + 1,
   });
   const totals = found.slice(0, overviewSeriesMax);
-  const sums = await sumWindows(database, times.windows, { series: totals.map(({ series }) => series) });
-  await context.pause();
-  const metrics = figuresBy("metric", totals, sums).map(([metric, values]) => ({ metric, ...values }));
-  const metric = metrics.find((one) => one.metric === wanted)?.metric ?? metrics[0]?.metric ?? null;
-  const ofMetric = totals.filter((one) => one.metric === metric);
-  const sumsOfMetric = sums.filter((one) => one.metric === metric);
-  const days = await sumWindows(database, times.days, { series: ofMetric.map(({ series }) => series) });
+  const metrics = [...new Set(totals.map(({ metric }) => metric))];
+  const metric = metrics.find((one) => one === wanted) ?? metrics[0] ?? null;
+  const series = totals.filter((one) => one.metric === metric).map(({ series }) => series);
+  const { today, todayBefore, month, monthBefore, days } = times;
+  const sums = await sumWindows(database, [today, todayBefore, month, monthBefore], { series });
+  const at = (position: number) => sumOf(sums.filter((row) => row.position === position));
+  const ofDays = await sumWindows(database, days, { series });
   await context.pause();
   const organizations = await countActiveOrganizations(database, {
     month: times.number,
-    today: Math.floor(times.today.start / rollupQuarterMs),
-    before: Math.floor(times.monthBefore.end / rollupQuarterMs),
+    today: Math.floor(today.start / rollupQuarterMs),
+    before: Math.floor(monthBefore.end / rollupQuarterMs),
   });
   await context.pause();
   const catalogue = await findCatalogue(context, {});
@@ -145,19 +133,17 @@ async function readAnew(
     updatedAt: now,
     metrics,
     metric,
-    products: figuresBy("productSlug", ofMetric, sumsOfMetric)
-      .map(([productSlug, values]) => ({ productSlug, ...values })),
-    days: times.days,
+    today: figureOf(at(0), at(1)),
+    month: figureOf(at(2), at(3)),
+    days,
     chart: reportStack(
-      days.map((row) => ({ position: row.position, part: row.productSlug, micros: sumMicros(row) })),
-      { windows: times.days.length, named: coloredProducts(catalogue) },
+      ofDays.map((row) => ({ position: row.position, part: row.productSlug, micros: sumMicros(row) })),
+      { windows: days.length, named: coloredProducts(catalogue) },
     ),
     catalogue,
     isPartial: found.length > totals.length,
     organizations,
-    customers: metric === null
-      ? []
-      : await readCustomers(context, { metric, times, total: sumAt(sumsOfMetric, positions.month).micros }),
+    customers: metric === null ? [] : await readCustomers(context, { metric, times, total: at(2) }),
     suspended: await findSuspended(database, {
       since: now - dayMs,
       noteMs: apiKeyUsedIntervalMs,
@@ -186,50 +172,26 @@ function timesAt(now: number) {
   const { before: monthBefore, ...month } = monthSoFar(now);
   const day = Math.floor(now / dayMs) * dayMs;
   const passed = (Math.floor(now / rollupQuarterMs) + 1) * rollupQuarterMs;
-  const today = { start: day, end: day + dayMs };
   return {
     /** The number of this month. */
     number: month.number,
-    today,
+    today: { start: day, end: day + dayMs },
+    todayBefore: { start: day - 7 * dayMs, end: passed - 7 * dayMs },
+    month,
+    monthBefore,
     days: Array.from({ length: (day - month.start) / dayMs + 1 }, (_, n) => ({
       start: month.start + n * dayMs,
       end: month.start + (n + 1) * dayMs,
     })),
-    monthBefore,
-    windows: [today, { start: day - 7 * dayMs, end: passed - 7 * dayMs }, month, monthBefore],
   };
 }
 
-/** Adds up the sums of one window. */
-function sumAt(rows: readonly WindowTotalRow[], position: number) {
-  const ofWindow = rows.filter((row) => row.position === position);
-  return {
-    micros: ofWindow.reduce((sum, row) => sum + sumMicros(row), 0n),
-    records: ofWindow.reduce((sum, { count }) => sum + count, 0),
-  };
+function sumOf(rows: readonly WindowTotalRow[]): bigint {
+  return rows.reduce((sum, row) => sum + sumMicros(row), 0n);
 }
 
-/** Returns figures by metric or product, in the order of the totals. */
-function figuresBy(
-  group: "metric" | "productSlug",
-  totals: readonly OverviewSeries[],
-  rows: readonly WindowTotalRow[],
-) {
-  return [...new Set(totals.map((one) => one[group]))].map((name) => {
-    const its = rows.filter((row) => row[group] === name);
-    const figure = (position: number, before: number): OverviewFigure => {
-      const { micros, records } = sumAt(its, position);
-      return {
-        sum: microsToDecimal(micros),
-        records,
-        change: percentChange(micros, sumAt(its, before).micros),
-      };
-    };
-    return [name, {
-      today: figure(positions.today, positions.todayBefore),
-      month: figure(positions.month, positions.monthBefore),
-    }] as const;
-  });
+function figureOf(micros: bigint, before: bigint): OverviewFigure {
+  return { sum: microsToDecimal(micros), change: percentChange(micros, before) };
 }
 
 async function readCustomers(
@@ -246,17 +208,9 @@ async function readCustomers(
     if (series <= customerSeriesMax) organizations.push(number);
   }
   const before = await sumWindows(database, [times.monthBefore], { organizations, metric });
-  return rows.map(({ number, id, name, externalId, count, ...parts }) => {
+  return rows.map(({ number, id, name, externalId, ...parts }) => {
     const micros = sumMicros(parts);
     const its = before.filter(({ organization }) => organization === number);
-    return {
-      id,
-      name,
-      externalId,
-      sum: microsToDecimal(micros),
-      records: count,
-      change: percentChange(micros, sumAt(its, 0).micros),
-      share: percentOf(micros, total),
-    };
+    return { id, name, externalId, ...figureOf(micros, sumOf(its)), share: percentOf(micros, total) };
   });
 }

@@ -70,7 +70,6 @@ export async function readOperatorUsagePage(
     ...read,
     filters: { ...filters, organization, plan },
     group,
-    isByProduct,
     /** The organizations that the search found, unless it was a single one, which is the filter then. */
     found,
     choices: { products: products.toSorted(), apiKeys, plans },

@@ -1,10 +1,4 @@
-// The totals of metrics, with those of the period before, read by the reports thread.
-import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
-import { isoTime } from "../../../domain/time.ts";
-import type { JobContext, JobScope } from "../../reports/job_context.ts";
-import { findCatalogue } from "./catalogue.ts";
-import { readUsageSums } from "./usage_sums.ts";
-
+// The totals of metrics, with those of the period before.
 const metricsMax = 100;
 
 export interface MetricTotal {
@@ -15,37 +9,6 @@ export interface MetricTotal {
   readonly records: number;
   /** False if a part of `micros` is unknown or beyond a maximum. */
   readonly isComplete: boolean;
-}
-
-export interface MetricTotalsQuery {
-  readonly period: UsageWindow & { readonly compared: UsageWindow };
-  readonly timezone?: string;
-}
-
-/**
- * Adds up each metric that was recorded in the period or in the compared one, and reads their names.
- *
- * @returns The metrics with the most records in both periods first, at most 100.
- * @throws {AppError} `range_too_long` for more than 100,000 metrics.
- */
-export async function readUsageTotals(
-  context: JobContext,
-  { organizationId, now, period, timezone }: JobScope & MetricTotalsQuery,
-) {
-  const read = async ({ start, end }: UsageWindow) =>
-    (await readUsageSums(context, {
-      organizationId,
-      now,
-      timezone,
-      from: isoTime(start),
-      to: isoTime(end),
-      window: "total",
-      groupBy: ["metric"],
-    })).data;
-  return {
-    catalogue: await findCatalogue(context, { organizationId }),
-    metrics: metricTotals(await read(period), await read(period.compared)),
-  };
 }
 
 interface TotalSum {

@@ -9,7 +9,7 @@ import { propertiesShownMax } from "../../../domain/meter/dimension.ts";
 import { reportLines, stackOf } from "../../../domain/meter/usage_report.ts";
 import { type UsageWindow, type WindowUnit, windowUnits } from "../../../domain/meter/usage_window.ts";
 import { isoTime } from "../../../domain/time.ts";
-import type { JobContext } from "../../reports/job_context.ts";
+import type { JobContext, JobScope } from "../../reports/job_context.ts";
 import { findCatalogue } from "./catalogue.ts";
 import { type MetricTotal, metricTotals } from "./metric_totals.ts";
 import { isOfAll, readUsageSums, type UsageQuery, type UsageScope, type UsageSum } from "./usage_sums.ts";
@@ -51,6 +51,7 @@ export type ReportNumbers = Pick<
 >;
 
 type Input = UsageScope & UsageReportQuery;
+type Reading = UsageScope & Pick<UsageReportQuery, "timezone">;
 type SumGroups = Pick<UsageQuery, "groupBy" | "groupByProperties">;
 type Period = NonNullable<UsageReportQuery["period"]>;
 
@@ -100,7 +101,6 @@ export async function readUsageReport(context: JobContext, input: Input) {
       unit: chart.unit,
       report: {
         total,
-        period,
         ...chart,
         products: pageOf(products, { wanted: pages.products, max: linesMax.productSlug }),
         groups: pageOf(groups, { wanted: pages.groups, max: linesMax[group ?? "apiKey"] }),
@@ -116,6 +116,15 @@ export async function readUsageReport(context: JobContext, input: Input) {
     if (!isTooLong(error)) throw error;
     return { ...none, metrics, problem: error.message };
   }
+}
+
+/** Adds up each metric of an organization that was used in the period or in the compared one, and reads their names. */
+export async function readUsageTotals(
+  context: JobContext,
+  input: JobScope & Pick<UsageReportQuery, "timezone"> & { readonly period: Period },
+) {
+  const { now, before } = await bothPeriods(context, input, { groupBy: ["metric"] });
+  return { catalogue: await findCatalogue(context, input), metrics: metricTotals(now, before) };
 }
 
 export function isProperty(group: string | null): group is PropertyGroup {
@@ -328,7 +337,7 @@ function namedOf(stack: ReportGroup, used: readonly NamedLine[], catalogue: Cata
 
 async function bothPeriods(
   context: JobContext,
-  input: Input & { period: Period },
+  input: Reading & { period: Period },
   query: UsageFilter & SumGroups,
 ) {
   const { period } = input;
@@ -339,7 +348,7 @@ async function bothPeriods(
 
 function readSums(
   context: JobContext,
-  input: Input,
+  input: Reading,
   { start, end, ...query }: UsageWindow & UsageFilter & SumGroups & Pick<UsageQuery, "window">,
 ) {
   const scope = "organizationId" in input
