@@ -14,11 +14,11 @@ import {
 /** The subjects from the ground up, and the most lines that each has in db/, services/ and views/. A change that needs more raises it. */
 const linesMax: Readonly<Record<string, number>> = {
   access: 4_000,
-  outbox: 5_100,
+  outbox: 5_050,
   meter: 13_400,
-  keys: 4_000,
+  keys: 3_900,
   billing: 4_100,
-  people: 10_800,
+  people: 10_750,
   console: 5_900,
 };
 const order = Object.keys(linesMax);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { eventKeptMs, expiringKeysOfStepMax } from "../../../domain/outbox/webhook_limits.ts";
-import { deleteOldEvents } from "../../../services/outbox/webhook_upkeep.ts";
+import { deleteOldEvents } from "../../../services/outbox/upkeep.ts";
 import { noteExpiringKeys } from "../../../services/keys/expiring_keys.ts";
 import { createTestKey, type TestApp } from "../../support/app/app.ts";
 import { flakyDatabase } from "../../support/database/flaky.ts";
