@@ -42,7 +42,6 @@ const foreign: Readonly<Record<string, string>> = {
   "db/console/organizations.ts": "usage_rollups_monthly",
   "db/console/portal_overview.ts": "usage_series",
   "db/console/users.ts": "passkeys",
-  "db/keys/expiring_keys.ts": "event_cursor",
   "db/meter/aggregation_list.ts": "statements",
   "db/meter/statement_changes.ts": "statements",
   "db/people/account_deletion.ts": "link_tokens outbox",
