@@ -160,8 +160,6 @@ export const mailGiveUpMs = 24 * 3_600_000;
 export const mailPollIntervalMs = 30_000;
 /** Time for an email that is being sent when the server stops. */
 export const mailShutdownGraceMs = 3_000;
-/** Interval between deletions of expired links. */
-export const endedLinksIntervalMs = 3_600_000;
 export const developmentMailsMax = 100;
 /** Characters of a name in a subject; longer names are cut. */
 export const mailSubjectNameCharactersMax = 60;

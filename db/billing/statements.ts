@@ -167,10 +167,7 @@ export function moveStatementOn(at: StatementProgress, through: number): Stateme
 }
 
 /** Closes a statement with all of its lines, and writes the event. Its audit entry is older, and says who closed it. */
-export function finishStatement(
-  { id, period, ...at }: StatementProgress & Pick<StatementRow, "id" | "period">,
-  now: number,
-): Statement[] {
+export function finishStatement({ id, period, ...at }: StatementRow, now: number): Statement[] {
   const facts = sql`json_object('target', json_object('id', ${id}, 'name', ${period}), 'actor', (
     SELECT ${actorOfEntry} FROM audit_events a
     WHERE a.organization_id IS NULL AND a.target_id = ${id} AND a.action = 'statement.closed'))`;

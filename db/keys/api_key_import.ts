@@ -3,6 +3,7 @@ import type { Actor } from "../../domain/access/actor.ts";
 import type { ImportFault } from "../../domain/keys/imported_key.ts";
 import { effectiveNumber, endOfKey, insertAuditEvents } from "../access/mod.ts";
 import { sql, type Statement } from "../engine/database.ts";
+import { remindAt } from "./expiring_keys.ts";
 
 /** A key to import. Times in milliseconds since 1970. */
 export interface ImportedKeyRow {
@@ -41,7 +42,7 @@ export function importKeys(actor: Actor, rows: readonly ImportedKeyRow[], now: n
   // The active keys of each organization are counted once, and in an index alone: there can be 10,000 of them.
   const insert = sql`
     INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by_operator, permissions,
-      created_at, expires_at, imported_at)
+      created_at, expires_at, remind_at, imported_at)
     WITH given AS MATERIALIZED (
       SELECT r.key AS position, r.value, o.id AS organization, ${effectiveNumber("apiKeysMax")} AS keysMax,
         row_number() OVER (PARTITION BY o.id ORDER BY r.key) AS place
@@ -54,7 +55,8 @@ export function importKeys(actor: Actor, rows: readonly ImportedKeyRow[], now: n
       FROM (SELECT DISTINCT organization FROM given) g
     )
     SELECT value ->> 'id', organization, value ->> 'keyHash', value ->> 'keyPrefix', value ->> 'name', 1,
-      value -> 'permissions', value ->> 'createdAt', value ->> 'expiresAt', ${now}
+      value -> 'permissions', value ->> 'createdAt', value ->> 'expiresAt',
+      ${remindAt(sql`value ->> 'expiresAt'`, now)}, ${now}
     FROM given JOIN active USING (organization) WHERE active.keys + place <= keysMax ORDER BY position`;
   const imported = sql`SELECT k.organization_id AS organizationId, NULL AS targetId, NULL AS targetName,
       json_object('keys', CAST(count(*) AS TEXT)) AS details

@@ -13,6 +13,7 @@ import {
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { limitsJson } from "../meter/mod.ts";
 import { insertEvents } from "../outbox/mod.ts";
+import { remindAt } from "./expiring_keys.ts";
 
 interface NewApiKey {
   readonly id: string;
@@ -78,9 +79,10 @@ export function insertApiKey(key: NewApiKey, replaced?: { id: string; isKept: bo
   const lineage = sql`(SELECT k.lineage FROM api_keys k WHERE k.id = ${replaced?.id ?? null})`;
   return sql`
     INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_by_operator,
-      permissions, environment, created_at, expires_at, lineage, form_token)
+      permissions, environment, created_at, expires_at, remind_at, lineage, form_token)
     SELECT ${key.id}, o.id, ${key.keyHash}, ${key.keyPrefix}, ${key.name}, ${createdBy}, ${createdBy} IS NULL,
-      ${permissions}, ${key.environment}, ${now}, ${key.expiresAt}, ${lineage}, ${key.formToken}
+      ${permissions}, ${key.environment}, ${now}, ${key.expiresAt},
+      ${remindAt(sql`${key.expiresAt}`, now)}, ${lineage}, ${key.formToken}
     FROM organizations o WHERE o.id = ${organizationId} AND o.deleted_at IS NULL
       AND ${hasRoom} AND ${isReplaceable}
       AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.organization_id = o.id AND k.form_token = ${key.formToken})
@@ -155,7 +157,8 @@ export function updateApiKey(
 ) {
   const { name, permissions, expiresAt, from, now } = change;
   return sql`UPDATE api_keys AS k
-    SET name = ${name}, permissions = ${JSON.stringify(permissions)}, expires_at = ${expiresAt}
+    SET name = ${name}, permissions = ${JSON.stringify(permissions)}, expires_at = ${expiresAt},
+      remind_at = iif(k.expires_at IS ${expiresAt}, k.remind_at, ${remindAt(sql`${expiresAt}`, now)})
     WHERE ${inScope(scope)} AND k.id = ${id} AND k.permissions = ${from.permissions}
       AND k.expires_at IS ${from.expiresAt} AND (k.expires_at IS ${expiresAt} OR ${activeApiKey(now)})`;
 }
@@ -175,12 +178,12 @@ export function markApiKeyRevoked(scope: ApiKeyScope, id: string, now: number) {
 export function endRotatedApiKey(
   scope: ApiKeyScope,
   id: string,
-  options: { replacedBy: string; revokedAt?: number; expiresAt?: number },
+  options: { replacedBy: string; revokedAt?: number; expiresAt?: number; now: number },
 ) {
-  const { replacedBy, revokedAt = null, expiresAt = null } = options;
+  const { replacedBy, revokedAt = null, expiresAt = null, now } = options;
+  const end = sql`coalesce(min(k.expires_at, ${expiresAt}), k.expires_at, ${expiresAt})`;
   return sql`
-    UPDATE api_keys AS k SET revoked_at = ${revokedAt},
-      expires_at = coalesce(min(k.expires_at, ${expiresAt}), k.expires_at, ${expiresAt})
+    UPDATE api_keys AS k SET revoked_at = ${revokedAt}, expires_at = ${end}, remind_at = ${remindAt(end, now)}
     WHERE ${inScope(scope)} AND k.id = ${id} AND k.revoked_at IS NULL
       AND EXISTS (SELECT 1 FROM api_keys WHERE id = ${replacedBy})`;
 }

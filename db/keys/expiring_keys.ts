@@ -1,82 +1,51 @@
-// All SQL of events and emails about keys that expire soon. They are written in the order in which keys expire, up to a cursor that moves in the same
-// batch: however many servers do this, and whenever they stop, each key has one event, and is in one email.
+// All SQL of events and emails about keys that expire soon. A key has the time of its next one, which the batch that writes it moves on:
+// however many servers do this, and whenever they stop, each key has one event for each number of days, and is in one email.
 import { mailedKeysMax } from "../../domain/keys/key_limits.ts";
 import { limitMailRecipientsMax } from "../../domain/limits.ts";
+import { expiringKeysOfStepMax } from "../../domain/outbox/webhook_limits.ts";
 import { activeApiKey } from "../access/mod.ts";
 import { type Database, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { insertEvents, insertMails } from "../outbox/mod.ts";
 
-interface KeyPosition {
-  readonly expiresAt: number;
-  readonly number: number;
-}
+const dayMs = 86_400_000;
+const day = integer(dayMs);
+const week = integer(7 * dayMs);
 
-/** The days before keys expire at which there is an event, each with the columns of its cursor. */
-const cursors = {
-  7: { expiresAt: sql`week_expires_at`, number: sql`week_key` },
-  1: { expiresAt: sql`day_expires_at`, number: sql`day_key` },
-} as const;
-export type ExpiryDays = keyof typeof cursors;
+/** The first time to remind of a key whose expiry is set at `now`: 7 days or 1 day before; null after that, or without expiry. */
+export const remindAt = (expiresAt: Statement, now: number): Statement =>
+  sql`(SELECT CASE WHEN e.at - ${week} > ${now} THEN e.at - ${week} WHEN e.at - ${day} > ${now} THEN e.at - ${day} END
+    FROM (SELECT ${expiresAt} AS at) e)`;
 
-/** Returns the cursor; its time is 0 before the first step. */
-export async function findExpiryCursor(database: DatabaseReader, days: ExpiryDays): Promise<KeyPosition> {
-  const { expiresAt, number } = cursors[days];
-  const row = await database.readFirst<KeyPosition>(sql`
-    SELECT ${expiresAt} AS expiresAt, ${number} AS number FROM event_cursor`);
-  return row ?? { expiresAt: 0, number: 0 };
-}
-
-/** Finds keys after a position that expire until a time, in order, by the index `api_keys_expiring`. */
-export function findExpiringKeys(
-  database: DatabaseReader,
-  { after, until, limit }: { after: KeyPosition; until: number; limit: number },
-): Promise<KeyPosition[]> {
-  return database.read(sql`
-    SELECT k.expires_at AS expiresAt, k.number FROM api_keys k WHERE k.expires_at IS NOT NULL
-      AND k.revoked_at IS NULL AND (k.expires_at, k.number) > (${after.expiresAt}, ${after.number})
-      AND k.expires_at <= ${until}
-    ORDER BY k.expires_at, k.number LIMIT ${limit}`);
+export async function hasExpiringKeys(database: DatabaseReader, now: number): Promise<boolean> {
+  return await database.readFirst(sql`SELECT 1 FROM api_keys WHERE remind_at <= ${now} LIMIT 1`) !==
+    undefined;
 }
 
 /**
- * Moves the cursor from one position to another, with an event for each of `keys` that works, and an email to each recipient about theirs.
- * Does nothing if another server has moved it.
+ * Writes an event for each of the next keys that works, and an email to each recipient about theirs.
  *
- * @param options `replacedFor`: in milliseconds. A key that was replaced so soon before its end has no event, because its rotation had one.
- *   `isMailed`: there are emails.
+ * @param options `isMailed`: there are emails.
+ * @returns How many keys were due, of at most `expiringKeysOfStepMax`.
  */
 export async function writeExpiryEvents(
   database: Database,
-  days: ExpiryDays,
-  { from, to, keys, now, replacedFor, isMailed }: {
-    from: KeyPosition;
-    to: KeyPosition;
-    keys: readonly KeyPosition[];
-    now: number;
-    replacedFor: number;
-    isMailed: boolean;
-  },
-): Promise<void> {
-  const columns = cursors[days];
-  const isUnmoved = sql`${columns.expiresAt} = ${from.expiresAt} AND ${columns.number} = ${from.number}`;
-  const wasJustReplaced =
-    sql`EXISTS (SELECT 1 FROM api_keys g WHERE g.created_at >= k.expires_at - ${replacedFor}
-    AND g.number = (SELECT min(n.number) FROM api_keys n WHERE n.lineage = k.lineage AND n.number > k.number))`;
-  const numbers = JSON.stringify(keys.map(({ number }) => number));
-  const due = sql`event_cursor CROSS JOIN json_each(${numbers}) e CROSS JOIN api_keys k ON k.number = e.value
+  { now, isMailed }: { now: number; isMailed: boolean },
+): Promise<number> {
+  const next = sql`SELECT number FROM api_keys WHERE remind_at <= ${now}
+    ORDER BY remind_at LIMIT ${integer(expiringKeysOfStepMax)}`;
+  const due = sql`(${next}) d CROSS JOIN api_keys k ON k.number = d.number
     CROSS JOIN organizations o ON o.id = k.organization_id
-    WHERE ${isUnmoved} AND k.expires_at <= ${to.expiresAt} AND ${
-    activeApiKey(now)
-  } AND o.deleted_at IS NULL AND NOT ${wasJustReplaced}`;
+    WHERE ${activeApiKey(now)} AND o.deleted_at IS NULL`;
   const rows =
     sql`SELECT o.number AS organization, json_object('target', json_object('id', k.id, 'name', k.name),
-      'expiresAt', k.expires_at, 'days', ${integer(days)}) AS facts FROM ${due}`;
-  await database.write([
-    ...keys.length > 0 ? [insertEvents("api_key.expiring", { at: now, rows })] : [],
+      'expiresAt', k.expires_at, 'days', iif(k.expires_at - k.remind_at > ${day}, 7, 1)) AS facts FROM ${due}`;
+  const results = await database.write([
+    insertEvents("api_key.expiring", { at: now, rows }),
     ...isMailed ? [insertMails("keys_expiring", expiryMails(due), { now })] : [],
-    sql`UPDATE event_cursor SET ${columns.expiresAt} = ${to.expiresAt}, ${columns.number} = ${to.number}
-      WHERE ${isUnmoved}`,
+    sql`UPDATE api_keys SET remind_at = iif(expires_at - remind_at > ${day}, expires_at - ${day}, NULL)
+      WHERE number IN (${next})`,
   ]);
+  return results.at(-1)?.changes ?? 0;
 }
 
 /**

@@ -1,4 +1,4 @@
-// Which emails are sent at the same time, and upkeep in steps.
+// Which emails are sent at the same time.
 
 /** Emails that are sent at the same time, for how long one of them has such a place, and those with the slow ones. */
 export const mailsAtOnceMax = 5;
@@ -6,5 +6,3 @@ export const mailSlowMs = 2_000;
 export const mailsInProgressMax = 25;
 /** Latest due emails among which the most urgent ones are searched. Takes a millisecond or two. */
 export const mailsLookedAtMax = 500;
-/** Rows of each kind that a step of upkeep changes. */
-export const mailUpkeepRowsMax = 1_000;

@@ -23,8 +23,6 @@ export const eventKeptMs = 30 * dayMs;
 /** Between searches for keys that expire soon, at most so many keys at a time. */
 export const expiringKeysIntervalMs = minuteMs;
 export const expiringKeysOfStepMax = 200;
-/** Age after which the cursor of that search moves without any key. */
-export const expiryCursorAgeMs = hourMs;
 /** The waits after failed attempts, each ±10%. There is one attempt more than waits. */
 export const webhookRetryWaitsMs: readonly number[] = [
   5 * secondMs,

@@ -47,10 +47,9 @@ export async function planChangesOf(
     const from = await findPlanReference(database, { id: before.planId });
     const details = { ...(from === undefined ? {} : { from: from.name }), to: to.name };
     const entry = { ...about, action: "organization.plan_changed", details } as const;
-    const plan = { id: planId, name: to.name };
     const after = (audited: Audited) => [
       recheckLimits(owner, ifAudited(audited.audited)),
-      insertChangeEvent("organization.plan_changed", audited, { plan }),
+      insertChangeEvent("organization.plan_changed", audited, { plan: { id: planId, name: to.name } }),
     ];
     changes.push({ statement: updateOrganizationPlan(id, planId, now), entry, after });
   }

@@ -165,7 +165,7 @@ async function completeStatement(
       reader: statementReader,
     });
     if (step === null) {
-      await write(finishStatement({ ...at, id, period: row.period }, clock()));
+      await write(finishStatement(row, clock()));
       continue;
     }
     const inserts = [

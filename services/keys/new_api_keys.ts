@@ -155,7 +155,7 @@ export async function rotateApiKey(
       details: { replacedBy: next.id, oldExpiresAt: isoTime(expireOldAt === "now" ? now : expireOldAt) },
     },
     after: (audited) => [
-      endRotatedApiKey(scope, id, { replacedBy: next.id, ...oldEnds }),
+      endRotatedApiKey(scope, id, { replacedBy: next.id, ...oldEnds, now }),
       insertChangeEvent("api_key.rotated", audited),
     ],
   });

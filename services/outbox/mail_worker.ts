@@ -1,22 +1,17 @@
 // Sends the emails in the outbox; one worker serves the process. An email leaves the outbox only when the mail server has it, so
 // it arrives at least once, with the same Message-ID each time. A link's token is created for each attempt, and only its SHA-256
 // is stored.
-import { deleteExpiredLinks, insertMailedLinkToken } from "../../db/outbox/link_tokens.ts";
-import { deleteExpiredMailBudgets } from "../../db/outbox/mail_budgets.ts";
+import { insertMailedLinkToken } from "../../db/outbox/link_tokens.ts";
 import {
-  capMailDelays,
   type ClaimedMail,
   claimMails,
   deleteMails,
-  deleteOldMails,
   findNextMailDue,
   updateMailDue,
 } from "../../db/outbox/mails.ts";
-import type { WriteResult } from "../../db/engine/database.ts";
 import { messageOf } from "../../domain/errors.ts";
 import {
   developmentMailsMax,
-  endedLinksIntervalMs,
   mailGiveUpMs,
   mailLeaseMs,
   mailPollIntervalMs,
@@ -31,7 +26,6 @@ import {
   mailsInProgressMax,
   mailsLookedAtMax,
   mailSlowMs,
-  mailUpkeepRowsMax,
 } from "../../domain/outbox/mail_places.ts";
 import type { BaseContext } from "../base_context.ts";
 import { settlesWithin, sleep } from "../sleep.ts";
@@ -102,15 +96,9 @@ export class MailWorker implements MailAccess {
     signal.addEventListener("abort", () => {
       grace = setTimeout(() => this.#stopped.abort(), mailShutdownGraceMs);
     }, { once: true });
-    let cleanedUpAt = -Infinity;
     while (!signal.aborted) {
       let restMs = mailPollIntervalMs;
       try {
-        // Also when the clock was set back by as much.
-        if (Math.abs(this.#base.clock() - cleanedUpAt) >= endedLinksIntervalMs) {
-          cleanedUpAt = this.#base.clock();
-          await this.#cleanUp();
-        }
         const nextDueAt = await this.#deliverSome();
         if (nextDueAt !== null) restMs = Math.max(0, Math.min(restMs, nextDueAt - this.#base.clock()));
       } catch (error) {
@@ -276,20 +264,5 @@ export class MailWorker implements MailAccess {
     await this.#base.database.write([
       updateMailDue(claimed, Math.min(this.#base.clock() + waitMs, giveUpAt)),
     ]);
-  }
-
-  async #cleanUp(): Promise<void> {
-    const now = this.#base.clock();
-    const limit = mailUpkeepRowsMax;
-    let results: readonly WriteResult[];
-    do {
-      results = await this.#base.database.write([
-        capMailDelays({ now, waitMaxMs: mailRetryMaxMs, limit }),
-        deleteExpiredLinks({ now, limit }),
-        deleteExpiredMailBudgets({ now, limit }),
-        // Without a mail server, emails of an earlier configuration would stay in the outbox forever.
-        ...(this.#mode === "none" ? [deleteOldMails({ before: now - mailGiveUpMs, limit })] : []),
-      ]);
-    } while (results.some(({ changes }) => changes === limit));
   }
 }

@@ -15,7 +15,7 @@ export {
 export { sendTestEvent } from "./test_delivery.ts";
 export { findTxtRecords } from "./txt_records.ts";
 export { ownerForOperator, ownerScope, type WebhookOwner } from "./webhook_owner.ts";
-export { deleteOldEvents } from "./webhook_upkeep.ts";
+export { deleteOldEvents } from "./upkeep.ts";
 export { getWebhook, listFailingWebhooks } from "./webhooks.ts";
 export * as deliveries from "./deliveries.ts";
 export * as webhooks from "./webhooks.ts";

@@ -18,7 +18,7 @@ import {
 import type { EmailChoices } from "../../domain/outbox/mail.ts";
 import type { SessionActor } from "../../domain/access/actor.ts";
 import { AppError, unauthenticatedError, unavailableError } from "../../domain/errors.ts";
-import { requireRecentAuthentication, writeChange } from "../access/mod.ts";
+import { changesBatch, requireRecentAuthentication, writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 
 export async function renameUser(context: SessionContext, actor: SessionActor, name: string): Promise<void> {
@@ -101,33 +101,25 @@ function deleteWithAccount(
   { id, name }: OrganizationRow,
   { now, audited }: Audited,
 ): Statement[] {
-  const entry = { action: "organization.deleted", organizationId: id, target: { id, name } } as const;
-  const audit = insertAuditEvent(actor, entry, { now });
-  return [
-    markOwnOrganizationDeleted({ id, now, audited }, actor.user.id),
-    audit.statement,
-    ...endOrganizationAccess(id, { now, audited: audit.id }),
-  ];
+  return changesBatch(actor, [{
+    statement: markOwnOrganizationDeleted({ id, now, audited }, actor.user.id),
+    entry: { action: "organization.deleted", organizationId: id, target: { id, name } },
+    after: (deleted) => endOrganizationAccess(id, deleted),
+  }], now);
 }
 
 function leaveWithAccount(
   actor: SessionActor,
   { id: organizationId, role }: OrganizationRow,
-  { now, audited }: Audited,
+  audited: Audited,
 ): Statement[] {
   const { id: userId, name } = actor.user;
-  const entry = {
-    action: "member.left",
-    organizationId,
-    target: { id: userId, name },
-    details: { role, keys: "revoked" },
-  } as const;
-  const left = insertAuditEvent(actor, entry, { now });
-  return [
-    deleteMembershipWithAccount({ userId, organizationId }, audited),
-    left.statement,
-    insertChangeEvent("member.removed", { now, audited: left.id }),
-  ];
+  const details = { role, keys: "revoked" };
+  return changesBatch(actor, [{
+    statement: deleteMembershipWithAccount({ userId, organizationId }, audited.audited),
+    entry: { action: "member.left", organizationId, target: { id: userId, name }, details },
+    after: (left) => [insertChangeEvent("member.removed", left)],
+  }], audited.now);
 }
 
 async function deletionError(context: SessionContext, actor: SessionActor): Promise<AppError> {

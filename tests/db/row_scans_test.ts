@@ -97,8 +97,6 @@ async function workInBackground(test: TestApp): Promise<void> {
     ...repeatedWork(test.services, { log, withheld: test.parts.mailWorker.withheld }).map(({ step }) => step),
   ];
   await test.parts.webhooks.deliverDue();
-  // Its upkeep comes first.
-  await test.parts.mailWorker.run(AbortSignal.abort());
   await test.parts.mailWorker.deliverDue();
   for (let hours = 0; hours < 2; hours++) {
     for (const step of steps) {

@@ -13,13 +13,13 @@ import {
 
 /** The subjects from the ground up, and the most lines that each has in db/, services/ and views/. A change that needs more raises it. */
 const linesMax: Readonly<Record<string, number>> = {
-  access: 4_000,
-  outbox: 5_100,
-  meter: 13_400,
-  keys: 4_000,
-  billing: 4_100,
-  people: 11_000,
-  console: 5_600,
+  access: 3_950,
+  outbox: 4_500,
+  meter: 12_700,
+  keys: 2_800,
+  billing: 3_700,
+  people: 9_300,
+  console: 4_950,
 };
 const order = Object.keys(linesMax);
 
@@ -42,7 +42,6 @@ const foreign: Readonly<Record<string, string>> = {
   "db/console/organizations.ts": "usage_rollups_monthly",
   "db/console/portal_overview.ts": "usage_series",
   "db/console/users.ts": "passkeys",
-  "db/keys/expiring_keys.ts": "event_cursor",
   "db/meter/aggregation_list.ts": "statements",
   "db/meter/statement_changes.ts": "statements",
   "db/people/account_deletion.ts": "link_tokens outbox",

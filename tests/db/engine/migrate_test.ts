@@ -8,6 +8,7 @@ import { findUnusedKeysCursor } from "../../../db/keys/unused_keys.ts";
 import { findUnmailedEvents } from "../../../db/outbox/events.ts";
 import { bothDatabases, embeddedTestDatabase, onDatabases } from "../../support/database/database.ts";
 
+const dayMs = 86_400_000;
 const more = {
   number: (migrations.at(-1)?.number ?? 0) + 1,
   name: "more",
@@ -143,6 +144,13 @@ Deno.test("emails that were waiting before the outbox read events are written af
       )
     ),
     insert("INSERT INTO unused_key_reminders VALUES (2, 1, '[]')"),
+    insert("UPDATE event_cursor SET week_expires_at = 100, day_expires_at = 50"),
+    ...[200, 80, 40].map((expiresAt) =>
+      insert(
+        `INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, permissions, created_at, expires_at)
+        VALUES (${expiresAt}, 'org_1', ${expiresAt}, '', '', '[]', 0, ${expiresAt})`,
+      )
+    ),
   ]);
   assert.deepEqual(
     await migrate(database, { now: 1 }),
@@ -151,5 +159,7 @@ Deno.test("emails that were waiting before the outbox read events are written af
   const events = await findUnmailedEvents(database, 10);
   assert.deepEqual(events.map(({ facts }) => JSON.parse(facts).percent), [100]);
   assert.deepEqual((await findUnusedKeysCursor(database)).organization, 1);
+  const keys = await database.read(sql`SELECT remind_at FROM api_keys ORDER BY expires_at DESC`);
+  assert.deepEqual(keys.map((key) => key["remind_at"]), [200 - 7 * dayMs, 80 - dayMs, null]);
   await dispose();
 });

@@ -49,7 +49,7 @@ onEveryDatabase(
     const [ownerless, theirs] = await newKeys(test, organizationId, 2);
     await run(test, "UPDATE api_keys SET created_by = ? WHERE id = ?", unconfirmed.userId, theirs?.id ?? "");
     await run(test, "UPDATE api_keys SET name = 'No creator' WHERE id = ?", ownerless?.id ?? "");
-    await run(test, "UPDATE api_keys SET expires_at = ?", expiresAt);
+    await run(test, "UPDATE api_keys SET expires_at = ?1, remind_at = ?1 - ?2", expiresAt, 7 * dayMs);
     await createTestKey(test, unconfirmed, { expiresAt: new Date(expiresAt).toISOString() });
     await run(test, "UPDATE api_keys SET revoked_at = 1 WHERE id = ?", many[49]?.id ?? "");
 

@@ -5,7 +5,7 @@ import { deleteSomeOfDeletedOrganizations } from "../../../services/people/organ
 import { fanOutEvents } from "../../../db/outbox/deliveries.ts";
 import { sendTestEvent } from "../../../services/outbox/test_delivery.ts";
 import { webhookLeaseMs, webhookTestsOfServerMax } from "../../../domain/outbox/webhook_limits.ts";
-import { deleteOldEvents } from "../../../services/outbox/webhook_upkeep.ts";
+import { deleteOldEvents } from "../../../services/outbox/upkeep.ts";
 import { recentAuthenticationMs } from "../../../domain/limits.ts";
 import { poll } from "../../support/runner/poll.ts";
 import { testApp } from "../../support/app/app.ts";

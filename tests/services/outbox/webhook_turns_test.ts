@@ -4,7 +4,7 @@ import { sql } from "../../../db/engine/database.ts";
 import { newId } from "../../../domain/id.ts";
 import { webhookAttemptTimeoutMs, webhookLeaseMs } from "../../../domain/outbox/webhook_limits.ts";
 import { sendTestEvent } from "../../../services/outbox/test_delivery.ts";
-import { deleteOldEvents } from "../../../services/outbox/webhook_upkeep.ts";
+import { deleteOldEvents } from "../../../services/outbox/upkeep.ts";
 import { poll } from "../../support/runner/poll.ts";
 import { letOthersRun } from "../../support/runner/random.ts";
 import {
