@@ -1,39 +1,54 @@
-// Reads a whole response of HTTP/1.1 from a connection of its own, bounded in bytes and reads.
+// Reads a response of HTTP/1.1 from a connection of its own, bounded in bytes and reads.
 
 /** Reports a response that can't be read. The message contains nothing of it, and continues a sentence that begins with its address. */
 export class ResponseError extends Error {
   override readonly name = "ResponseError";
 }
 
+/** Includes informational responses before it. */
 const headBytesMax = 16 * 1024;
 /** Allowance for the sizes of chunks. */
 const framingBytesMax = 16 * 1024;
 /** A server that sends its response in more pieces keeps the event loop busy. */
 const readsMax = 1_000;
+const headReadsMax = 100;
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** @throws {ResponseError} If there is no valid response, or its body is larger than `bodyBytesMax`. */
+/**
+ * Reads a response, or only its head if `bodyBytesMax` is null.
+ *
+ * @throws {ResponseError} If there is no valid response, or its body is larger than `bodyBytesMax`.
+ */
 export async function readResponse(
   connection: Deno.Conn,
-  { bodyBytesMax }: { bodyBytesMax: number },
+  { bodyBytesMax }: { bodyBytesMax: number | null },
 ): Promise<Response> {
-  const bytes = new Incoming(connection, headBytesMax + bodyBytesMax + framingBytesMax);
-  const { status, headers } = await readHead(bytes);
-  const body = withoutBody.has(status) ? null : await readBody(bytes, { headers, bodyBytesMax });
-  return new Response(body, { status, headers });
+  const limits = bodyBytesMax === null
+    ? { bytesMax: headBytesMax, readsMax: headReadsMax }
+    : { bytesMax: headBytesMax + bodyBytesMax + framingBytesMax, readsMax };
+  const bytes = new Incoming(connection, limits);
+  const { status, headers } = await readHead(bytes, { isStrict: bodyBytesMax !== null });
+  const hasBody = bodyBytesMax !== null && !withoutBody.has(status);
+  return new Response(hasBody ? await readBody(bytes, { headers, bodyBytesMax }) : null, { status, headers });
 }
 
-/** Reads the head of the first response that isn't informational. */
-async function readHead(bytes: Incoming): Promise<{ status: number; headers: Headers }> {
+/**
+ * Reads the head of the first response that isn't informational. Unless `isStrict`, invalid headers are ignored: they can't change where
+ * a body ends if none is read.
+ */
+async function readHead(
+  bytes: Incoming,
+  { isStrict }: { isStrict: boolean },
+): Promise<{ status: number; headers: Headers }> {
   for (;;) {
     const status = Number(/^HTTP\/1\.[01] ([1-5]\d\d)(?: |$)/.exec(await bytes.line())?.[1]);
     if (Number.isNaN(status) || status === 101) throw invalid();
     const headers = new Headers();
     for (let line = await bytes.line(); line !== ""; line = await bytes.line()) {
       if (bytes.position > headBytesMax) throw invalid();
-      const colon = line.indexOf(":");
-      if (colon <= 0) throw invalid();
-      headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
+      const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):([\t\x20-\xff]*)$/.exec(line) ?? [];
+      if (name !== undefined && value !== undefined) headers.append(name, value.trim());
+      else if (isStrict) throw invalid();
     }
     if (status >= 200) return { status, headers };
   }
@@ -76,13 +91,14 @@ class Incoming {
   readonly #connection: Deno.Conn;
   readonly #buffer: Uint8Array<ArrayBuffer>;
   #length = 0;
-  #reads = 0;
+  #readsLeft: number;
   /** The number of bytes that were returned. */
   position = 0;
 
-  constructor(connection: Deno.Conn, bytesMax: number) {
+  constructor(connection: Deno.Conn, { bytesMax, readsMax }: { bytesMax: number; readsMax: number }) {
     this.#connection = connection;
     this.#buffer = new Uint8Array(bytesMax);
+    this.#readsLeft = readsMax;
   }
 
   /** Returns the bytes up to the end of the line, without it. */
@@ -115,7 +131,7 @@ class Incoming {
 
   /** Reads once. Returns false at the end of the connection. */
   async #fill(): Promise<boolean> {
-    if (this.#reads++ >= readsMax || this.#length === this.#buffer.length) throw tooLarge();
+    if (this.#readsLeft-- <= 0 || this.#length === this.#buffer.length) throw tooLarge();
     const read = await this.#connection.read(this.#buffer.subarray(this.#length));
     this.#length += read ?? 0;
     return read !== null;

@@ -2,7 +2,7 @@
 // what db/outbox has, at least once, and no organization delays another.
 export { AddressGuard } from "./address_guard.ts";
 export { listEvents } from "./events.ts";
-export { getJson } from "./get_json.ts";
+export { getJson } from "./guarded_request.ts";
 export { type DevelopmentMail, linkAddress, Mail, mailMode } from "./mail.ts";
 export type { RequestedMail } from "./mail_budgets.ts";
 export { MailError, verifySmtp } from "./mail_transport.ts";

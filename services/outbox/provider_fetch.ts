@@ -4,8 +4,8 @@ import { messageOf } from "../../domain/errors.ts";
 import { checkJsonBounds } from "../../domain/json_bounds.ts";
 import { isLoopbackHost } from "../../domain/loopback.ts";
 import type { AddressGuard } from "./address_guard.ts";
-import { exchange, requestBytes } from "./guarded_connection.ts";
-import { readResponse, ResponseError, tooLarge } from "./http_response.ts";
+import { RequestTimeoutError, sendRequest } from "./guarded_request.ts";
+import { ResponseError } from "./http_response.ts";
 
 /** The part of `fetch` that `openid-client` uses for `customFetch`. Both methods take bodies of text and forms only. */
 export type ProviderFetch = (url: string, options?: ProviderFetchOptions) => Promise<Response>;
@@ -33,19 +33,9 @@ export class ProviderUnreachableError extends Error {
 const defaultTimeoutMs = 5_000;
 const bodyBytesMax = 64 * 1024;
 
-interface ProviderRequest {
-  readonly url: URL;
-  readonly method: "GET" | "POST";
-  readonly headers: Record<string, string>;
-  readonly body: string;
-  readonly signal: AbortSignal;
-  readonly timeoutMs: number;
-}
-
 /**
  * Returns a function that sends one request and reads at most 64 KB within 5 seconds, with the bounds of JSON bodies. It never follows a
- * redirect. It takes http only
- * for loopback hosts, and for an organization's provider as `AddressGuard` does, so callers may let `openid-client` send any URL.
+ * redirect. It takes http only for loopback hosts, and for an organization's provider as `AddressGuard` does, so callers may let `openid-client` send any URL.
  * It throws a {@linkcode ProviderUnreachableError} if there is no valid response.
  *
  * @param provider `organizationId`: null for a provider of the whole service.
@@ -55,28 +45,36 @@ export function providerFetch(
   { organizationId }: { readonly organizationId: string | null },
 ): ProviderFetch {
   const isGuarded = organizationId !== null;
-  const send = isGuarded ? sendGuarded : sendFreely;
-  const { timeoutMs = defaultTimeoutMs } = parts;
-  return async (url, { method = "GET", headers = {}, body, signal } = {}) => {
-    const deadline = AbortSignal.timeout(timeoutMs);
+  const { addressGuard, caCerts, timeoutMs = defaultTimeoutMs } = parts;
+  return async (text, { method = "GET", headers = {}, body, signal } = {}) => {
     try {
-      const response = await send(parts, {
-        url: new URL(url),
+      const response = await sendRequest(isGuarded ? addressGuard : null, {
+        url: isGuarded ? addressGuard.parse(text) : parseTrusted(text),
         method: method === "POST" ? "POST" : "GET",
         headers: { "user-agent": "Gatehouse", ...headers },
         body: body === undefined || body === null ? "" : String(body),
-        signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
         timeoutMs,
+        signal,
+        caCerts,
+        bodyBytesMax,
       });
       checkShape(await response.clone().text());
       return response;
     } catch (error) {
-      const reason = deadline.aborted
+      const isLate = error instanceof RequestTimeoutError && signal?.aborted !== true;
+      const reason = isLate
         ? `didn't respond within ${timeoutMs / 1000} seconds`
         : reasonOf(error, { isGuarded });
       throw new ProviderUnreachableError(reason, { cause: error });
     }
   };
+}
+
+/** Parses a URL of a provider of the whole service. */
+function parseTrusted(text: string): URL {
+  const url = new URL(text);
+  if (url.protocol === "https:" || url.protocol === "http:" && isLoopbackHost(url.hostname)) return url;
+  throw new Error("its URL must begin with “https://”");
 }
 
 /** Checks JSON before it is parsed. @throws {ResponseError} If it is beyond the bounds of bodies. */
@@ -103,33 +101,4 @@ function reasonOf(error: unknown, { isGuarded }: { isGuarded: boolean }): string
   // The caller names the address.
   const message = messageOf(error).replace(/^error sending request for url \(.*?\): /, "");
   return `can't be reached: ${message.replaceAll(/\s+/g, " ").slice(0, 300)}`;
-}
-
-async function sendFreely(
-  _parts: ProviderFetchParts,
-  { url, method, headers, body, signal }: ProviderRequest,
-): Promise<Response> {
-  const isSecure = url.protocol === "https:";
-  if (!isSecure && !(url.protocol === "http:" && isLoopbackHost(url.hostname))) {
-    throw new Error("its URL must begin with “https://”");
-  }
-  const init = { method, headers, signal, redirect: "manual" } as const;
-  const response = await fetch(url, method === "POST" ? { ...init, body } : init);
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let length = 0;
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length;
-    if (length > bodyBytesMax) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return new Response(response.body === null ? null : new Blob(chunks), response);
-}
-
-async function sendGuarded(
-  { addressGuard, caCerts }: ProviderFetchParts,
-  { url, signal, timeoutMs, ...request }: ProviderRequest,
-): Promise<Response> {
-  const target = addressGuard.parse(url.href);
-  const options = { url: target, signal, timeoutMs, caCerts, request: requestBytes(target, request) };
-  return await exchange(addressGuard, options, (connection) => readResponse(connection, { bodyBytesMax }));
 }

@@ -72,6 +72,8 @@ Deno.test("reports the status and Retry-After, and follows no redirect", async (
   // Informational responses come first; the reason and CRs are optional.
   const later = "HTTP/1.1 103 Early Hints\r\nRetry-After: 1\r\n\r\nHTTP/1.0 200\n\n";
   assert.deepEqual(await responseOf(later), { status: 200, retryAfter: null, code: null });
+  const sloppy = "HTTP/1.1 429 Wait\r\nno colon\r\nContent-Length : 0\r\nx: a\0b\r\nretry-after: 5\r\n\r\n";
+  assert.deepEqual(await responseOf(sloppy), { status: 429, retryAfter: "5", code: "status" });
 });
 
 Deno.test("reports as refused what is no HTTP response", async () => {
