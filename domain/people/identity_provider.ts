@@ -20,7 +20,9 @@ export interface ProviderSettings {
   readonly position: number;
   /** The role of new members; null for a provider of the whole service. */
   readonly role: "ADMIN" | "MEMBER" | null;
+  /** People with addresses of the verified domains sign in only with it. */
   readonly enforced: boolean;
+  /** Ends their sessions after this many days; null for the server's own limit. */
   readonly sessionMaxDays: number | null;
 }
 
