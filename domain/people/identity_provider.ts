@@ -51,6 +51,13 @@ export interface ServiceProvider extends Pick<IdentityProvider, Shown> {
 /** A provider as a page offers it. */
 export type OfferedProvider = Pick<IdentityProvider, "slug" | "kind" | "name">;
 
+/** Ways to sign in that pages offer. */
+export interface OfferedWays {
+  readonly providers: readonly OfferedProvider[];
+  /** True if any organization has a provider of its own. */
+  readonly hasSingleSignOn: boolean;
+}
+
 /** Names a person at a provider, forever. */
 export interface ProviderIdentity {
   readonly issuer: string;

@@ -27,7 +27,7 @@ import { insertPendingProviderSignIn } from "../../db/people/pending_sign_ins.ts
 import type { ClientInfo, PersonActor } from "../../domain/access/actor.ts";
 import { newId } from "../../domain/id.ts";
 import { emailDomain } from "../../domain/outbox/email.ts";
-import type { OfferedProvider } from "../../domain/people/identity_provider.ts";
+import type { OfferedWays } from "../../domain/people/identity_provider.ts";
 import { offeredProvidersMax } from "../../domain/people/provider_limits.ts";
 import { newToken } from "../access/mod.ts";
 import type { Context } from "../context.ts";
@@ -54,13 +54,6 @@ import {
 
 /** `hasJoined`: the account is new, and a member of the organization that invited it. */
 export type ProviderSignIn = (SignedIn | SecondStepRequired) & { readonly hasJoined: boolean };
-
-/** Ways to sign in that pages offer. */
-export interface OfferedWays {
-  readonly providers: readonly OfferedProvider[];
-  /** True if any organization has a provider of its own. */
-  readonly hasSingleSignOn: boolean;
-}
 
 export async function offeredWays({ database }: Context): Promise<OfferedWays> {
   const [providers, hasSingleSignOn] = await Promise.all([
@@ -94,6 +87,7 @@ export async function signInWithProvider(
         ...await entrantOf(context, client, { visit, plan, sendsEmail }),
       });
     const result = plan.act === "sign_up" ? await asSignUp(context, client, { plan, act }) : await act(false);
+    context.mail.wake();
     if (result !== null) return { ...result, hasJoined: hasJoined(visit, plan) };
   }
   throw accountChangedError();
