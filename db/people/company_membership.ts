@@ -1,5 +1,6 @@
 // SQL of joining an organization by signing in with its own provider.
 import type { CompanyRole } from "../../domain/people/company_sign_in.ts";
+import type { IdentityProvider } from "../../domain/people/identity_provider.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { effectiveNumber, hasRoomForMember, isSuspended } from "../access/mod.ts";
 
@@ -32,12 +33,14 @@ export interface CompanyRoom extends Readonly<Record<"isMember" | "suspended" | 
   readonly memberships: number;
 }
 
-/** Finds what can keep someone from joining. */
-export function findCompanyRoom(
+/** Finds what can keep someone from joining the organization whose own provider it is; nothing for a provider of the service. */
+export async function findCompanyRoom(
   database: DatabaseReader,
-  { organizationId, userId }: { organizationId: string; userId: string },
+  { organizationId }: Pick<IdentityProvider, "organizationId">,
+  userId: string,
 ): Promise<CompanyRoom | undefined> {
-  return database.readFirst(sql`
+  if (organizationId === null) return undefined;
+  return await database.readFirst(sql`
     SELECT EXISTS (SELECT 1 FROM memberships m WHERE m.organization_id = o.id AND m.user_id = ${userId}) AS isMember,
       ${isSuspended} AS suspended, ${hasRoomForMember} AS hasRoom, ${
     effectiveNumber("membersMax")

@@ -3,23 +3,28 @@ import { hash } from "node:crypto";
 import { domainToASCII } from "node:url";
 import { parse } from "tldts";
 import { AppError } from "../errors.ts";
+import type { IdentityProvider, ProviderClaims } from "./identity_provider.ts";
 
 export const companyRoles = ["MEMBER", "ADMIN"] as const;
 /** The role of members who join by signing in with the provider. */
 export type CompanyRole = typeof companyRoles[number];
 
-export interface CompanyProvider {
-  readonly issuer: string;
-  readonly clientId: string;
+type Shown = "issuer" | "clientId" | "enforced" | "sessionMaxDays";
+
+/** An organization's own provider, as its owners see it: without its secret. */
+export interface CompanyProvider extends Pick<IdentityProvider, Shown> {
   readonly role: CompanyRole;
-  /** People with addresses of the verified domains sign in only with it. */
-  readonly enforced: boolean;
-  /** Ends their sessions after this many days; null for the server's own limit. */
-  readonly sessionMaxDays: number | null;
   /** When someone last signed in with it for a test, with these credentials. */
   readonly testedAt: string | null;
   /** A new client secret waits for a test. Until then, people sign in with the previous one. */
   readonly hasPendingSecret: boolean;
+}
+
+/** The claims that came back from a test. `isSuccess`: the address is of a verified domain, so the provider can be required. */
+export interface ProviderTest extends Pick<ProviderClaims, "email" | "name" | "vouches"> {
+  readonly isSuccess: boolean;
+  /** True if the test was of a new client secret, which replaces the previous one after a success. */
+  readonly isOfNewSecret: boolean;
 }
 
 export interface CompanyDomain {

@@ -20,7 +20,9 @@ export interface ProviderSettings {
   readonly position: number;
   /** The role of new members; null for a provider of the whole service. */
   readonly role: "ADMIN" | "MEMBER" | null;
+  /** People with addresses of the verified domains sign in only with it. */
   readonly enforced: boolean;
+  /** Ends their sessions after this many days; null for the server's own limit. */
   readonly sessionMaxDays: number | null;
 }
 
@@ -48,6 +50,13 @@ export interface ServiceProvider extends Pick<IdentityProvider, Shown> {
 
 /** A provider as a page offers it. */
 export type OfferedProvider = Pick<IdentityProvider, "slug" | "kind" | "name">;
+
+/** Ways to sign in that pages offer. */
+export interface OfferedWays {
+  readonly providers: readonly OfferedProvider[];
+  /** True if any organization has a provider of its own. */
+  readonly hasSingleSignOn: boolean;
+}
 
 /** Names a person at a provider, forever. */
 export interface ProviderIdentity {

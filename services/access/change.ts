@@ -1,6 +1,6 @@
 // Changes by a signed-in person or an operator. Each is one batch: the change, its audit entry, its consequences, and an email about it.
 import { type Audited, insertAuditEvent } from "../../db/access/audit.ts";
-import type { Statement, WriteResult } from "../../db/engine/database.ts";
+import { type Statement, writeNamed, type WriteResult } from "../../db/engine/database.ts";
 import type { AuditEntry } from "../../domain/access/audit.ts";
 import type { NewMail } from "../../domain/outbox/mail.ts";
 import { notFoundError } from "../../domain/errors.ts";
@@ -38,16 +38,16 @@ export async function writeAndRead<Row>(
   const now = clock();
   const audit = insertAuditEvent(actorOf(by), entry, { now });
   const audited = { now, audited: audit.id };
-  const results = await writeAs(by, [
+  const results = await writeNamed({ write: (batch) => writeAs(by, batch) }, {
     statement,
-    audit.statement,
-    ...(after?.(audited) ?? []),
-    ...(email === undefined ? [] : mail.outgoing(email, audited)),
-    ...(select === undefined ? [] : [select]),
-  ]);
-  const isMade = results[1]?.rows.length === 1;
+    audit: audit.statement,
+    after: after?.(audited) ?? [],
+    email: email === undefined ? [] : mail.outgoing(email, audited),
+    select: select === undefined ? [] : [select],
+  });
+  const isMade = results.audit.rows.length === 1;
   if (isMade && email !== undefined) mail.wake();
-  return { isMade, row: () => rowOf<Row>(results, -1) };
+  return { isMade, row: () => rowOf<Row>(results.select) };
 }
 
 export function changesBatch(by: Writer, changes: readonly Change[], now: number): Statement[] {
@@ -57,8 +57,8 @@ export function changesBatch(by: Writer, changes: readonly Change[], now: number
   });
 }
 
-/** Returns the row that a statement of a batch has read. @throws {AppError} `not_found` if there is none. */
-export function rowOf<Row>(results: readonly WriteResult[], at: number): Row {
+/** Returns the row that a statement of a batch has read, the last one by default. @throws {AppError} `not_found` if there is none. */
+export function rowOf<Row>(results: readonly WriteResult[], at = -1): Row {
   const [row] = results.at(at)?.rows ?? [];
   if (row === undefined) throw notFoundError();
   return row as Row;

@@ -2,30 +2,16 @@
 import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import { updateLastOrganization } from "../../db/people/users.ts";
 import { identityMaySignIn, insertAuditEvent, type UserCredentials } from "../../db/access/mod.ts";
-import { type DatabaseReader, sql, type Statement } from "../../db/engine/database.ts";
-import {
-  type CompanyRoom,
-  findCompanyRoom,
-  insertCompanyMembership,
-} from "../../db/people/company_membership.ts";
+import { sql, type Statement } from "../../db/engine/database.ts";
+import { type CompanyRoom, insertCompanyMembership } from "../../db/people/company_membership.ts";
 import type { ClientInfo } from "../../domain/access/actor.ts";
 import { memberLimitError, organizationSuspendedError } from "../../domain/errors.ts";
 import { membershipsPerUserMax } from "../../domain/limits.ts";
-import type { IdentityProvider } from "../../domain/people/identity_provider.ts";
 import { type IdentityVisit, useOf } from "./provider_visit.ts";
 import { personOf } from "./sign_in.ts";
 import { membershipLimitError } from "./organizations.ts";
 
 type Joining = Pick<UserCredentials, "id" | "name" | "email" | "organizationId">;
-
-/** Finds the room for someone in the organization whose own provider it is; undefined for a provider of the service. */
-export async function findRoom(
-  database: DatabaseReader,
-  { organizationId }: Pick<IdentityProvider, "organizationId">,
-  userId = "",
-): Promise<CompanyRoom | undefined> {
-  return organizationId === null ? undefined : await findCompanyRoom(database, { organizationId, userId });
-}
 
 /** Requires room for someone who isn't a member yet. @throws {AppError} `organization_suspended`, `limit_reached`. */
 export function requireRoom(room: CompanyRoom | undefined): void {

@@ -10,6 +10,7 @@ import {
   type CompanyRole,
   type CompanySignIn,
   companySlug,
+  type ProviderTest,
   ssoUntestedError,
 } from "../../domain/people/company_sign_in.ts";
 import { providerHost } from "../../domain/people/provider_metadata.ts";
@@ -185,16 +186,6 @@ export async function beginProviderTest(
     browserTokens,
     write: (batch) => context.writeAs(by, batch),
   });
-}
-
-/** The claims that came back from a test. `isSuccess`: the address is of a verified domain, so the provider can be required. */
-export interface ProviderTest {
-  readonly isSuccess: boolean;
-  /** True if the test was of a new client secret, which replaces the previous one after a success. */
-  readonly isOfNewSecret: boolean;
-  readonly email: string | null;
-  readonly name: string;
-  readonly vouches: boolean;
 }
 
 /** Records the result of an owner's test in the session that began it. @throws {AppError} `forbidden`, `not_found`. */

@@ -11,7 +11,7 @@ import {
   renewInvitation,
   selectInvitation,
 } from "../../db/people/invitations.ts";
-import type { Statement, WriteResult } from "../../db/engine/database.ts";
+import { type Statement, writeNamed, type WriteResult } from "../../db/engine/database.ts";
 import type { AuditEntry } from "../../domain/access/audit.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
@@ -176,28 +176,27 @@ async function sendEmail(
     ...(member === null ? {} : { inviter: member.user.name }),
     ...(name === undefined ? {} : { name }),
   };
-  const batch = [
-    ...change,
-    audit.statement,
-    ...deleteLinks(id, { purposes: ["invitation"], audited: audit.id }),
-    ...mail.outgoing({ kind: "invitation", to, subject: id, fields }, { now, audited: audit.id }),
-    selectInvitation(organizationId, id),
-    ...select,
-  ];
+  const batch = {
+    change,
+    audit: audit.statement,
+    links: deleteLinks(id, { purposes: ["invitation"], audited: audit.id }),
+    email: mail.outgoing({ kind: "invitation", to, subject: id, fields }, { now, audited: audit.id }),
+    sent: selectInvitation(organizationId, id),
+    select,
+  };
   const isSenderUnverified = member !== null && !member.user.emailVerified;
   const about = () => ({ organizationId, target: { id: null, name: to } });
   const subject = `${member?.user.id ?? "operator"} ${organizationId}`;
   const results = await mailBudgets.auditLimit({ subject, actor, about }, async () => {
     if (member !== null) takeInvitationEmail(context, member, { organizationId, email: to });
     return await mailBudgets.spend({ kind: "invitation", to, isSenderUnverified }, async () => {
-      const results = await writeAs(writer, batch);
-      if (results[change.length - 1]?.changes !== 1) throw await findError();
+      const results = await writeNamed({ write: (batch) => writeAs(writer, batch) }, batch);
+      if (results.change.at(-1)?.changes !== 1) throw await findError();
       return results;
     });
   });
   mail.wake();
-  const row = rowOf<InvitationRow>(results, -1 - select.length);
-  return { invitation: toInvitation(row, now), results: results.slice(results.length - select.length) };
+  return { invitation: toInvitation(rowOf<InvitationRow>([results.sent]), now), results: results.select };
 }
 
 async function findRow({ database }: SessionContext, { organizationId }: Access, id: string) {

@@ -10,7 +10,7 @@ import {
 } from "../../db/access/mod.ts";
 import { endUnconfirmedAccess } from "../../db/people/account_takeback.ts";
 import { resetPasswordHash, updatePasswordHash } from "../../db/people/users.ts";
-import type { Statement } from "../../db/engine/database.ts";
+import { type Statement, writeNamed } from "../../db/engine/database.ts";
 import { deleteLinks, findLinkToken } from "../../db/outbox/mod.ts";
 import { deleteUnfinishedSignIns } from "../../db/people/pending_sign_ins.ts";
 import { unlockTotp } from "../../db/people/totp.ts";
@@ -165,14 +165,14 @@ export async function resetPassword(
   const target = { id: user.id, name: user.email };
   const audit = insertAuditEvent(actor, { action: "password.reset", target }, { now });
   const takeBack = insertAuditEvent(actor, { action: "account.taken_back", target }, { now });
-  const [, written] = await context.database.write([
-    resetPasswordHash({ userId: user.id, passwordHash, tokenHash, email, now }),
-    audit.statement,
-    ...(takesBack ? [takeBack.statement] : []),
-    ...afterNewPassword(context, user, { now, audited: audit.id, isTakenBack: takesBack }),
-    ...(takesBack ? endUnconfirmedAccess(actor, { userId: user.id, now, audited: takeBack.id }) : []),
-  ]);
-  if (written?.rows.length !== 1) throw invalidTokenError();
+  const written = await writeNamed(context.database, {
+    password: resetPasswordHash({ userId: user.id, passwordHash, tokenHash, email, now }),
+    audit: audit.statement,
+    takenBack: takesBack ? [takeBack.statement] : [],
+    ended: afterNewPassword(context, user, { now, audited: audit.id, isTakenBack: takesBack }),
+    unconfirmed: takesBack ? endUnconfirmedAccess(actor, { userId: user.id, now, audited: takeBack.id }) : [],
+  });
+  if (written.audit.rows.length !== 1) throw invalidTokenError();
   // Wrong passwords only: codes are still needed.
   credentials.giveBackFailures(client, [user.email]);
   context.mail.wake();

@@ -13,6 +13,7 @@ import {
   type UserCredentials,
 } from "../../db/access/mod.ts";
 import { sql, type Statement } from "../../db/engine/database.ts";
+import { findCompanyRoom } from "../../db/people/company_membership.ts";
 import { mayEnter, type PendingIdentity } from "../../db/people/pending_sign_ins.ts";
 import type { ClientInfo } from "../../domain/access/actor.ts";
 import { newId } from "../../domain/id.ts";
@@ -20,7 +21,7 @@ import { identitiesPerUserMax } from "../../domain/people/provider_limits.ts";
 import type { User } from "../../domain/access/session.ts";
 import type { Change } from "../access/mod.ts";
 import type { Context } from "../context.ts";
-import { findRoom, joinCompany, requireRoom } from "./company_membership.ts";
+import { joinCompany, requireRoom } from "./company_membership.ts";
 import { type IdentityVisit, useOf } from "./provider_visit.ts";
 import { personOf } from "./sign_in.ts";
 
@@ -90,7 +91,7 @@ export async function enterWithIdentity(
   if (provider === undefined || !await mayEnter(database, user.id, { ...identity, isNew })) return null;
   const visit = { provider, claims: identity };
   const condition = ifAudited(audited);
-  const room = await findRoom(database, provider, user.id);
+  const room = await findCompanyRoom(database, provider, user.id);
   requireRoom(room);
   return [
     ...isNew ? linkIdentity(context, client, { visit, user, condition }) : [],

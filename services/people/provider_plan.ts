@@ -46,10 +46,10 @@ export interface NewPerson {
 
 type SignUpConfig = Pick<Config, "signUp" | "baseUrl">;
 
-export type SignInPlan =
+export type AdmittingPlan =
   | { readonly act: "enter" | "connect" | "take_back"; readonly user: UserCredentials }
-  | NewPerson
-  | RefusedVisit & { readonly act: "refuse" };
+  | NewPerson;
+type SignInPlan = AdmittingPlan | RefusedVisit & { readonly act: "refuse" };
 
 /**
  * Decides about a visit. An organization's own provider is believed only for addresses of its verified domains. No plan replaces the

@@ -20,21 +20,29 @@ import {
   type UserCredentials,
 } from "../../db/access/mod.ts";
 import { sql, type Statement } from "../../db/engine/database.ts";
-import type { CompanyRoom } from "../../db/people/company_membership.ts";
+import { findCompanyRoom, isCompanyJoinable } from "../../db/people/company_membership.ts";
+import { insertUser, type NewUser } from "../../db/people/users.ts";
 import { findInvitationByToken, findInvitationTo } from "../../db/people/invitations.ts";
 import { insertPendingProviderSignIn } from "../../db/people/pending_sign_ins.ts";
-import type { ClientInfo } from "../../domain/access/actor.ts";
+import type { ClientInfo, PersonActor } from "../../domain/access/actor.ts";
+import { newId } from "../../domain/id.ts";
 import { emailDomain } from "../../domain/outbox/email.ts";
-import type { OfferedProvider } from "../../domain/people/identity_provider.ts";
+import type { OfferedWays } from "../../domain/people/identity_provider.ts";
 import { offeredProvidersMax } from "../../domain/people/provider_limits.ts";
 import { newToken } from "../access/mod.ts";
 import type { Context } from "../context.ts";
-import { findRoom, joinCompany } from "./company_membership.ts";
+import { joinCompany } from "./company_membership.ts";
 import { afterNewPassword } from "./passwords.ts";
 import { addIdentity, linkIdentity } from "./provider_identity.ts";
-import { type BrowserVisit, type NewPerson, planSignIn, type VisitFacts } from "./provider_plan.ts";
-import { type Entrant, newEntrant } from "./provider_sign_up.ts";
+import {
+  type AdmittingPlan,
+  type BrowserVisit,
+  type NewPerson,
+  planSignIn,
+  type VisitFacts,
+} from "./provider_plan.ts";
 import { type ProviderVisit, refuseVisit, useOf } from "./provider_visit.ts";
+import { accountWith, invitedAccount, newAccount } from "./sign_up.ts";
 import {
   accountChangedError,
   askSecondStep,
@@ -46,13 +54,6 @@ import {
 
 /** `hasJoined`: the account is new, and a member of the organization that invited it. */
 export type ProviderSignIn = (SignedIn | SecondStepRequired) & { readonly hasJoined: boolean };
-
-/** Ways to sign in that pages offer. */
-export interface OfferedWays {
-  readonly providers: readonly OfferedProvider[];
-  /** True if any organization has a provider of its own. */
-  readonly hasSingleSignOn: boolean;
-}
 
 export async function offeredWays({ database }: Context): Promise<OfferedWays> {
   const [providers, hasSingleSignOn] = await Promise.all([
@@ -79,17 +80,34 @@ export async function signInWithProvider(
     const facts = await findFacts(context, visit);
     const plan = planSignIn(context.config, visit, facts);
     if (plan.act === "refuse") throw await refuseVisit(context, client, { visit, ...plan });
-    const { room } = facts;
-    const result = plan.act === "sign_up"
-      ? await signUp(context, client, { visit, room, plan })
-      : await enter(context, client, {
+    const act = async (sendsEmail: boolean) =>
+      await enter(context, client, {
         visit,
-        room,
-        ...await entrantOf(context, client, { visit, ...plan }),
+        facts,
+        ...await entrantOf(context, client, { visit, plan, sendsEmail }),
       });
-    if (result !== null) return { hasJoined: false, ...result };
+    const result = plan.act === "sign_up" ? await asSignUp(context, client, { plan, act }) : await act(false);
+    context.mail.wake();
+    if (result !== null) return { ...result, hasJoined: hasJoined(visit, plan) };
   }
   throw accountChangedError();
+}
+
+/** Counts a sign-up. Its email asks to confirm an address that neither the provider vouches for nor an invitation was sent to. */
+async function asSignUp<T>(
+  { credentials, mail, mailBudgets }: Context,
+  client: ClientInfo,
+  { plan: { email, isConfirmed }, act }: { plan: NewPerson; act: (sendsEmail: boolean) => Promise<T> },
+): Promise<T> {
+  return await credentials.provedSignUpFrom(client, async () => {
+    if (isConfirmed || mail.mode === "none") return await act(false);
+    return await mailBudgets.spendIfLeft({ kind: "verify_email", to: email }, act);
+  });
+}
+
+function hasJoined({ provider, returnTo }: ProviderVisit, plan: AdmittingPlan): boolean {
+  if (plan.act !== "sign_up") return false;
+  return provider.organizationId === null ? plan.invited !== null : returnTo === null;
 }
 
 async function findFacts({ database, clock }: Context, visit: BrowserVisit): Promise<VisitFacts> {
@@ -104,7 +122,7 @@ async function findFacts({ database, clock }: Context, visit: BrowserVisit): Pro
   const [ofDomain, isBelieved, room, followed, invitation] = await Promise.all([
     findDomainProvider(database, email ?? ""),
     organizationId === null || isProviderBelieved(database, useOf(visit), emailDomain(email ?? "")),
-    findRoom(database, visit.provider, user?.id),
+    findCompanyRoom(database, visit.provider, user?.id ?? ""),
     canBeInvited && hash !== null ? findInvitationByToken(database, hash, now) : undefined,
     canBeInvited && email !== null ? findInvitationTo(database, email, now) : undefined,
   ]);
@@ -112,44 +130,75 @@ async function findFacts({ database, clock }: Context, visit: BrowserVisit): Pro
   return { user, isConnected, email, ofDomain, isBelieved, room, followed, invitation };
 }
 
-/**
- * Creates an account without a password, and signs its user in. They get an email that asks them to confirm the address if neither the
- * provider vouches for it nor an invitation was sent to it.
- *
- * @returns Null if the address or the identity was taken meanwhile.
- */
-async function signUp(
-  context: Context,
-  client: ClientInfo,
-  { visit, room, plan }: { visit: BrowserVisit; room: CompanyRoom | undefined; plan: NewPerson },
-): Promise<ProviderSignIn | null> {
-  const { credentials, mail, mailBudgets } = context;
-  const { email, isConfirmed, invited } = plan;
-  const create = async (sendsEmail: boolean) => {
-    const entrant = await newEntrant(context, client, { visit, plan, sendsEmail });
-    return await enter(context, client, { visit, room, ...entrant });
-  };
-  const result = await credentials.provedSignUpFrom(client, async () => {
-    if (isConfirmed || mail.mode === "none") return await create(false);
-    return await mailBudgets.spendIfLeft({ kind: "verify_email", to: email }, create);
-  });
-  const isOwn = visit.provider.organizationId !== null;
-  return result && { ...result, hasJoined: isOwn ? visit.returnTo === null : invited !== null };
+/** Someone to sign in. `before`: statements that must come first, and without which there is no session. */
+interface Entrant {
+  readonly user: Pick<UserCredentials, "id" | "name" | "email" | "organizationId" | "hasTotp">;
+  readonly before: readonly Statement[];
 }
 
-/** Returns an account to sign in, with what connects the identity. */
+/** Returns the account to sign in, with what creates it, or connects the identity. @param options `sendsEmail`: to a new one. */
 async function entrantOf(
   context: Context,
   client: ClientInfo,
-  { visit, user, act }: {
-    visit: ProviderVisit;
-    user: UserCredentials;
-    act: "enter" | "connect" | "take_back";
-  },
+  { visit, plan, sendsEmail }: { visit: ProviderVisit; plan: AdmittingPlan; sendsEmail: boolean },
 ): Promise<Entrant> {
+  if (plan.act === "sign_up") return await newEntrant(context, client, { visit, plan, sendsEmail });
+  const { user, act } = plan;
   if (act === "enter") return { user, before: [] };
   if (act === "connect") return { user, before: linkIdentity(context, client, { visit, user }) };
   return { user: { ...user, hasTotp: 0 }, before: await takeBack(context, client, { visit, user }) };
+}
+
+/** Returns an account to create and sign in, with its identity. @param options `sendsEmail`: asks to confirm the address. */
+async function newEntrant(
+  context: Context,
+  client: ClientInfo,
+  { visit, plan: { email, invited, isConfirmed }, sendsEmail }: {
+    visit: ProviderVisit;
+    plan: NewPerson;
+    sendsEmail: boolean;
+  },
+): Promise<Entrant> {
+  const { credentials, mail } = context;
+  // Wrong passwords take the same time as for anyone else.
+  const passwordHash = await credentials.hasher.hash(newToken());
+  const now = context.clock();
+  const id = newId("usr");
+  const { provider, claims } = visit;
+  const { name } = claims;
+  const organizationId = provider.organizationId ?? invited?.organizationId ?? newId("org");
+  const emailVerifiedAt = isConfirmed ? now : null;
+  const user = { id, email, emailVerifiedAt, name, passwordHash, hasPassword: false, now };
+  const organization = invited === null && provider.organizationId === null ? null : { organizationId };
+  const actor: PersonActor = { type: "session", user: { id, name }, organization, client };
+  const permits = domainPermits(sql`${email}`, { providerId: sql`${provider.id}` });
+  const condition = sql`${isFreeIdentity(claims)} AND ${permits}`;
+  const account = provider.organizationId !== null
+    ? companyAccount(actor, user, visit)
+    : invited === null
+    ? newAccount(actor, user, { id: organizationId, name: undefined, condition })
+    : invitedAccount(actor, user, { ...invited, condition });
+  const { audited, batch } = account;
+  const confirmation = { kind: "verify_email", to: email, subject: id, fields: { name } } as const;
+  const identity = addIdentity(visit, user, { condition: sql`true`, now });
+  return {
+    user: { id, name, email, organizationId, hasTotp: 0 },
+    before: [
+      ...Object.values(batch).flat(),
+      ...(sendsEmail ? mail.outgoing(confirmation, { now, audited }) : []),
+      identity.statement,
+    ],
+  };
+}
+
+/** Creates an account for someone who will join the organization whose own provider it is. They get none of their own. */
+function companyAccount(actor: PersonActor, user: NewUser, visit: ProviderVisit) {
+  const organizationId = visit.provider.organizationId ?? "";
+  const isBelieved = providerIsBelieved(useOf(visit), emailDomain(user.email));
+  const condition = sql`${isFreeIdentity(visit.claims)} AND ${isBelieved} AND ${
+    isCompanyJoinable(organizationId)
+  }`;
+  return accountWith(actor, user, { organizationId, account: insertUser(user, condition) });
 }
 
 /** Ends all access that someone got to the account before the owner of its address proved to be it (decision 22). */
@@ -187,7 +236,7 @@ async function takeBack(
 async function enter(
   context: Context,
   client: ClientInfo,
-  { visit, room, user, before }: Entrant & { visit: BrowserVisit; room: CompanyRoom | undefined },
+  { visit, facts: { room }, user, before }: Entrant & { visit: BrowserVisit; facts: VisitFacts },
 ): Promise<SignedIn | SecondStepRequired | null> {
   const { provider, claims } = visit;
   const use = { ...claims, ...useOf(visit) };

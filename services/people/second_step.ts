@@ -91,7 +91,7 @@ export async function createVerifiedSession(
   const { provider = null, tokenHash: pendingHash = null } = pending ?? {};
   const details = provider === null ? { method } : { provider, step: method.replace("password and ", "") };
   const identity = identityOf(pending);
-  return await createSession(context, client, user, {
+  const signedIn = await createSession(context, client, user, {
     details,
     async batchOf(row, audit) {
       const audited = audit.id;
@@ -106,6 +106,8 @@ export async function createVerifiedSession(
       };
     },
   });
+  context.mail.wake();
+  return signedIn;
 }
 
 /** Returns the identity that a sign-in began with; null for a password. */

@@ -143,7 +143,7 @@ export async function createSession(
   user: Pick<UserCredentials, "id" | "name" | "organizationId">,
   { details = {}, batchOf }: NewSignIn,
 ): Promise<SignedIn | null> {
-  const { config, credentials, database, mail } = context;
+  const { config, credentials, database } = context;
   const now = context.clock();
   const bounds = sessionBounds(config, now);
   const { token, row } = newSession(user.id, { client, now });
@@ -157,7 +157,6 @@ export async function createSession(
     created: selectSession(row.tokenHash, bounds),
   });
   if (audit.rows.length !== 1) return null;
-  mail.wake();
   const [found] = foundSessions(created.rows[0] as FoundSessionsRow | undefined);
   if (found === undefined) throw unauthenticatedError();
   credentials.giveBackFailures(client, [found.session.user.id, found.session.user.email]);

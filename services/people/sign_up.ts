@@ -114,6 +114,7 @@ async function createAccount(
       session: insertSession(row, passwordHash),
     }),
   });
+  context.mail.wake();
   if (signedUp !== null) return signedUp;
   if (invited !== null) await findInvited(context, input.invitationToken);
   await requireDomainPermits(context, email);

@@ -1,6 +1,10 @@
 // The forms of an organization's single sign-on: the provider, a domain, and what to confirm.
-import type { CompanyDomain, CompanySignIn } from "../../domain/people/company_sign_in.ts";
-import { domainCharactersMax } from "../../domain/people/company_sign_in.ts";
+import {
+  type CompanyDomain,
+  type CompanySignIn,
+  domainCharactersMax,
+  type ProviderTest,
+} from "../../domain/people/company_sign_in.ts";
 import {
   clientIdCharactersMax,
   clientSecretCharactersMax,
@@ -195,13 +199,7 @@ export function confirmCompanyAction(
 export function providerTestPage(
   { frame, test: { isSuccess, isOfNewSecret, email, name, vouches } }: {
     frame: PageForm["frame"];
-    test: {
-      isSuccess: boolean;
-      isOfNewSecret: boolean;
-      email: string | null;
-      name: string;
-      vouches: boolean;
-    };
+    test: ProviderTest;
   },
 ): Page {
   const text = isSuccess

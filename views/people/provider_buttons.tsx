@@ -1,11 +1,8 @@
 // Links to identity providers, with their marks. Google and Microsoft require theirs in its own colors.
-import type { OfferedProvider, ProviderKind } from "../../domain/people/identity_provider.ts";
+import type { OfferedWays, ProviderKind } from "../../domain/people/identity_provider.ts";
 
-/** The providers of the service, and the one that this browser used last. */
-export interface ProviderOffer {
-  readonly providers: readonly OfferedProvider[];
-  /** True if any organization has a provider of its own. */
-  readonly hasSingleSignOn: boolean;
+/** The ways to sign in, and the one that this browser used last. */
+export interface ProviderOffer extends OfferedWays {
   /** Its slug, or any other text. */
   readonly lastUsed: string | null;
 }
