@@ -18,7 +18,7 @@ const linesMax: Readonly<Record<string, number>> = {
   meter: 13_400,
   keys: 3_950,
   billing: 4_050,
-  people: 10_750,
+  people: 8_850,
   console: 5_900,
 };
 const order = Object.keys(linesMax);
