@@ -19,15 +19,15 @@ import { ItemTable } from "../../views/components/item_table.tsx";
 import { RelativeTime } from "../../views/components/relative_time.tsx";
 import { type MenuAction, RowMenu } from "../../views/components/row_menu.tsx";
 import { actionsColumn, Words } from "../../views/components/table.tsx";
-import { type PortalFrame } from "../../views/layout.tsx";
+import type { PortalFrame } from "../../views/layout.tsx";
 import { roleWords } from "../../views/text/role.ts";
 import { sessionRoutes, withAccess } from "../api/endpoint.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
-import { type Viewer } from "../portal/form.ts";
+import type { Viewer } from "../portal/form.ts";
 import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
-import { type PortalParts } from "../portal/page.ts";
+import type { PortalParts } from "../portal/page.ts";
 import { nounPagesOf, organizationForms } from "../portal/viewer.ts";
 import { idOut, idParam, personNameSchema, roleSchema, stringSchema, timeOut } from "../schemas/common.ts";
 import {

@@ -42,7 +42,7 @@ export function membersPages(app: App, parts: PortalParts): void {
   const lists = nounPagesOf(organizationPages(app, parts), { place: "members", backOf: membersBack });
   mountFormPage(lists, {
     path,
-    show: (c, form, viewer) => membersPage(c, parts, viewer, { form, error: null }),
+    show: (c, form, viewer) => membersPage(c, parts, { ...viewer, form, error: null }),
     async submit(_c, viewer, { email = "", role = "", name = "" }) {
       const { access } = viewer;
       const input = access.role === null
@@ -65,7 +65,7 @@ export function membersPages(app: App, parts: PortalParts): void {
       },
       async showAgain({ message: error, status }) {
         const form = shownForm(lists, viewer, { ...newForm, action: membersHref });
-        return await sendPage(c, await membersPage(c, parts, viewer, { form, error }), status);
+        return await sendPage(c, await membersPage(c, parts, { ...viewer, form, error }), status);
       },
       reauthenticateFor: membersHref,
     });
@@ -78,8 +78,7 @@ export function membersPages(app: App, parts: PortalParts): void {
 async function membersPage(
   c: AppContext,
   { services }: PortalParts,
-  { access, frame }: Viewer,
-  { form, error }: { form: PageForm; error: string | null },
+  { access, frame, form, error }: Viewer & { form: PageForm; error: string | null },
 ) {
   const canSee = may(access, "memberDetails.read");
   const open = canSee ? queryOf(c, "open") : undefined;
@@ -91,18 +90,11 @@ async function membersPage(
   ]);
   const address = frame.base + path;
   const canInvite = canSee && may(access, "members.manage");
+  const invite = await inviteOf(c, services, { access, frame });
   const countText = roles.filter((role) => counts[role] > 0).reverse()
     .map((role) => countOf(counts[role], roleWords[role].toLowerCase())).join(" · ");
   const isAlone = counts.OWNER + counts.ADMIN + counts.MEMBER === 1;
   const nextHref = nextCursor && `${address}?cursor=${encodeURIComponent(nextCursor)}`;
-  const invite = {
-    roles: roles.filter((role) => role !== "OWNER" || may(access, "owners.manage")),
-    needsAuthentication: access.role === null && !hasRecentAuthentication(frame.session, frame.now),
-    // The input is in the address after a member's password had to be entered.
-    email: queryOf(c, "email") ?? "",
-    role: queryOf(c, "role") ?? (access.role === null ? "OWNER" : "MEMBER"),
-    flash: await flashAboutInvitation(c, services, access),
-  };
   return (
     <PortalPage title="Members" frame={frame} place="members">
       <PageHead
@@ -149,6 +141,17 @@ async function membersPage(
 }
 
 const noInvitations = { invitations: [], nextCursor: null };
+
+async function inviteOf(c: AppContext, services: PortalParts["services"], { access, frame }: Viewer) {
+  return {
+    roles: roles.filter((role) => role !== "OWNER" || may(access, "owners.manage")),
+    needsAuthentication: access.role === null && !hasRecentAuthentication(frame.session, frame.now),
+    // The input is in the address after a member's password had to be entered.
+    email: queryOf(c, "email") ?? "",
+    role: queryOf(c, "role") ?? (access.role === null ? "OWNER" : "MEMBER"),
+    flash: await flashAboutInvitation(c, services, access),
+  };
+}
 
 const unconfirmedText =
   `Until you confirm your email address, you can send at most ${unverifiedInvitationMailsPerHourMax} invitations an hour, ` +

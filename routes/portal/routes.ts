@@ -8,7 +8,7 @@ import { passkeyPages } from "../nouns/passkeys.tsx";
 import { alertPages } from "../nouns/alerts.tsx";
 import { billingPages } from "../nouns/billing.tsx";
 import { portalAccessRoutes } from "./meter/access.ts";
-import { portalAccountRoutes } from "./account/account.ts";
+import { accountPages } from "./account/account.tsx";
 import { portalAcceptInvitationRoutes } from "./organization/accept_invitation.ts";
 import { apiKeyPages } from "../nouns/api_key.tsx";
 import { apiKeyListPages } from "../nouns/api_keys.tsx";
@@ -66,7 +66,7 @@ export function portalRoutes(
   verifyEmailPages(app, parts);
   portalConfirmPasswordRoutes(app, parts);
   portalAccessRoutes(app, parts);
-  portalAccountRoutes(app, parts);
+  accountPages(app, parts);
   securityPages(app, parts);
   devMailRoutes(app, parts);
   memberPages(app, parts);

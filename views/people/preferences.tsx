@@ -5,8 +5,8 @@ import { type Theme, themes } from "../../domain/presentation.ts";
 import { SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { SelectField } from "../components/field.tsx";
-import { Form, type ShownForm, typed } from "../components/form.tsx";
-import type { PortalFrame } from "../layout.tsx";
+import { Form } from "../components/form.tsx";
+import type { PageForm } from "../components/form_page.tsx";
 import { timezoneChoices } from "../meter/mod.ts";
 import { fullDate, zoneWords } from "../text/time.ts";
 import { timezoneNames } from "../text/zone.ts";
@@ -18,7 +18,7 @@ const themeNames: Readonly<Record<Theme, string>> = {
 };
 const exampleNumber = 1234567.8;
 
-export function PreferencesCard({ frame, form }: { frame: PortalFrame; form: ShownForm | undefined }) {
+export function PreferencesCard({ frame, action, error, field }: PageForm) {
   const { preferences: { timezone, locale, theme }, organization } = frame.session;
   const followed = organization === null
     ? "The organization's"
@@ -26,26 +26,23 @@ export function PreferencesCard({ frame, form }: { frame: PortalFrame; form: Sho
   const locales = Object.entries(localeNames).map(([value, label]) => ({ value, label }));
   return (
     <Card title="Preferences">
-      <Form class="parts" action="/portal/account/preferences" error={form?.message}>
+      <Form class="parts" action={action} error={error}>
         <div class="row three">
           <SelectField
             label="Time zone"
-            name="timezone"
-            {...typed(form, "timezone", timezone ?? "")}
+            {...field("timezone", timezone ?? "")}
             choices={[{ value: "", label: followed }, ...timezoneChoices(timezoneNames(), timezone ?? "UTC")]}
             hint="Limits always reset in the organization's time zone."
           />
           <SelectField
             label="Number and date format"
-            name="locale"
-            {...typed(form, "locale", locale ?? "")}
+            {...field("locale", locale ?? "")}
             choices={[{ value: "", label: "Same as the browser" }, ...locales]}
             hint={`Now: ${groupDigits(exampleNumber)} · ${fullDate(frame.now)}`}
           />
           <SelectField
             label="Theme"
-            name="theme"
-            {...typed(form, "theme", theme)}
+            {...field("theme", theme)}
             choices={themes.map((value) => ({ value, label: themeNames[value] }))}
           />
         </div>
