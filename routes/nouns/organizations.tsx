@@ -1,4 +1,4 @@
-// Organizations: their API, and the console's list and the form that creates one. Their page is in portal/operator/organization.ts.
+// Organizations: their API, and the console's list and the form that creates one. Their page is in organization_page.tsx.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { externalIdCharactersMax, plansMax } from "../../domain/limits.ts";
 import { summedMetricOf } from "../../domain/meter/catalogue.ts";

@@ -1,9 +1,9 @@
 // The catalogue of products: its shapes, its API, and its pages in the console.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { pageItemsDefault, productMetricsMax } from "../../domain/limits.ts";
-import { countOf } from "../../domain/number_text.ts";
-import type { Aggregation } from "../../domain/meter/aggregation.ts";
+import { pageItemsDefault, productMetricsMax, productUnitCharactersMax } from "../../domain/limits.ts";
+import { type Aggregation, aggregationLabels, aggregations } from "../../domain/meter/aggregation.ts";
 import type { Product } from "../../domain/meter/product.ts";
+import { countOf } from "../../domain/number_text.ts";
 import {
   changeProduct,
   createProduct,
@@ -12,13 +12,13 @@ import {
   listProducts,
 } from "../../services/meter/mod.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
-import { NameField, TextField } from "../../views/components/field.tsx";
+import { NameField, SelectField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { ItemTable } from "../../views/components/item_table.tsx";
+import { listHref } from "../../views/components/list_filters.tsx";
 import { ListPage } from "../../views/components/list_page.tsx";
 import { DayTime } from "../../views/components/relative_time.tsx";
 import { Name } from "../../views/components/table.tsx";
-import { listHref } from "../../views/components/list_filters.tsx";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
@@ -30,7 +30,6 @@ import { check } from "../schemas/check.ts";
 import { nameSchema, stringSchema, timeOut } from "../schemas/common.ts";
 import { metricsSchema, productMetricSchema, recountedSchema } from "../schemas/product_metrics.ts";
 import { slugSchema } from "../schemas/usage.ts";
-import { MetricRow, slugCharactersMax } from "../../views/console/metric_row.tsx";
 
 const name = nameSchema("The product's name", { example: "Map tiles" });
 const createSchema = z.strictObject({
@@ -306,5 +305,57 @@ function productForm(
         />
       </div>
     </FormPage>
+  );
+}
+
+/** Matches the maximum in usage records. */
+const slugCharactersMax = 64;
+/** The sum is the default, so that a row without a choice is empty. */
+const choices = aggregations.map((one) => ({
+  value: one === "sum" ? "" : one,
+  label: aggregationLabels[one],
+}));
+
+function MetricRow(
+  { index, field, dimensionsFault, hasExamples }: {
+    index: number;
+    field: PageForm["field"];
+    dimensionsFault: string | undefined;
+    hasExamples: boolean;
+  },
+) {
+  const example = (text: string) => ({ placeholder: hasExamples ? `For example: ${text}` : "" });
+  return (
+    <fieldset class="row four" aria-label={`Metric ${index + 1}`}>
+      <TextField label="Slug" {...field("slug")} {...example("bytes")} maxlength={slugCharactersMax} />
+      <TextField label="Name" {...field("name")} {...example("Data transfer")} maxlength={100} />
+      <TextField
+        label="Unit (optional)"
+        {...field("unit")}
+        {...example("GB")}
+        maxlength={productUnitCharactersMax}
+      />
+      <TextField
+        label="Unit price (optional)"
+        {...field("unitPrice")}
+        {...example("0.0004")}
+        inputmode="decimal"
+        maxlength={25}
+      />
+      <TextField
+        label="Dimensions (optional)"
+        {...field("dimensions")}
+        {...(dimensionsFault === undefined ? {} : { error: dimensionsFault })}
+        {...example("region, model + type")}
+        maxlength={600}
+      />
+      <SelectField label="Counted as" {...field("aggregation")} choices={choices} />
+      <TextField
+        label="Distinct property (optional)"
+        {...field("uniqueProperty")}
+        {...example("userId")}
+        maxlength={64}
+      />
+    </fieldset>
   );
 }

@@ -1,13 +1,7 @@
 // The console's pages of statements.
-import {
-  type NextStatement,
-  openStatement,
-  type Statement,
-  statementOrganizationSorts,
-} from "../../domain/billing/statement.ts";
+import { type NextStatement, openStatement, type Statement } from "../../domain/billing/statement.ts";
 import { isId } from "../../domain/id.ts";
-import { consolePageItemsMax, statementWaitMs } from "../../domain/limits.ts";
-import { slugForm } from "../../domain/meter/usage_record.ts";
+import { statementWaitMs } from "../../domain/limits.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { resolveOrganization } from "../../services/access/mod.ts";
 import {
@@ -17,7 +11,6 @@ import {
   listStatements,
   statementsFor,
 } from "../../services/billing/mod.ts";
-import { type StatementChoice, statementPage } from "../../views/billing/operator_statement.tsx";
 import { organizationStatementPage } from "../../views/billing/statement.tsx";
 import { StatementBadge } from "../../views/billing/statement_facts.tsx";
 import {
@@ -38,10 +31,11 @@ import { ListPage } from "../../views/components/list_page.tsx";
 import { DayTime, MomentTime } from "../../views/components/relative_time.tsx";
 import { LinkedName } from "../../views/components/table.tsx";
 import { zoneWords } from "../../views/text/zone.ts";
-import type { App, AppContext } from "../env.ts";
+import type { App } from "../env.ts";
+import { readStatementPage, type Shown, statementPage } from "./statement.tsx";
 import { inTime } from "../portal/in_time.ts";
 import { mountFormPage, mountPage, paramOf, withInput } from "../portal/noun_pages.ts";
-import { type ConsoleActor, consolePages, searchOf } from "../portal/operator/page.ts";
+import { type ConsoleActor, consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { cursorOf, readShownLines } from "../portal/statement_lines.ts";
 
@@ -97,7 +91,7 @@ export function statementPages(app: App, parts: PortalParts): void {
     const organizationId = c.req.query("organizationId");
     return organizationId
       ? await onePage(parts, { c, actor, ...page, statement, idText: organizationId })
-      : await allPage(parts, { c, actor, ...page, statement });
+      : statementPage(await readStatementPage(parts, { c, actor, ...page, statement }));
   });
 }
 
@@ -140,88 +134,6 @@ function statementSums({ services }: PortalParts) {
   };
 }
 
-type Shown = Pick<Parameters<typeof statementPage>[0], "frame" | "place" | "statement"> & {
-  readonly c: AppContext;
-  readonly actor: ConsoleActor;
-};
-
-async function allPage({ services }: PortalParts, { c, actor, ...page }: Shown) {
-  const { period, status } = page.statement;
-  const { choice, fault } = choiceOf(c);
-  const cursor = cursorOf(c);
-  const shown = { ...page, choice, fault, isFirstPage: cursor === undefined };
-  if (status === "closing") return statementPage({ ...shown, found: null, nextCursor: null });
-  const { search, isAdjusted, metric, sort } = choice;
-  const query = { search: search || undefined, isAdjusted, metric: metric ?? undefined, sort };
-  const list = { ...query, id: period, limit: consolePageItemsMax, cursor };
-  const found = await inTime(
-    (signal) => listStatementOrganizations(services, actor, { ...list, signal }),
-    statementWaitMs,
-  );
-  const isUnknown = metric !== null && found !== null &&
-    found.totals.every((total) => total.metric !== metric) &&
-    found.organizations.every(({ quantity }) => quantity === "0");
-  return statementPage({
-    ...shown,
-    fault: fault ?? (isUnknown ? `No data for “${metric}”.` : null),
-    found,
-    nextCursor: found?.nextCursor ?? null,
-  });
-}
-
-async function onePage(parts: PortalParts, { c, actor, idText, ...page }: Shown & { idText: string }) {
-  const { statement } = page;
-  const { id } = statement;
-  const organization = await organizationOf(parts, idText);
-  const { shown, before, nextCursor } = await readShownLines(parts, statementsFor(actor, organization.id), {
-    statement,
-    cursor: cursorOf(c),
-  });
-  const name = organization.name ?? shown?.lines[0]?.organizationName ?? organization.id;
-  return organizationStatementPage({
-    ...page,
-    back: { href: statementHref(id), label: statementTitle(statement, page.frame.now) },
-    organization: { id: organization.id, name, isDeleted: organization.name === null },
-    shown,
-    before,
-    csvHref: statementCsvHref(id, organization.id),
-    nextHref: nextCursor &&
-      listHref(statementHref(id), { organizationId: organization.id, cursor: nextCursor }),
-  });
-}
-
-/** Returns the organization that the address names. `name`: null for one that may have been deleted. */
-async function organizationOf(
-  { services }: PortalParts,
-  idText: string,
-): Promise<{ id: string; name: string | null }> {
-  try {
-    return await resolveOrganization(services, idText);
-  } catch (error) {
-    if (isId("org", idText)) return { id: idText, name: null };
-    throw error;
-  }
-}
-
-function choiceOf(c: AppContext): { choice: StatementChoice; fault: string | null } {
-  const { sort: sortText, show = "", metric = "", products } = c.req.query();
-  const sort = statementOrganizationSorts.find((one) => one === sortText);
-  const faults = [
-    sortText && sort === undefined && `Can’t sort by “${sortText}”. Showing organizations by name.`,
-    show !== "" && show !== "adjusted" && `No filter “${show}”. Showing all organizations.`,
-    metric !== "" && !slugForm.test(metric) && `No data for “${metric}”.`,
-  ];
-  return {
-    choice: {
-      search: searchOf(c),
-      isAdjusted: show === "adjusted",
-      metric: slugForm.test(metric) ? metric : null,
-      sort: sort ?? "name",
-      showsAllProducts: products === "all",
-    },
-    fault: faults.find((fault) => fault) || null,
-  };
-}
 /** The page that asks whether to close a month. @param options `isFirst`: no month was closed yet, so that any can be the first. */
 function closeForm(
   form: PageForm,
@@ -325,4 +237,38 @@ function StatementTable({ rows, now }: { rows: readonly StatementRow[]; now: num
       isSmall
     />
   );
+}
+
+async function onePage(parts: PortalParts, { c, actor, idText, ...page }: Shown & { idText: string }) {
+  const { statement } = page;
+  const { id } = statement;
+  const organization = await organizationOf(parts, idText);
+  const { shown, before, nextCursor } = await readShownLines(parts, statementsFor(actor, organization.id), {
+    statement,
+    cursor: cursorOf(c),
+  });
+  const name = organization.name ?? shown?.lines[0]?.organizationName ?? organization.id;
+  return organizationStatementPage({
+    ...page,
+    back: { href: statementHref(id), label: statementTitle(statement, page.frame.now) },
+    organization: { id: organization.id, name, isDeleted: organization.name === null },
+    shown,
+    before,
+    csvHref: statementCsvHref(id, organization.id),
+    nextHref: nextCursor &&
+      listHref(statementHref(id), { organizationId: organization.id, cursor: nextCursor }),
+  });
+}
+
+/** Returns the organization that the address names. `name`: null for one that may have been deleted. */
+async function organizationOf(
+  { services }: PortalParts,
+  idText: string,
+): Promise<{ id: string; name: string | null }> {
+  try {
+    return await resolveOrganization(services, idText);
+  } catch (error) {
+    if (isId("org", idText)) return { id: idText, name: null };
+    throw error;
+  }
 }

@@ -1,5 +1,7 @@
 // The portal's first page: the first steps of an organization and, once it has usage, the overview.
+import type { Child } from "hono/jsx";
 import type { AuditEvent } from "../../domain/access/audit.ts";
+import { hasPermission } from "../../domain/access/permissions.ts";
 import { parsePeriodQuery } from "../../domain/meter/usage_period.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
 import { presentation } from "../../domain/presentation.ts";
@@ -10,9 +12,12 @@ import { readLimits, readProductNames } from "../../services/meter/mod.ts";
 import { listFailingWebhooks } from "../../services/outbox/mod.ts";
 import { readPlan, readUsageMetric, rememberUsageChoices } from "../../services/people/mod.ts";
 import { auditActorName, AuditSentence } from "../../views/access/mod.ts";
-import { ButtonLink } from "../../views/components/button.tsx";
+import { ButtonLink, SubmitButton } from "../../views/components/button.tsx";
 import { Card } from "../../views/components/card.tsx";
+import { CodeExample } from "../../views/components/code_example.tsx";
 import { EmptyState } from "../../views/components/empty_state.tsx";
+import { Form } from "../../views/components/form.tsx";
+import { Icon } from "../../views/components/icon.tsx";
 import { apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
 import { LimitMeters } from "../../views/components/limit_meters.tsx";
 import { MetricChart } from "../../views/components/metric_chart.tsx";
@@ -21,7 +26,6 @@ import { PlanLink } from "../../views/components/plan_link.tsx";
 import { refresh } from "../../views/components/refresh.ts";
 import { RelativeTime } from "../../views/components/relative_time.tsx";
 import { Attention } from "../../views/console/attention.tsx";
-import { firstStepsPage } from "../../views/console/first_steps.tsx";
 import { type PortalFrame, PortalPage } from "../../views/layout.tsx";
 import { Breakdown, type UsageReport } from "../../views/meter/mod.ts";
 import { monthWords } from "../../views/text/time.ts";
@@ -36,6 +40,8 @@ import { type PortalParts, sendPage } from "./page.ts";
 import { customerPages } from "./viewer.ts";
 
 const activityMax = 5;
+/** Until the first record. */
+const stepsEverySeconds = 5;
 
 export function portalOverviewRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
@@ -226,5 +232,124 @@ function Activity(
         ))}
       </ul>
     </Card>
+  );
+}
+
+/** With scripts, the page looks for completed steps, and becomes the overview with the first record. */
+function firstStepsPage({ frame, hasKey, hasOthers, curl }: {
+  frame: PortalFrame;
+  hasKey: boolean;
+  hasOthers: boolean;
+  curl: string;
+}) {
+  const { organization } = frame.session;
+  const mayInvite = organization !== null && hasPermission(organization.role, "members.manage");
+  return (
+    <PortalPage title="Overview" frame={frame} place="overview">
+      <PageHead
+        title="Welcome to {name}"
+        name={organization?.name}
+        text="Your first numbers are three steps and about three minutes away."
+      />
+      <section
+        class="card"
+        aria-label="First steps"
+        hx-get="/portal"
+        hx-push-url="false"
+        {...refresh("#main", stepsEverySeconds)}
+      >
+        <Steps frame={frame} hasKey={hasKey} curl={curl} />
+      </section>
+      <div class="columns even">
+        <section class="card">
+          <EmptyState
+            title="No usage yet"
+            text="Totals, charts and your limits appear here after the first request."
+          />
+        </section>
+        {!hasOthers && mayInvite && (
+          <section class="card">
+            <EmptyState
+              title="No one else here yet"
+              text="Invite the people who run your products. Members can create their own keys."
+            >
+              <ButtonLink href="/portal/members">Invite a member</ButtonLink>
+            </EmptyState>
+          </section>
+        )}
+      </div>
+    </PortalPage>
+  );
+}
+
+function Steps({ frame, hasKey, curl }: { frame: PortalFrame; hasKey: boolean; curl: string }) {
+  const { user } = frame.session;
+  const isConfirmed = user.emailVerified || !frame.sendsMail;
+  const first = !isConfirmed
+    ? { title: "Confirm your email address", text: `Open the link that we sent to ${user.email}.` }
+    : frame.sendsMail
+    ? { title: "Confirm your email address", text: `${user.email} is confirmed.` }
+    : { title: "Create your account", text: `You are signed in as ${user.email}.` };
+  return (
+    <ol class="steps">
+      <Step number={1} isDone={isConfirmed} isNext={!isConfirmed} {...first}>
+        <Form action="/portal/account/verification">
+          <SubmitButton tone="plain">Resend email</SubmitButton>
+        </Form>
+      </Step>
+      <Step
+        number={2}
+        isDone={hasKey}
+        isNext={isConfirmed && !hasKey}
+        title="Create your first API key"
+        text="Your products use it to record usage."
+      >
+        <ButtonLink tone={hasKey ? "plain" : "primary"} href="/portal/api-keys/new">
+          Create key
+        </ButtonLink>
+      </Step>
+      <Step
+        number={3}
+        isDone={false}
+        isNext={isConfirmed && hasKey}
+        title="Record your first request"
+        text="With curl, TypeScript or Python. It appears here as soon as it arrives."
+        below={hasKey && (
+          <CodeExample
+            id="first-record"
+            title="Record 1 request"
+            samples={[{ language: "sh", code: curl }]}
+          />
+        )}
+      >
+        <ButtonLink href="/docs">Quick start</ButtonLink>
+      </Step>
+    </ol>
+  );
+}
+
+function Step(props: {
+  number: number;
+  isDone: boolean;
+  isNext: boolean;
+  title: string;
+  text: string;
+  below?: Child;
+  children: Child;
+}) {
+  const { number, isDone, isNext, title, text, below, children } = props;
+  return (
+    <li
+      class={`step-row${isDone ? " done" : isNext ? " now" : ""}`}
+      aria-current={isNext ? "step" : undefined}
+    >
+      <span class="step-mark">{isDone ? <Icon name="check" /> : number}</span>
+      <div>
+        <h2>{title}</h2>
+        <p>{text}</p>
+      </div>
+      {isDone ? <span class="muted small">Done</span> : children}
+      {below ? <div class="step-more">{below}</div> : null}
+    </li>
   );
 }

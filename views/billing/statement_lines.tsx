@@ -6,6 +6,7 @@ import type {
   LineDimension,
   Statement,
   StatementLine,
+  StatementOrganization,
   StatementTotal,
   StatementVoid,
 } from "../../domain/billing/statement.ts";
@@ -225,4 +226,14 @@ export function AdjustmentTable(
 
 export function VoidTable({ voided }: { voided: readonly StatementVoid[] }) {
   return <ItemTable label="Voided records" items={voided} columns={[product, records, quantity]} isSmall />;
+}
+
+/** The change since the statement before: of the amounts if there are any, otherwise of the quantities. */
+export function OrganizationChange({ organization }: { organization: StatementOrganization }) {
+  const { amount, previousAmount, quantity, previousQuantity } = organization;
+  const [now, before] = amount !== null && previousAmount !== null
+    ? [amount, previousAmount]
+    : [quantity, previousQuantity];
+  const isNothing = before === null || (Number(before) === 0 && Number(now) === 0);
+  return isNothing ? <>–</> : <ShortChange percent={percentChange(now, before)} />;
 }

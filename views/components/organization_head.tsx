@@ -1,19 +1,15 @@
 // What stands on top of the console's pages of one organization: its name and status, what operators do with it, facts, and tabs.
+import type { Plan } from "../../domain/billing/plan.ts";
+import type { OperatedOrganization } from "../../domain/console/organization.ts";
 import type { CatalogueMetric } from "../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
-import type { OperatedOrganization } from "../../domain/console/organization.ts";
-import type { Plan } from "../../domain/billing/plan.ts";
 import { countOf } from "../../domain/number_text.ts";
+import { Badge } from "./badge.tsx";
 import { ButtonLink, SubmitButton } from "./button.tsx";
 import { ShortChange, unbroken } from "./change.tsx";
 import { Form } from "./form.tsx";
 import { Icon } from "./icon.tsx";
-import { Tabs } from "./list_card.tsx";
 import { LastUsage } from "./last_usage.tsx";
-import { Quantity } from "./quantity.tsx";
-import { DayTime, RelativeTime } from "./relative_time.tsx";
-import { RowMenu } from "./row_menu.tsx";
-import { zoneWords } from "../text/time.ts";
 import {
   organizationHref,
   organizationLimitsHref,
@@ -22,7 +18,11 @@ import {
   planHref,
   startViewHref,
 } from "./links.ts";
-import { OrganizationStatusBadge, ReachedBadge } from "./organization_badges.tsx";
+import { Tabs } from "./list_card.tsx";
+import { Quantity } from "./quantity.tsx";
+import { DayTime, RelativeTime } from "./relative_time.tsx";
+import { RowMenu } from "./row_menu.tsx";
+import { zoneWords } from "../text/time.ts";
 
 /** The tabs in their order. `path`: below the address of the organization. Members have pages at some of them, too. */
 export const organizationTabs = [
@@ -216,4 +216,17 @@ function MonthChange({ percent, period }: { percent: number | null; period: stri
       {` vs ${unbroken(period)}`}
     </>
   );
+}
+
+function OrganizationStatusBadge({ status }: Pick<OperatedOrganization, "status">) {
+  return status === "active" ? <Badge tone="on">Active</Badge> : <Badge tone="soon">Suspended</Badge>;
+}
+
+/** A badge if a limit is reached: usage beyond a hard one is rejected. Nothing otherwise. */
+function ReachedBadge({ standings }: { standings: readonly LimitStanding[] }) {
+  const reached = standings.filter(({ remaining }) => remaining === 0);
+  if (reached.length === 0) return null;
+  return reached.some(({ mode }) => mode === "hard")
+    ? <Badge tone="bad">Hard limit reached</Badge>
+    : <Badge tone="soon">Soft limit reached</Badge>;
 }

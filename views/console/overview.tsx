@@ -1,25 +1,30 @@
 // The first page of the operator console: totals, a chart, the busiest organizations, and what needs attention.
-import { countOf, groupDigits } from "../../domain/number_text.ts";
+import type { Child } from "hono/jsx";
+import type { RunningOut, RunningOutLimit } from "../../domain/console/organization_list.ts";
+import type { Catalogue } from "../../domain/meter/catalogue.ts";
+import type { LimitScope } from "../../domain/meter/usage_limit.ts";
+import { countOf, groupDigits, usedPercentText } from "../../domain/number_text.ts";
+import { isoTime } from "../../domain/time.ts";
 import { Badge } from "../components/badge.tsx";
-import { ShortChange } from "../components/change.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
+import { ShortChange } from "../components/change.tsx";
 import type { ChartProps } from "../components/chart_props.ts";
 import { EmptyState } from "../components/empty_state.tsx";
+import { Icon, type IconName } from "../components/icon.tsx";
+import { organizationHref, organizationsHref } from "../components/links.ts";
+import { listHref } from "../components/list_filters.tsx";
 import { Switch } from "../components/menu.tsx";
 import { MetricChart } from "../components/metric_chart.tsx";
-import { Icon, type IconName } from "../components/icon.tsx";
 import { PageHead, type PageLink } from "../components/page_head.tsx";
 import { Quantity } from "../components/quantity.tsx";
+import { DayTime } from "../components/relative_time.tsx";
 import { Share } from "../components/share.tsx";
 import { Cell, LinkedName, Row, Table } from "../components/table.tsx";
-import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import type { Health } from "./health.ts";
+import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { limitName } from "../text/limit.ts";
 import { type Measure, quantityText } from "../text/quantity.ts";
-import { organizationsHref } from "../components/links.ts";
-import { listHref } from "../components/list_filters.tsx";
-import { RunningOutCard, type RunningOutProps } from "./running_out.tsx";
-import type { Child } from "hono/jsx";
 
 export interface Attention {
   readonly icon: IconName;
@@ -251,4 +256,64 @@ function Figures({ figures }: { figures: readonly Figure[] }) {
       })}
     </dl>
   );
+}
+
+interface RunningOutProps extends RunningOut {
+  /** For the names of products and metrics. */
+  readonly catalogue: Catalogue;
+}
+
+function RunningOutCard({ runningOut, now }: { runningOut: RunningOutProps; now: number }) {
+  const { count, first, catalogue } = runningOut;
+  return (
+    <Card
+      title="Limits running out"
+      aside={<a class="small" href={listHref(organizationsHref, { limits: "near" })}>Near a limit</a>}
+      flush
+    >
+      {first.length === 0
+        ? (
+          <EmptyState
+            title="None expected"
+            text="No monthly limit is likely to be reached before it resets."
+          />
+        )
+        : (
+          <>
+            <ul class="acts tight">
+              {first.map(({ id, name, quantity, used, reachedAt, ...limit }) => (
+                <li>
+                  <div>
+                    <h3>
+                      <a href={organizationHref(id)}>
+                        <bdi>{name}</bdi>
+                      </a>
+                    </h3>
+                    <p class="muted small">
+                      {`${limitName(scopeOf(limit), catalogue)}: ${
+                        usedPercentText(used / quantity * 100)
+                      } used`}
+                    </p>
+                  </div>
+                  <span class="small">
+                    Around <DayTime at={isoTime(reachedAt)} now={now} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+            {count > first.length && (
+              <footer>
+                <p class="muted small">
+                  {`${first.length} of ${groupDigits(count)} organizations, soonest first`}
+                </p>
+              </footer>
+            )}
+          </>
+        )}
+    </Card>
+  );
+}
+
+function scopeOf({ productSlug, metric }: Pick<RunningOutLimit, "productSlug" | "metric">): LimitScope {
+  return { productSlug: productSlug || null, metric: metric || null, per: "month" };
 }

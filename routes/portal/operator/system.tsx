@@ -1,19 +1,20 @@
 // The console's page about the running service.
 import { groupDigits } from "../../../domain/number_text.ts";
 import { isoTime } from "../../../domain/time.ts";
+import type { BrandAssets } from "../../../views/assets.ts";
+import { BrandMark } from "../../../views/components/brand.tsx";
 import { Card } from "../../../views/components/card.tsx";
 import { Facts } from "../../../views/components/facts.tsx";
 import { PageHead } from "../../../views/components/page_head.tsx";
 import { RelativeTime } from "../../../views/components/relative_time.tsx";
-import { BrandPreview } from "../../../views/console/brand_preview.tsx";
-import { PortalPage } from "../../../views/layout.tsx";
 import { bytesWords, healthOf } from "../../../views/console/health.ts";
 import { HealthList } from "../../../views/console/overview.tsx";
+import { PortalPage } from "../../../views/layout.tsx";
 import type { App } from "../../env.ts";
-import { readSystemState } from "../../system_state.ts";
 import { mountPage } from "../noun_pages.ts";
-import type { PortalParts } from "../page.ts";
 import { consolePages } from "./page.ts";
+import type { PortalParts } from "../page.ts";
+import { readSystemState } from "../../system_state.ts";
 
 export function operatorSystemPages(app: App, parts: PortalParts): void {
   mountPage(consolePages(app, parts, "operator/system"), "/operator/system", async (_c, { frame, place }) => {
@@ -46,4 +47,25 @@ export function operatorSystemPages(app: App, parts: PortalParts): void {
       </PortalPage>
     );
   });
+}
+
+/** The brand on light and on dark pages, side by side. */
+function BrandPreview({ brand }: { brand: BrandAssets }) {
+  return (
+    <div class="brand-samples">
+      {(["light", "dark"] as const).map((scheme) => (
+        <div class={`brand-sample ${scheme}`} role="group" aria-label={`Brand in ${scheme} mode`}>
+          <span class="brand">
+            <BrandMark brand={brand} />
+          </span>
+          <p>
+            Pages have <span class="sample-link">links</span> and <span class="sample-soft">highlights</span>
+            {" "}
+            in your color.
+          </p>
+          <span class="button primary">Button</span>
+        </div>
+      ))}
+    </div>
+  );
 }

@@ -1,37 +1,24 @@
 // The console's page of a statement, closed or open: totals by product, and one row for each organization.
-import { billedMetric } from "../../domain/meter/catalogue.ts";
-import { countOf, groupDigits } from "../../domain/number_text.ts";
 import {
   openStatement,
   type Statement,
   type StatementOrganization,
   type StatementOrganizationSort,
-  type StatementTotal,
+  statementOrganizationSorts,
 } from "../../domain/billing/statement.ts";
-import { EstimateNote } from "./statement.tsx";
+import { consolePageItemsMax, statementWaitMs } from "../../domain/limits.ts";
+import { billedMetric } from "../../domain/meter/catalogue.ts";
+import { slugForm } from "../../domain/meter/usage_record.ts";
+import { countOf, groupDigits } from "../../domain/number_text.ts";
+import { listStatementOrganizations } from "../../services/billing/mod.ts";
+import { EstimateNote } from "../../views/billing/statement.tsx";
 import {
   StatementDays,
   type StatementFigure,
   StatementFigures,
   StatementNotice,
-} from "./statement_facts.tsx";
-import { percentChange, SignedQuantity, TotalTable } from "./statement_lines.tsx";
-import { Amount } from "../components/amount.tsx";
-import { Badge } from "../components/badge.tsx";
-import { ButtonLink } from "../components/button.tsx";
-import { Card } from "../components/card.tsx";
-import { ShortChange } from "../components/change.tsx";
-import { EmptyState } from "../components/empty_state.tsx";
-import { type ItemColumn, ItemTable } from "../components/item_table.tsx";
-import { HintLine, ListCard, SearchBox, Tabs } from "../components/list_card.tsx";
-import { Menu, MenuLinks } from "../components/menu.tsx";
-import { Notice } from "../components/notice.tsx";
-import { PageHead } from "../components/page_head.tsx";
-import { PageLinks } from "../components/page_links.tsx";
-import { LinkedName } from "../components/table.tsx";
-import { type Page, type Place, type PortalFrame, PortalPage } from "../layout.tsx";
-import { statementsHref } from "../components/links.ts";
-import { listHref } from "../components/list_filters.tsx";
+} from "../../views/billing/statement_facts.tsx";
+import { OrganizationChange, SignedQuantity, TotalTable } from "../../views/billing/statement_lines.tsx";
 import {
   isRunning,
   periodWords,
@@ -40,46 +27,91 @@ import {
   statementHref,
   statementTitle,
   versus,
-} from "./statement_text.ts";
+} from "../../views/billing/statement_text.ts";
+import { Amount } from "../../views/components/amount.tsx";
+import { Badge } from "../../views/components/badge.tsx";
+import { ButtonLink } from "../../views/components/button.tsx";
+import { Card } from "../../views/components/card.tsx";
+import { EmptyState } from "../../views/components/empty_state.tsx";
+import { type ItemColumn, ItemTable } from "../../views/components/item_table.tsx";
+import { statementsHref } from "../../views/components/links.ts";
+import { HintLine, ListCard, SearchBox, Tabs } from "../../views/components/list_card.tsx";
+import { listHref } from "../../views/components/list_filters.tsx";
+import { Menu, MenuLinks } from "../../views/components/menu.tsx";
+import { Notice } from "../../views/components/notice.tsx";
+import { PageHead } from "../../views/components/page_head.tsx";
+import { PageLinks } from "../../views/components/page_links.tsx";
+import { LinkedName } from "../../views/components/table.tsx";
+import { type Place, type PortalFrame, PortalPage } from "../../views/layout.tsx";
+import type { AppContext } from "../env.ts";
+import { inTime } from "../portal/in_time.ts";
+import { type ConsoleActor, searchOf } from "../portal/operator/page.ts";
+import type { PortalParts } from "../portal/page.ts";
+import { cursorOf } from "../portal/statement_lines.ts";
 
-/** Choices in the address of the page. */
-export interface StatementChoice {
-  readonly search: string;
-  readonly isAdjusted: boolean;
-  /** Null for the default metric. */
-  readonly metric: string | null;
-  readonly sort: StatementOrganizationSort;
-  readonly showsAllProducts: boolean;
-}
-
-/** The organizations of a statement that were found. */
-export interface StatementOrganizations {
-  readonly previous: Statement | null;
-  readonly metric: string | null;
-  readonly quantity: string;
-  readonly counts: { readonly all: number; readonly adjusted: number };
-  /** Totals of the whole statement, like `amount`. */
-  readonly totals: readonly StatementTotal[];
-  readonly amount: string | null;
-  readonly organizations: readonly StatementOrganization[];
-}
-
-export interface StatementPageProps {
+export interface Shown {
   readonly frame: PortalFrame;
   readonly place: Place;
   readonly statement: Statement;
-  /** Null if they could not be read in time, and while the month is being closed. */
-  readonly found: StatementOrganizations | null;
-  readonly choice: StatementChoice;
-  /** Why a choice in the address is ignored. */
-  readonly fault: string | null;
-  readonly isFirstPage: boolean;
-  readonly nextCursor: string | null;
+  readonly c: AppContext;
+  readonly actor: ConsoleActor;
+}
+
+export async function readStatementPage({ services }: PortalParts, { c, actor, ...page }: Shown) {
+  const { period, status } = page.statement;
+  const { choice, fault } = choiceOf(c);
+  const cursor = cursorOf(c);
+  const { search, isAdjusted, metric, sort } = choice;
+  const query = { search: search || undefined, isAdjusted, metric: metric ?? undefined, sort };
+  const list = { ...query, id: period, limit: consolePageItemsMax, cursor };
+  const found = status === "closing" ? null : await inTime(
+    (signal) => listStatementOrganizations(services, actor, { ...list, signal }),
+    statementWaitMs,
+  );
+  const isUnknown = metric !== null && found !== null &&
+    found.totals.every((total) => total.metric !== metric) &&
+    found.organizations.every(({ quantity }) => quantity === "0");
+  return {
+    ...page,
+    choice,
+    /** Why a choice in the address is ignored. */
+    fault: fault ?? (isUnknown ? `No data for “${metric}”.` : null),
+    /** Null if they could not be read in time, and while the month is being closed. */
+    found,
+    isFirstPage: cursor === undefined,
+    nextCursor: found?.nextCursor ?? null,
+  };
+}
+
+type StatementPageProps = Awaited<ReturnType<typeof readStatementPage>>;
+type StatementOrganizations = NonNullable<StatementPageProps["found"]>;
+
+/** Choices in the address of the page. `metric`: null for the default one. */
+type StatementChoice = ReturnType<typeof choiceOf>["choice"];
+
+function choiceOf(c: AppContext) {
+  const { sort: sortText, show = "", metric = "", products } = c.req.query();
+  const sort = statementOrganizationSorts.find((one) => one === sortText);
+  const faults = [
+    sortText && sort === undefined && `Can’t sort by “${sortText}”. Showing organizations by name.`,
+    show !== "" && show !== "adjusted" && `No filter “${show}”. Showing all organizations.`,
+    metric !== "" && !slugForm.test(metric) && `No data for “${metric}”.`,
+  ];
+  return {
+    choice: {
+      search: searchOf(c),
+      isAdjusted: show === "adjusted",
+      metric: slugForm.test(metric) ? metric : null,
+      sort: sort ?? "name",
+      showsAllProducts: products === "all",
+    },
+    fault: faults.find((fault) => fault) || null,
+  };
 }
 
 const totalsShownMax = 8;
 
-export function statementPage(props: StatementPageProps): Page {
+export function statementPage(props: StatementPageProps) {
   const { frame, place, statement, found } = props;
   const { id, status, period } = statement;
   const canClose = id === openStatement && !isRunning(statement, frame.now);
@@ -365,14 +397,4 @@ function OrganizationRows(props: FoundProps) {
     }]),
   ];
   return <ItemTable label="Organizations" items={organizations} columns={columns} isSmall />;
-}
-
-/** By the amounts if there are any, otherwise by the quantities. */
-function OrganizationChange({ organization }: { organization: StatementOrganization }) {
-  const { amount, previousAmount, quantity, previousQuantity } = organization;
-  const [now, before] = amount !== null && previousAmount !== null
-    ? [amount, previousAmount]
-    : [quantity, previousQuantity];
-  const isNothing = before === null || (Number(before) === 0 && Number(now) === 0);
-  return isNothing ? <>–</> : <ShortChange percent={percentChange(now, before)} />;
 }
