@@ -40,7 +40,7 @@ export const withRollups = (record: Statement): Statement =>
     integer(dimensionSumsNumber)
   }, d.number, d.unfilled_seq, false ${valuesOfRecord})`;
 
-/** Which rollups count the record of `v`, and how far they are filled. Where this changes, other records decide. */
+/** Names the rollups `v` of the record, with how far they are filled. When it changes, other records decide. */
 export const basis = sql`(SELECT count(*) || ' ' || sum(unfilled_seq) FROM v)`;
 
 /** A condition: `r` is another record that the rollup `v` counts in the same quarter, voided or not. @param seqs Selects records. */
@@ -103,7 +103,7 @@ export function findRecordRollups(database: DatabaseReader, record: RecordOfScan
     CROSS JOIN usage_cursor c ON c.only_row = 1 WHERE NOT v.is_total`);
 }
 
-/** What a part of the records of a quarter has. */
+/** The records that decide among a part of the records of a quarter. */
 export interface DecidingRecords {
   readonly seqs: readonly number[];
   /** The number of records that weren't voided, by rollup. */

@@ -20,17 +20,20 @@ interface Reading {
   /** The record's rollups at the beginning. Not empty. */
   readonly rollups: readonly RecordRollup[];
   readonly first: RecordRollup;
+  /** Records that one step reads. */
+  readonly recordsMax: number;
 }
 
 /** Returns null if the record no longer exists, or if it must be repeated because others were voided at the same time. */
 export async function findOtherRecords(
   context: JobContext,
   record: VoidedRecord,
+  { recordsMax = usageRecordScanMax } = {},
 ): Promise<OtherRecords | null> {
   const rollups = await findRecordRollups(context.database, record);
   const [first] = rollups;
   if (first === undefined) return null;
-  const reading = { record, rollups, first };
+  const reading = { record, rollups, first, recordsMax };
   const part = await readQuarter(context, reading);
   const { cursor, basis } = first;
   return isDecided(reading, part)
@@ -41,7 +44,7 @@ export async function findOtherRecords(
 /** Reads the records, newest first, until they decide. */
 async function readQuarter(context: JobContext, reading: Reading): Promise<DecidingRecords> {
   const { database } = context;
-  const { record, first: { series, start, cursor, environment } } = reading;
+  const { record, first: { series, start, cursor, environment }, recordsMax } = reading;
   const oldest: UsageRecordPosition = { timestamp: start, series: 0, seq: 0 };
   let before: UsageRecordPosition | undefined = { timestamp: start + rollupQuarterMs, series: 0, seq: 0 };
   let part: DecidingRecords = { seqs: [], counts: new Map(), equals: [] };
@@ -52,7 +55,7 @@ async function readQuarter(context: JobContext, reading: Reading): Promise<Decid
       from: oldest,
       before,
     };
-    const last = await endOfScan(database, { ...scan, recordsMax: usageRecordScanMax });
+    const last = await endOfScan(database, { ...scan, recordsMax });
     const step = recordedInScan({ ...scan, from: last ?? oldest }, { series, last: cursor });
     part = await addOtherRecords(database, { record, part, step });
     before = last;
@@ -71,7 +74,7 @@ function isDecided({ rollups }: Reading, { equals }: DecidingRecords): boolean {
 /** Adds the records recorded meanwhile to those of the whole quarter. */
 async function addRecent(
   context: JobContext,
-  { record, rollups, first: { cursor: start, basis } }: Reading,
+  { record, rollups, first: { cursor: start, basis }, recordsMax }: Reading,
   whole: DecidingRecords,
 ): Promise<OtherRecords | null> {
   const { database } = context;
@@ -80,7 +83,7 @@ async function addRecent(
     const now = await findRecordRollups(database, record);
     const [current] = now;
     if (current === undefined) return null;
-    const last = Math.min(current.cursor, cursor + usageRecordScanMax);
+    const last = Math.min(current.cursor, cursor + recordsMax);
     const step = recordedBetween(record.seq, { after: cursor, last });
     part = await addOtherRecords(database, { record, part, step });
     cursor = last;

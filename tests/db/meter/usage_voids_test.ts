@@ -1,15 +1,22 @@
 // Voids: the records that decide the minimum and maximum are found outside of the writer and verified in it.
 import assert from "node:assert/strict";
+import { insertAuditEvent } from "../../../db/access/mod.ts";
 import { type Database, sql, type Statement } from "../../../db/engine/database.ts";
 import type { OtherRecords } from "../../../db/meter/other_records.ts";
 import { voidRecord } from "../../../db/meter/usage_voids.ts";
 import { hashApiKey } from "../../../domain/keys/api_key.ts";
 import { retentionStepRecordsMax } from "../../../domain/limits.ts";
 import { findOtherRecords } from "../../../services/meter/jobs/other_records.ts";
+import { fillDimensions } from "../../../services/meter/dimensions.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
 import { createTestKey, type TestApp, testApp } from "../../support/app/app.ts";
 import { grantVoids } from "../../support/operators/operators.ts";
 import { noJobContext } from "../../support/app/reports.ts";
+import { checkCounted } from "../../support/meter/counted.ts";
+import { runHistories } from "../../support/meter/histories.ts";
+import { checkRollups, rowsOf } from "../../support/meter/rollups.ts";
+import { repeats } from "../../support/runner/extent.ts";
+import fc from "../../support/runner/fast_check.ts";
 import {
   listAll,
   onEveryDatabase,
@@ -21,7 +28,7 @@ import {
 } from "../../support/meter/usage.ts";
 
 const month = "?window=month";
-const noAudit = { id: "aud_0", statement: sql`SELECT 1` };
+const client = { address: "", userAgent: "", requestId: null };
 
 async function recordsOf(test: TestApp, quantities: readonly number[]) {
   const person = await test.signUp();
@@ -39,12 +46,19 @@ async function recordsOf(test: TestApp, quantities: readonly number[]) {
     apiKey,
     ids,
     referenceTo,
-    scan: (index: number) =>
-      findOtherRecords({ ...noJobContext, database: test.opened.database }, {
-        organizationId: person.organizationId,
-        now: test.now(),
-        seq: referenceTo(index).seq,
-      }),
+    /** @param options `during` runs between the scan's steps of `recordsMax` records. */
+    scan: (
+      index: number,
+      { during = noJobContext.pause, ...options }: {
+        during?: () => Promise<void>;
+        recordsMax?: number;
+      } = {},
+    ) => {
+      const context = { ...noJobContext, pause: during, database: test.opened.database };
+      const { organizationId } = person;
+      const record = { organizationId, now: test.now(), seq: referenceTo(index).seq };
+      return findOtherRecords(context, record, options);
+    },
     void: async (
       index: number,
       others: OtherRecords | null,
@@ -60,7 +74,9 @@ async function recordsOf(test: TestApp, quantities: readonly number[]) {
         now: test.now(),
         others,
       };
-      return (await voidRecord(database, which, noAudit))?.voidedAt ?? null;
+      const entry = { action: "usage.voided", organizationId: person.organizationId } as const;
+      const audit = insertAuditEvent({ type: "apiKey", id: "key_1", client }, entry, { now: test.now() });
+      return (await voidRecord(database, which, audit))?.voidedAt ?? null;
     },
     minMax: async () => {
       const [sum] = await readSums(test, apiKey, month);
@@ -97,6 +113,137 @@ onEveryDatabase("a void does nothing when a record that decides was voided", asy
   assert.notEqual(await middle.void(1, null), null);
 });
 
+const actArbitrary = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant("record" as const),
+      quantity: fc.constantFrom<number[]>(0, 1, 2, 3, 9_000_000_000_000),
+      region: fc.constantFrom("x", "x", "x", undefined),
+      user: fc.constantFrom("a", "a", "a", "b"),
+      ago: fc.constantFrom<number[]>(0, 1_000, 1_000, 2_000, 900_000),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant("void" as const), at: fc.nat(12) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("declare" as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("fill" as const) }) },
+);
+const historyArbitrary = fc.array(
+  fc.oneof(
+    { weight: 3, arbitrary: actArbitrary },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constant("scan" as const),
+        at: fc.nat(12),
+        recordsMax: fc.integer({ min: 1, max: 3 }),
+        during: fc.array(actArbitrary, { maxLength: 4, size: "max" }),
+      }),
+    },
+  ),
+  { minLength: 20, maxLength: 60, size: "max" },
+);
+type Act = typeof actArbitrary extends fc.Arbitrary<infer T> ? T : never;
+type Step = typeof historyArbitrary extends fc.Arbitrary<(infer T)[]> ? T : never;
+
+const record = (
+  quantity: number,
+  more: { ago?: number; region?: "x" | undefined; user?: "a" | "b" } = {},
+): Step => ({
+  do: "record",
+  quantity,
+  ago: 0,
+  region: "x",
+  user: "a",
+  ...more,
+});
+const voidAt = (at: number): Act => ({ do: "void", at });
+const scan = (at: number, during: Act[] = []): Step => ({ do: "scan", at, recordsMax: 1, during });
+const wait: Act = { do: "fill" };
+const examples: Step[][] = [
+  // The latest record, without a scan.
+  [record(1), record(3), record(2), voidAt(2)],
+  // The next latest one is neither minimum nor maximum.
+  [record(0), record(3), record(1), record(2), scan(3), voidAt(3)],
+  // A record that decided is voided during the scan.
+  [record(3), record(2), record(1), record(0), scan(0, [wait, wait, voidAt(1)]), voidAt(0)],
+  // One that decides for a new dimension is counted after the scan.
+  [
+    record(9_000_000_000_000, { user: "b" }),
+    record(2, { region: undefined }),
+    { do: "declare" },
+    record(3),
+    record(1),
+    scan(2),
+    wait,
+    wait,
+    voidAt(2),
+  ],
+  // A later record is recorded and voided after the scan.
+  [record(0), record(3), record(2), scan(2), record(1), scan(3), voidAt(3), voidAt(2)],
+];
+
+/** Declares some dimensions for all records, or another one for those from now on. */
+const declare = (product: string, names: readonly string[][], isLater: boolean) =>
+  names.map((list) =>
+    sql`INSERT INTO usage_dimensions (product, metric, names, name_1, name_2, unfilled_seq)
+      SELECT ${product}, 'm', ${JSON.stringify(list)}, ${list[0] ?? ""}, ${list[1] ?? null},
+        ${isLater ? sql`seq` : sql`0`} FROM usage_cursor WHERE true ON CONFLICT DO NOTHING`
+  );
+
+onEveryDatabase(
+  "voids keep every rollup and the latest records exact, however old a scan is",
+  async (test) => {
+    const { database } = test.opened;
+    let histories = 0;
+    await runHistories(historyArbitrary, async (steps) => {
+      const productSlug = `p${histories++}`;
+      const usage = await recordsOf(test, []);
+      await database.write([
+        ...declare(productSlug, [["region"], ["region", "user"]], false),
+        sql`INSERT INTO usage_aggregations (product, metric, aggregation, unfilled_seq) VALUES (${productSlug}, 'm', 'last', 0)`,
+      ]);
+      const scans = new Map<number, OtherRecords | null>();
+      const indexOf = (at: number) => at % Math.max(1, usage.ids.length);
+      const act = async (now: Act) => {
+        if (now.do === "record") {
+          const { quantity, region, user, ago } = now;
+          const properties = { user, ...region !== undefined && { region } };
+          const timestamp = new Date(test.now() - ago).toISOString();
+          const sent = { productSlug, metric: "m", quantity, properties, timestamp };
+          usage.ids.push((await recordOne(test, usage.apiKey, sent)).id);
+        } else if (now.do === "declare") await database.write(declare(productSlug, [["user"]], true));
+        else if (now.do === "fill") await fillDimensions(test.services, { recordsMax: 2, restMs: 0 });
+        else if (usage.ids.length > 0) {
+          await usage.void(indexOf(now.at), scans.get(indexOf(now.at)) ?? null);
+        }
+      };
+      for (const step of steps) {
+        if (step.do !== "scan") await act(step);
+        else if (usage.ids.length > 0) {
+          const [index, acts] = [indexOf(step.at), [...step.during]];
+          const during = async () => {
+            const next = acts.shift();
+            if (next !== undefined) await act(next);
+          };
+          scans.set(index, await usage.scan(index, { recordsMax: step.recordsMax, during }));
+        }
+      }
+      await checkRollups(rowsOf(database));
+      await checkCounted(rowsOf(database));
+      for (const index of usage.ids.keys()) {
+        assert.notEqual(
+          await usage.void(index, await usage.scan(index)),
+          null,
+          "a void with a new scan succeeds",
+        );
+      }
+      await checkRollups(rowsOf(database));
+    }, { rounds: repeats({ quick: 15, full: 60 }), test, examples });
+  },
+  unlimited,
+);
+
 testApp("a void finds every row by an index", async (test) => {
   const usage = await recordsOf(test, [5, 1, 9]);
   const batches: (readonly Statement[])[] = [];
@@ -113,7 +260,7 @@ testApp("a void finds every row by an index", async (test) => {
   };
   assert.notEqual(await usage.void(2, await usage.scan(2), watched), null);
   assert.equal(batches.length, 1);
-  for (const statement of batches.flat().filter((statement) => statement !== noAudit.statement)) {
+  for (const statement of batches.flat().filter(({ sql }) => !sql.startsWith("INSERT INTO audit_events"))) {
     const { sql: text } = statement;
     const plan = await database.read<{ detail: string }>(sql`EXPLAIN QUERY PLAN ${statement}`);
     const details = plan.map(({ detail }) => detail);
