@@ -7,7 +7,7 @@ import {
   markAccountDeletable,
 } from "../../db/people/account_deletion.ts";
 import { findEmailChoices, updateEmailChoices, updateUserName } from "../../db/people/users.ts";
-import { type Audited, findUserCredentialsById, insertAuditEvent } from "../../db/access/mod.ts";
+import { type Audited, findUserCredentialsById } from "../../db/access/mod.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {
   endOrganizationAccess,

@@ -14,12 +14,12 @@ import {
 /** The subjects from the ground up, and the most lines that each has in db/, services/ and views/. A change that needs more raises it. */
 const linesMax: Readonly<Record<string, number>> = {
   access: 3_950,
-  outbox: 4_500,
-  meter: 12_700,
+  outbox: 4_400,
+  meter: 12_500,
   keys: 2_800,
-  billing: 3_700,
+  billing: 3_300,
   people: 9_000,
-  console: 4_950,
+  console: 4_550,
 };
 const order = Object.keys(linesMax);
 
