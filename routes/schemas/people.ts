@@ -1,4 +1,4 @@
-// The shapes of organizations, members, invitations, sessions and accounts.
+// The shapes of sessions and accounts.
 import { z } from "@hono/zod-openapi";
 import { idOut, idParam, nameSchema, stringSchema, timeOut } from "./common.ts";
 import { tooLong } from "./messages.ts";

@@ -18,6 +18,7 @@ import { checkRollups, rowsOf } from "../../support/meter/rollups.ts";
 import { repeats } from "../../support/runner/extent.ts";
 import fc from "../../support/runner/fast_check.ts";
 import {
+  isRemote,
   listAll,
   onEveryDatabase,
   readSums,
@@ -239,7 +240,7 @@ onEveryDatabase(
         );
       }
       await checkRollups(rowsOf(database));
-    }, { rounds: repeats({ quick: 15, full: 60 }), test, examples });
+    }, { rounds: repeats({ quick: 15, full: isRemote(test) ? 5 : 60 }), test, examples });
   },
   unlimited,
 );

@@ -44,6 +44,16 @@ for (const [name, isRemoved] of [["isn't known", false], ["is gone", true]] as c
   });
 }
 
+onEveryDatabase("a void gives back to the grant that was used, before others", async (test) => {
+  const { grant, grants, record, voidRecord } = await grantScene(test);
+  await grant(5);
+  await grant(5);
+  const { body } = await record(5);
+  await record(5);
+  assert.equal(await voidRecord(body.usageRecord.id), 200);
+  assert.deepEqual(await grants(), [[0, 5, "active"], [5, 0, "used"]]);
+});
+
 onEveryDatabase("a new grant starts over with alerts, also before limits are checked again", async (test) => {
   const { grant, record } = await grantScene(test);
   await grant(100);
