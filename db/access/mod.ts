@@ -28,7 +28,6 @@ export {
   findDomainProvider,
   isPasskeyPermitted,
   mayLeaveDomain,
-  shortenSomeSessions,
 } from "./domain_rules.ts";
 export {
   deleteIdentities,

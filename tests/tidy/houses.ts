@@ -15,10 +15,10 @@ import {
 const linesMax: Readonly<Record<string, number>> = {
   access: 4_000,
   outbox: 5_050,
-  meter: 13_400,
-  keys: 3_950,
-  billing: 4_050,
-  people: 10_750,
+  meter: 13_450,
+  keys: 4_000,
+  billing: 4_100,
+  people: 10_800,
   console: 5_900,
 };
 const order = Object.keys(linesMax);
@@ -28,9 +28,7 @@ const assembly = [
   "services/context.ts",
   "services/services.ts",
   "services/process_parts.ts",
-  "services/due_work.ts",
   "services/reports/job_list.ts",
-  "db/due_work.ts",
 ];
 
 /** Tables that a file names outside of their subject. Take one off the list when its statement moves. */
