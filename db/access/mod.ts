@@ -36,7 +36,6 @@ export {
   findDomainProvider,
   isPasskeyPermitted,
   mayLeaveDomain,
-  shortenSomeSessions,
 } from "./domain_rules.ts";
 export {
   deleteIdentities,

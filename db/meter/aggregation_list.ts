@@ -103,8 +103,9 @@ export function replaceAggregations(
 const unfilled =
   sql`EXISTS (SELECT 1 FROM usage_aggregations u WHERE u.removed_at IS NULL AND u.unfilled_seq > 0`;
 
-/** A condition: the stored values of all metrics are complete. */
-export const areAllFilled = sql`NOT ${unfilled})`;
+/** A condition: records are missing in the stored values of a metric or in the sums of a dimension. */
+export const hasUnfilled = sql`(${unfilled}) OR
+  EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL AND unfilled_seq > 0))`;
 
 /** A condition: those of all metrics that were used before a time are complete. */
 export const areFilledBefore = (time: number): Statement =>

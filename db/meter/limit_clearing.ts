@@ -112,6 +112,9 @@ export function findLimitRecheck(
     FROM limit_rechecks WHERE ${isWanted} ORDER BY number LIMIT 1`);
 }
 
+/** A condition: limits were changed and aren't checked yet. */
+export const hasLimitRechecks = sql`EXISTS (SELECT 1 FROM limit_rechecks)`;
+
 /** Moves a failed one to the end, so that others have their turn. */
 export const postponeRecheck = ({ number }: LimitRecheck): Statement[] => [
   sql`INSERT OR REPLACE INTO limit_rechecks (organization, plan, next_organization, next_limit)

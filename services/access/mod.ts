@@ -1,5 +1,6 @@
 // Who acts and whether they may: sessions, credentials with their limits on guesses, permissions, the guarded writer, and the audit
 // log. Every verb of the other subjects gets its access here and writes through it.
+export { accessWork } from "./background.ts";
 export {
   type Access,
   accessTo,
@@ -18,7 +19,6 @@ export {
 } from "./access.ts";
 export {
   type AuditFilter,
-  deleteOldAuditEvents,
   listAuditActors,
   listAuditEvents,
   noteDenied,

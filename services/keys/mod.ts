@@ -20,16 +20,14 @@ export {
   listApiKeys,
   revokeApiKey,
 } from "./api_keys.ts";
-export { noteExpiringKeys } from "./expiring_keys.ts";
+export { keysWork } from "./background.ts";
 export { requireGithubSignature } from "./github_keys.ts";
 export { reportLeakedKeys } from "./leaked_keys.ts";
 export { createApiKey, type CreatedApiKey, FormSentError, rotateApiKey } from "./new_api_keys.ts";
 export {
   createPortalSession,
-  deleteOldPortalSessions,
   endPortalSession,
   findPortalSession,
   openPortalSession,
   portalSessionAccess,
 } from "./portal_sessions.ts";
-export { remindOfUnusedKeys } from "./unused_keys.ts";

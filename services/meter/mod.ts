@@ -1,16 +1,13 @@
 // What keys use: the recorder, limits and alerts, grants, products, and reading usage. An acknowledged record is on disk and counted
 // once.
 export { changeAlert, createAlert, deleteAlert, getAlert, listAlerts } from "./alerts.ts";
+export { meterWork } from "./background.ts";
 export { findRepeats, type RecordedUsage } from "./commit_group.ts";
-export { deleteRemovedDimensions, fillDimensions } from "./dimensions.ts";
 export { admitApiKey, admitSession, type KeyConditions, type Meter } from "./forward_auth.ts";
 export { type UsageQuestion, verifyApiKey } from "./key_verification.ts";
 export { type CountedRequest, countRequest } from "./known_keys.ts";
 export { LastRequests, readLastRequest, wasAccepted } from "./last_requests.ts";
-export { LimitCounters } from "./limit_counters.ts";
-export { mailLimitNotices, readLimitMailReach } from "./limit_mails.ts";
-export { recheckSomeLimits } from "./limit_rechecks.ts";
-export { deleteCountersOfRemovedLimits, deleteOldCounters, refreshTimezones } from "./limit_upkeep.ts";
+export { readLimitMailReach } from "./limit_mails.ts";
 export { readLimits } from "./limits.ts";
 export { changeProduct, createProduct, deleteProduct, getProduct, listProducts } from "./products.ts";
 export {
@@ -23,11 +20,5 @@ export {
 } from "./usage.ts";
 export { findKeyError, type KeyAccess, keyAccess, requireApiKey, type UsageAccess } from "./usage_access.ts";
 export { createGrant, getGrant, listGrants, requireFutureEnd, voidGrant } from "./usage_grants.ts";
-export {
-  deleteOldUsageRecords,
-  listUsageRecords,
-  readUsageRecord,
-  viewUsageRecords,
-  withoutNames,
-} from "./usage_records.ts";
+export { listUsageRecords, readUsageRecord, viewUsageRecords, withoutNames } from "./usage_records.ts";
 export { voidUsageRecord } from "./usage_voids.ts";

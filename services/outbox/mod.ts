@@ -1,6 +1,7 @@
 // What leaves the program: webhook endpoints and deliveries, emails, and requests to addresses that customers choose. Workers send
 // what db/outbox has, at least once, and no organization delays another.
 export { AddressGuard } from "./address_guard.ts";
+export { outboxWork } from "./background.ts";
 export { listEvents } from "./events.ts";
 export { getJson } from "./guarded_request.ts";
 export { type DevelopmentMail, linkAddress, Mail, mailMode } from "./mail.ts";
@@ -15,7 +16,6 @@ export {
 export { sendTestEvent } from "./test_delivery.ts";
 export { findTxtRecords } from "./txt_records.ts";
 export { ownerForOperator, ownerScope, type WebhookOwner } from "./webhook_owner.ts";
-export { deleteOldEvents } from "./upkeep.ts";
 export { getWebhook, listFailingWebhooks } from "./webhooks.ts";
 export * as deliveries from "./deliveries.ts";
 export * as webhooks from "./webhooks.ts";

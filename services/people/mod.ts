@@ -20,7 +20,7 @@ export {
   stopRequiringProvider,
   summarizeCompanySignIn,
 } from "./company_sign_in.ts";
-export { lookUpDomains } from "./domain_look_ups.ts";
+export { peopleWork } from "./background.ts";
 export { findProviderForEmail } from "./domain_rules.ts";
 export {
   findEmailLink,
@@ -63,7 +63,6 @@ export {
   listOwners,
   removeMember,
 } from "./members.ts";
-export { deleteSomeOfDeletedOrganizations } from "./organization_deletion.ts";
 export {
   createOrganization,
   deleteOrganization,
@@ -103,7 +102,7 @@ export {
 export { beginPasskeyProof, reauthenticate, reauthenticateWithPasskey } from "./reauthentication.ts";
 export { findPendingSignIn, signInWithCode } from "./second_step.ts";
 export { endOtherSessions, endSession, listSessions, switchOrganization } from "./sessions.ts";
-export { cleanUpSignIns, type SecondStepRequired, type SignedIn, signIn, signOut } from "./sign_in.ts";
+export { type SecondStepRequired, type SignedIn, signIn, signOut } from "./sign_in.ts";
 export { accountWith, type NewAccount, newAccount, signUp } from "./sign_up.ts";
 export { resumeOrganization, statusChange, suspendOrganization } from "./suspension.ts";
 export {

@@ -34,7 +34,7 @@ Deno.test("an idle server asks one question for all of its work, and starts what
           dueIntervalMs: 10,
         }),
       ]);
-      const isQuestion = (text: string) => text.includes("AS limitRechecks");
+      const isQuestion = (text: string) => text.includes("AS isReadOnly");
       /** Waits for questions. @returns How many, and the other statements since the first that all had been asked by then. */
       const idle = async () => {
         notes.asked.length = 0;

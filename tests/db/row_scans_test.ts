@@ -5,7 +5,7 @@ import { startTestApp, type TestApp } from "../support/app/app.ts";
 import { scanFinder, StatementNotes } from "../support/database/row_scans.ts";
 import { makeOperator, newOperatorToken } from "../support/operators/operators.ts";
 import { type Caller, newScene } from "../support/people/scene.ts";
-import { deletions, repeatedWork } from "../../commands/serve/background_work.ts";
+import { backgroundWork } from "../../commands/serve/background_work.ts";
 import { send, table } from "../routes/authorization/tries.ts";
 
 /** Tables that have few rows, no matter what customers do: those of the catalogue, cursors, and those of a group of records. */
@@ -92,10 +92,8 @@ Deno.test("no statement reads all rows of a table that grows, or changes any num
 /** Does each kind of background work, until nothing is left to do. */
 async function workInBackground(test: TestApp): Promise<void> {
   const log = { info: () => {}, warn: () => {} };
-  const steps = [
-    ...Object.values(deletions).map((deleteSome) => () => deleteSome(test.services)),
-    ...repeatedWork(test.services, { log, withheld: test.parts.mailWorker.withheld }).map(({ step }) => step),
-  ];
+  const { withheld } = test.parts.mailWorker;
+  const steps = backgroundWork(test.services, { log, withheld }).map(({ step }) => step);
   await test.parts.webhooks.deliverDue();
   await test.parts.mailWorker.deliverDue();
   for (let hours = 0; hours < 2; hours++) {

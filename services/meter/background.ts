@@ -1,0 +1,45 @@
+// The background work on usage and limits.
+import { hasUnfilled } from "../../db/meter/aggregation_list.ts";
+import { hasLimitRechecks } from "../../db/meter/limit_clearing.ts";
+import { limitNoticesIntervalMs, retentionIntervalMs, timezoneIntervalMs } from "../../domain/limits.ts";
+import type { WithheldMails } from "../../domain/outbox/limit_mail_reach.ts";
+import { type BackgroundWork, upkeep } from "../background_work.ts";
+import type { Context } from "../context.ts";
+import { deleteRemovedDimensions, fillDimensions } from "./dimensions.ts";
+import { LimitCounters } from "./limit_counters.ts";
+import { mailLimitNotices } from "./limit_mails.ts";
+import { recheckSomeLimits } from "./limit_rechecks.ts";
+import { deleteCountersOfRemovedLimits, deleteOldCounters, refreshTimezones } from "./limit_upkeep.ts";
+import { deleteOldUsageRecords } from "./usage_records.ts";
+
+export function meterWork(context: Context, { withheld }: { withheld: WithheldMails }): BackgroundWork[] {
+  const counters = new LimitCounters(context, { onError: context.onBackgroundError });
+  return [
+    {
+      name: "update of time zones",
+      pauseMs: timezoneIntervalMs,
+      step: () => refreshTimezones(context).then(() => false),
+    },
+    {
+      name: "emails about limits",
+      pauseMs: limitNoticesIntervalMs,
+      step: () => mailLimitNotices(context, withheld),
+    },
+    {
+      name: "check of changed limits",
+      due: () => hasLimitRechecks,
+      pauseMs: retentionIntervalMs,
+      step: () => recheckSomeLimits(context, counters),
+    },
+    {
+      name: "sums of new dimensions",
+      due: () => hasUnfilled,
+      pauseMs: retentionIntervalMs,
+      step: () => fillDimensions(context),
+    },
+    upkeep("old usage records", () => deleteOldUsageRecords(context)),
+    upkeep("old counters of limits", () => deleteOldCounters(context)),
+    upkeep("counters of removed limits", () => deleteCountersOfRemovedLimits(context)),
+    upkeep("sums of removed dimensions", () => deleteRemovedDimensions(context)),
+  ];
+}
