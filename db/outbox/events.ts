@@ -36,22 +36,23 @@ export function insertEvent(event: NewEvent, condition: Statement = sql`true`): 
  * Writes an event for each of `rows`: a query with the columns `organization`, its number, and `facts`, JSON.
  *
  * @param type Also an expression of the row `r`.
+ * @param options `id`: of a single event. Default: new ones.
  */
 export function insertEvents(
   type: EventType | Statement,
-  { at, rows }: { at: number; rows: Statement },
+  { at, rows, id }: { at: number; rows: Statement; id?: string },
 ): Statement {
   // The time of the id, with random digits for each event.
   const idStart = newId("evt").slice(0, -16);
   return sql`
     INSERT INTO events (id, type, organization, at, facts)
-    SELECT ${idStart} || lower(hex(randomblob(8))), ${type}, o.number, ${at},
+    SELECT ${id ?? sql`${idStart} || lower(hex(randomblob(8)))`}, ${type}, o.number, ${at},
       ${withOrganization(sql`r.facts`)}
     FROM (${rows}) r CROSS JOIN organizations o ON o.number = r.organization`;
 }
 
 /**
- * Writes the event of an audited change of an organization, if it was made.
+ * Writes the event of an audited change of an organization, if it was made. Both have the same id after its prefix.
  *
  * @param facts More of them than the audit entry has.
  */
@@ -66,6 +67,7 @@ export function insertChangeEvent(
     : sql`a.target_name`;
   return insertEvents(type, {
     at: now,
+    id: audited.replace(/^[a-z]+/, "evt"),
     rows: sql`SELECT o.number AS organization, json_patch(json_object(
         'target', json_object('id', a.target_id, 'name', ${name}), 'actor', ${actorOfEntry}, 'details', json(a.details),
         'expiresAt', (SELECT k.expires_at FROM api_keys k WHERE k.id = a.target_id)), ${
