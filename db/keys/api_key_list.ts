@@ -79,7 +79,7 @@ export function findApiKeysById(
  * or imported since a time, or usage was recorded for it.
  *
  * @param options `ids`: at most some hundred.
- * @returns Two statements: the first writes the audit entries, the second revokes the keys and returns their ids.
+ * @returns Statements that write the audit entries and the events. The last one revokes the keys and returns their ids.
  */
 export function revokeUnusedApiKeys(
   actor: Actor,

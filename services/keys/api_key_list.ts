@@ -106,7 +106,7 @@ function requireFewKeys(ids: readonly string[]): void {
 }
 
 async function revoke(context: SessionContext, by: Writer, statements: readonly Statement[]) {
-  const [, revoked] = await context.writeAs(by, statements);
+  const revoked = (await context.writeAs(by, statements)).at(-1);
   return (revoked?.rows ?? []).map(({ id }) => String(id));
 }
 

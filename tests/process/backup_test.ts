@@ -190,7 +190,10 @@ Deno.test("restore rejects an unusable backup, and leaves the database unchanged
     Deno.writeFileSync(`${folder}/damaged.db`, whole.slice().fill(0x55, 5 * 4096, 6 * 4096));
     change("newer.db", "INSERT INTO schema_migrations VALUES (999, 'later', 'x', 1)");
     change("changed.db", "UPDATE schema_migrations SET checksum = 'x' WHERE number = 30");
-    change("unsupported.db", "UPDATE schema_migrations SET number = 29 WHERE number = 30");
+    change(
+      "unsupported.db",
+      "DELETE FROM schema_migrations WHERE number > 30; UPDATE schema_migrations SET number = 29 WHERE number = 30",
+    );
     change("other.db", "DROP TABLE schema_migrations");
     Deno.copyFileSync(`${folder}/kept.db`, `${folder}/used.db`);
     Deno.writeTextFileSync(`${folder}/used.db-wal`, "log");

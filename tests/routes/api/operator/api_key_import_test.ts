@@ -141,7 +141,7 @@ onEveryDatabase("an old key isn't unused after its import, and is found by its p
     const results = await database.write(
       revokeUnusedApiKeys(actor, { organizationId }, { ids: [id], since, now }),
     );
-    return results[1]?.rows;
+    return results.at(-1)?.rows;
   };
   assert.deepEqual(await revoke(now), []);
   const found = async (scope: { organizationId: string } | null) =>
