@@ -20,7 +20,7 @@ import * as schemas from "../schemas/api_keys.ts";
 import { keyName, keyPermissionsSchema } from "../schemas/api_keys.ts";
 import { batchArray } from "../schemas/batch_array.ts";
 import { exampleId, optionalEnd, parsed } from "../schemas/common.ts";
-import { organizationParamsSchema } from "../schemas/operator_organizations.ts";
+import { organizationParamsSchema } from "../schemas/organization_reference.ts";
 import { targetId } from "../schemas/operator_usage.ts";
 
 const params = schemas.apiKeyParamsSchema;

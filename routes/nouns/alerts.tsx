@@ -47,7 +47,7 @@ import { organizationNounPages } from "../portal/viewer.ts";
 import { check } from "../schemas/check.ts";
 import { idOut, idParam, stringSchema, timeOut } from "../schemas/common.ts";
 import { limitStandingSchema } from "../schemas/limits.ts";
-import { organizationParamsSchema } from "../schemas/operator_organizations.ts";
+import { organizationParamsSchema } from "../schemas/organization_reference.ts";
 import * as limits from "../schemas/plan_limits.ts";
 
 const apiKeyIn = idParam(

@@ -30,11 +30,8 @@ import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { nounPagesOf, organizationForms } from "../portal/viewer.ts";
 import { idOut, idParam, personNameSchema, roleSchema, stringSchema, timeOut } from "../schemas/common.ts";
-import {
-  inviteSchema,
-  organizationParamsSchema as operatorParams,
-} from "../schemas/operator_organizations.ts";
-import { linkTokenSchema, organizationParamsSchema } from "../schemas/people.ts";
+import { inviteSchema, linkTokenSchema, organizationParamsSchema } from "../schemas/people.ts";
+import { organizationParamsSchema as operatorParams } from "../schemas/organization_reference.ts";
 import { emailInSchema, sessionUserSchema } from "../schemas/sign_in.ts";
 import { membersBack } from "./members.tsx";
 

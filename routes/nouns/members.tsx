@@ -42,7 +42,7 @@ import { home, type PortalParts, redirect } from "../portal/page.ts";
 import { memberPages as memberRoutesOf, type MemberViewer, nounPagesOf } from "../portal/viewer.ts";
 import { check } from "../schemas/check.ts";
 import { addressSchema, idOut, idParam, personNameSchema, roleSchema, timeOut } from "../schemas/common.ts";
-import { organizationParamsSchema as operatorParams } from "../schemas/operator_organizations.ts";
+import { organizationParamsSchema as operatorParams } from "../schemas/organization_reference.ts";
 import { organizationParamsSchema } from "../schemas/people.ts";
 
 const schema = z.object({

@@ -31,7 +31,7 @@ import { mountFormPage, paramOf, shownForm } from "../portal/noun_pages.ts";
 import { home, type PortalParts, redirect, sendPage } from "../portal/page.ts";
 import { memberPages, nounPagesOf, organizationPages } from "../portal/viewer.ts";
 import { check } from "../schemas/check.ts";
-import { inviteSchema } from "../schemas/operator_organizations.ts";
+import { inviteSchema } from "../schemas/people.ts";
 import { createInvitationSchema, doneHref, InvitationTable } from "./invitations.tsx";
 import { membersBack, membersHref, MemberTable } from "./members.tsx";
 

@@ -16,7 +16,7 @@ import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
 import { exampleId, idOut, idParam, stringSchema, timeOut } from "../schemas/common.ts";
 import { characters } from "../schemas/messages.ts";
-import { organizationParamsSchema } from "../schemas/operator_organizations.ts";
+import { organizationParamsSchema } from "../schemas/organization_reference.ts";
 
 const fault = characters(organizationNoteCharactersMax, 1);
 const createSchema = z.strictObject({

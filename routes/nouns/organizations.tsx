@@ -33,6 +33,7 @@ import { mountFormPage, mountPage } from "../portal/noun_pages.ts";
 import { consolePages, listChoice, searchOf, unknownChoice } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check, checkTogether } from "../schemas/check.ts";
+import { organizationParamsSchema } from "../schemas/organization_reference.ts";
 import * as schemas from "../schemas/operator_organizations.ts";
 
 export function operatorOrganizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -45,7 +46,7 @@ export function operatorOrganizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppP
     schema: schemas.operatedOrganizationSchema,
     listed: schemas.listedOrganizationSchema,
     id: "{id}",
-    params: schemas.organizationParamsSchema,
+    params: organizationParamsSchema,
   });
   routes.list(
     {

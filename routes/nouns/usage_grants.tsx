@@ -41,7 +41,7 @@ import {
   stringSchema,
   timeOut,
 } from "../schemas/common.ts";
-import { organizationParamsSchema } from "../schemas/operator_organizations.ts";
+import { organizationParamsSchema } from "../schemas/organization_reference.ts";
 import { quantityIn } from "../schemas/plan_limits.ts";
 import { idempotencyKeySchema } from "../schemas/usage.ts";
 

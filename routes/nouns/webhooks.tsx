@@ -46,7 +46,7 @@ import {
   timeOut,
 } from "../schemas/common.ts";
 import { atMost } from "../schemas/messages.ts";
-import { organizationFilter } from "../schemas/operator_organizations.ts";
+import { organizationFilter } from "../schemas/organization_reference.ts";
 
 const eventWords = "Names of events: types such as `limit.reached`, nouns such as `limit.*`, or `*` for all.";
 const schema = z.object({

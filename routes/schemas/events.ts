@@ -20,7 +20,7 @@ import {
   timeOut,
 } from "./common.ts";
 import { oneOf } from "./messages.ts";
-import { organizationFilter } from "./operator_organizations.ts";
+import { organizationFilter } from "./organization_reference.ts";
 
 const organization = z.object({
   id: idOut("org", "The organization's id."),

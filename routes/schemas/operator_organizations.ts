@@ -3,28 +3,18 @@ import { z } from "@hono/zod-openapi";
 import * as limits from "../../domain/limits.ts";
 import {
   externalIdForm,
-  externalIdPrefix,
   limitLevels,
   organizationSorts,
   organizationStatuses,
 } from "../../domain/console/organization.ts";
 import { eachNumber } from "../../domain/billing/plan.ts";
 import { timezoneFault, timezoneName } from "../../domain/time.ts";
-import {
-  exampleId,
-  idOut,
-  nameSchema,
-  pageQuerySchema,
-  parsed,
-  roleSchema,
-  stringSchema,
-  timeOut,
-} from "./common.ts";
+import { exampleId, idOut, nameSchema, pageQuerySchema, parsed, stringSchema, timeOut } from "./common.ts";
 import { atMost, characters } from "./messages.ts";
 import { overrideLimitSchema, overrideLimitsInSchema } from "./plan_limits.ts";
 import { planNumberRanges, planNumberSchema } from "./plans.ts";
-import { searchSchema } from "./operator_users.ts";
-import { emailInSchema } from "./sign_in.ts";
+import { searchSchema } from "./organization_reference.ts";
+import { invitedPerson } from "./people.ts";
 
 const externalIdExample = "customer-4711";
 const externalIdWords =
@@ -49,11 +39,6 @@ const metadataWords =
 const fitsMetadata = (value: object) => Object.keys(value).length <= limits.metadataKeysMax;
 const metadataExample = { accountManager: "grace" };
 
-const person = {
-  email: emailInSchema.openapi({ example: "ada@example.com" }),
-  name: nameSchema("The person's name, for the email", { example: "Ada Lovelace" }).optional(),
-};
-
 const planId = stringSchema("The id of its plan. New organizations get the default plan.", exampleId("plan"));
 const timezone = parsed(z.string().max(64), timezoneName, () => timezoneFault).openapi({
   type: "string",
@@ -77,7 +62,7 @@ export const createOrganizationSchema = z.strictObject({
   }),
   planId: planId.optional(),
   timezone: timezone.optional(),
-  owner: z.strictObject(person).optional().openapi({
+  owner: z.strictObject(invitedPerson).optional().openapi({
     description: "Who is invited by email to be the owner.",
   }),
 }).openapi("CreateOperatorOrganization");
@@ -181,20 +166,3 @@ export const organizationQuerySchema = pageQuerySchema.extend({
   ...organizationFilters,
   cursor: z.string().max(600).optional().openapi({ description: "The `nextCursor` of the previous page." }),
 });
-
-const id = z.string().max(externalIdPrefix.length + limits.externalIdCharactersMax).openapi({
-  description: `The organization's id, or \`${externalIdPrefix}\` and its external id, percent-encoded.`,
-  example: exampleId("org"),
-});
-export const organizationParamsSchema = z.object({ id });
-
-/** The filter `organizationId` of a list. @param rest The end of its description, such as its default. */
-export function organizationFilter(rest: string) {
-  const description = `An organization, by its id or as \`external:\` and its external id. ${rest}`;
-  return id.optional().openapi({ description, example: exampleId("org") });
-}
-
-export const inviteSchema = z.strictObject({
-  ...person,
-  role: roleSchema.openapi({ description: "The role in the organization after joining.", example: "OWNER" }),
-}).openapi("OperatorInvitation");

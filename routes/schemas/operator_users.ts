@@ -1,6 +1,5 @@
 // The shapes of users as operators see them.
 import { z } from "@hono/zod-openapi";
-import { searchCharactersMax } from "../../domain/limits.ts";
 import {
   addressSchema,
   idOut,
@@ -13,15 +12,8 @@ import {
   timeOut,
 } from "./common.ts";
 import { identitySchema } from "./identities.ts";
-import { characters } from "./messages.ts";
+import { searchSchema } from "./organization_reference.ts";
 import { sessionSchema } from "./people.ts";
-
-/** The schema of a search. @param description What it finds. */
-export function searchSchema(description: string) {
-  return z.string().max(searchCharactersMax, characters(searchCharactersMax)).transform((text) =>
-    text.trim() || undefined
-  ).optional().openapi({ type: "string", maxLength: searchCharactersMax, description });
-}
 
 export const usersQuerySchema = pageQuerySchema.extend({
   search: searchSchema("A part of the name or email address, in upper or lower case, or a user's id."),

@@ -1,6 +1,6 @@
 // The shapes of sessions and accounts.
 import { z } from "@hono/zod-openapi";
-import { idOut, idParam, nameSchema, stringSchema, timeOut } from "./common.ts";
+import { idOut, idParam, nameSchema, roleSchema, stringSchema, timeOut } from "./common.ts";
 import { tooLong } from "./messages.ts";
 import { emailInSchema, passwordSchema, presentPasswordSchema, tokenSchema } from "./sign_in.ts";
 
@@ -54,3 +54,13 @@ export const changeEmailChoicesSchema = emailChoicesSchema.partial().openapi("Ch
 export const userNameSchema = z.strictObject({
   name: nameSchema("Your name", { example: "Ada Lovelace" }),
 }).openapi("UserName");
+
+export const invitedPerson = {
+  email: emailInSchema.openapi({ example: "ada@example.com" }),
+  name: nameSchema("The person's name, for the email", { example: "Ada Lovelace" }).optional(),
+};
+
+export const inviteSchema = z.strictObject({
+  ...invitedPerson,
+  role: roleSchema.openapi({ description: "The role in the organization after joining.", example: "OWNER" }),
+}).openapi("OperatorInvitation");

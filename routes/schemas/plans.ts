@@ -1,10 +1,9 @@
 // The shapes of plans.
 import { z } from "@hono/zod-openapi";
-import { featureFault, featureForm, planFeaturesMax } from "../../domain/feature.ts";
 import * as limits from "../../domain/limits.ts";
 import { eachNumber, type PlanNumbers } from "../../domain/billing/plan.ts";
 import { idOut, nameSchema, stringSchema, timeOut } from "./common.ts";
-import { atMost } from "./messages.ts";
+import { featuresIn } from "./features.ts";
 import { limitSchema, limitsInSchema } from "./plan_limits.ts";
 
 const name = nameSchema("The plan's name, unique regardless of case", { example: "Pro" });
@@ -33,15 +32,6 @@ export function planNumberSchema(number: keyof PlanNumbers) {
 }
 
 const limitsIn = limitsInSchema(limits.planLimitsMax);
-
-export const featuresIn = z.array(z.string().regex(featureForm, featureFault))
-  .refine((names) => new Set(names).size <= planFeaturesMax, atMost(planFeaturesMax, "features"))
-  .openapi({
-    description:
-      `What the plan includes: up to ${planFeaturesMax} names. Gatehouse stores and reports them; your products decide ` +
-      "what they mean.",
-    example: ["maps:satellite", "sso"],
-  });
 
 export const createPlanSchema = z.strictObject({
   name,

@@ -5,8 +5,7 @@ import { z } from "@hono/zod-openapi";
 import { statementTotalsMax } from "../../domain/limits.ts";
 import { statementOrganizationSorts } from "../../domain/billing/statement.ts";
 import { idOut, idParam, nextCursorSchema, pageQuerySchema, stringSchema, timeOut } from "./common.ts";
-import { organizationFilter } from "./operator_organizations.ts";
-import { searchSchema } from "./operator_users.ts";
+import { organizationFilter, searchSchema } from "./organization_reference.ts";
 import { slugSchema } from "./usage.ts";
 
 const period = stringSchema("The calendar month.", "2026-10");

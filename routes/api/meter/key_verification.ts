@@ -11,7 +11,7 @@ import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { apiKeySchema, keyPermissionsSchema } from "../../schemas/api_keys.ts";
 import { idOut, stringSchema } from "../../schemas/common.ts";
 import { limitStandingSchema } from "../../schemas/limits.ts";
-import { featuresIn } from "../../schemas/plans.ts";
+import { featuresIn } from "../../schemas/features.ts";
 import { usageInputSchema } from "../../schemas/usage.ts";
 
 const verifiedUsageSchema = usageInputSchema.omit({ timestamp: true })

@@ -5,7 +5,7 @@ import { readLimits, type UsageAccess } from "../../../services/meter/mod.ts";
 import { readPlan } from "../../../services/people/mod.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { limitStandingsSchema, organizationPlanSchema } from "../../schemas/limits.ts";
-import { organizationParamsSchema } from "../../schemas/operator_organizations.ts";
+import { organizationParamsSchema } from "../../schemas/organization_reference.ts";
 import { sessionRoutes, withAccess } from "../endpoint.ts";
 import { operatorRoutes } from "../operator/operator_routes.ts";
 import { keyRoutes } from "./api_key_auth.ts";

@@ -7,7 +7,7 @@ import type { AppEnv, AppParts } from "../../env.ts";
 import { auditFilters, operatorAuditEventSchema } from "../../schemas/audit.ts";
 import { pageOf, pageQuerySchema } from "../../schemas/common.ts";
 import { csvResponse, sendCsv } from "../job_bytes.ts";
-import { organizationFilter } from "../../schemas/operator_organizations.ts";
+import { organizationFilter } from "../../schemas/organization_reference.ts";
 import { operatorRoutes } from "./operator_routes.ts";
 
 const filters = {
