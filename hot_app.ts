@@ -1,8 +1,8 @@
 // What a thread starts with: the routes that programs call all the time. The whole app is loaded by the first request for another one.
 import { messageOf } from "./domain/errors.ts";
-import { keyVerificationRoutes } from "./routes/api/meter/key_verification.ts";
-import { recordingRoutes } from "./routes/api/meter/usage.ts";
-import { sessionUserRoute } from "./routes/api/sign_in/session_user.ts";
+import { keyVerificationRoutes } from "./routes/keys/key_verification.ts";
+import { recordingRoutes } from "./routes/meter/usage.ts";
+import { sessionUserRoute } from "./routes/people/session_user.ts";
 import { createBaseApp } from "./routes/base_app.ts";
 import type { App, AppParts } from "./routes/env.ts";
 import { operationRoutes } from "./routes/operations.ts";

@@ -2,7 +2,7 @@
 import type { Settings } from "../config.ts";
 import { AppError } from "../domain/errors.ts";
 import { parse } from "../routes/schemas/issues.ts";
-import { operatorUsageQuerySchema } from "../routes/schemas/operator_usage.ts";
+import { operatorUsageQuerySchema } from "../routes/meter/schemas/operator_usage.ts";
 import { usageCsv } from "../services/meter/jobs/mod.ts";
 import { operatorUsageInput } from "../services/console/mod.ts";
 import { administer } from "./administration.ts";

@@ -2,7 +2,7 @@
 import { usageBatchRecordsMax, usageBodyBytesMax } from "../../domain/limits.ts";
 import { microsToDecimal, quantityMicros } from "../../domain/meter/quantity.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { ImportedRecord } from "../../routes/schemas/imported_usage.ts";
+import type { ImportedRecord } from "../../routes/meter/schemas/imported_usage.ts";
 import { CommandError, exitStatus } from "../settings.ts";
 import type { OperatorApi } from "./operator_api.ts";
 

@@ -5,7 +5,7 @@ import { countOf } from "../../domain/number_text.ts";
 import { isoTime } from "../../domain/time.ts";
 import { externalIdPrefix } from "../../domain/console/organization.ts";
 import { defaultQuantityProperty } from "../../domain/meter/usage_record.ts";
-import type { ImportedRecord } from "../../routes/schemas/imported_usage.ts";
+import type { ImportedRecord } from "../../routes/meter/schemas/imported_usage.ts";
 import { CommandError, exitStatus } from "../settings.ts";
 import { textTable } from "../text_table.ts";
 import type { OperatorApi } from "./operator_api.ts";

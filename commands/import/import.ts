@@ -2,9 +2,9 @@
 import type { Settings } from "../../config.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
-import { type ImportMapping, importSources } from "../../routes/schemas/imported_usage.ts";
+import { type ImportMapping, importSources } from "../../routes/meter/schemas/imported_usage.ts";
 import { parse } from "../../routes/schemas/issues.ts";
-import { eventsQuerySchema } from "../../routes/schemas/openmeter_event.ts";
+import { eventsQuerySchema } from "../../routes/meter/schemas/openmeter_event.ts";
 import { importHelp } from "../help.ts";
 import { exitStatus, readOptionFile, readSettings, usageError } from "../settings.ts";
 import { writeLine } from "../terminal.ts";

@@ -7,7 +7,7 @@ import {
   type ImportedRecord,
   type ImportMapping,
   readImported,
-} from "../../routes/schemas/imported_usage.ts";
+} from "../../routes/meter/schemas/imported_usage.ts";
 import { ProgressLine } from "../progress.ts";
 import { CommandError, exitStatus, usageError } from "../settings.ts";
 import { writeLine } from "../terminal.ts";

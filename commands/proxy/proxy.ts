@@ -3,7 +3,7 @@ import type { Config, Settings } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
 import { type ProxiedApplication, splitApplication } from "../../domain/meter/proxied_application.ts";
 import { check } from "../../routes/schemas/check.ts";
-import { forwardQuerySchema } from "../../routes/schemas/forward_auth.ts";
+import { forwardQuerySchema } from "../../routes/keys/schemas/forward_auth.ts";
 import { proxyBlock, type ProxyName, proxyNames } from "./configuration.ts";
 import { proxyHelp } from "../help.ts";
 import { CommandError, exitStatus, readSettings, usageError } from "../settings.ts";

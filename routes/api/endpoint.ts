@@ -4,7 +4,7 @@ import type { SessionActor } from "../../domain/access/actor.ts";
 import { type ErrorCode, validationError } from "../../domain/errors.ts";
 import { isFreeTextName, type JsonBody, readJsonBody, textFault } from "../body.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
-import { foldProperties } from "../schemas/usage_properties.ts";
+import { foldProperties } from "../meter/schemas/usage_properties.ts";
 import { check, type Output, type Schema } from "../schemas/check.ts";
 import { requireSession } from "../session.ts";
 import {

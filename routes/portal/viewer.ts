@@ -28,8 +28,8 @@ import type { App, AppContext } from "../env.ts";
 import { embeddedPages } from "./embed/pages.ts";
 import type { Viewer } from "./form.ts";
 import type { Pages } from "./noun_pages.ts";
-import { readOrganizationHead } from "./operator/organization_head.ts";
-import { type ConsoleActor, operatorForms, operatorFrame, operatorPages } from "./operator/page.ts";
+import { readOrganizationHead } from "../console/organization_head.ts";
+import { type ConsoleActor, operatorForms, operatorFrame, operatorPages } from "./operator_page.ts";
 import {
   filteredRoutes,
   home,

@@ -11,15 +11,15 @@ import {
   ts,
 } from "./source.ts";
 
-/** The subjects from the ground up, and the most lines that each has in db/, services/ and views/. A change that needs more raises it. */
+/** The subjects from the ground up, and the most lines that each has in db/, services/, views/ and routes/. A change that needs more raises it. */
 const linesMax: Readonly<Record<string, number>> = {
-  access: 3_950,
-  outbox: 4_400,
-  meter: 12_550,
-  keys: 2_800,
-  billing: 3_350,
-  people: 9_050,
-  console: 4_550,
+  access: 4_650,
+  outbox: 6_350,
+  meter: 17_050,
+  keys: 5_350,
+  billing: 5_450,
+  people: 15_100,
+  console: 7_550,
 };
 const order = Object.keys(linesMax);
 
@@ -61,14 +61,17 @@ interface Place {
 
 /** @returns The subject of a file in a layer that has doors, or null. */
 function placeOf(path: string): Place | null {
-  const [, room = "", layer = "", subject = ""] = /^((db|services|views)\/(\w+)\/(?:jobs\/)?)/.exec(path) ??
-    [];
+  const [, room = "", layer = "", subject = ""] =
+    /^((db|services|views|routes)\/(\w+)\/(?:jobs\/)?)/.exec(path) ??
+      [];
   return order.includes(subject) ? { layer, subject, door: `${room}mod.ts` } : null;
 }
 
 export const houseRules: Rules = {
   "subjects import each other only downwards": nodeRule(program, (node, { path }) => {
     const [from, to] = [placeOf(path), placeOf(targetOf(node, path) ?? "")];
+    // A page may show what a subject above its own does.
+    if (from?.layer === "routes" && to?.layer === "services") return null;
     const isUp = from !== null && to !== null && order.indexOf(to.subject) > order.indexOf(from.subject);
     return isUp ? `${from.subject} may not import ${to.subject}, which stands above it` : null;
   }),
@@ -76,8 +79,8 @@ export const houseRules: Rules = {
     const target = targetOf(node, path) ?? "";
     const [from, to] = [placeOf(path), placeOf(target)];
     if (to === null || from?.subject === to.subject || assembly.includes(path)) return null;
-    // A page and its route belong together.
-    if (to.layer === "views" && !path.startsWith("views/")) return null;
+    // A page and its route belong together, and app.ts mounts each route by its file.
+    if (to.layer === "routes" || to.layer === "views" && !path.startsWith("views/")) return null;
     return target === to.door ? null : `imports ${target}: use ${to.door}`;
   }),
   "tables are named by their own subject": tablesAtHome,

@@ -75,6 +75,7 @@ const cases = `
 # subjects import each other only downwards
 0 services/meter/a.ts: import "../access/mod.ts"; import "../../db/outbox/mod.ts"; import "../context.ts"; import "./jobs/b.ts";
 2 services/meter/a.ts: import "../people/mod.ts"; import type { B } from "../../db/keys/mod.ts";
+1 routes/meter/a.ts: import "../people/b.ts"; import "../outbox/c.ts"; import "../../services/people/mod.ts"; import "../session.ts";
 0 routes/a.ts: import "../services/people/mod.ts";
 # subjects are entered by their doors
 0 services/meter/a.ts: import "../../db/meter/b.ts"; import "./jobs/c.ts"; import "../access/mod.ts"; import "../../db/engine/d.ts";

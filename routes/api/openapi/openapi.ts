@@ -2,7 +2,7 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { type ErrorCode, errorStatuses } from "../../../domain/errors.ts";
 import type { AppEnv } from "../../env.ts";
-import { cloudEventDataSchema } from "../../schemas/cloud_event.ts";
+import { cloudEventDataSchema } from "../../meter/schemas/cloud_event.ts";
 import { documentRoute, registerDocumented } from "../endpoint.ts";
 import { responseHeaders, securitySchemes, tagDescriptions } from "./components.ts";
 import { errorMeanings } from "./error_meanings.ts";

@@ -6,7 +6,7 @@ import { eventBody } from "../../../domain/outbox/event.ts";
 import { type EventType, eventTypes } from "../../../domain/outbox/event_types.ts";
 import { exampleEvent, exampleFacts } from "../../../domain/outbox/example_event.ts";
 import { eventBytesMax } from "../../../domain/outbox/webhook_limits.ts";
-import { eventBodySchema } from "../../../routes/schemas/events.ts";
+import { eventBodySchema } from "../../../routes/outbox/schemas/events.ts";
 import {
   createTestKey,
   type SendOptions,

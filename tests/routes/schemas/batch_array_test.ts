@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { AppError } from "../../../domain/errors.ts";
 import { errorDetailsMax, usageBatchRecordsMax } from "../../../domain/limits.ts";
 import { check } from "../../../routes/schemas/check.ts";
-import { cloudEventBatchSchema } from "../../../routes/schemas/cloud_event.ts";
-import { readBatch } from "../../../routes/schemas/openmeter_event.ts";
-import { operatorUsageBatchSchema } from "../../../routes/schemas/operator_usage.ts";
-import { usageBatchSchema } from "../../../routes/schemas/usage.ts";
+import { cloudEventBatchSchema } from "../../../routes/meter/schemas/cloud_event.ts";
+import { readBatch } from "../../../routes/meter/schemas/openmeter_event.ts";
+import { operatorUsageBatchSchema } from "../../../routes/meter/schemas/operator_usage.ts";
+import { usageBatchSchema } from "../../../routes/meter/schemas/usage.ts";
 
 const faults = Object.fromEntries(Array.from({ length: 44 }, (_, n) => [`Fault_${n}`, n]));
 const event = {

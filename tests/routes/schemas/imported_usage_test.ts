@@ -6,7 +6,7 @@ import {
   type ImportMapping,
   type ImportSource,
   readImported,
-} from "../../../routes/schemas/imported_usage.ts";
+} from "../../../routes/meter/schemas/imported_usage.ts";
 
 const now = Date.UTC(2026, 10, 21, 14);
 

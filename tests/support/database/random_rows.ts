@@ -76,8 +76,9 @@ function fill(
       columns.map(() => "?")
     })`,
   );
-  for (let n = 0; n < rows; n++) {
-    insert.run(...columns.map((column) => {
+  // Few rows satisfy the constraints of some tables, so that by chance none of the first would.
+  for (let n = 0, kept = 0; n < rows || kept < 3 && n < 100 * rows; n++) {
+    const { changes } = insert.run(...columns.map((column) => {
       const choices = parents.get(column.name) ?? checkedValues(sql, column.name);
       if (column.notnull === 0n && column.pk === 0n && random.chance(0.3)) return null;
       return choices === null
@@ -86,6 +87,7 @@ function fill(
         ? null
         : random.pick(choices);
     }));
+    kept += Number(changes);
   }
 }
 

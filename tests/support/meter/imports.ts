@@ -1,7 +1,7 @@
 // Runs imports in the test's process, against the test's app on a real port.
 import { OperatorApi } from "../../../commands/import/operator_api.ts";
 import { openInput, rehearseImport, runImport } from "../../../commands/import/run.ts";
-import type { ImportMapping } from "../../../routes/schemas/imported_usage.ts";
+import type { ImportMapping } from "../../../routes/meter/schemas/imported_usage.ts";
 import type { TestApp } from "../app/app.ts";
 import { run } from "../people/scene.ts";
 

@@ -1,0 +1,173 @@
+// The form that creates or edits a plan.
+import { featureCharactersMax, planFeaturesMax, typedFeatures } from "../../domain/feature.ts";
+import { planLimitsMax, plansMax } from "../../domain/limits.ts";
+import { countOf, typedDigits } from "../../domain/number_text.ts";
+import { notSearched } from "../../domain/billing/lowered_limits.ts";
+import { eachNumber, type Plan, planNumberNames } from "../../domain/billing/plan.ts";
+import { readProductNames } from "../../services/meter/mod.ts";
+import { planLimitsBelowUse } from "../../services/console/mod.ts";
+import { changePlan, createPlan, getPlan, listPlans } from "../../services/billing/mod.ts";
+import { NameField, TextField } from "../../views/components/field.tsx";
+import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
+import { LimitFields, type LimitFieldsProps } from "../../views/components/limit_fields.tsx";
+import { planHref, plansHref } from "../../views/components/links.ts";
+import { ConfirmChange, featureChanges, valueChanges } from "../../views/billing/plan_change.tsx";
+import { numberHints, numberWords } from "../../views/text/plan.ts";
+import { inTime } from "../portal/in_time.ts";
+import { limitInput, limitsOf, numberOf, typedLimits } from "../meter/limit_input.ts";
+import { mountFormPage, type Pages, paramOf, rowFields, withInput } from "../portal/noun_pages.ts";
+import { catalogueSlugs } from "../meter/limit_suggestions.ts";
+import type { ConsoleActor } from "../portal/operator_page.ts";
+import { type PortalParts, sendPage } from "../portal/page.ts";
+import { check } from "../schemas/check.ts";
+import { createPlanSchema } from "./schemas/plans.ts";
+
+/** In the form, every field is required. */
+const planFormSchema = createPlanSchema.omit({ isDefault: true }).required();
+
+export function planFormPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
+  const { services } = parts;
+
+  mountFormPage(pages, {
+    path: `${plansHref}/new`,
+    async show(_c, form) {
+      // A new plan begins with the values of the default one.
+      const input = form.input ?? { ...typed(await defaultPlan(parts)), name: "" };
+      return planForm(withInput(form, input), null, await catalogueSlugs(parts));
+    },
+    async submit(_c, actor, input) {
+      const plan = check(createPlanSchema, valuesOf(input), "body");
+      const { id } = await createPlan(services, actor, { isDefault: false, ...plan });
+      return `${planHref(id)}?done=created`;
+    },
+  });
+
+  mountFormPage(pages, {
+    path: `${plansHref}/:id/edit`,
+    async show(c, form) {
+      const plan = await getPlan(services, paramOf(c, "id"));
+      return planForm(withInput(form, form.input ?? typed(plan)), plan, await catalogueSlugs(parts));
+    },
+    async submit(c, actor, input) {
+      const before = await getPlan(services, paramOf(c, "id"));
+      const { id, name, organizationCount } = before;
+      const values = check(planFormSchema, valuesOf(input), "body");
+      const catalogue = await readProductNames(services);
+      const changes = [
+        ...valueChanges(before, { ...before, ...values }, catalogue),
+        ...featureChanges(before.features, values.features),
+      ];
+      if (changes.length === 0 || organizationCount === 0 || input["confirmed"] !== undefined) {
+        await changePlan(services, actor, { id, ...values });
+        return `${planHref(id)}?done=saved`;
+      }
+      const below = await inTime((signal) => planLimitsBelowUse(services, actor, { id, ...values, signal }));
+      return await sendPage(
+        c,
+        <ConfirmChange
+          frame={pages.frameOf(actor)}
+          place={pages.place}
+          changes={changes}
+          below={below ?? notSearched}
+          catalogue={catalogue}
+          input={input}
+          title="Change plan"
+          heading="Change “{name}”?"
+          name={name}
+          facts={[{ label: "Affects", value: countOf(organizationCount, "organization") }]}
+          action={planHref(id, "edit")}
+          back={{ href: planHref(id, "edit"), label: "Edit plan" }}
+        />,
+      );
+    },
+  });
+}
+
+async function defaultPlan({ services }: PortalParts): Promise<Plan> {
+  const { plans } = await listPlans(services, { limit: plansMax });
+  const plan = plans.find(({ isDefault }) => isDefault);
+  if (plan === undefined) throw new Error("there is no default plan");
+  return plan;
+}
+
+function typed(plan: Plan): FormInput {
+  const limits = rowFields("limits", typedLimits(plan.limits));
+  const features = plan.features.join(" ");
+  return { name: plan.name, ...eachNumber((number) => typedDigits(plan[number])), features, ...limits };
+}
+
+/** Returns a typed plan as the API takes it. */
+function valuesOf(input: FormInput) {
+  const limits = limitsOf(limitInput(input, planLimitsMax));
+  const features = typedFeatures(input["features"] ?? "");
+  return {
+    name: input["name"] ?? "",
+    ...eachNumber((number) => numberOf(input[number] ?? "")),
+    features,
+    limits,
+  };
+}
+
+/** A number of up to a million. */
+const numberCharactersMax = 9;
+
+/** @param plan The plan that is edited; null for a new one. */
+function planForm(
+  form: PageForm,
+  plan: Plan | null,
+  suggestions: Pick<LimitFieldsProps, "productSlugs" | "metrics" | "catalogue">,
+) {
+  const { field, fields, input = {} } = form;
+  const featureFault = Object.entries(fields).find(([name]) => name.startsWith("features"))?.[1];
+  return (
+    <FormPage
+      {...form}
+      {...(plan === null ? { title: "Create plan", submit: "Create plan" } : {
+        title: "Edit plan",
+        heading: "Edit “{name}”",
+        name: plan.name,
+        text: "Changes take effect on the next request of every organization with this plan.",
+        back: { href: planHref(plan.id), label: plan.name },
+        submit: "Save",
+      })}
+      error={form.error ?? fields["limits"]}
+      more={[
+        <>
+          <h2>Usage limits</h2>
+          <p class="muted small">
+            {`Up to ${planLimitsMax}. Windows follow the calendar in the organization's time zone. Rows without a quantity are removed.`}
+          </p>
+          <LimitFields
+            {...suggestions}
+            fields={fields}
+            limits={limitInput(input, planLimitsMax)}
+            limitsMax={planLimitsMax}
+          />
+        </>,
+      ]}
+    >
+      <NameField label="Name" {...field("name")} autofocus />
+      <div class="row half">
+        {planNumberNames.map((name) => (
+          <TextField
+            label={numberWords[name]}
+            {...field(name)}
+            hint={numberHints[name]}
+            inputmode="numeric"
+            required
+            maxlength={numberCharactersMax}
+          />
+        ))}
+      </div>
+      <TextField
+        label="Features (optional)"
+        {...field("features")}
+        placeholder="For example: sso maps:satellite"
+        hint={`What the plan includes: up to ${planFeaturesMax} names, separated by spaces. Reported to your applications.`}
+        error={featureFault}
+        autocomplete="off"
+        maxlength={planFeaturesMax * (featureCharactersMax + 2)}
+      />
+    </FormPage>
+  );
+}

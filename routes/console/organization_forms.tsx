@@ -1,0 +1,223 @@
+// The console's forms about one organization: edit, suspend, resume, delete.
+import { validationError } from "../../domain/errors.ts";
+import { joinPath } from "../../domain/json_bounds.ts";
+import {
+  externalIdCharactersMax,
+  metadataKeyCharactersMax,
+  metadataKeysMax,
+  metadataValueCharactersMax,
+} from "../../domain/limits.ts";
+import { groupDigits } from "../../domain/number_text.ts";
+import type { OperatedOrganization } from "../../domain/console/organization.ts";
+import { operatorAccess } from "../../services/access/mod.ts";
+import {
+  changeOrganization,
+  deleteOrganization,
+  getOrganization,
+  startViewing,
+} from "../../services/console/mod.ts";
+import { resumeOrganization, suspendOrganization } from "../../services/people/mod.ts";
+import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
+import { NameField, TextArea, TextField } from "../../views/components/field.tsx";
+import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
+import {
+  backTo,
+  customerViewHref,
+  organizationHref,
+  organizationsHref,
+} from "../../views/components/links.ts";
+import type { App } from "../env.ts";
+import { mountFormPage, type Pages, paramOf, rowFields, rowsOf, withInput } from "../portal/noun_pages.ts";
+import { type ConsoleActor, consolePages } from "../portal/operator_page.ts";
+import type { PortalParts } from "../portal/page.ts";
+import { check, checkTogether } from "../schemas/check.ts";
+import { changeOrganizationSchema } from "./schemas/operator_organizations.ts";
+
+const path = `${organizationsHref}/:id`;
+
+export function operatorOrganizationForms(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  const pages = consolePages(app, parts, "operator/organizations");
+  editPage(pages, parts);
+  confirmation(pages, parts, {
+    action: "view-as-customer",
+    title: "View as customer",
+    heading: "View “{name}” as customer?",
+    text:
+      "You'll see its pages as its owners do, but can't change anything. Your audit log and the organization's record this. You can view it for an hour, then start again.",
+    submit: "View as customer",
+    tone: "primary",
+    async act(actor, idText) {
+      const access = await operatorAccess(services, actor, idText);
+      await startViewing(services, access);
+      return customerViewHref(access.organizationId);
+    },
+  });
+  confirmation(pages, parts, {
+    action: "suspend",
+    title: "Suspend organization",
+    heading: "Suspend “{name}”?",
+    text:
+      "Requests with its keys will fail immediately. Its members can still sign in, read and export, but change nothing except their own accounts. You can resume it at any time.",
+    submit: "Suspend",
+    async act(actor, idText) {
+      await suspendOrganization(services, await operatorAccess(services, actor, idText));
+      return `${organizationHref(idText)}?done=suspended`;
+    },
+  });
+  confirmation(pages, parts, {
+    action: "resume",
+    title: "Resume organization",
+    heading: "Resume “{name}”?",
+    text: "Its keys work again immediately, and its members can change things again.",
+    submit: "Resume",
+    tone: "primary",
+    async act(actor, idText) {
+      await resumeOrganization(services, await operatorAccess(services, actor, idText));
+      return `${organizationHref(idText)}?done=resumed`;
+    },
+  });
+  confirmation(pages, parts, {
+    action: "delete",
+    title: "Delete organization",
+    heading: "Delete “{name}”?",
+    text:
+      "Requests with its keys will fail immediately, and all members lose access. Its usage data is deleted in the background; closed statements are kept. This can't be undone.",
+    submit: "Delete organization",
+    async act(actor, idText) {
+      await deleteOrganization(services, actor, idText);
+      return `${organizationsHref}?done=deleted`;
+    },
+  });
+}
+
+/** @param options `act` returns the address to continue at. */
+function confirmation(
+  pages: Pages<ConsoleActor>,
+  { services }: PortalParts,
+  { action, act, ...words }: Pick<ConfirmPageProps, "title" | "heading" | "text" | "submit" | "tone"> & {
+    action: string;
+    act: (actor: ConsoleActor, idText: string) => Promise<string>;
+  },
+): void {
+  mountFormPage(pages, {
+    path: `${path}/${action}`,
+    async show(c, form) {
+      const organization = await getOrganization(services, paramOf(c, "id"));
+      const { name, externalId, memberCount, activeApiKeyCount } = organization;
+      const facts = [
+        { label: "External ID", value: externalId ?? "Not set" },
+        { label: "Members", value: groupDigits(memberCount) },
+        { label: "Active keys", value: groupDigits(activeApiKeyCount) },
+      ];
+      return <ConfirmPage {...form} {...words} name={name} facts={facts} back={backTo(organization)} />;
+    },
+    submit: (c, actor) => act(actor, paramOf(c, "id")),
+  });
+}
+
+function editPage(pages: Pages<ConsoleActor>, { services }: PortalParts): void {
+  mountFormPage(pages, {
+    path: `${path}/edit`,
+    show: async (c, form) => editForm(form, await getOrganization(services, paramOf(c, "id"))),
+    async submit(c, actor, input) {
+      const { name, externalId, metadata } = organizationInput(input);
+      const before = await getOrganization(services, paramOf(c, "id"));
+      const change = () =>
+        check(changeOrganizationSchema, {
+          name,
+          externalId: externalId.trim() || null,
+          metadata: {
+            ...Object.fromEntries(Object.keys(before.metadata).map((key) => [key, null])),
+            ...Object.fromEntries(metadata.map(({ key, value }) => {
+              // Browsers turn all line ends into one form.
+              const kept = before.metadata[key];
+              return [key, kept?.replaceAll(/\r\n?/g, "\n") === value ? kept : value];
+            })),
+          },
+        }, "body");
+      await checkTogether(() => requireDistinctKeys(metadata), change);
+      await changeOrganization(services, actor, { idText: before.id, ...change() });
+      return `${organizationHref(before.id)}?done=saved`;
+    },
+  });
+}
+
+/** Returns an organization as typed, without metadata that has no key. */
+function organizationInput(input: FormInput) {
+  const rows = rowsOf(input, { name: "metadata", parts: ["key", "value"], rowsMax: metadataKeysMax });
+  const metadata = rows.map(({ key, value }) => ({ key: key.trim(), value })).filter(({ key }) => key !== "");
+  return { name: input["name"] ?? "", externalId: input["externalId"] ?? "", metadata };
+}
+
+/** @throws {AppError} `validation_failed` for each row whose key is in a row above. */
+function requireDistinctKeys(metadata: readonly { readonly key: string }[]): void {
+  const keys = metadata.map(({ key }) => key);
+  const details = keys.flatMap((key, index) =>
+    keys.indexOf(key) === index
+      ? []
+      : [{ path: `metadata[${index}].key`, message: "Each metadata key can be used only once." }]
+  );
+  if (details.length > 0) throw validationError(details);
+}
+
+function typed({ name, externalId, metadata }: OperatedOrganization) {
+  const rows = Object.entries(metadata).map(([key, value]) => ({ key, value }));
+  return { name, externalId: externalId ?? "", metadata: rows };
+}
+
+const emptyRows = 3;
+
+function editForm(form: PageForm, organization: OperatedOrganization) {
+  const { input, fields } = form;
+  const { metadata, ...texts } = input === undefined ? typed(organization) : organizationInput(input);
+  const { field } = withInput(form, { ...texts, ...rowFields("metadata", metadata) });
+  // The API names metadata by its key.
+  const ofRow = (index: number) => fields[joinPath("metadata", metadata[index]?.key ?? "")];
+  return (
+    <FormPage
+      {...form}
+      title="Edit organization"
+      heading="Edit “{name}”"
+      name={organization.name}
+      error={form.error ?? fields["metadata"]}
+      submit="Save"
+      back={backTo(organization)}
+      more={[
+        <>
+          <h2>Metadata</h2>
+          <p class="muted small">Your own data. Members don't see it. Rows without a key are removed.</p>
+          {Array.from(
+            { length: Math.min(metadata.length + emptyRows, metadataKeysMax) },
+            (_, index) => (
+              <div class="row half">
+                <TextField
+                  label="Key"
+                  {...field(`metadata[${index}].key`)}
+                  maxlength={metadataKeyCharactersMax}
+                />
+                <TextArea
+                  label="Value"
+                  {...field(`metadata[${index}].value`)}
+                  error={ofRow(index)}
+                  rows={1}
+                  maxlength={metadataValueCharactersMax}
+                />
+              </div>
+            ),
+          )}
+        </>,
+      ]}
+    >
+      <div class="row half">
+        <NameField label="Name" {...field("name")} autofocus />
+        <TextField
+          label="External ID"
+          {...field("externalId")}
+          hint="Your own ID for this organization."
+          maxlength={externalIdCharactersMax}
+        />
+      </div>
+    </FormPage>
+  );
+}

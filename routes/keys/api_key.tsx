@@ -1,0 +1,194 @@
+// One API key: the forms that edit it, set its budget and revoke it. Its page is in api_key_page.tsx.
+import type { ApiKey } from "../../domain/keys/api_key.ts";
+import { operatorsKeyPermission } from "../../domain/keys/key_permissions.ts";
+import { apiKeyNameCharactersMax, budgetLimitsMax } from "../../domain/limits.ts";
+import { requirePermission } from "../../services/access/mod.ts";
+import { changeApiKey, getApiKey, getApiKeyLineage, revokeApiKey } from "../../services/keys/mod.ts";
+import { readProductNames, readUsage } from "../../services/meter/mod.ts";
+import { ConfirmPage } from "../../views/components/confirm_page.tsx";
+import { ExpiryField, expiryValue } from "../../views/components/expiry_field.tsx";
+import { NameField } from "../../views/components/field.tsx";
+import { FormPage, type PageForm } from "../../views/components/form_page.tsx";
+import { apiKeyHref } from "../../views/components/key_name.tsx";
+import { LastUsage } from "../../views/components/last_usage.tsx";
+import { LimitFields } from "../../views/components/limit_fields.tsx";
+import { RelativeTime } from "../../views/components/relative_time.tsx";
+import { PermissionFields } from "../../views/keys/permission_fields.tsx";
+import { exactTime } from "../../views/text/time.ts";
+import type { App } from "../env.ts";
+import { apiKeyPage, readKeyPage, revokeWarning } from "./api_key_page.tsx";
+import { expiryOf } from "../portal/expiry.ts";
+import type { Viewer } from "../portal/form.ts";
+import { inTime } from "../portal/in_time.ts";
+import { checkedKey, choiceOf, typedChoice } from "./key_form.ts";
+import { keyReport } from "./key_report.ts";
+import { limitInput, limitsOf, typedLimits } from "../meter/limit_input.ts";
+import { mountFormPage, mountPage, type Pages, paramOf } from "../portal/noun_pages.ts";
+import { type PortalParts, redirect } from "../portal/page.ts";
+import { organizationNounPages } from "../portal/viewer.ts";
+import { changeApiKeySchema } from "./schemas/api_keys.ts";
+import { check } from "../schemas/check.ts";
+
+const path = "/api-keys/:keyId";
+
+export function apiKeyPages(app: App, parts: PortalParts): void {
+  const pages = organizationNounPages(app, parts, {
+    place: "api-keys",
+    path: "/api-keys",
+    label: "API keys",
+  });
+  mountPage(pages, path, async (c, { actor }) => apiKeyPage(await readKeyPage(c, parts, actor)));
+  mountBudget(pages, parts);
+  mountEdit(pages, parts);
+  mountRevoke(pages, parts);
+}
+
+function mountBudget(pages: Pages<Viewer>, { services }: PortalParts): void {
+  mountFormPage(pages, {
+    path: `${path}/budget`,
+    async show(c, { fields, ...form }, { access, frame }) {
+      requirePermission(access, "apiKeys.manageAll");
+      const apiKey = await getApiKey(services, access, paramOf(c, "keyId"));
+      if (apiKey.status !== "active") return redirect(c, apiKeyHref(frame.base, apiKey.id));
+      // The form does without suggestions if they are not available.
+      const names = await inTime((signal) =>
+        readUsage(services, access, { job: "readUsageNames", query: {}, signal })
+      );
+      // The fields are named as in other forms with limits.
+      const named = Object.fromEntries(
+        Object.entries(fields).map(([name, error]) => [name.replace(/^budget/, "limits"), error]),
+      );
+      const whose = frame.viewed === null ? "your" : "the";
+      return (
+        <FormPage
+          {...form}
+          title="Budget"
+          heading="Budget of “{name}”"
+          name={apiKey.name}
+          text={`Limits what this key can use, in addition to ${whose} organization's limits. After a rotation, the old and the new key share the budget.`}
+          back={{ href: apiKeyHref(frame.base, apiKey.id), label: apiKey.name }}
+          error={form.error ?? named["limits"]}
+          submit="Save budget"
+        >
+          <p class="muted small">
+            {`Up to ${budgetLimitsMax} limits, none above ${whose} organization's. Windows follow the calendar in its time zone. ` +
+              "Rows without a quantity are removed."}
+          </p>
+          <LimitFields
+            {...names ?? { productSlugs: [], metrics: [] }}
+            limits={form.input ? limitInput(form.input, budgetLimitsMax) : typedLimits(apiKey.budget)}
+            fields={named}
+            limitsMax={budgetLimitsMax}
+            catalogue={await readProductNames(services)}
+          />
+        </FormPage>
+      );
+    },
+    async submit(c, { access, frame }, input) {
+      const id = paramOf(c, "keyId");
+      const typed = { budget: limitsOf(limitInput(input, budgetLimitsMax)) };
+      await changeApiKey(services, access, { id, ...check(changeApiKeySchema, typed, "body") });
+      return `${apiKeyHref(frame.base, id)}?done=budget`;
+    },
+  });
+}
+
+function mountEdit(pages: Pages<Viewer>, { services }: PortalParts): void {
+  mountFormPage(pages, {
+    path: `${path}/edit`,
+    async show(c, { fields, field, input, ...form }, { access, frame }) {
+      const apiKey = await getApiKey(services, access, paramOf(c, "keyId"));
+      const { status, expiresAt } = apiKey;
+      return (
+        <ConfirmPage
+          {...form}
+          {...aboutKey(form, apiKey)}
+          title="Edit key"
+          heading="Edit “{name}”"
+          text="The key itself stays the same. Changes take effect immediately."
+          submit="Save changes"
+          tone="primary"
+        >
+          <NameField
+            label="Name"
+            {...field("name", apiKey.name)}
+            charactersMax={apiKeyNameCharactersMax}
+            autofocus
+          />
+          {status === "active" && (
+            <ExpiryField
+              value={expiryValue(input ?? { expires: expiresAt === null ? "never" : "keep" })}
+              fields={fields}
+              now={frame.now}
+              kept={expiresAt === null ? null : exactTime(Date.parse(expiresAt))}
+            />
+          )}
+          <PermissionFields
+            chosen={input ? typedChoice(input) : choiceOf(apiKey.permissions)}
+            error={fields["permissions"]}
+            hasVoid={frame.viewed !== null || apiKey.permissions.includes(operatorsKeyPermission)}
+          />
+        </ConfirmPage>
+      );
+    },
+    async submit(c, { access, frame }, input) {
+      const id = paramOf(c, "keyId");
+      const { expires = "keep" } = input;
+      const expiresAt = () => expires === "keep" ? undefined : expiryOf(input, services.clock());
+      const key = await checkedKey(input, {}, expiresAt);
+      await changeApiKey(services, access, { id, ...key, expiresAt: expiresAt() });
+      return `${apiKeyHref(frame.base, id)}?done=changed`;
+    },
+  });
+}
+
+function mountRevoke(pages: Pages<Viewer>, parts: PortalParts): void {
+  const { services } = parts;
+  mountFormPage(pages, {
+    path: `${path}/revoke`,
+    async show(c, form, { access, frame }) {
+      const apiKey = await getApiKey(services, access, paramOf(c, "keyId"));
+      if (apiKey.status === "revoked") return redirect(c, apiKeyHref(frame.base, apiKey.id));
+      const [report, { generations }] = await Promise.all([
+        keyReport(parts, access, { apiKeyId: apiKey.id, metric: null }),
+        getApiKeyLineage(services, access, apiKey.id),
+      ]);
+      const use = { report, isRotated: generations.length > 1, now: frame.now };
+      return (
+        <ConfirmPage
+          {...form}
+          {...aboutKey(form, apiKey, report?.lastUsageAt)}
+          title="Revoke key"
+          heading="Revoke “{name}”?"
+          text={revokeWarning(apiKey, use)}
+          submit="Revoke key"
+        />
+      );
+    },
+    async submit(c, { access, frame }) {
+      const { id } = await revokeApiKey(services, access, paramOf(c, "keyId"));
+      return `${frame.base}/api-keys?done=revoked&id=${id}`;
+    },
+  });
+}
+
+/** Returns what a form about a key says of it. `lastUsageAt`: the start of a quarter of an hour; undefined if it is not available. */
+export function aboutKey(
+  { frame: { base, now } }: Pick<PageForm, "frame">,
+  apiKey: ApiKey,
+  lastUsageAt?: number | null,
+) {
+  const { id, name, keyPrefix, createdAt, lastUsedAt } = apiKey;
+  return {
+    name,
+    facts: [
+      { label: "Key", value: <code>{keyPrefix}</code> },
+      { label: "Created", value: <RelativeTime at={createdAt} now={now} /> },
+      { label: "Last request", value: <RelativeTime at={lastUsedAt} now={now} /> },
+      ...(lastUsageAt === undefined
+        ? []
+        : [{ label: "Last usage", value: <LastUsage at={lastUsageAt} now={now} /> }]),
+    ],
+    back: { href: apiKeyHref(base, id), label: name },
+  };
+}

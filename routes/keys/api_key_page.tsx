@@ -1,0 +1,400 @@
+// The page of one API key with its rotations: its usage, its limits, and its actions.
+import type { AuditEvent } from "../../domain/access/audit.ts";
+import type { ApiKey } from "../../domain/keys/api_key.ts";
+import type { KeyReport } from "../../domain/meter/key_report.ts";
+import { type Access, listAuditEvents, may } from "../../services/access/mod.ts";
+import { getApiKeyLineage } from "../../services/keys/mod.ts";
+import { readLastRequest, readLimits, readProductNames } from "../../services/meter/mod.ts";
+import { readPlan } from "../../services/people/mod.ts";
+import { auditActorName, AuditSentence } from "../../views/access/mod.ts";
+import { ButtonLink } from "../../views/components/button.tsx";
+import { Card } from "../../views/components/card.tsx";
+import { opens } from "../../views/components/embed_bar.tsx";
+import { EmptyState } from "../../views/components/empty_state.tsx";
+import { TestBadge } from "../../views/components/environment.tsx";
+import { type ApiKeyAction, apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
+import { lastUsageWords } from "../../views/components/last_usage.tsx";
+import { LimitMeters } from "../../views/components/limit_meters.tsx";
+import { listHref } from "../../views/components/list_filters.tsx";
+import { Notice } from "../../views/components/notice.tsx";
+import { PageHead } from "../../views/components/page_head.tsx";
+import { PlanLink } from "../../views/components/plan_link.tsx";
+import { DayTime, MomentTime } from "../../views/components/relative_time.tsx";
+import { RowMenu } from "../../views/components/row_menu.tsx";
+import { ApiKeyStatus, LeakText } from "../../views/keys/api_key_table.tsx";
+import { FirstRequestCard, statusText } from "../../views/keys/first_request.tsx";
+import { KeyFacts, KeyUsage } from "../../views/keys/key_usage.tsx";
+import { PermissionList } from "../../views/keys/permission_fields.tsx";
+import { PortalPage } from "../../views/layout.tsx";
+import { type Measure, measureNoun, quantityWords } from "../../views/text/quantity.ts";
+import { fullDate, relativeTime } from "../../views/text/time.ts";
+import { flashOf, queryOf, type Viewer } from "../portal/form.ts";
+import { inTime } from "../portal/in_time.ts";
+import type { AppContext } from "../env.ts";
+import { firstRequestOf, keyReport } from "./key_report.ts";
+import { paramOf } from "../portal/noun_pages.ts";
+import { nearestFirst } from "../meter/usage_pages.ts";
+import type { PortalParts } from "../portal/page.ts";
+
+const latestEventsMax = 5;
+
+export async function readKeyPage(c: AppContext, parts: PortalParts, { access, frame }: Viewer) {
+  const { services } = parts;
+  const { current: apiKey, generations } = await getApiKeyLineage(services, access, paramOf(c, "keyId"));
+  const [report, limits, { plan }, lastRequest, events] = await Promise.all([
+    keyReport(parts, access, { apiKeyId: apiKey.id, metric: queryOf(c, "metric") ?? null }),
+    inTime((signal) => readLimits(services, access, { apiKeyId: apiKey.id, signal })),
+    readPlan(services, access),
+    readLastRequest(services, generations),
+    may(access, "audit.read") ? latestEvents(parts, access, generations) : null,
+  ]);
+  return {
+    frame,
+    apiKey,
+    /** With the current one first, then newest first. */
+    generations,
+    report,
+    /** Limits of the organization, then of the budget. */
+    limits: limits && nearestFirst(limits),
+    plan: plan.name,
+    /** With any key of the lineage. */
+    lastRequest,
+    firstRequest: await firstRequestOf(parts, apiKey),
+    events,
+    catalogue: report?.catalogue ?? await readProductNames(services),
+    flash: flashOf(c, {
+      budget: "The budget has been saved.",
+      changed: `Changes to “${apiKey.name}” have been saved.`,
+    }),
+  };
+}
+
+/** Null stands for what is not available, and for entries without the permission to read them. */
+type KeyPage = Awaited<ReturnType<typeof readKeyPage>>;
+
+async function latestEvents({ services }: PortalParts, access: Access, keys: readonly ApiKey[]) {
+  const { events } = await listAuditEvents(services, access, {
+    targetIds: keys.map(({ id }) => id),
+    limit: latestEventsMax,
+    cursor: undefined,
+  });
+  return events;
+}
+
+export function apiKeyPage(props: KeyPage) {
+  const { frame, apiKey, generations, report, flash, events } = props;
+  const { id, name } = apiKey;
+  const isActive = apiKey.status === "active";
+  const uses = generations.map(({ lastUsedAt }) => lastUsedAt).filter((at) => at !== null);
+  const canAct = isActive && !frame.isReadOnly;
+  const [, ...replaced] = generations;
+  const isNew = isActive && !props.firstRequest.isUsed && !report?.lastUsageAt &&
+    replaced.every(({ lastUsedAt }) => lastUsedAt === null);
+  return (
+    <PortalPage title={name} frame={frame} place="api-keys">
+      <PageHead
+        back={{ href: `${frame.base}/api-keys`, label: "API keys" }}
+        title="{name}"
+        name={name}
+        text={<Origin {...props} />}
+      >
+        {canAct && <Actions {...props} />}
+      </PageHead>
+      <Notice tone="done" text={flash} />
+      <Notice tone="error" text={leakWarning(apiKey)} />
+      <KeyFacts
+        frame={frame}
+        apiKey={apiKey}
+        report={report}
+        lastRequestAt={uses.toSorted().at(-1) ?? null}
+      />
+      <div class="columns aside">
+        <div class="stacked">
+          {isNew
+            ? (
+              <FirstRequestCard
+                frame={frame}
+                apiKeyId={id}
+                request={props.firstRequest}
+                record={report?.lastRecord}
+              />
+            )
+            : <KeyUsage frame={frame} apiKeyId={id} report={report} />}
+          {events && <Events {...props} events={events} />}
+        </div>
+        <div class="stacked">
+          {isActive && <Budget {...props} />}
+          <LastUse {...props} />
+          <Card title="Permissions" aside={canAct && <a href={hrefOf(props, "edit")}>Change</a>}>
+            <PermissionList permissions={apiKey.permissions} />
+          </Card>
+          {generations.length > 1 && <Rotations {...props} />}
+        </div>
+      </div>
+      {canAct && <DangerZone {...props} />}
+    </PortalPage>
+  );
+}
+
+function leakWarning({ leakedAt, status }: ApiKey): string | null {
+  if (leakedAt === null) return null;
+  const reported = `Reported as leaked on ${fullDate(Date.parse(leakedAt))}.`;
+  return status === "active"
+    ? `${reported} Anyone who has this key can use it. Rotate or revoke it.`
+    : `${reported} It no longer works. Check its last request and its usage.`;
+}
+
+function hrefOf({ frame, apiKey }: KeyPage, action?: ApiKeyAction): string {
+  return apiKeyHref(frame.base, apiKey.id, action);
+}
+
+function Origin({ apiKey, frame: { now, session } }: KeyPage) {
+  return (
+    <span class="origin small">
+      <ApiKeyStatus apiKey={apiKey} now={now} />
+      <TestBadge {...apiKey} />
+      <code class="pick">{apiKey.keyPrefix}</code>
+      <code class="pick">{apiKey.id}</code>
+      <span>
+        {"Created "}
+        <DayTime at={apiKey.createdAt} now={now} />
+        {" by "}
+        {apiKey.createdBy?.id === session.user.id ? "you" : <bdi>{creatorName(apiKey)}</bdi>}
+      </span>
+    </span>
+  );
+}
+
+function creatorName({ createdBy, createdByOperator }: ApiKey): string {
+  if (createdByOperator) return "the operator";
+  return createdBy === null ? "a former member" : createdBy.name;
+}
+
+function Actions(props: KeyPage) {
+  const { frame, apiKey: { id, name, environment } } = props;
+  return (
+    <>
+      <ButtonLink href={hrefOf(props, "rotate")}>Rotate</ButtonLink>
+      <ButtonLink href={hrefOf(props, "edit")}>Edit</ButtonLink>
+      <RowMenu
+        about={name}
+        actions={[
+          ...(managesAllKeys(frame) && environment === "live"
+            ? [{ href: hrefOf(props, "budget"), label: "Edit budget", icon: "gauge" } as const]
+            : []),
+          ...(opens(frame, "usage")
+            ? [
+              {
+                href: `${frame.base}/usage?apiKey=${encodeURIComponent(id)}`,
+                label: "View in usage",
+                icon: "usage",
+              } as const,
+            ]
+            : []),
+          { href: hrefOf(props, "revoke"), label: "Revoke", icon: "trash", isDanger: true },
+        ]}
+      />
+    </>
+  );
+}
+
+function Events(
+  { apiKey, events, catalogue, frame }: KeyPage & { events: readonly AuditEvent[] },
+) {
+  const all = listHref(`${frame.base}/audit`, { targetId: apiKey.id });
+  return (
+    <Card
+      title="Audit log"
+      aside={<a href={all}>All entries</a>}
+      flush
+    >
+      {events.length === 0
+        ? <EmptyState title="No entries" text="Changes to this key appear here." />
+        : (
+          <ul class="items plain">
+            {events.map((event) => (
+              <li>
+                <div>
+                  <AuditSentence {...event} organizationId={null} frame={frame} catalogue={catalogue} />
+                  <span class="second">
+                    <bdi>{auditActorName(event)}</bdi>
+                  </span>
+                </div>
+                <MomentTime at={event.at} now={frame.now} />
+              </li>
+            ))}
+          </ul>
+        )}
+    </Card>
+  );
+}
+
+function Budget(props: KeyPage) {
+  const { frame, apiKey, limits, catalogue } = props;
+  if (apiKey.environment === "test") {
+    return (
+      <Card title="Limits">
+        <p class="muted small">Usage of test keys is on no statement and counts against no limit.</p>
+      </Card>
+    );
+  }
+  const canSetBudget = managesAllKeys(frame) && !frame.isReadOnly;
+  const ofBudget = new Set(apiKey.budget.map(({ id }) => id));
+  const isEmpty = ofBudget.size === 0;
+  const own = limits?.filter(({ limitId }) => ofBudget.has(limitId));
+  const others = limits?.filter(({ limitId }) => !ofBudget.has(limitId)) ?? [];
+  return (
+    <>
+      <Card
+        title="Budget"
+        aside={canSetBudget && !isEmpty && <a href={hrefOf(props, "budget")}>Change</a>}
+      >
+        {isEmpty
+          ? (
+            <>
+              <p class="muted small">
+                {`No budget. A budget limits what this key can use, within ${
+                  frame.viewed === null ? "your" : "the"
+                } organization's limits.`}
+              </p>
+              {canSetBudget && (
+                <p>
+                  <ButtonLink href={hrefOf(props, "budget")}>Set budget</ButtonLink>
+                </p>
+              )}
+            </>
+          )
+          : own === undefined
+          ? <p class="muted">Not available right now</p>
+          : <LimitMeters limits={own} now={frame.now} catalogue={catalogue} />}
+      </Card>
+      {others.length > 0 && (
+        <Card title="Organization limits" aside={<PlanLink name={props.plan} frame={frame} />}>
+          <p class="muted small">All keys added up.</p>
+          <LimitMeters limits={others} now={frame.now} catalogue={catalogue} />
+        </Card>
+      )}
+    </>
+  );
+}
+
+function LastUse({ lastRequest, frame: { now } }: KeyPage) {
+  if (lastRequest === null) return null;
+  const { at, network, userAgent, status, error } = lastRequest;
+  return (
+    <Card title="Last request">
+      <dl class="details">
+        <dt>Time</dt>
+        <dd>
+          <MomentTime at={at} now={now} />
+        </dd>
+        <dt>Network</dt>
+        <dd>
+          <code>{network || "Unknown"}</code>
+        </dd>
+        <dt>Client</dt>
+        <dd>{userAgent === "" ? "Unknown" : <bdi>{userAgent}</bdi>}</dd>
+        <dt>Response</dt>
+        <dd>
+          {statusText(status)}
+          {error && <span class="muted tiny block">{error}</span>}
+        </dd>
+      </dl>
+      <p class="muted tiny">We keep the network and client of the last request only.</p>
+    </Card>
+  );
+}
+
+function Rotations({ generations, frame: { now } }: KeyPage) {
+  return (
+    <Card title="Rotations" aside={<span class="muted tiny">Usage combined</span>} flush>
+      <ul class="items plain">
+        {generations.map((apiKey, index) => (
+          <li>
+            <div>
+              <code class="pick">{apiKey.keyPrefix}</code>
+              <span class="second">
+                {"Created "}
+                <DayTime at={apiKey.createdAt} now={now} />
+                {index > 0 && apiKey.status === "active" && apiKey.expiresAt && (
+                  <>
+                    {" · works until "}
+                    <MomentTime at={apiKey.expiresAt} now={now} />
+                  </>
+                )}
+              </span>
+              <LeakText apiKey={apiKey} now={now} />
+            </div>
+            {index === 0 && apiKey.status === "active"
+              ? <span class="badge on">Current</span>
+              : <ApiKeyStatus apiKey={apiKey} now={now} />}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function DangerZone(props: KeyPage) {
+  const { apiKey, report, generations, frame: { now } } = props;
+  return (
+    <section class="card danger-zone" id="danger">
+      <header>
+        <h2>Danger zone</h2>
+      </header>
+      <div class="split">
+        <div>
+          <strong>Revoke this key</strong>
+          <p>{revokeWarning(apiKey, { now, report, isRotated: generations.length > 1 })}</p>
+        </div>
+        <ButtonLink tone="plain-destroy" href={hrefOf(props, "revoke")}>Revoke key</ButtonLink>
+      </div>
+    </section>
+  );
+}
+
+/** The usage of a key with those that it replaced, by anyone who recorded it. */
+interface KeyUse {
+  /** Null if it is not available. */
+  readonly report: Pick<KeyReport, "chart" | "lastUsageAt"> | null;
+  /** True if it replaced other keys. */
+  readonly isRotated: boolean;
+}
+
+const recentMs = 6 * 24 * 3_600_000;
+
+/** Says what revoking a key breaks: its last request, and usage that may have been recorded without one. */
+export function revokeWarning(
+  { lastUsedAt }: Pick<ApiKey, "lastUsedAt">,
+  { now, report, isRotated }: KeyUse & { readonly now: number },
+): string {
+  const isUnused = lastUsedAt === null && report?.lastUsageAt === null;
+  const requested = lastUsedAt === null
+    ? "No requests yet"
+    : `Last request ${whenText(Date.parse(lastUsedAt), { now, words: relativeTime })}`;
+  const facts = isUnused ? ["Never used"] : [requested, ...usageFacts({ report, isRotated }, now)];
+  return `${facts.join(". ")}. Requests with this key will fail immediately. This can't be undone.`;
+}
+
+function usageFacts({ report, isRotated }: KeyUse, now: number): string[] {
+  if (report === null) return [];
+  const { chart, lastUsageAt } = report;
+  const which = isRotated ? ", with the keys it replaced" : "";
+  if (chart !== null && Number(chart.today) > 0) return [`Usage today${which}: ${todayText(chart)}`];
+  if (lastUsageAt === null) return ["No usage"];
+  return [`Last usage${which}${which && ":"} ${whenText(lastUsageAt, { now, words: lastUsageWords })}`];
+}
+
+/** Returns a time inside a sentence: `2 minutes ago`, `on Nov 2, 2026`. */
+function whenText(
+  at: number,
+  { now, words }: { now: number; words: (at: number, now: number) => string },
+): string {
+  if (now - at >= recentMs) return `on ${fullDate(at)}`;
+  const when = words(at, now);
+  return when.charAt(0).toLowerCase() + when.slice(1);
+}
+
+function todayText({ metric, today }: { readonly metric: Measure; readonly today: string }): string {
+  return `${quantityWords(today, metric)}${metric.unit === null ? ` ${measureNoun(metric)}` : ""}`;
+}

@@ -1,0 +1,76 @@
+// Forms of API keys, with their sent or initial values.
+import type { ApiKey } from "../../domain/keys/api_key.ts";
+import { validationError } from "../../domain/errors.ts";
+import {
+  defaultKeyPermissions,
+  isOwnPermission,
+  keyPermissionFault,
+  usagePermissions,
+} from "../../domain/keys/key_permissions.ts";
+import { expiryValue } from "../../views/components/expiry_field.tsx";
+import type { PermissionChoice } from "../../views/keys/permission_fields.tsx";
+import type { NewKeyValues } from "../../views/keys/new_api_key_form.tsx";
+import { createApiKeySchema } from "./schemas/api_keys.ts";
+import { check, checkTogether } from "../schemas/check.ts";
+import { expiryOf } from "../portal/expiry.ts";
+
+type Input = Readonly<Record<string, string>>;
+
+/** Returns the values of the form: the input of a rejected one, or the defaults with a new token. */
+export function newKeyValues(input?: Input): NewKeyValues {
+  return {
+    name: input?.["name"] ?? "",
+    environment: input?.["environment"] ?? "live",
+    expiry: expiryValue(input),
+    permissions: input === undefined ? choiceOf(defaultKeyPermissions) : typedChoice(input),
+    formToken: input?.["formToken"] ?? newFormToken(),
+  };
+}
+
+/** Returns the key that a form creates. @throws {AppError} `validation_failed`. */
+export async function newKeyOf({ environment = "live", ...input }: Input, now: number) {
+  const expiresAt = () => expiryOf(input, now);
+  const key = await checkedKey(input, { environment }, expiresAt);
+  return { ...key, expiresAt: expiresAt(), formToken: formTokenOf(input) };
+}
+
+/** Returns a token for one form, which creates one key however often it is sent. */
+export function newFormToken(): string {
+  return crypto.randomUUID();
+}
+
+export function formTokenOf({ formToken = "" }: Input): string | null {
+  return /^[0-9a-f-]{36}$/.test(formToken) ? formToken : null;
+}
+
+/** Returns permissions as the form's fields have them. */
+export function choiceOf(permissions: ApiKey["permissions"]): PermissionChoice {
+  return { usage: new Set(permissions), own: permissions.filter(isOwnPermission).join(" ") };
+}
+
+export function typedChoice(input: Input): PermissionChoice {
+  return {
+    usage: new Set(usagePermissions.filter((name) => input[name] !== undefined)),
+    own: input["permissions"] ?? "",
+  };
+}
+
+/**
+ * Checks the name and permissions of a form. Without the fields of permissions, these are undefined.
+ *
+ * @param more Further fields. @param checkRest Checks the rest of the form if these are invalid.
+ * @throws {AppError} `validation_failed`.
+ */
+export async function checkedKey(input: Input, more: { environment?: string }, checkRest: () => unknown) {
+  const { usage, own } = typedChoice(input);
+  const names = own.split(/[\s,]+/).filter((name) => name !== "");
+  const checkNames = () => {
+    for (const name of names) {
+      const fault = keyPermissionFault(name);
+      if (fault !== null) throw validationError([{ path: "permissions", message: `“${name}” ${fault}` }]);
+    }
+  };
+  const permissions = input["permissions"] === undefined ? undefined : [...usage, ...names];
+  const typed = { name: input["name"] ?? "", permissions, ...more };
+  return await checkTogether(() => check(createApiKeySchema, typed, "body"), checkNames, checkRest);
+}

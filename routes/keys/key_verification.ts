@@ -1,0 +1,141 @@
+// Verification of API keys for the services that receive them.
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { AppError } from "../../domain/errors.ts";
+import { sortedPermissions } from "../../domain/keys/key_permissions.ts";
+import { verificationCodes } from "../../domain/meter/key_verification.ts";
+import { requireOperatorToken } from "../../services/access/mod.ts";
+import { type UsageQuestion, verifyApiKey } from "../../services/meter/mod.ts";
+import { bearerTokenHash, limitInvalidToken } from "../api/bearer.ts";
+import { mount } from "../api/endpoint.ts";
+import type { AppContext, AppEnv, AppParts } from "../env.ts";
+import { apiKeySchema, keyPermissionsSchema } from "./schemas/api_keys.ts";
+import { idOut, stringSchema } from "../schemas/common.ts";
+import { limitStandingSchema } from "../meter/schemas/limits.ts";
+import { featuresIn } from "../schemas/features.ts";
+import { usageInputSchema } from "../meter/schemas/usage.ts";
+
+const verifiedUsageSchema = usageInputSchema.omit({ timestamp: true })
+  .extend({
+    quantity: usageInputSchema.shape.quantity.optional().openapi({
+      type: "number",
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      default: 1,
+      description: "The quantity in the metric's unit, with at most 6 decimal places.",
+    }),
+    record: z.boolean().optional().openapi({
+      default: false,
+      description:
+        "Whether to record the usage, if the code is `VALID`. It is on disk when the response is sent.",
+    }),
+  }).openapi("VerifiedUsage", {
+    description:
+      "Usage that must fit into the hard limits of the key and its organization. The key doesn't need `usage:write`.",
+  });
+
+const verifyKeySchema = z.strictObject({
+  key: z.string().openapi({
+    description: "The key, as your customer sent it.",
+    example: "service_live_7Kq2mXfB0example0example0example0",
+  }),
+  permissions: keyPermissionsSchema.openapi({
+    description: "Permissions that the key must have, all of them.",
+    example: ["maps:render"],
+  }),
+  features: featuresIn.optional().openapi({
+    description: "Features that the plan of the key's organization must include, all of them.",
+    example: ["sso"],
+  }),
+  usage: verifiedUsageSchema.optional(),
+}).openapi("VerifyKey");
+
+const keyVerificationSchema = z.object({
+  valid: z.boolean().describe("Whether the code is `VALID`."),
+  code: z.enum(verificationCodes).openapi({
+    description: "The first of these that applies:\n\n" +
+      "- `NOT_FOUND`: there is no such key.\n" +
+      "- `REVOKED`, `EXPIRED`: the key no longer works.\n" +
+      "- `ORGANIZATION_SUSPENDED`: its organization is suspended.\n" +
+      "- `INSUFFICIENT_PERMISSIONS`: it lacks one of `permissions`.\n" +
+      "- `FEATURE_MISSING`: the plan of its organization lacks one of `features`.\n" +
+      "- `RATE_LIMITED`: it has reached its requests per second.\n" +
+      "- `USAGE_EXCEEDED`: the usage doesn't fit into a hard limit.\n" +
+      "- `VALID`: everything is fine.",
+    example: "VALID",
+  }),
+  apiKey: apiKeySchema.pick({
+    id: true,
+    name: true,
+    environment: true,
+    permissions: true,
+    expiresAt: true,
+  }).nullable().describe(
+    "The key. Null if it wasn't found.",
+  ),
+  organization: z.object({
+    id: idOut("org", "The organization's id."),
+    name: stringSchema("Its name.", "Northwind Maps"),
+    externalId: stringSchema("Its id in your own systems, if set.", "customer-4711").nullable(),
+    planId: idOut("plan", "The id of its plan."),
+    features: z.array(z.string()).openapi({
+      description: "The features of its plan, sorted.",
+      example: ["maps:satellite", "sso"],
+    }),
+  }).nullable().describe(
+    "The key's organization. Null if the key wasn't found, or the organization was deleted.",
+  ),
+  limits: z.array(limitStandingSchema).describe(
+    "Every limit that applies to `usage`, in the current window. Empty if nothing was asked about, or another code applies first. When " +
+      "usage is recorded, a soft limit is missing until its earlier usage is added up.",
+  ),
+}).openapi("KeyVerification");
+
+const scope = "keys:verify";
+
+export function keyVerificationRoutes(app: OpenAPIHono<AppEnv>, { services }: AppParts): void {
+  mount(app, {
+    route: "POST /api/v1/keys/verify",
+    tag: "API keys",
+    operationId: "verifyApiKey",
+    summary: "Verify a customer's API key",
+    description:
+      "For a service that receives requests with your customers' keys. Nothing is cached: the response to the next request " +
+      "shows a revoked key, a suspended organization or changed permissions. Every well-formed request gets a 200 response. " +
+      `It counts against the key's requests per second, and as a use of a key that works, also if it denies.\n\nTokens need the scope \`${scope}\`.`,
+    errors: ["idempotency_conflict", "series_limit_reached"],
+    security: "operatorToken",
+    body: verifyKeySchema,
+    responses: { 200: { description: "Whether the key works.", schema: keyVerificationSchema } },
+  }, {
+    // The token is read together with the key.
+    authenticate: (c) => bearerTokenHash(c.get("headers")["authorization"]),
+    onError: async (c, error) => limitInvalidToken(services, c, await tokenError(c, error)),
+    handle: (c, { body: { key, permissions = [], features = [], usage }, bytes }, tokenHash) =>
+      verifyApiKey(services, { tokenHash, client: c.get("client") }, {
+        key,
+        permissions: sortedPermissions(permissions),
+        features: sortedPermissions(features),
+        bytes,
+        usage: usage === undefined ? null : usageQuestion(usage),
+      }),
+  });
+
+  /** Returns the error of the token, so that callers without a working one learn nothing about the question. */
+  async function tokenError(c: AppContext, error: unknown): Promise<unknown> {
+    if (!(error instanceof AppError) || error.code === "invalid_operator_token") return error;
+    try {
+      const tokenHash = bearerTokenHash(c.get("headers")["authorization"]);
+      await requireOperatorToken(services, { tokenHash, scope, client: c.get("client") });
+      return error;
+    } catch (tokenError) {
+      return tokenError;
+    }
+  }
+}
+
+function usageQuestion(
+  { quantity = { whole: 1, micro: 0 }, idempotencyKey = null, properties = null, record = false, ...series }:
+    NonNullable<z.output<typeof verifyKeySchema>["usage"]>,
+): UsageQuestion {
+  return { ...series, quantity, idempotencyKey, properties, record };
+}

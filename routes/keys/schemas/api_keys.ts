@@ -1,0 +1,125 @@
+// The shapes of API keys.
+import { z } from "@hono/zod-openapi";
+import {
+  defaultKeyPermissions,
+  isOwnPermission,
+  keyPermissionFault,
+  keyPermissionForm,
+  operatorsKeyPermission,
+  sortedPermissions,
+} from "../../../domain/keys/key_permissions.ts";
+import { apiKeyNameCharactersMax, budgetLimitsMax, ownKeyPermissionsMax } from "../../../domain/limits.ts";
+import {
+  environmentSchema,
+  idOut,
+  idParam,
+  nameSchema,
+  optionalEnd,
+  optionalEndOrNow,
+  pageOf,
+  pageQuerySchema,
+  personNameSchema,
+  stringSchema,
+  timeOut,
+} from "../../schemas/common.ts";
+import { atMost } from "../../schemas/messages.ts";
+import { limitSchema, limitsInSchema } from "../../meter/schemas/plan_limits.ts";
+
+export const apiKeySchema = z.object({
+  id: idOut("key", "The key's id."),
+  name: stringSchema("The key's name.", "Production"),
+  keyPrefix: stringSchema(
+    "The first characters of the key, to tell it from others.",
+    "service_live_7Kq2mXfB…",
+  ),
+  environment: environmentSchema.describe(
+    "Usage of test keys is kept apart: it is on no statement and counts against no limit.",
+  ),
+  createdAt: timeOut("When the key was created."),
+  createdBy: z.object({ id: idOut("usr", "The user's id."), name: personNameSchema }).nullable().describe(
+    "Who created the key. Null if the account was deleted, or if an operator created the key.",
+  ),
+  createdByOperator: z.boolean().describe("Whether the company that runs the service created the key."),
+  permissions: z.array(z.string()).openapi({
+    description: "What the key may do, sorted.",
+    example: ["maps:render", "usage:read", "usage:write"],
+  }),
+  budget: z.array(limitSchema).describe(
+    "Limits of the key, and of those that it replaced, besides those of the organization.",
+  ),
+  lastUsedAt: timeOut(
+    "When the key was last used: when it authenticated a request, also one that was rejected, or was verified. It is updated " +
+      "in the background, at most once a minute, so it can be a minute and some seconds behind.",
+  ).nullable(),
+  expiresAt: timeOut("When the key expires.").nullable(),
+  revokedAt: timeOut("When the key was revoked.").nullable(),
+  leakedAt: timeOut("When someone last reported that the key leaked.").nullable(),
+  status: z.enum(["active", "revoked", "expired"]).describe("Only active keys are accepted."),
+}).openapi("ApiKey");
+
+export const apiKeyParamsSchema = z.object({ id: idParam("key", "The key's id.") });
+export const apiKeyResponseSchema = z.object({ apiKey: apiKeySchema });
+export const apiKeysQuerySchema = pageQuerySchema.extend({
+  environment: environmentSchema.optional().describe("Only keys of this environment."),
+});
+export const apiKeysSchema = pageOf("apiKeys", apiKeySchema);
+
+export const createdApiKeySchema = z.object({
+  apiKey: apiKeySchema,
+  fullKey: stringSchema(
+    "The full key. It appears only in this response.",
+    "service_live_7Kq2mXfB0example0example0example0",
+  ),
+}).openapi("CreatedApiKey");
+
+export const keyName = nameSchema("A name for the key", {
+  charactersMax: apiKeyNameCharactersMax,
+  example: "Production",
+});
+
+export const keyPermission = z.string().superRefine((name, context) => {
+  const message = keyPermissionFault(name);
+  if (message !== null) context.addIssue({ code: "custom", message });
+}).openapi({ pattern: keyPermissionForm.source });
+
+export const keyPermissionsSchema = z.array(keyPermission)
+  .refine(
+    (names) => sortedPermissions(names).filter(isOwnPermission).length <= ownKeyPermissionsMax,
+    atMost(ownKeyPermissionsMax, "permissions of your own"),
+  )
+  .optional()
+  .openapi({
+    description: `What the key may do, ${defaultKeyPermissions.join(" and ")} by default. ` +
+      "`usage:write` records usage, `usage:read` reads it, and " +
+      `\`${operatorsKeyPermission}\` voids records. Only operators grant \`${operatorsKeyPermission}\`. Up to ` +
+      `${ownKeyPermissionsMax} other names are permissions of your own, which Gatehouse stores and reports; they can't begin ` +
+      "with `usage:`.",
+    example: ["usage:read", "usage:write"],
+  });
+
+export const createApiKeySchema = z.strictObject({
+  name: keyName,
+  environment: environmentSchema.optional().openapi({
+    default: "live",
+    description:
+      "A test key begins with `service_test_`. Its usage is kept apart, is on no statement, and counts against no limit. It can't be changed later.",
+  }),
+  permissions: keyPermissionsSchema,
+  expiresAt: optionalEnd("When the key expires, in the future. By default it doesn't expire."),
+}).openapi("CreateApiKey");
+
+export const changeApiKeySchema = z.strictObject({
+  name: keyName.optional(),
+  permissions: keyPermissionsSchema,
+  expiresAt: optionalEnd(
+    "When the key expires, in the future. Null: it doesn't. Only active keys can get another expiry.",
+  ),
+  budget: limitsInSchema(budgetLimitsMax).optional(),
+}).openapi("ChangeApiKey");
+
+export const rotateApiKeySchema = z.strictObject({
+  expireOldAt: optionalEndOrNow(
+    "When the old key expires, in the future, or `now` to revoke it immediately. By default it expires in 24 hours. An " +
+      "earlier expiry of the old key stays.",
+  ),
+}).openapi("RotateApiKey");

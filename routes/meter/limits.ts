@@ -1,0 +1,65 @@
+// The standings of limits, for API keys, members and operators, and the plan of the active organization.
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { activeAccess, operatorAccess } from "../../services/access/mod.ts";
+import { readLimits, type UsageAccess } from "../../services/meter/mod.ts";
+import { readPlan } from "../../services/people/mod.ts";
+import type { AppContext, AppEnv, AppParts } from "../env.ts";
+import { limitStandingsSchema, organizationPlanSchema } from "./schemas/limits.ts";
+import { organizationParamsSchema } from "../schemas/organization_reference.ts";
+import { sessionRoutes, withAccess } from "../api/endpoint.ts";
+import { operatorRoutes } from "../api/operator_routes.ts";
+import { keyRoutes } from "./api_key_auth.ts";
+
+export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
+  const common = {
+    description: "The usage and the reset time of each limit, and the plan's features.",
+    responses: {
+      200: { description: "Every limit that applies, in its current window.", schema: limitStandingsSchema },
+    },
+  } as const;
+  const limitsOf = (c: AppContext, access: UsageAccess) =>
+    readLimits(services, access, { signal: c.req.raw.signal });
+  const read = async (c: AppContext, _input: unknown, access: UsageAccess) => {
+    if ("keyHash" in access) return { limits: await limitsOf(c, access), features: access.features };
+    const [limits, { plan }] = await Promise.all([limitsOf(c, access), readPlan(services, access)]);
+    return { limits, features: plan.features };
+  };
+
+  keyRoutes(app, parts)({
+    ...common,
+    route: "GET /api/v1/limits",
+    operationId: "readLimits",
+    summary: "Get the limits of the key and its organization",
+  }, read);
+
+  const memberRoute = withAccess(
+    sessionRoutes(app, parts, { tag: "Usage", errors: ["forbidden"] }),
+    activeAccess,
+  );
+  memberRoute({
+    ...common,
+    route: "GET /api/portal/limits",
+    operationId: "readOrganizationLimits",
+    summary: "Get the limits of the active organization",
+  }, read);
+  memberRoute({
+    route: "GET /api/portal/plan",
+    operationId: "readOrganizationPlan",
+    summary: "Get the plan of the active organization",
+    description: "The plan's name, and every limit that applies to the organization, with its usage.",
+    responses: { 200: { description: "The plan.", schema: organizationPlanSchema } },
+  }, async (c, _input, access) => {
+    const [plan, limits] = await Promise.all([readPlan(services, access), limitsOf(c, access)]);
+    return { ...plan, limits };
+  });
+
+  const route = operatorRoutes(app, parts, { read: "organizations:read" });
+  withAccess(route, (actor, id) => operatorAccess(services, actor, id))({
+    ...common,
+    route: "GET /api/operator/organizations/{id}/limits",
+    operationId: "readLimitsOfOrganization",
+    summary: "Get the limits of an organization",
+    params: organizationParamsSchema,
+  }, read);
+}

@@ -1,0 +1,54 @@
+// The shapes of limits of usage.
+import { z } from "@hono/zod-openapi";
+import { limitModes, limitPeriods } from "../../../domain/meter/usage_limit.ts";
+import { idOut, stringSchema, timeOut } from "../../schemas/common.ts";
+
+export const limitStandingSchema = z.object({
+  limitId: idOut("lim", "The limit's id."),
+  productSlug: stringSchema("The product. Null if all products count together.", "tiles").nullable(),
+  metric: stringSchema("The metric. Null if all metrics count together.", "requests").nullable(),
+  per: z.enum(limitPeriods).openapi({
+    description: "The calendar window, in the organization's time zone. `total` never ends.",
+    example: "month",
+  }),
+  mode: z.enum(limitModes).openapi({
+    description: "A hard limit rejects what doesn't fit. A soft limit only reports.",
+    example: "hard",
+  }),
+  quantity: z.number().openapi({ description: "How much the window allows.", example: 10_000 }),
+  used: z.number().openapi({ description: "How much of it is used.", example: 8_250 }),
+  remaining: z.number().openapi({ description: "How much is left, at least 0.", example: 1_750 }),
+  resetsAt: timeOut("When the window ends. Null for `total`.").nullable(),
+  grants: z.object({
+    limitQuantity: z.number().openapi({
+      description: "The limit's own quantity, without grants.",
+      example: 0,
+    }),
+    quantity: z.number().openapi({ description: "The total quantity of the active grants.", example: 5_000 }),
+    used: z.number().openapi({ description: "The part that is used.", example: 1_200 }),
+    remaining: z.number().openapi({ description: "The part that is left.", example: 3_800 }),
+    nextExpiresAt: timeOut("When the next of them expires. Null if none does.").nullable(),
+  }).optional().openapi({
+    description:
+      "The grants of this limit that can be used: not those that are used up, expired or voided. Only in lists of limits, and only if " +
+      "there ever was a grant. `quantity` and `remaining` of the limit have grants in them.",
+  }),
+}).openapi("LimitStanding");
+
+const features = z.array(z.string()).openapi({
+  description: "The features of the organization's plan, sorted.",
+  example: ["maps:satellite", "sso"],
+});
+
+export const limitStandingsSchema = z.object({ limits: z.array(limitStandingSchema), features }).openapi(
+  "LimitStandings",
+);
+
+export const organizationPlanSchema = z.object({
+  plan: z.object({
+    name: stringSchema("The plan's name.", "Growth"),
+    features,
+  }),
+  limits: limitStandingsSchema.shape.limits,
+  timezone: stringSchema("The organization's time zone, in which calendar windows begin and end.", "UTC"),
+}).openapi("OrganizationPlan");

@@ -1,0 +1,128 @@
+// The schemas of the metrics of a product.
+import { z } from "@hono/zod-openapi";
+import { productMetricsMax, productUnitCharactersMax } from "../../../domain/limits.ts";
+import { aggregations } from "../../../domain/meter/aggregation.ts";
+import {
+  dimensionPropertiesMax,
+  dimensionPropertyForm,
+  dimensionsMax,
+} from "../../../domain/meter/dimension.ts";
+import { parsePrice } from "../../../domain/billing/price.ts";
+import type { ProductMetric } from "../../../domain/meter/product.ts";
+import { nameSchema, parsed, stringSchema } from "../../schemas/common.ts";
+import { atMost, tooLong } from "../../schemas/messages.ts";
+import { slugSchema } from "./usage.ts";
+
+const unit = nameSchema("What its quantities count", {
+  charactersMax: productUnitCharactersMax,
+  example: "GB",
+})
+  .nullable().default(null).openapi({ type: ["string", "null"] });
+const priceWords = "a decimal of 0 or more with at most 12 digits before and after the point";
+const unitPrice = parsed(
+  z.string().max(100, tooLong),
+  parsePrice,
+  () => `must be ${priceWords}, such as 0.0004.`,
+)
+  .nullable().default(null).openapi({
+    type: ["string", "null"],
+    description:
+      `The price of one unit of its quantities in the setting \`CURRENCY\`: ${priceWords}. Statements multiply it, without rounding.`,
+    example: "0.0004",
+  });
+const namesWords =
+  "1 to 64 letters of any language, digits, underscores, dots or hyphens, starting with a letter or underscore";
+const propertySchema = z.string().regex(dimensionPropertyForm, `must be ${namesWords}.`)
+  // Without the flag, which is no part of a pattern.
+  .openapi({ pattern: dimensionPropertyForm.source });
+const dimensionSchema = z.array(propertySchema)
+  .min(1, "must have at least one property.").max(
+    dimensionPropertiesMax,
+    atMost(dimensionPropertiesMax, "properties"),
+  )
+  .superRefine((names, context) => requireDistinct(names, context))
+  .transform((names) => names.toSorted());
+const dimensions = z.array(dimensionSchema).max(dimensionsMax, atMost(dimensionsMax, "dimensions"))
+  .superRefine((list, context) => requireDistinct(list.map((names) => names.join(" ")), context))
+  .default([]).openapi({
+    description:
+      `What its usage is also summed by: up to ${dimensionsMax} lists of the names of 1 to ${dimensionPropertiesMax} properties. The order ` +
+      "of names doesn't matter.",
+    example: [["region"]],
+  });
+export const metricsSchema = z.array(
+  z.strictObject({
+    slug: slugSchema.openapi({
+      description: "The metric in usage records, 1 to 64 characters, unique within the product.",
+      example: "requests",
+    }),
+    name: nameSchema("The metric's name", { example: "Requests" }),
+    unit,
+    unitPrice,
+    dimensions,
+    aggregation: z.enum(aggregations).default("sum")
+      .openapi({
+        description:
+          "What its usage is in sums, pages and statements: the `sum` of its quantities, the `count` of its records, the " +
+          "largest (`max`) or latest (`last`) quantity of each API key, or the number of distinct values of `uniqueProperty` (`unique`). " +
+          "Limits are always sums. It can't be changed once a month with usage of the metric is closed.",
+        example: "sum",
+      }),
+    uniqueProperty: z.string().nullable().default(null).openapi({
+      description:
+        "Required for `unique`: a property that is a dimension of its own. Records without it aren't counted.",
+      example: null,
+    }),
+  }).superRefine(requireCountable).openapi("ProductMetricInput"),
+).max(productMetricsMax, atMost(productMetricsMax, "metrics"))
+  .superRefine((list, context) => requireDistinct(list.map(({ slug }) => slug), context, ["slug"])).openapi({
+    description: `Up to ${productMetricsMax} metrics, in display order.`,
+  });
+
+const counting = {
+  aggregation: z.enum(aggregations).openapi({
+    description: "What its usage is in sums, pages and statements.",
+    example: "sum",
+  }),
+  uniqueProperty: stringSchema("The property whose distinct values `unique` counts.", "userId").nullable(),
+};
+export const productMetricSchema = z.object({
+  slug: stringSchema("The metric in usage records.", "requests"),
+  name: stringSchema("The metric's name.", "Requests"),
+  unit: stringSchema("What its quantities count.", "GB").nullable(),
+  unitPrice: stringSchema("The price of one unit, a decimal.", "0.0004").nullable(),
+  dimensions: z.array(z.array(z.string())).openapi({
+    description: "The properties that its usage is also summed by.",
+    example: [["region"]],
+  }),
+  ...counting,
+}).openapi("ProductMetric");
+
+export const recountedSchema = z.object({
+  metric: stringSchema("The metric.", "seats"),
+  from: z.object(counting),
+  to: z.object(counting),
+}).openapi("RecountedMetric");
+
+/** Distinct values are counted of a declared dimension. */
+function requireCountable(
+  { aggregation, uniqueProperty, dimensions }: Pick<
+    ProductMetric,
+    "aggregation" | "uniqueProperty" | "dimensions"
+  >,
+  context: z.RefinementCtx,
+): void {
+  const isDeclared = dimensions.some((names) => names.length === 1 && names[0] === uniqueProperty);
+  const message = aggregation !== "unique"
+    ? uniqueProperty !== null && "is only for the aggregation unique."
+    : !isDeclared && "must be one of the metric's dimensions of one property.";
+  if (message) context.addIssue({ code: "custom", path: ["uniqueProperty"], message });
+}
+
+function requireDistinct(names: readonly string[], context: z.RefinementCtx, path: string[] = []): void {
+  for (const [index, name] of names.entries()) {
+    if (names.indexOf(name) < index) {
+      context.addIssue({ code: "custom", path: [index, ...path], message: "is already in the list." });
+    }
+  }
+}

@@ -1,0 +1,301 @@
+// Grants of organizations: their shapes, their API for operators and members, and the console's pages.
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { newId } from "../../domain/id.ts";
+import { splitQuantity } from "../../domain/meter/quantity.ts";
+import {
+  grantQuantityMax,
+  grantReasonCharactersMax,
+  usageGrantStatuses,
+} from "../../domain/meter/usage_grant.ts";
+import { type Access, activeAccess, type OperatorAccess, operatorAccess } from "../../services/access/mod.ts";
+import {
+  createGrant,
+  getGrant,
+  listGrants,
+  readLimits,
+  readProductNames,
+  requireFutureEnd,
+  voidGrant,
+} from "../../services/meter/mod.ts";
+import { ConfirmPage } from "../../views/components/confirm_page.tsx";
+import { SelectField, TextField } from "../../views/components/field.tsx";
+import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
+import { organizationHref, organizationsHref } from "../../views/components/links.ts";
+import { grantQuantity } from "../../views/meter/grants.tsx";
+import { limitName } from "../../views/text/limit.ts";
+import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
+import { operatorRoutes } from "../api/operator_routes.ts";
+import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
+import { numberOf } from "./limit_input.ts";
+import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
+import { consolePages } from "../portal/operator_page.ts";
+import type { PortalParts } from "../portal/page.ts";
+import { check, checkTogether } from "../schemas/check.ts";
+import {
+  idOut,
+  idParam,
+  nameSchema,
+  optionalEnd,
+  pageOf,
+  pageQuerySchema,
+  stringSchema,
+  timeOut,
+} from "../schemas/common.ts";
+import { organizationParamsSchema } from "../schemas/organization_reference.ts";
+import { quantityIn } from "./schemas/plan_limits.ts";
+import { idempotencyKeySchema } from "./schemas/usage.ts";
+
+const reason = (text: string, example: string) =>
+  nameSchema(text, { charactersMax: grantReasonCharactersMax, example });
+const quantityFault = `must be more than 0 and at most ${grantQuantityMax}.`;
+const createSchema = z.strictObject({
+  limitId: idParam("lim", "A limit in total of the organization, or of its plan."),
+  quantity: quantityIn.refine((value) => value > 0 && value <= grantQuantityMax, quantityFault).openapi({
+    description: `How much it adds, with at most 6 decimal places, up to ${grantQuantityMax}.`,
+    example: 5_000,
+  }),
+  expiresAt: optionalEnd("When its unused part expires. By default it doesn't expire."),
+  reason: reason("Why it is given", "Invoice 2026-118."),
+  idempotencyKey: idempotencyKeySchema.openapi({
+    description: "Gives one grant however often the request is sent. 1 to 255 printable ASCII characters.",
+    example: "invoice-2026-118",
+  }),
+}).openapi("CreateUsageGrant");
+const voidSchema = z.strictObject({ reason: reason("Why it is voided", "Refunded.") }).openapi(
+  "VoidUsageGrant",
+);
+const schema = z.object({
+  id: idOut("gra", "The grant's id."),
+  limitId: idOut(
+    "lim",
+    "The limit that it was given for. It raises every limit in total of the same product and metric.",
+  ),
+  productSlug: stringSchema("The product. Null for all products together.", "tiles").nullable(),
+  metric: stringSchema("The metric. Null for all metrics together.", "requests").nullable(),
+  quantity: z.number().openapi({ description: "How much it added to the limit.", example: 5_000 }),
+  used: z.number().openapi({
+    description: "The used part. It stays used when the grant ends.",
+    example: 1_200,
+  }),
+  remaining: z.number().openapi({ description: "The part that can still be used.", example: 3_800 }),
+  status: z.enum(usageGrantStatuses).describe("Only active grants can be used."),
+  expiresAt: timeOut("When its unused part expires.").nullable(),
+  reason: stringSchema("Why it was given.", "Invoice 2026-118."),
+  idempotencyKey: stringSchema("The idempotency key.", "invoice-2026-118"),
+  createdAt: timeOut("When it was given."),
+  voidedAt: timeOut("When it was voided.").nullable(),
+  voidReason: stringSchema("Why it was voided.", "Refunded.").nullable(),
+}).openapi("UsageGrant");
+const one = z.object({ grant: schema });
+const memberPath = "/api/portal/grants";
+const operatorPath = "/api/operator/organizations/{id}/grants";
+
+export function usageGrantRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
+  const ofMembers = withAccess(
+    sessionRoutes(app, parts, { tag: "Usage", errors: ["forbidden"] }),
+    activeAccess,
+  );
+  listRoute(parts, ofMembers, { path: memberPath, operationId: "listGrants", of: "the active organization" });
+  const route = withAccess(
+    operatorRoutes(app, parts, { read: "organizations:read", write: "organizations:write" }),
+    (actor, id) => operatorAccess(services, actor, id),
+  );
+  listRoute(parts, route as MountRoute<Access>, {
+    path: operatorPath,
+    operationId: "operatorListGrants",
+    of: "an organization",
+    params: organizationParamsSchema,
+  });
+  route({
+    route: `POST ${operatorPath}`,
+    operationId: "createGrant",
+    summary: "Raise a limit of an organization with a grant",
+    description:
+      "Adds a quantity to a limit in total, such as one that was paid in advance. Grants that expire are used first, the first to " +
+      "expire first; then the limit's own quantity; then grants without an expiry, the oldest first. A repeated request with the same " +
+      "idempotency key has no effect.",
+    params: organizationParamsSchema,
+    body: createSchema,
+    responses: {
+      201: { description: "The grant.", schema: one },
+      200: { description: "The grant had already been given.", schema: one },
+    },
+    errors: ["limit_not_total", "idempotency_conflict", "limit_reached"],
+  }, async (c, { body }, access) => {
+    const { grant, isRepeat } = await createGrant(services, access, grantOf(body));
+    return c.json({ grant }, isRepeat ? 200 : 201);
+  });
+  route({
+    route: `POST ${operatorPath}/{grantId}/void`,
+    operationId: "voidGrant",
+    summary: "Void a grant",
+    description:
+      "The unused part can't be used anymore. The used part stays used. Voiding a grant again has no effect.",
+    params: organizationParamsSchema.extend({ grantId: idParam("gra", "The grant's id.") }),
+    body: voidSchema,
+    responses: { 200: { description: "The grant.", schema: one } },
+  }, async (_c, { params: { grantId: id }, body }, access) => ({
+    grant: await voidGrant(services, access, { id, ...body }),
+  }));
+}
+
+function listRoute(
+  { services }: AppParts,
+  route: MountRoute<Access>,
+  { path, operationId, of, params }: {
+    path: `/${string}`;
+    operationId: string;
+    of: string;
+    params?: typeof organizationParamsSchema;
+  },
+): void {
+  route({
+    ...params && { params },
+    route: `GET ${path}`,
+    operationId,
+    summary: `List grants of ${of}`,
+    description: "Newest first, with the used part of each.",
+    query: pageQuerySchema,
+    responses: { 200: { description: "A page of grants.", schema: pageOf("grants", schema) } },
+  }, (_c, { query }, access) => listGrants(services, access, query));
+}
+
+function grantOf({ expiresAt = null, ...body }: z.output<typeof createSchema>) {
+  const quantity = splitQuantity(body.quantity);
+  if (quantity === null) throw new Error("a quantity that was checked");
+  return { ...body, expiresAt, quantity };
+}
+
+const path = `${organizationsHref}/:id/grants`;
+
+export function usageGrantPages(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  const pages = consolePages(app, parts, "operator/organizations");
+  const accessOf = (c: AppContext, actor: OperatorAccess["actor"]) =>
+    operatorAccess(services, actor, paramOf(c, "id"));
+
+  mountFormPage(pages, {
+    path: `${path}/new`,
+    async show(c, form, actor) {
+      const access = await accessOf(c, actor);
+      const limits = await readLimits(services, access, { signal: c.req.raw.signal });
+      const catalogue = await readProductNames(services);
+      const choices = limits.filter(({ per }) => per === "total").map((limit) => ({
+        value: limit.limitId,
+        label: limitName(limit, catalogue),
+      }));
+      return grantForm(form, { access, choices });
+    },
+    async submit(c, actor, input) {
+      const access = await accessOf(c, actor);
+      const values = valuesOf(input);
+      const grant = await checkTogether(
+        () => check(createSchema, values, "body"),
+        () =>
+          requireFutureEnd(services, check(createSchema.shape.expiresAt, values.expiresAt, "body") ?? null),
+      );
+      await createGrant(services, access, grantOf(grant));
+      return `${organizationHref(paramOf(c, "id"))}/limits?done=granted`;
+    },
+  });
+
+  mountFormPage(pages, {
+    path: `${path}/:grantId/void`,
+    async show(c, form, actor) {
+      const access = await accessOf(c, actor);
+      const grant = await getGrant(services, access, paramOf(c, "grantId"));
+      const catalogue = await readProductNames(services);
+      return (
+        <ConfirmPage
+          {...form}
+          title="Void grant"
+          heading="Void the grant of “{name}”?"
+          name={access.organizationName}
+          text="The unused part can't be used anymore. The used part stays used. This can't be undone."
+          facts={[
+            { label: "Limit", value: limitName({ ...grant, per: "total" }, catalogue) },
+            { label: "Left", value: grantQuantity(grant.remaining, grant.metric, catalogue) },
+            { label: "Given for", value: grant.reason },
+          ]}
+          submit="Void grant"
+          back={{ href: `${organizationHref(paramOf(c, "id"))}/limits`, label: "Limits" }}
+        >
+          <TextField
+            label="Reason for voiding it"
+            {...form.field("reason")}
+            required
+            maxlength={grantReasonCharactersMax}
+          />
+        </ConfirmPage>
+      );
+    },
+    async submit(c, actor, { reason = "" }) {
+      const access = await accessOf(c, actor);
+      const body = check(voidSchema, { reason }, "body");
+      await voidGrant(services, access, { id: paramOf(c, "grantId"), ...body });
+      return `${organizationHref(paramOf(c, "id"))}/limits?done=grant-voided`;
+    },
+  });
+}
+
+function valuesOf({ limitId = "", quantity = "", expiresAt = "", reason = "", formToken = "" }: FormInput) {
+  return {
+    limitId,
+    quantity: numberOf(quantity),
+    expiresAt: expiresAt === "" ? null : expiresAt,
+    reason,
+    // A form that is sent twice gives one grant.
+    idempotencyKey: formToken,
+  };
+}
+
+function grantForm(
+  form: PageForm,
+  { access: { organizationId, organizationName }, choices }: {
+    access: OperatorAccess;
+    choices: { value: string; label: string }[];
+  },
+) {
+  const { field, input } = form;
+  return (
+    <FormPage
+      {...form}
+      title="Add grant"
+      heading="Add a grant for “{name}”"
+      name={organizationName}
+      text={choices.length === 0
+        ? "Grants raise limits in total. This organization has none: add one to its plan, or as an override."
+        : "Adds a quantity to a limit in total, such as one that was paid in advance."}
+      submit="Add grant"
+      back={{ href: `${organizationHref(organizationId)}/limits`, label: "Limits" }}
+      isNarrow
+    >
+      <input type="hidden" name="formToken" value={input?.["formToken"] ?? newId("req")} />
+      <SelectField label="Limit" {...field("limitId")} choices={choices} />
+      <TextField
+        label="Quantity"
+        {...field("quantity")}
+        hint="In the unit of the limit's metric, such as bytes or seconds."
+        inputmode="decimal"
+        required
+        maxlength={20}
+        autofocus
+      />
+      <TextField
+        label="Expires (optional)"
+        {...field("expiresAt")}
+        placeholder="2027-01-31"
+        hint="The unused part is lost at the start of this day in UTC. Leave empty for no expiry."
+        maxlength={30}
+      />
+      <TextField
+        label="Reason"
+        {...field("reason")}
+        hint="Also shown to the organization."
+        required
+        maxlength={grantReasonCharactersMax}
+      />
+    </FormPage>
+  );
+}

@@ -1,0 +1,281 @@
+// The page for signed-in people to whom forward authentication denies access. It checks the session again: its query only
+// says which conditions apply. It never redirects without a click, so that no browser ends up in a loop. The page doesn't
+// reveal whether an organization exists to people who aren't members.
+import { z } from "@hono/zod-openapi";
+import type { Child } from "hono/jsx";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { SessionActor } from "../../domain/access/actor.ts";
+import { isRoleAtLeast } from "../../domain/access/permissions.ts";
+import type { Membership, Role, User } from "../../domain/access/session.ts";
+import { notFoundError } from "../../domain/errors.ts";
+import {
+  accessAddress,
+  accessPath,
+  type ForwardConditions,
+  judgeSession,
+} from "../../domain/meter/forward_auth.ts";
+import { withReturnTo } from "../../domain/people/return_to.ts";
+import { accessTo } from "../../services/access/mod.ts";
+import { listOwners, requestEmailVerification, switchOrganization } from "../../services/people/mod.ts";
+import { ButtonLink, SubmitButton } from "../../views/components/button.tsx";
+import { Form } from "../../views/components/form.tsx";
+import { Notice, type NoticeProps } from "../../views/components/notice.tsx";
+import { type GateFrame, GatePage } from "../../views/layout.tsx";
+import { roleWords } from "../../views/text/role.ts";
+import { readFormBody } from "../body.ts";
+import type { App, AppContext } from "../env.ts";
+import { formError } from "../portal/errors.ts";
+import { gateFrame, type PortalParts, redirect, sendPage } from "../portal/page.ts";
+import { continueTo, returnToOf } from "./sign_in_pages.ts";
+import { check } from "../schemas/check.ts";
+import { forwardConditionsShape } from "../keys/schemas/forward_auth.ts";
+import { findSession, sessionActor } from "../session.ts";
+import { signOutOfPortal } from "../sign_out.ts";
+
+const conditionsSchema = z.object(forwardConditionsShape);
+const emailSent: NoticeProps = { tone: "done", text: "Email sent. Earlier links no longer work." };
+
+export function portalAccessRoutes(app: App, parts: PortalParts): void {
+  const { config, services } = parts;
+  const frame = gateFrame(parts);
+
+  async function show(
+    c: AppContext,
+    session: SessionActor,
+    given: { notice?: NoticeProps; status?: ContentfulStatusCode } = {},
+  ): Promise<Response> {
+    const { target, conditions } = accessRequest(c, parts);
+    const state = await stateOf(session, conditions, parts);
+    const href = target === null ? null : new URL(target, config.baseUrl);
+    const page = accessPage({
+      frame,
+      user: session.user,
+      state,
+      application: href === null ? null : { host: href.host, href: href.href },
+      address: accessAddress(target, conditions),
+      notice: given.notice ?? (state.kind === "email" && c.req.query("sent") === "1" ? emailSent : null),
+    });
+    return await sendPage(c, page, given.status ?? (state.kind === "granted" ? 200 : 403));
+  }
+
+  /** Everyone who isn't signed in goes to the sign-in page, and from there to the application. */
+  function withSession(handler: (c: AppContext, session: SessionActor) => Promise<Response>) {
+    return async (c: AppContext): Promise<Response> => {
+      const session = await findSession(c, parts);
+      if (session !== null) return await handler(c, sessionActor(c, session));
+      return redirect(c, withReturnTo("/sign-in", accessRequest(c, parts).target));
+    };
+  }
+
+  app.get(accessPath, withSession((c, session) => show(c, session)));
+
+  app.post(
+    accessPath,
+    withSession(async (c, session) => {
+      const { target, conditions } = accessRequest(c, parts);
+      const { act, organizationId = "" } = await readFormBody(c);
+      switch (act) {
+        case "send-email":
+          try {
+            await requestEmailVerification(services, session);
+            return redirect(c, `${accessAddress(target, conditions)}&sent=1`);
+          } catch (error) {
+            const { message, status } = formError(c, error);
+            return await show(c, session, { notice: { tone: "error", text: message ?? "" }, status });
+          }
+        case "switch":
+          await switchOrganization(services, session, organizationId);
+          return continueTo(c, target);
+        case "sign-out": {
+          await signOutOfPortal(c, parts);
+          const signIn = withReturnTo("/sign-in", target);
+          return redirect(c, `${signIn}${target === null ? "?" : "&"}signed_out=1`);
+        }
+        default:
+          throw notFoundError();
+      }
+    }),
+  );
+}
+
+/** Returns the conditions, and where to return to. */
+function accessRequest(c: AppContext, { config }: PortalParts) {
+  const { organization, role, email, return_to } = c.req.query();
+  const conditions: ForwardConditions = check(conditionsSchema, { organization, role, email }, "query");
+  return { target: returnToOf(return_to, config), conditions };
+}
+
+async function stateOf(
+  session: SessionActor,
+  conditions: ForwardConditions,
+  { services }: PortalParts,
+): Promise<AccessState> {
+  const result = judgeSession(session, conditions);
+  if (!("reason" in result)) return { kind: "granted" };
+  if (result.reason === "organization") return { kind: "organization" };
+  if (result.reason === "email") return { kind: "email", sendsMail: services.mail.mode !== "none" };
+  const { role, membership } = result;
+  return {
+    kind: "role",
+    role,
+    membership,
+    owners: membership === null
+      ? []
+      : await listOwners(services, accessTo(session, membership.organizationId)),
+    // If the application requires a certain organization, switching to another one doesn't help.
+    others: conditions.organization === undefined
+      ? session.memberships.filter((one) => isRoleAtLeast(one.role, role))
+      : [],
+  };
+}
+
+/** The condition that the session doesn't meet. */
+type AccessState =
+  | { readonly kind: "granted" }
+  | { readonly kind: "email"; readonly sendsMail: boolean }
+  | { readonly kind: "organization" }
+  | {
+    readonly kind: "role";
+    readonly role: Role;
+    /** The membership without the role; null without an active organization. */
+    readonly membership: Membership | null;
+    /** Some of the people who can change the role. */
+    readonly owners: readonly { readonly name: string; readonly email: string }[];
+    /** Memberships with a sufficient role. */
+    readonly others: readonly Membership[];
+  };
+
+interface AccessPageProps {
+  readonly frame: GateFrame;
+  readonly user: User;
+  readonly state: AccessState;
+  /** The application, with an address checked by the caller; null if unknown. */
+  readonly application: { readonly host: string; readonly href: string } | null;
+  /** The page's own address, for its forms. */
+  readonly address: string;
+  readonly notice: NoticeProps | null;
+}
+
+function accessPage(props: AccessPageProps) {
+  const { frame, user, state, application, address, notice } = props;
+  const isGranted = state.kind === "granted";
+  const title = isGranted
+    ? "You have access"
+    : state.kind === "email"
+    ? "Confirm your email address"
+    : "You don't have access";
+  return (
+    <GatePage title={title} frame={frame}>
+      <div class="card">
+        <div>
+          <h1>{title}</h1>
+          <p class="muted">
+            <Reason {...props} />
+          </p>
+        </div>
+        {notice === null ? null : <Notice {...notice} />}
+        <Remedy {...props} />
+        {application && (
+          <ButtonLink tone={isGranted ? "primary" : "plain"} href={application.href}>
+            {isGranted ? "Continue" : "Try again"}
+          </ButtonLink>
+        )}
+        <ActionForm address={address} act="sign-out">
+          <SubmitButton tone="plain">Use another account</SubmitButton>
+        </ActionForm>
+        <p class="muted small">
+          Signed in as <bdi>{user.email}</bdi>. <a href="/portal">Go to your account</a>
+        </p>
+      </div>
+    </GatePage>
+  );
+}
+
+function Reason({ state, user, application }: AccessPageProps) {
+  const name = application === null ? "This application" : <bdi>{application.host}</bdi>;
+  switch (state.kind) {
+    case "granted":
+      return <>Your account meets all requirements of {name}.</>;
+    case "email":
+      return (
+        <>
+          {name} is only open to people with a confirmed email address. {state.sendsMail
+            ? (
+              <>
+                Open the link in the email we sent to <bdi>{user.email}</bdi>, then try again.
+              </>
+            )
+            : "Email isn't set up on this server. Contact its administrator."}
+        </>
+      );
+    case "organization":
+      return (
+        <>
+          {name}{" "}
+          is only open to members of another organization. Ask the person who sent you here for an invitation,
+          or use another account.
+        </>
+      );
+    case "role":
+      return (
+        <>
+          {name} requires the role {roleWords[state.role]}
+          {state.role === "OWNER" ? "" : " or higher"}.{" "}
+          {state.membership === null ? "You don't have an active organization." : (
+            <>
+              Your role in <bdi>{state.membership.name}</bdi> is {roleWords[state.membership.role]}.
+            </>
+          )}
+        </>
+      );
+  }
+}
+
+function Remedy({ state, address }: AccessPageProps) {
+  if (state.kind === "email" && state.sendsMail) {
+    return (
+      <ActionForm address={address} act="send-email">
+        <SubmitButton>Resend email</SubmitButton>
+      </ActionForm>
+    );
+  }
+  if (state.kind !== "role") return null;
+  return (
+    <>
+      {state.owners.length === 0 ? null : (
+        <div>
+          <p>Ask an owner to change your role:</p>
+          <ul>
+            {state.owners.map(({ name, email }) => (
+              <li>
+                <bdi>{name}</bdi> <span class="muted small">{email}</span>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {state.others.map(({ organizationId, name }) => (
+        <ActionForm address={address} act="switch" organizationId={organizationId}>
+          <SubmitButton>
+            Switch to <bdi>{name}</bdi>
+          </SubmitButton>
+        </ActionForm>
+      ))}
+    </>
+  );
+}
+
+function ActionForm(
+  { address, act, organizationId, children }: {
+    address: string;
+    act: string;
+    organizationId?: string;
+    children: Child;
+  },
+) {
+  return (
+    <Form class="part" action={address} hidden={{ act, ...(organizationId ? { organizationId } : {}) }}>
+      {children}
+    </Form>
+  );
+}
