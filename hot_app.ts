@@ -1,5 +1,5 @@
 // What a thread starts with: the routes that programs call all the time. The whole app is loaded by the first request for another one.
-import { messageOf } from "./domain/errors.ts";
+import { messageOf, unavailableError } from "./domain/errors.ts";
 import { keyVerificationRoutes } from "./routes/keys/key_verification.ts";
 import { recordingRoutes } from "./routes/meter/usage.ts";
 import { sessionUserRoute } from "./routes/people/session_user.ts";
@@ -28,6 +28,10 @@ export function createHotApp(parts: AppParts, options: { version: string }): Pic
       recordingRoutes(app, parts);
       keyVerificationRoutes(app, parts);
       operationRoutes(app, parts);
+      // Only when the whole app can't be loaded.
+      app.all("*", () => {
+        throw unavailableError("The service is temporarily unavailable.");
+      });
     },
   });
   let whole: Promise<App> | undefined;
@@ -43,7 +47,7 @@ export function createHotApp(parts: AppParts, options: { version: string }): Pic
         ? hot.fetch(request, env)
         : load().then((app) => app.fetch(request, env), (error) => {
           parts.log.error("cannot load all routes", { error: messageOf(error) });
-          return new Response(null, { status: 503, headers: { "retry-after": "1" } });
+          return hot.fetch(request, env);
         }),
   };
 }

@@ -18,6 +18,7 @@ export function retryWaitMs(
 
 /**
  * Returns how long a response asks to wait, in milliseconds, at most 24 hours; 0 without a valid time (RFC 9110, section 10.2.3).
+ * Of several, which an application and its proxy may send, the first counts.
  *
  * @example
  * ```ts
@@ -25,12 +26,14 @@ export function retryWaitMs(
  * const now = Date.UTC(2026, 10, 21, 14, 0, 0);
  * assert.equal(retryAfterMs("120", now), 120_000);
  * assert.equal(retryAfterMs("Sat, 21 Nov 2026 14:00:30 GMT", now), 30_000);
+ * assert.equal(retryAfterMs("120, 60", now), 120_000);
+ * assert.equal(retryAfterMs("Sat, 21 Nov 2026 14:00:30 GMT, 60", now), 30_000);
  * assert.equal(retryAfterMs("99999999", now), 24 * 3_600_000);
  * assert.equal(retryAfterMs("soon", now), 0);
  * ```
  */
 export function retryAfterMs(retryAfter: string | null, now: number): number {
-  const text = retryAfter?.trim() ?? "";
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : / GMT$/.test(text) ? Date.parse(text) - now : 0;
+  const [, text = ""] = /^\s*(\d+|[^,]*,?[^,]* GMT)\s*(?:,|$)/.exec(retryAfter ?? "") ?? [];
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : text === "" ? 0 : Date.parse(text) - now;
   return Math.min(webhookRetryAfterMaxMs, Math.max(0, Number.isNaN(ms) ? 0 : ms));
 }
