@@ -223,7 +223,7 @@ async function notePassed(): Promise<void> {
     return;
   }
   const commit = await output("git", ["rev-parse", "HEAD"]);
-  await Deno.writeTextFile(passedFile, `${JSON.stringify({ commit })}\n`);
+  await Deno.writeTextFile(passedFile, `{ "commit": "${commit}" }\n`);
   printLine("passed, noted in bench/gate.json");
 }
 
