@@ -29,7 +29,7 @@ interface Side {
   readonly command: readonly string[];
 }
 
-/** What each side cost in each round, in the same order. */
+/** The costs of both sides, a pair for each round. */
 type Costs = readonly (readonly [now: number, before: number])[];
 
 const ratioOf = (costs: Costs) => median(costs.map(([now, before]) => now / before));

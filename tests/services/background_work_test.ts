@@ -7,7 +7,7 @@ import { poll } from "../support/runner/poll.ts";
 
 const pauseMs = 3_600_000;
 
-/** Runs a table until a condition is true. @returns What was logged. */
+/** Runs a table until a condition is true. @returns The logged warnings. */
 function run(table: readonly BackgroundWork[], until: () => boolean) {
   return async ({ database }: { database: Parameters<typeof runBackgroundWork>[1]["database"] }) => {
     const stop = new AbortController();
