@@ -10,9 +10,13 @@ export interface ApiKeyScope {
   readonly createdBy?: string | undefined;
 }
 
-/** A condition: the key `k` works at `now`. */
+/** A condition: the key `k` is active at `now`, neither revoked nor expired. It may be disabled. */
 export const activeApiKey = (now: number | Statement): Statement =>
   sql`k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${now})`;
+
+/** A condition: the key `k` works at `now`, so that requests with it are accepted. */
+export const workingApiKey = (now: number | Statement): Statement =>
+  sql`${activeApiKey(now)} AND k.disabled_at IS NULL`;
 
 const mays: Readonly<Record<UsagePermission, Statement>> = {
   "usage:read": sql`instr(k.permissions, '"usage:read"') > 0`,
@@ -30,7 +34,7 @@ export const endOfKey = sql`coalesce(k.revoked_at, k.expires_at, 900719925474099
 /** The time since which requests with a key `k` are known: an imported one is older. */
 export const keyAddedAt = sql`coalesce(k.imported_at, k.created_at)`;
 
-/** A condition: the key `k` of an organization works at `now`. Keys that ended are not read. */
+/** A condition: the key `k` of an organization is active at `now`. Keys that ended are not read. */
 export const isActiveIn = (organizationId: string | Statement, now: number): Statement =>
   sql`k.organization_id = ${organizationId} AND ${endOfKey} > ${now} AND ${activeApiKey(now)}`;
 
@@ -99,7 +103,7 @@ export function findActiveApiKey(database: DatabaseReader, keyHash: string, now:
     SELECT k.id, k.name, k.organization_id AS organizationId, k.permissions, k.environment, ${isSuspended} AS suspended,
       ${planFeatures} AS features, ${effectiveNumber("requestsPerSecond")} AS requestsPerSecond
     FROM api_keys k JOIN organizations o ON o.id = k.organization_id
-    WHERE k.key_hash = ${keyHash} AND ${activeApiKey(now)}`);
+    WHERE k.key_hash = ${keyHash} AND ${workingApiKey(now)}`);
 }
 
 interface ImportedKey {
@@ -121,5 +125,5 @@ export function findImportedKeys(
     FROM json_each(${JSON.stringify(keyHashes)}) h
     CROSS JOIN api_keys k INDEXED BY api_keys_imported ON k.key_hash = h.value AND k.imported_at IS NOT NULL
     CROSS JOIN organizations o ON o.id = k.organization_id
-    WHERE ${activeApiKey(now)}`);
+    WHERE ${workingApiKey(now)}`);
 }

@@ -19,6 +19,7 @@ export {
   isActiveIn,
   keyAddedAt,
   keyMay,
+  workingApiKey,
 } from "./active_api_keys.ts";
 export {
   actorFacts,

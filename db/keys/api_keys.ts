@@ -10,7 +10,7 @@ import {
   inScope,
   isActiveIn,
 } from "../access/mod.ts";
-import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 import { limitsJson } from "../meter/mod.ts";
 import { insertEvents } from "../outbox/mod.ts";
 import { remindAt } from "./expiring_keys.ts";
@@ -48,8 +48,38 @@ export interface ApiKeyRow {
   readonly lastUsedAt: number | null;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** Null for an enabled key. */
+  readonly disabledAt: number | null;
+  readonly disabledByOperator: 0 | 1;
   readonly leakedAt: number | null;
 }
+
+/** The columns that changes of a key set. */
+const settingColumns = {
+  name: sql`name`,
+  permissions: sql`permissions`,
+  expiresAt: sql`expires_at`,
+  disabledAt: sql`disabled_at`,
+  disabledByOperator: sql`disabled_by_operator`,
+} as const;
+
+export type KeySettings = Pick<ApiKeyRow, keyof typeof settingColumns>;
+
+const settingNames = Object.keys(settingColumns) as (keyof KeySettings)[];
+
+/** Returns the settings of a row, without its other columns. */
+export function settingsOf(row: KeySettings): KeySettings {
+  return Object.fromEntries(settingNames.map((name) => [name, row[name]])) as unknown as KeySettings;
+}
+
+/** A condition: the key `k` has these settings, besides its name. */
+const hasSettings = (settings: KeySettings): Statement =>
+  joinSql(
+    settingNames.filter((name) => name !== "name").map((name) =>
+      sql`k.${settingColumns[name]} IS ${settings[name]}`
+    ),
+    " AND ",
+  );
 
 /** Reads keys `k` with their creators, as {@linkcode ApiKeyRow}. */
 export const selectApiKeys = sql`
@@ -57,22 +87,25 @@ export const selectApiKeys = sql`
     u.name AS createdByName, k.created_by_operator AS createdByOperator, k.permissions,
     ${limitsJson({ column: "lineage", number: sql`k.lineage` })} AS budget,
     k.last_used_at AS lastUsedAt, k.expires_at AS expiresAt, k.revoked_at AS revokedAt,
-    k.leaked_at AS leakedAt
+    k.disabled_at AS disabledAt, k.disabled_by_operator AS disabledByOperator, k.leaked_at AS leakedAt
   FROM api_keys k LEFT JOIN users u ON u.id = k.created_by`;
 
 /**
  * Inserts a key and returns its id, unless the organization has as many active keys as it may, or the form was already sent.
  *
- * @param replaced A key that must still be active, and have the same permissions. The new key continues its lineage. `isKept`:
- *   it stays active for a while; otherwise the new key takes its place.
+ * @param replaced A key that must still be active, and have these settings. The new key continues its lineage. `isKept`: it stays
+ *   active for a while; otherwise the new key takes its place.
  */
-export function insertApiKey(key: NewApiKey, replaced?: { id: string; isKept: boolean }): Statement {
+export function insertApiKey(
+  key: NewApiKey,
+  replaced?: { id: string; settings: KeySettings; isKept: boolean },
+): Statement {
   const { organizationId, createdBy, now } = key;
   const permissions = JSON.stringify(key.permissions);
   const active = sql`FROM api_keys k WHERE ${isActiveIn(organizationId, now)}`;
   const isReplaceable = replaced === undefined
     ? sql`true`
-    : sql`EXISTS (SELECT 1 ${active} AND k.id = ${replaced.id} AND k.permissions = ${permissions})`;
+    : sql`EXISTS (SELECT 1 ${active} AND k.id = ${replaced.id} AND ${hasSettings(replaced.settings)})`;
   const hasRoom = replaced?.isKept === false
     ? sql`true`
     : sql`(SELECT count(*) ${active}) < ${effectiveNumber("apiKeysMax")}`;
@@ -143,24 +176,17 @@ export function findGenerations(
     ORDER BY (${activeApiKey(now)}) DESC, k.number DESC LIMIT ${limit}`);
 }
 
-/** Changes a key in the scope that is as in `from`. The expiry only changes while the key is active. */
+/** Changes the settings of a key in the scope that are as in `from`. The expiry only changes while the key is active. */
 export function updateApiKey(
   scope: ApiKeyScope,
   id: string,
-  change: {
-    name: string;
-    permissions: readonly string[];
-    expiresAt: number | null;
-    from: Pick<ApiKeyRow, "permissions" | "expiresAt">;
-    now: number;
-  },
+  { from, to, now }: { from: KeySettings; to: KeySettings; now: number },
 ) {
-  const { name, permissions, expiresAt, from, now } = change;
-  return sql`UPDATE api_keys AS k
-    SET name = ${name}, permissions = ${JSON.stringify(permissions)}, expires_at = ${expiresAt},
-      remind_at = iif(k.expires_at IS ${expiresAt}, k.remind_at, ${remindAt(sql`${expiresAt}`, now)})
-    WHERE ${inScope(scope)} AND k.id = ${id} AND k.permissions = ${from.permissions}
-      AND k.expires_at IS ${from.expiresAt} AND (k.expires_at IS ${expiresAt} OR ${activeApiKey(now)})`;
+  const changes = settingNames.map((name) => sql`${settingColumns[name]} = ${to[name]}`);
+  return sql`UPDATE api_keys AS k SET ${joinSql(changes, ", ")},
+      remind_at = iif(k.expires_at IS ${to.expiresAt}, k.remind_at, ${remindAt(sql`${to.expiresAt}`, now)})
+    WHERE ${inScope(scope)} AND k.id = ${id} AND ${hasSettings(from)}
+      AND (k.expires_at IS ${to.expiresAt} OR ${activeApiKey(now)})`;
 }
 
 /** Revokes a key in the scope, unless it is revoked already. */

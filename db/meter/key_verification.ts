@@ -23,6 +23,7 @@ export interface VerifiableKey {
   readonly permissions: readonly string[];
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  readonly isDisabled: boolean;
   readonly lastUsedAt: number | null;
   readonly environment: Environment;
   /** Null for those of the setting; 0 for no limit. */
@@ -47,7 +48,8 @@ export interface FoundCredentials {
 export const verifiableKey = sql`json_array(k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at,
     k.last_used_at, k.environment, ${effectiveNumber("requestsPerSecond")},
     iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id,
-      (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at, json(${planFeatures})), NULL))`;
+      (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at, json(${planFeatures})), NULL),
+    k.disabled_at)`;
 
 export type VerifiableKeyRow = [
   id: string,
@@ -68,6 +70,7 @@ export type VerifiableKeyRow = [
       features: readonly string[],
     ]
     | null,
+  disabledAt: number | null,
 ];
 
 // One JSON column for three lists of rows, so that they are one read.
@@ -153,6 +156,7 @@ export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
     environment,
     requestsPerSecond,
     organization,
+    disabledAt,
   ] = row;
   return {
     id,
@@ -160,6 +164,7 @@ export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
     permissions,
     expiresAt,
     revokedAt,
+    isDisabled: disabledAt !== null,
     lastUsedAt,
     environment,
     requestsPerSecond,

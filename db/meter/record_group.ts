@@ -2,7 +2,7 @@
 // all texts ?3 is the time.
 import type { Quantity } from "../../domain/meter/quantity.ts";
 import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
-import { activeApiKey, activeOperatorToken, isSuspended, keyMay, planFeatures } from "../access/mod.ts";
+import { activeOperatorToken, isSuspended, keyMay, planFeatures, workingApiKey } from "../access/mod.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
 
 /** Requests that are recorded together. No idempotency key of an organization may occur twice. */
@@ -71,7 +71,7 @@ export interface RecordVerification {
 }
 
 const withKey = (keyHash: Statement): Statement =>
-  sql`JOIN api_keys k ON k.key_hash = ${keyHash} AND ${activeApiKey(sql`?3`)}
+  sql`JOIN api_keys k ON k.key_hash = ${keyHash} AND ${workingApiKey(sql`?3`)}
     JOIN organizations o ON o.id = k.organization_id`;
 const mayNotWrite = sql`NOT ${keyMay("usage:write")}`;
 

@@ -4,7 +4,7 @@
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import type { Environment } from "../../domain/environment.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
-import { activeApiKey, effectiveNumber } from "../access/mod.ts";
+import { effectiveNumber, workingApiKey } from "../access/mod.ts";
 import { bind, type Database, joinSql, sql, type Statement, type WriteResult } from "../engine/database.ts";
 import {
   hasRecorded,
@@ -295,7 +295,7 @@ const statementsByName = new Map<string, ReturnType<typeof statementsOf>>();
 /** Notes at `?3` that the API keys of the targets `?1` were used, unless they were before `?2`. */
 const updateKeysUsed = (hashes: Statement) =>
   sql`UPDATE api_keys AS k SET last_used_at = ?3
-  WHERE k.key_hash IN (${hashes}) AND ${activeApiKey(sql`?3`)}
+  WHERE k.key_hash IN (${hashes}) AND ${workingApiKey(sql`?3`)}
     AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)`;
 
 /** Inserts the records of a group as one batch, which writes `note` before `usage_cursor` moves. */

@@ -66,6 +66,8 @@ export const auditActions = {
   "api_key.permissions_changed": "API key permissions changed",
   "api_key.budget_changed": "API key budget changed",
   "api_key.expiry_changed": "API key expiry changed",
+  "api_key.disabled": "API key disabled",
+  "api_key.enabled": "API key enabled",
   "api_key.rotated": "API key rotated",
   "api_key.revoked": "API key revoked",
   "api_key.leaked": "API key reported as leaked",

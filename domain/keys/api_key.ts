@@ -30,6 +30,10 @@ export interface ApiKey {
   readonly lastUsedAt: string | null;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
+  /** False while requests with it are rejected, until someone enables it again. */
+  readonly enabled: boolean;
+  /** True if only operators enable it. */
+  readonly disabledByOperator: boolean;
   /** The last report that it leaked. */
   readonly leakedAt: string | null;
   readonly status: ApiKeyStatus;

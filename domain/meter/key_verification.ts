@@ -7,6 +7,7 @@ export const verificationCodes = [
   "NOT_FOUND",
   "REVOKED",
   "EXPIRED",
+  "DISABLED",
   "ORGANIZATION_SUSPENDED",
   "INSUFFICIENT_PERMISSIONS",
   "FEATURE_MISSING",

@@ -115,27 +115,12 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     change: {
       route: `PATCH ${path}/{id}`,
       operationId: "changeApiKey",
-      summary: "Change a key's name, permissions, expiry or budget",
+      summary: "Change a key",
       description:
-        `${unchanged} Only owners and admins set \`budget\`, which replaces the whole budget. No limit in it can be above a limit of the organization that counts the same usage in the same window or a longer one.`,
+        `${unchanged} Only owners and admins set \`budget\` and \`enabled\`. \`budget\` replaces the whole budget. No limit in it can be above a limit of the organization that counts the same usage in the same window or a longer one.`,
     },
     revoke: { route: `DELETE ${path}/{id}`, operationId: "revokeApiKey", summary: "Revoke a key" },
-  });
-
-  route({
-    route: `POST ${path}/{id}/rotate`,
-    operationId: "rotateApiKey",
-    summary: "Rotate a key",
-    description:
-      "Creates a new key with the same name, environment, permissions, budget and expiry. The old key keeps working for 24 hours, or until " +
-      "`expireOldAt`; both count as active keys until then. To revoke it immediately, set `expireOldAt` to `now`.",
-    params,
-    body: schemas.rotateApiKeySchema,
-    bodyOptional: true,
-    responses: created,
-    errors: ["key_limit_reached"],
-  }, (_c, { params: { id }, body: { expireOldAt } }, access) => {
-    return rotateApiKey(parts.services, access, { id, expireOldAt: expireOldAt ?? undefined });
+    rotate: { route: `POST ${path}/{id}/rotate`, operationId: "rotateApiKey", summary: "Rotate a key" },
   });
 }
 
@@ -204,6 +189,11 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
       operationId: "operatorRevokeApiKey",
       summary: "Revoke any organization's API key",
     },
+    rotate: {
+      route: `POST ${keyPath}/rotate`,
+      operationId: "operatorRotateApiKey",
+      summary: "Rotate any organization's API key",
+    },
   });
 }
 
@@ -211,7 +201,10 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
 function commonRoutes(
   { services }: AppParts,
   { inOrganization, ofKey }: Record<"inOrganization" | "ofKey", MountRoute<Access>>,
-  { list, create, change, revoke }: Record<"list" | "create" | "change" | "revoke", RouteWords>,
+  { list, create, change, revoke, rotate }: Record<
+    "list" | "create" | "change" | "revoke" | "rotate",
+    RouteWords
+  >,
 ): void {
   inOrganization({
     ...list,
@@ -236,4 +229,18 @@ function commonRoutes(
     { ...revoke, description: revoked, params, responses: one },
     async (_c, { params: { id } }, access) => ({ apiKey: await revokeApiKey(services, access, id) }),
   );
+
+  ofKey({
+    ...rotate,
+    description:
+      "Creates a new key with the same name, environment, permissions, budget and expiry. The old key keeps working for 24 hours, or until " +
+      "`expireOldAt`; both count as active keys until then. To revoke it immediately, set `expireOldAt` to `now`. A disabled key can't be rotated.",
+    params,
+    body: schemas.rotateApiKeySchema,
+    bodyOptional: true,
+    responses: created,
+    errors: ["key_limit_reached", "key_disabled"],
+  }, (_c, { params: { id }, body: { expireOldAt } }, access) => {
+    return rotateApiKey(services, access, { id, expireOldAt: expireOldAt ?? undefined });
+  });
 }

@@ -55,6 +55,7 @@ const keyVerificationSchema = z.object({
     description: "The first of these that applies:\n\n" +
       "- `NOT_FOUND`: there is no such key.\n" +
       "- `REVOKED`, `EXPIRED`: the key no longer works.\n" +
+      "- `DISABLED`: the key doesn't work until it is enabled again.\n" +
       "- `ORGANIZATION_SUSPENDED`: its organization is suspended.\n" +
       "- `INSUFFICIENT_PERMISSIONS`: it lacks one of `permissions`.\n" +
       "- `FEATURE_MISSING`: the plan of its organization lacks one of `features`.\n" +

@@ -28,7 +28,7 @@ import { NewApiKeyForm } from "../../views/keys/new_api_key_form.tsx";
 import { PermissionList } from "../../views/keys/permission_fields.tsx";
 import { type PortalFrame, PortalPage } from "../../views/layout.tsx";
 import type { App, AppContext } from "../env.ts";
-import { aboutKey } from "./api_key.tsx";
+import { aboutKey } from "./about_key.tsx";
 import { timeAfter } from "../portal/expiry.ts";
 import { mountForm, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
@@ -90,7 +90,7 @@ function mountRotation(app: App, parts: PortalParts): void {
     path: `${path}/:keyId/rotate`,
     async show(c, form, { access, frame }) {
       const apiKey = await getApiKey(services, access, paramOf(c, "keyId"));
-      if (apiKey.status !== "active" && form.input === undefined) {
+      if ((apiKey.status !== "active" || !apiKey.enabled) && form.input === undefined) {
         return redirect(c, apiKeyHref(frame.base, apiKey.id));
       }
       const apiKeyIds = [apiKey.id];

@@ -8,6 +8,7 @@ import {
   findGenerations,
   markApiKeyRevoked,
   selectApiKey,
+  settingsOf,
   updateApiKey,
 } from "../../db/keys/api_keys.ts";
 import { findOrganizationLimits, lineageOf, parseLimits, replaceLimits } from "../../db/meter/mod.ts";
@@ -46,6 +47,8 @@ interface ApiKeyChange {
   readonly permissions?: readonly string[] | undefined;
   /** A future time in milliseconds since 1970, or null for never. Only active keys can get another one. */
   readonly expiresAt?: number | null | undefined;
+  /** False: requests with the key are rejected until it is enabled again. */
+  readonly enabled?: boolean | undefined;
   /** Replaces the whole budget. Limits with the scope of an existing one keep what counts against them. */
   readonly budget?: readonly BudgetLimit[] | undefined;
 }
@@ -117,17 +120,20 @@ export async function getApiKeyLineage(
 }
 
 /**
- * Changes a key's name, permissions, expiry or budget. Members need "apiKeys.manageAll" for the budget.
+ * Changes a key. Members need "apiKeys.manageAll" for everything but its name, permissions and expiry.
  *
- * @throws {AppError} `not_found`, `unavailable`; `forbidden` also for adding a permission that only operators grant, and for having
- *   it for longer; `validation_failed` for a budget above a limit of the organization, a time that has passed, and the expiry of an inactive key.
+ * @throws {AppError} `not_found`, `unavailable`; `forbidden` also for adding a permission that only operators grant, for having
+ *   it for longer, and for enabling what an operator disabled; `validation_failed` for a budget above a limit of the organization, a
+ *   time that has passed, and the expiry of an inactive key.
  */
 export async function changeApiKey(
   context: SessionContext,
   access: Access,
   { id, ...change }: ApiKeyChange,
 ): Promise<ApiKey> {
-  if (change.budget !== undefined) requirePermission(access, "apiKeys.manageAll");
+  if (change.budget !== undefined || change.enabled !== undefined) {
+    requirePermission(access, "apiKeys.manageAll");
+  }
   const { by, scope } = keysOpenTo(access);
   const row = await findRow(context, scope, id);
   const now = context.clock();
@@ -148,6 +154,10 @@ export async function changeApiKey(
     const details = { from: isoTime(row.expiresAt) ?? "never", to: isoTime(expiresAt) ?? "never" };
     entries.push({ ...about, action: "api_key.expiry_changed", details });
   }
+  const enabling = enablingOf(access, row, { enabled: change.enabled, now });
+  if (enabling.disabledAt !== row.disabledAt || enabling.disabledByOperator !== row.disabledByOperator) {
+    entries.push({ ...about, action: enabling.disabledAt === null ? "api_key.enabled" : "api_key.disabled" });
+  }
   const storedBudget = limitsText(budgetOf(row.budget));
   const { budget = budgetOf(row.budget) } = change;
   if (limitsText(budget) !== storedBudget) {
@@ -159,10 +169,11 @@ export async function changeApiKey(
     const details = { from: storedBudget || "none", to: limitsText(budget) || "none" };
     entries.push({ ...about, action: "api_key.budget_changed", details });
   }
+  const to = { name, permissions: JSON.stringify(permissions), expiresAt, ...enabling };
   const [entry, ...more] = entries;
   if (entry === undefined) return toApiKey(row, now);
   const { isMade, row: changed } = await writeAndRead<ApiKeyRow>(context, by, {
-    statement: updateApiKey(scope, id, { name, permissions, expiresAt, from: row, now }),
+    statement: updateApiKey(scope, id, { from: settingsOf(row), to, now }),
     entry,
     after: (audited) => [
       ...more.map((other) => insertAuditEvent(access.actor, other, audited).statement),
@@ -180,6 +191,22 @@ function requireNewExpiry(row: ApiKeyRow, expiresAt: number | null, now: number)
     ? "must be in the future."
     : null;
   if (message !== null) throw validationError([{ path: "expiresAt", message }]);
+}
+
+/** Returns when and by whom a key is disabled after a change. An operator who disables a key takes it from its organization. */
+function enablingOf(
+  access: Access,
+  { disabledAt, disabledByOperator }: ApiKeyRow,
+  { enabled, now }: { enabled: boolean | undefined; now: number },
+): Pick<ApiKeyRow, "disabledAt" | "disabledByOperator"> {
+  if (enabled === undefined) return { disabledAt, disabledByOperator };
+  if (!enabled) {
+    return { disabledAt: disabledAt ?? now, disabledByOperator: isOperator(access) ? 1 : disabledByOperator };
+  }
+  if (disabledByOperator === 1 && !isOperator(access)) {
+    throw new AppError("forbidden", "Only the operator of this service can enable this key.");
+  }
+  return { disabledAt: null, disabledByOperator: 0 };
 }
 
 /** Keeps members from extending a permission that only operators grant. Times in milliseconds since 1970; null: forever. */
@@ -266,6 +293,8 @@ export function toApiKey(row: ApiKeyRow, now: number): ApiKey {
     lastUsedAt: isoTime(row.lastUsedAt),
     expiresAt: isoTime(row.expiresAt),
     revokedAt: isoTime(row.revokedAt),
+    enabled: row.disabledAt === null,
+    disabledByOperator: row.disabledByOperator === 1,
     leakedAt: isoTime(row.leakedAt),
     status: apiKeyStatus(row, now),
   };

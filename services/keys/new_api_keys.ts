@@ -1,6 +1,6 @@
 // New API keys: create, rotate. The full key leaves this file once and is never stored.
 import { insertChangeEvent } from "../../db/outbox/mod.ts";
-import { endRotatedApiKey, findApiKeyOfForm, insertApiKey } from "../../db/keys/api_keys.ts";
+import { endRotatedApiKey, findApiKeyOfForm, insertApiKey, settingsOf } from "../../db/keys/api_keys.ts";
 import { findEffectiveNumber } from "../../db/access/mod.ts";
 import {
   type ApiKey,
@@ -9,7 +9,13 @@ import {
   hashApiKey,
   rotatedKeyKeptMs,
 } from "../../domain/keys/api_key.ts";
-import { apiKeyLimitError, type AppError, notFoundError, validationError } from "../../domain/errors.ts";
+import {
+  apiKeyLimitError,
+  type AppError,
+  keyDisabledError,
+  notFoundError,
+  validationError,
+} from "../../domain/errors.ts";
 import type { Environment } from "../../domain/environment.ts";
 import { newId } from "../../domain/id.ts";
 import { defaultKeyPermissions, sortedPermissions } from "../../domain/keys/key_permissions.ts";
@@ -104,8 +110,8 @@ export async function createApiKey(
  *
  * @param input `expireOldAt`: when the old key ends, in a day by default; never later than it would have
  *   anyway. `formToken`: as for a new key.
- * @throws {AppError} `not_found`, `forbidden`, `key_limit_reached`, `unavailable`; `validation_failed` if the old key is not
- *   active.
+ * @throws {AppError} `not_found`, `forbidden`, `key_disabled`, `key_limit_reached`, `unavailable`; `validation_failed` if the old
+ *   key is not active.
  * @throws {FormSentError}
  */
 export async function rotateApiKey(
@@ -124,6 +130,7 @@ export async function rotateApiKey(
   await requireNewForm(context, organizationId, formToken);
   const notActive = validationError([{ path: "id", message: "only active keys can be rotated." }]);
   if (apiKeyStatus(old, now) !== "active") throw notActive;
+  if (old.disabledAt !== null) throw keyDisabledError();
   const { expireOldAt = now + rotatedKeyKeptMs } = input;
   if (expireOldAt !== "now" && expireOldAt <= now) {
     throw validationError([{ path: "expireOldAt", message: "must be in the future, or “now”." }]);
@@ -147,7 +154,7 @@ export async function rotateApiKey(
   const oldEnds = expireOldAt === "now" ? { revokedAt: now } : { expiresAt: expireOldAt };
   const isRotated = await writeChange(context, by, {
     // This checks that the old key is active, so only one of several simultaneous rotations or revocations wins.
-    statement: insertApiKey(next.row, { id, isKept: expireOldAt !== "now" }),
+    statement: insertApiKey(next.row, { id, settings: settingsOf(old), isKept: expireOldAt !== "now" }),
     entry: {
       action: "api_key.rotated",
       organizationId,
@@ -163,7 +170,8 @@ export async function rotateApiKey(
   await requireNewForm(context, organizationId, formToken);
   const current = await findRow(context, scope, id);
   if (apiKeyStatus(current, now) !== "active") throw notActive;
-  throw current.permissions === old.permissions
+  if (current.disabledAt !== null) throw keyDisabledError();
+  throw JSON.stringify(settingsOf(current)) === JSON.stringify(settingsOf({ ...old, name: current.name }))
     ? await keyLimitError(context, organizationId, { isRotation: true })
     : changedMeanwhileError();
 }
@@ -213,6 +221,8 @@ function newApiKey(
     createdByOperator: creator === null ? 1 : 0,
     lastUsedAt: null,
     revokedAt: null,
+    disabledAt: null,
+    disabledByOperator: 0,
     leakedAt: null,
   }, now);
   return { id, row, created: { apiKey, fullKey } };

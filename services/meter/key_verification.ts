@@ -181,7 +181,10 @@ async function findKey(
 /** Marks a working key as used, even if the verification denies the request. */
 function noteVerification({ clock, lastRequests }: Context, keyHash: string, key: VerifiableKey): void {
   const now = clock();
-  if (apiKeyStatus(key, now) !== "active" || now - (key.lastUsedAt ?? 0) < apiKeyUsedIntervalMs) return;
+  if (
+    apiKeyStatus(key, now) !== "active" || key.isDisabled ||
+    now - (key.lastUsedAt ?? 0) < apiKeyUsedIntervalMs
+  ) return;
   lastRequests.noteVerification(keyHash);
 }
 
@@ -193,6 +196,7 @@ function judge(
 ): VerificationCode | null {
   const status = apiKeyStatus(key, now);
   if (status !== "active") return status === "revoked" ? "REVOKED" : "EXPIRED";
+  if (key.isDisabled) return "DISABLED";
   if (key.organization?.isSuspended) return "ORGANIZATION_SUSPENDED";
   if (!permissions.every((permission) => key.permissions.includes(permission))) {
     return "INSUFFICIENT_PERMISSIONS";

@@ -16,7 +16,7 @@ const linesMax: Readonly<Record<string, number>> = {
   access: 4_650,
   outbox: 6_350,
   meter: 17_050,
-  keys: 5_350,
+  keys: 5_650,
   billing: 5_450,
   people: 15_100,
   console: 7_550,

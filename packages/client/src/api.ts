@@ -8,6 +8,7 @@ export interface KeyVerification {
    *
    * - `NOT_FOUND`: there is no such key.
    * - `REVOKED`, `EXPIRED`: the key no longer works.
+   * - `DISABLED`: the key doesn't work until it is enabled again.
    * - `ORGANIZATION_SUSPENDED`: its organization is suspended.
    * - `INSUFFICIENT_PERMISSIONS`: it lacks one of `permissions`.
    * - `FEATURE_MISSING`: the plan of its organization lacks one of `features`.
@@ -19,6 +20,7 @@ export interface KeyVerification {
     | "NOT_FOUND"
     | "REVOKED"
     | "EXPIRED"
+    | "DISABLED"
     | "ORGANIZATION_SUSPENDED"
     | "INSUFFICIENT_PERMISSIONS"
     | "FEATURE_MISSING"

@@ -54,7 +54,15 @@ export const apiKeySchema = z.object({
   expiresAt: timeOut("When the key expires.").nullable(),
   revokedAt: timeOut("When the key was revoked.").nullable(),
   leakedAt: timeOut("When someone last reported that the key leaked.").nullable(),
-  status: z.enum(["active", "revoked", "expired"]).describe("Only active keys are accepted."),
+  status: z.enum(["active", "revoked", "expired"]).describe(
+    "Only active keys that are enabled are accepted.",
+  ),
+  enabled: z.boolean().describe(
+    "Whether requests with the key are accepted while it is active. A disabled key still counts among the active keys.",
+  ),
+  disabledByOperator: z.boolean().describe(
+    "Whether the company that runs the service disabled the key. Then only they can enable it.",
+  ),
 }).openapi("ApiKey");
 
 export const apiKeyParamsSchema = z.object({ id: idParam("key", "The key's id.") });
@@ -115,6 +123,9 @@ export const changeApiKeySchema = z.strictObject({
     "When the key expires, in the future. Null: it doesn't. Only active keys can get another expiry.",
   ),
   budget: limitsInSchema(budgetLimitsMax).optional(),
+  enabled: z.boolean().optional().describe(
+    "False: requests with the key fail immediately, as if it was revoked, until it is enabled again.",
+  ),
 }).openapi("ChangeApiKey");
 
 export const rotateApiKeySchema = z.strictObject({

@@ -121,6 +121,8 @@ const formsOfOrganization = all([
   form("/operator/organizations/:id/api-keys/:keyId/budget", budgetForm),
   form("/operator/organizations/:id/api-keys/:keyId/edit", { name: "Renamed" }),
   form("/operator/organizations/:id/api-keys/:keyId/revoke"),
+  form("/operator/organizations/:id/api-keys/:keyId/disable"),
+  form("/operator/organizations/:id/api-keys/:keyId/enable"),
   form("/operator/organizations/:id/api-keys/:keyId/rotate", { expireOld: "now" }, { writes: true }),
   form("/operator/organizations/:id/usage/records/:recordId/void", { reason: "wrong" }),
   form("/operator/organizations/:id/webhooks/new", newWebhookForm),

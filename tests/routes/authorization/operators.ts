@@ -175,6 +175,7 @@ const routes: Readonly<Partial<Record<OperatorScope | "account", Readonly<Record
     "POST /organizations/:id/api-keys": { name: "Key" },
     "PATCH /api-keys/:id": { name: "Renamed" },
     "DELETE /api-keys/:id": null,
+    "POST /api-keys/:id/rotate": {},
     "POST /api-keys/import": ({ organizationId }) => ({
       keys: [{ organizationId, name: "Key", sha256: hash("sha256", organizationId, "hex"), prefix: "acme" }],
     }),

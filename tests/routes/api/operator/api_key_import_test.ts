@@ -90,6 +90,8 @@ onEveryDatabase("an imported key records, verifies, rotates, expires and is revo
     expiresAt: null,
     revokedAt: null,
     leakedAt: null,
+    enabled: true,
+    disabledByOperator: false,
     status: "active",
   });
   const { events } = await listAudit(test, ada.cookie, "?action=api_key.imported");
