@@ -15,7 +15,7 @@ import { limitsJson } from "../meter/mod.ts";
 import { insertEvents } from "../outbox/mod.ts";
 import { remindAt } from "./expiring_keys.ts";
 
-interface NewApiKey {
+interface NewApiKey extends Pick<ApiKeyRow, "addresses" | "requestsPerSecond"> {
   readonly id: string;
   readonly organizationId: string;
   readonly keyHash: string;
@@ -48,6 +48,9 @@ export interface ApiKeyRow {
   readonly lastUsedAt: number | null;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** A JSON list; null for any address. */
+  readonly addresses: string | null;
+  readonly requestsPerSecond: number | null;
   /** Null for an enabled key. */
   readonly disabledAt: number | null;
   readonly disabledByOperator: 0 | 1;
@@ -59,6 +62,8 @@ const settingColumns = {
   name: sql`name`,
   permissions: sql`permissions`,
   expiresAt: sql`expires_at`,
+  addresses: sql`addresses`,
+  requestsPerSecond: sql`requests_per_second`,
   disabledAt: sql`disabled_at`,
   disabledByOperator: sql`disabled_by_operator`,
 } as const;
@@ -87,7 +92,7 @@ export const selectApiKeys = sql`
     u.name AS createdByName, k.created_by_operator AS createdByOperator, k.permissions,
     ${limitsJson({ column: "lineage", number: sql`k.lineage` })} AS budget,
     k.last_used_at AS lastUsedAt, k.expires_at AS expiresAt, k.revoked_at AS revokedAt,
-    k.disabled_at AS disabledAt, k.disabled_by_operator AS disabledByOperator, k.leaked_at AS leakedAt
+    k.addresses, k.requests_per_second AS requestsPerSecond, k.disabled_at AS disabledAt, k.disabled_by_operator AS disabledByOperator, k.leaked_at AS leakedAt
   FROM api_keys k LEFT JOIN users u ON u.id = k.created_by`;
 
 /**
@@ -112,10 +117,12 @@ export function insertApiKey(
   const lineage = sql`(SELECT k.lineage FROM api_keys k WHERE k.id = ${replaced?.id ?? null})`;
   return sql`
     INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_by_operator,
-      permissions, environment, created_at, expires_at, remind_at, lineage, form_token)
+      permissions, environment, created_at, expires_at, remind_at, lineage, form_token,
+      addresses, requests_per_second)
     SELECT ${key.id}, o.id, ${key.keyHash}, ${key.keyPrefix}, ${key.name}, ${createdBy}, ${createdBy} IS NULL,
       ${permissions}, ${key.environment}, ${now}, ${key.expiresAt},
-      ${remindAt(sql`${key.expiresAt}`, now)}, ${lineage}, ${key.formToken}
+      ${remindAt(sql`${key.expiresAt}`, now)}, ${lineage}, ${key.formToken},
+      ${key.addresses}, ${key.requestsPerSecond}
     FROM organizations o WHERE o.id = ${organizationId} AND o.deleted_at IS NULL
       AND ${hasRoom} AND ${isReplaceable}
       AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.organization_id = o.id AND k.form_token = ${key.formToken})

@@ -12,12 +12,13 @@ import { bind, type DatabaseReader, sql, type Statement } from "../engine/databa
 import {
   type ActiveOperatorToken,
   activeOperatorToken,
-  effectiveNumber,
+  type KeyTerms,
+  keyTerms,
   planFeatures,
 } from "../access/mod.ts";
 
 /** A key, working or not, with its organization. */
-export interface VerifiableKey {
+export interface VerifiableKey extends KeyTerms {
   readonly id: string;
   readonly name: string;
   readonly permissions: readonly string[];
@@ -26,8 +27,6 @@ export interface VerifiableKey {
   readonly isDisabled: boolean;
   readonly lastUsedAt: number | null;
   readonly environment: Environment;
-  /** Null for those of the setting; 0 for no limit. */
-  readonly requestsPerSecond: number | null;
   /** Null after its deletion, which revoked the key. */
   readonly organization: VerifiedOrganization & { readonly isSuspended: boolean } | null;
 }
@@ -46,10 +45,10 @@ export interface FoundCredentials {
 
 /** The key `k` of the organization `o`, for {@linkcode toVerifiableKey}. */
 export const verifiableKey = sql`json_array(k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at,
-    k.last_used_at, k.environment, ${effectiveNumber("requestsPerSecond")},
+    k.last_used_at, k.environment, ${keyTerms.requestsPerSecond},
     iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id,
       (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at, json(${planFeatures})), NULL),
-    k.disabled_at)`;
+    k.disabled_at, ${keyTerms.ownRequestsPerSecond}, ${keyTerms.addresses})`;
 
 export type VerifiableKeyRow = [
   id: string,
@@ -71,6 +70,8 @@ export type VerifiableKeyRow = [
     ]
     | null,
   disabledAt: number | null,
+  ownRequestsPerSecond: number | null,
+  addresses: string | null,
 ];
 
 // One JSON column for three lists of rows, so that they are one read.
@@ -157,6 +158,8 @@ export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
     requestsPerSecond,
     organization,
     disabledAt,
+    ownRequestsPerSecond,
+    addresses,
   ] = row;
   return {
     id,
@@ -168,6 +171,8 @@ export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
     lastUsedAt,
     environment,
     requestsPerSecond,
+    ownRequestsPerSecond,
+    addresses,
     organization: organization && toOrganization(organization),
   };
 }

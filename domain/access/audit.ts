@@ -66,6 +66,8 @@ export const auditActions = {
   "api_key.permissions_changed": "API key permissions changed",
   "api_key.budget_changed": "API key budget changed",
   "api_key.expiry_changed": "API key expiry changed",
+  "api_key.addresses_changed": "API key addresses changed",
+  "api_key.rate_changed": "API key rate limit changed",
   "api_key.disabled": "API key disabled",
   "api_key.enabled": "API key enabled",
   "api_key.rotated": "API key rotated",

@@ -8,6 +8,7 @@ export const verificationCodes = [
   "REVOKED",
   "EXPIRED",
   "DISABLED",
+  "ADDRESS_DENIED",
   "ORGANIZATION_SUSPENDED",
   "INSUFFICIENT_PERMISSIONS",
   "FEATURE_MISSING",

@@ -8,8 +8,9 @@ import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { ExpiryField, expiryValue } from "../../views/components/expiry_field.tsx";
 import { NameField } from "../../views/components/field.tsx";
 import { FormPage } from "../../views/components/form_page.tsx";
-import { apiKeyHref } from "../../views/components/key_name.tsx";
+import { apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
 import { LimitFields } from "../../views/components/limit_fields.tsx";
+import { KeyAccessFields } from "../../views/keys/key_access_fields.tsx";
 import { PermissionFields } from "../../views/keys/permission_fields.tsx";
 import { exactTime } from "../../views/text/time.ts";
 import type { App } from "../env.ts";
@@ -19,7 +20,7 @@ import { apiKeyPage, readKeyPage } from "./api_key_page.tsx";
 import { expiryOf } from "../portal/expiry.ts";
 import type { Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
-import { checkedKey, choiceOf, typedChoice } from "./key_form.ts";
+import { accessErrors, accessOf, checkedKey, choiceOf, typedAccess, typedChoice } from "./key_form.ts";
 import { keyReport } from "./key_report.ts";
 import { limitInput, limitsOf, typedLimits } from "../meter/limit_input.ts";
 import { mountFormPage, mountPage, type Pages, paramOf } from "../portal/noun_pages.ts";
@@ -128,6 +129,12 @@ function mountEdit(pages: Pages<Viewer>, { services }: PortalParts): void {
             error={fields["permissions"]}
             hasVoid={frame.viewed !== null || apiKey.permissions.includes(operatorsKeyPermission)}
           />
+          {managesAllKeys(frame) && (
+            <KeyAccessFields
+              values={input ? typedAccess(input) : accessOf(apiKey)}
+              errors={accessErrors(fields)}
+            />
+          )}
         </ConfirmPage>
       );
     },

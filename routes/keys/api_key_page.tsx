@@ -22,6 +22,7 @@ import { RowMenu } from "../../views/components/row_menu.tsx";
 import { ApiKeyStatus, LeakText } from "../../views/keys/api_key_table.tsx";
 import { FirstRequestCard, statusText } from "../../views/keys/first_request.tsx";
 import { KeyFacts, KeyUsage } from "../../views/keys/key_usage.tsx";
+import { KeyAccess } from "../../views/keys/key_access_fields.tsx";
 import { PermissionList } from "../../views/keys/permission_fields.tsx";
 import { PortalPage } from "../../views/layout.tsx";
 import { fullDate } from "../../views/text/time.ts";
@@ -129,6 +130,7 @@ export function apiKeyPage(props: KeyPage) {
           <Card title="Permissions" aside={canAct && <a href={hrefOf(props, "edit")}>Change</a>}>
             <PermissionList permissions={apiKey.permissions} />
           </Card>
+          <KeyAccess apiKey={apiKey} />
           {generations.length > 1 && <Rotations {...props} />}
         </div>
       </div>

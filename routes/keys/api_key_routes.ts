@@ -117,7 +117,7 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       operationId: "changeApiKey",
       summary: "Change a key",
       description:
-        `${unchanged} Only owners and admins set \`budget\` and \`enabled\`. \`budget\` replaces the whole budget. No limit in it can be above a limit of the organization that counts the same usage in the same window or a longer one.`,
+        `${unchanged} Only owners and admins set \`budget\`, \`addresses\`, \`requestsPerSecond\` and \`enabled\`. \`budget\` replaces the whole budget. No limit in it can be above a limit of the organization that counts the same usage in the same window or a longer one.`,
     },
     revoke: { route: `DELETE ${path}/{id}`, operationId: "revokeApiKey", summary: "Revoke a key" },
     rotate: { route: `POST ${path}/{id}/rotate`, operationId: "rotateApiKey", summary: "Rotate a key" },
@@ -233,7 +233,7 @@ function commonRoutes(
   ofKey({
     ...rotate,
     description:
-      "Creates a new key with the same name, environment, permissions, budget and expiry. The old key keeps working for 24 hours, or until " +
+      "Creates a new key with the same name, environment, permissions, addresses, rate, budget and expiry. The old key keeps working for 24 hours, or until " +
       "`expireOldAt`; both count as active keys until then. To revoke it immediately, set `expireOldAt` to `now`. A disabled key can't be rotated.",
     params,
     body: schemas.rotateApiKeySchema,

@@ -32,7 +32,7 @@ import { aboutKey } from "./about_key.tsx";
 import { timeAfter } from "../portal/expiry.ts";
 import { mountForm, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
-import { formTokenOf, newFormToken, newKeyOf, newKeyValues } from "./key_form.ts";
+import { accessErrors, formTokenOf, newFormToken, newKeyOf, newKeyValues } from "./key_form.ts";
 import { firstRequestOf, keyReport } from "./key_report.ts";
 import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
 import { type PortalParts, redirect, sendPage } from "../portal/page.ts";
@@ -58,6 +58,7 @@ export function newApiKeyPages(app: App, parts: PortalParts): void {
               frame={frame}
               values={newKeyValues(input)}
               fields={fields}
+              accessErrors={accessErrors(fields)}
               message={message}
               canCancel
             />

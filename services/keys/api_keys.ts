@@ -39,9 +39,10 @@ import {
   type Writer,
 } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
+import { fieldChanges, type KeyFields, requireFieldsAllowed, storedFields } from "./key_fields.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 
-interface ApiKeyChange {
+interface ApiKeyChange extends KeyFields {
   readonly id: string;
   readonly name?: string | undefined;
   readonly permissions?: readonly string[] | undefined;
@@ -131,9 +132,9 @@ export async function changeApiKey(
   access: Access,
   { id, ...change }: ApiKeyChange,
 ): Promise<ApiKey> {
-  if (change.budget !== undefined || change.enabled !== undefined) {
-    requirePermission(access, "apiKeys.manageAll");
-  }
+  const { addresses, requestsPerSecond, enabled } = change;
+  if (change.budget !== undefined || enabled !== undefined) requirePermission(access, "apiKeys.manageAll");
+  requireFieldsAllowed(access, { addresses, requestsPerSecond });
   const { by, scope } = keysOpenTo(access);
   const row = await findRow(context, scope, id);
   const now = context.clock();
@@ -154,10 +155,12 @@ export async function changeApiKey(
     const details = { from: isoTime(row.expiresAt) ?? "never", to: isoTime(expiresAt) ?? "never" };
     entries.push({ ...about, action: "api_key.expiry_changed", details });
   }
-  const enabling = enablingOf(access, row, { enabled: change.enabled, now });
+  const enabling = enablingOf(access, row, { enabled, now });
   if (enabling.disabledAt !== row.disabledAt || enabling.disabledByOperator !== row.disabledByOperator) {
     entries.push({ ...about, action: enabling.disabledAt === null ? "api_key.enabled" : "api_key.disabled" });
   }
+  const fields = storedFields({ addresses, requestsPerSecond }, row);
+  entries.push(...fieldChanges(row, fields).map((change) => ({ ...about, ...change })));
   const storedBudget = limitsText(budgetOf(row.budget));
   const { budget = budgetOf(row.budget) } = change;
   if (limitsText(budget) !== storedBudget) {
@@ -169,7 +172,7 @@ export async function changeApiKey(
     const details = { from: storedBudget || "none", to: limitsText(budget) || "none" };
     entries.push({ ...about, action: "api_key.budget_changed", details });
   }
-  const to = { name, permissions: JSON.stringify(permissions), expiresAt, ...enabling };
+  const to = { name, permissions: JSON.stringify(permissions), expiresAt, ...enabling, ...fields };
   const [entry, ...more] = entries;
   if (entry === undefined) return toApiKey(row, now);
   const { isMade, row: changed } = await writeAndRead<ApiKeyRow>(context, by, {
@@ -293,6 +296,8 @@ export function toApiKey(row: ApiKeyRow, now: number): ApiKey {
     lastUsedAt: isoTime(row.lastUsedAt),
     expiresAt: isoTime(row.expiresAt),
     revokedAt: isoTime(row.revokedAt),
+    addresses: row.addresses === null ? null : JSON.parse(row.addresses),
+    requestsPerSecond: row.requestsPerSecond,
     enabled: row.disabledAt === null,
     disabledByOperator: row.disabledByOperator === 1,
     leakedAt: isoTime(row.leakedAt),

@@ -30,6 +30,14 @@ import {
   toApiKey,
 } from "./api_keys.ts";
 import type { SessionContext } from "../context.ts";
+import {
+  fieldDetails,
+  type KeyFields,
+  noFields,
+  requireFieldsAllowed,
+  type StoredFields,
+  storedFields,
+} from "./key_fields.ts";
 
 /** Thrown for a form that was sent before, with the key that it has created. */
 export class FormSentError extends Error {
@@ -44,7 +52,7 @@ export interface CreatedApiKey {
   readonly fullKey: string;
 }
 
-interface ApiKeyInput {
+interface ApiKeyInput extends KeyFields {
   readonly name: string;
   /** In the future; null for never. */
   readonly expiresAt: number | null;
@@ -66,9 +74,12 @@ export async function createApiKey(
     environment = "live",
     permissions: chosen = defaultKeyPermissions,
     formToken = null,
+    ...fields
   }: ApiKeyInput,
 ): Promise<CreatedApiKey> {
   const by = requirePermission(access, "apiKeys.createOwn");
+  requireFieldsAllowed(access, fields);
+  const stored = storedFields(fields, noFields);
   const { organizationId } = access;
   const now = context.clock();
   await requireNewForm(context, organizationId, formToken);
@@ -86,6 +97,7 @@ export async function createApiKey(
     budget: "[]",
     now,
     formToken,
+    fields: stored,
   });
   const isInserted = await writeChange(context, by, {
     statement: insertApiKey(row),
@@ -96,6 +108,7 @@ export async function createApiKey(
       details: {
         permissions: permissionsText(permissions),
         ...(environment === "test" ? { environment } : {}),
+        ...fieldDetails(stored),
       },
     },
     after: (audited) => [insertChangeEvent("api_key.created", audited)],
@@ -106,7 +119,7 @@ export async function createApiKey(
 }
 
 /**
- * Replaces an active key with a new one of the same name, environment, permissions, budget and expiry time.
+ * Replaces an active key with a new one that is the same but for the key itself.
  *
  * @param input `expireOldAt`: when the old key ends, in a day by default; never later than it would have
  *   anyway. `formToken`: as for a new key.
@@ -150,6 +163,7 @@ export async function rotateApiKey(
     budget,
     now,
     formToken,
+    fields: old,
   });
   const oldEnds = expireOldAt === "now" ? { revokedAt: now } : { expiresAt: expireOldAt };
   const isRotated = await writeChange(context, by, {
@@ -195,13 +209,15 @@ function newApiKey(
     budget: string;
     now: number;
     formToken: string | null;
+    fields: StoredFields;
   },
 ) {
   const { name, environment, creator, expiresAt, permissions, budget, now, formToken } = input;
   const { fullKey, keyPrefix } = generateApiKey({ start: config.keyPrefix, environment });
   const id = newId("key");
   const createdBy = creator?.id ?? null;
-  const key = { id, name, keyPrefix, environment, expiresAt };
+  const { addresses, requestsPerSecond } = input.fields;
+  const key = { id, name, keyPrefix, environment, expiresAt, addresses, requestsPerSecond };
   const row = {
     ...key,
     organizationId,

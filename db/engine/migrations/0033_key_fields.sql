@@ -2,3 +2,9 @@
 ALTER TABLE api_keys ADD COLUMN disabled_at INTEGER;
 
 ALTER TABLE api_keys ADD COLUMN disabled_by_operator INTEGER NOT NULL DEFAULT 0;
+
+-- The CIDR blocks from which a key may be used, a JSON list; null for any address.
+ALTER TABLE api_keys ADD COLUMN addresses TEXT;
+
+-- A key's own rate. The lower one of it and its organization's takes effect.
+ALTER TABLE api_keys ADD COLUMN requests_per_second INTEGER;

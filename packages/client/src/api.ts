@@ -9,6 +9,7 @@ export interface KeyVerification {
    * - `NOT_FOUND`: there is no such key.
    * - `REVOKED`, `EXPIRED`: the key no longer works.
    * - `DISABLED`: the key doesn't work until it is enabled again.
+   * - `ADDRESS_DENIED`: the key may not be used from `address`.
    * - `ORGANIZATION_SUSPENDED`: its organization is suspended.
    * - `INSUFFICIENT_PERMISSIONS`: it lacks one of `permissions`.
    * - `FEATURE_MISSING`: the plan of its organization lacks one of `features`.
@@ -21,6 +22,7 @@ export interface KeyVerification {
     | "REVOKED"
     | "EXPIRED"
     | "DISABLED"
+    | "ADDRESS_DENIED"
     | "ORGANIZATION_SUSPENDED"
     | "INSUFFICIENT_PERMISSIONS"
     | "FEATURE_MISSING"
@@ -118,6 +120,8 @@ export interface VerifiedUsage {
 export interface VerifyKey {
   /** The key, as your customer sent it. */
   readonly key: string;
+  /** The IP address of the client that sent you the key. Without it, a key that may only be used from some addresses is denied. */
+  readonly address?: string;
   /** Permissions that the key must have, all of them. */
   readonly permissions?: readonly string[];
   /** Features that the plan of the key's organization must include, all of them. */

@@ -1,5 +1,6 @@
 // The shapes of API keys.
 import { z } from "@hono/zod-openapi";
+import { apiKeyAddressesMax } from "../../../domain/keys/key_limits.ts";
 import {
   defaultKeyPermissions,
   isOwnPermission,
@@ -8,7 +9,13 @@ import {
   operatorsKeyPermission,
   sortedPermissions,
 } from "../../../domain/keys/key_permissions.ts";
-import { apiKeyNameCharactersMax, budgetLimitsMax, ownKeyPermissionsMax } from "../../../domain/limits.ts";
+import {
+  apiKeyNameCharactersMax,
+  budgetLimitsMax,
+  ownKeyPermissionsMax,
+  planRequestsPerSecondMax,
+} from "../../../domain/limits.ts";
+import { addressBlock, exampleBlock } from "../../schemas/address_blocks.ts";
 import {
   environmentSchema,
   idOut,
@@ -56,6 +63,12 @@ export const apiKeySchema = z.object({
   leakedAt: timeOut("When someone last reported that the key leaked.").nullable(),
   status: z.enum(["active", "revoked", "expired"]).describe(
     "Only active keys that are enabled are accepted.",
+  ),
+  addresses: z.array(z.string().openapi({ example: exampleBlock })).nullable().describe(
+    "The CIDR blocks from which the key may be used. Null for any address.",
+  ),
+  requestsPerSecond: z.int().nullable().describe(
+    "The key's own requests per second on each server. The lower one of it and the plan's takes effect. Null: the plan's.",
   ),
   enabled: z.boolean().describe(
     "Whether requests with the key are accepted while it is active. A disabled key still counts among the active keys.",
@@ -105,6 +118,28 @@ export const keyPermissionsSchema = z.array(keyPermission)
     example: ["usage:read", "usage:write"],
   });
 
+const rateFault = `must be a whole number from 1 to ${planRequestsPerSecondMax}.`;
+
+/** The fields that only owners, admins and operators set. */
+const keyFields = {
+  addresses: z.array(addressBlock).min(1, "must have at least one address.")
+    .max(apiKeyAddressesMax, atMost(apiKeyAddressesMax, "addresses")).nullish().openapi({
+      description:
+        "The IP addresses or CIDR blocks from which the key may be used. Requests from elsewhere fail like those with an unknown " +
+        "key. Null: any address. Only owners, admins and operators set it.",
+      example: [exampleBlock],
+    }),
+  requestsPerSecond: z.int(rateFault).min(1, rateFault).max(planRequestsPerSecondMax, rateFault).nullish()
+    .openapi({
+      type: ["integer", "null"],
+      minimum: 1,
+      maximum: planRequestsPerSecondMax,
+      description:
+        "The key's own requests per second on each server. The lower one of it and the plan's takes effect. Null: the plan's. Only " +
+        "owners, admins and operators set it.",
+    }),
+};
+
 export const createApiKeySchema = z.strictObject({
   name: keyName,
   environment: environmentSchema.optional().openapi({
@@ -114,6 +149,7 @@ export const createApiKeySchema = z.strictObject({
   }),
   permissions: keyPermissionsSchema,
   expiresAt: optionalEnd("When the key expires, in the future. By default it doesn't expire."),
+  ...keyFields,
 }).openapi("CreateApiKey");
 
 export const changeApiKeySchema = z.strictObject({
@@ -123,6 +159,7 @@ export const changeApiKeySchema = z.strictObject({
     "When the key expires, in the future. Null: it doesn't. Only active keys can get another expiry.",
   ),
   budget: limitsInSchema(budgetLimitsMax).optional(),
+  ...keyFields,
   enabled: z.boolean().optional().describe(
     "False: requests with the key fail immediately, as if it was revoked, until it is enabled again.",
   ),

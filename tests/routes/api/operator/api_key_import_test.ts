@@ -92,6 +92,8 @@ onEveryDatabase("an imported key records, verifies, rotates, expires and is revo
     leakedAt: null,
     enabled: true,
     disabledByOperator: false,
+    addresses: null,
+    requestsPerSecond: null,
     status: "active",
   });
   const { events } = await listAudit(test, ada.cookie, "?action=api_key.imported");

@@ -24,6 +24,7 @@ onEveryDatabase("creates, lists, changes and revokes keys of any organization", 
     ...{ createdAt: "2026-11-21T14:03:11.250Z", createdBy: null, createdByOperator: true, lastUsedAt: null },
     ...{ permissions: permissions.toSorted(), budget: [], expiresAt: "2027-01-31T00:00:00.000Z" },
     ...{ leakedAt: null, revokedAt: null, enabled: true, disabledByOperator: false },
+    ...{ addresses: null, requestsPerSecond: null },
   });
   await recordOne(test, fullKey);
   const own = await createTestKey(test, ada);
