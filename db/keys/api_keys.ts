@@ -15,7 +15,7 @@ import { limitsJson } from "../meter/mod.ts";
 import { insertEvents } from "../outbox/mod.ts";
 import { remindAt } from "./expiring_keys.ts";
 
-interface NewApiKey extends Pick<ApiKeyRow, "addresses" | "requestsPerSecond"> {
+interface NewApiKey extends Pick<ApiKeyRow, "addresses" | "requestsPerSecond" | "externalId" | "metadata"> {
   readonly id: string;
   readonly organizationId: string;
   readonly keyHash: string;
@@ -34,6 +34,7 @@ interface NewApiKey extends Pick<ApiKeyRow, "addresses" | "requestsPerSecond"> {
 /** A key as stored, with its creator's name. */
 export interface ApiKeyRow {
   readonly id: string;
+  readonly organizationId: string;
   readonly name: string;
   readonly keyPrefix: string;
   readonly environment: Environment;
@@ -51,6 +52,9 @@ export interface ApiKeyRow {
   /** A JSON list; null for any address. */
   readonly addresses: string | null;
   readonly requestsPerSecond: number | null;
+  readonly externalId: string | null;
+  /** A JSON object. */
+  readonly metadata: string;
   /** Null for an enabled key. */
   readonly disabledAt: number | null;
   readonly disabledByOperator: 0 | 1;
@@ -64,6 +68,8 @@ const settingColumns = {
   expiresAt: sql`expires_at`,
   addresses: sql`addresses`,
   requestsPerSecond: sql`requests_per_second`,
+  externalId: sql`external_id`,
+  metadata: sql`metadata`,
   disabledAt: sql`disabled_at`,
   disabledByOperator: sql`disabled_by_operator`,
 } as const;
@@ -88,11 +94,12 @@ const hasSettings = (settings: KeySettings): Statement =>
 
 /** Reads keys `k` with their creators, as {@linkcode ApiKeyRow}. */
 export const selectApiKeys = sql`
-  SELECT k.id, k.name, k.key_prefix AS keyPrefix, k.environment, k.created_at AS createdAt, u.id AS createdById,
+  SELECT k.id, k.organization_id AS organizationId, k.name, k.key_prefix AS keyPrefix, k.environment,
+    k.created_at AS createdAt, u.id AS createdById,
     u.name AS createdByName, k.created_by_operator AS createdByOperator, k.permissions,
     ${limitsJson({ column: "lineage", number: sql`k.lineage` })} AS budget,
     k.last_used_at AS lastUsedAt, k.expires_at AS expiresAt, k.revoked_at AS revokedAt,
-    k.addresses, k.requests_per_second AS requestsPerSecond, k.disabled_at AS disabledAt, k.disabled_by_operator AS disabledByOperator, k.leaked_at AS leakedAt
+    k.addresses, k.requests_per_second AS requestsPerSecond, k.external_id AS externalId, k.metadata, k.disabled_at AS disabledAt, k.disabled_by_operator AS disabledByOperator, k.leaked_at AS leakedAt
   FROM api_keys k LEFT JOIN users u ON u.id = k.created_by`;
 
 /**
@@ -118,11 +125,11 @@ export function insertApiKey(
   return sql`
     INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_by_operator,
       permissions, environment, created_at, expires_at, remind_at, lineage, form_token,
-      addresses, requests_per_second)
+      addresses, requests_per_second, external_id, metadata)
     SELECT ${key.id}, o.id, ${key.keyHash}, ${key.keyPrefix}, ${key.name}, ${createdBy}, ${createdBy} IS NULL,
       ${permissions}, ${key.environment}, ${now}, ${key.expiresAt},
       ${remindAt(sql`${key.expiresAt}`, now)}, ${lineage}, ${key.formToken},
-      ${key.addresses}, ${key.requestsPerSecond}
+      ${key.addresses}, ${key.requestsPerSecond}, ${key.externalId}, ${key.metadata}
     FROM organizations o WHERE o.id = ${organizationId} AND o.deleted_at IS NULL
       AND ${hasRoom} AND ${isReplaceable}
       AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.organization_id = o.id AND k.form_token = ${key.formToken})
@@ -151,6 +158,21 @@ export function findApiKeys(
   return database.read(sql`${selectApiKeys}
     WHERE ${inScope(scope)} AND (${before} IS NULL OR k.id < ${before})
       AND k.environment = coalesce(${environment}, k.environment) ORDER BY k.id DESC LIMIT ${limit}`);
+}
+
+/** Finds keys of all organizations by their external id, newest first, from after the id `before`. */
+export function findApiKeysByExternalId(
+  database: DatabaseReader,
+  { externalId, limit, before = null }: {
+    externalId: string;
+    limit: number;
+    before?: string | null | undefined;
+  },
+): Promise<ApiKeyRow[]> {
+  return database.read(
+    sql`${selectApiKeys} JOIN organizations o ON o.id = k.organization_id AND o.deleted_at IS NULL
+    WHERE k.external_id = ${externalId} AND (${before} IS NULL OR k.id < ${before}) ORDER BY k.id DESC LIMIT ${limit}`,
+  );
 }
 
 export async function countActiveKeys(database: DatabaseReader, organizationId: string, now: number) {

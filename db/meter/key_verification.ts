@@ -25,6 +25,8 @@ export interface VerifiableKey extends KeyTerms {
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
   readonly isDisabled: boolean;
+  readonly externalId: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
   readonly lastUsedAt: number | null;
   readonly environment: Environment;
   /** Null after its deletion, which revoked the key. */
@@ -48,7 +50,8 @@ export const verifiableKey = sql`json_array(k.id, k.name, json(k.permissions), k
     k.last_used_at, k.environment, ${keyTerms.requestsPerSecond},
     iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id,
       (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at, json(${planFeatures})), NULL),
-    k.disabled_at, ${keyTerms.ownRequestsPerSecond}, ${keyTerms.addresses})`;
+    k.disabled_at, ${keyTerms.ownRequestsPerSecond}, ${keyTerms.addresses}, k.external_id,
+    json(k.metadata))`;
 
 export type VerifiableKeyRow = [
   id: string,
@@ -72,6 +75,8 @@ export type VerifiableKeyRow = [
   disabledAt: number | null,
   ownRequestsPerSecond: number | null,
   addresses: string | null,
+  externalId: string | null,
+  metadata: Readonly<Record<string, string>>,
 ];
 
 // One JSON column for three lists of rows, so that they are one read.
@@ -160,6 +165,8 @@ export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
     disabledAt,
     ownRequestsPerSecond,
     addresses,
+    externalId,
+    metadata,
   ] = row;
   return {
     id,
@@ -173,6 +180,8 @@ export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
     requestsPerSecond,
     ownRequestsPerSecond,
     addresses,
+    externalId,
+    metadata,
     organization: organization && toOrganization(organization),
   };
 }

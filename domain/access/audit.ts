@@ -68,6 +68,8 @@ export const auditActions = {
   "api_key.expiry_changed": "API key expiry changed",
   "api_key.addresses_changed": "API key addresses changed",
   "api_key.rate_changed": "API key rate limit changed",
+  "api_key.external_id_changed": "API key external ID changed",
+  "api_key.metadata_changed": "API key metadata changed",
   "api_key.disabled": "API key disabled",
   "api_key.enabled": "API key enabled",
   "api_key.rotated": "API key rotated",

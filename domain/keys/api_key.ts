@@ -41,6 +41,10 @@ export interface ApiKey {
   /** The last report that it leaked. */
   readonly leakedAt: string | null;
   readonly status: ApiKeyStatus;
+  /** The rest is for operators alone. */
+  readonly organizationId?: string;
+  readonly externalId?: string | null;
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /** The last request with a key, also a rejected one. */

@@ -29,6 +29,7 @@ import { fullDate } from "../../views/text/time.ts";
 import { flashOf, queryOf, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
 import type { AppContext } from "../env.ts";
+import { KeyReference } from "./api_key_reference.tsx";
 import { DangerZone, mayEnable } from "./api_key_danger.tsx";
 import { firstRequestOf, keyReport } from "./key_report.ts";
 import { paramOf } from "../portal/noun_pages.ts";
@@ -131,6 +132,7 @@ export function apiKeyPage(props: KeyPage) {
             <PermissionList permissions={apiKey.permissions} />
           </Card>
           <KeyAccess apiKey={apiKey} />
+          <KeyReference apiKey={apiKey} href={frame.isReadOnly ? null : hrefOf(props, "reference")} />
           {generations.length > 1 && <Rotations {...props} />}
         </div>
       </div>

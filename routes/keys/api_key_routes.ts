@@ -10,6 +10,7 @@ import {
   createApiKey,
   importApiKeys,
   listApiKeys,
+  listApiKeysByExternalId,
   revokeApiKey,
   rotateApiKey,
 } from "../../services/keys/mod.ts";
@@ -24,13 +25,22 @@ import { organizationParamsSchema } from "../schemas/organization_reference.ts";
 import { targetId } from "../meter/schemas/operator_usage.ts";
 
 const params = schemas.apiKeyParamsSchema;
-const one = { 200: { description: "The key.", schema: schemas.apiKeyResponseSchema } };
-const created = {
-  201: {
-    description: "The new key. The full key appears only in this response.",
-    schema: schemas.createdApiKeySchema,
-  },
+/** The shapes of keys for members. Operators have others, as they also set and see the external id and metadata. */
+const memberShapes = {
+  one: schemas.apiKeyResponseSchema,
+  many: schemas.apiKeysSchema,
+  created: schemas.createdApiKeySchema,
+  create: schemas.createApiKeySchema,
+  change: schemas.changeApiKeySchema,
 };
+const operatorShapes = {
+  one: schemas.operatedApiKeyResponseSchema,
+  many: schemas.operatedApiKeysSchema,
+  created: schemas.createdOperatedApiKeySchema,
+  create: schemas.createOperatedApiKeySchema,
+  change: schemas.changeOperatedApiKeySchema,
+};
+type Shapes = typeof memberShapes | typeof operatorShapes;
 const unchanged = "Omitted fields keep their values. Changes take effect immediately.";
 const revoked = "Requests with the key fail immediately. Revoking a key again has no effect.";
 
@@ -103,7 +113,7 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     sessionRoutes(app, parts, { tag: "API keys", errors: ["forbidden"] }),
     activeAccess,
   );
-  commonRoutes(parts, { inOrganization: route, ofKey: route }, {
+  commonRoutes(parts, { inOrganization: route, ofKey: route, shapes: memberShapes }, {
     list: {
       route: `GET ${path}`,
       operationId: "listApiKeys",
@@ -160,9 +170,19 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
       ),
   );
 
+  route({
+    route: "GET /api/operator/api-keys",
+    operationId: "operatorFindApiKeys",
+    summary: "Find API keys by your own id",
+    description: "Keys of all organizations with this external id, newest first, including inactive keys.",
+    query: schemas.externalIdQuerySchema,
+    responses: { 200: { description: "A page of keys.", schema: operatorShapes.many } },
+  }, (_c, { query }) => listApiKeysByExternalId(services, query));
+
   commonRoutes(parts, {
     inOrganization: withAccess(route, (actor, id) => operatorAccess(services, actor, id)),
     ofKey: withAccess(route, (actor, id) => accessToApiKey(services, actor, id)),
+    shapes: operatorShapes,
   }, {
     list: {
       route: `GET ${keysPath}`,
@@ -200,26 +220,32 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
 /** @param routes `inOrganization`: mounts routes of a list. `ofKey`: mounts routes whose path has the id of a key. */
 function commonRoutes(
   { services }: AppParts,
-  { inOrganization, ofKey }: Record<"inOrganization" | "ofKey", MountRoute<Access>>,
+  { inOrganization, ofKey, shapes }: Record<"inOrganization" | "ofKey", MountRoute<Access>> & {
+    readonly shapes: Shapes;
+  },
   { list, create, change, revoke, rotate }: Record<
     "list" | "create" | "change" | "revoke" | "rotate",
     RouteWords
   >,
 ): void {
+  const one = { 200: { description: "The key.", schema: shapes.one } };
+  const created = {
+    201: { description: "The new key. The full key appears only in this response.", schema: shapes.created },
+  };
   inOrganization({
     ...list,
     query: schemas.apiKeysQuerySchema,
-    responses: { 200: { description: "A page of keys.", schema: schemas.apiKeysSchema } },
+    responses: { 200: { description: "A page of keys.", schema: shapes.many } },
   }, (_c, { query }, access) => listApiKeys(services, access, query));
 
   inOrganization(
-    { ...create, body: schemas.createApiKeySchema, responses: created, errors: ["key_limit_reached"] },
+    { ...create, body: shapes.create, responses: created, errors: ["key_limit_reached"] },
     (_c, { body: { expiresAt = null, ...body } }, access) =>
       createApiKey(services, access, { ...body, expiresAt }),
   );
 
   ofKey(
-    { ...change, params, body: schemas.changeApiKeySchema, responses: one },
+    { ...change, params, body: shapes.change, responses: one },
     async (_c, { params: { id }, body }, access) => ({
       apiKey: await changeApiKey(services, access, { id, ...body }),
     }),

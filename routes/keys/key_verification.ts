@@ -9,7 +9,7 @@ import { type UsageQuestion, verifyApiKey } from "../../services/meter/mod.ts";
 import { bearerTokenHash, limitInvalidToken } from "../api/bearer.ts";
 import { mount } from "../api/endpoint.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
-import { apiKeySchema, keyPermissionsSchema } from "./schemas/api_keys.ts";
+import { keyPermissionsSchema, operatedApiKeySchema } from "./schemas/api_keys.ts";
 import { idOut, stringSchema } from "../schemas/common.ts";
 import { characters } from "../schemas/messages.ts";
 import { limitStandingSchema } from "../meter/schemas/limits.ts";
@@ -73,12 +73,14 @@ const keyVerificationSchema = z.object({
       "- `VALID`: everything is fine.",
     example: "VALID",
   }),
-  apiKey: apiKeySchema.pick({
+  apiKey: operatedApiKeySchema.pick({
     id: true,
     name: true,
     environment: true,
     permissions: true,
     expiresAt: true,
+    externalId: true,
+    metadata: true,
   }).nullable().describe(
     "The key. Null if it wasn't found.",
   ),

@@ -5,6 +5,7 @@ import {
   countActiveKeys,
   findApiKey,
   findApiKeys,
+  findApiKeysByExternalId,
   findGenerations,
   markApiKeyRevoked,
   selectApiKey,
@@ -86,7 +87,21 @@ export async function listApiKeys(
     { limit, cursorOf: ({ id }) => id },
   );
   const now = clock();
-  return { apiKeys: rows.map((row) => toApiKey(row, now)), nextCursor };
+  return { apiKeys: rows.map((row) => apiKeyFor(access, row, now)), nextCursor };
+}
+
+/** Lists keys of all organizations by their external id, newest first. @throws {AppError} `validation_failed`. */
+export async function listApiKeysByExternalId(
+  { database, clock }: SessionContext,
+  { externalId, limit, cursor }: PageInput & { readonly externalId: string },
+): Promise<{ apiKeys: ApiKey[]; nextCursor: string | null }> {
+  requireIdCursor(cursor, "key");
+  const { rows, nextCursor } = await readPage(
+    (limit) => findApiKeysByExternalId(database, { externalId, limit, before: cursor }),
+    { limit, cursorOf: ({ id }) => id },
+  );
+  const now = clock();
+  return { apiKeys: rows.map((row) => toOperatedKey(row, now)), nextCursor };
 }
 
 /** Counts the active keys of an organization. @throws {AppError} `forbidden`. */
@@ -100,7 +115,7 @@ export async function countActiveApiKeys(
 
 /** @throws {AppError} `not_found`, `forbidden`. */
 export async function getApiKey(context: SessionContext, access: Access, id: string): Promise<ApiKey> {
-  return toApiKey(await findRow(context, keysSeenBy(access), id), context.clock());
+  return apiKeyFor(access, await findRow(context, keysSeenBy(access), id), context.clock());
 }
 
 /** @param id Of any key of the lineage. @throws {AppError} `not_found`, `forbidden`. */
@@ -114,7 +129,7 @@ export async function getApiKeyLineage(
   const rows = isId("key", id)
     ? await findGenerations(database, scope, { id, now, limit: generationsMax })
     : [];
-  const generations = rows.map((row) => toApiKey(row, now));
+  const generations = rows.map((row) => apiKeyFor(access, row, now));
   const [current] = generations;
   if (current === undefined) throw notFoundError();
   return { current, generations };
@@ -132,9 +147,10 @@ export async function changeApiKey(
   access: Access,
   { id, ...change }: ApiKeyChange,
 ): Promise<ApiKey> {
-  const { addresses, requestsPerSecond, enabled } = change;
+  const { enabled, addresses, requestsPerSecond, externalId, metadata } = change;
+  const given = { addresses, requestsPerSecond, externalId, metadata };
   if (change.budget !== undefined || enabled !== undefined) requirePermission(access, "apiKeys.manageAll");
-  requireFieldsAllowed(access, { addresses, requestsPerSecond });
+  requireFieldsAllowed(access, given);
   const { by, scope } = keysOpenTo(access);
   const row = await findRow(context, scope, id);
   const now = context.clock();
@@ -159,7 +175,7 @@ export async function changeApiKey(
   if (enabling.disabledAt !== row.disabledAt || enabling.disabledByOperator !== row.disabledByOperator) {
     entries.push({ ...about, action: enabling.disabledAt === null ? "api_key.enabled" : "api_key.disabled" });
   }
-  const fields = storedFields({ addresses, requestsPerSecond }, row);
+  const fields = storedFields(given, row);
   entries.push(...fieldChanges(row, fields).map((change) => ({ ...about, ...change })));
   const storedBudget = limitsText(budgetOf(row.budget));
   const { budget = budgetOf(row.budget) } = change;
@@ -174,7 +190,7 @@ export async function changeApiKey(
   }
   const to = { name, permissions: JSON.stringify(permissions), expiresAt, ...enabling, ...fields };
   const [entry, ...more] = entries;
-  if (entry === undefined) return toApiKey(row, now);
+  if (entry === undefined) return apiKeyFor(access, row, now);
   const { isMade, row: changed } = await writeAndRead<ApiKeyRow>(context, by, {
     statement: updateApiKey(scope, id, { from: settingsOf(row), to, now }),
     entry,
@@ -184,7 +200,7 @@ export async function changeApiKey(
     ],
   }, selectApiKey(scope, id));
   if (!isMade) throw changedMeanwhileError();
-  return toApiKey(changed(), context.clock());
+  return apiKeyFor(access, changed(), context.clock());
 }
 
 function requireNewExpiry(row: ApiKeyRow, expiresAt: number | null, now: number): void {
@@ -237,7 +253,7 @@ export async function revokeApiKey(
     entry: { action: "api_key.revoked", organizationId: access.organizationId, target: { id, name } },
     after: (audited) => [insertChangeEvent("api_key.revoked", audited)],
   }, selectApiKey(scope, id));
-  return toApiKey(row(), context.clock());
+  return apiKeyFor(access, row(), context.clock());
 }
 
 /** Keeps members from adding a permission to `from` that only operators grant. @throws {AppError} `forbidden`. */
@@ -280,6 +296,16 @@ export function keysOpenTo(access: Access): { readonly scope: ApiKeyScope; reado
 
 export function changedMeanwhileError(): AppError {
   return unavailableError("Someone else just changed the key. Try again.");
+}
+
+/** Returns a key as someone sees it. */
+export function apiKeyFor(access: Access, row: ApiKeyRow, now: number): ApiKey {
+  return isOperator(access) ? toOperatedKey(row, now) : toApiKey(row, now);
+}
+
+function toOperatedKey(row: ApiKeyRow, now: number): ApiKey {
+  const { organizationId, externalId, metadata } = row;
+  return { ...toApiKey(row, now), organizationId, externalId, metadata: JSON.parse(metadata) };
 }
 
 export function toApiKey(row: ApiKeyRow, now: number): ApiKey {

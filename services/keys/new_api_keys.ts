@@ -22,12 +22,12 @@ import { defaultKeyPermissions, sortedPermissions } from "../../domain/keys/key_
 import { isoTime } from "../../domain/time.ts";
 import { type Access, requirePermission, writeChange } from "../access/mod.ts";
 import {
+  apiKeyFor,
   changedMeanwhileError,
   findRow,
   keysOpenTo,
   permissionsText,
   requireGrantable,
-  toApiKey,
 } from "./api_keys.ts";
 import type { SessionContext } from "../context.ts";
 import {
@@ -88,7 +88,7 @@ export async function createApiKey(
   }
   const permissions = sortedPermissions(chosen);
   requireGrantable(access, permissions, []);
-  const { id, row, created } = newApiKey(context, organizationId, {
+  const { id, row, created } = newApiKey(context, access, {
     name,
     environment,
     creator: creatorOf(access),
@@ -154,7 +154,7 @@ export async function rotateApiKey(
   const creator = access.role === null && old.createdById !== null
     ? { id: old.createdById, name: old.createdByName ?? "" }
     : creatorOf(access);
-  const next = newApiKey(context, organizationId, {
+  const next = newApiKey(context, access, {
     name,
     environment,
     creator,
@@ -197,7 +197,7 @@ function creatorOf(access: Access) {
 /** Generates a key: the row to insert, and the key to return, as reading it back could fail and lose the only copy. */
 function newApiKey(
   { config }: Pick<SessionContext, "config">,
-  organizationId: string,
+  access: Access,
   input: {
     name: string;
     environment: Environment;
@@ -214,20 +214,21 @@ function newApiKey(
 ) {
   const { name, environment, creator, expiresAt, permissions, budget, now, formToken } = input;
   const { fullKey, keyPrefix } = generateApiKey({ start: config.keyPrefix, environment });
+  const { organizationId } = access;
   const id = newId("key");
   const createdBy = creator?.id ?? null;
-  const { addresses, requestsPerSecond } = input.fields;
-  const key = { id, name, keyPrefix, environment, expiresAt, addresses, requestsPerSecond };
+  const { addresses, requestsPerSecond, externalId, metadata } = input.fields;
+  const fields = { addresses, requestsPerSecond, externalId, metadata };
+  const key = { id, organizationId, name, keyPrefix, environment, expiresAt, ...fields };
   const row = {
     ...key,
-    organizationId,
     keyHash: hashApiKey(fullKey),
     createdBy,
     permissions,
     now,
     formToken,
   };
-  const apiKey = toApiKey({
+  const apiKey = apiKeyFor(access, {
     ...key,
     permissions: JSON.stringify(permissions),
     budget,

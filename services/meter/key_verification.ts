@@ -245,11 +245,11 @@ function verification(
   limits: readonly LimitStanding[] = [],
 ): KeyVerification {
   if (key === null) return { valid: false, code, apiKey: null, organization: null, limits: [] };
-  const { id, name, environment, permissions, expiresAt, organization } = key;
+  const { id, name, environment, permissions, expiresAt, externalId, metadata, organization } = key;
   return {
     valid: code === "VALID",
     code,
-    apiKey: { id, name, environment, permissions, expiresAt: isoTime(expiresAt) },
+    apiKey: { id, name, environment, permissions, expiresAt: isoTime(expiresAt), externalId, metadata },
     organization: organization && nameOf(organization),
     limits,
   };

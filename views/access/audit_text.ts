@@ -75,6 +75,8 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "api_key.expiry_changed": "Changed the expiry of the key {target}[ from {from}][ to {to}]",
   "api_key.addresses_changed": "Changed the addresses of the key {target}[ from {from}][ to {to}]",
   "api_key.rate_changed": "Changed the requests per second of the key {target}[ from {from}][ to {to}]",
+  "api_key.external_id_changed": "Changed the external ID of the key {target}",
+  "api_key.metadata_changed": "Changed the metadata of the key {target}",
   "api_key.disabled": "Disabled the key {target}",
   "api_key.enabled": "Enabled the key {target}",
   "api_key.rotated": "Rotated the key {target}",

@@ -6,7 +6,15 @@ import { TestBadge } from "./environment.tsx";
 import { opens } from "./embed_bar.tsx";
 
 /** Pages about one key. Only those who manage all keys set budgets. */
-export type ApiKeyAction = "edit" | "rotate" | "revoke" | "budget" | "disable" | "enable" | "first-request";
+export type ApiKeyAction =
+  | "edit"
+  | "rotate"
+  | "revoke"
+  | "budget"
+  | "disable"
+  | "enable"
+  | "reference"
+  | "first-request";
 
 /** Returns the address of a key's page, or of a page about one action. @param base As in `PortalFrame`. */
 export function apiKeyHref(base: string, id: string, action?: ApiKeyAction): string {

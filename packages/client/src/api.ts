@@ -41,6 +41,12 @@ export interface KeyVerification {
     readonly permissions: readonly string[];
     /** When the key expires. ISO 8601 in UTC, with milliseconds. */
     readonly expiresAt: string | null;
+    /** Your own id for the key. */
+    readonly externalId: string | null;
+    /** Your own data. Customers don't see it. */
+    readonly metadata: {
+      readonly [key: string]: string;
+    };
   } | null;
   /** The key's organization. Null if the key wasn't found, or the organization was deleted. */
   readonly organization: {

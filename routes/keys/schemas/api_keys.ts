@@ -12,9 +12,12 @@ import {
 import {
   apiKeyNameCharactersMax,
   budgetLimitsMax,
+  externalIdCharactersMax,
   ownKeyPermissionsMax,
   planRequestsPerSecondMax,
 } from "../../../domain/limits.ts";
+import { externalIdForm } from "../../../domain/console/organization.ts";
+import { metadataChangeSchema, metadataExample, metadataSchema } from "../../schemas/metadata.ts";
 import { addressBlock, exampleBlock } from "../../schemas/address_blocks.ts";
 import {
   environmentSchema,
@@ -78,6 +81,25 @@ export const apiKeySchema = z.object({
   ),
 }).openapi("ApiKey");
 
+const externalIdWords =
+  `1 to ${externalIdCharactersMax} printable ASCII characters, without spaces at the ends`;
+
+export const keyExternalId = z.string().regex(externalIdForm, `must be ${externalIdWords}.`).openapi({
+  description:
+    `Your own id for the key, which other keys can have, too: ${externalIdWords}. Customers don't see it.`,
+  example: "user-4711",
+});
+
+export const operatedApiKeySchema = z.object({
+  ...apiKeySchema.shape,
+  organizationId: idOut("org", "The key's organization."),
+  externalId: stringSchema("Your own id for the key.", "user-4711").nullable(),
+  metadata: z.record(z.string(), z.string()).openapi({
+    description: "Your own data. Customers don't see it.",
+    example: metadataExample,
+  }),
+}).openapi("OperatedApiKey");
+
 export const apiKeyParamsSchema = z.object({ id: idParam("key", "The key's id.") });
 export const apiKeyResponseSchema = z.object({ apiKey: apiKeySchema });
 export const apiKeysQuerySchema = pageQuerySchema.extend({
@@ -117,6 +139,8 @@ export const keyPermissionsSchema = z.array(keyPermission)
       "with `usage:`.",
     example: ["usage:read", "usage:write"],
   });
+
+const externalIdInput = keyExternalId.nullish().openapi({ type: ["string", "null"] });
 
 const rateFault = `must be a whole number from 1 to ${planRequestsPerSecondMax}.`;
 
@@ -164,6 +188,27 @@ export const changeApiKeySchema = z.strictObject({
     "False: requests with the key fail immediately, as if it was revoked, until it is enabled again.",
   ),
 }).openapi("ChangeApiKey");
+
+export const createOperatedApiKeySchema = z.strictObject({
+  ...createApiKeySchema.shape,
+  externalId: externalIdInput,
+  metadata: metadataSchema.optional(),
+}).openapi("CreateOperatedApiKey");
+
+export const changeOperatedApiKeySchema = z.strictObject({
+  ...changeApiKeySchema.shape,
+  externalId: externalIdInput,
+  metadata: metadataChangeSchema.optional(),
+}).openapi("ChangeOperatedApiKey");
+
+export const operatedApiKeysSchema = pageOf("apiKeys", operatedApiKeySchema);
+export const operatedApiKeyResponseSchema = z.object({ apiKey: operatedApiKeySchema });
+export const createdOperatedApiKeySchema = z.object({
+  ...createdApiKeySchema.shape,
+  apiKey: operatedApiKeySchema,
+})
+  .openapi("CreatedOperatedApiKey");
+export const externalIdQuerySchema = pageQuerySchema.extend({ externalId: keyExternalId });
 
 export const rotateApiKeySchema = z.strictObject({
   expireOldAt: optionalEndOrNow(

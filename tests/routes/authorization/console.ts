@@ -121,6 +121,7 @@ const formsOfOrganization = all([
   form("/operator/organizations/:id/api-keys/:keyId/budget", budgetForm),
   form("/operator/organizations/:id/api-keys/:keyId/edit", { name: "Renamed" }),
   form("/operator/organizations/:id/api-keys/:keyId/revoke"),
+  form("/operator/organizations/:id/api-keys/:keyId/reference", { externalId: "user-1" }),
   form("/operator/organizations/:id/api-keys/:keyId/disable"),
   form("/operator/organizations/:id/api-keys/:keyId/enable"),
   form("/operator/organizations/:id/api-keys/:keyId/rotate", { expireOld: "now" }, { writes: true }),

@@ -244,6 +244,7 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     also: [422],
     writesNothing: true,
   },
+  "GET /api/operator/api-keys": byOperator("keys:read", () => ({ query: "?externalId=user-1" })),
   "POST /api/operator/portal-sessions": byOperatorToken(
     "portal_sessions:write",
     ({ organizationId }) => ({ json: { organizationId, pages: ["keys"] } }),

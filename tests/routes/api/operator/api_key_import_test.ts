@@ -94,6 +94,9 @@ onEveryDatabase("an imported key records, verifies, rotates, expires and is revo
     disabledByOperator: false,
     addresses: null,
     requestsPerSecond: null,
+    externalId: null,
+    metadata: {},
+    organizationId: ada.organizationId,
     status: "active",
   });
   const { events } = await listAudit(test, ada.cookie, "?action=api_key.imported");
