@@ -16,7 +16,7 @@ import { exactTime } from "../../views/text/time.ts";
 import type { App } from "../env.ts";
 import { aboutKey } from "./about_key.tsx";
 import { mountEnabling, revokeWarning } from "./api_key_danger.tsx";
-import { mountReference } from "./api_key_reference.tsx";
+import { apiKeyReferencePage } from "./api_key_reference.tsx";
 import { apiKeyPage, readKeyPage } from "./api_key_page.tsx";
 import { expiryOf } from "../portal/expiry.ts";
 import type { Viewer } from "../portal/form.ts";
@@ -42,8 +42,8 @@ export function apiKeyPages(app: App, parts: PortalParts): void {
   mountBudget(pages, parts);
   mountEdit(pages, parts);
   mountEnabling(pages, path, parts);
-  mountReference(pages, path, parts);
   mountRevoke(pages, parts);
+  apiKeyReferencePage(app, parts);
 }
 
 function mountBudget(pages: Pages<Viewer>, { services }: PortalParts): void {

@@ -5,7 +5,7 @@ import { requirePermission } from "../../services/access/mod.ts";
 import { changeApiKey, getApiKey } from "../../services/keys/mod.ts";
 import { ButtonLink } from "../../views/components/button.tsx";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
-import { apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
+import { apiKeyHref, managesAllKeys, mayEnable } from "../../views/components/key_name.tsx";
 import { lastUsageWords } from "../../views/components/last_usage.tsx";
 import type { PortalFrame } from "../../views/layout.tsx";
 import { type Measure, measureNoun, quantityWords } from "../../views/text/quantity.ts";
@@ -14,11 +14,6 @@ import type { Viewer } from "../portal/form.ts";
 import { mountFormPage, type Pages, paramOf } from "../portal/noun_pages.ts";
 import { type PortalParts, redirect } from "../portal/page.ts";
 import { aboutKey } from "./about_key.tsx";
-
-/** True for those who may enable a disabled key. */
-export function mayEnable(frame: PortalFrame, { disabledByOperator }: ApiKey): boolean {
-  return managesAllKeys(frame) && (frame.viewed !== null || !disabledByOperator);
-}
 
 const states = {
   disable: {

@@ -11,7 +11,12 @@ import { Card } from "../../views/components/card.tsx";
 import { opens } from "../../views/components/embed_bar.tsx";
 import { EmptyState } from "../../views/components/empty_state.tsx";
 import { TestBadge } from "../../views/components/environment.tsx";
-import { type ApiKeyAction, apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
+import {
+  type ApiKeyAction,
+  apiKeyHref,
+  managesAllKeys,
+  mayEnable,
+} from "../../views/components/key_name.tsx";
 import { LimitMeters } from "../../views/components/limit_meters.tsx";
 import { listHref } from "../../views/components/list_filters.tsx";
 import { Notice } from "../../views/components/notice.tsx";
@@ -30,7 +35,7 @@ import { flashOf, queryOf, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
 import type { AppContext } from "../env.ts";
 import { KeyReference } from "./api_key_reference.tsx";
-import { DangerZone, mayEnable } from "./api_key_danger.tsx";
+import { DangerZone } from "./api_key_danger.tsx";
 import { firstRequestOf, keyReport } from "./key_report.ts";
 import { paramOf } from "../portal/noun_pages.ts";
 import { nearestFirst } from "../meter/usage_pages.ts";

@@ -1,14 +1,14 @@
 // What operators keep about an API key: its external id and metadata. Members neither see nor set them.
 import type { ApiKey } from "../../domain/keys/api_key.ts";
-import { notFoundError } from "../../domain/errors.ts";
 import { externalIdCharactersMax } from "../../domain/limits.ts";
-import { isOperator } from "../../services/access/mod.ts";
+import { type OperatorAccess, operatorAccess } from "../../services/access/mod.ts";
 import { changeApiKey, getApiKey } from "../../services/keys/mod.ts";
 import { Card } from "../../views/components/card.tsx";
 import { TextField } from "../../views/components/field.tsx";
 import { FormPage } from "../../views/components/form_page.tsx";
+import { organizationHref } from "../../views/components/links.ts";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
-import type { Viewer } from "../portal/form.ts";
+import type { App, AppContext } from "../env.ts";
 import {
   metadataChange,
   MetadataFields,
@@ -16,17 +16,22 @@ import {
   requireDistinctKeys,
   typedMetadata,
 } from "../portal/metadata_form.tsx";
-import { mountFormPage, type Pages, paramOf, rowFields, withInput } from "../portal/noun_pages.ts";
+import { mountFormPage, paramOf, rowFields, withInput } from "../portal/noun_pages.ts";
+import { type ConsoleActor, consolePages } from "../portal/operator_page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check, checkTogether } from "../schemas/check.ts";
 import { changeOperatedApiKeySchema } from "./schemas/api_keys.ts";
 
-/** Mounts the form. @param path Of the key's page. */
-export function mountReference(pages: Pages<Viewer>, path: string, { services }: PortalParts): void {
-  mountFormPage(pages, {
-    path: `${path}/reference`,
-    async show(c, form, { access, frame }) {
-      if (!isOperator(access)) throw notFoundError();
+/** Mounts the form in the console. */
+export function apiKeyReferencePage(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  const accessOf = (c: AppContext, actor: ConsoleActor) => operatorAccess(services, actor, paramOf(c, "id"));
+  const hrefOf = (access: OperatorAccess, id: string) =>
+    apiKeyHref(organizationHref(access.organizationId), id);
+  mountFormPage(consolePages(app, parts, "operator/organizations"), {
+    path: "/operator/organizations/:id/api-keys/:keyId/reference",
+    async show(c, form, actor) {
+      const access = await accessOf(c, actor);
       const apiKey = await getApiKey(services, access, paramOf(c, "keyId"));
       const rows = form.input === undefined ? metadataRows(apiKey.metadata ?? {}) : typedMetadata(form.input);
       const externalId = form.input?.["externalId"] ?? apiKey.externalId ?? "";
@@ -40,7 +45,7 @@ export function mountReference(pages: Pages<Viewer>, path: string, { services }:
           text="Verifications report both to your products. Members don't see them."
           error={form.error ?? form.fields["metadata"]}
           submit="Save"
-          back={{ href: apiKeyHref(frame.base, apiKey.id), label: apiKey.name }}
+          back={{ href: hrefOf(access, apiKey.id), label: apiKey.name }}
           more={[<MetadataFields rows={rows} field={field} fields={form.fields} />]}
         >
           <TextField
@@ -52,8 +57,8 @@ export function mountReference(pages: Pages<Viewer>, path: string, { services }:
         </FormPage>
       );
     },
-    async submit(c, { access, frame }, input) {
-      if (!isOperator(access)) throw notFoundError();
+    async submit(c, actor, input) {
+      const access = await accessOf(c, actor);
       const { id, metadata = {} } = await getApiKey(services, access, paramOf(c, "keyId"));
       const rows = typedMetadata(input);
       const externalId = (input["externalId"] ?? "").trim() || null;
@@ -61,7 +66,7 @@ export function mountReference(pages: Pages<Viewer>, path: string, { services }:
         check(changeOperatedApiKeySchema, { externalId, metadata: metadataChange(metadata, rows) }, "body");
       await checkTogether(() => requireDistinctKeys(rows), change);
       await changeApiKey(services, access, { id, ...change() });
-      return `${apiKeyHref(frame.base, id)}?done=changed`;
+      return `${hrefOf(access, id)}?done=changed`;
     },
   });
 }

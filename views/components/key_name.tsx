@@ -27,6 +27,14 @@ export function managesAllKeys({ session: { organization }, viewed }: PortalFram
   return viewed !== null || (organization !== null && hasPermission(organization.role, "apiKeys.manageAll"));
 }
 
+/** True for those who may enable a disabled key. */
+export function mayEnable(
+  frame: PortalFrame,
+  { disabledByOperator }: { disabledByOperator: boolean },
+): boolean {
+  return managesAllKeys(frame) && (frame.viewed !== null || !disabledByOperator);
+}
+
 /** True for those who may open the page of a key. @param createdBy The id of the key's creator, if known. */
 export function mayOpenKey(frame: PortalFrame, createdBy: string | null): boolean {
   return opens(frame, "keys") &&

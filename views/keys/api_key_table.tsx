@@ -7,7 +7,7 @@ import { type KeyUsage, keyUsageDays } from "../../domain/meter/key_usage.ts";
 import { microsToDecimal } from "../../domain/meter/quantity.ts";
 import { Badge } from "../components/badge.tsx";
 import { TestBadge } from "../components/environment.tsx";
-import { type ApiKeyAction, apiKeyHref, managesAllKeys } from "../components/key_name.tsx";
+import { type ApiKeyAction, apiKeyHref, managesAllKeys, mayEnable } from "../components/key_name.tsx";
 import { LastUsage } from "../components/last_usage.tsx";
 import { Quantity } from "../components/quantity.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
@@ -157,7 +157,10 @@ function commonMetric(lines: readonly KeyLineRow[]) {
   return first !== undefined && metrics.every(({ slug }) => slug === first.slug) ? first : null;
 }
 
-function actionsOf(frame: PortalFrame, { id, environment, enabled }: ApiKey): MenuAction[] {
+function actionsOf(
+  frame: PortalFrame,
+  { id, environment, enabled, disabledByOperator }: ApiKey,
+): MenuAction[] {
   const hrefOf = (action?: ApiKeyAction) => apiKeyHref(frame.base, id, action);
   return [
     { href: hrefOf(), label: "Open", icon: "key" },
@@ -165,7 +168,11 @@ function actionsOf(frame: PortalFrame, { id, environment, enabled }: ApiKey): Me
     ...(managesAllKeys(frame) && environment === "live"
       ? [{ href: hrefOf("budget"), label: "Edit budget", icon: "gauge" } as const]
       : []),
-    ...(enabled ? [{ href: hrefOf("rotate"), label: "Rotate", icon: "rotate" } as const] : []),
+    ...(enabled
+      ? [{ href: hrefOf("rotate"), label: "Rotate", icon: "rotate" } as const]
+      : mayEnable(frame, { disabledByOperator })
+      ? [{ href: hrefOf("enable"), label: "Enable", icon: "play" } as const]
+      : []),
     { href: hrefOf("revoke"), label: "Revoke", icon: "trash", isDanger: true },
   ];
 }

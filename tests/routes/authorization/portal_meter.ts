@@ -15,14 +15,6 @@ import {
 } from "./entry.ts";
 import { onKeys } from "./writes.ts";
 
-/** Only operators have this page; members see that it doesn't exist. */
-const unknownToMembers = {
-  ...objectInActive,
-  member: "unknown",
-  admin: "unknown",
-  owner: "unknown",
-} as const;
-
 export const budgetForm = { "limits[0].per": "day", "limits[0].quantity": "1", "limits[0].mode": "hard" };
 export const alertForm = { per: "day", quantity: "2" };
 
@@ -63,12 +55,6 @@ export const portalMeterEntries: Readonly<Record<string, Entry>> = {
     who: objectFromAdmin,
     attempt: withKey({ form: budgetForm }),
     writes: onKeys({ form: budgetForm }),
-  },
-  "GET /portal/api-keys/:keyId/reference": { who: unknownToMembers, attempt: withKey() },
-  "POST /portal/api-keys/:keyId/reference": {
-    who: unknownToMembers,
-    attempt: withKey({ form: {} }),
-    writes: [],
   },
   "GET /portal/api-keys/:keyId/disable": { who: objectFromAdmin, attempt: withKey() },
   "POST /portal/api-keys/:keyId/disable": { who: objectFromAdmin, attempt: withKey({ form: {} }) },
