@@ -31,6 +31,7 @@ export const errorStatuses = {
   request_timeout: 408,
   email_taken: 409,
   key_limit_reached: 409,
+  key_disabled: 409,
   limit_reached: 409,
   webhook_limit_reached: 409,
   webhook_disabled: 409,
@@ -201,6 +202,10 @@ export function invalidTokenError(): AppError {
     "invalid_token",
     "This link has expired, or was already used or replaced by a newer one. Request a new one.",
   );
+}
+
+export function keyDisabledError(): AppError {
+  return new AppError("key_disabled", "A disabled key can't be rotated. Enable it first.");
 }
 
 /** @param max The active keys that the organization may have. @param options `isRotation`: the new key replaces another. */

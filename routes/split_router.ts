@@ -5,6 +5,12 @@ import { RegExpRouter } from "hono/router/reg-exp-router";
 import { TrieRouter } from "hono/router/trie-router";
 
 const apiPrefix = "/api/";
+/** Paths of the API that would overlap with others, here `/api/operator/api-keys/:id/rotate`. They are found like pages. */
+const overlapping: ReadonlySet<string> = new Set(["/api/operator/api-keys/import"]);
+
+function isInApi(path: string): boolean {
+  return path.startsWith(apiPrefix) && !overlapping.has(path);
+}
 
 /** A router for an app with an API under `/api/`, whose paths must not overlap: its first request would fail. Pages may overlap. */
 export class SplitRouter<T> implements Router<T> {
@@ -14,12 +20,12 @@ export class SplitRouter<T> implements Router<T> {
 
   /** `*` stands for every path. */
   add(method: string, path: string, handler: T): void {
-    const isApi = path.startsWith(apiPrefix);
+    const isApi = isInApi(path);
     if (isApi || path.endsWith("*")) this.#api.add(method, path, handler);
     if (!isApi) this.#pages.add(method, path, handler);
   }
 
   match(method: string, path: string): Result<T> {
-    return path.startsWith(apiPrefix) ? this.#api.match(method, path) : this.#pages.match(method, path);
+    return isInApi(path) ? this.#api.match(method, path) : this.#pages.match(method, path);
   }
 }

@@ -1,6 +1,6 @@
-// Client addresses and blocks of them: trusted proxies, and the addresses of operator tokens.
+// Client addresses and blocks of them: trusted proxies, and the addresses of operator tokens and API keys.
 import ipaddr from "ipaddr.js";
-import type { AddressBlock } from "../domain/address_block.ts";
+import { type AddressBlock, parseAddressBlock } from "../domain/address_block.ts";
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
@@ -23,4 +23,17 @@ export function networkOf(text: string): string {
 
 export function isInBlocks(address: Address, blocks: readonly AddressBlock[]): boolean {
   return blocks.some(([block, bits]) => block.kind() === address.kind() && address.match(block, bits));
+}
+
+/**
+ * Returns true if a client may use a key or token that has addresses.
+ *
+ * @param blocks A JSON list of CIDR blocks; null or an empty list for any address. @param client With its address, if it is known.
+ */
+export function isAllowedFrom(blocks: string | null, client: { readonly address: string | null }): boolean {
+  const texts: readonly string[] = blocks === null ? [] : JSON.parse(blocks);
+  if (texts.length === 0) return true;
+  const address = parseAddress(client.address ?? "");
+  return address !== null &&
+    isInBlocks(address, texts.map(parseAddressBlock).filter((block) => block !== null));
 }

@@ -10,9 +10,13 @@ export interface ApiKeyScope {
   readonly createdBy?: string | undefined;
 }
 
-/** A condition: the key `k` works at `now`. */
+/** A condition: the key `k` is active at `now`, neither revoked nor expired. It may be disabled. */
 export const activeApiKey = (now: number | Statement): Statement =>
   sql`k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${now})`;
+
+/** A condition: the key `k` works at `now`, so that requests with it are accepted. */
+export const workingApiKey = (now: number | Statement): Statement =>
+  sql`${activeApiKey(now)} AND k.disabled_at IS NULL`;
 
 const mays: Readonly<Record<UsagePermission, Statement>> = {
   "usage:read": sql`instr(k.permissions, '"usage:read"') > 0`,
@@ -30,7 +34,7 @@ export const endOfKey = sql`coalesce(k.revoked_at, k.expires_at, 900719925474099
 /** The time since which requests with a key `k` are known: an imported one is older. */
 export const keyAddedAt = sql`coalesce(k.imported_at, k.created_at)`;
 
-/** A condition: the key `k` of an organization works at `now`. Keys that ended are not read. */
+/** A condition: the key `k` of an organization is active at `now`. Keys that ended are not read. */
 export const isActiveIn = (organizationId: string | Statement, now: number): Statement =>
   sql`k.organization_id = ${organizationId} AND ${endOfKey} > ${now} AND ${activeApiKey(now)}`;
 
@@ -79,8 +83,28 @@ export function findNamedKey(
     WHERE k.id = ${id} AND k.organization_id = coalesce(${organizationId}, k.organization_id)`);
 }
 
+/** The rate of a key, and where it may be used from. Servers remember them for its next requests. */
+export interface KeyTerms {
+  /** The number of its organization. Null for the one of the setting; 0 for no limit. */
+  readonly requestsPerSecond: number | null;
+  /** A lower number of the key itself, if it has one. */
+  readonly ownRequestsPerSecond: number | null;
+  /** The CIDR blocks from which it may be used, a JSON list; null for any address. */
+  readonly addresses: string | null;
+}
+
+/** Selects the {@linkcode KeyTerms} of the key `k` of the organization `o`, by name. */
+export const keyTerms: Readonly<Record<keyof KeyTerms, Statement>> = {
+  requestsPerSecond: effectiveNumber("requestsPerSecond"),
+  ownRequestsPerSecond: sql`k.requests_per_second`,
+  addresses: sql`k.addresses`,
+};
+
+const selectTerms = sql`${keyTerms.requestsPerSecond} AS requestsPerSecond,
+      ${keyTerms.ownRequestsPerSecond} AS ownRequestsPerSecond, ${keyTerms.addresses} AS addresses`;
+
 /** A key that works, unless its organization is suspended. */
-export interface ActiveApiKeyRow {
+export interface ActiveApiKeyRow extends KeyTerms {
   readonly id: string;
   readonly name: string;
   readonly organizationId: string;
@@ -90,23 +114,19 @@ export interface ActiveApiKeyRow {
   readonly suspended: 0 | 1;
   /** Features of the organization's plan, a JSON list. */
   readonly features: string;
-  /** Null for those of the setting. */
-  readonly requestsPerSecond: number | null;
 }
 
 export function findActiveApiKey(database: DatabaseReader, keyHash: string, now: number) {
   return database.readFirst<ActiveApiKeyRow>(sql`
     SELECT k.id, k.name, k.organization_id AS organizationId, k.permissions, k.environment, ${isSuspended} AS suspended,
-      ${planFeatures} AS features, ${effectiveNumber("requestsPerSecond")} AS requestsPerSecond
+      ${planFeatures} AS features, ${selectTerms}
     FROM api_keys k JOIN organizations o ON o.id = k.organization_id
-    WHERE k.key_hash = ${keyHash} AND ${activeApiKey(now)}`);
+    WHERE k.key_hash = ${keyHash} AND ${workingApiKey(now)}`);
 }
 
-interface ImportedKey {
+interface ImportedKey extends KeyTerms {
   readonly keyHash: string;
   readonly organizationId: string;
-  /** Null for the one of the setting; 0 for no limit. */
-  readonly requestsPerSecond: number | null;
 }
 
 /** Finds the imported keys that work, by hash. Without imported keys, this reads one empty index. */
@@ -116,10 +136,9 @@ export function findImportedKeys(
   now: number,
 ): Promise<ImportedKey[]> {
   return database.read(sql`
-    SELECT k.key_hash AS keyHash, k.organization_id AS organizationId,
-      ${effectiveNumber("requestsPerSecond")} AS requestsPerSecond
+    SELECT k.key_hash AS keyHash, k.organization_id AS organizationId, ${selectTerms}
     FROM json_each(${JSON.stringify(keyHashes)}) h
     CROSS JOIN api_keys k INDEXED BY api_keys_imported ON k.key_hash = h.value AND k.imported_at IS NOT NULL
     CROSS JOIN organizations o ON o.id = k.organization_id
-    WHERE ${activeApiKey(now)}`);
+    WHERE ${workingApiKey(now)}`);
 }

@@ -19,6 +19,9 @@ export {
   isActiveIn,
   keyAddedAt,
   keyMay,
+  type KeyTerms,
+  keyTerms,
+  workingApiKey,
 } from "./active_api_keys.ts";
 export {
   actorFacts,

@@ -10,12 +10,12 @@ import {
   inScope,
   isActiveIn,
 } from "../access/mod.ts";
-import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 import { limitsJson } from "../meter/mod.ts";
 import { insertEvents } from "../outbox/mod.ts";
 import { remindAt } from "./expiring_keys.ts";
 
-interface NewApiKey {
+interface NewApiKey extends Pick<ApiKeyRow, "addresses" | "requestsPerSecond" | "externalId" | "metadata"> {
   readonly id: string;
   readonly organizationId: string;
   readonly keyHash: string;
@@ -34,6 +34,7 @@ interface NewApiKey {
 /** A key as stored, with its creator's name. */
 export interface ApiKeyRow {
   readonly id: string;
+  readonly organizationId: string;
   readonly name: string;
   readonly keyPrefix: string;
   readonly environment: Environment;
@@ -48,41 +49,87 @@ export interface ApiKeyRow {
   readonly lastUsedAt: number | null;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** A JSON list; null for any address. */
+  readonly addresses: string | null;
+  readonly requestsPerSecond: number | null;
+  readonly externalId: string | null;
+  /** A JSON object. */
+  readonly metadata: string;
+  /** Null for an enabled key. */
+  readonly disabledAt: number | null;
+  readonly disabledByOperator: 0 | 1;
   readonly leakedAt: number | null;
 }
 
+/** The columns that changes of a key set. */
+const settingColumns = {
+  name: sql`name`,
+  permissions: sql`permissions`,
+  expiresAt: sql`expires_at`,
+  addresses: sql`addresses`,
+  requestsPerSecond: sql`requests_per_second`,
+  externalId: sql`external_id`,
+  metadata: sql`metadata`,
+  disabledAt: sql`disabled_at`,
+  disabledByOperator: sql`disabled_by_operator`,
+} as const;
+
+export type KeySettings = Pick<ApiKeyRow, keyof typeof settingColumns>;
+
+const settingNames = Object.keys(settingColumns) as (keyof KeySettings)[];
+
+/** Returns the settings of a row, without its other columns. */
+export function settingsOf(row: KeySettings): KeySettings {
+  return Object.fromEntries(settingNames.map((name) => [name, row[name]])) as unknown as KeySettings;
+}
+
+/** A condition: the key `k` has these settings, besides its name. */
+const hasSettings = (settings: KeySettings): Statement =>
+  joinSql(
+    settingNames.filter((name) => name !== "name").map((name) =>
+      sql`k.${settingColumns[name]} IS ${settings[name]}`
+    ),
+    " AND ",
+  );
+
 /** Reads keys `k` with their creators, as {@linkcode ApiKeyRow}. */
 export const selectApiKeys = sql`
-  SELECT k.id, k.name, k.key_prefix AS keyPrefix, k.environment, k.created_at AS createdAt, u.id AS createdById,
+  SELECT k.id, k.organization_id AS organizationId, k.name, k.key_prefix AS keyPrefix, k.environment,
+    k.created_at AS createdAt, u.id AS createdById,
     u.name AS createdByName, k.created_by_operator AS createdByOperator, k.permissions,
     ${limitsJson({ column: "lineage", number: sql`k.lineage` })} AS budget,
     k.last_used_at AS lastUsedAt, k.expires_at AS expiresAt, k.revoked_at AS revokedAt,
-    k.leaked_at AS leakedAt
+    k.addresses, k.requests_per_second AS requestsPerSecond, k.external_id AS externalId, k.metadata, k.disabled_at AS disabledAt, k.disabled_by_operator AS disabledByOperator, k.leaked_at AS leakedAt
   FROM api_keys k LEFT JOIN users u ON u.id = k.created_by`;
 
 /**
  * Inserts a key and returns its id, unless the organization has as many active keys as it may, or the form was already sent.
  *
- * @param replaced A key that must still be active, and have the same permissions. The new key continues its lineage. `isKept`:
- *   it stays active for a while; otherwise the new key takes its place.
+ * @param replaced A key that must still be active, and have these settings. The new key continues its lineage. `isKept`: it stays
+ *   active for a while; otherwise the new key takes its place.
  */
-export function insertApiKey(key: NewApiKey, replaced?: { id: string; isKept: boolean }): Statement {
+export function insertApiKey(
+  key: NewApiKey,
+  replaced?: { id: string; settings: KeySettings; isKept: boolean },
+): Statement {
   const { organizationId, createdBy, now } = key;
   const permissions = JSON.stringify(key.permissions);
   const active = sql`FROM api_keys k WHERE ${isActiveIn(organizationId, now)}`;
   const isReplaceable = replaced === undefined
     ? sql`true`
-    : sql`EXISTS (SELECT 1 ${active} AND k.id = ${replaced.id} AND k.permissions = ${permissions})`;
+    : sql`EXISTS (SELECT 1 ${active} AND k.id = ${replaced.id} AND ${hasSettings(replaced.settings)})`;
   const hasRoom = replaced?.isKept === false
     ? sql`true`
     : sql`(SELECT count(*) ${active}) < ${effectiveNumber("apiKeysMax")}`;
   const lineage = sql`(SELECT k.lineage FROM api_keys k WHERE k.id = ${replaced?.id ?? null})`;
   return sql`
     INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_by_operator,
-      permissions, environment, created_at, expires_at, remind_at, lineage, form_token)
+      permissions, environment, created_at, expires_at, remind_at, lineage, form_token,
+      addresses, requests_per_second, external_id, metadata)
     SELECT ${key.id}, o.id, ${key.keyHash}, ${key.keyPrefix}, ${key.name}, ${createdBy}, ${createdBy} IS NULL,
       ${permissions}, ${key.environment}, ${now}, ${key.expiresAt},
-      ${remindAt(sql`${key.expiresAt}`, now)}, ${lineage}, ${key.formToken}
+      ${remindAt(sql`${key.expiresAt}`, now)}, ${lineage}, ${key.formToken},
+      ${key.addresses}, ${key.requestsPerSecond}, ${key.externalId}, ${key.metadata}
     FROM organizations o WHERE o.id = ${organizationId} AND o.deleted_at IS NULL
       AND ${hasRoom} AND ${isReplaceable}
       AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.organization_id = o.id AND k.form_token = ${key.formToken})
@@ -111,6 +158,21 @@ export function findApiKeys(
   return database.read(sql`${selectApiKeys}
     WHERE ${inScope(scope)} AND (${before} IS NULL OR k.id < ${before})
       AND k.environment = coalesce(${environment}, k.environment) ORDER BY k.id DESC LIMIT ${limit}`);
+}
+
+/** Finds keys of all organizations by their external id, newest first, from after the id `before`. */
+export function findApiKeysByExternalId(
+  database: DatabaseReader,
+  { externalId, limit, before = null }: {
+    externalId: string;
+    limit: number;
+    before?: string | null | undefined;
+  },
+): Promise<ApiKeyRow[]> {
+  return database.read(
+    sql`${selectApiKeys} JOIN organizations o ON o.id = k.organization_id AND o.deleted_at IS NULL
+    WHERE k.external_id = ${externalId} AND (${before} IS NULL OR k.id < ${before}) ORDER BY k.id DESC LIMIT ${limit}`,
+  );
 }
 
 export async function countActiveKeys(database: DatabaseReader, organizationId: string, now: number) {
@@ -143,24 +205,17 @@ export function findGenerations(
     ORDER BY (${activeApiKey(now)}) DESC, k.number DESC LIMIT ${limit}`);
 }
 
-/** Changes a key in the scope that is as in `from`. The expiry only changes while the key is active. */
+/** Changes the settings of a key in the scope that are as in `from`. The expiry only changes while the key is active. */
 export function updateApiKey(
   scope: ApiKeyScope,
   id: string,
-  change: {
-    name: string;
-    permissions: readonly string[];
-    expiresAt: number | null;
-    from: Pick<ApiKeyRow, "permissions" | "expiresAt">;
-    now: number;
-  },
+  { from, to, now }: { from: KeySettings; to: KeySettings; now: number },
 ) {
-  const { name, permissions, expiresAt, from, now } = change;
-  return sql`UPDATE api_keys AS k
-    SET name = ${name}, permissions = ${JSON.stringify(permissions)}, expires_at = ${expiresAt},
-      remind_at = iif(k.expires_at IS ${expiresAt}, k.remind_at, ${remindAt(sql`${expiresAt}`, now)})
-    WHERE ${inScope(scope)} AND k.id = ${id} AND k.permissions = ${from.permissions}
-      AND k.expires_at IS ${from.expiresAt} AND (k.expires_at IS ${expiresAt} OR ${activeApiKey(now)})`;
+  const changes = settingNames.map((name) => sql`${settingColumns[name]} = ${to[name]}`);
+  return sql`UPDATE api_keys AS k SET ${joinSql(changes, ", ")},
+      remind_at = iif(k.expires_at IS ${to.expiresAt}, k.remind_at, ${remindAt(sql`${to.expiresAt}`, now)})
+    WHERE ${inScope(scope)} AND k.id = ${id} AND ${hasSettings(from)}
+      AND (k.expires_at IS ${to.expiresAt} OR ${activeApiKey(now)})`;
 }
 
 /** Revokes a key in the scope, unless it is revoked already. */

@@ -12,21 +12,23 @@ import { bind, type DatabaseReader, sql, type Statement } from "../engine/databa
 import {
   type ActiveOperatorToken,
   activeOperatorToken,
-  effectiveNumber,
+  type KeyTerms,
+  keyTerms,
   planFeatures,
 } from "../access/mod.ts";
 
 /** A key, working or not, with its organization. */
-export interface VerifiableKey {
+export interface VerifiableKey extends KeyTerms {
   readonly id: string;
   readonly name: string;
   readonly permissions: readonly string[];
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  readonly isDisabled: boolean;
+  readonly externalId: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
   readonly lastUsedAt: number | null;
   readonly environment: Environment;
-  /** Null for those of the setting; 0 for no limit. */
-  readonly requestsPerSecond: number | null;
   /** Null after its deletion, which revoked the key. */
   readonly organization: VerifiedOrganization & { readonly isSuspended: boolean } | null;
 }
@@ -45,9 +47,11 @@ export interface FoundCredentials {
 
 /** The key `k` of the organization `o`, for {@linkcode toVerifiableKey}. */
 export const verifiableKey = sql`json_array(k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at,
-    k.last_used_at, k.environment, ${effectiveNumber("requestsPerSecond")},
+    k.last_used_at, k.environment, ${keyTerms.requestsPerSecond},
     iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id,
-      (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at, json(${planFeatures})), NULL))`;
+      (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at, json(${planFeatures})), NULL),
+    k.disabled_at, ${keyTerms.ownRequestsPerSecond}, ${keyTerms.addresses}, k.external_id,
+    json(k.metadata))`;
 
 export type VerifiableKeyRow = [
   id: string,
@@ -68,6 +72,11 @@ export type VerifiableKeyRow = [
       features: readonly string[],
     ]
     | null,
+  disabledAt: number | null,
+  ownRequestsPerSecond: number | null,
+  addresses: string | null,
+  externalId: string | null,
+  metadata: Readonly<Record<string, string>>,
 ];
 
 // One JSON column for three lists of rows, so that they are one read.
@@ -153,6 +162,11 @@ export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
     environment,
     requestsPerSecond,
     organization,
+    disabledAt,
+    ownRequestsPerSecond,
+    addresses,
+    externalId,
+    metadata,
   ] = row;
   return {
     id,
@@ -160,9 +174,14 @@ export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
     permissions,
     expiresAt,
     revokedAt,
+    isDisabled: disabledAt !== null,
     lastUsedAt,
     environment,
     requestsPerSecond,
+    ownRequestsPerSecond,
+    addresses,
+    externalId,
+    metadata,
     organization: organization && toOrganization(organization),
   };
 }

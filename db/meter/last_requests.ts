@@ -2,7 +2,7 @@
 // not kept.
 import type { LastRequest } from "../../domain/keys/api_key.ts";
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
-import { activeApiKey } from "../access/mod.ts";
+import { workingApiKey } from "../access/mod.ts";
 import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 interface LastRequestRow extends Omit<LastRequest, "at"> {
@@ -16,7 +16,7 @@ export interface KeyUse {
   readonly request: Omit<LastRequest, "at"> | null;
 }
 
-const isUsed = sql`k.key_hash = r.value ->> 'keyHash' AND ${activeApiKey(sql`r.value ->> 'at'`)}`;
+const isUsed = sql`k.key_hash = r.value ->> 'keyHash' AND ${workingApiKey(sql`r.value ->> 'at'`)}`;
 
 const updateLastRequests = sql`
   UPDATE api_keys AS k SET last_request_at = r.value ->> 'at', last_request_network = r.value ->> '$.request.network',

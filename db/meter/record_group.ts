@@ -2,7 +2,14 @@
 // all texts ?3 is the time.
 import type { Quantity } from "../../domain/meter/quantity.ts";
 import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
-import { activeApiKey, activeOperatorToken, isSuspended, keyMay, planFeatures } from "../access/mod.ts";
+import {
+  activeOperatorToken,
+  isSuspended,
+  keyMay,
+  type KeyTerms,
+  planFeatures,
+  workingApiKey,
+} from "../access/mod.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
 
 /** Requests that are recorded together. No idempotency key of an organization may occur twice. */
@@ -11,7 +18,7 @@ export interface RecordGroup {
   /** API keys, some of them verified by an operator; or an operator on behalf of organizations. */
   readonly by: keyof typeof targetsBy;
   /**
-   * Distinct: hashes of API keys, or {@linkcode verifiedTarget}s, but not both of one key; for an operator, ids of organizations
+   * Distinct: hashes of API keys, or verified targets of {@linkcode targetOfKey}, but not both of one key; for an operator, ids of organizations
    * and of API keys.
    */
   readonly targets: readonly string[];
@@ -45,11 +52,24 @@ export interface TargetKind {
 
 const hashDigits = 64;
 
-/** Names an API key that an operator verifies in the transaction that records. Hashes are in hexadecimal. */
-export function verifiedTarget(keyHash: string, verification: RecordVerification): string {
-  return `${keyHash} ${verification.tokenHash} ${
-    JSON.stringify([verification.permissions, verification.features])
-  }`;
+/** In place of the hash of a token, where no operator verifies the key: `hex(zeroblob(32))` in SQL. */
+const noToken = "0".repeat(hashDigits);
+const toRecord = { tokenHash: noToken, permissions: ["usage:write"], features: [] } as const;
+
+/**
+ * Names an API key in a group: its hash, in hexadecimal, or a verified target, which also has what the transaction that records
+ * checks besides the key.
+ *
+ * @param terms `addresses`: those that the client's address was checked against. Nothing is recorded if the key has others now.
+ */
+export function targetOfKey(
+  keyHash: string,
+  verification: RecordVerification | undefined,
+  { addresses }: Pick<KeyTerms, "addresses">,
+): string {
+  if (verification === undefined && addresses === null) return keyHash;
+  const { tokenHash, permissions, features } = verification ?? toRecord;
+  return `${keyHash} ${tokenHash} ${JSON.stringify([permissions, features, addresses])}`;
 }
 
 export function keyHashOf(target: string): string {
@@ -71,24 +91,28 @@ export interface RecordVerification {
 }
 
 const withKey = (keyHash: Statement): Statement =>
-  sql`JOIN api_keys k ON k.key_hash = ${keyHash} AND ${activeApiKey(sql`?3`)}
+  sql`JOIN api_keys k ON k.key_hash = ${keyHash} AND ${workingApiKey(sql`?3`)}
     JOIN organizations o ON o.id = k.organization_id`;
 const mayNotWrite = sql`NOT ${keyMay("usage:write")}`;
 
 /** The hash of an API key. */
 const keyTarget: TargetKind = {
   join: withKey,
-  denial: () => sql`CASE WHEN ${isSuspended} THEN 'suspended' WHEN ${mayNotWrite} THEN 'permission' END`,
+  denial: () =>
+    sql`CASE WHEN k.addresses IS NOT NULL THEN 'addresses' WHEN ${isSuspended} THEN 'suspended' WHEN ${mayNotWrite} THEN 'permission' END`,
   apiKey: sql`k.number`,
   usedKeys: sql`SELECT value FROM json_each(?1)`,
 };
 
-/** The hash of an API key, or a {@linkcode verifiedTarget}. */
+/** The hash of an API key, or a verified target. */
 const verifiedKeyTarget: TargetKind = {
   ...keyTarget,
   join: (target) => withKey(hashAt(target, 0)),
   denial: (target) =>
     sql`CASE WHEN ${lacksToken(target)} THEN 'token'
+      WHEN k.addresses IS NOT iif(length(${target}) = ${integer(hashDigits)}, NULL, ${
+      conditionsOf(target)
+    } ->> '$[2]') THEN 'addresses'
       WHEN ${isSuspended} THEN 'suspended'
       WHEN CASE length(${target}) WHEN ${integer(hashDigits)} THEN ${mayNotWrite} ELSE EXISTS (
         SELECT 1 FROM json_each(${conditionsOf(target)}, '$[0]') p
@@ -100,17 +124,19 @@ const verifiedKeyTarget: TargetKind = {
 };
 
 function lacksToken(target: Statement): Statement {
-  return sql`(length(${target}) > ${integer(hashDigits)} AND NOT EXISTS (
+  return sql`(length(${target}) > ${integer(hashDigits)} AND ${
+    hashAt(target, 1)
+  } <> hex(zeroblob(32)) AND NOT EXISTS (
         SELECT 1 FROM operator_tokens t WHERE t.token_hash = ${hashAt(target, 1)}
         AND ${activeOperatorToken(sql`?3`)} AND instr(t.scopes, '"keys:verify"') > 0))`;
 }
 
-/** The hash at a position of a {@linkcode verifiedTarget}. */
+/** The hash at a position of a verified target. */
 function hashAt(target: Statement, position: 0 | 1): Statement {
   return sql`substr(${target}, ${integer(position * (hashDigits + 1) + 1)}, ${integer(hashDigits)})`;
 }
 
-/** The permissions and the features that a {@linkcode verifiedTarget} requires, a JSON list of both lists. */
+/** The permissions and the features that a verified target requires, and its addresses, as a JSON list. */
 function conditionsOf(target: Statement): Statement {
   return sql`substr(${target}, ${integer(2 * (hashDigits + 1) + 1)})`;
 }

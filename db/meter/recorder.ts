@@ -4,7 +4,7 @@
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import type { Environment } from "../../domain/environment.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
-import { activeApiKey, effectiveNumber } from "../access/mod.ts";
+import { effectiveNumber, type KeyTerms, keyTerms, workingApiKey } from "../access/mod.ts";
 import { bind, type Database, joinSql, sql, type Statement, type WriteResult } from "../engine/database.ts";
 import {
   hasRecorded,
@@ -58,16 +58,14 @@ interface UnlistedSeries {
   readonly isProduct: 0 | 1;
 }
 
-export interface GroupTarget {
+export interface GroupTarget extends KeyTerms {
   /** Index in {@linkcode RecordGroup.targets}. */
   readonly position: number;
   readonly id: string | null;
-  /** Why nothing was recorded for it: its organization is suspended, the API key or the operator token may not record, or its plan lacks a feature. */
-  readonly denial: "suspended" | "permission" | "feature" | "token" | null;
+  /** Why nothing was recorded for it: the API key has other addresses, its organization is suspended, the API key or the operator token may not record, or its plan lacks a feature. */
+  readonly denial: "addresses" | "suspended" | "permission" | "feature" | "token" | null;
   /** Null without an API key. */
   readonly environment: Environment | null;
-  /** The organization's rate limit for each key; see `KnownKey`. */
-  readonly requestsPerSecond: number | null;
   /** Set for groups with verified API keys. */
   readonly key?: VerifiableKeyRow;
   /** Only with limits: the number of its usage, and the lineage of the API key. */
@@ -244,7 +242,8 @@ const selectTargets = ({ join, denial, fields }: Target) =>
     denial(sql`e.value`)
   }, 'environment', k.environment,
     'seq', (SELECT seq FROM usage_cursor), 'hasLimits', ${hasLimits}, 'hasDimensions', ${hasDimensions},
-    'requestsPerSecond', ${effectiveNumber("requestsPerSecond")}${fields})) AS list
+    'requestsPerSecond', ${keyTerms.requestsPerSecond}, 'ownRequestsPerSecond', ${keyTerms.ownRequestsPerSecond},
+    'addresses', ${keyTerms.addresses}${fields})) AS list
   FROM json_each(?1) e ${join(sql`e.value`)}`;
 
 function statementsOf(target: Target, isSeriesKnown: boolean) {
@@ -295,7 +294,7 @@ const statementsByName = new Map<string, ReturnType<typeof statementsOf>>();
 /** Notes at `?3` that the API keys of the targets `?1` were used, unless they were before `?2`. */
 const updateKeysUsed = (hashes: Statement) =>
   sql`UPDATE api_keys AS k SET last_used_at = ?3
-  WHERE k.key_hash IN (${hashes}) AND ${activeApiKey(sql`?3`)}
+  WHERE k.key_hash IN (${hashes}) AND ${workingApiKey(sql`?3`)}
     AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)`;
 
 /** Inserts the records of a group as one batch, which writes `note` before `usage_cursor` moves. */

@@ -4,7 +4,7 @@ import { rollupHourMs, rollupQuarterMs, usageVoidRecentRecordsMax } from "../../
 import { lowBits } from "../../domain/meter/quantity.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
 import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
-import { activeApiKey, ifAudited, type insertAuditEvent, isSuspended, keyMay } from "../access/mod.ts";
+import { ifAudited, type insertAuditEvent, isSuspended, keyMay, workingApiKey } from "../access/mod.ts";
 import { type Database, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 import { noteVoidedRecord } from "./statement_changes.ts";
 import { isLatest, isVoided, subtractLatest, subtractUnique } from "./counting.ts";
@@ -43,7 +43,7 @@ const quartersPerHour = integer(rollupHourMs / rollupQuarterMs);
 /** The record `r`, if the operator or the key may void it: a key that works, of the record's organization. */
 function recordOf({ seq, recordedAt, keyHash, now }: UsageVoid): Statement {
   const key = keyHash === null ? sql`` : sql`AND NOT ${isSuspended}
-    JOIN api_keys k ON k.organization_id = o.id AND k.key_hash = ${keyHash} AND ${activeApiKey(now)}
+    JOIN api_keys k ON k.organization_id = o.id AND k.key_hash = ${keyHash} AND ${workingApiKey(now)}
       AND ${keyMay("usage:void")}`;
   return sql`usage_records r
     JOIN organizations o ON o.number = ${organizationOf(sql`r.organization`)} AND o.deleted_at IS NULL ${key}

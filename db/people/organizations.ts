@@ -73,8 +73,10 @@ export function endOrganizationAccess(id: string, { now, audited }: Audited): St
   return [
     insertChangeEvent("organization.deleted", { now, audited }),
     sql`UPDATE api_keys SET revoked_at = coalesce(revoked_at, ${now}), last_request_at = NULL,
-        last_request_network = NULL, last_request_agent = NULL, last_request_status = NULL, last_request_error = NULL
-      WHERE (revoked_at IS NULL OR last_request_at IS NOT NULL) AND ${ofOrganization}`,
+        last_request_network = NULL, last_request_agent = NULL, last_request_status = NULL, last_request_error = NULL,
+        addresses = NULL, external_id = NULL, metadata = '{}'
+      WHERE (revoked_at IS NULL OR last_request_at IS NOT NULL OR addresses IS NOT NULL OR external_id IS NOT NULL
+        OR metadata <> '{}') AND ${ofOrganization}`,
     sql`UPDATE users SET last_organization_id = NULL
       WHERE last_organization_id = ${id} AND id IN (SELECT user_id FROM memberships WHERE ${ofOrganization})`,
     sql`DELETE FROM memberships WHERE ${ofOrganization}`,

@@ -30,9 +30,21 @@ export interface ApiKey {
   readonly lastUsedAt: string | null;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
+  /** The CIDR blocks that it may be used from; null for any address. */
+  readonly addresses: readonly string[] | null;
+  /** Its own rate, besides that of the plan; the lower one takes effect. Null for none. */
+  readonly requestsPerSecond: number | null;
+  /** False while requests with it are rejected, until someone enables it again. */
+  readonly enabled: boolean;
+  /** True if only operators enable it. */
+  readonly disabledByOperator: boolean;
   /** The last report that it leaked. */
   readonly leakedAt: string | null;
   readonly status: ApiKeyStatus;
+  /** The rest is for operators alone. */
+  readonly organizationId?: string;
+  readonly externalId?: string | null;
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /** The last request with a key, also a rejected one. */

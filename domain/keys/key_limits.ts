@@ -24,3 +24,7 @@ export const mailedKeysMax = 20;
 export const unusedKeysOrganizationsMax = 50;
 /** Interval between searches for unused keys, which are due once a month. */
 export const unusedKeysIntervalMs = 10 * 60_000;
+/** CIDR blocks from which an API key may be used. */
+export const apiKeyAddressesMax = 20;
+/** Characters of a client's address in a verification. Anything but an address is denied where a key has addresses. */
+export const clientAddressCharactersMax = 100;

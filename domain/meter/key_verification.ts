@@ -7,6 +7,8 @@ export const verificationCodes = [
   "NOT_FOUND",
   "REVOKED",
   "EXPIRED",
+  "DISABLED",
+  "ADDRESS_DENIED",
   "ORGANIZATION_SUSPENDED",
   "INSUFFICIENT_PERMISSIONS",
   "FEATURE_MISSING",
@@ -40,6 +42,8 @@ export interface KeyVerification {
     readonly environment: Environment;
     readonly permissions: readonly string[];
     readonly expiresAt: string | null;
+    readonly externalId: string | null;
+    readonly metadata: Readonly<Record<string, string>>;
   } | null;
   /** Null if there is no such key, or its organization was deleted. */
   readonly organization: VerifiedOrganization | null;

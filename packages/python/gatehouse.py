@@ -951,6 +951,7 @@ class Gatehouse:
         *,
         permissions: str | Iterable[str] = (),
         features: str | Iterable[str] = (),
+        address: str | None = None,
         product: str | None = None,
         metric: str | None = None,
         quantity: float | Decimal = 1,
@@ -964,6 +965,8 @@ class Gatehouse:
             key: As the customer sent it. One that is missing or malformed is not found.
             permissions: Permissions that the key must have, all of them.
             features: Features that the plan of the key's organization must include, all of them.
+            address: The IP address of the client that sent the key. Without it, a key that may
+                only be used from some addresses is denied.
             product: With `metric`, usage that must fit into the hard limits of the key and its
                 organization.
             quantity: How much. Rounded to six decimal places.
@@ -984,6 +987,8 @@ class Gatehouse:
         # An older Gatehouse rejects the field.
         if included := [features] if isinstance(features, str) else list(features):
             question["features"] = included
+        if address is not None:
+            question["address"] = address
         has_usage = record or quantity != 1 or idempotency_key is not None or properties is not None
         if (product is None) != (metric is None) or (has_usage and product is None):
             raise ValueError("usage requires both product and metric")

@@ -1,6 +1,5 @@
 // Operator tokens: their shapes, their API, and their pages in the console. Only operator accounts may use them.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { parseAddressBlock } from "../../domain/address_block.ts";
 import { apiKeyNameCharactersMax, operatorTokenAddressesMax, pageItemsDefault } from "../../domain/limits.ts";
 import { operatorScopes, scopeMeanings, unknownScope } from "../../domain/access/operator_scope.ts";
 import type { OperatorToken } from "../../domain/access/operator_token.ts";
@@ -29,6 +28,7 @@ import { flashOf, queryOf } from "../portal/form.ts";
 import { mountFormPage, mountPage, paramOf } from "../portal/noun_pages.ts";
 import { consolePages } from "../portal/operator_page.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
+import { addressBlock, blocksFault, exampleBlock, typedBlocks } from "../schemas/address_blocks.ts";
 import { check, checkTogether } from "../schemas/check.ts";
 import {
   idOut,
@@ -46,7 +46,6 @@ const scopesDescription = [
   "",
   ...operatorScopes.map((scope) => `- \`${scope}\`: ${scopeMeanings[scope]}.`),
 ].join("\n");
-const exampleBlock = "198.51.100.0/24";
 
 const schema = z.object({
   id: idOut("opt", "The token's id."),
@@ -81,9 +80,6 @@ const createdSchema = z.object({
 
 const scope = z.enum(operatorScopes, {
   error: ({ input }) => typeof input === "string" ? unknownScope(input) : mustBe("string"),
-});
-const addressBlock = z.string().refine((text) => parseAddressBlock(text) !== null, {
-  error: "must be an IP address or a CIDR block.",
 });
 const createSchema = z.strictObject({
   name: nameSchema("A name for the token", { charactersMax: apiKeyNameCharactersMax, example: "Billing" }),
@@ -157,7 +153,7 @@ export function operatorTokenPages(app: App, parts: PortalParts): void {
       const typed = {
         name: input["name"] ?? "",
         scopes: operatorScopes.filter((scope) => input[scope] !== undefined),
-        addresses: (input["addresses"] ?? "").split(/[\s,]+/).filter((text) => text !== ""),
+        addresses: typedBlocks(input["addresses"]),
       };
       const expiresAt = () => expiryOf(input, services.clock());
       const token = await checkTogether(() => check(createSchema, typed, "body"), expiresAt);
@@ -268,7 +264,6 @@ const addressesCharactersMax = 2000;
 
 function tokenForm(form: PageForm) {
   const { field, fields, input = {} } = form;
-  const addressFault = Object.entries(fields).find(([name]) => name.startsWith("addresses"))?.[1];
   return (
     <FormPage
       {...form}
@@ -300,7 +295,7 @@ function tokenForm(form: PageForm) {
         {...field("addresses")}
         placeholder="For example: 198.51.100.0/24 203.0.113.7"
         hint="IP addresses or CIDR blocks, separated by spaces. If empty, any address."
-        error={addressFault}
+        error={blocksFault(fields)}
         maxlength={addressesCharactersMax}
       />
     </FormPage>

@@ -1,12 +1,5 @@
 // The console's forms about one organization: edit, suspend, resume, delete.
-import { validationError } from "../../domain/errors.ts";
-import { joinPath } from "../../domain/json_bounds.ts";
-import {
-  externalIdCharactersMax,
-  metadataKeyCharactersMax,
-  metadataKeysMax,
-  metadataValueCharactersMax,
-} from "../../domain/limits.ts";
+import { externalIdCharactersMax } from "../../domain/limits.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import type { OperatedOrganization } from "../../domain/console/organization.ts";
 import { operatorAccess } from "../../services/access/mod.ts";
@@ -18,7 +11,7 @@ import {
 } from "../../services/console/mod.ts";
 import { resumeOrganization, suspendOrganization } from "../../services/people/mod.ts";
 import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
-import { NameField, TextArea, TextField } from "../../views/components/field.tsx";
+import { NameField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import {
   backTo,
@@ -27,9 +20,16 @@ import {
   organizationsHref,
 } from "../../views/components/links.ts";
 import type { App } from "../env.ts";
-import { mountFormPage, type Pages, paramOf, rowFields, rowsOf, withInput } from "../portal/noun_pages.ts";
+import { mountFormPage, type Pages, paramOf, rowFields, withInput } from "../portal/noun_pages.ts";
 import { type ConsoleActor, consolePages } from "../portal/operator_page.ts";
 import type { PortalParts } from "../portal/page.ts";
+import {
+  metadataChange,
+  MetadataFields,
+  metadataRows,
+  requireDistinctKeys,
+  typedMetadata,
+} from "../portal/metadata_form.tsx";
 import { check, checkTogether } from "../schemas/check.ts";
 import { changeOrganizationSchema } from "./schemas/operator_organizations.ts";
 
@@ -127,14 +127,7 @@ function editPage(pages: Pages<ConsoleActor>, { services }: PortalParts): void {
         check(changeOrganizationSchema, {
           name,
           externalId: externalId.trim() || null,
-          metadata: {
-            ...Object.fromEntries(Object.keys(before.metadata).map((key) => [key, null])),
-            ...Object.fromEntries(metadata.map(({ key, value }) => {
-              // Browsers turn all line ends into one form.
-              const kept = before.metadata[key];
-              return [key, kept?.replaceAll(/\r\n?/g, "\n") === value ? kept : value];
-            })),
-          },
+          metadata: metadataChange(before.metadata, metadata),
         }, "body");
       await checkTogether(() => requireDistinctKeys(metadata), change);
       await changeOrganization(services, actor, { idText: before.id, ...change() });
@@ -145,35 +138,18 @@ function editPage(pages: Pages<ConsoleActor>, { services }: PortalParts): void {
 
 /** Returns an organization as typed, without metadata that has no key. */
 function organizationInput(input: FormInput) {
-  const rows = rowsOf(input, { name: "metadata", parts: ["key", "value"], rowsMax: metadataKeysMax });
-  const metadata = rows.map(({ key, value }) => ({ key: key.trim(), value })).filter(({ key }) => key !== "");
+  const metadata = typedMetadata(input);
   return { name: input["name"] ?? "", externalId: input["externalId"] ?? "", metadata };
 }
 
-/** @throws {AppError} `validation_failed` for each row whose key is in a row above. */
-function requireDistinctKeys(metadata: readonly { readonly key: string }[]): void {
-  const keys = metadata.map(({ key }) => key);
-  const details = keys.flatMap((key, index) =>
-    keys.indexOf(key) === index
-      ? []
-      : [{ path: `metadata[${index}].key`, message: "Each metadata key can be used only once." }]
-  );
-  if (details.length > 0) throw validationError(details);
-}
-
 function typed({ name, externalId, metadata }: OperatedOrganization) {
-  const rows = Object.entries(metadata).map(([key, value]) => ({ key, value }));
-  return { name, externalId: externalId ?? "", metadata: rows };
+  return { name, externalId: externalId ?? "", metadata: metadataRows(metadata) };
 }
-
-const emptyRows = 3;
 
 function editForm(form: PageForm, organization: OperatedOrganization) {
   const { input, fields } = form;
   const { metadata, ...texts } = input === undefined ? typed(organization) : organizationInput(input);
   const { field } = withInput(form, { ...texts, ...rowFields("metadata", metadata) });
-  // The API names metadata by its key.
-  const ofRow = (index: number) => fields[joinPath("metadata", metadata[index]?.key ?? "")];
   return (
     <FormPage
       {...form}
@@ -184,29 +160,7 @@ function editForm(form: PageForm, organization: OperatedOrganization) {
       submit="Save"
       back={backTo(organization)}
       more={[
-        <>
-          <h2>Metadata</h2>
-          <p class="muted small">Your own data. Members don't see it. Rows without a key are removed.</p>
-          {Array.from(
-            { length: Math.min(metadata.length + emptyRows, metadataKeysMax) },
-            (_, index) => (
-              <div class="row half">
-                <TextField
-                  label="Key"
-                  {...field(`metadata[${index}].key`)}
-                  maxlength={metadataKeyCharactersMax}
-                />
-                <TextArea
-                  label="Value"
-                  {...field(`metadata[${index}].value`)}
-                  error={ofRow(index)}
-                  rows={1}
-                  maxlength={metadataValueCharactersMax}
-                />
-              </div>
-            ),
-          )}
-        </>,
+        <MetadataFields rows={metadata} field={field} fields={fields} />,
       ]}
     >
       <div class="row half">

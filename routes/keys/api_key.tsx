@@ -1,5 +1,4 @@
-// One API key: the forms that edit it, set its budget and revoke it. Its page is in api_key_page.tsx.
-import type { ApiKey } from "../../domain/keys/api_key.ts";
+// One API key: the forms that edit it, set its budget and revoke it. Those that disable it are in api_key_danger.tsx. Its page is in api_key_page.tsx.
 import { operatorsKeyPermission } from "../../domain/keys/key_permissions.ts";
 import { apiKeyNameCharactersMax, budgetLimitsMax } from "../../domain/limits.ts";
 import { requirePermission } from "../../services/access/mod.ts";
@@ -8,19 +7,21 @@ import { readProductNames, readUsage } from "../../services/meter/mod.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { ExpiryField, expiryValue } from "../../views/components/expiry_field.tsx";
 import { NameField } from "../../views/components/field.tsx";
-import { FormPage, type PageForm } from "../../views/components/form_page.tsx";
-import { apiKeyHref } from "../../views/components/key_name.tsx";
-import { LastUsage } from "../../views/components/last_usage.tsx";
+import { FormPage } from "../../views/components/form_page.tsx";
+import { apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
 import { LimitFields } from "../../views/components/limit_fields.tsx";
-import { RelativeTime } from "../../views/components/relative_time.tsx";
+import { KeyAccessFields } from "../../views/keys/key_access_fields.tsx";
 import { PermissionFields } from "../../views/keys/permission_fields.tsx";
 import { exactTime } from "../../views/text/time.ts";
 import type { App } from "../env.ts";
-import { apiKeyPage, readKeyPage, revokeWarning } from "./api_key_page.tsx";
+import { aboutKey } from "./about_key.tsx";
+import { mountEnabling, revokeWarning } from "./api_key_danger.tsx";
+import { apiKeyReferencePage } from "./api_key_reference.tsx";
+import { apiKeyPage, readKeyPage } from "./api_key_page.tsx";
 import { expiryOf } from "../portal/expiry.ts";
 import type { Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
-import { checkedKey, choiceOf, typedChoice } from "./key_form.ts";
+import { accessErrors, accessOf, checkedKey, choiceOf, typedAccess, typedChoice } from "./key_form.ts";
 import { keyReport } from "./key_report.ts";
 import { limitInput, limitsOf, typedLimits } from "../meter/limit_input.ts";
 import { mountFormPage, mountPage, type Pages, paramOf } from "../portal/noun_pages.ts";
@@ -40,7 +41,9 @@ export function apiKeyPages(app: App, parts: PortalParts): void {
   mountPage(pages, path, async (c, { actor }) => apiKeyPage(await readKeyPage(c, parts, actor)));
   mountBudget(pages, parts);
   mountEdit(pages, parts);
+  mountEnabling(pages, path, parts);
   mountRevoke(pages, parts);
+  apiKeyReferencePage(app, parts);
 }
 
 function mountBudget(pages: Pages<Viewer>, { services }: PortalParts): void {
@@ -128,6 +131,12 @@ function mountEdit(pages: Pages<Viewer>, { services }: PortalParts): void {
             error={fields["permissions"]}
             hasVoid={frame.viewed !== null || apiKey.permissions.includes(operatorsKeyPermission)}
           />
+          {managesAllKeys(frame) && (
+            <KeyAccessFields
+              values={input ? typedAccess(input) : accessOf(apiKey)}
+              errors={accessErrors(fields)}
+            />
+          )}
         </ConfirmPage>
       );
     },
@@ -170,25 +179,4 @@ function mountRevoke(pages: Pages<Viewer>, parts: PortalParts): void {
       return `${frame.base}/api-keys?done=revoked&id=${id}`;
     },
   });
-}
-
-/** Returns what a form about a key says of it. `lastUsageAt`: the start of a quarter of an hour; undefined if it is not available. */
-export function aboutKey(
-  { frame: { base, now } }: Pick<PageForm, "frame">,
-  apiKey: ApiKey,
-  lastUsageAt?: number | null,
-) {
-  const { id, name, keyPrefix, createdAt, lastUsedAt } = apiKey;
-  return {
-    name,
-    facts: [
-      { label: "Key", value: <code>{keyPrefix}</code> },
-      { label: "Created", value: <RelativeTime at={createdAt} now={now} /> },
-      { label: "Last request", value: <RelativeTime at={lastUsedAt} now={now} /> },
-      ...(lastUsageAt === undefined
-        ? []
-        : [{ label: "Last usage", value: <LastUsage at={lastUsageAt} now={now} /> }]),
-    ],
-    back: { href: apiKeyHref(base, id), label: name },
-  };
 }

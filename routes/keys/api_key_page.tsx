@@ -1,7 +1,6 @@
 // The page of one API key with its rotations: its usage, its limits, and its actions.
 import type { AuditEvent } from "../../domain/access/audit.ts";
 import type { ApiKey } from "../../domain/keys/api_key.ts";
-import type { KeyReport } from "../../domain/meter/key_report.ts";
 import { type Access, listAuditEvents, may } from "../../services/access/mod.ts";
 import { getApiKeyLineage } from "../../services/keys/mod.ts";
 import { readLastRequest, readLimits, readProductNames } from "../../services/meter/mod.ts";
@@ -12,8 +11,12 @@ import { Card } from "../../views/components/card.tsx";
 import { opens } from "../../views/components/embed_bar.tsx";
 import { EmptyState } from "../../views/components/empty_state.tsx";
 import { TestBadge } from "../../views/components/environment.tsx";
-import { type ApiKeyAction, apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
-import { lastUsageWords } from "../../views/components/last_usage.tsx";
+import {
+  type ApiKeyAction,
+  apiKeyHref,
+  managesAllKeys,
+  mayEnable,
+} from "../../views/components/key_name.tsx";
 import { LimitMeters } from "../../views/components/limit_meters.tsx";
 import { listHref } from "../../views/components/list_filters.tsx";
 import { Notice } from "../../views/components/notice.tsx";
@@ -24,13 +27,15 @@ import { RowMenu } from "../../views/components/row_menu.tsx";
 import { ApiKeyStatus, LeakText } from "../../views/keys/api_key_table.tsx";
 import { FirstRequestCard, statusText } from "../../views/keys/first_request.tsx";
 import { KeyFacts, KeyUsage } from "../../views/keys/key_usage.tsx";
+import { KeyAccess } from "../../views/keys/key_access_fields.tsx";
 import { PermissionList } from "../../views/keys/permission_fields.tsx";
 import { PortalPage } from "../../views/layout.tsx";
-import { type Measure, measureNoun, quantityWords } from "../../views/text/quantity.ts";
-import { fullDate, relativeTime } from "../../views/text/time.ts";
+import { fullDate } from "../../views/text/time.ts";
 import { flashOf, queryOf, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
 import type { AppContext } from "../env.ts";
+import { KeyReference } from "./api_key_reference.tsx";
+import { DangerZone } from "./api_key_danger.tsx";
 import { firstRequestOf, keyReport } from "./key_report.ts";
 import { paramOf } from "../portal/noun_pages.ts";
 import { nearestFirst } from "../meter/usage_pages.ts";
@@ -65,6 +70,8 @@ export async function readKeyPage(c: AppContext, parts: PortalParts, { access, f
     flash: flashOf(c, {
       budget: "The budget has been saved.",
       changed: `Changes to “${apiKey.name}” have been saved.`,
+      disabled: `“${apiKey.name}” has been disabled.`,
+      enabled: `“${apiKey.name}” has been enabled.`,
     }),
   };
 }
@@ -102,6 +109,7 @@ export function apiKeyPage(props: KeyPage) {
       </PageHead>
       <Notice tone="done" text={flash} />
       <Notice tone="error" text={leakWarning(apiKey)} />
+      <Notice tone="error" text={disabledText(props)} />
       <KeyFacts
         frame={frame}
         apiKey={apiKey}
@@ -128,10 +136,12 @@ export function apiKeyPage(props: KeyPage) {
           <Card title="Permissions" aside={canAct && <a href={hrefOf(props, "edit")}>Change</a>}>
             <PermissionList permissions={apiKey.permissions} />
           </Card>
+          <KeyAccess apiKey={apiKey} />
+          <KeyReference apiKey={apiKey} href={frame.isReadOnly ? null : hrefOf(props, "reference")} />
           {generations.length > 1 && <Rotations {...props} />}
         </div>
       </div>
-      {canAct && <DangerZone {...props} />}
+      {canAct && <DangerZone {...props} isRotated={generations.length > 1} />}
     </PortalPage>
   );
 }
@@ -142,6 +152,16 @@ function leakWarning({ leakedAt, status }: ApiKey): string | null {
   return status === "active"
     ? `${reported} Anyone who has this key can use it. Rotate or revoke it.`
     : `${reported} It no longer works. Check its last request and its usage.`;
+}
+
+function disabledText({ apiKey, frame }: KeyPage): string | null {
+  if (apiKey.enabled || apiKey.status !== "active") return null;
+  if (!apiKey.disabledByOperator) {
+    return "This key is disabled. Requests with it fail until someone enables it.";
+  }
+  return frame.viewed === null
+    ? "The operator of this service disabled this key. Only they can enable it."
+    : "An operator disabled this key. Its organization can't enable it.";
 }
 
 function hrefOf({ frame, apiKey }: KeyPage, action?: ApiKeyAction): string {
@@ -171,10 +191,13 @@ function creatorName({ createdBy, createdByOperator }: ApiKey): string {
 }
 
 function Actions(props: KeyPage) {
-  const { frame, apiKey: { id, name, environment } } = props;
+  const { frame, apiKey } = props;
+  const { id, name, environment } = apiKey;
   return (
     <>
-      <ButtonLink href={hrefOf(props, "rotate")}>Rotate</ButtonLink>
+      {apiKey.enabled
+        ? <ButtonLink href={hrefOf(props, "rotate")}>Rotate</ButtonLink>
+        : mayEnable(frame, apiKey) && <ButtonLink href={hrefOf(props, "enable")}>Enable</ButtonLink>}
       <ButtonLink href={hrefOf(props, "edit")}>Edit</ButtonLink>
       <RowMenu
         about={name}
@@ -333,68 +356,4 @@ function Rotations({ generations, frame: { now } }: KeyPage) {
       </ul>
     </Card>
   );
-}
-
-function DangerZone(props: KeyPage) {
-  const { apiKey, report, generations, frame: { now } } = props;
-  return (
-    <section class="card danger-zone" id="danger">
-      <header>
-        <h2>Danger zone</h2>
-      </header>
-      <div class="split">
-        <div>
-          <strong>Revoke this key</strong>
-          <p>{revokeWarning(apiKey, { now, report, isRotated: generations.length > 1 })}</p>
-        </div>
-        <ButtonLink tone="plain-destroy" href={hrefOf(props, "revoke")}>Revoke key</ButtonLink>
-      </div>
-    </section>
-  );
-}
-
-/** The usage of a key with those that it replaced, by anyone who recorded it. */
-interface KeyUse {
-  /** Null if it is not available. */
-  readonly report: Pick<KeyReport, "chart" | "lastUsageAt"> | null;
-  /** True if it replaced other keys. */
-  readonly isRotated: boolean;
-}
-
-const recentMs = 6 * 24 * 3_600_000;
-
-/** Says what revoking a key breaks: its last request, and usage that may have been recorded without one. */
-export function revokeWarning(
-  { lastUsedAt }: Pick<ApiKey, "lastUsedAt">,
-  { now, report, isRotated }: KeyUse & { readonly now: number },
-): string {
-  const isUnused = lastUsedAt === null && report?.lastUsageAt === null;
-  const requested = lastUsedAt === null
-    ? "No requests yet"
-    : `Last request ${whenText(Date.parse(lastUsedAt), { now, words: relativeTime })}`;
-  const facts = isUnused ? ["Never used"] : [requested, ...usageFacts({ report, isRotated }, now)];
-  return `${facts.join(". ")}. Requests with this key will fail immediately. This can't be undone.`;
-}
-
-function usageFacts({ report, isRotated }: KeyUse, now: number): string[] {
-  if (report === null) return [];
-  const { chart, lastUsageAt } = report;
-  const which = isRotated ? ", with the keys it replaced" : "";
-  if (chart !== null && Number(chart.today) > 0) return [`Usage today${which}: ${todayText(chart)}`];
-  if (lastUsageAt === null) return ["No usage"];
-  return [`Last usage${which}${which && ":"} ${whenText(lastUsageAt, { now, words: lastUsageWords })}`];
-}
-
-/** Returns a time inside a sentence: `2 minutes ago`, `on Nov 2, 2026`. */
-function whenText(
-  at: number,
-  { now, words }: { now: number; words: (at: number, now: number) => string },
-): string {
-  if (now - at >= recentMs) return `on ${fullDate(at)}`;
-  const when = words(at, now);
-  return when.charAt(0).toLowerCase() + when.slice(1);
-}
-
-function todayText({ metric, today }: { readonly metric: Measure; readonly today: string }): string {
-  return `${quantityWords(today, metric)}${metric.unit === null ? ` ${measureNoun(metric)}` : ""}`;
 }

@@ -10,6 +10,7 @@ import {
   createApiKey,
   importApiKeys,
   listApiKeys,
+  listApiKeysByExternalId,
   revokeApiKey,
   rotateApiKey,
 } from "../../services/keys/mod.ts";
@@ -24,13 +25,22 @@ import { organizationParamsSchema } from "../schemas/organization_reference.ts";
 import { targetId } from "../meter/schemas/operator_usage.ts";
 
 const params = schemas.apiKeyParamsSchema;
-const one = { 200: { description: "The key.", schema: schemas.apiKeyResponseSchema } };
-const created = {
-  201: {
-    description: "The new key. The full key appears only in this response.",
-    schema: schemas.createdApiKeySchema,
-  },
+/** The shapes of keys for members. Operators have others, as they also set and see the external id and metadata. */
+const memberShapes = {
+  one: schemas.apiKeyResponseSchema,
+  many: schemas.apiKeysSchema,
+  created: schemas.createdApiKeySchema,
+  create: schemas.createApiKeySchema,
+  change: schemas.changeApiKeySchema,
 };
+const operatorShapes = {
+  one: schemas.operatedApiKeyResponseSchema,
+  many: schemas.operatedApiKeysSchema,
+  created: schemas.createdOperatedApiKeySchema,
+  create: schemas.createOperatedApiKeySchema,
+  change: schemas.changeOperatedApiKeySchema,
+};
+type Shapes = typeof memberShapes | typeof operatorShapes;
 const unchanged = "Omitted fields keep their values. Changes take effect immediately.";
 const revoked = "Requests with the key fail immediately. Revoking a key again has no effect.";
 
@@ -103,7 +113,7 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     sessionRoutes(app, parts, { tag: "API keys", errors: ["forbidden"] }),
     activeAccess,
   );
-  commonRoutes(parts, { inOrganization: route, ofKey: route }, {
+  commonRoutes(parts, { inOrganization: route, ofKey: route, shapes: memberShapes }, {
     list: {
       route: `GET ${path}`,
       operationId: "listApiKeys",
@@ -115,27 +125,12 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     change: {
       route: `PATCH ${path}/{id}`,
       operationId: "changeApiKey",
-      summary: "Change a key's name, permissions, expiry or budget",
+      summary: "Change a key",
       description:
-        `${unchanged} Only owners and admins set \`budget\`, which replaces the whole budget. No limit in it can be above a limit of the organization that counts the same usage in the same window or a longer one.`,
+        `${unchanged} Only owners and admins set \`budget\`, \`addresses\`, \`requestsPerSecond\` and \`enabled\`. \`budget\` replaces the whole budget. No limit in it can be above a limit of the organization that counts the same usage in the same window or a longer one.`,
     },
     revoke: { route: `DELETE ${path}/{id}`, operationId: "revokeApiKey", summary: "Revoke a key" },
-  });
-
-  route({
-    route: `POST ${path}/{id}/rotate`,
-    operationId: "rotateApiKey",
-    summary: "Rotate a key",
-    description:
-      "Creates a new key with the same name, environment, permissions, budget and expiry. The old key keeps working for 24 hours, or until " +
-      "`expireOldAt`; both count as active keys until then. To revoke it immediately, set `expireOldAt` to `now`.",
-    params,
-    body: schemas.rotateApiKeySchema,
-    bodyOptional: true,
-    responses: created,
-    errors: ["key_limit_reached"],
-  }, (_c, { params: { id }, body: { expireOldAt } }, access) => {
-    return rotateApiKey(parts.services, access, { id, expireOldAt: expireOldAt ?? undefined });
+    rotate: { route: `POST ${path}/{id}/rotate`, operationId: "rotateApiKey", summary: "Rotate a key" },
   });
 }
 
@@ -175,9 +170,19 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
       ),
   );
 
+  route({
+    route: "GET /api/operator/api-keys",
+    operationId: "operatorFindApiKeys",
+    summary: "Find API keys by your own id",
+    description: "Keys of all organizations with this external id, newest first, including inactive keys.",
+    query: schemas.externalIdQuerySchema,
+    responses: { 200: { description: "A page of keys.", schema: operatorShapes.many } },
+  }, (_c, { query }) => listApiKeysByExternalId(services, query));
+
   commonRoutes(parts, {
     inOrganization: withAccess(route, (actor, id) => operatorAccess(services, actor, id)),
     ofKey: withAccess(route, (actor, id) => accessToApiKey(services, actor, id)),
+    shapes: operatorShapes,
   }, {
     list: {
       route: `GET ${keysPath}`,
@@ -204,29 +209,43 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
       operationId: "operatorRevokeApiKey",
       summary: "Revoke any organization's API key",
     },
+    rotate: {
+      route: `POST ${keyPath}/rotate`,
+      operationId: "operatorRotateApiKey",
+      summary: "Rotate any organization's API key",
+    },
   });
 }
 
 /** @param routes `inOrganization`: mounts routes of a list. `ofKey`: mounts routes whose path has the id of a key. */
 function commonRoutes(
   { services }: AppParts,
-  { inOrganization, ofKey }: Record<"inOrganization" | "ofKey", MountRoute<Access>>,
-  { list, create, change, revoke }: Record<"list" | "create" | "change" | "revoke", RouteWords>,
+  { inOrganization, ofKey, shapes }: Record<"inOrganization" | "ofKey", MountRoute<Access>> & {
+    readonly shapes: Shapes;
+  },
+  { list, create, change, revoke, rotate }: Record<
+    "list" | "create" | "change" | "revoke" | "rotate",
+    RouteWords
+  >,
 ): void {
+  const one = { 200: { description: "The key.", schema: shapes.one } };
+  const created = {
+    201: { description: "The new key. The full key appears only in this response.", schema: shapes.created },
+  };
   inOrganization({
     ...list,
     query: schemas.apiKeysQuerySchema,
-    responses: { 200: { description: "A page of keys.", schema: schemas.apiKeysSchema } },
+    responses: { 200: { description: "A page of keys.", schema: shapes.many } },
   }, (_c, { query }, access) => listApiKeys(services, access, query));
 
   inOrganization(
-    { ...create, body: schemas.createApiKeySchema, responses: created, errors: ["key_limit_reached"] },
+    { ...create, body: shapes.create, responses: created, errors: ["key_limit_reached"] },
     (_c, { body: { expiresAt = null, ...body } }, access) =>
       createApiKey(services, access, { ...body, expiresAt }),
   );
 
   ofKey(
-    { ...change, params, body: schemas.changeApiKeySchema, responses: one },
+    { ...change, params, body: shapes.change, responses: one },
     async (_c, { params: { id }, body }, access) => ({
       apiKey: await changeApiKey(services, access, { id, ...body }),
     }),
@@ -236,4 +255,18 @@ function commonRoutes(
     { ...revoke, description: revoked, params, responses: one },
     async (_c, { params: { id } }, access) => ({ apiKey: await revokeApiKey(services, access, id) }),
   );
+
+  ofKey({
+    ...rotate,
+    description:
+      "Creates a new key with the same name, environment, permissions, addresses, rate, budget and expiry. The old key keeps working for 24 hours, or until " +
+      "`expireOldAt`; both count as active keys until then. To revoke it immediately, set `expireOldAt` to `now`. A disabled key can't be rotated.",
+    params,
+    body: schemas.rotateApiKeySchema,
+    bodyOptional: true,
+    responses: created,
+    errors: ["key_limit_reached", "key_disabled"],
+  }, (_c, { params: { id }, body: { expireOldAt } }, access) => {
+    return rotateApiKey(services, access, { id, expireOldAt: expireOldAt ?? undefined });
+  });
 }

@@ -33,7 +33,7 @@ import type { App, AppContext } from "../env.ts";
 import { keyRevocationPages } from "./api_key_revocations.tsx";
 import { flashAbout, flashOf, queryOf, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
-import { newKeyValues } from "./key_form.ts";
+import { accessErrors, newKeyValues } from "./key_form.ts";
 import { withUsage } from "./key_report.ts";
 import { mountPage, type Pages } from "../portal/noun_pages.ts";
 import type { PortalParts } from "../portal/page.ts";
@@ -119,7 +119,15 @@ function apiKeysPage(props: Keys) {
       {isEmpty && (frame.viewed !== null || frame.isReadOnly)
         ? <NoKeys frame={frame} />
         : isEmpty
-        ? <NewApiKeyForm frame={frame} values={newKeyValues()} fields={{}} message={null} />
+        ? (
+          <NewApiKeyForm
+            frame={frame}
+            values={newKeyValues()}
+            fields={{}}
+            accessErrors={accessErrors({})}
+            message={null}
+          />
+        )
         : list === null
         ? (
           <ListCard

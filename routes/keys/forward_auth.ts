@@ -82,7 +82,7 @@ function apiKeyAdmission(parts: AppParts) {
   ) => {
     try {
       const keyHash = await apiKey.authenticate(c);
-      const admitted = await admitApiKey(parts.services, keyHash, options);
+      const admitted = await admitApiKey(parts.services, keyHash, { client: c.get("client"), ...options });
       return c.body(null, 200, identityHeaders(admitted));
     } catch (error) {
       const isExceeded = error instanceof AppError && error.code === "limit_exceeded";

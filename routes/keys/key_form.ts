@@ -9,8 +9,10 @@ import {
 } from "../../domain/keys/key_permissions.ts";
 import { expiryValue } from "../../views/components/expiry_field.tsx";
 import type { PermissionChoice } from "../../views/keys/permission_fields.tsx";
+import type { KeyAccessValues } from "../../views/keys/key_access_fields.tsx";
 import type { NewKeyValues } from "../../views/keys/new_api_key_form.tsx";
 import { createApiKeySchema } from "./schemas/api_keys.ts";
+import { blocksFault, typedBlocks } from "../schemas/address_blocks.ts";
 import { check, checkTogether } from "../schemas/check.ts";
 import { expiryOf } from "../portal/expiry.ts";
 
@@ -23,6 +25,7 @@ export function newKeyValues(input?: Input): NewKeyValues {
     environment: input?.["environment"] ?? "live",
     expiry: expiryValue(input),
     permissions: input === undefined ? choiceOf(defaultKeyPermissions) : typedChoice(input),
+    access: typedAccess(input),
     formToken: input?.["formToken"] ?? newFormToken(),
   };
 }
@@ -43,6 +46,30 @@ export function formTokenOf({ formToken = "" }: Input): string | null {
   return /^[0-9a-f-]{36}$/.test(formToken) ? formToken : null;
 }
 
+/** Returns what the fields about a key's access have. */
+export function typedAccess(input: Input = {}): KeyAccessValues {
+  return { addresses: input["addresses"] ?? "", requestsPerSecond: input["requestsPerSecond"] ?? "" };
+}
+
+export function accessOf({ addresses, requestsPerSecond }: ApiKey): KeyAccessValues {
+  return { addresses: addresses?.join(" ") ?? "", requestsPerSecond: String(requestsPerSecond ?? "") };
+}
+
+export function accessErrors(fields: Readonly<Record<string, string>>) {
+  return { addresses: blocksFault(fields), requestsPerSecond: fields["requestsPerSecond"] };
+}
+
+/** Returns the fields that only some have, if the form has them. An empty one is null. */
+function accessFields({ addresses, requestsPerSecond }: Input) {
+  const blocks = typedBlocks(addresses);
+  return {
+    ...(addresses === undefined ? {} : { addresses: blocks.length === 0 ? null : blocks }),
+    ...(requestsPerSecond === undefined
+      ? {}
+      : { requestsPerSecond: requestsPerSecond.trim() === "" ? null : Number(requestsPerSecond) }),
+  };
+}
+
 /** Returns permissions as the form's fields have them. */
 export function choiceOf(permissions: ApiKey["permissions"]): PermissionChoice {
   return { usage: new Set(permissions), own: permissions.filter(isOwnPermission).join(" ") };
@@ -56,7 +83,7 @@ export function typedChoice(input: Input): PermissionChoice {
 }
 
 /**
- * Checks the name and permissions of a form. Without the fields of permissions, these are undefined.
+ * Checks the name, permissions and access of a form. Without the fields of permissions or access, these are undefined.
  *
  * @param more Further fields. @param checkRest Checks the rest of the form if these are invalid.
  * @throws {AppError} `validation_failed`.
@@ -71,6 +98,6 @@ export async function checkedKey(input: Input, more: { environment?: string }, c
     }
   };
   const permissions = input["permissions"] === undefined ? undefined : [...usage, ...names];
-  const typed = { name: input["name"] ?? "", permissions, ...more };
+  const typed = { name: input["name"] ?? "", permissions, ...accessFields(input), ...more };
   return await checkTogether(() => check(createApiKeySchema, typed, "body"), checkNames, checkRest);
 }

@@ -1,6 +1,7 @@
 // Verification of API keys for the services that receive them.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { AppError } from "../../domain/errors.ts";
+import { clientAddressCharactersMax } from "../../domain/keys/key_limits.ts";
 import { sortedPermissions } from "../../domain/keys/key_permissions.ts";
 import { verificationCodes } from "../../domain/meter/key_verification.ts";
 import { requireOperatorToken } from "../../services/access/mod.ts";
@@ -8,8 +9,9 @@ import { type UsageQuestion, verifyApiKey } from "../../services/meter/mod.ts";
 import { bearerTokenHash, limitInvalidToken } from "../api/bearer.ts";
 import { mount } from "../api/endpoint.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
-import { apiKeySchema, keyPermissionsSchema } from "./schemas/api_keys.ts";
+import { keyPermissionsSchema, operatedApiKeySchema } from "./schemas/api_keys.ts";
 import { idOut, stringSchema } from "../schemas/common.ts";
+import { characters } from "../schemas/messages.ts";
 import { limitStandingSchema } from "../meter/schemas/limits.ts";
 import { featuresIn } from "../schemas/features.ts";
 import { usageInputSchema } from "../meter/schemas/usage.ts";
@@ -38,6 +40,12 @@ const verifyKeySchema = z.strictObject({
     description: "The key, as your customer sent it.",
     example: "service_live_7Kq2mXfB0example0example0example0",
   }),
+  address: z.string().max(clientAddressCharactersMax, characters(clientAddressCharactersMax)).optional()
+    .openapi({
+      description:
+        "The IP address of the client that sent you the key. Without it, a key that may only be used from some addresses is denied.",
+      example: "198.51.100.7",
+    }),
   permissions: keyPermissionsSchema.openapi({
     description: "Permissions that the key must have, all of them.",
     example: ["maps:render"],
@@ -55,6 +63,8 @@ const keyVerificationSchema = z.object({
     description: "The first of these that applies:\n\n" +
       "- `NOT_FOUND`: there is no such key.\n" +
       "- `REVOKED`, `EXPIRED`: the key no longer works.\n" +
+      "- `DISABLED`: the key doesn't work until it is enabled again.\n" +
+      "- `ADDRESS_DENIED`: the key may not be used from `address`.\n" +
       "- `ORGANIZATION_SUSPENDED`: its organization is suspended.\n" +
       "- `INSUFFICIENT_PERMISSIONS`: it lacks one of `permissions`.\n" +
       "- `FEATURE_MISSING`: the plan of its organization lacks one of `features`.\n" +
@@ -63,12 +73,14 @@ const keyVerificationSchema = z.object({
       "- `VALID`: everything is fine.",
     example: "VALID",
   }),
-  apiKey: apiKeySchema.pick({
+  apiKey: operatedApiKeySchema.pick({
     id: true,
     name: true,
     environment: true,
     permissions: true,
     expiresAt: true,
+    externalId: true,
+    metadata: true,
   }).nullable().describe(
     "The key. Null if it wasn't found.",
   ),
@@ -110,9 +122,14 @@ export function keyVerificationRoutes(app: OpenAPIHono<AppEnv>, { services }: Ap
     // The token is read together with the key.
     authenticate: (c) => bearerTokenHash(c.get("headers")["authorization"]),
     onError: async (c, error) => limitInvalidToken(services, c, await tokenError(c, error)),
-    handle: (c, { body: { key, permissions = [], features = [], usage }, bytes }, tokenHash) =>
+    handle: (
+      c,
+      { body: { key, address = null, permissions = [], features = [], usage }, bytes },
+      tokenHash,
+    ) =>
       verifyApiKey(services, { tokenHash, client: c.get("client") }, {
         key,
+        address,
         permissions: sortedPermissions(permissions),
         features: sortedPermissions(features),
         bytes,

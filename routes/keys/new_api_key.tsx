@@ -28,11 +28,11 @@ import { NewApiKeyForm } from "../../views/keys/new_api_key_form.tsx";
 import { PermissionList } from "../../views/keys/permission_fields.tsx";
 import { type PortalFrame, PortalPage } from "../../views/layout.tsx";
 import type { App, AppContext } from "../env.ts";
-import { aboutKey } from "./api_key.tsx";
+import { aboutKey } from "./about_key.tsx";
 import { timeAfter } from "../portal/expiry.ts";
 import { mountForm, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
-import { formTokenOf, newFormToken, newKeyOf, newKeyValues } from "./key_form.ts";
+import { accessErrors, formTokenOf, newFormToken, newKeyOf, newKeyValues } from "./key_form.ts";
 import { firstRequestOf, keyReport } from "./key_report.ts";
 import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
 import { type PortalParts, redirect, sendPage } from "../portal/page.ts";
@@ -58,6 +58,7 @@ export function newApiKeyPages(app: App, parts: PortalParts): void {
               frame={frame}
               values={newKeyValues(input)}
               fields={fields}
+              accessErrors={accessErrors(fields)}
               message={message}
               canCancel
             />
@@ -90,7 +91,7 @@ function mountRotation(app: App, parts: PortalParts): void {
     path: `${path}/:keyId/rotate`,
     async show(c, form, { access, frame }) {
       const apiKey = await getApiKey(services, access, paramOf(c, "keyId"));
-      if (apiKey.status !== "active" && form.input === undefined) {
+      if ((apiKey.status !== "active" || !apiKey.enabled) && form.input === undefined) {
         return redirect(c, apiKeyHref(frame.base, apiKey.id));
       }
       const apiKeyIds = [apiKey.id];

@@ -31,7 +31,8 @@ const keyErrors: ReadonlySet<ErrorCode> = new Set([
 export function apiKeyAuth({ services }: AppParts) {
   const { rejectedApiKeys } = services.rateLimits;
 
-  const requireActive = async (keyHash: string) => void await requireApiKey(services, keyHash, null);
+  const requireActive = async (c: AppContext, keyHash: string) =>
+    void await requireApiKey(services, keyHash, { client: c.get("client") });
 
   const hasSentInvalidKeys = (c: AppContext) =>
     !rejectedApiKeys.isUnused && !rejectedApiKeys.peek(c.get("client")).isAllowed;
@@ -41,21 +42,23 @@ export function apiKeyAuth({ services }: AppParts) {
     async authenticate(c: AppContext): Promise<string> {
       const lookup = bearerKey(c);
       const { keyHash } = lookup;
-      const request = await countRequest(services, lookup);
+      const request = await countRequest(services, lookup, c.get("client"));
       if (request === undefined) throw invalidApiKeyError();
       // From here on, the key has authenticated the request: a rejected one is a use, too.
       c.set("keyRequest", request);
       // Usually recording checks the key. It is looked up earlier if the body is large, or if the address has sent many
       // invalid keys.
-      if (hasSentInvalidKeys(c)) await requireActive(keyHash);
-      else await beforeLargeBody(c, () => requireActive(keyHash));
+      if (hasSentInvalidKeys(c)) await requireActive(c, keyHash);
+      else await beforeLargeBody(c, () => requireActive(c, keyHash));
       requireAllowed(c, services, request);
       return keyHash;
     },
     /** Callers without a working key learn nothing about the rest of the request. Also limits invalid keys by address. */
     async onError(c: AppContext, error: unknown): Promise<unknown> {
       if (!(error instanceof AppError)) return error;
-      const keyError = keyErrors.has(error.code) ? error : await findKeyError(services, bearerKey(c).keyHash);
+      const keyError = keyErrors.has(error.code)
+        ? error
+        : await findKeyError(services, bearerKey(c).keyHash, c.get("client"));
       if (keyError?.code !== "invalid_api_key") return keyError ?? error;
       return limitRejected(services, c, keyError, "API keys");
     },

@@ -38,7 +38,7 @@ export async function recordRequest(
   });
   if (faults.length > 0) throw validationError(faults.slice(0, errorDetailsMax));
   try {
-    const recorded = await context.recorder.record({ keyHash, inputs, bytes });
+    const recorded = await context.recorder.record({ keyHash, client: c.get("client"), inputs, bytes });
     addLimitHeaders(c, recorded.limits, now);
     return recorded;
   } catch (error) {

@@ -1,12 +1,11 @@
 // Who may act as an operator: a signed-in account with a second factor, or a token with the scope.
-import { parseAddressBlock } from "../../domain/address_block.ts";
 import {
   type ActiveOperatorToken,
   findActiveOperatorToken,
   updateOperatorTokenUsed,
 } from "../../db/access/operator_tokens.ts";
 import type { ClientInfo, OperatorActor, SessionActor } from "../../domain/access/actor.ts";
-import { isInBlocks, parseAddress } from "../address_blocks.ts";
+import { isAllowedFrom } from "../address_blocks.ts";
 import {
   invalidOperatorTokenError,
   notFoundError,
@@ -60,21 +59,13 @@ export function acceptOperatorToken(
   token: ActiveOperatorToken | undefined,
   { scope, client }: OperatorTokenUse,
 ): OperatorActor {
-  if (token === undefined || !isAllowedAddress(token, client)) throw invalidOperatorTokenError();
+  if (token === undefined || !isAllowedFrom(token.addresses, client)) throw invalidOperatorTokenError();
   const scopes: readonly string[] = JSON.parse(token.scopes);
   if (scope === null || !scopes.includes(scope)) throw scopeMissingError(scope);
   const { id, name } = token;
   const actor = { type: "operator", client, credential: { kind: "token", id, name, scope } } as const;
   noteUse(context, actor, token);
   return actor;
-}
-
-function isAllowedAddress({ addresses }: ActiveOperatorToken, client: ClientInfo): boolean {
-  const blocks: readonly string[] = JSON.parse(addresses);
-  if (blocks.length === 0) return true;
-  const address = parseAddress(client.address);
-  return address !== null &&
-    isInBlocks(address, blocks.map(parseAddressBlock).filter((block) => block !== null));
 }
 
 /** Updates when a token was last used, without waiting: once per interval, however many requests it makes. */

@@ -5,9 +5,11 @@ import {
   countActiveKeys,
   findApiKey,
   findApiKeys,
+  findApiKeysByExternalId,
   findGenerations,
   markApiKeyRevoked,
   selectApiKey,
+  settingsOf,
   updateApiKey,
 } from "../../db/keys/api_keys.ts";
 import { findOrganizationLimits, lineageOf, parseLimits, replaceLimits } from "../../db/meter/mod.ts";
@@ -38,14 +40,17 @@ import {
   type Writer,
 } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
+import { fieldChanges, type KeyFields, requireFieldsAllowed, storedFields } from "./key_fields.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 
-interface ApiKeyChange {
+interface ApiKeyChange extends KeyFields {
   readonly id: string;
   readonly name?: string | undefined;
   readonly permissions?: readonly string[] | undefined;
   /** A future time in milliseconds since 1970, or null for never. Only active keys can get another one. */
   readonly expiresAt?: number | null | undefined;
+  /** False: requests with the key are rejected until it is enabled again. */
+  readonly enabled?: boolean | undefined;
   /** Replaces the whole budget. Limits with the scope of an existing one keep what counts against them. */
   readonly budget?: readonly BudgetLimit[] | undefined;
 }
@@ -82,7 +87,21 @@ export async function listApiKeys(
     { limit, cursorOf: ({ id }) => id },
   );
   const now = clock();
-  return { apiKeys: rows.map((row) => toApiKey(row, now)), nextCursor };
+  return { apiKeys: rows.map((row) => apiKeyFor(access, row, now)), nextCursor };
+}
+
+/** Lists keys of all organizations by their external id, newest first. @throws {AppError} `validation_failed`. */
+export async function listApiKeysByExternalId(
+  { database, clock }: SessionContext,
+  { externalId, limit, cursor }: PageInput & { readonly externalId: string },
+): Promise<{ apiKeys: ApiKey[]; nextCursor: string | null }> {
+  requireIdCursor(cursor, "key");
+  const { rows, nextCursor } = await readPage(
+    (limit) => findApiKeysByExternalId(database, { externalId, limit, before: cursor }),
+    { limit, cursorOf: ({ id }) => id },
+  );
+  const now = clock();
+  return { apiKeys: rows.map((row) => toOperatedKey(row, now)), nextCursor };
 }
 
 /** Counts the active keys of an organization. @throws {AppError} `forbidden`. */
@@ -96,7 +115,7 @@ export async function countActiveApiKeys(
 
 /** @throws {AppError} `not_found`, `forbidden`. */
 export async function getApiKey(context: SessionContext, access: Access, id: string): Promise<ApiKey> {
-  return toApiKey(await findRow(context, keysSeenBy(access), id), context.clock());
+  return apiKeyFor(access, await findRow(context, keysSeenBy(access), id), context.clock());
 }
 
 /** @param id Of any key of the lineage. @throws {AppError} `not_found`, `forbidden`. */
@@ -110,24 +129,28 @@ export async function getApiKeyLineage(
   const rows = isId("key", id)
     ? await findGenerations(database, scope, { id, now, limit: generationsMax })
     : [];
-  const generations = rows.map((row) => toApiKey(row, now));
+  const generations = rows.map((row) => apiKeyFor(access, row, now));
   const [current] = generations;
   if (current === undefined) throw notFoundError();
   return { current, generations };
 }
 
 /**
- * Changes a key's name, permissions, expiry or budget. Members need "apiKeys.manageAll" for the budget.
+ * Changes a key. Members need "apiKeys.manageAll" for everything but its name, permissions and expiry.
  *
- * @throws {AppError} `not_found`, `unavailable`; `forbidden` also for adding a permission that only operators grant, and for having
- *   it for longer; `validation_failed` for a budget above a limit of the organization, a time that has passed, and the expiry of an inactive key.
+ * @throws {AppError} `not_found`, `unavailable`; `forbidden` also for adding a permission that only operators grant, for having
+ *   it for longer, and for enabling what an operator disabled; `validation_failed` for a budget above a limit of the organization, a
+ *   time that has passed, and the expiry of an inactive key.
  */
 export async function changeApiKey(
   context: SessionContext,
   access: Access,
   { id, ...change }: ApiKeyChange,
 ): Promise<ApiKey> {
-  if (change.budget !== undefined) requirePermission(access, "apiKeys.manageAll");
+  const { enabled, addresses, requestsPerSecond, externalId, metadata } = change;
+  const given = { addresses, requestsPerSecond, externalId, metadata };
+  if (change.budget !== undefined || enabled !== undefined) requirePermission(access, "apiKeys.manageAll");
+  requireFieldsAllowed(access, given);
   const { by, scope } = keysOpenTo(access);
   const row = await findRow(context, scope, id);
   const now = context.clock();
@@ -148,6 +171,12 @@ export async function changeApiKey(
     const details = { from: isoTime(row.expiresAt) ?? "never", to: isoTime(expiresAt) ?? "never" };
     entries.push({ ...about, action: "api_key.expiry_changed", details });
   }
+  const enabling = enablingOf(access, row, { enabled, now });
+  if (enabling.disabledAt !== row.disabledAt || enabling.disabledByOperator !== row.disabledByOperator) {
+    entries.push({ ...about, action: enabling.disabledAt === null ? "api_key.enabled" : "api_key.disabled" });
+  }
+  const fields = storedFields(given, row);
+  entries.push(...fieldChanges(row, fields).map((change) => ({ ...about, ...change })));
   const storedBudget = limitsText(budgetOf(row.budget));
   const { budget = budgetOf(row.budget) } = change;
   if (limitsText(budget) !== storedBudget) {
@@ -159,10 +188,11 @@ export async function changeApiKey(
     const details = { from: storedBudget || "none", to: limitsText(budget) || "none" };
     entries.push({ ...about, action: "api_key.budget_changed", details });
   }
+  const to = { name, permissions: JSON.stringify(permissions), expiresAt, ...enabling, ...fields };
   const [entry, ...more] = entries;
-  if (entry === undefined) return toApiKey(row, now);
+  if (entry === undefined) return apiKeyFor(access, row, now);
   const { isMade, row: changed } = await writeAndRead<ApiKeyRow>(context, by, {
-    statement: updateApiKey(scope, id, { name, permissions, expiresAt, from: row, now }),
+    statement: updateApiKey(scope, id, { from: settingsOf(row), to, now }),
     entry,
     after: (audited) => [
       ...more.map((other) => insertAuditEvent(access.actor, other, audited).statement),
@@ -170,7 +200,7 @@ export async function changeApiKey(
     ],
   }, selectApiKey(scope, id));
   if (!isMade) throw changedMeanwhileError();
-  return toApiKey(changed(), context.clock());
+  return apiKeyFor(access, changed(), context.clock());
 }
 
 function requireNewExpiry(row: ApiKeyRow, expiresAt: number | null, now: number): void {
@@ -180,6 +210,22 @@ function requireNewExpiry(row: ApiKeyRow, expiresAt: number | null, now: number)
     ? "must be in the future."
     : null;
   if (message !== null) throw validationError([{ path: "expiresAt", message }]);
+}
+
+/** Returns when and by whom a key is disabled after a change. An operator who disables a key takes it from its organization. */
+function enablingOf(
+  access: Access,
+  { disabledAt, disabledByOperator }: ApiKeyRow,
+  { enabled, now }: { enabled: boolean | undefined; now: number },
+): Pick<ApiKeyRow, "disabledAt" | "disabledByOperator"> {
+  if (enabled === undefined) return { disabledAt, disabledByOperator };
+  if (!enabled) {
+    return { disabledAt: disabledAt ?? now, disabledByOperator: isOperator(access) ? 1 : disabledByOperator };
+  }
+  if (disabledByOperator === 1 && !isOperator(access)) {
+    throw new AppError("forbidden", "Only the operator of this service can enable this key.");
+  }
+  return { disabledAt: null, disabledByOperator: 0 };
 }
 
 /** Keeps members from extending a permission that only operators grant. Times in milliseconds since 1970; null: forever. */
@@ -207,7 +253,7 @@ export async function revokeApiKey(
     entry: { action: "api_key.revoked", organizationId: access.organizationId, target: { id, name } },
     after: (audited) => [insertChangeEvent("api_key.revoked", audited)],
   }, selectApiKey(scope, id));
-  return toApiKey(row(), context.clock());
+  return apiKeyFor(access, row(), context.clock());
 }
 
 /** Keeps members from adding a permission to `from` that only operators grant. @throws {AppError} `forbidden`. */
@@ -252,6 +298,16 @@ export function changedMeanwhileError(): AppError {
   return unavailableError("Someone else just changed the key. Try again.");
 }
 
+/** Returns a key as someone sees it. */
+export function apiKeyFor(access: Access, row: ApiKeyRow, now: number): ApiKey {
+  return isOperator(access) ? toOperatedKey(row, now) : toApiKey(row, now);
+}
+
+function toOperatedKey(row: ApiKeyRow, now: number): ApiKey {
+  const { organizationId, externalId, metadata } = row;
+  return { ...toApiKey(row, now), organizationId, externalId, metadata: JSON.parse(metadata) };
+}
+
 export function toApiKey(row: ApiKeyRow, now: number): ApiKey {
   return {
     id: row.id,
@@ -266,6 +322,10 @@ export function toApiKey(row: ApiKeyRow, now: number): ApiKey {
     lastUsedAt: isoTime(row.lastUsedAt),
     expiresAt: isoTime(row.expiresAt),
     revokedAt: isoTime(row.revokedAt),
+    addresses: row.addresses === null ? null : JSON.parse(row.addresses),
+    requestsPerSecond: row.requestsPerSecond,
+    enabled: row.disabledAt === null,
+    disabledByOperator: row.disabledByOperator === 1,
     leakedAt: isoTime(row.leakedAt),
     status: apiKeyStatus(row, now),
   };

@@ -18,6 +18,7 @@ export {
   keysOpenTo,
   keysSeenBy,
   listApiKeys,
+  listApiKeysByExternalId,
   revokeApiKey,
 } from "./api_keys.ts";
 export { keysWork } from "./background.ts";

@@ -1,6 +1,6 @@
 // New API keys: create, rotate. The full key leaves this file once and is never stored.
 import { insertChangeEvent } from "../../db/outbox/mod.ts";
-import { endRotatedApiKey, findApiKeyOfForm, insertApiKey } from "../../db/keys/api_keys.ts";
+import { endRotatedApiKey, findApiKeyOfForm, insertApiKey, settingsOf } from "../../db/keys/api_keys.ts";
 import { findEffectiveNumber } from "../../db/access/mod.ts";
 import {
   type ApiKey,
@@ -9,21 +9,35 @@ import {
   hashApiKey,
   rotatedKeyKeptMs,
 } from "../../domain/keys/api_key.ts";
-import { apiKeyLimitError, type AppError, notFoundError, validationError } from "../../domain/errors.ts";
+import {
+  apiKeyLimitError,
+  type AppError,
+  keyDisabledError,
+  notFoundError,
+  validationError,
+} from "../../domain/errors.ts";
 import type { Environment } from "../../domain/environment.ts";
 import { newId } from "../../domain/id.ts";
 import { defaultKeyPermissions, sortedPermissions } from "../../domain/keys/key_permissions.ts";
 import { isoTime } from "../../domain/time.ts";
 import { type Access, requirePermission, writeChange } from "../access/mod.ts";
 import {
+  apiKeyFor,
   changedMeanwhileError,
   findRow,
   keysOpenTo,
   permissionsText,
   requireGrantable,
-  toApiKey,
 } from "./api_keys.ts";
 import type { SessionContext } from "../context.ts";
+import {
+  fieldDetails,
+  type KeyFields,
+  noFields,
+  requireFieldsAllowed,
+  type StoredFields,
+  storedFields,
+} from "./key_fields.ts";
 
 /** Thrown for a form that was sent before, with the key that it has created. */
 export class FormSentError extends Error {
@@ -38,7 +52,7 @@ export interface CreatedApiKey {
   readonly fullKey: string;
 }
 
-interface ApiKeyInput {
+interface ApiKeyInput extends KeyFields {
   readonly name: string;
   /** In the future; null for never. */
   readonly expiresAt: number | null;
@@ -60,9 +74,12 @@ export async function createApiKey(
     environment = "live",
     permissions: chosen = defaultKeyPermissions,
     formToken = null,
+    ...fields
   }: ApiKeyInput,
 ): Promise<CreatedApiKey> {
   const by = requirePermission(access, "apiKeys.createOwn");
+  requireFieldsAllowed(access, fields);
+  const stored = storedFields(fields, noFields);
   const { organizationId } = access;
   const now = context.clock();
   await requireNewForm(context, organizationId, formToken);
@@ -71,7 +88,7 @@ export async function createApiKey(
   }
   const permissions = sortedPermissions(chosen);
   requireGrantable(access, permissions, []);
-  const { id, row, created } = newApiKey(context, organizationId, {
+  const { id, row, created } = newApiKey(context, access, {
     name,
     environment,
     creator: creatorOf(access),
@@ -80,6 +97,7 @@ export async function createApiKey(
     budget: "[]",
     now,
     formToken,
+    fields: stored,
   });
   const isInserted = await writeChange(context, by, {
     statement: insertApiKey(row),
@@ -90,6 +108,7 @@ export async function createApiKey(
       details: {
         permissions: permissionsText(permissions),
         ...(environment === "test" ? { environment } : {}),
+        ...fieldDetails(stored),
       },
     },
     after: (audited) => [insertChangeEvent("api_key.created", audited)],
@@ -100,12 +119,12 @@ export async function createApiKey(
 }
 
 /**
- * Replaces an active key with a new one of the same name, environment, permissions, budget and expiry time.
+ * Replaces an active key with a new one that is the same but for the key itself.
  *
  * @param input `expireOldAt`: when the old key ends, in a day by default; never later than it would have
  *   anyway. `formToken`: as for a new key.
- * @throws {AppError} `not_found`, `forbidden`, `key_limit_reached`, `unavailable`; `validation_failed` if the old key is not
- *   active.
+ * @throws {AppError} `not_found`, `forbidden`, `key_disabled`, `key_limit_reached`, `unavailable`; `validation_failed` if the old
+ *   key is not active.
  * @throws {FormSentError}
  */
 export async function rotateApiKey(
@@ -124,6 +143,7 @@ export async function rotateApiKey(
   await requireNewForm(context, organizationId, formToken);
   const notActive = validationError([{ path: "id", message: "only active keys can be rotated." }]);
   if (apiKeyStatus(old, now) !== "active") throw notActive;
+  if (old.disabledAt !== null) throw keyDisabledError();
   const { expireOldAt = now + rotatedKeyKeptMs } = input;
   if (expireOldAt !== "now" && expireOldAt <= now) {
     throw validationError([{ path: "expireOldAt", message: "must be in the future, or “now”." }]);
@@ -134,7 +154,7 @@ export async function rotateApiKey(
   const creator = access.role === null && old.createdById !== null
     ? { id: old.createdById, name: old.createdByName ?? "" }
     : creatorOf(access);
-  const next = newApiKey(context, organizationId, {
+  const next = newApiKey(context, access, {
     name,
     environment,
     creator,
@@ -143,11 +163,12 @@ export async function rotateApiKey(
     budget,
     now,
     formToken,
+    fields: old,
   });
   const oldEnds = expireOldAt === "now" ? { revokedAt: now } : { expiresAt: expireOldAt };
   const isRotated = await writeChange(context, by, {
     // This checks that the old key is active, so only one of several simultaneous rotations or revocations wins.
-    statement: insertApiKey(next.row, { id, isKept: expireOldAt !== "now" }),
+    statement: insertApiKey(next.row, { id, settings: settingsOf(old), isKept: expireOldAt !== "now" }),
     entry: {
       action: "api_key.rotated",
       organizationId,
@@ -163,7 +184,8 @@ export async function rotateApiKey(
   await requireNewForm(context, organizationId, formToken);
   const current = await findRow(context, scope, id);
   if (apiKeyStatus(current, now) !== "active") throw notActive;
-  throw current.permissions === old.permissions
+  if (current.disabledAt !== null) throw keyDisabledError();
+  throw JSON.stringify(settingsOf(current)) === JSON.stringify(settingsOf({ ...old, name: current.name }))
     ? await keyLimitError(context, organizationId, { isRotation: true })
     : changedMeanwhileError();
 }
@@ -175,7 +197,7 @@ function creatorOf(access: Access) {
 /** Generates a key: the row to insert, and the key to return, as reading it back could fail and lose the only copy. */
 function newApiKey(
   { config }: Pick<SessionContext, "config">,
-  organizationId: string,
+  access: Access,
   input: {
     name: string;
     environment: Environment;
@@ -187,23 +209,26 @@ function newApiKey(
     budget: string;
     now: number;
     formToken: string | null;
+    fields: StoredFields;
   },
 ) {
   const { name, environment, creator, expiresAt, permissions, budget, now, formToken } = input;
   const { fullKey, keyPrefix } = generateApiKey({ start: config.keyPrefix, environment });
+  const { organizationId } = access;
   const id = newId("key");
   const createdBy = creator?.id ?? null;
-  const key = { id, name, keyPrefix, environment, expiresAt };
+  const { addresses, requestsPerSecond, externalId, metadata } = input.fields;
+  const fields = { addresses, requestsPerSecond, externalId, metadata };
+  const key = { id, organizationId, name, keyPrefix, environment, expiresAt, ...fields };
   const row = {
     ...key,
-    organizationId,
     keyHash: hashApiKey(fullKey),
     createdBy,
     permissions,
     now,
     formToken,
   };
-  const apiKey = toApiKey({
+  const apiKey = apiKeyFor(access, {
     ...key,
     permissions: JSON.stringify(permissions),
     budget,
@@ -213,6 +238,8 @@ function newApiKey(
     createdByOperator: creator === null ? 1 : 0,
     lastUsedAt: null,
     revokedAt: null,
+    disabledAt: null,
+    disabledByOperator: 0,
     leakedAt: null,
   }, now);
   return { id, row, created: { apiKey, fullKey } };

@@ -5,6 +5,7 @@ import {
   type RecordGroup,
   type RecordVerification,
 } from "../../db/meter/record_group.ts";
+import type { KeyClient } from "./known_keys.ts";
 import type { KnownSeries } from "./known_series.ts";
 import type { VerifiableKey } from "../../db/meter/key_verification.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
@@ -20,6 +21,8 @@ export interface RecordRequest {
   /** SHA-256 of the API key, in hexadecimal. */
   readonly keyHash: string;
   readonly verification?: RecordVerification;
+  /** Whose address must be one of the key's, if it has any. Without it, such a key is rejected. */
+  readonly client?: KeyClient;
   readonly inputs: readonly UsageInput[];
   /** Size of the request's body, for the limit of the queue. */
   readonly bytes: number;
@@ -38,7 +41,7 @@ export interface RecordedUsage {
 }
 
 export interface GroupRequest {
-  /** The hash of the API key, or a `verifiedTarget`. For an operator: the id of the organization or key that each input is recorded for. */
+  /** The hash of the API key, or another `targetOfKey`. For an operator: the id of the organization or key that each input is recorded for. */
   readonly target: string | readonly string[];
   readonly inputs: readonly UsageInput[];
   /** See {@linkcode findRepeats}. */

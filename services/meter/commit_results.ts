@@ -102,7 +102,13 @@ interface RequestResult {
   readonly complete: () => void;
 }
 
+/** The key has other addresses than those that the client's address was checked against. */
+export class AddressesChangedError extends Error {
+  override readonly name = "AddressesChangedError";
+}
+
 const denialErrors = {
+  addresses: () => new AddressesChangedError(),
   suspended: organizationSuspendedError,
   token: invalidOperatorTokenError,
   permission: () => permissionMissingError("usage:write"),

@@ -6,6 +6,7 @@ import {
   type ForwardIdentity,
   judgeSession,
 } from "../../domain/meter/forward_auth.ts";
+import type { ClientInfo } from "../../domain/access/actor.ts";
 import type { Session } from "../../domain/access/session.ts";
 import type { Context } from "../context.ts";
 import { requireApiKey } from "./usage_access.ts";
@@ -54,10 +55,10 @@ export function admitSession(session: Session, conditions: ForwardConditions): F
 export async function admitApiKey(
   context: Context,
   keyHash: string,
-  { conditions, meter }: { conditions: KeyConditions; meter: Meter | null },
+  { client, conditions, meter }: { client: ClientInfo; conditions: KeyConditions; meter: Meter | null },
 ): Promise<ForwardIdentity> {
   const { organization, role, permission = null } = conditions;
-  const key = await requireApiKey(context, keyHash, permission);
+  const key = await requireApiKey(context, keyHash, { client, permission });
   if (organization !== undefined && organization !== key.organizationId) throw otherOrganizationError();
   if (role !== undefined) {
     throw new AppError("forbidden", `This requires the role ${role}, and API keys have no role.`);
@@ -72,7 +73,7 @@ export async function admitApiKey(
       properties: null,
     };
     const bytes = meter.productSlug.length + meter.metric.length;
-    await context.recorder.record({ keyHash, inputs: [input], bytes });
+    await context.recorder.record({ keyHash, client, inputs: [input], bytes });
   }
   const { organizationId, id, environment, permissions, features } = key;
   return { organizationId, apiKeyId: id, environment, permissions, features };

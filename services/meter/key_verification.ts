@@ -19,6 +19,7 @@ import { idempotencyKeyHash, propertiesText, type UsageInput } from "../../domai
 import { isoTime } from "../../domain/time.ts";
 import type { Context } from "../context.ts";
 import { verificationsOf } from "../reports/job_reader.ts";
+import { isAllowedFrom } from "../address_blocks.ts";
 import { acceptOperatorToken } from "../access/mod.ts";
 import { sumMissing } from "./limits.ts";
 import { countAtRate, type CountedRequest, countRequest, isAllowed } from "./known_keys.ts";
@@ -35,6 +36,8 @@ interface VerificationQuestion {
   readonly permissions: readonly string[];
   /** Features that the plan of the key's organization must include. */
   readonly features: readonly string[];
+  /** The address of the customer's program, if the service said it. */
+  readonly address: string | null;
   /** Usage that must fit into the hard limits. */
   readonly usage: UsageQuestion | null;
   readonly bytes: number;
@@ -72,7 +75,7 @@ export async function verifyApiKey(
     return await readVerification(context, operator, question);
   }
   acceptOperatorToken(context, token, { scope, client: operator.client });
-  const request = await countRequest(context, lookup);
+  const request = await countRequest(context, lookup, given);
   if (request === undefined || !isAllowed(request)) {
     return await readVerification(context, operator, question, request);
   }
@@ -97,7 +100,7 @@ async function readVerification(
   if (keyHash === null || key === undefined) return verification("NOT_FOUND", null);
   const code = judge(key, question, context.clock());
   if (code !== null) return verification(code, key);
-  const request = counted ?? countAtRate(context, keyHash, key.requestsPerSecond);
+  const request = counted ?? countAtRate(context, keyHash, key);
   if (!isAllowed(request)) return verification("RATE_LIMITED", key);
   if (usage?.record) return await recordVerification(context, operator, { ...question, keyHash, usage });
   const limits = await sumLimits();
@@ -115,6 +118,7 @@ async function recordVerification(
   try {
     const { key, limits } = await context.recorder.record({
       keyHash,
+      client: question,
       verification: { tokenHash: operator.tokenHash, permissions, features },
       inputs: [{ ...usage, timestamp: null }],
       bytes,
@@ -149,7 +153,10 @@ async function explainRejection(
   if (key === undefined) return verification("NOT_FOUND", null);
   if (code === "NOT_FOUND") {
     // Only clocks of servers that differ can make it work again.
-    return verification(judge(key, { permissions: [], features: [] }, context.clock()) ?? "EXPIRED", key);
+    return verification(
+      judge(key, { permissions: [], features: [], address: question.address }, context.clock()) ?? "EXPIRED",
+      key,
+    );
   }
   if (!(error instanceof AppError) || code !== "USAGE_EXCEEDED") return verification(code, key);
   const exceeded = new Map(error.limits?.map((limit) => [limit.limitId, limit]));
@@ -161,14 +168,14 @@ async function explainRejection(
 async function findKey(
   context: Context,
   { tokenHash, client }: VerifyingOperator,
-  { keyHash, usage: series }: Question,
+  { keyHash, usage: series, address }: Question,
 ) {
   const { token, key, limits, now } = await context.credentialSearch.find({ tokenHash, keyHash, series });
   acceptOperatorToken(context, token, { scope, client });
   if (token !== undefined) context.credentialSearch.rememberToken(tokenHash, token);
   if (keyHash !== null && key !== undefined) {
-    context.recorder.keys.noteRate(keyHash, key.requestsPerSecond);
-    noteVerification(context, keyHash, key);
+    context.recorder.keys.noteTerms(keyHash, key);
+    if (isAllowedFrom(key.addresses, { address })) noteVerification(context, keyHash, key);
   }
   const organizationId = key?.organization?.id ?? "";
   return {
@@ -181,18 +188,23 @@ async function findKey(
 /** Marks a working key as used, even if the verification denies the request. */
 function noteVerification({ clock, lastRequests }: Context, keyHash: string, key: VerifiableKey): void {
   const now = clock();
-  if (apiKeyStatus(key, now) !== "active" || now - (key.lastUsedAt ?? 0) < apiKeyUsedIntervalMs) return;
+  if (
+    apiKeyStatus(key, now) !== "active" || key.isDisabled ||
+    now - (key.lastUsedAt ?? 0) < apiKeyUsedIntervalMs
+  ) return;
   lastRequests.noteVerification(keyHash);
 }
 
 /** Returns the reason why the key doesn't work, or null. */
 function judge(
   key: VerifiableKey,
-  { permissions, features }: Pick<VerificationQuestion, "permissions" | "features">,
+  { permissions, features, address }: Pick<VerificationQuestion, "permissions" | "features" | "address">,
   now: number,
 ): VerificationCode | null {
   const status = apiKeyStatus(key, now);
   if (status !== "active") return status === "revoked" ? "REVOKED" : "EXPIRED";
+  if (key.isDisabled) return "DISABLED";
+  if (!isAllowedFrom(key.addresses, { address })) return "ADDRESS_DENIED";
   if (key.organization?.isSuspended) return "ORGANIZATION_SUSPENDED";
   if (!permissions.every((permission) => key.permissions.includes(permission))) {
     return "INSUFFICIENT_PERMISSIONS";
@@ -233,11 +245,11 @@ function verification(
   limits: readonly LimitStanding[] = [],
 ): KeyVerification {
   if (key === null) return { valid: false, code, apiKey: null, organization: null, limits: [] };
-  const { id, name, environment, permissions, expiresAt, organization } = key;
+  const { id, name, environment, permissions, expiresAt, externalId, metadata, organization } = key;
   return {
     valid: code === "VALID",
     code,
-    apiKey: { id, name, environment, permissions, expiresAt: isoTime(expiresAt) },
+    apiKey: { id, name, environment, permissions, expiresAt: isoTime(expiresAt), externalId, metadata },
     organization: organization && nameOf(organization),
     limits,
   };

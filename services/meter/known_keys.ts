@@ -1,18 +1,23 @@
-// The API keys that a thread knows: their organizations, and how many requests per second they may make. They never say whether
-// a key still works. Requests are counted by these rates.
-import { findActiveApiKey, findImportedKeys } from "../../db/access/mod.ts";
+// The API keys that a thread knows: their organizations, how many requests per second they may make, and from which addresses.
+// They never say whether a key still works. Requests are counted by these rates.
+import { findActiveApiKey, findImportedKeys, type KeyTerms } from "../../db/access/mod.ts";
 import type { KeyLookup } from "../../domain/keys/imported_key.ts";
 import { rememberedApiKeysMax, verificationsPerReadMax } from "../../domain/limits.ts";
+import { isAllowedFrom } from "../address_blocks.ts";
 import type { BaseContext } from "../base_context.ts";
 import { GatheredReads } from "../gathered_reads.ts";
 import type { RateLimitState } from "../rate_limiter.ts";
 import type { RateLimits } from "../rate_limits.ts";
 
-interface KnownKey {
+/** A key with its terms as of the last lookup or commit with it. */
+interface KnownKey extends KeyTerms {
   /** Never changes. */
   readonly organizationId: string;
-  /** As of the last lookup or commit with the key. Null for the one of the setting; 0 for no limit. */
-  readonly requestsPerSecond: number | null;
+}
+
+/** The client of a request: null if its address isn't known. */
+export interface KeyClient {
+  readonly address: string | null;
 }
 
 export class KnownKeys {
@@ -45,11 +50,26 @@ export class KnownKeys {
     return this.#known.get(keyHash) ?? await this.#lookUp(keyHash, isForeign);
   }
 
-  /** Notes the rate of a key that was just read: the next request is counted by it. */
-  noteRate(keyHash: string, requestsPerSecond: number | null): void {
+  /**
+   * Returns a key that may be used from the client's address, or undefined. Before a client is denied, the key is read again, as its
+   * addresses may have changed.
+   */
+  async findFor({ keyHash, isForeign }: KeyLookup, client: KeyClient): Promise<KnownKey | undefined> {
+    const key = await this.find(keyHash, { isForeign });
+    if (key === undefined || isAllowedFrom(key.addresses, client)) return key;
+    const current = await this.#read(keyHash, isForeign);
+    return current !== undefined && isAllowedFrom(current.addresses, client) ? current : undefined;
+  }
+
+  /** Notes the terms of a key that was just read: the next request is judged by them. */
+  noteTerms(keyHash: string, { requestsPerSecond, ownRequestsPerSecond, addresses }: KeyTerms): void {
     const key = this.#known.get(keyHash);
-    if (key === undefined || key.requestsPerSecond === requestsPerSecond) return;
-    this.#known.set(keyHash, { ...key, requestsPerSecond });
+    const isKnown = key === undefined ||
+      (key.requestsPerSecond === requestsPerSecond && key.ownRequestsPerSecond === ownRequestsPerSecond &&
+        key.addresses === addresses);
+    if (isKnown) return;
+    const { organizationId } = key;
+    this.#known.set(keyHash, { organizationId, requestsPerSecond, ownRequestsPerSecond, addresses });
   }
 
   #lookUp(keyHash: string, isForeign: boolean): Promise<KnownKey | undefined> {
@@ -65,10 +85,11 @@ export class KnownKeys {
       ? (await this.#imported.find([keyHash])).get(keyHash)
       : await findActiveApiKey(database, keyHash, clock());
     if (key === undefined) return undefined;
-    const { organizationId, requestsPerSecond } = key;
+    const { organizationId, requestsPerSecond, ownRequestsPerSecond, addresses } = key;
     const [oldest] = this.#known.keys();
-    if (this.#known.size >= rememberedApiKeysMax && oldest !== undefined) this.#known.delete(oldest);
-    const found = { organizationId, requestsPerSecond };
+    const isFull = this.#known.size >= rememberedApiKeysMax && !this.#known.has(keyHash);
+    if (isFull && oldest !== undefined) this.#known.delete(oldest);
+    const found = { organizationId, requestsPerSecond, ownRequestsPerSecond, addresses };
     this.#known.set(keyHash, found);
     return found;
   }
@@ -85,22 +106,25 @@ interface RateContext extends Pick<BaseContext, "config"> {
   readonly rateLimits: RateLimits;
 }
 
-/** Counts a request by the rate that is known of its key. Returns undefined for an invalid key. */
+/** Counts a request by the rate that is known of its key. Returns undefined for an invalid key, also from this client's address. */
 export async function countRequest(
   context: RateContext & { readonly recorder: { readonly keys: KnownKeys } },
   lookup: KeyLookup,
+  client: KeyClient,
 ): Promise<CountedRequest | undefined> {
-  const key = await context.recorder.keys.find(lookup.keyHash, lookup);
-  return key &&
-    { ...countAtRate(context, lookup.keyHash, key.requestsPerSecond), organizationId: key.organizationId };
+  const key = await context.recorder.keys.findFor(lookup, client);
+  return key && { ...countAtRate(context, lookup.keyHash, key), organizationId: key.organizationId };
 }
 
 export function countAtRate(
   { config, rateLimits }: RateContext,
   keyHash: string,
-  requestsPerSecond: number | null,
+  { requestsPerSecond, ownRequestsPerSecond }: KeyTerms,
 ): Omit<CountedRequest, "organizationId"> {
-  const perSecond = requestsPerSecond ?? config.apiKeyRequestsPerSecond;
+  const ofOrganization = requestsPerSecond ?? config.apiKeyRequestsPerSecond;
+  const perSecond = ofOrganization === 0
+    ? ownRequestsPerSecond ?? 0
+    : Math.min(ofOrganization, ownRequestsPerSecond ?? ofOrganization);
   if (perSecond === 0) return { keyHash, limit: null };
   return { keyHash, limit: { perSecond, state: rateLimits.apiKeyRequests.take(keyHash, perSecond) } };
 }

@@ -3,9 +3,10 @@
 import { setImmediate } from "node:timers";
 import { type Database, DatabaseError, type Statement } from "../../db/engine/database.ts";
 import type { LimitOwner } from "../../db/meter/limit_rows.ts";
-import { keyHashOf, type RecordGroup, verifiedTarget } from "../../db/meter/record_group.ts";
+import { keyHashOf, type RecordGroup, targetOfKey } from "../../db/meter/record_group.ts";
 import { insertUsageRecords, type RecordOutcome } from "../../db/meter/recorder.ts";
 import { findRecordIdKey } from "../../db/meter/usage_records.ts";
+import type { KeyTerms } from "../../db/access/mod.ts";
 import { invalidApiKeyError } from "../../domain/errors.ts";
 import {
   recorderCommitBytesMax,
@@ -22,6 +23,7 @@ import {
   usageBodyBytesMax,
 } from "../../domain/limits.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
+import { isAllowedFrom } from "../address_blocks.ts";
 import type { BaseContext } from "../base_context.ts";
 import { Histogram } from "../histogram.ts";
 import {
@@ -32,9 +34,15 @@ import {
   type RecordedUsage,
   type RecordRequest,
 } from "./commit_group.ts";
-import { type CompletedRequests, completeRequests, noRecords, type RecordCounts } from "./commit_results.ts";
+import {
+  AddressesChangedError,
+  type CompletedRequests,
+  completeRequests,
+  noRecords,
+  type RecordCounts,
+} from "./commit_results.ts";
 import { FairQueue, queueFullError, type QueueLimits } from "./fair_queue.ts";
-import { KnownKeys } from "./known_keys.ts";
+import { type KeyClient, KnownKeys } from "./known_keys.ts";
 import { KnownSeries } from "./known_series.ts";
 import { type CounterContext, LimitCounters } from "./limit_counters.ts";
 import { recheckSomeLimits } from "./limit_rechecks.ts";
@@ -59,6 +67,8 @@ export function queueLimits(threads: number): QueueLimits {
     group: { records: recorderCommitRecordsMax, bytes: recorderCommitBytesMax },
   };
 }
+
+const unknownClient: KeyClient = { address: null };
 
 type RecorderContext = BaseContext & CounterContext;
 
@@ -139,35 +149,41 @@ export class Recorder {
    */
   record(request: RecordRequest): Promise<RecordedUsage> {
     const key = this.keys.known(request.keyHash);
-    return key === undefined ? this.#recordWithNewKey(request) : this.#enqueue(request, key.organizationId);
+    return key !== undefined && isAllowedFrom(key.addresses, request.client ?? unknownClient)
+      ? this.#enqueue(request, key)
+      : this.#recordWithNewKey(request);
   }
 
-  /** Looks the key up first: an invalid key takes no place in the queue. */
+  /** Looks the key up first: an invalid key, also one from another address, takes no place in the queue. */
   async #recordWithNewKey(request: RecordRequest): Promise<RecordedUsage> {
-    const key = await this.keys.find(request.keyHash);
+    const lookup = { keyHash: request.keyHash, isForeign: false };
+    const key = await this.keys.findFor(lookup, request.client ?? unknownClient);
     if (key === undefined) {
       this.#commitMetrics.counts.rejected += request.inputs.length;
       throw invalidApiKeyError();
     }
-    return await this.#enqueue(request, key.organizationId);
+    return await this.#enqueue(request, key);
   }
 
   #enqueue(
-    { keyHash, verification, inputs, bytes }: RecordRequest,
-    organizationId: string,
+    request: RecordRequest,
+    { organizationId, addresses }: Pick<KeyTerms, "addresses"> & { readonly organizationId: string },
   ): Promise<RecordedUsage> {
+    const { keyHash, verification, inputs, bytes } = request;
     if (this.#isClosed) return Promise.reject(queueFullError());
     return new Promise((resolve, reject) => {
       const evicted = this.#queue.add({
         keyHash,
-        target: verification === undefined ? keyHash : verifiedTarget(keyHash, verification),
+        target: targetOfKey(keyHash, verification, { addresses }),
         organizationId,
         inputs,
         bytes,
         repeats: inputs.length === 1 ? null : findRepeats(inputs),
         queuedAt: this.#context.clock(),
         resolve,
-        reject,
+        // The commit has read the key's addresses, so the client is judged by them.
+        reject: (error) =>
+          error instanceof AddressesChangedError ? this.record(request).then(resolve, reject) : reject(error),
       });
       for (const request of evicted) request.reject(queueFullError());
       this.#schedule();
@@ -312,7 +328,7 @@ export class Recorder {
     } else if (!group.isSeriesKnown && group.by !== "operator" && haveSeries(group, outcome)) {
       knownSeries.add(group.series, group.now);
     }
-    this.#noteRates(group, outcome);
+    this.#noteTerms(group, outcome);
     this.#hasLimits = outcome.hasLimits ?? hasLimits;
     this.#hasDimensions = outcome.hasDimensions ?? hasDimensions;
     const completed = completeRequests(requests, { group, starts, outcome, ids });
@@ -321,11 +337,11 @@ export class Recorder {
     return completed;
   }
 
-  /** Notes the rates of the keys: the next requests with them are counted by these. */
-  #noteRates({ by, targets }: RecordGroup, outcome: RecordOutcome): void {
+  /** Notes the terms of the keys: the next requests with them are judged by these. */
+  #noteTerms({ by, targets }: RecordGroup, outcome: RecordOutcome): void {
     if (by === "operator") return;
-    for (const { position, requestsPerSecond } of outcome.targets) {
-      this.keys.noteRate(keyHashOf(targets[position] ?? ""), requestsPerSecond);
+    for (const { position, ...terms } of outcome.targets) {
+      this.keys.noteTerms(keyHashOf(targets[position] ?? ""), terms);
     }
   }
 }

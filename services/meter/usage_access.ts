@@ -10,6 +10,7 @@ import {
   permissionMissingError,
 } from "../../domain/errors.ts";
 import { type Access, requirePermission } from "../access/mod.ts";
+import { isAllowedFrom } from "../address_blocks.ts";
 import type { Context, SessionContext } from "../context.ts";
 import type { JobScope } from "../reports/job_context.ts";
 import { type JobReader, keysOf } from "../reports/job_reader.ts";
@@ -30,7 +31,7 @@ export type UsageAccess = Access | KeyAccess;
 
 /** Returns the access of a key. @throws {AppError} `invalid_api_key`, `organization_suspended`. */
 export async function keyAccess(context: Context, keyHash: string, client: ClientInfo): Promise<KeyAccess> {
-  const { id, name, ...key } = await requireApiKey(context, keyHash, null);
+  const { id, name, ...key } = await requireApiKey(context, keyHash, { client });
   const { organizationId, environment, permissions, features } = key;
   const actor = { type: "apiKey", id, name, client } as const;
   return {
@@ -58,25 +59,29 @@ export function inEnvironment<Query extends UsageFilter>(access: UsageAccess, qu
     : query;
 }
 
-/** Returns why the key with a hash doesn't work right now, `invalid_api_key` or `organization_suspended`, or null. */
-export async function findKeyError({ database, clock }: Context, keyHash: string): Promise<AppError | null> {
-  return keyError(await findActiveApiKey(database, keyHash, clock()));
+/** Returns why the key with a hash doesn't work right now, from the client's address, `invalid_api_key` or `organization_suspended`, or null. */
+export async function findKeyError(
+  { database, clock }: Context,
+  keyHash: string,
+  client: ClientInfo,
+): Promise<AppError | null> {
+  return keyError(await findActiveApiKey(database, keyHash, clock()), client);
 }
 
 /**
- * Requires a key that works.
+ * Requires a key that works from the client's address.
  *
- * @param permission What the key must be allowed, if anything.
+ * @param use `permission`: what the key must be allowed, if anything.
  * @throws {AppError} `invalid_api_key`, `organization_suspended`, `permission_missing`.
  */
 export async function requireApiKey(
   { database, clock, recorder }: Context,
   keyHash: string,
-  permission: string | null,
+  { client, permission = null }: { readonly client: ClientInfo; readonly permission?: string | null },
 ) {
   const key = await findActiveApiKey(database, keyHash, clock());
-  if (key !== undefined) recorder.keys.noteRate(keyHash, key.requestsPerSecond);
-  const error = keyError(key);
+  if (key !== undefined) recorder.keys.noteTerms(keyHash, key);
+  const error = keyError(key, client);
   if (error !== null || key === undefined) throw error;
   const permissions: readonly string[] = JSON.parse(key.permissions);
   if (permission !== null) requireKeyPermission({ permissions }, permission);
@@ -88,7 +93,7 @@ function requireKeyPermission({ permissions }: Pick<KeyAccess, "permissions">, p
   if (!permissions.includes(permission)) throw permissionMissingError(permission);
 }
 
-function keyError(key: ActiveApiKeyRow | undefined): AppError | null {
-  if (key === undefined) return invalidApiKeyError();
+function keyError(key: ActiveApiKeyRow | undefined, client: ClientInfo): AppError | null {
+  if (key === undefined || !isAllowedFrom(key.addresses, client)) return invalidApiKeyError();
   return key.suspended === 1 ? organizationSuspendedError() : null;
 }

@@ -68,12 +68,13 @@ export async function voidUsageRecord(
 function voiderOf(context: Context, access: OperatorAccess | KeyAccess) {
   const { database, writeAs } = context;
   if ("keyHash" in access) {
-    const { keyHash, actor: { id } } = access;
+    const { keyHash, actor: { id, client } } = access;
     return {
       id,
       keyHash,
       // Before each attempt: the batch voids nothing for a key that may not, without saying why.
-      requireAllowed: async () => void await requireApiKey(context, keyHash, "usage:void"),
+      requireAllowed: async () =>
+        void await requireApiKey(context, keyHash, { client, permission: "usage:void" }),
       write: (batch: readonly Statement[]) => database.write(batch),
     };
   }

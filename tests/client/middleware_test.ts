@@ -29,7 +29,7 @@ Deno.test("options without a value, such as that of an unset variable, throw whe
     for (const name of ["gatehouse", "role", "organization", "publicUrl", "signInUrl"]) {
       assert.throws(() => requireSession({ gatehouse, [name]: value }), TypeError, name);
     }
-    for (const name of ["gatehouse", "permission", "meter", "limit", "keyFrom"]) {
+    for (const name of ["gatehouse", "permission", "meter", "limit", "keyFrom", "addressFrom"]) {
       if (name === "limit" && value === false) continue;
       assert.throws(() => requireKey({ gatehouse, meter, [name]: value }), TypeError, name);
     }
@@ -114,4 +114,32 @@ Deno.test("a quantity function that returns no number records nothing, and the r
   const { rejected, waiting } = gatehouse.meter.stats();
   assert.deepEqual({ rejected, waiting }, { rejected: 3, waiting: 0 });
   await gatehouse.close({ timeoutMs: 0 });
+});
+
+Deno.test("requireKey and verify() say the client's address, if they know it", async () => {
+  const sent: unknown[] = [];
+  const verification = { valid: false, code: "ADDRESS_DENIED", apiKey: null, organization: null, limits: [] };
+  const fetch = (_input: unknown, init?: RequestInit) => {
+    sent.push(JSON.parse(String(init?.body)).address);
+    return Promise.resolve(Response.json(verification));
+  };
+  const gatehouse = new Gatehouse({ url: "http://localhost:8000", operatorToken: "token", fetch });
+  await gatehouse.verify("service_live_1", { address: "203.0.113.7" });
+  await gatehouse.verify("service_live_1");
+  const request = new Request("http://localhost/", { headers: { authorization: "Bearer service_live_1" } });
+  const handler = () => new Response();
+  const statuses = [
+    await protect({ gatehouse }, handler)(request),
+    await protect({ gatehouse, addressFrom: () => "203.0.113.8" }, handler)(request),
+  ].map(({ status }) => status);
+  assert.deepEqual(statuses, [401, 401]);
+  const ofExpress = {
+    ...{ method: "GET", originalUrl: "/", protocol: "http", ip: "203.0.113.9", params: {}, query: {} },
+    headers: { host: "localhost", authorization: "Bearer service_live_1" },
+  };
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const response = { statusCode: 0, headersSent: false, setHeader() {}, end: () => resolve(), once() {} };
+  requireKey({ gatehouse })(ofExpress, response as never, () => {});
+  await promise;
+  assert.deepEqual(sent, ["203.0.113.7", undefined, undefined, "203.0.113.8", "203.0.113.9"]);
 });

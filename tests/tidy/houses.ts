@@ -13,10 +13,10 @@ import {
 
 /** The subjects from the ground up, and the most lines that each has in db/, services/, views/ and routes/. A change that needs more raises it. */
 const linesMax: Readonly<Record<string, number>> = {
-  access: 4_650,
+  access: 4_700,
   outbox: 6_350,
-  meter: 17_050,
-  keys: 5_350,
+  meter: 17_200,
+  keys: 6_100,
   billing: 5_450,
   people: 15_100,
   console: 7_550,

@@ -6,7 +6,15 @@ import { TestBadge } from "./environment.tsx";
 import { opens } from "./embed_bar.tsx";
 
 /** Pages about one key. Only those who manage all keys set budgets. */
-export type ApiKeyAction = "edit" | "rotate" | "revoke" | "budget" | "first-request";
+export type ApiKeyAction =
+  | "edit"
+  | "rotate"
+  | "revoke"
+  | "budget"
+  | "disable"
+  | "enable"
+  | "reference"
+  | "first-request";
 
 /** Returns the address of a key's page, or of a page about one action. @param base As in `PortalFrame`. */
 export function apiKeyHref(base: string, id: string, action?: ApiKeyAction): string {
@@ -17,6 +25,14 @@ export function apiKeyHref(base: string, id: string, action?: ApiKeyAction): str
 /** True for operators, and for members whose role manages all keys of the organization. */
 export function managesAllKeys({ session: { organization }, viewed }: PortalFrame): boolean {
   return viewed !== null || (organization !== null && hasPermission(organization.role, "apiKeys.manageAll"));
+}
+
+/** True for those who may enable a disabled key. */
+export function mayEnable(
+  frame: PortalFrame,
+  { disabledByOperator }: { disabledByOperator: boolean },
+): boolean {
+  return managesAllKeys(frame) && (frame.viewed !== null || !disabledByOperator);
 }
 
 /** True for those who may open the page of a key. @param createdBy The id of the key's creator, if known. */

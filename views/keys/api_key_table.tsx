@@ -7,7 +7,7 @@ import { type KeyUsage, keyUsageDays } from "../../domain/meter/key_usage.ts";
 import { microsToDecimal } from "../../domain/meter/quantity.ts";
 import { Badge } from "../components/badge.tsx";
 import { TestBadge } from "../components/environment.tsx";
-import { type ApiKeyAction, apiKeyHref, managesAllKeys } from "../components/key_name.tsx";
+import { type ApiKeyAction, apiKeyHref, managesAllKeys, mayEnable } from "../components/key_name.tsx";
 import { LastUsage } from "../components/last_usage.tsx";
 import { Quantity } from "../components/quantity.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
@@ -93,6 +93,11 @@ export function ApiKeyTable(
                 <TestBadge {...line} />
               </span>
             )}
+            {line.status === "active" && !line.enabled && (
+              <span class="second">
+                <DisabledBadge />
+              </span>
+            )}
             <LeakText apiKey={line} now={now} />
             {line.oldKeyEndsAt && (
               <span class="second">
@@ -152,7 +157,10 @@ function commonMetric(lines: readonly KeyLineRow[]) {
   return first !== undefined && metrics.every(({ slug }) => slug === first.slug) ? first : null;
 }
 
-function actionsOf(frame: PortalFrame, { id, environment }: ApiKey): MenuAction[] {
+function actionsOf(
+  frame: PortalFrame,
+  { id, environment, enabled, disabledByOperator }: ApiKey,
+): MenuAction[] {
   const hrefOf = (action?: ApiKeyAction) => apiKeyHref(frame.base, id, action);
   return [
     { href: hrefOf(), label: "Open", icon: "key" },
@@ -160,7 +168,11 @@ function actionsOf(frame: PortalFrame, { id, environment }: ApiKey): MenuAction[
     ...(managesAllKeys(frame) && environment === "live"
       ? [{ href: hrefOf("budget"), label: "Edit budget", icon: "gauge" } as const]
       : []),
-    { href: hrefOf("rotate"), label: "Rotate", icon: "rotate" },
+    ...(enabled
+      ? [{ href: hrefOf("rotate"), label: "Rotate", icon: "rotate" } as const]
+      : mayEnable(frame, { disabledByOperator })
+      ? [{ href: hrefOf("enable"), label: "Enable", icon: "play" } as const]
+      : []),
     { href: hrefOf("revoke"), label: "Revoke", icon: "trash", isDanger: true },
   ];
 }
@@ -240,6 +252,10 @@ function EndText({ line: { revokedAt, expiresAt }, now }: { line: KeyLineRow; no
   return <>{revokedAt === null ? "Expired " : "Revoked "}{at && <DayTime at={at} now={now} />}</>;
 }
 
+function DisabledBadge() {
+  return <Badge tone="off">Disabled</Badge>;
+}
+
 export function ApiKeyStatus({ apiKey, now }: { apiKey: ApiKey; now: number }) {
   if (apiKey.status === "revoked") {
     return (
@@ -247,6 +263,7 @@ export function ApiKeyStatus({ apiKey, now }: { apiKey: ApiKey; now: number }) {
     );
   }
   if (apiKey.status === "expired") return <Badge tone="off">Expired</Badge>;
+  if (!apiKey.enabled) return <DisabledBadge />;
   const endsAt = apiKey.expiresAt === null ? null : Date.parse(apiKey.expiresAt);
   return expiresSoon({ endsAt }, now)
     ? <Badge tone="soon">Expires soon</Badge>

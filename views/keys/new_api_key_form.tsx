@@ -5,6 +5,8 @@ import { ExpiryField, type ExpiryValue } from "../components/expiry_field.tsx";
 import { NameField, RadioGroup } from "../components/field.tsx";
 import { aboutOrganization, errorAt, Form, type FormErrors } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
+import { type KeyAccessErrors, KeyAccessFields, type KeyAccessValues } from "./key_access_fields.tsx";
+import { managesAllKeys } from "../components/key_name.tsx";
 import { type PermissionChoice, PermissionFields } from "./permission_fields.tsx";
 import type { PortalFrame } from "../layout.tsx";
 
@@ -14,6 +16,7 @@ export interface NewKeyValues {
   readonly environment: string;
   readonly expiry: ExpiryValue;
   readonly permissions: PermissionChoice;
+  readonly access: KeyAccessValues;
   /** The one-time token: sending the form again creates no second key. */
   readonly formToken: string;
 }
@@ -21,11 +24,14 @@ export interface NewKeyValues {
 interface NewApiKeyFormProps extends FormErrors {
   readonly frame: PortalFrame;
   readonly values: NewKeyValues;
+  readonly accessErrors: KeyAccessErrors;
 }
 
 /** The form that creates a key. Without `canCancel`, it is the first key's on the page of a list without keys. */
 export function NewApiKeyForm(
-  { frame, values, fields, message, canCancel = false }: NewApiKeyFormProps & { canCancel?: boolean },
+  { frame, values, fields, accessErrors, message, canCancel = false }: NewApiKeyFormProps & {
+    canCancel?: boolean;
+  },
 ) {
   const list = `${frame.base}/api-keys`;
   return (
@@ -73,6 +79,7 @@ export function NewApiKeyForm(
           error={fields["permissions"]}
           hasVoid={frame.viewed !== null}
         />
+        {managesAllKeys(frame) && <KeyAccessFields values={values.access} errors={accessErrors} />}
       </div>
       <footer>
         <SubmitButton>Create key</SubmitButton>

@@ -8,6 +8,8 @@ export interface KeyVerification {
    *
    * - `NOT_FOUND`: there is no such key.
    * - `REVOKED`, `EXPIRED`: the key no longer works.
+   * - `DISABLED`: the key doesn't work until it is enabled again.
+   * - `ADDRESS_DENIED`: the key may not be used from `address`.
    * - `ORGANIZATION_SUSPENDED`: its organization is suspended.
    * - `INSUFFICIENT_PERMISSIONS`: it lacks one of `permissions`.
    * - `FEATURE_MISSING`: the plan of its organization lacks one of `features`.
@@ -19,6 +21,8 @@ export interface KeyVerification {
     | "NOT_FOUND"
     | "REVOKED"
     | "EXPIRED"
+    | "DISABLED"
+    | "ADDRESS_DENIED"
     | "ORGANIZATION_SUSPENDED"
     | "INSUFFICIENT_PERMISSIONS"
     | "FEATURE_MISSING"
@@ -37,6 +41,12 @@ export interface KeyVerification {
     readonly permissions: readonly string[];
     /** When the key expires. ISO 8601 in UTC, with milliseconds. */
     readonly expiresAt: string | null;
+    /** Your own id for the key. */
+    readonly externalId: string | null;
+    /** Your own data. Customers don't see it. */
+    readonly metadata: {
+      readonly [key: string]: string;
+    };
   } | null;
   /** The key's organization. Null if the key wasn't found, or the organization was deleted. */
   readonly organization: {
@@ -116,6 +126,8 @@ export interface VerifiedUsage {
 export interface VerifyKey {
   /** The key, as your customer sent it. */
   readonly key: string;
+  /** The IP address of the client that sent you the key. Without it, a key that may only be used from some addresses is denied. */
+  readonly address?: string;
   /** Permissions that the key must have, all of them. */
   readonly permissions?: readonly string[];
   /** Features that the plan of the key's organization must include, all of them. */

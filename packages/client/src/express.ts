@@ -13,6 +13,8 @@ export interface ExpressRequest {
   /** Unlike `url`, it includes the path at which a router is mounted. */
   readonly originalUrl: string;
   readonly protocol: string;
+  /** The client's address, as the setting `trust proxy` finds it. */
+  readonly ip?: string | undefined;
   // deno-lint-ignore no-explicit-any
   readonly params: Readonly<Record<string, any>>;
   // deno-lint-ignore no-explicit-any
@@ -84,7 +86,9 @@ export function requireKey<R extends ExpressRequest, S extends ExpressResponse>(
   };
 }
 
-function viewOf({ method, originalUrl, protocol, headers, headersDistinct }: ExpressRequest): RequestView {
+function viewOf(
+  { method, originalUrl, protocol, ip, headers, headersDistinct }: ExpressRequest,
+): RequestView {
   const path = originalUrl.startsWith("/") ? originalUrl : "/";
   // Node.js keeps the first of several; a proxy may have read another.
   const authorization = headersDistinct?.["authorization"];
@@ -92,6 +96,7 @@ function viewOf({ method, originalUrl, protocol, headers, headersDistinct }: Exp
   return {
     method,
     url: `${protocol}://${headers["host"]}${path}`,
+    address: ip,
     headers: isRepeated ? { ...headers, authorization } : headers,
   };
 }

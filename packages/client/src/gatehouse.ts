@@ -25,6 +25,8 @@ export interface VerifyOptions {
   readonly permissions?: readonly string[] | undefined;
   /** Features that the plan of the key's organization must include, all of them. */
   readonly features?: readonly string[] | undefined;
+  /** The IP address of the client that sent the key. Without it, a key that may only be used from some addresses is denied. */
+  readonly address?: string | undefined;
   /** Usage that must fit into the hard limits of the key and its organization. */
   readonly usage?: VerifyUsage | undefined;
 }
@@ -129,7 +131,7 @@ export class Gatehouse {
    * @throws {TypeError} Without an operator token, or with an unknown option.
    */
   async verify(key: string, options: VerifyOptions = {}): Promise<KeyVerification> {
-    const { permissions, features, usage: given, ...unknown } = options;
+    const { permissions, features, address, usage: given, ...unknown } = options;
     rejectUnknown(unknown, "verify()");
     const usage = given && verifiedUsage(given);
     // Gatehouse would reject other characters as invalid JSON strings, and has no key with them.
@@ -139,6 +141,7 @@ export class Gatehouse {
       key,
       ...(permissions === undefined ? {} : { permissions }),
       ...(features === undefined ? {} : { features }),
+      ...(address === undefined ? {} : { address }),
       ...(usage === undefined ? {} : { usage }),
     };
     return await call(this.#service, {

@@ -30,6 +30,11 @@ export interface KeyOptions<R, S> {
   readonly limit?: boolean | MeteredUsage<R, S>;
   /** Returns the key of a request. By default, it comes from `Authorization: Bearer`. */
   readonly keyFrom?: (request: R) => MaybePromise<string | null | undefined>;
+  /**
+   * Returns the address of the client, for keys that may only be used from some addresses; without one, they are rejected. By
+   * default, it is `request.ip` of Express, and unknown in other frameworks.
+   */
+  readonly addressFrom?: (request: R) => MaybePromise<string | null | undefined>;
 }
 
 /** The usage that one request records. */
@@ -57,7 +62,8 @@ export type VerifiedApiKey = ValidKey["apiKey"] & {
 /** Decides about API keys, and records the usage of requests that passed. @throws {TypeError} */
 export function keyRule<R, S>(options: KeyOptions<R, S>) {
   requireValues(options, ["limit"]);
-  const { gatehouse, permission = [], feature = [], meter, limit, keyFrom, ...unknown } = options;
+  const { gatehouse, permission = [], feature = [], meter, limit, keyFrom, addressFrom, ...unknown } =
+    options;
   rejectUnknown(unknown, "requireKey");
   if (limit === true && meter === undefined) throw new TypeError("limit: true requires meter");
   const permissions = listOf(permission);
@@ -75,6 +81,7 @@ export function keyRule<R, S>(options: KeyOptions<R, S>) {
           : await keyFrom(request);
         // Functions without types may return anything, such as an array of Express.
         if (typeof key !== "string" || key === "") return invalidKey();
+        const address = addressFrom === undefined ? view.address : await addressFrom(request);
         const quantity = asked === undefined ? 0 : rounded(quantityBefore(asked, request));
         const isRecorded = limit === true;
         const properties = asked && isRecorded ? propertiesOf(asked, request) : undefined;
@@ -83,6 +90,8 @@ export function keyRule<R, S>(options: KeyOptions<R, S>) {
           permissions,
           // A Gatehouse that doesn't know features yet would reject the field.
           ...features.length === 0 ? {} : { features },
+          // As would one that doesn't know addresses.
+          ...address ? { address } : {},
           ...usage === undefined ? {} : { usage },
         });
         return judge(verification, { permissions, features, quantity });

@@ -9,6 +9,8 @@ export interface RequestView {
   /** Absolute, as the server sees it. */
   readonly url: string;
   readonly headers: RequestHeaders;
+  /** Of the client, if the framework says it. */
+  readonly address?: string | undefined;
 }
 
 /** The response to a request that doesn't pass. */

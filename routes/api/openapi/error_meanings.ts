@@ -55,6 +55,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   email_taken: "Another account uses the email address.",
   key_limit_reached:
     "The organization has as many active API keys as it may. The message says how many that is.",
+  key_disabled: "The API key is disabled. Enable it first.",
   limit_reached:
     "The maximum number of these objects has been reached. The message says how many are allowed.",
   webhook_limit_reached:

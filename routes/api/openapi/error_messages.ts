@@ -42,6 +42,7 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   method_not_allowed: "This path supports only GET, HEAD, POST.",
   request_timeout: "The body did not arrive in time.",
   email_taken: "An account with this email address already exists. Sign in instead.",
+  key_disabled: errors.keyDisabledError().message,
   key_limit_reached: errors.apiKeyLimitError(limits.activeApiKeysMax).message,
   limit_reached: `You can belong to at most ${limits.membershipsPerUserMax} organizations. Leave one first.`,
   last_owner: "An organization needs an owner. Make someone else an owner first.",

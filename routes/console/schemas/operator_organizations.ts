@@ -18,7 +18,7 @@ import {
   stringSchema,
   timeOut,
 } from "../../schemas/common.ts";
-import { atMost, characters } from "../../schemas/messages.ts";
+import { metadataChangeSchema, metadataExample, metadataSchema } from "../../schemas/metadata.ts";
 import { overrideLimitSchema, overrideLimitsInSchema } from "../../meter/schemas/plan_limits.ts";
 import { planNumberRanges, planNumberSchema } from "../../billing/schemas/plans.ts";
 import { searchSchema } from "../../schemas/organization_reference.ts";
@@ -34,19 +34,6 @@ const externalIdSchema = z.string().regex(externalIdForm, `must be ${externalIdW
 });
 
 const name = nameSchema("The organization's name", { example: "Analytical Engines" });
-const keyFault = characters(limits.metadataKeyCharactersMax, 1);
-const metadataKey = z.string().min(1, keyFault).max(limits.metadataKeyCharactersMax, keyFault);
-const metadataValue = z.string().max(
-  limits.metadataValueCharactersMax,
-  characters(limits.metadataValueCharactersMax),
-);
-const metadataFault = atMost(limits.metadataKeysMax, "keys");
-const metadataWords =
-  `up to ${limits.metadataKeysMax} keys of up to ${limits.metadataKeyCharactersMax} characters, with values of up to ` +
-  `${limits.metadataValueCharactersMax}. Customers don't see it`;
-const fitsMetadata = (value: object) => Object.keys(value).length <= limits.metadataKeysMax;
-const metadataExample = { accountManager: "grace" };
-
 const planId = stringSchema("The id of its plan. New organizations get the default plan.", exampleId("plan"));
 const timezone = parsed(z.string().max(64), timezoneName, () => timezoneFault).openapi({
   type: "string",
@@ -64,10 +51,7 @@ const overrides = z.strictObject({
 export const createOrganizationSchema = z.strictObject({
   name,
   externalId: externalIdSchema.nullish(),
-  metadata: z.record(metadataKey, metadataValue).refine(fitsMetadata, metadataFault).optional().openapi({
-    description: `Your own data: ${metadataWords}.`,
-    example: metadataExample,
-  }),
+  metadata: metadataSchema.optional(),
   planId: planId.optional(),
   timezone: timezone.optional(),
   owner: z.strictObject(invitedPerson).optional().openapi({
@@ -87,11 +71,7 @@ export const changeOrganizationSchema = z.strictObject({
   planId: planId.optional(),
   overrides: overrides.optional(),
   timezone: timezone.optional(),
-  metadata: z.record(metadataKey, metadataValue.nullable()).optional().openapi({
-    description:
-      `Values to set by key, and null for keys to remove. Other keys stay. In all, ${metadataWords}.`,
-    example: metadataExample,
-  }),
+  metadata: metadataChangeSchema.optional(),
 }).openapi("ChangeOperatorOrganization");
 
 export const operatedOrganizationSchema = z.object({

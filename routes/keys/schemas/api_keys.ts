@@ -1,5 +1,6 @@
 // The shapes of API keys.
 import { z } from "@hono/zod-openapi";
+import { apiKeyAddressesMax } from "../../../domain/keys/key_limits.ts";
 import {
   defaultKeyPermissions,
   isOwnPermission,
@@ -8,7 +9,16 @@ import {
   operatorsKeyPermission,
   sortedPermissions,
 } from "../../../domain/keys/key_permissions.ts";
-import { apiKeyNameCharactersMax, budgetLimitsMax, ownKeyPermissionsMax } from "../../../domain/limits.ts";
+import {
+  apiKeyNameCharactersMax,
+  budgetLimitsMax,
+  externalIdCharactersMax,
+  ownKeyPermissionsMax,
+  planRequestsPerSecondMax,
+} from "../../../domain/limits.ts";
+import { externalIdForm } from "../../../domain/console/organization.ts";
+import { metadataChangeSchema, metadataExample, metadataSchema } from "../../schemas/metadata.ts";
+import { addressBlock, exampleBlock } from "../../schemas/address_blocks.ts";
 import {
   environmentSchema,
   idOut,
@@ -54,8 +64,41 @@ export const apiKeySchema = z.object({
   expiresAt: timeOut("When the key expires.").nullable(),
   revokedAt: timeOut("When the key was revoked.").nullable(),
   leakedAt: timeOut("When someone last reported that the key leaked.").nullable(),
-  status: z.enum(["active", "revoked", "expired"]).describe("Only active keys are accepted."),
+  status: z.enum(["active", "revoked", "expired"]).describe(
+    "Only active keys that are enabled are accepted.",
+  ),
+  addresses: z.array(z.string().openapi({ example: exampleBlock })).nullable().describe(
+    "The CIDR blocks from which the key may be used. Null for any address.",
+  ),
+  requestsPerSecond: z.int().nullable().describe(
+    "The key's own requests per second on each server. The lower one of it and the plan's takes effect. Null: the plan's.",
+  ),
+  enabled: z.boolean().describe(
+    "Whether requests with the key are accepted while it is active. A disabled key still counts among the active keys.",
+  ),
+  disabledByOperator: z.boolean().describe(
+    "Whether the company that runs the service disabled the key. Then only they can enable it.",
+  ),
 }).openapi("ApiKey");
+
+const externalIdWords =
+  `1 to ${externalIdCharactersMax} printable ASCII characters, without spaces at the ends`;
+
+export const keyExternalId = z.string().regex(externalIdForm, `must be ${externalIdWords}.`).openapi({
+  description:
+    `Your own id for the key, which other keys can have, too: ${externalIdWords}. Customers don't see it.`,
+  example: "user-4711",
+});
+
+export const operatedApiKeySchema = z.object({
+  ...apiKeySchema.shape,
+  organizationId: idOut("org", "The key's organization."),
+  externalId: stringSchema("Your own id for the key.", "user-4711").nullable(),
+  metadata: z.record(z.string(), z.string()).openapi({
+    description: "Your own data. Customers don't see it.",
+    example: metadataExample,
+  }),
+}).openapi("OperatedApiKey");
 
 export const apiKeyParamsSchema = z.object({ id: idParam("key", "The key's id.") });
 export const apiKeyResponseSchema = z.object({ apiKey: apiKeySchema });
@@ -97,6 +140,30 @@ export const keyPermissionsSchema = z.array(keyPermission)
     example: ["usage:read", "usage:write"],
   });
 
+const externalIdInput = keyExternalId.nullish().openapi({ type: ["string", "null"] });
+
+const rateFault = `must be a whole number from 1 to ${planRequestsPerSecondMax}.`;
+
+/** The fields that only owners, admins and operators set. */
+const keyFields = {
+  addresses: z.array(addressBlock).min(1, "must have at least one address.")
+    .max(apiKeyAddressesMax, atMost(apiKeyAddressesMax, "addresses")).nullish().openapi({
+      description:
+        "The IP addresses or CIDR blocks from which the key may be used. Requests from elsewhere fail like those with an unknown " +
+        "key. Null: any address. Only owners, admins and operators set it.",
+      example: [exampleBlock],
+    }),
+  requestsPerSecond: z.int(rateFault).min(1, rateFault).max(planRequestsPerSecondMax, rateFault).nullish()
+    .openapi({
+      type: ["integer", "null"],
+      minimum: 1,
+      maximum: planRequestsPerSecondMax,
+      description:
+        "The key's own requests per second on each server. The lower one of it and the plan's takes effect. Null: the plan's. Only " +
+        "owners, admins and operators set it.",
+    }),
+};
+
 export const createApiKeySchema = z.strictObject({
   name: keyName,
   environment: environmentSchema.optional().openapi({
@@ -106,6 +173,7 @@ export const createApiKeySchema = z.strictObject({
   }),
   permissions: keyPermissionsSchema,
   expiresAt: optionalEnd("When the key expires, in the future. By default it doesn't expire."),
+  ...keyFields,
 }).openapi("CreateApiKey");
 
 export const changeApiKeySchema = z.strictObject({
@@ -115,7 +183,32 @@ export const changeApiKeySchema = z.strictObject({
     "When the key expires, in the future. Null: it doesn't. Only active keys can get another expiry.",
   ),
   budget: limitsInSchema(budgetLimitsMax).optional(),
+  ...keyFields,
+  enabled: z.boolean().optional().describe(
+    "False: requests with the key fail immediately, as if it was revoked, until it is enabled again.",
+  ),
 }).openapi("ChangeApiKey");
+
+export const createOperatedApiKeySchema = z.strictObject({
+  ...createApiKeySchema.shape,
+  externalId: externalIdInput,
+  metadata: metadataSchema.optional(),
+}).openapi("CreateOperatedApiKey");
+
+export const changeOperatedApiKeySchema = z.strictObject({
+  ...changeApiKeySchema.shape,
+  externalId: externalIdInput,
+  metadata: metadataChangeSchema.optional(),
+}).openapi("ChangeOperatedApiKey");
+
+export const operatedApiKeysSchema = pageOf("apiKeys", operatedApiKeySchema);
+export const operatedApiKeyResponseSchema = z.object({ apiKey: operatedApiKeySchema });
+export const createdOperatedApiKeySchema = z.object({
+  ...createdApiKeySchema.shape,
+  apiKey: operatedApiKeySchema,
+})
+  .openapi("CreatedOperatedApiKey");
+export const externalIdQuerySchema = pageQuerySchema.extend({ externalId: keyExternalId });
 
 export const rotateApiKeySchema = z.strictObject({
   expireOldAt: optionalEndOrNow(

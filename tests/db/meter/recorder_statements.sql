@@ -3,18 +3,18 @@
 -- replaces these lines. ?1 is the records or targets, ?2 the series and ?3 the time.
 
 -- Requests with API keys: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
-/* 1 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)) )) AS list
+/* 1 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN k.addresses IS NOT NULL THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), 'ownRequestsPerSecond', k.requests_per_second, 'addresses', k.addresses )) AS list
 FROM json_each(?1) e JOIN api_keys k ON k.key_hash = e.value AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
-JOIN organizations o ON o.id = k.organization_id
+AND k.disabled_at IS NULL JOIN organizations o ON o.id = k.organization_id
 /* q1 */ SELECT 1 FROM usage_series us WHERE us.organization = iif(k.environment = 'test', -o.number, o.number) AND us.product_slug = e.value ->> 1
 AND us.metric = e.value ->> 2 AND us.api_key = k.number
 /* 2 */ SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested FROM (
     SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
     FROM json_each(?2) e JOIN api_keys k ON k.key_hash = e.value ->> 0 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
-    JOIN organizations o ON o.id = k.organization_id
+    AND k.disabled_at IS NULL JOIN organizations o ON o.id = k.organization_id
     WHERE o.series + json_array_length(?2) > coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan))
-    AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND CASE WHEN k.addresses IS NOT NULL THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
     AND NOT (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique')))
     AND NOT EXISTS (q1)
@@ -22,14 +22,14 @@ AND us.metric = e.value ->> 2 AND us.api_key = k.number
 ) WHERE requested > room
 /* 3 */ 2 with other lines, /* 1 to 2 */ INSERT INTO usage_series (organization, product_slug, metric, api_key) SELECT usage_number, product_slug, metric, api_key FROM (
   SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank FROM (
-/* 5 to 6 */     JOIN organizations o ON o.id = k.organization_id WHERE true
+/* 5 to 6 */     AND k.disabled_at IS NULL JOIN organizations o ON o.id = k.organization_id WHERE true
 /* 12 */ ) WHERE rank <= room ORDER BY position
 /* q2 */ SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric FROM json_each(?2) e
-JOIN api_keys k ON k.key_hash = e.value ->> 0 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
+JOIN api_keys k ON k.key_hash = e.value ->> 0 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3) AND k.disabled_at IS NULL
 JOIN organizations o ON o.id = k.organization_id JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
 AND us.product_slug = e.value ->> 1 AND us.metric = e.value ->> 2 AND us.api_key = k.number
-WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL AND true
-AND NOT EXISTS (SELECT 1 FROM usage_limits)
+WHERE CASE WHEN k.addresses IS NOT NULL THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
 AND NOT (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique')))
 AND true
 /* q3 */ SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request FROM json_each(?1) e WHERE NOT (SELECT count(*) FROM series) = json_array_length(?2)
@@ -65,7 +65,7 @@ AND NOT EXISTS (SELECT 1 FROM usage_rollups r WHERE r.series = usage_series.id)
 SET seq = seq + ?1, recent_moved = iif(recent_moved + ?2 * 4294967296 >= 281474976710656, 0, recent_moved + ?2 * 4294967296), middle_moved = iif(middle_moved + ?2 * 268435456 >= 281474976710656, 0, middle_moved + ?2 * 268435456)
 WHERE only_row = 1 AND EXISTS (SELECT 1 FROM usage_records n WHERE n.seq > c.seq)
 /* 14 */ UPDATE api_keys AS k SET last_used_at = ?3 WHERE k.key_hash IN (SELECT value FROM json_each(?1)) AND k.revoked_at IS NULL
-AND (k.expires_at IS NULL OR k.expires_at > ?3) AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)
+AND (k.expires_at IS NULL OR k.expires_at > ?3) AND k.disabled_at IS NULL AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)
 
 -- With known series: 1, 15, 5, 6, 7, 8, 9, 10, 11, 13
 /* 15 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q2)
@@ -110,10 +110,10 @@ AND hash < (SELECT c.middle_moved FROM usage_cursor c WHERE EXISTS (SELECT 1 FRO
 AND CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (SELECT request FROM existing WHERE differs)
 
 -- With limits, of organizations and of lineages of API keys: 24, 25, 26, 27, 5, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 6, 7, 8, 9, 10, 11, 45, 13, 14
-/* 24 */ 1 with other lines, /* 1 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), 'organization', iif(k.environment = 'test', -o.number, o.number), 'lineage', k.lineage )) AS list
+/* 24 */ 1 with other lines, /* 1 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN k.addresses IS NOT NULL THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), 'ownRequestsPerSecond', k.requests_per_second, 'addresses', k.addresses, 'organization', iif(k.environment = 'test', -o.number, o.number), 'lineage', k.lineage )) AS list
 /* 25 */ 2 with other lines, /* 8 */     AND true AND true
 /* 26 */ 3 with other lines, /* 7 */     AND true AND true
-/* q7 */ q2 with other lines, /* 6 */ AND true
+/* q7 */ q2 with other lines, /* 6 */ AND true AND true
 /* 27 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q7), blocked AS MATERIALIZED (q3)
 /* q8 */ SELECT r.series, min(r.timestamp) AS at, sum(r.quantity_whole >> 26) AS sum_high, sum(r.quantity_whole & 67108863) AS sum_low, sum(r.quantity_micro) AS sum_micro
 FROM usage_records r WHERE r.seq > (SELECT seq FROM usage_cursor) AND EXISTS (SELECT 1 FROM applied WHERE per = 'minute')
@@ -126,11 +126,11 @@ SELECT a.usage_limit, a.organization, r.at / 60000, r.at, r.sum_high, r.sum_low,
 AND a.per = 'minute'
 /* 28 */ WITH applied AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id AS series, us.organization, l.number AS usage_limit, l.per, o.timezone FROM json_each(?2) e
-  JOIN api_keys k ON k.key_hash = e.value ->> 0 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN api_keys k ON k.key_hash = e.value ->> 0 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3) AND k.disabled_at IS NULL
   JOIN organizations o ON o.id = k.organization_id JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
   AND us.product_slug = e.value ->> 1 AND us.metric = e.value ->> 2 AND us.api_key = k.number
   CROSS JOIN usage_limits l ON ((l.plan = o.plan AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND NOT EXISTS (SELECT 1 FROM usage_limits own WHERE own.organization = o.number AND own.product_slug = l.product_slug AND own.metric = l.metric AND own.per = l.per)) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)) OR (l.alert_of = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND (l.alert_lineage IS NULL OR l.alert_lineage = k.lineage)))
-  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+  WHERE CASE WHEN k.addresses IS NOT NULL THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
   AND true AND true
   AND NOT (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique')))
   AND us.organization > 0 AND true
@@ -268,7 +268,7 @@ CROSS JOIN organizations o ON o.number = a.organization
 -- With dimensions: 1, 46, 47, 48, 5, 6, 7, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 8, 9, 10, 11, 64, 13, 14
 /* 46 */ 2 with other lines, /* 8 to 10 */     AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND NOT EXISTS (q1)
 /* 47 */ 3 with other lines, /* 7 to 9 */     AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND NOT EXISTS (q1)
-/* q15 */ q2 with other lines, /* 6 to 8 */ AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND true
+/* q15 */ q2 with other lines, /* 6 to 8 */ AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND true
 /* 48 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q15), blocked AS MATERIALIZED (q3)
 /* 49 */ WITH w AS MATERIALIZED (
   SELECT s.id AS series, s.organization, g.number, g.property FROM (SELECT DISTINCT series FROM usage_added) a
@@ -351,44 +351,46 @@ FROM json_each(?2) e WHERE NOT EXISTS (SELECT 1 FROM product_metrics pm WHERE pm
     AND NOT EXISTS (SELECT 1 FROM usage_limits)
 /* 67 */ 3 with other lines, /* 7 */     AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
     AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* q17 */ q2 with other lines, /* 5 to 6 */ WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
-AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2) AND NOT EXISTS (SELECT 1 FROM usage_limits)
+/* q17 */ q2 with other lines, /* 6 */ AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2) AND NOT EXISTS (SELECT 1 FROM usage_limits)
 /* 68 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q17), blocked AS MATERIALIZED (q3)
 /* 69 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q17) DELETE FROM usage_series
 
 -- With API keys that an operator verifies: 70, 71, 72, 73, 5, 6, 7, 8, 9, 10, 11, 74, 13, 75
-/* 70 */ 1 with other lines, /* 1 to 2 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN (length(e.value) > 64 AND NOT EXISTS (
+/* 70 */ 1 with other lines, /* 1 to 2 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN (length(e.value) > 64 AND substr(e.value, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (
   SELECT 1 FROM operator_tokens t WHERE t.token_hash = substr(e.value, 66, 64) AND t.revoked_at IS NULL
   AND (t.expires_at IS NULL OR t.expires_at > ?3) AND instr(t.scopes, '"keys:verify"') > 0
-)) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value) > 64 THEN EXISTS (
+)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value) = 64, NULL, substr(e.value, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value) > 64 THEN EXISTS (
   SELECT 1 FROM json_each(substr(e.value, 131), '$[1]') f
   WHERE f.value NOT IN (SELECT value FROM json_each((SELECT pl.features FROM plans pl WHERE pl.number = o.plan)))
-) END THEN 'feature' END, 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)) , 'key', json_array(k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at, k.last_used_at, k.environment, coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id, (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at, json((SELECT pl.features FROM plans pl WHERE pl.number = o.plan))), NULL)))) AS list
+) END THEN 'feature' END, 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), 'ownRequestsPerSecond', k.requests_per_second, 'addresses', k.addresses , 'key', json_array(k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at, k.last_used_at, k.environment, coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id, (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at, json((SELECT pl.features FROM plans pl WHERE pl.number = o.plan))), NULL), k.disabled_at, k.requests_per_second, k.addresses, k.external_id, json(k.metadata)))) AS list
 FROM json_each(?1) e JOIN api_keys k ON k.key_hash = substr(e.value, 1, 64) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
 /* q18 */ SELECT 1 FROM operator_tokens t WHERE t.token_hash = substr(e.value ->> 0, 66, 64) AND t.revoked_at IS NULL
 AND (t.expires_at IS NULL OR t.expires_at > ?3) AND instr(t.scopes, '"keys:verify"') > 0
 /* q19 */ SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[1]') f
 WHERE f.value NOT IN (SELECT value FROM json_each((SELECT pl.features FROM plans pl WHERE pl.number = o.plan)))
 /* 71 */ 2 with other lines, /* 4 to 5 */     FROM json_each(?2) e JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL
-    AND (k.expires_at IS NULL OR k.expires_at > ?3) JOIN organizations o ON o.id = k.organization_id
-/* 7 */     AND CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (q18)) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q19) END THEN 'feature' END IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3) AND k.disabled_at IS NULL JOIN organizations o ON o.id = k.organization_id
+/* 7 */     AND CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (q18)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value ->> 0) = 64, NULL, substr(e.value ->> 0, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q19) END THEN 'feature' END IS NULL
 /* 72 */ 3 with other lines, /* 4 to 6 */     FROM json_each(?2) e JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL
-    AND (k.expires_at IS NULL OR k.expires_at > ?3) JOIN organizations o ON o.id = k.organization_id WHERE true
-    AND CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (q18)) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q19) END THEN 'feature' END IS NULL
-/* q20 */ q2 with other lines, /* 2 */ JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
-/* 5 to 6 */ WHERE CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (q18)) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q19) END THEN 'feature' END IS NULL
-AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
+    AND (k.expires_at IS NULL OR k.expires_at > ?3) AND k.disabled_at IS NULL JOIN organizations o ON o.id = k.organization_id WHERE true
+    AND CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (q18)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value ->> 0) = 64, NULL, substr(e.value ->> 0, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q19) END THEN 'feature' END IS NULL
+/* q20 */ q2 with other lines, /* 2 to 5 */ JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
+AND k.disabled_at IS NULL JOIN organizations o ON o.id = k.organization_id
+JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number) AND us.product_slug = e.value ->> 1
+AND us.metric = e.value ->> 2 AND us.api_key = k.number
+WHERE CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (q18)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value ->> 0) = 64, NULL, substr(e.value ->> 0, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q19) END THEN 'feature' END IS NULL
 /* 73 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q20), blocked AS MATERIALIZED (q3)
 /* 74 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q20) DELETE FROM usage_series
 /* 75 */ UPDATE api_keys AS k SET last_used_at = ?3 WHERE k.key_hash IN (
-  SELECT substr(value, 1, 64) FROM json_each(?1) WHERE NOT (length(value) > 64 AND NOT EXISTS (
+  SELECT substr(value, 1, 64) FROM json_each(?1) WHERE NOT (length(value) > 64 AND substr(value, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (
     SELECT 1 FROM operator_tokens t WHERE t.token_hash = substr(value, 66, 64) AND t.revoked_at IS NULL
     AND (t.expires_at IS NULL OR t.expires_at > ?3) AND instr(t.scopes, '"keys:verify"') > 0
   ))
-) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3) AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)
+) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3) AND k.disabled_at IS NULL
+AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)
 
 -- Recorded by an operator: 76, 77, 78, 79, 5, 6, 7, 8, 9, 10, 11, 80, 13
-/* 76 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)) )) AS list
+/* 76 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), 'ownRequestsPerSecond', k.requests_per_second, 'addresses', k.addresses )) AS list
 FROM json_each(?1) e LEFT JOIN api_keys k ON k.id = e.value JOIN organizations o ON o.id = coalesce(k.organization_id, e.value)
 AND o.deleted_at IS NULL
 /* q21 */ q1 with other lines, /* 2 */ AND us.metric = e.value ->> 2 AND us.api_key = coalesce(k.number, 0)
@@ -401,8 +403,7 @@ AND o.deleted_at IS NULL
     FROM json_each(?2) e LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
     AND o.deleted_at IS NULL WHERE true AND nullif(?3, ?3) IS NULL AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
 /* 9 */     AND NOT EXISTS (q21)
-/* q22 */ q2 with other lines, /* 2 to 6 */ LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0) AND o.deleted_at IS NULL
-JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number) AND us.product_slug = e.value ->> 1
-AND us.metric = e.value ->> 2 AND us.api_key = coalesce(k.number, 0) WHERE nullif(?3, ?3) IS NULL AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
+/* q22 */ q20 with other lines, /* 2 to 3 */ LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0) AND o.deleted_at IS NULL
+/* 5 to 7 */ AND us.metric = e.value ->> 2 AND us.api_key = coalesce(k.number, 0) WHERE nullif(?3, ?3) IS NULL AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
 /* 79 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q22), blocked AS MATERIALIZED (q3)
 /* 80 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q22) DELETE FROM usage_series

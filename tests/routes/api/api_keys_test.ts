@@ -36,6 +36,7 @@ testApp("createApiKey() returns the full key once, and never its hash", async (t
     ...{ id: apiKey.id, name: "Production", keyPrefix: apiKey.keyPrefix, environment: "live", createdAt },
     ...{ createdBy: { id: person.userId, name: "Ada" }, createdByOperator: false, ...never },
     ...{ permissions: ["usage:read", "usage:write"], budget: [], status: "active" },
+    ...{ enabled: true, disabledByOperator: false, addresses: null, requestsPerSecond: null },
   });
   assert.deepEqual(await list(test, person), { apiKeys: [apiKey], nextCursor: null });
   const rows = await test.opened.database.read(sql`SELECT * FROM api_keys`);

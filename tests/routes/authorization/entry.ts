@@ -121,6 +121,13 @@ export const withKey = (more: Attempt = {}) => async (scene: Scene) => ({
   params: keyParams(await scene.newApiKey()),
 });
 
+/** @returns An attempt on a disabled key of the organization. */
+export const withDisabledKey = (more: Attempt = {}) => async (scene: Scene) => {
+  const { id } = await scene.newApiKey();
+  await run(scene.test, "UPDATE api_keys SET disabled_at = 1 WHERE id = ?", id);
+  return { ...more, params: keyParams({ id }) };
+};
+
 /** @returns The parameters of paths with a key, which call its id `id` in the API and `keyId` on pages. */
 export const keyParams = ({ id }: { id: string }) => ({ id, keyId: id });
 

@@ -175,6 +175,7 @@ const routes: Readonly<Partial<Record<OperatorScope | "account", Readonly<Record
     "POST /organizations/:id/api-keys": { name: "Key" },
     "PATCH /api-keys/:id": { name: "Renamed" },
     "DELETE /api-keys/:id": null,
+    "POST /api-keys/:id/rotate": {},
     "POST /api-keys/import": ({ organizationId }) => ({
       keys: [{ organizationId, name: "Key", sha256: hash("sha256", organizationId, "hex"), prefix: "acme" }],
     }),
@@ -243,6 +244,7 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     also: [422],
     writesNothing: true,
   },
+  "GET /api/operator/api-keys": byOperator("keys:read", () => ({ query: "?externalId=user-1" })),
   "POST /api/operator/portal-sessions": byOperatorToken(
     "portal_sessions:write",
     ({ organizationId }) => ({ json: { organizationId, pages: ["keys"] } }),

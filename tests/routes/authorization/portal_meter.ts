@@ -10,6 +10,7 @@ import {
   objectInActive,
   recordOf,
   withAlert,
+  withDisabledKey,
   withKey,
 } from "./entry.ts";
 import { onKeys } from "./writes.ts";
@@ -55,6 +56,10 @@ export const portalMeterEntries: Readonly<Record<string, Entry>> = {
     attempt: withKey({ form: budgetForm }),
     writes: onKeys({ form: budgetForm }),
   },
+  "GET /portal/api-keys/:keyId/disable": { who: objectFromAdmin, attempt: withKey() },
+  "POST /portal/api-keys/:keyId/disable": { who: objectFromAdmin, attempt: withKey({ form: {} }) },
+  "GET /portal/api-keys/:keyId/enable": { who: objectFromAdmin, attempt: withDisabledKey() },
+  "POST /portal/api-keys/:keyId/enable": { who: objectFromAdmin, attempt: withDisabledKey({ form: {} }) },
   "GET /portal/api-keys/:keyId/edit": { who: objectInActive, attempt: withKey() },
   "POST /portal/api-keys/:keyId/edit": formOf(apiTable["PATCH /api/portal/api-keys/:id"]),
   "GET /portal/api-keys/:keyId/first-request": { who: objectInActive, attempt: withKey() },

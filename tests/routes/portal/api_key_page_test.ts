@@ -74,7 +74,7 @@ testApp("a key's page offers no changes of a revoked key", async (test) => {
     const { html } = await show(test, `${path}/${id}`, ada);
     return [...html.matchAll(new RegExp(`href="${path}/${id}/(\\w+)"`, "g"))].map(([, action]) => action);
   };
-  assert.deepEqual([...new Set(await links())].sort(), ["budget", "edit", "revoke", "rotate"]);
+  assert.deepEqual([...new Set(await links())].sort(), ["budget", "disable", "edit", "revoke", "rotate"]);
   await test.send(`/api/portal/api-keys/${id}`, { method: "DELETE", cookie: ada.cookie });
   assert.deepEqual(await links(), []);
 });

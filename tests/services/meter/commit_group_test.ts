@@ -9,7 +9,15 @@ const ids = createUsageRecordIds("0123456789abcdef01234567");
 const outcome: RecordOutcome = {
   isComplete: true,
   hasDeletedSeries: false,
-  targets: [{ position: 0, id: "key_test", denial: null, environment: "live", requestsPerSecond: null }],
+  targets: [{
+    position: 0,
+    id: "key_test",
+    denial: null,
+    environment: "live",
+    requestsPerSecond: null,
+    ownRequestsPerSecond: null,
+    addresses: null,
+  }],
   existing: [],
   limited: [],
   unlisted: [],

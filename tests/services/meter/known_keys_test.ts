@@ -6,6 +6,11 @@ import { rememberedApiKeysMax } from "../../../domain/limits.ts";
 import { KnownKeys } from "../../../services/meter/known_keys.ts";
 import { embeddedTestDatabase } from "../../support/database/database.ts";
 
+const terms = (requestsPerSecond: number) => ({
+  requestsPerSecond,
+  ownRequestsPerSecond: null,
+  addresses: null,
+});
 const hashOf = (n: number) => String(n).padStart(64, "0");
 
 /** One organization with numbered keys, and a count of lookups. */
@@ -44,11 +49,11 @@ Deno.test("KnownKeys looks a key up once for simultaneous requests, and caches i
 Deno.test("KnownKeys takes over rates of known keys", async () => {
   const { keys, dispose } = await organizationWithKeys(1);
   const keyHash = hashOf(0);
-  keys.noteRate(keyHash, 5);
+  keys.noteTerms(keyHash, terms(5));
   assert.equal(keys.known(keyHash), undefined, "an unknown key takes no place");
   assert.equal((await keys.find(keyHash))?.requestsPerSecond, null);
-  keys.noteRate(keyHash, 5);
-  assert.deepEqual(keys.known(keyHash), { organizationId: "org_test", requestsPerSecond: 5 });
+  keys.noteTerms(keyHash, terms(5));
+  assert.deepEqual(keys.known(keyHash), { organizationId: "org_test", ...terms(5) });
   await dispose();
 });
 

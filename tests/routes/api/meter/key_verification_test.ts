@@ -41,6 +41,8 @@ onEveryDatabase("a verification describes the key and its organization", async (
       environment: "live",
       permissions: ["usage:read", "usage:write"],
       expiresAt,
+      externalId: null,
+      metadata: {},
     },
     organization: {
       id: person.organizationId,

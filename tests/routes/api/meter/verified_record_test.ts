@@ -54,6 +54,8 @@ onEveryDatabase(
       environment: "live",
       permissions: ["maps:render"],
       expiresAt: null,
+      externalId: null,
+      metadata: {},
     });
     assert.deepEqual(Object.keys(answer.organization), ["id", "name", "externalId", "planId", "features"]);
     // The same from the transaction alone as after reading.

@@ -90,6 +90,13 @@ onEveryDatabase("an imported key records, verifies, rotates, expires and is revo
     expiresAt: null,
     revokedAt: null,
     leakedAt: null,
+    enabled: true,
+    disabledByOperator: false,
+    addresses: null,
+    requestsPerSecond: null,
+    externalId: null,
+    metadata: {},
+    organizationId: ada.organizationId,
     status: "active",
   });
   const { events } = await listAudit(test, ada.cookie, "?action=api_key.imported");

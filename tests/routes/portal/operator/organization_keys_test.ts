@@ -161,3 +161,33 @@ testApp("pages of one organization show and change nothing of another one", asyn
   ]);
   await assertOutcome(recordWith(test, fullKey), 201);
 });
+
+testApp("the console shows and sets a key's external id and metadata, and disables a key", async (test) => {
+  const mara = await newOperator(test);
+  const ada = await test.signUp("Ada");
+  const { id } = await createTestKey(test, ada);
+  const path = `${keysOf(ada.organizationId)}/${id}`;
+  const row = (key: string, value: string, at = 0) => ({
+    [`metadata[${at}].key`]: key,
+    [`metadata[${at}].value`]: value,
+  });
+  await assertRows(test, mara, [
+    [`GET ${path}`, null, 200, { shows: ["For operators", "Not set", "Members don't see this."] }],
+    [`POST ${path}/reference`, { externalId: "user-1", ...row("tier", "gold"), ...row("old", "x", 1) }, 303],
+    [`GET ${path}`, null, 200, { shows: ["user-1", "tier", "gold"] }],
+    [`GET ${path}/reference`, null, 200, { shows: [/value="user-1"/, /value="tier"/] }],
+    [`POST ${path}/reference`, { externalId: "é", ...row("tier", "gold") }, 422, {
+      shows: ["printable ASCII"],
+    }],
+    [`POST ${path}/reference`, { externalId: "", ...row("a", "1"), ...row("a", "2", 1) }, 422],
+    [`POST ${path}/reference`, { externalId: "", ...row("tier", "silver") }, 303],
+    [`GET ${path}`, null, 200, { shows: ["Not set", "silver"], hides: ["gold", "user-1"] }],
+    [`GET ${path}/disable`, null, 200, { shows: ["Only operators can enable it again."] }],
+    [`POST ${path}/disable`, {}, 303],
+    [`GET ${path}`, null, 200, { shows: ["An operator disabled this key."] }],
+    [`POST ${path}/enable`, {}, 303],
+  ]);
+  await assertRows(test, ada, [[`GET /portal/api-keys/${id}`, null, 200, {
+    hides: ["silver", "For operators"],
+  }]]);
+});
