@@ -156,7 +156,7 @@ export interface DueRefill extends Schedule {
   readonly organization: number;
   readonly writeAt: number;
   /** The last turn with a grant. */
-  readonly last: string;
+  readonly last: string | null;
   readonly turns: readonly GivenTurn[];
 }
 

@@ -9,6 +9,7 @@ import type { TestApp } from "../../../support/app/app.ts";
 import { limitEvents } from "../../../support/meter/limits.ts";
 import { grantScene } from "../../../support/meter/grants.ts";
 import { onBothDatabases, onEveryDatabase, unlimited } from "../../../support/meter/usage.ts";
+import { run } from "../../../support/people/scene.ts";
 import { assertSent } from "../../../support/operators/operator_api.ts";
 
 interface Turn {
@@ -308,6 +309,30 @@ for (const isRunning of [true, false]) {
     assert.deepEqual((await limitEvents(test)).slice(4), ["limit.approaching 80"]);
   });
 }
+
+onEveryDatabase(
+  "a check of limits after a turn sees a new balance before anything is recorded",
+  async (test) => {
+    const { at, grant, record } = await refillScene(test, "UTC");
+    at("2026-11-05T00:00:00Z");
+    await run(test, "UPDATE usage_limits SET notify_at = '[30]'");
+    await grant(100, { every: "month" });
+    const notices = async () => {
+      await run(
+        test,
+        "INSERT OR REPLACE INTO limit_rechecks (organization) SELECT number FROM organizations",
+      );
+      const counters = { complete: () => Promise.reject(new Error("unknown")) };
+      while (await recheckSomeLimits(test.services, counters));
+      return await test.opened.database.read(sql`SELECT percent FROM limit_notices`);
+    };
+    assert.equal((await record(95)).status, 201);
+    at("2026-11-30T23:59:59Z");
+    assert.deepEqual(await notices(), [{ percent: 30 }]);
+    at("2026-12-01T00:00:00Z");
+    assert.deepEqual(await notices(), []);
+  },
+);
 
 onEveryDatabase("at most ten refills of a limit are active, and future grants don't count", async (test) => {
   const { at, grant, send, refills } = await refillScene(test, "UTC");
