@@ -160,6 +160,10 @@ export interface DueRefill extends Schedule {
   readonly turns: readonly GivenTurn[];
 }
 
+/** Grants `g` of recent turns, which are all that may not have ended: two months and a day at most. */
+const isRecent = (now: number) => sql`g.turn > ${new Date(now - recentTurnsMs).toISOString().slice(0, 10)}`;
+const recentTurnsMs = 70 * 86_400_000;
+
 /** A condition: a refill has grants to write or to move. */
 export const hasDueRefills = (now: number): Statement =>
   sql`EXISTS (SELECT 1 FROM usage_refills WHERE write_at <= ${now})`;
@@ -172,7 +176,7 @@ export async function findDueRefill(database: DatabaseReader, now: number): Prom
   }) AS until, o.timezone,
       r.write_at AS writeAt, (SELECT max(g.turn) FROM usage_grants g WHERE g.refill = r.number) AS last,
       (SELECT json_group_array(json_object('turn', g.turn, 'hasStarted', json(iif(g.starts_at <= ${now}, 'true', 'false'))))
-        FROM usage_grants g WHERE g.refill = r.number AND g.ends_at > ${now}) AS turns
+        FROM usage_grants g WHERE g.refill = r.number AND ${isRecent(now)} AND g.ends_at > ${now}) AS turns
     FROM usage_refills r CROSS JOIN organizations o ON o.number = r.organization
     WHERE r.write_at <= ${now} ORDER BY r.write_at LIMIT 1`);
   return row && { ...row, turns: JSON.parse(row.turns) };
@@ -191,7 +195,9 @@ export function writeTurns(refill: DueRefill, now: number): Statement[] {
   return [
     upsertTurns(turns, { now, isRefill }),
     // A new time zone can move a turn to the refill's end.
-    sql`DELETE FROM usage_grants WHERE refill = (SELECT r.number FROM usage_refills r WHERE ${isRefill})
+    sql`DELETE FROM usage_grants AS g WHERE ${
+      isRecent(now)
+    } AND refill = (SELECT r.number FROM usage_refills r WHERE ${isRefill})
       AND starts_at > ${now} AND voided_at IS NULL AND turn NOT IN (SELECT value FROM json_each(${listed}))`,
     setNextTurns(sql`(SELECT r.organization FROM usage_refills r WHERE ${isRefill})`, now),
     sql`INSERT OR IGNORE INTO usage_limit_added

@@ -91,7 +91,7 @@ export function GrantsCard({ grants, catalogue, now, hrefs }: {
             cell: ({ status }) => <Badge tone={status === "active" ? "on" : "off"}>{words[status]}</Badge>,
           },
         ]}
-        isOver={({ status }) => status !== "active"}
+        isOver={({ status }) => status !== "active" && status !== "scheduled"}
         {...hrefs && {
           actions: ({ id, refillId, reason, status }: UsageGrant) =>
             status === "active" || status === "scheduled"
