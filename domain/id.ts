@@ -19,6 +19,7 @@ export type IdPrefix =
   | "plan"
   | "lim"
   | "gra"
+  | "rfl"
   | "evt"
   | "whk"
   | "dlv"

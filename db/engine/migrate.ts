@@ -4,8 +4,9 @@ import { type Database, DatabaseError, type DatabaseReader, sql, type Statement 
 import { fenceNumber } from "./move_fence.ts";
 import schema from "./migrations/0030_schema.sql" with { type: "text" };
 import events from "./migrations/0031_events.sql" with { type: "text" };
-import keyFields from "./migrations/0033_key_fields.sql" with { type: "text" };
 import mailedEvents from "./migrations/0032_mailed_events.sql" with { type: "text" };
+import keyFields from "./migrations/0033_key_fields.sql" with { type: "text" };
+import refills from "./migrations/0034_refills.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -19,6 +20,7 @@ export const migrations: readonly Migration[] = [
   { number: 31, name: "events", text: events },
   { number: 32, name: "mailed_events", text: mailedEvents },
   { number: 33, name: "key_fields", text: keyFields },
+  { number: 34, name: "refills", text: refills },
 ];
 
 /** The last of the migrations that the whole schema replaces. With it, a database has the same schema. */

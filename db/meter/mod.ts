@@ -4,7 +4,7 @@
 // usage_added, usage_aggregations, usage_cursor, usage_dimension_added, usage_dimension_series, usage_dimension_values,
 // usage_dimensions, usage_grant_accounts, usage_grants, usage_keys_middle, usage_keys_recent, usage_keys_settled, usage_latest,
 // usage_limit_added, usage_limit_counters, usage_limit_refused, usage_limits, usage_limits_removed, usage_records,
-// usage_rollups, usage_rollups_hourly, usage_rollups_monthly, usage_series, usage_unique_added, usage_unique_limits,
+// usage_refills, usage_rollups, usage_rollups_hourly, usage_rollups_monthly, usage_series, usage_unique_added, usage_unique_limits,
 // usage_unique_months, usage_unique_quarters, usage_unique_values, usage_voids.
 export { type AggregationRow, areFilledBefore, findAggregations } from "./aggregation_list.ts";
 export { deleteAlerts } from "./alerts.ts";
@@ -47,6 +47,7 @@ export {
 } from "./record_targets.ts";
 export { selectAdded } from "./usage_grants.ts";
 export { restartLimits, timezoneRows } from "./usage_limits.ts";
+export { deleteRefills } from "./usage_refill_rows.ts";
 export { findUsageMetric, updateUsageMetric } from "./usage_preferences.ts";
 export {
   findLastUsageRecord,

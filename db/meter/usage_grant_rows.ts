@@ -1,11 +1,12 @@
 // SQL that reads and writes grants. Their use is noted in usage_grants.ts.
 import { lowBits, type Quantity } from "../../domain/meter/quantity.ts";
+import type { RefillPeriod } from "../../domain/meter/usage_refill.ts";
 import { type Audited, ifAudited } from "../access/mod.ts";
 import { bind, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { clearNotices } from "./limit_clearing.ts";
 import { recheckLimits } from "./limit_rows.ts";
 import { openCounters } from "./recorder_limits.ts";
-import { isAccount, isOpen, neverEnds, takeFromGrants } from "./usage_grants.ts";
+import { isAccount, isOpen, neverEnds, nextTurn, takeFromGrants } from "./usage_grants.ts";
 import { isApplied } from "./usage_limits.ts";
 
 export interface UsageGrantRow {
@@ -17,7 +18,12 @@ export interface UsageGrantRow {
   readonly quantity: string;
   readonly used: string;
   readonly createdAt: number;
+  readonly startsAt: number;
   readonly expiresAt: number | null;
+  readonly refillId: string | null;
+  readonly every: RefillPeriod | null;
+  readonly rollover: number | null;
+  readonly until: number | null;
   readonly voidedAt: number | null;
   readonly reason: string;
   readonly voidReason: string | null;
@@ -27,9 +33,12 @@ export interface UsageGrantRow {
 const selectFrom = (condition: Statement) =>
   sql`SELECT g.id, g.limit_id AS limitId, nullif(g.product_slug, '') AS productSlug, nullif(g.metric, '') AS metric,
     CAST(g.quantity_micros AS TEXT) AS quantity, CAST(g.used_micros AS TEXT) AS used, g.created_at AS createdAt,
-    nullif(g.ends_at, ${integer(neverEnds)}) AS expiresAt, g.voided_at AS voidedAt, g.reason,
+    iif(g.starts_at = 0, g.created_at, g.starts_at) AS startsAt,
+    nullif(g.ends_at, ${integer(neverEnds)}) AS expiresAt, r.id AS refillId, r.every, r.rollover,
+    nullif(r.ends_at, ${integer(neverEnds)}) AS until, g.voided_at AS voidedAt, g.reason,
     g.void_reason AS voidReason, g.idempotency_key AS idempotencyKey
-  FROM usage_grants g JOIN organizations o ON o.number = g.organization WHERE ${condition}`;
+  FROM usage_grants g JOIN organizations o ON o.number = g.organization
+  LEFT JOIN usage_refills r ON r.number = g.refill WHERE ${condition}`;
 
 /** Selects one grant of an organization, by its id or its idempotency key. */
 export const selectGrant = (
@@ -86,6 +95,13 @@ export interface NewGrant {
   readonly idempotencyKey: string;
 }
 
+/** True if fewer grants of the organization `o` for the limit `l` can be used. */
+export const hasRoom = ({ now, activeMax }: { now: number; activeMax: number }): Statement =>
+  sql`(SELECT count(*) FROM usage_grants g
+    CROSS JOIN (SELECT o.number AS organization, l.product_slug, l.metric) t WHERE ${
+    isOpen(sql`CAST(${now} AS INTEGER)`)
+  }) < ${activeMax}`;
+
 /** Inserts a grant for a limit that applies in total, unless its idempotency key is taken or `activeMax` can be used. */
 export function insertGrant(
   organizationId: string,
@@ -100,10 +116,7 @@ export function insertGrant(
       ${whole} * 1000000 + CAST(${quantity.micro} AS INTEGER), ${now}, ${expiresAt ?? neverEnds}, ${reason},
       ${idempotencyKey}
     FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId} AND l.per = 'total' AND ${isApplied()}
-    WHERE o.id = ${organizationId} AND o.deleted_at IS NULL AND (SELECT count(*) FROM usage_grants g
-      CROSS JOIN (SELECT o.number AS organization, l.product_slug, l.metric) t WHERE ${
-    isOpen(sql`${now}`)
-  }) < ${activeMax}
+    WHERE o.id = ${organizationId} AND o.deleted_at IS NULL AND ${hasRoom({ now, activeMax })}
     ON CONFLICT (organization, idempotency_key) DO NOTHING`;
 }
 
@@ -123,9 +136,19 @@ export function applyGrant(
     WHERE o.number = ${organization} AND ${ifAudited(audited)}`,
     openCounters,
     bind(takeFromGrants, null, null, now),
+    ...startBalance(now),
+    recheckLimits({ column: "organization", number: organization }, ifAudited(audited)),
+  ];
+}
+
+/** Starts a new balance for the limits of `usage_limit_added`, with its own percentages and notices. */
+export function startBalance(now: number): Statement[] {
+  return [
     sql`UPDATE usage_grant_accounts AS t
       SET mark_whole = n.sum_high * ${integer(2 ** lowBits)} + n.sum_low, mark_micro = n.sum_micro,
-        mark_opened = iif(n.is_known, NULL, n.opened_seq)
+        mark_opened = iif(n.is_known, NULL, n.opened_seq), turn_at = ${
+      nextTurn(sql`CAST(${now + 1} AS INTEGER)`)
+    }
       FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit
       CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
         AND n.window_number = a.window_number
@@ -136,7 +159,6 @@ export function applyGrant(
       after: "grant",
     }),
     sql`DELETE FROM usage_limit_added`,
-    recheckLimits({ column: "organization", number: organization }, ifAudited(audited)),
   ];
 }
 

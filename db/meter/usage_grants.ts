@@ -20,10 +20,16 @@ export const isAccount = (organization: Statement): Statement =>
   sql`t.organization = ${organization} AND t.product_slug = l.product_slug AND t.metric = l.metric
     AND l.per = 'total' AND l.lineage IS NULL AND l.alert_of IS NULL`;
 
-/** Grants `g` of the account `t` that can be used at a time. */
-export const isOpen = (now: Statement): Statement =>
+/** Grants `g` of the account `t` that can be used at a time, or later. */
+const isLeft = (now: Statement): Statement =>
   sql`g.organization = t.organization AND g.product_slug = t.product_slug AND g.metric = t.metric
     AND g.ends_at > ${now} AND g.voided_at IS NULL AND g.used_micros < g.quantity_micros`;
+/** Grants `g` of the account `t` that can be used at a time. */
+export const isOpen = (now: Statement): Statement => sql`${isLeft(now)} AND g.starts_at <= ${now}`;
+/** When the next grant of the account `t` starts, at or after a time. */
+export const nextTurn = (time: Statement): Statement =>
+  sql`coalesce((SELECT min(g.starts_at) FROM usage_grants g WHERE ${isLeft(time)} AND g.starts_at >= ${time}),
+    ${integer(neverEnds)})`;
 
 /** Adds up what the grants of the account `t` add to its limit: their used part, and the rest of those that still work. */
 const added = (now: Statement) => {
@@ -67,16 +73,20 @@ const inMicros = (high: Statement, low: Statement, micro: Statement) =>
 const clamped = (micros: Statement) => sql`CAST(max(0, min(${micros}, ${microsMax})) AS INTEGER)`;
 
 /**
- * True if so many percent or more are used of what was left of the limit `l` when its organization last got a grant: the alert for a low
- * balance. For a limit with the account `t`.
+ * True if so many percent or more are used of what was left of the limit `l` when its organization last got a grant, or one last started:
+ * the alert for a low balance. For a limit with the account `t`.
  */
 export const isUsedSinceGrant = (percent: Statement, now: Statement): Statement => {
   const { whole, micro } = added(now);
-  const used = inMicros(sql`n.sum_high`, sql`(n.sum_low - t.mark_whole)`, sql`n.sum_micro - t.mark_micro`);
+  // Since a turn that isn't marked yet, nothing was recorded.
+  const mark = (mark: Statement, sum: Statement) => sql`iif(t.turn_at > ${now}, ${mark}, ${sum})`;
+  const markWhole = mark(sql`t.mark_whole`, sql`n.sum_high * ${integer(2 ** lowBits)} + n.sum_low`);
+  const markMicro = mark(sql`t.mark_micro`, sql`n.sum_micro`);
+  const used = inMicros(sql`n.sum_high`, sql`(n.sum_low - ${markWhole})`, sql`n.sum_micro - ${markMicro}`);
   const all = inMicros(
     sql`0`,
-    sql`(l.quantity_whole + ${whole} - t.mark_whole)`,
-    sql`l.quantity_micro + ${micro} - t.mark_micro`,
+    sql`(l.quantity_whole + ${whole} - ${markWhole})`,
+    sql`l.quantity_micro + ${micro} - ${markMicro}`,
   );
   return sql`100 * ${used} >= ${percent} * ${all}`;
 };
@@ -91,7 +101,7 @@ const summable = (amount: Statement) =>
  * usage was added to a counter: what is taken now can be of any record since it was opened.
  */
 export const takeFromGrants: Statement = sql`
-  UPDATE usage_grants AS u SET used_micros = u.used_micros + d.taken,
+  UPDATE usage_grants AS u SET used_micros = u.used_micros + d.taken, used_at = CAST(?3 AS INTEGER),
     first_seq = iif(d.is_late, min(coalesce(u.first_seq, d.start_seq), d.start_seq), coalesce(u.first_seq, d.start_seq)),
     first_end = iif(u.first_seq IS NULL, d.end_seq, u.first_end),
     first_micros = iif(u.first_seq IS NULL, 0, u.first_micros) + iif(u.first_seq IS NULL OR d.is_late, d.taken, 0),

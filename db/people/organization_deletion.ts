@@ -17,6 +17,7 @@ import {
   deleteCountedValues,
   deleteCounts,
   deleteIdempotencyKeys,
+  deleteRefills,
   deleteValueSeries,
   environmentOf,
   isUncounted,
@@ -157,6 +158,7 @@ function deleteOwner(id: string, number: Statement): Statement[] {
       WHERE organization_id = ${id} AND ${number} IS NOT NULL AND ${noSeries}
         AND NOT EXISTS (SELECT 1 FROM ${budgets}) LIMIT ${organizationEndApiKeysMax})`,
     ...deleteCounts({ organization: number, rows: organizationEndRollupsMax }),
+    deleteRefills(number),
     sql`DELETE FROM usage_grants WHERE number IN (
       SELECT number FROM usage_grants WHERE organization = ${number} LIMIT ${organizationEndRollupsMax})`,
     sql`DELETE FROM usage_grant_accounts WHERE organization = ${number}`,

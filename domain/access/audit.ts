@@ -53,6 +53,8 @@ export const auditActions = {
   "organization.note_deleted": "Note deleted",
   "organization.grant_added": "Grant added",
   "organization.grant_voided": "Grant voided",
+  "organization.refill_added": "Refill added",
+  "organization.refill_voided": "Refill voided",
   "member.joined": "Member joined",
   "member.role_changed": "Role changed",
   "member.removed": "Member removed",

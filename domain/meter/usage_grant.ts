@@ -1,7 +1,8 @@
 // Grants: quantities that raise an organization's limit in total, such as those that it bought in advance.
 import { millionthsWholeMax } from "./quantity.ts";
+import type { RefillPeriod } from "./usage_refill.ts";
 
-export const usageGrantStatuses = ["active", "used", "expired", "voided"] as const;
+export const usageGrantStatuses = ["scheduled", "active", "used", "expired", "voided"] as const;
 export type UsageGrantStatus = (typeof usageGrantStatuses)[number];
 
 export const grantQuantityMax = millionthsWholeMax;
@@ -17,11 +18,15 @@ export interface UsageGrant {
   readonly metric: string | null;
   readonly quantity: number;
   readonly used: number;
-  /** The rest that can be used: 0 once it has expired or was voided. */
+  /** The rest that can be used: 0 before it starts, and once it has expired or was voided. */
   readonly remaining: number;
   readonly status: UsageGrantStatus;
   /** Times are in ISO 8601 UTC. */
+  readonly startsAt: string;
   readonly expiresAt: string | null;
+  /** The refill that it belongs to, and how often that repeats. */
+  readonly refillId: string | null;
+  readonly every: RefillPeriod | null;
   readonly reason: string;
   readonly idempotencyKey: string;
   readonly createdAt: string;

@@ -19,6 +19,7 @@ import { companySignInRoutes } from "../people/company_sign_in.ts";
 import { eventsRoutes } from "../outbox/events.ts";
 import { organizationNoteRoutes } from "../console/organization_notes.tsx";
 import { usageGrantRoutes } from "../meter/usage_grants.tsx";
+import { usageRefillRoutes } from "../meter/usage_refills.tsx";
 import { operatorOrganizationRoutes } from "../console/organizations.tsx";
 import { portalSessionRoutes } from "../keys/portal_sessions.ts";
 import { operatorAuditRoutes } from "../access/operator_audit.ts";
@@ -78,6 +79,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorInvitationRoutes(app, parts);
   organizationNoteRoutes(app, parts);
   usageGrantRoutes(app, parts);
+  usageRefillRoutes(app, parts);
   operatorApiKeyRoutes(app, parts);
   planRoutes(app, parts);
   productRoutes(app, parts);

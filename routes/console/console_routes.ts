@@ -6,6 +6,7 @@ import { operatorOrganizationLimitForms } from "./organization_limit_forms.tsx";
 import { operatorOrganizationTabs } from "./organization_page.tsx";
 import { organizationNotePages } from "./organization_notes.tsx";
 import { usageGrantPages } from "../meter/usage_grants.tsx";
+import { usageRefillPages } from "../meter/usage_refills.tsx";
 import { operatorAuditPages } from "../access/audit_log.tsx";
 import { operatorOrganizationPages } from "./organizations.tsx";
 import { operatorOverviewRoutes } from "./operator_overview.ts";
@@ -26,6 +27,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationForms(app, parts);
   organizationNotePages(app, parts);
   usageGrantPages(app, parts);
+  usageRefillPages(app, parts);
   operatorOrganizationLimitForms(app, parts);
   planPages(app, parts);
   productPages(app, parts);

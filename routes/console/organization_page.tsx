@@ -54,6 +54,7 @@ const flashes = {
   "sso-stopped": "Single sign-on is no longer required.",
   granted: "Grant added. It raises the limit immediately.",
   "grant-voided": "Grant voided.",
+  "refill-voided": "Grants no longer repeat. What was left of them was voided.",
   noted: "Note added.",
   "note-deleted": "Note deleted.",
 };
@@ -69,13 +70,13 @@ export function operatorOrganizationTabs(app: App, parts: PortalParts): void {
     const mailReach = await readLimitMailReach(services, access);
     const catalogue = await readProductNames(services);
     const { grants } = await listGrants(services, access, { limit: grantsShownMax });
-    const grantsHref = `${organizationHref(access.organizationId)}/grants`;
+    const base = organizationHref(access.organizationId);
     return await sendPage(
       c,
       <PortalPage title="Limits" frame={frame} place={place}>
         <PageHead title="Limits" text="The plan's values, and what this organization has instead.">
           <ButtonLink href={`${frame.base}/alerts`}>Alerts</ButtonLink>
-          <ButtonLink href={`${grantsHref}/new`}>Add grant</ButtonLink>
+          <ButtonLink href={`${base}/grants/new`}>Add grant</ButtonLink>
           <ButtonLink href={organizationLimitsHref(access.organizationId)}>Edit overrides</ButtonLink>
         </PageHead>
         <Notice tone="done" text={flashOf(c, flashes)} />
@@ -89,7 +90,10 @@ export function operatorOrganizationTabs(app: App, parts: PortalParts): void {
           grants={grants}
           catalogue={catalogue}
           now={frame.now}
-          voidHref={(id) => `${grantsHref}/${id}/void`}
+          hrefs={{
+            grant: (id) => `${base}/grants/${id}/void`,
+            refill: (id) => `${base}/refills/${id}/void`,
+          }}
         />
       </PortalPage>,
     );

@@ -7,6 +7,7 @@ import {
   grantReasonCharactersMax,
   usageGrantStatuses,
 } from "../../domain/meter/usage_grant.ts";
+import { refillPeriods } from "../../domain/meter/usage_refill.ts";
 import { type Access, activeAccess, type OperatorAccess, operatorAccess } from "../../services/access/mod.ts";
 import {
   createGrant,
@@ -21,7 +22,7 @@ import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { SelectField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { organizationHref, organizationsHref } from "../../views/components/links.ts";
-import { grantQuantity } from "../../views/meter/grants.tsx";
+import { everyWords, grantQuantity } from "../../views/meter/grants.tsx";
 import { limitName } from "../../views/text/limit.ts";
 import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
 import { operatorRoutes } from "../api/operator_routes.ts";
@@ -54,14 +55,38 @@ const createSchema = z.strictObject({
     description: `How much it adds, with at most 6 decimal places, up to ${grantQuantityMax}.`,
     example: 5_000,
   }),
-  expiresAt: optionalEnd("When its unused part expires. By default it doesn't expire."),
+  expiresAt: optionalEnd(
+    "When its unused part expires. By default it doesn't expire. Not together with `every`.",
+  ),
+  every: z.enum(refillPeriods).nullish().openapi({
+    description:
+      "Gives the quantity now, and again at each turn of the calendar in the organization's time zone. Weeks start on Monday. Each " +
+      "grant expires at the next turn.",
+    example: "month",
+  }),
+  rollover: z.literal([0, 1]).optional().openapi({
+    type: "integer",
+    enum: [0, 1],
+    description: "With 1, each grant expires one turn later. By default 0. Only with `every`.",
+    example: 1,
+  }),
+  until: optionalEnd("No turn begins at or after this time. By default, turns don't end. Only with `every`."),
   reason: reason("Why it is given", "Invoice 2026-118."),
   idempotencyKey: idempotencyKeySchema.openapi({
     description: "Gives one grant however often the request is sent. 1 to 255 printable ASCII characters.",
     example: "invoice-2026-118",
   }),
+}).superRefine(({ every, expiresAt, rollover, until }, context) => {
+  const reject = (path: string, message: string) =>
+    context.addIssue({ code: "custom", path: [path], message });
+  if (every) {
+    if (typeof expiresAt === "number") reject("expiresAt", "must be left out for a grant that repeats.");
+    return;
+  }
+  if (rollover === 1) reject("rollover", "must be 0 or left out for a grant that doesn't repeat.");
+  if (typeof until === "number") reject("until", "must be left out for a grant that doesn't repeat.");
 }).openapi("CreateUsageGrant");
-const voidSchema = z.strictObject({ reason: reason("Why it is voided", "Refunded.") }).openapi(
+export const voidSchema = z.strictObject({ reason: reason("Why it is voided", "Refunded.") }).openapi(
   "VoidUsageGrant",
 );
 const schema = z.object({
@@ -78,10 +103,18 @@ const schema = z.object({
     example: 1_200,
   }),
   remaining: z.number().openapi({ description: "The part that can still be used.", example: 3_800 }),
-  status: z.enum(usageGrantStatuses).describe("Only active grants can be used."),
+  status: z.enum(usageGrantStatuses).describe(
+    "Only active grants can be used. Scheduled ones haven't started.",
+  ),
+  startsAt: timeOut("When it can be used: when it was given, or at its turn."),
   expiresAt: timeOut("When its unused part expires.").nullable(),
+  refillId: idOut("rfl", "The refill that it belongs to. Null for a grant that doesn't repeat.").nullable(),
+  every: z.enum(refillPeriods).nullable().describe("How often its refill gives a grant."),
   reason: stringSchema("Why it was given.", "Invoice 2026-118."),
-  idempotencyKey: stringSchema("The idempotency key.", "invoice-2026-118"),
+  idempotencyKey: stringSchema(
+    "The idempotency key. A later grant of a refill has its own id.",
+    "invoice-2026-118",
+  ),
   createdAt: timeOut("When it was given."),
   voidedAt: timeOut("When it was voided.").nullable(),
   voidReason: stringSchema("Why it was voided.", "Refunded.").nullable(),
@@ -113,8 +146,8 @@ export function usageGrantRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     summary: "Raise a limit of an organization with a grant",
     description:
       "Adds a quantity to a limit in total, such as one that was paid in advance. Grants that expire are used first, the first to " +
-      "expire first; then the limit's own quantity; then grants without an expiry, the oldest first. A repeated request with the same " +
-      "idempotency key has no effect.",
+      "expire first; then the limit's own quantity; then grants without an expiry, the oldest first. With `every`, it makes a refill, " +
+      "and returns its first grant. A repeated request with the same idempotency key has no effect.",
     params: organizationParamsSchema,
     body: createSchema,
     responses: {
@@ -161,10 +194,12 @@ function listRoute(
   }, (_c, { query }, access) => listGrants(services, access, query));
 }
 
-function grantOf({ expiresAt = null, ...body }: z.output<typeof createSchema>) {
+function grantOf(
+  { expiresAt = null, every, rollover = 0, until = null, ...body }: z.output<typeof createSchema>,
+) {
   const quantity = splitQuantity(body.quantity);
   if (quantity === null) throw new Error("a quantity that was checked");
-  return { ...body, expiresAt, quantity };
+  return { ...body, expiresAt, quantity, refill: every ? { every, rollover, until } : null };
 }
 
 const path = `${organizationsHref}/:id/grants`;
@@ -192,8 +227,9 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
       const values = valuesOf(input);
       const grant = await checkTogether(
         () => check(createSchema, values, "body"),
-        () =>
-          requireFutureEnd(services, check(createSchema.shape.expiresAt, values.expiresAt, "body") ?? null),
+        ...(["expiresAt", "until"] as const).map((path) => () =>
+          requireFutureEnd(services, check(createSchema.shape[path], values[path], "body") ?? null, path)
+        ),
       );
       await createGrant(services, access, grantOf(grant));
       return `${organizationHref(paramOf(c, "id"))}/limits?done=granted`;
@@ -239,16 +275,27 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
   });
 }
 
-function valuesOf({ limitId = "", quantity = "", expiresAt = "", reason = "", formToken = "" }: FormInput) {
+function valuesOf(
+  { limitId = "", quantity = "", expiresAt, every, rollover, until, reason = "", formToken = "" }: FormInput,
+) {
   return {
     limitId,
     quantity: numberOf(quantity),
-    expiresAt: expiresAt === "" ? null : expiresAt,
+    expiresAt: expiresAt || null,
+    every: every || null,
+    // Of the choices, the first one is also that of grants that don't repeat.
+    rollover: every ? Number(rollover || 0) : 0,
+    until: until || null,
     reason,
     // A form that is sent twice gives one grant.
     idempotencyKey: formToken,
   };
 }
+
+const everyChoices = [
+  { value: "", label: "Doesn't repeat" },
+  ...refillPeriods.map((every) => ({ value: every, label: everyWords[every] })),
+];
 
 function grantForm(
   form: PageForm,
@@ -286,7 +333,23 @@ function grantForm(
         label="Expires (optional)"
         {...field("expiresAt")}
         placeholder="2027-01-31"
-        hint="The unused part is lost at the start of this day in UTC. Leave empty for no expiry."
+        hint="The unused part is lost at the start of this day in UTC. Leave empty for no expiry, or if the grant repeats."
+        maxlength={30}
+      />
+      <SelectField label="Repeats" {...field("every")} choices={everyChoices} />
+      <SelectField
+        label="Unused part of a grant that repeats"
+        {...field("rollover")}
+        choices={[
+          { value: "0", label: "Expires when the next one starts" },
+          { value: "1", label: "Expires one turn later" },
+        ]}
+      />
+      <TextField
+        label="Repeats until (optional)"
+        {...field("until")}
+        placeholder="2027-12-31"
+        hint="No grant starts on or after this day in UTC."
         maxlength={30}
       />
       <TextField

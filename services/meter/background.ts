@@ -1,6 +1,7 @@
 // The background work on usage and limits.
 import { hasUnfilled } from "../../db/meter/aggregation_list.ts";
 import { hasLimitRechecks } from "../../db/meter/limit_clearing.ts";
+import { hasDueRefills } from "../../db/meter/usage_refill_rows.ts";
 import { limitNoticesIntervalMs, retentionIntervalMs, timezoneIntervalMs } from "../../domain/limits.ts";
 import type { WithheldMails } from "../../domain/outbox/limit_mail_reach.ts";
 import { type BackgroundWork, upkeep } from "../background_work.ts";
@@ -11,6 +12,7 @@ import { mailLimitNotices } from "./limit_mails.ts";
 import { recheckSomeLimits } from "./limit_rechecks.ts";
 import { deleteCountersOfRemovedLimits, deleteOldCounters, refreshTimezones } from "./limit_upkeep.ts";
 import { deleteOldUsageRecords } from "./usage_records.ts";
+import { writeRefillTurns } from "./usage_refills.ts";
 
 export function meterWork(context: Context, { withheld }: { withheld: WithheldMails }): BackgroundWork[] {
   const counters = new LimitCounters(context, { onError: context.onBackgroundError });
@@ -30,6 +32,12 @@ export function meterWork(context: Context, { withheld }: { withheld: WithheldMa
       due: () => hasLimitRechecks,
       pauseMs: retentionIntervalMs,
       step: () => recheckSomeLimits(context, counters),
+    },
+    {
+      name: "turns of refills",
+      due: hasDueRefills,
+      pauseMs: retentionIntervalMs,
+      step: () => writeRefillTurns(context),
     },
     {
       name: "sums of new dimensions",

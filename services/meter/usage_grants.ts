@@ -3,12 +3,14 @@ import {
   applyGrant,
   findGrantedLimit,
   findGrants,
+  type GrantedLimit,
   insertGrant,
   selectGrant,
   selectGrantOrNulls,
   type UsageGrantRow,
   voidGrantRow,
 } from "../../db/meter/usage_grant_rows.ts";
+import { insertFirstTurns, insertRefill, setNextTurns } from "../../db/meter/usage_refill_rows.ts";
 import { organizationNumber } from "../../db/access/mod.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
@@ -18,6 +20,7 @@ import {
   type Quantity,
   quantityMicros,
 } from "../../domain/meter/quantity.ts";
+import { activeRefillsMax, type RefillPeriod } from "../../domain/meter/usage_refill.ts";
 import { activeGrantsMax, type UsageGrant, type UsageGrantStatus } from "../../domain/meter/usage_grant.ts";
 import { isoTime } from "../../domain/time.ts";
 import { type Access, type OperatorAccess, requirePermission, writeAndRead } from "../access/mod.ts";
@@ -54,58 +57,72 @@ interface NewGrantInput {
   readonly limitId: string;
   readonly quantity: Quantity;
   readonly expiresAt: number | null;
+  /** The grant repeats, up to a time in milliseconds since 1970, instead of expiring at a fixed time. */
+  readonly refill?: {
+    readonly every: RefillPeriod;
+    readonly rollover: 0 | 1;
+    readonly until: number | null;
+  } | null;
   readonly reason: string;
   readonly idempotencyKey: string;
 }
 
 /** @param expiresAt Null: never. @throws {AppError} `validation_failed` for an end in the past. */
-export function requireFutureEnd({ clock }: Pick<SessionContext, "clock">, expiresAt: number | null): void {
+export function requireFutureEnd(
+  { clock }: Pick<SessionContext, "clock">,
+  expiresAt: number | null,
+  path: "expiresAt" | "until" = "expiresAt",
+): void {
   if (expiresAt === null || expiresAt > clock()) return;
-  throw validationError([{ path: "expiresAt", message: "must be in the future." }]);
+  throw validationError([{ path, message: "must be in the future." }]);
 }
 
 /**
- * Gives an organization a grant, once for each idempotency key.
+ * Gives an organization a grant, once for each idempotency key. If it repeats, it is the first one of a new refill.
  *
  * @returns `isRepeat`: the grant was given before.
  * @throws {AppError} `validation_failed`, `limit_not_total`, `idempotency_conflict`, `limit_reached`.
  */
 export async function createGrant(
   context: SessionContext,
-  { actor, organizationId }: OperatorAccess,
+  { actor, organizationId, timezone }: OperatorAccess,
   input: NewGrantInput,
 ): Promise<{ grant: UsageGrant; isRepeat: boolean }> {
   const now = context.clock();
-  const { limitId, idempotencyKey, quantity, expiresAt, reason } = input;
+  const { limitId, idempotencyKey, quantity, expiresAt, reason, refill = null } = input;
   const select = selectGrant(organizationId, { idempotencyKey });
   const existing = await context.database.readFirst<UsageGrantRow>(select);
   if (existing !== undefined) return { grant: repeated(existing, input, now), isRepeat: true };
   requireFutureEnd(context, expiresAt);
-  const limit = await findGrantedLimit(context.database, organizationId, limitId);
-  if (limit === undefined) {
-    const message = "must be the id of a limit of the organization or of its plan that applies to it.";
-    throw validationError([{ path: "limitId", message }]);
-  }
-  if (limit.per !== "total") {
-    throw new AppError(
-      "limit_not_total",
-      `This limit is per ${limit.per}. Grants raise limits in total only.`,
-      {
-        details: [{ path: "limitId", message: 'must be the id of a limit with `per: "total"`.' }],
-      },
-    );
-  }
-  const id = newId("gra");
+  requireFutureEnd(context, refill?.until ?? null, "until");
+  const limit = await requireLimitInTotal(context, { organizationId, limitId });
+  const id = newId(refill === null ? "gra" : "rfl");
+  const schedule = refill && { ...refill, ...input, id, timezone };
   const amount = microsToDecimal(quantityMicros(quantity));
+  const end = refill === null ? expiresAt : refill.until;
   const { isMade, row } = await writeAndRead<UsageGrantRow | { id: null }>(context, actor, {
-    statement: insertGrant(organizationId, { id, ...input }, { now, activeMax: activeGrantsMax }),
+    statement: schedule === null
+      ? insertGrant(organizationId, { id, ...input }, { now, activeMax: activeGrantsMax })
+      : insertRefill(organizationId, schedule, {
+        now,
+        grantsMax: activeGrantsMax,
+        refillsMax: activeRefillsMax,
+      }),
     entry: {
-      action: "organization.grant_added",
+      action: refill === null ? "organization.grant_added" : "organization.refill_added",
       organizationId,
       target: { id, name: scopeText(limit) },
-      details: { quantity: amount, ...expiresAt !== null && { expiresAt: isoTime(expiresAt) }, reason },
+      details: {
+        quantity: amount,
+        ...refill !== null && { every: refill.every, ...refill.rollover === 1 && { rollover: "1" } },
+        ...end !== null && { [refill === null ? "expiresAt" : "until"]: isoTime(end) },
+        reason,
+      },
     },
-    after: (audited) => applyGrant({ limitId, organization: organizationNumber(organizationId) }, audited),
+    after: (audited) => [
+      ...(schedule === null ? [] : insertFirstTurns(schedule, { ...audited, now })),
+      ...applyGrant({ limitId, organization: organizationNumber(organizationId) }, audited),
+    ],
   }, selectGrantOrNulls(organizationId, idempotencyKey));
   const written = row();
   if (written.id !== null) {
@@ -115,7 +132,27 @@ export async function createGrant(
   }
   throw new AppError(
     "limit_reached",
-    `An organization can have at most ${activeGrantsMax} active grants for a limit. Void one first, or wait until one is used up.`,
+    refill === null
+      ? `An organization can have at most ${activeGrantsMax} active grants for a limit. Void one first, or wait until one is used up.`
+      : `An organization can have at most ${activeRefillsMax} active refills and ${activeGrantsMax} active grants for a limit. Void one first.`,
+  );
+}
+
+/** @throws {AppError} `validation_failed` for a limit that doesn't apply to the organization, `limit_not_total`. */
+async function requireLimitInTotal(
+  { database }: Pick<SessionContext, "database">,
+  { organizationId, limitId }: { organizationId: string; limitId: string },
+): Promise<GrantedLimit> {
+  const limit = await findGrantedLimit(database, organizationId, limitId);
+  if (limit === undefined) {
+    const message = "must be the id of a limit of the organization or of its plan that applies to it.";
+    throw validationError([{ path: "limitId", message }]);
+  }
+  if (limit.per === "total") return limit;
+  throw new AppError(
+    "limit_not_total",
+    `This limit is per ${limit.per}. Grants raise limits in total only.`,
+    { details: [{ path: "limitId", message: 'must be the id of a limit with `per: "total"`.' }] },
   );
 }
 
@@ -137,6 +174,7 @@ export async function voidGrant(
       target: { id, name: scopeText(grant) },
       details: { reason },
     },
+    after: () => [setNextTurns(organizationNumber(organizationId), now)],
   }, selectGrant(organizationId, { id }));
   return toGrant(row(), now);
 }
@@ -144,7 +182,7 @@ export async function voidGrant(
 /** Returns the grant that a request repeats. @throws {AppError} `idempotency_conflict` if it has other content. */
 function repeated(row: UsageGrantRow, input: NewGrantInput, now: number): UsageGrant {
   const isSame = row.limitId === input.limitId && BigInt(row.quantity) === quantityMicros(input.quantity) &&
-    row.expiresAt === input.expiresAt && row.reason === input.reason;
+    row.reason === input.reason && isSameEnd(row, input);
   if (isSame) return toGrant(row, now);
   const message = "was used before for a grant with different content.";
   throw new AppError("idempotency_conflict", `This idempotency key ${message}`, {
@@ -152,17 +190,24 @@ function repeated(row: UsageGrantRow, input: NewGrantInput, now: number): UsageG
   });
 }
 
-function scopeText({ productSlug, metric }: Pick<UsageGrant, "productSlug" | "metric">): string {
+function isSameEnd(row: UsageGrantRow, { expiresAt, refill = null }: NewGrantInput): boolean {
+  if (refill === null) return row.refillId === null && row.expiresAt === expiresAt;
+  return row.every === refill.every && row.rollover === refill.rollover && row.until === refill.until;
+}
+
+export function scopeText({ productSlug, metric }: Pick<UsageGrant, "productSlug" | "metric">): string {
   return `${productSlug ?? "all products"}/${metric ?? "all metrics"}`;
 }
 
 function toGrant(
-  { quantity, used, createdAt, expiresAt, voidedAt, ...row }: UsageGrantRow,
+  { quantity, used, createdAt, startsAt, expiresAt, voidedAt, rollover: _, until: __, ...row }: UsageGrantRow,
   now: number,
 ): UsageGrant {
   const [all, taken] = [BigInt(quantity), BigInt(used)];
   const status: UsageGrantStatus = voidedAt !== null
     ? "voided"
+    : startsAt > now
+    ? "scheduled"
     : taken === all
     ? "used"
     : expiresAt !== null && expiresAt <= now
@@ -175,6 +220,7 @@ function toGrant(
     remaining: status === "active" ? microsToNumber(all - taken) : 0,
     status,
     createdAt: isoTime(createdAt),
+    startsAt: isoTime(startsAt),
     expiresAt: isoTime(expiresAt),
     voidedAt: isoTime(voidedAt),
   };

@@ -50,10 +50,13 @@ Deno.test("an idle server asks one question for all of its work, and starts what
       await test.opened.database.write([
         sql`INSERT INTO limit_rechecks (organization) SELECT number FROM organizations`,
         sql`INSERT INTO usage_dimensions (product, metric, names, name_1, unfilled_seq) VALUES ('p', 'm', '["r"]', 'r', 1)`,
+        sql`INSERT INTO usage_refills (id, organization, limit_id, product_slug, metric, quantity_micros, every, rollover, ends_at,
+          created_at, reason, write_at) SELECT 'rfl', number, 'lim', '', '', 1, 'day', 0, 9007199254740991, 0, '', 1 FROM organizations`,
       ]);
       await poll(async () => {
         const [left] = await test.opened.database.read(sql`
-          SELECT (SELECT count(*) FROM limit_rechecks) + (SELECT sum(unfilled_seq) FROM usage_dimensions) AS count`);
+          SELECT (SELECT count(*) FROM limit_rechecks) + (SELECT sum(unfilled_seq) FROM usage_dimensions)
+            + (SELECT count(*) FROM usage_refills WHERE write_at = 1) AS count`);
         return left?.["count"] === 0;
       });
       stopping.abort();

@@ -40,6 +40,8 @@ Deno.test("the guide names operators, creates tokens and an organization, verifi
     await withToken(`PLAN=${plan.id}\n${prepaid("assign")}`);
     const { grant } = JSON.parse(await withToken(`LIMIT=${plan.limits[0].id}\n${prepaid("grant")}`));
     assert.deepEqual([grant.remaining, grant.status], [5_000, "active"]);
+    const refill = JSON.parse(await withToken(`LIMIT=${plan.limits[0].id}\n${prepaid("refill")}`)).grant;
+    assert.deepEqual([refill.remaining, refill.every, refill.status], [1_000, "month", "active"]);
     const products = (await withToken(block("products"))).replaceAll("}{", "}\n{").split("\n").map((line) =>
       JSON.parse(line).product
     );

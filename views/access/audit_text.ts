@@ -61,6 +61,9 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "member.joined": "Joined the organization[ as {role}][ by signing in with {provider}]",
   "organization.grant_added": "Granted {quantity} of {target}[, until {expiresAt}][ ({reason})]",
   "organization.grant_voided": "Voided a grant of {target}[ ({reason})]",
+  "organization.refill_added":
+    "Granted {quantity} of {target} every {every}[, with a rollover of {rollover}][, until {until}][ ({reason})]",
+  "organization.refill_voided": "Voided a refill of {target}[ ({reason})]",
   "member.role_changed": "Changed {target}'s role[ from {from}][ to {to}]",
   "member.removed": "Removed {target}[ ({role})][; their keys were {keys}]",
   "member.left": "Left the organization[; their keys were {keys}]",
@@ -281,16 +284,17 @@ function grantWords(
   { action, at, target, details }: AuditEvent,
   catalogue: Catalogue,
 ): Record<string, string> {
-  if (!action.startsWith("organization.grant_") || !target?.name) return {};
+  if (!/^organization\.(grant|refill)_/.test(action) || !target?.name) return {};
   const [productSlug = null, metric = null] = target.name.split("/").map((slug) =>
     slug.startsWith("all ") ? null : slug
   );
-  const { quantity, expiresAt } = details;
+  const { quantity, expiresAt, until } = details;
   const measure = metric === null ? { name: "", unit: null } : summedMetricOf(catalogue, metric);
   return {
     target: scopeName({ productSlug, metric }, catalogue),
     ...quantity !== undefined && { quantity: quantityWords(quantity, measure) },
     ...expiresAt !== undefined && { expiresAt: shortDate(Date.parse(expiresAt), Date.parse(at)) },
+    ...until !== undefined && { until: shortDate(Date.parse(until), Date.parse(at)) },
   };
 }
 

@@ -1,6 +1,7 @@
 // Grants of an organization, for its members and for operators.
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import type { UsageGrant, UsageGrantStatus } from "../../domain/meter/usage_grant.ts";
+import type { RefillPeriod } from "../../domain/meter/usage_refill.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { Card } from "../components/card.tsx";
@@ -14,10 +15,18 @@ import { quantityWords } from "../text/quantity.ts";
 export const grantsShownMax = 50;
 
 const words: Readonly<Record<UsageGrantStatus, string>> = {
+  scheduled: "Scheduled",
   active: "Active",
   used: "Used up",
   expired: "Expired",
   voided: "Voided",
+};
+
+/** Says how often a grant repeats: at midnight in the organization's time zone, for weeks on Monday. */
+export const everyWords: Readonly<Record<RefillPeriod, string>> = {
+  day: "Every day",
+  week: "Every week",
+  month: "Every month",
 };
 
 export function grantQuantity(
@@ -30,12 +39,12 @@ export function grantQuantity(
     : groupDigits(value);
 }
 
-/** A card with the latest grants; nothing if there are none. `voidHref`: the page that voids one, for operators. */
-export function GrantsCard({ grants, catalogue, now, voidHref }: {
+/** A card with the latest grants; nothing if there are none. `hrefs`: the pages that void a grant or its refill, for operators. */
+export function GrantsCard({ grants, catalogue, now, hrefs }: {
   grants: readonly UsageGrant[];
   catalogue: Catalogue | undefined;
   now: number;
-  voidHref?: (id: string) => string;
+  hrefs?: { readonly grant: (id: string) => string; readonly refill: (id: string) => string };
 }) {
   if (grants.length === 0) return null;
   const amount = (value: number, { metric }: UsageGrant) => grantQuantity(value, metric, catalogue);
@@ -52,6 +61,7 @@ export function GrantsCard({ grants, catalogue, now, voidHref }: {
               <div>
                 <Name text={limitName({ ...grant, per: "total" }, catalogue)} />
                 <div class="muted tiny">
+                  {grant.every !== null && `${everyWords[grant.every]} · `}
                   <bdi>{grant.reason}</bdi>
                   {grant.voidReason !== null && (
                     <>
@@ -67,6 +77,10 @@ export function GrantsCard({ grants, catalogue, now, voidHref }: {
           { title: "Used", isNumber: true, cell: (grant) => amount(grant.used, grant) },
           { title: "Left", isNumber: true, cell: (grant) => amount(grant.remaining, grant) },
           {
+            title: "Starts",
+            cell: ({ startsAt }) => <DayTime at={startsAt} now={now} />,
+          },
+          {
             title: "Expires",
             cell: ({ expiresAt }) =>
               expiresAt === null ? <span class="muted">Never</span> : <DayTime at={expiresAt} now={now} />,
@@ -77,10 +91,17 @@ export function GrantsCard({ grants, catalogue, now, voidHref }: {
             cell: ({ status }) => <Badge tone={status === "active" ? "on" : "off"}>{words[status]}</Badge>,
           },
         ]}
-        isOver={({ status }) => status !== "active"}
-        {...voidHref && {
-          actions: ({ id, reason, status }: UsageGrant) =>
-            status === "active" ? [{ href: voidHref(id), label: "Void", about: reason }] : [],
+        isOver={({ status }) => status !== "active" && status !== "scheduled"}
+        {...hrefs && {
+          actions: ({ id, refillId, reason, status }: UsageGrant) =>
+            status === "active" || status === "scheduled"
+              ? [
+                { href: hrefs.grant(id), label: "Void", about: reason },
+                ...(refillId === null
+                  ? []
+                  : [{ href: hrefs.refill(refillId), label: "Stop repeating", about: reason }]),
+              ]
+              : [],
         }}
       />
     </Card>

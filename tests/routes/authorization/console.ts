@@ -114,6 +114,7 @@ const formsOfOrganization = all([
     return { ...grant, quantity: "1", formToken: grant.limitId };
   }),
   form("/operator/organizations/:id/grants/:grantId/void", { reason: "Refunded." }),
+  form("/operator/organizations/:id/refills/:refillId/void", { reason: "Refunded." }),
   form("/operator/organizations/:id/invitations/:invitationId/revoke"),
   form("/operator/organizations/:id/api-keys/new", { "name": "Key", "usage:write": "on" }),
   form("/operator/organizations/:id/api-keys/revoke", selectedKey, { writes: true }),

@@ -54,6 +54,19 @@ const inserts: readonly (readonly [path: RegExp, insert: Insert])[] = [
     );
     return { id, grantId };
   }],
+  [/:refillId/, async ({ test, organizationId: id }) => {
+    const refillId = newId("rfl");
+    await run(
+      test,
+      `INSERT INTO usage_refills (id, organization, limit_id, product_slug, metric, quantity_micros, every, rollover, ends_at,
+       created_at, reason, write_at) SELECT ?, number, ?, '', '', 1, 'month', 0, 9007199254740991, 0, 'Paid.', 9007199254740991
+       FROM organizations WHERE id = ?`,
+      refillId,
+      newId("lim"),
+      id,
+    );
+    return { id, refillId };
+  }],
   [/:invitationId/, async ({ organizationId, newInvitation }) => ({
     id: organizationId,
     invitationId: (await newInvitation()).id,
@@ -147,6 +160,7 @@ const routes: Readonly<Partial<Record<OperatorScope | "account", Readonly<Record
     "GET /organizations/:id/invitations": null,
     "GET /organizations/:id/notes": null,
     "GET /organizations/:id/grants": null,
+    "GET /organizations/:id/refills": null,
     "GET /plans": null,
     "GET /plans/:id": null,
   },
@@ -166,6 +180,7 @@ const routes: Readonly<Partial<Record<OperatorScope | "account", Readonly<Record
       return { ...grant, quantity: 1, idempotencyKey: grant.limitId };
     },
     "POST /organizations/:id/grants/:grantId/void": { reason: "Refunded." },
+    "POST /organizations/:id/refills/:refillId/void": { reason: "Refunded." },
     "POST /plans": () => ({ name: newId("plan") }),
     "PATCH /plans/:id": { apiKeysMax: 2 },
     "DELETE /plans/:id": null,

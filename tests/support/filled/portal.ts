@@ -342,6 +342,14 @@ async function addGrants(scene: Scene): Promise<void> {
   await give(3_600, "Invoice 2026-118", "2026-12-31");
   await give(10_000.5, "Compensation for the outage of November 3");
   await give(500, "Referral", "2026-11-28");
+  const contract = {
+    limitId,
+    quantity: 250,
+    every: "month",
+    reason: named("Contract 88"),
+    idempotencyKey: "Contract 88",
+  };
+  await ok(test, `${path}/grants`, { apiKey, json: contract });
 }
 
 if (import.meta.main) {

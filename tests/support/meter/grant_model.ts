@@ -1,7 +1,9 @@
 // What is used of grants, as a pure function of the history of one limit in total. Quantities are in millionths.
 export interface ModelGrant {
   readonly quantity: bigint;
-  readonly endsAt: number;
+  endsAt: number;
+  /** Of a refill; others start when they are given. */
+  readonly startsAt?: number;
   used: bigint;
   isVoided: boolean;
   /** The first and the last group of records that used it, and how much of each is taken from it. */
@@ -35,8 +37,8 @@ export class GrantModel {
 
   /** Those that can be used, in the order in which they are. */
   #open(now: number): ModelGrant[] {
-    return this.grants.filter(({ endsAt, isVoided, used, quantity }) =>
-      endsAt > now && !isVoided && used < quantity
+    return this.grants.filter(({ startsAt = 0, endsAt, isVoided, used, quantity }) =>
+      startsAt <= now && endsAt > now && !isVoided && used < quantity
     )
       .sort((a, b) => a.endsAt - b.endsAt);
   }

@@ -45,6 +45,7 @@ const usageTables = {
   usage_limit_counters: "organization = ?",
   limit_notices: "organization = ?",
   usage_grants: "organization = ?",
+  usage_refills: "organization = ?",
   usage_grant_accounts: "organization = ?",
 } as const;
 
@@ -92,6 +93,8 @@ async function addLimits(
         VALUES (${limit.number}, ${number}, 682, 80, 0, '[0,0,0]', ${test.now()}, ${test.now()})`,
       sql`INSERT INTO usage_grants (id, organization, limit_id, product_slug, metric, quantity_micros, created_at, ends_at, reason,
         idempotency_key) VALUES ('gra_' || ${limit.number}, ${number}, ${limit.id}, '', 'unused', 1, 0, 1, '', ${limit.number})`,
+      sql`INSERT INTO usage_refills (id, organization, limit_id, product_slug, metric, quantity_micros, every, rollover, ends_at,
+        created_at, reason, write_at) VALUES ('rfl_' || ${limit.number}, ${number}, ${limit.id}, '', 'unused', 1, 'day', 0, 1, 0, '', 1)`,
     ]);
   }
 }

@@ -1,0 +1,124 @@
+// Refills: grants that repeat. Their shapes, their API for operators, and the console's page that voids one.
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { grantReasonCharactersMax } from "../../domain/meter/usage_grant.ts";
+import { refillPeriods, usageRefillStatuses } from "../../domain/meter/usage_refill.ts";
+import { type OperatorAccess, operatorAccess } from "../../services/access/mod.ts";
+import { getRefill, listRefills, readProductNames, voidRefill } from "../../services/meter/mod.ts";
+import { ConfirmPage } from "../../views/components/confirm_page.tsx";
+import { TextField } from "../../views/components/field.tsx";
+import { organizationHref, organizationsHref } from "../../views/components/links.ts";
+import { everyWords, grantQuantity } from "../../views/meter/grants.tsx";
+import { limitName } from "../../views/text/limit.ts";
+import { withAccess } from "../api/endpoint.ts";
+import { operatorRoutes } from "../api/operator_routes.ts";
+import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
+import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
+import { consolePages } from "../portal/operator_page.ts";
+import type { PortalParts } from "../portal/page.ts";
+import { check } from "../schemas/check.ts";
+import { idOut, idParam, pageOf, pageQuerySchema, stringSchema, timeOut } from "../schemas/common.ts";
+import { organizationParamsSchema } from "../schemas/organization_reference.ts";
+import { voidSchema } from "./usage_grants.tsx";
+
+const schema = z.object({
+  id: idOut("rfl", "The refill's id, which is the `refillId` of its grants."),
+  limitId: idOut(
+    "lim",
+    "The limit that it was given for. Its grants raise every limit in total of the same product and metric.",
+  ),
+  productSlug: stringSchema("The product. Null for all products together.", "tiles").nullable(),
+  metric: stringSchema("The metric. Null for all metrics together.", "requests").nullable(),
+  quantity: z.number().openapi({ description: "That of each grant.", example: 5_000 }),
+  every: z.enum(refillPeriods).describe("How often it gives a grant."),
+  rollover: z.literal([0, 1]).openapi({
+    type: "integer",
+    enum: [0, 1],
+    description: "How many turns later than at the next one each grant expires.",
+    example: 0,
+  }),
+  until: timeOut("No turn begins at or after it.").nullable(),
+  status: z.enum(usageRefillStatuses).describe("Whether it gives further grants."),
+  reason: stringSchema("Why it was given.", "Included in the contract."),
+  createdAt: timeOut("When it was made."),
+  voidedAt: timeOut("When it was voided.").nullable(),
+  voidReason: stringSchema("Why it was voided.", "Contract ended.").nullable(),
+}).openapi("UsageRefill");
+const apiPath = "/api/operator/organizations/{id}/refills";
+
+export function usageRefillRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
+  const route = withAccess(
+    operatorRoutes(app, parts, { read: "organizations:read", write: "organizations:write" }),
+    (actor, id) => operatorAccess(services, actor, id),
+  );
+  route({
+    route: `GET ${apiPath}`,
+    operationId: "operatorListRefills",
+    summary: "List refills of an organization",
+    description: "Grants that repeat, newest first.",
+    params: organizationParamsSchema,
+    query: pageQuerySchema,
+    responses: { 200: { description: "A page of refills.", schema: pageOf("refills", schema) } },
+  }, (_c, { query }, access) => listRefills(services, access, query));
+  route({
+    route: `POST ${apiPath}/{refillId}/void`,
+    operationId: "voidRefill",
+    summary: "Void a refill",
+    description:
+      "Ends the refill and its future grants, and what is left of those given. The used part stays used. Voiding a refill again has " +
+      "no effect.",
+    params: organizationParamsSchema.extend({ refillId: idParam("rfl", "The refill's id.") }),
+    body: voidSchema,
+    responses: { 200: { description: "The refill.", schema: z.object({ refill: schema }) } },
+  }, async (_c, { params: { refillId: id }, body }, access) => ({
+    refill: await voidRefill(services, access, { id, ...body }),
+  }));
+}
+
+export function usageRefillPages(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  const pages = consolePages(app, parts, "operator/organizations");
+  const accessOf = (c: AppContext, actor: OperatorAccess["actor"]) =>
+    operatorAccess(services, actor, paramOf(c, "id"));
+
+  mountFormPage(pages, {
+    path: `${organizationsHref}/:id/refills/:refillId/void`,
+    async show(c, form, actor) {
+      const access = await accessOf(c, actor);
+      const refill = await getRefill(services, access, paramOf(c, "refillId"));
+      const catalogue = await readProductNames(services);
+      return (
+        <ConfirmPage
+          {...form}
+          title="Stop repeating"
+          heading="Stop repeating the grant of “{name}”?"
+          name={access.organizationName}
+          text="No further grants start. The unused part of those given can't be used anymore. The used part stays used. This can't be undone."
+          facts={[
+            { label: "Limit", value: limitName({ ...refill, per: "total" }, catalogue) },
+            {
+              label: everyWords[refill.every],
+              value: grantQuantity(refill.quantity, refill.metric, catalogue),
+            },
+            { label: "Given for", value: refill.reason },
+          ]}
+          submit="Stop repeating"
+          back={{ href: `${organizationHref(paramOf(c, "id"))}/limits`, label: "Limits" }}
+        >
+          <TextField
+            label="Reason for stopping it"
+            {...form.field("reason")}
+            required
+            maxlength={grantReasonCharactersMax}
+          />
+        </ConfirmPage>
+      );
+    },
+    async submit(c, actor, { reason = "" }) {
+      const access = await accessOf(c, actor);
+      const body = check(voidSchema, { reason }, "body");
+      await voidRefill(services, access, { id: paramOf(c, "refillId"), ...body });
+      return `${organizationHref(paramOf(c, "id"))}/limits?done=refill-voided`;
+    },
+  });
+}
