@@ -71,7 +71,14 @@ interface ListedGrant {
   readonly used: number;
   readonly remaining: number;
   readonly status: string;
+  readonly startsAt?: string;
   readonly expiresAt: string | null;
+  readonly voidedAt: string | null;
+}
+
+/** False for the future grants of a refill, which the model doesn't have, also if they were voided. */
+function hasStarted({ status, startsAt, voidedAt }: ListedGrant): boolean {
+  return status !== "scheduled" && !(startsAt !== undefined && voidedAt !== null && voidedAt < startsAt);
 }
 
 export class BudgetScene {
@@ -132,7 +139,7 @@ export class BudgetScene {
 
   async #compareGrants({ s }: BudgetState): Promise<void> {
     const { grants } = await ok(this.operator("GET /grants?limit=100"));
-    const actual = (grants as ListedGrant[]).filter(({ status }) => status !== "scheduled").map((
+    const actual = (grants as ListedGrant[]).filter(hasStarted).map((
       { expiresAt, used, remaining },
     ) => ({
       endsAt: expiresAt === null ? never : (Date.parse(expiresAt) - tick0) / tickMs,
