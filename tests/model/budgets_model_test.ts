@@ -10,7 +10,7 @@ Deno.test({
     faultRandom("model of budgets");
     await checkModel("tests/model/budgets.qnt", {
       seed: runSeed,
-      samples: isFull ? 4_000 : 60,
+      samples: isFull ? 4_000 : 40,
       steps: 30,
       invariants: [
         "neverBeyond",
