@@ -21,7 +21,7 @@ for (const kind of databaseKinds) {
       faultRandom("replay of budgets");
       const traces = await randomTraces<BudgetState>("tests/model/budgets.qnt", {
         seed: runSeed,
-        samples: repeats({ quick: 12, full: kind.name === "embedded" ? 300 : 30 }),
+        samples: repeats({ quick: 10, full: kind.name === "embedded" ? 300 : 30 }),
         steps,
         init: `start(Set(${features.map((name) => `"${name}"`).join(", ")}))`,
       });
@@ -30,7 +30,7 @@ for (const kind of databaseKinds) {
   });
 }
 
-/** @throws With all steps up to the one after which the program differs from the model. */
+/** @throws With all steps up to the one after which the program differs from the model, and the log. */
 async function replay(
   [first, ...later]: readonly TraceStep<BudgetState>[],
   open: typeof databaseKinds[number]["open"],
@@ -48,7 +48,9 @@ async function replay(
     await scene.compareSum((later.at(-1) ?? first).state);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new Error(`${message}\nafter these steps:\n${taken.join("\n")}`, { cause: error });
+    throw new Error(`${message}\nafter these steps:\n${taken.join("\n")}\n${test.logged()}`, {
+      cause: error,
+    });
   } finally {
     await test.dispose();
   }
