@@ -10,7 +10,7 @@ import { randomTraces, type TraceStep } from "../support/runner/quint.ts";
 /** The parts of the model that the program has: "holds", "refills", "windows" (grants of limits per month) and "cutoff". */
 const features: readonly string[] = [];
 
-const steps = 25;
+const steps = 30;
 
 for (const kind of databaseKinds) {
   Deno.test({
