@@ -88,6 +88,8 @@ export class BudgetScene {
   readonly refills: string[] = [];
   readonly holds: string[] = [];
   limitIds: Readonly<Record<string, string>> = {};
+  /** The number of holds when the limits were last changed. */
+  holdsBeforeChange = 0;
   #names = 0;
 
   private constructor(
@@ -178,6 +180,7 @@ export class BudgetScene {
     });
     const { organization } = await ok(this.operator("PATCH ", { overrides: { limits } }));
     const own: { per: Per; id: string }[] = organization.overrides.limits;
+    this.holdsBeforeChange = this.holds.length;
     this.limitIds = Object.fromEntries(own.map(({ per, id }) => [per, id]));
   }
 
@@ -260,9 +263,12 @@ const actions: Readonly<Record<string, Action>> = {
     const settle = () => scene.customer(`POST /holds/${scene.holds[which]}/settle`, json);
     const { usageRecords, beyond } = await ok(settle());
     scene.records.push(usageRecords[0].id);
-    const of = (per: Per) =>
-      beyond.find(({ limitId }: { limitId: string }) => limitId === scene.limitIds[per])?.quantity ?? 0;
-    assert.deepEqual([of("total"), of("month")], [last.beyondTotal, last.beyondMonth], "beyond");
+    const reported: { limitId: string; quantity: number }[] = beyond;
+    for (const [per, most] of [["total", last.beyondTotal], ["month", last.beyondMonth]] as const) {
+      const quantity = reported.find(({ limitId }) => limitId === scene.limitIds[per])?.quantity ?? 0;
+      // A settlement doesn't wait for the counter of a limit that was changed, and then doesn't name it.
+      if (quantity > 0 || which >= scene.holdsBeforeChange) assert.equal(quantity, most, `beyond ${per}`);
+    }
     const { status, body } = await settle();
     assert.deepEqual([status, body.usageRecords[0].id], [200, usageRecords[0].id]);
   },
