@@ -3,6 +3,7 @@ import apiKeys from "../../../docs/api-keys.md" with { type: "text" };
 import api from "../../../docs/api.md" with { type: "text" };
 import billing from "../../../docs/billing.md" with { type: "text" };
 import brand from "../../../docs/brand.md" with { type: "text" };
+import budgets from "../../../docs/budgets.md" with { type: "text" };
 import client from "../../../docs/client.md" with { type: "text" };
 import cloudEvents from "../../../docs/cloudevents.md" with { type: "text" };
 import concepts from "../../../docs/concepts.md" with { type: "text" };
@@ -79,6 +80,7 @@ const files: Readonly<Record<string, string>> = {
   "settings.md": settings,
   "billing.md": billing,
   "prepaid.md": prepaid,
+  "budgets.md": budgets,
   "guarantees.md": guarantees,
 };
 
@@ -104,6 +106,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/dimensions": ["Usage by region or model", "dimensions.md"],
     "/docs/counting": ["Peaks, levels and seats", "counting.md"],
     "/docs/limits": ["Limits and budgets", "metering.md#stay-within-limits"],
+    "/docs/budgets": ["Exact budgets", "budgets.md"],
     "/docs/alerts": ["Alerts", "metering.md#get-alerts-about-usage"],
     "/docs/clients": ["Metering clients", "metering.md#add-a-meter-to-your-application"],
     "/docs/client": ["Check sessions and keys", "client.md"],
