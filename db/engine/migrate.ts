@@ -5,6 +5,7 @@ import { fenceNumber } from "./move_fence.ts";
 import schema from "./migrations/0030_schema.sql" with { type: "text" };
 import events from "./migrations/0031_events.sql" with { type: "text" };
 import mailedEvents from "./migrations/0032_mailed_events.sql" with { type: "text" };
+import holds from "./migrations/0036_holds.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -17,6 +18,7 @@ export const migrations: readonly Migration[] = [
   { number: 30, name: "schema", text: schema },
   { number: 31, name: "events", text: events },
   { number: 32, name: "mailed_events", text: mailedEvents },
+  { number: 36, name: "holds", text: holds },
 ];
 
 /** The last of the migrations that the whole schema replaces. With it, a database has the same schema. */

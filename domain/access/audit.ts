@@ -72,6 +72,7 @@ export const auditActions = {
   "api_key.limited": "API key rate limited",
   "statement.closed": "Statement closed",
   "usage.voided": "Usage record voided",
+  "hold.released": "Hold released",
   "usage.backdated": "Old usage recorded",
   "mail.limited": "Email rate limited",
   "product.created": "Product added",

@@ -27,11 +27,11 @@ const keyErrors: ReadonlySet<ErrorCode> = new Set([
   "unavailable",
 ]);
 
-/** Returns the options of {@linkcode mount} for routes that accept API keys. */
-export function apiKeyAuth({ services }: AppParts) {
+/** Returns the options of {@linkcode mount} for routes that accept API keys. `allowsSuspended`: also those of suspended organizations. */
+export function apiKeyAuth({ services }: AppParts, options: { readonly allowsSuspended?: boolean } = {}) {
   const { rejectedApiKeys } = services.rateLimits;
 
-  const requireActive = async (keyHash: string) => void await requireApiKey(services, keyHash, null);
+  const requireActive = async (keyHash: string) => void await requireApiKey(services, keyHash, null, options);
 
   const hasSentInvalidKeys = (c: AppContext) =>
     !rejectedApiKeys.isUnused && !rejectedApiKeys.peek(c.get("client")).isAllowed;
@@ -55,7 +55,9 @@ export function apiKeyAuth({ services }: AppParts) {
     /** Callers without a working key learn nothing about the rest of the request. Also limits invalid keys by address. */
     async onError(c: AppContext, error: unknown): Promise<unknown> {
       if (!(error instanceof AppError)) return error;
-      const keyError = keyErrors.has(error.code) ? error : await findKeyError(services, bearerKey(c).keyHash);
+      const keyError = keyErrors.has(error.code)
+        ? error
+        : await findKeyError(services, bearerKey(c).keyHash, options);
       if (keyError?.code !== "invalid_api_key") return keyError ?? error;
       return limitRejected(services, c, keyError, "API keys");
     },

@@ -58,9 +58,18 @@ export function inEnvironment<Query extends UsageFilter>(access: UsageAccess, qu
     : query;
 }
 
+interface KeyOptions {
+  /** True if keys of suspended organizations work, too. */
+  readonly allowsSuspended?: boolean;
+}
+
 /** Returns why the key with a hash doesn't work right now, `invalid_api_key` or `organization_suspended`, or null. */
-export async function findKeyError({ database, clock }: Context, keyHash: string): Promise<AppError | null> {
-  return keyError(await findActiveApiKey(database, keyHash, clock()));
+export async function findKeyError(
+  { database, clock }: Context,
+  keyHash: string,
+  options?: KeyOptions,
+): Promise<AppError | null> {
+  return keyError(await findActiveApiKey(database, keyHash, clock()), options);
 }
 
 /**
@@ -73,10 +82,11 @@ export async function requireApiKey(
   { database, clock, recorder }: Context,
   keyHash: string,
   permission: string | null,
+  options?: KeyOptions,
 ) {
   const key = await findActiveApiKey(database, keyHash, clock());
   if (key !== undefined) recorder.keys.noteRate(keyHash, key.requestsPerSecond);
-  const error = keyError(key);
+  const error = keyError(key, options);
   if (error !== null || key === undefined) throw error;
   const permissions: readonly string[] = JSON.parse(key.permissions);
   if (permission !== null) requireKeyPermission({ permissions }, permission);
@@ -84,11 +94,14 @@ export async function requireApiKey(
 }
 
 /** @throws {AppError} `permission_missing`. */
-function requireKeyPermission({ permissions }: Pick<KeyAccess, "permissions">, permission: string) {
+export function requireKeyPermission({ permissions }: Pick<KeyAccess, "permissions">, permission: string) {
   if (!permissions.includes(permission)) throw permissionMissingError(permission);
 }
 
-function keyError(key: ActiveApiKeyRow | undefined): AppError | null {
+function keyError(
+  key: ActiveApiKeyRow | undefined,
+  { allowsSuspended = false }: KeyOptions = {},
+): AppError | null {
   if (key === undefined) return invalidApiKeyError();
-  return key.suspended === 1 ? organizationSuspendedError() : null;
+  return key.suspended === 1 && !allowsSuspended ? organizationSuspendedError() : null;
 }
