@@ -1,33 +1,34 @@
 // Makes and settles holds in groups, as usage is recorded. No request is acknowledged before its commit.
 import type { Database } from "../../db/engine/database.ts";
-import { type Beyond, type HoldOutcome, insertHolds, settleHolds } from "../../db/meter/hold_group.ts";
-import { parseHeld } from "../../db/meter/hold_counts.ts";
+import { insertHolds, settleHolds } from "../../db/meter/hold_group.ts";
+import { isOutdated } from "../../db/meter/recorder.ts";
 import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import { invalidApiKeyError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import {
+  activeHoldsMax,
   holdLimitError,
   type HoldRecord,
   holdRecordsText,
   parseHoldRecords,
   type StoredHold,
 } from "../../domain/meter/hold.ts";
-import { microsToNumber, sumMicros } from "../../domain/meter/quantity.ts";
-import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
-import type { UsageRecord } from "../../domain/meter/usage_record.ts";
 import type { UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import type { BaseContext } from "../base_context.ts";
-import { buildGroup, type GroupRequest, type RecordedUsage } from "./commit_group.ts";
+import { buildGroup } from "./commit_group.ts";
 import { CommitQueue, type CommitRest } from "./commit_queue.ts";
 import { denialErrors, GroupResults } from "./commit_results.ts";
 import type { QueuedRequest } from "./fair_queue.ts";
+import {
+  beyondOf,
+  completeAll,
+  groupRequests,
+  type HeldResult,
+  resultOf,
+  type Unsettled,
+  type Waiting,
+} from "./hold_results.ts";
 import type { LimitCounters } from "./limit_counters.ts";
-
-/** A limit that the windows of a settlement exceed, by at most its own quantity. */
-export interface BeyondLimit {
-  readonly limitId: string;
-  readonly quantity: number;
-}
 
 interface NewHoldRequest {
   readonly kind: "hold";
@@ -50,25 +51,6 @@ interface SettlementRequest {
   readonly isExpiry: boolean;
 }
 
-/** A hold after a group. `isDone`: it was made or settled by the request itself. */
-export interface HeldResult {
-  readonly hold: StoredHold;
-  readonly isDone: boolean;
-  readonly limits: readonly LimitStanding[];
-  readonly usageRecords: readonly UsageRecord[];
-  readonly beyond: readonly BeyondLimit[];
-}
-
-/** The hold exists and wasn't settled, but nothing of the group says why: the key may not, or it is too late. */
-export interface Unsettled {
-  readonly hold: StoredHold | undefined;
-  readonly isDone: false;
-}
-
-interface Waiting {
-  readonly resolve: (result: HeldResult | Unsettled) => void;
-  readonly reject: (error: unknown) => void;
-}
 type HoldWork = (NewHoldRequest | SettlementRequest) & Waiting;
 type QueuedHold = HoldWork & QueuedRequest & { readonly queuedAt: number };
 
@@ -80,6 +62,10 @@ export class HoldRecorder {
   readonly #counters: Pick<LimitCounters, "complete">;
   readonly #onUnknown: (cells: readonly LimitCell[]) => void;
   readonly #recordIds: () => Promise<UsageRecordIds>;
+  /** Holds that this thread made and hasn't settled, the oldest first. */
+  readonly #made = new Map<string, StoredHold>();
+  /** True if any metric had dimensions at the last commit. */
+  #hasDimensions = false;
 
   /** @param options `counters`: those that requests wait for. `onUnknown`: gets counters that none waits for. */
   constructor(
@@ -129,6 +115,17 @@ export class HoldRecorder {
         reject,
       });
     });
+  }
+
+  /** Returns a hold as this thread made it, if it remembers it. It may have changed. */
+  made(id: string): StoredHold | undefined {
+    return this.#made.get(id);
+  }
+
+  #remember(hold: StoredHold): void {
+    const [oldest] = this.#made.keys();
+    if (this.#made.size >= rememberedHoldsMax && oldest !== undefined) this.#made.delete(oldest);
+    this.#made.set(hold.id, hold);
   }
 
   /** As {@linkcode run}, in a batch of its own. @param writer Writes the batch for an operator. */
@@ -234,7 +231,11 @@ export class HoldRecorder {
       const target = done.outcome.targets.find(({ position }) => group.targets[position] === request.target);
       if (target === undefined) return { error: invalidApiKeyError };
       if (target.denial !== null) return { error: denialErrors[target.denial] };
-      if (done.chosen.has(index)) return resultOf(results, { built, index, done, isDone: true });
+      if (done.chosen.has(index)) {
+        const found = resultOf(results, { built, index, done, isDone: true });
+        if (typeof found === "object" && "result" in found) this.#remember(found.result.hold);
+        return found;
+      }
       const hold = done.holds.get(index);
       if (hold !== undefined) {
         return { result: { hold, isDone: false, limits: [], usageRecords: [], beyond: [] } };
@@ -259,7 +260,7 @@ export class HoldRecorder {
       // What is recorded on expiry was in the catalogue when it was held.
       isCatalogueRequired: config.usageCatalog === "required" && !requests.some(({ isExpiry }) => isExpiry),
       hasLimits: true,
-      hasDimensions: true,
+      hasDimensions: this.#hasDimensions,
       hasHolds: true,
     });
     const settlementGroup = { ...group, by: "operator" } as const;
@@ -276,8 +277,12 @@ export class HoldRecorder {
     );
     const results = new GroupResults({ group: settlementGroup, starts, outcome: done.outcome, ids });
     this.#onUnknown(results.unknown);
-    return completeAll(requests, ({ hold: { id } }, index) => {
+    const mayRetry = isOutdated(group, done.outcome);
+    this.#hasDimensions = done.outcome.hasDimensions ?? this.#hasDimensions;
+    return completeAll(requests, ({ hold: { id }, records }, index) => {
       const hold = done.holds.get(index);
+      this.#made.delete(id);
+      if (mayRetry && records.length > 0) return "retry";
       if (done.chosen.has(index)) {
         const found = resultOf(results, { built, index, done, isDone: true });
         return typeof found === "object" && "result" in found
@@ -293,98 +298,9 @@ export class HoldRecorder {
   }
 }
 
+/** As many as an organization can have. */
+const rememberedHoldsMax = activeHoldsMax;
 const nothingLeft = { retries: [], waiting: [] } as const;
-
-/** A request's records as the recorder takes them, and what it is told about them. */
-interface Built {
-  readonly request: GroupRequest;
-  recorded?: RecordedUsage;
-  error?: unknown;
-}
-
-function groupRequests<T extends { readonly records: readonly HoldRecord[] }>(
-  requests: readonly T[],
-  of: (request: T) => Pick<GroupRequest, "target"> & { readonly timestamp: number | null },
-): Built[] {
-  return requests.map((request) => {
-    const { target, timestamp } = of(request);
-    const built: Built = {
-      request: {
-        target,
-        inputs: request.records.map((record) => ({ ...record, timestamp, idempotencyKey: null })),
-        repeats: null,
-        resolve: (recorded) => built.recorded = recorded,
-        reject: (error) => built.error = error,
-      },
-    };
-    return built;
-  });
-}
-
-type Found =
-  | { readonly result: HeldResult }
-  | { readonly error: () => unknown }
-  | { readonly cells: readonly LimitCell[] }
-  | "retry";
-
-/** Returns what became of a request whose hold was chosen. */
-function resultOf(
-  results: GroupResults,
-  { built, index, done, isDone }: {
-    built: readonly Built[];
-    index: number;
-    done: HoldOutcome;
-    isDone: boolean;
-  },
-): Found {
-  const own = built[index];
-  if (own === undefined) throw new Error("a result without a request");
-  const found = own.request.inputs.length === 0 ? null : results.of(own.request, index);
-  if (found === "retry" || (found !== null && "cells" in found)) return found;
-  found?.complete();
-  if (own.error !== undefined) return { error: () => own.error };
-  const hold = done.holds.get(index);
-  if (hold === undefined) throw new Error("a hold was acknowledged that was not made");
-  const { recorded } = own;
-  return {
-    result: {
-      hold,
-      isDone,
-      limits: recorded?.limits ?? [],
-      usageRecords: own.request.inputs.flatMap((_, input) => recorded?.usageRecord(input) ?? []),
-      beyond: [],
-    },
-  };
-}
-
-function completeAll<T extends Waiting>(
-  requests: readonly T[],
-  of: (request: T, index: number) => Found | { readonly result: Unsettled },
-): CommitRest<T> {
-  const retries: T[] = [];
-  const waiting: { request: T; cells: readonly LimitCell[] }[] = [];
-  const completions: (() => void)[] = [];
-  for (const [index, request] of requests.entries()) {
-    const found = of(request, index);
-    if (found === "retry") retries.push(request);
-    else if ("cells" in found) waiting.push({ request, cells: found.cells });
-    else if ("error" in found) completions.push(() => request.reject(found.error()));
-    else completions.push(() => request.resolve(found.result));
-  }
-  for (const complete of completions) complete();
-  return { retries, waiting };
-}
-
-/** Returns by how much the limits of a settlement are exceeded. */
-export function beyondOf(all: readonly Beyond[], id: string): BeyondLimit[] {
-  const micros = ([high, low, micro]: Beyond["own"]) => sumMicros({ high, low, micro });
-  return all.filter((one) => one.id === id).flatMap(({ limitId, own, used, held, whole, micro }) => {
-    const over = micros(used) + sumMicros(parseHeld(held)) - sumMicros({ high: "0", low: whole, micro });
-    const most = micros(own);
-    const quantity = over < most ? over : most;
-    return quantity > 0n ? [{ limitId, quantity: microsToNumber(quantity) }] : [];
-  });
-}
 
 /** A settlement that records what a hold holds, because it has expired. */
 export function expiryOf(hold: StoredHold): SettlementRequest {

@@ -43,7 +43,8 @@ import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record
 import { type Access, requirePermission } from "../access/mod.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
-import { type BeyondLimit, beyondOf, expiryOf, type HeldResult, type Unsettled } from "./hold_recorder.ts";
+import { expiryOf } from "./hold_recorder.ts";
+import { type BeyondLimit, beyondOf, type HeldResult, type Unsettled } from "./hold_results.ts";
 import { usageOf } from "./limits.ts";
 import { type KeyAccess, requireApiKey, requireKeyPermission } from "./usage_access.ts";
 
@@ -135,7 +136,10 @@ export async function settleHold(
   isRepeat: boolean;
 }> {
   const { recorder } = context;
-  const hold = await knownHold(context, actor, id);
+  const made = recorder.holds.made(id);
+  const isKnown = made !== undefined &&
+    (!("keyHash" in actor) || recorder.keys.known(actor.keyHash)?.organizationId === made.organizationId);
+  const hold = isKnown ? made : await knownHold(context, actor, id);
   const request = { kind: "settlement" as const, hold, records, isExpiry: false };
   const result = "keyHash" in actor
     ? await recorder.holds.run({ ...request, keyHash: actor.keyHash }, {
@@ -147,7 +151,9 @@ export async function settleHold(
     return { ...result, hold: await holdOut(context, result.hold), isRepeat: false };
   }
   if ("keyHash" in actor) await requireMayEnd(context, actor.keyHash, hold);
-  const ended = result.hold ?? await knownHold(context, actor, id);
+  const ended = result.hold === undefined
+    ? await knownHold(context, actor, id)
+    : requireKept(result.hold, context.clock());
   const isSame = ended.status === "settled" && ended.settlement === holdRecordsText(records);
   if (!isSame) throw holdEndedError(await holdOut(context, ended));
   return {
@@ -247,11 +253,12 @@ async function knownHold(context: Context, actor: HoldActor, id: string): Promis
     : null;
   const hold = await findHold(context.database, id, organizationId);
   if (hold === undefined) throw notFoundError();
-  const { clock } = context;
-  // As if it were deleted already.
-  if (hold.endedAt === null && hold.createdAt <= clock() - holdKeptExpiredMs && isExpired(hold, clock())) {
-    throw notFoundError();
-  }
+  return requireKept(hold, context.clock());
+}
+
+/** Requires that a hold that has expired isn't to be deleted. @throws {AppError} `not_found`. */
+function requireKept(hold: StoredHold, now: number): StoredHold {
+  if (isExpired(hold, now) && hold.createdAt <= now - holdKeptExpiredMs) throw notFoundError();
   return hold;
 }
 

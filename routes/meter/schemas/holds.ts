@@ -1,6 +1,5 @@
 // The shapes of holds.
 import { z } from "@hono/zod-openapi";
-import { recordTargetKinds } from "../../../db/meter/mod.ts";
 import { grantReasonCharactersMax } from "../../../domain/meter/usage_grant.ts";
 import {
   expiryActions,
@@ -10,6 +9,7 @@ import {
   holdStatuses,
 } from "../../../domain/meter/hold.ts";
 import {
+  exampleId,
   idOut,
   idParam,
   nameSchema,
@@ -20,6 +20,7 @@ import {
 } from "../../schemas/common.ts";
 import { atMost } from "../../schemas/messages.ts";
 import { limitStandingSchema } from "./limits.ts";
+import { targetId } from "./operator_usage.ts";
 import { idempotencyKeySchema, usageInputSchema, usageRecordSchema } from "./usage.ts";
 
 const recordIn = usageInputSchema.omit({ timestamp: true, idempotencyKey: true }).openapi("HoldRecordInput");
@@ -46,9 +47,11 @@ const newHold = {
   ),
 };
 export const createHoldSchema = z.strictObject(newHold).openapi("CreateHold");
-const targets = Object.fromEntries(
-  recordTargetKinds.map((kind) => [kind, z.string().min(1, "is required.").max(255).optional()]),
-) as Record<(typeof recordTargetKinds)[number], z.ZodOptional<z.ZodString>>;
+const targets = {
+  organizationId: targetId("The organization.", exampleId("org")),
+  externalId: targetId("The organization, by its external id.", "customer-4711"),
+  apiKeyId: targetId("The API key, and so its organization.", exampleId("key")),
+};
 export const createHoldForSchema = z.strictObject({ ...targets, ...newHold }).openapi("CreateHoldFor");
 
 export const settleHoldSchema = z.strictObject({
