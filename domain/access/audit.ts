@@ -129,7 +129,7 @@ const groupNouns = {
   accounts: ["account", "email", "password", "two_step", "recovery_codes", "passkey", "identity", "mail"],
   people: ["member", "invitation"],
   keys: ["api_key"],
-  usage: ["usage"],
+  usage: ["usage", "hold"],
   organization: ["organization", "sso"],
   products: ["product"],
   plans: ["plan"],
