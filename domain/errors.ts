@@ -23,6 +23,7 @@ export const errorStatuses = {
   invalid_signature: 403,
   organization_suspended: 403,
   email_unverified: 403,
+  hold_of_operator: 403,
   wrong_account: 403,
   provider_rejected: 403,
   not_found: 404,
@@ -32,6 +33,7 @@ export const errorStatuses = {
   email_taken: 409,
   key_limit_reached: 409,
   key_disabled: 409,
+  key_inactive: 409,
   limit_reached: 409,
   webhook_limit_reached: 409,
   webhook_disabled: 409,
@@ -44,6 +46,7 @@ export const errorStatuses = {
   two_step_state: 409,
   organization_switched: 409,
   idempotency_conflict: 409,
+  hold_ended: 409,
   external_id_taken: 409,
   product_taken: 409,
   plan_taken: 409,
@@ -62,11 +65,13 @@ export const errorStatuses = {
   range_too_long: 422,
   limit_not_total: 422,
   dimension_unknown: 422,
+  hold_too_long: 422,
   aggregation_fixed: 409,
   series_limit_reached: 422,
   webhook_address_blocked: 422,
   rate_limited: 429,
   limit_exceeded: 429,
+  hold_limit_reached: 429,
   headers_too_large: 431,
   internal: 500,
   provider_unavailable: 502,
@@ -94,6 +99,8 @@ interface AppErrorOptions {
   readonly details?: readonly ErrorDetail[] | undefined;
   /** The limits that a request doesn't fit into; its details. */
   readonly limits?: readonly LimitStanding[] | undefined;
+  /** The holds that an error is about; its details. */
+  readonly holds?: readonly object[] | undefined;
   /** Seconds to wait before the next try; for 429 and 503. */
   readonly retryAfterSeconds?: number | undefined;
   /** Methods that the path supports; for 405. */
@@ -104,6 +111,7 @@ interface AppErrorOptions {
 export class AppError extends Error {
   readonly details: readonly ErrorDetail[] | undefined;
   readonly limits: readonly LimitStanding[] | undefined;
+  readonly holds: readonly object[] | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly allow: readonly string[] | undefined;
 
@@ -113,6 +121,7 @@ export class AppError extends Error {
     this.name = "AppError";
     this.details = options.details;
     this.limits = options.limits;
+    this.holds = options.holds;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.allow = options.allow;
   }
@@ -238,10 +247,16 @@ export function seriesLimitError(details: readonly ErrorDetail[], max: number): 
   );
 }
 
-/** Reports hard limits that a request doesn't fit into, at least one, and the time until the last of their windows ends. */
+/**
+ * Reports hard limits that a request doesn't fit into, at least one, and the time until the last of their windows ends; or, if only
+ * holds are in the way, until the first of them expires, but not longer than most last.
+ */
 export function limitExceededError(limits: readonly LimitStanding[], now: number): AppError {
   const ends = limits.map(({ resetsAt }) => resetsAt === null ? Infinity : Date.parse(resetsAt));
-  const waitMs = Math.max(...ends) - now;
+  const heldUntil = limits.map((limit) => limit.heldUntil === undefined ? NaN : Date.parse(limit.heldUntil));
+  const waitMs = heldUntil.every((time) => !Number.isNaN(time))
+    ? Math.max(1, Math.min(heldRetryMsMax, Math.max(...heldUntil) - now))
+    : Math.max(...ends) - now;
   return new AppError(
     "limit_exceeded",
     "This usage exceeds a limit of the organization or of the API key.",
@@ -252,6 +267,9 @@ export function limitExceededError(limits: readonly LimitStanding[], now: number
     },
   );
 }
+
+/** Most holds end before they expire. */
+const heldRetryMsMax = 5_000;
 
 /** @param organizationId Null for operators. */
 export function webhookLimitError(organizationId: string | null): AppError {

@@ -37,7 +37,7 @@ const problemsPath = "/api/v1/events";
 
 export function jsonError(c: AppContext, error: AppError): Response {
   setErrorHeaders(c, error);
-  const { code, message, details = error.limits } = error;
+  const { code, message, details = error.limits ?? error.holds } = error;
   const status = error.status as ContentfulStatusCode;
   const body = {
     error: { code, message, ...(details === undefined ? {} : { details }) },

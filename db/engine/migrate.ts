@@ -7,6 +7,7 @@ import events from "./migrations/0031_events.sql" with { type: "text" };
 import mailedEvents from "./migrations/0032_mailed_events.sql" with { type: "text" };
 import keyFields from "./migrations/0033_key_fields.sql" with { type: "text" };
 import refills from "./migrations/0034_refills.sql" with { type: "text" };
+import holds from "./migrations/0035_holds.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -21,6 +22,7 @@ export const migrations: readonly Migration[] = [
   { number: 32, name: "mailed_events", text: mailedEvents },
   { number: 33, name: "key_fields", text: keyFields },
   { number: 34, name: "refills", text: refills },
+  { number: 35, name: "holds", text: holds },
 ];
 
 /** The last of the migrations that the whole schema replaces. With it, a database has the same schema. */

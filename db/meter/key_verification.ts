@@ -93,6 +93,7 @@ const selectWithLimits = selectWith(sql`,
   (SELECT json_group_array(json_object('question', s.question, 'limitId', s.limitId, 'organization', s.organization,
       'productSlug', s.productSlug, 'metric', s.metric, 'per', s.per, 'lineage', s.lineage, 'mode', s.mode,
       'quantityLow', s.quantityLow, 'quantityMicro', s.quantityMicro, 'timezone', s.timezone, 'isKnown', s.isKnown,
+      'held', s.held,
       'high', s.high, 'low', s.low, 'micro', s.micro))
     FROM (${
   selectStandings({

@@ -3,7 +3,8 @@
 import { type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { insertEvents } from "../outbox/mod.ts";
 import type { LimitOwner } from "./limit_rows.ts";
-import { isUsedOfRaised, type LimitCell, openCounters } from "./recorder_limits.ts";
+import { openCounters } from "./open_counters.ts";
+import { isUsedOfRaised, type LimitCell } from "./recorder_limits.ts";
 import { isAccount, raisedQuantity } from "./usage_grants.ts";
 import {
   ahead,

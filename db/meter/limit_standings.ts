@@ -3,6 +3,7 @@ import { microsToNumber, sumMicros, type SumParts } from "../../domain/meter/qua
 import type { GrantBalance } from "../../domain/meter/usage_grant.ts";
 import type { LimitMode, UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { parseHeld, selectHeld } from "./hold_counts.ts";
 import { parseBalance, raisedQuantity, selectBalance } from "./usage_grants.ts";
 import {
   ahead,
@@ -30,6 +31,7 @@ export interface LimitStandingRow extends LimitScopeRow {
   readonly timezone: string;
   /** Null if a counter lacks usage of the window, or is missing although there may be usage. */
   readonly used: SumParts | null;
+  readonly held: SumParts;
   /** The balance of grants, if the limit has grants and they were asked for. */
   readonly grants?: GrantBalance;
 }
@@ -40,6 +42,8 @@ export interface StandingColumns
   readonly quantityMicro: string;
   /** For {@linkcode parseBalance}; only if asked for. */
   readonly grants?: string | null;
+  /** JSON for {@linkcode parseHeld}. */
+  readonly held: string;
   /** 1: the sums have all usage of the window. */
   readonly isKnown: 0 | 1;
 }
@@ -59,27 +63,28 @@ export const selectStandings = (
 ): Statement => {
   const window = windowNumber(sql`l.per`, now, ahead(sql`o.timezone`, now));
   const raised = raisedQuantity(sql`o.number`, now);
-  const sum = (column: Statement) => sql`CAST(coalesce(c.${column}, 0) AS TEXT)`;
+  const sum = (column: Statement) => sql`CAST(coalesce(n.${column}, 0) AS TEXT)`;
   return sql`
     SELECT ${columns} l.id AS limitId, o.number AS organization, l.product_slug AS productSlug, l.metric, l.per,
       coalesce(l.lineage, l.alert_lineage) AS lineage, l.mode, CAST(${raised.whole} AS TEXT) AS quantityLow,
       CAST(${raised.micro} AS TEXT) AS quantityMicro, o.timezone,
-      coalesce(c.is_known, ${isComplete(window)}) AS isKnown,
+      coalesce(n.is_known, ${isComplete(window)}) AS isKnown, ${selectHeld(window, now)} AS held,
       ${sum(sql`sum_high`)} AS high, ${sum(sql`sum_low`)} AS low, ${sum(sql`sum_micro`)} AS micro
     FROM ${from} JOIN usage_limits l ON ${applied}
-    LEFT JOIN usage_limit_counters c ON c.usage_limit = l.number AND c.organization = o.number
-      AND c.window_number = ${window} AND c.opened_seq >= ${countedSeq}
+    LEFT JOIN usage_limit_counters n ON n.usage_limit = l.number AND n.organization = o.number
+      AND n.window_number = ${window} AND n.opened_seq >= ${countedSeq}
     WHERE ${condition}
     ORDER BY l.lineage IS NOT NULL, l.product_slug, l.metric, instr('minute hour day month total', l.per)`;
 };
 
 export function toStandingRow(
-  { quantityLow, quantityMicro, isKnown, high, low, micro, grants, ...row }: StandingColumns,
+  { quantityLow, quantityMicro, isKnown, high, low, micro, held, grants, ...row }: StandingColumns,
 ): LimitStandingRow {
   return {
     ...row,
     quantity: { high: "0", low: quantityLow, micro: quantityMicro },
     used: isKnown === 1 ? { high, low, micro } : null,
+    held: parseHeld(JSON.parse(held)),
     ...grants && { grants: parseBalance(grants) },
   };
 }

@@ -2,7 +2,8 @@
 // grants. A record is stored once, every sum is that of its records, and what a hard limit rejects changes nothing.
 // Tables: limit_notices, limit_rechecks, product_metrics, products, record_id_key, statement_changes, timezone_offsets,
 // usage_added, usage_aggregations, usage_cursor, usage_dimension_added, usage_dimension_series, usage_dimension_values,
-// usage_dimensions, usage_grant_accounts, usage_grants, usage_keys_middle, usage_keys_recent, usage_keys_settled, usage_latest,
+// usage_dimensions, usage_grant_accounts, usage_grants,
+// usage_hold_counts, usage_hold_requests, usage_holds, usage_holds_ending, usage_keys_middle, usage_keys_recent, usage_keys_settled, usage_latest,
 // usage_limit_added, usage_limit_counters, usage_limit_refused, usage_limits, usage_limits_removed, usage_records,
 // usage_refills, usage_rollups, usage_rollups_hourly, usage_rollups_monthly, usage_series, usage_unique_added, usage_unique_limits,
 // usage_unique_months, usage_unique_quarters, usage_unique_values, usage_voids.
@@ -17,6 +18,7 @@ export { deleteIdempotencyKeys } from "./idempotency_keys.ts";
 export { findLineagesUsedSince, lineagesUsedSince } from "./last_usage.ts";
 export { limitsJson, lineageOf, parseLimits, recheckLimits, replaceLimits } from "./limit_rows.ts";
 export { findOrganizationLimits } from "./limit_standings.ts";
+export { deleteHolds } from "./holds.ts";
 export { deleteCounts } from "./limit_sweep.ts";
 export {
   type CounterPosition,

@@ -32,6 +32,8 @@ export interface RecordGroup {
   readonly hasLimits: boolean;
   /** True if any metric has dimensions. If one has and this is false, nothing is recorded. */
   readonly hasDimensions: boolean;
+  /** True if there are active holds. Without, a request that they leave no room for is retried, because they may have expired. */
+  readonly hasHolds: boolean;
   /**
    * True if all series existed recently, and their keys were noted as used. Then nothing is looked for that may be missing, and if
    * a series doesn't exist or may not be recorded, nothing is.
@@ -151,7 +153,21 @@ const operatorTarget: TargetKind = {
   apiKey: sql`coalesce(k.number, 0)`,
 };
 
-export const targetsBy = { keys: keyTarget, verifiedKeys: verifiedKeyTarget, operator: operatorTarget };
+/** As {@linkcode operatorTarget}, for new holds: the organization and the key must work. */
+const heldTarget: TargetKind = {
+  ...operatorTarget,
+  denial: () =>
+    sql`CASE WHEN ${isSuspended} THEN 'suspended' WHEN k.number IS NOT NULL AND NOT (${
+      workingApiKey(sql`?3`)
+    }) THEN 'inactive' END`,
+};
+
+export const targetsBy = {
+  keys: keyTarget,
+  verifiedKeys: verifiedKeyTarget,
+  operator: operatorTarget,
+  operatorHolds: heldTarget,
+};
 
 interface GroupRecord {
   /** Index in the series of the group. */

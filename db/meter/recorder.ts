@@ -30,6 +30,7 @@ import {
 } from "./recorder_limits.ts";
 import { environmentOf, isLive, numberOfKeysUsage } from "./environments.ts";
 import { hasDimensions } from "./dimensions.ts";
+import { hasActiveHolds } from "./hold_counts.ts";
 import { addGroup, addUp } from "./rollups.ts";
 
 /** An earlier record with the idempotency key of one of the group. */
@@ -62,8 +63,8 @@ export interface GroupTarget extends KeyTerms {
   /** Index in {@linkcode RecordGroup.targets}. */
   readonly position: number;
   readonly id: string | null;
-  /** Why nothing was recorded for it: the API key has other addresses, its organization is suspended, the API key or the operator token may not record, or its plan lacks a feature. */
-  readonly denial: "addresses" | "suspended" | "permission" | "feature" | "token" | null;
+  /** Why nothing was recorded for it: the API key has other addresses, its organization is suspended, the API key or the operator token may not record, its plan lacks a feature, or the key that an operator holds for ended. */
+  readonly denial: "addresses" | "suspended" | "permission" | "feature" | "token" | "inactive" | null;
   /** Null without an API key. */
   readonly environment: Environment | null;
   /** Set for groups with verified API keys. */
@@ -90,6 +91,8 @@ export interface RecordOutcome {
   readonly hasLimits: boolean | null;
   /** True if any metric has dimensions; null if no target exists. */
   readonly hasDimensions: boolean | null;
+  /** True if the database has any active holds; null if no target exists. */
+  readonly hasHolds: boolean | null;
   /** The current windows of all limits of the group, and those that its requests don't fit into. */
   readonly limits: readonly LimitState[];
   /** The `seq` of a record is this plus its index in the group. */
@@ -108,7 +111,7 @@ interface Target extends TargetKind {
 const isListed = sql`EXISTS (
     SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)`;
 /** The series `?2` that aren't in the catalogue. */
-const selectUnlisted = sql`
+export const selectUnlisted = sql`
   SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER),
     'isProduct', NOT EXISTS (SELECT 1 FROM products p WHERE p.slug = e.value ->> 1))) AS list
   FROM json_each(?2) e WHERE NOT ${isListed}`;
@@ -171,8 +174,8 @@ const allowedRequests = (series: Statement, isSeriesKnown: boolean) =>
     with: sql`${series}, ${blocked}`,
     allowed: sql`(${hasAllSeries} OR ${field.request} NOT IN (SELECT request FROM blocked))`,
   };
-const insertAlways = (requests: ReturnType<typeof allowedRequests>) =>
-  insertRecords({ ...requests, idempotencyKey: sql`NULL`, condition: sql`` });
+const insertAlways = (requests: ReturnType<typeof allowedRequests>, condition = sql``) =>
+  insertRecords({ ...requests, idempotencyKey: sql`NULL`, condition });
 const insertNew = (requests: ReturnType<typeof allowedRequests>) =>
   insertRecords({
     with: sql`${requests.with}, ${hashed(sql`true`)}, ${existing}`,
@@ -229,9 +232,9 @@ const insertSeries = (target: Target) =>
 /** A rejected request leaves no series behind that never had a record. */
 const deleteUnusedSeries = (series: Statement) =>
   sql`WITH ${series}
-  DELETE FROM usage_series WHERE ${isAnyMissing} AND id IN (SELECT id FROM series)
+  DELETE FROM usage_series WHERE ${isAnyMissing} AND id IN (SELECT id FROM series) AND is_held = 0
     AND NOT EXISTS (SELECT 1 FROM usage_rollups r WHERE r.series = usage_series.id)`;
-const moveCursor = sql`UPDATE usage_cursor AS c SET seq = seq + ?1, ${movedPositions}
+export const moveCursor = sql`UPDATE usage_cursor AS c SET seq = seq + ?1, ${movedPositions}
   WHERE only_row = 1 AND ${hasRecorded}`;
 
 const hasLimits = sql`EXISTS (SELECT 1 FROM usage_limits)`;
@@ -242,6 +245,7 @@ const selectTargets = ({ join, denial, fields }: Target) =>
     denial(sql`e.value`)
   }, 'environment', k.environment,
     'seq', (SELECT seq FROM usage_cursor), 'hasLimits', ${hasLimits}, 'hasDimensions', ${hasDimensions},
+    'hasHolds', ${hasActiveHolds},
     'requestsPerSecond', ${keyTerms.requestsPerSecond}, 'ownRequestsPerSecond', ${keyTerms.ownRequestsPerSecond},
     'addresses', ${keyTerms.addresses}${fields})) AS list
   FROM json_each(?1) e ${join(sql`e.value`)}`;
@@ -255,6 +259,11 @@ function statementsOf(target: Target, isSeriesKnown: boolean) {
     insertSeries: insertSeries(target),
     insertNew: insertNew(requests),
     insertAlways: insertAlways(requests),
+    /** Inserts the records of the requests of `usage_hold_requests`. */
+    insertListed: insertAlways(
+      requests,
+      sql`AND ${field.request} IN (SELECT request FROM usage_hold_requests)`,
+    ),
     selectExisting: selectExisting(series),
     insertIdempotencyKeys: insertIdempotencyKeys(series),
     deleteUnusedSeries: deleteUnusedSeries(series),
@@ -268,10 +277,10 @@ function statementsOf(target: Target, isSeriesKnown: boolean) {
   };
 }
 
-const addRecords = addGroup(sql`true`);
+export const addRecords = addGroup(sql`true`);
 
 /** Returns the statements for a kind of groups, which are built when they are needed first. */
-function statementsFor(group: RecordGroup) {
+export function statementsFor(group: RecordGroup) {
   const { by, isCatalogueRequired, hasLimits: isLimited, hasDimensions: isSplit, isSeriesKnown } = group;
   const name = `${by} ${isCatalogueRequired} ${isLimited} ${isSplit} ${isSeriesKnown}`;
   let statements = statementsByName.get(name);
@@ -324,7 +333,12 @@ export async function insertUsageRecords(
     insertedAt = add(bind(insert, ...values));
     if (idempotencyKeys > 0) existingAt = add(bind(statements.selectExisting, ...values, count));
     add(addRecords);
-    if (group.hasLimits) [deletedAt, limitsAt] = countAgainstLimits(add, statements.limits, values);
+    if (group.hasLimits) {
+      [deletedAt, limitsAt] = countAgainstLimits(add, statements.limits, values, {
+        as: "usage",
+        hasHolds: group.hasHolds,
+      });
+    }
     if (idempotencyKeys > 0) {
       batch.push(bind(statements.insertIdempotencyKeys, ...values), ...moveIdempotencyKeys(idempotencyKeys));
     }
@@ -339,14 +353,9 @@ export async function insertUsageRecords(
   }
   // The recorder sends few batches at a time, on behalf of many requests: a flood of other writes must not keep them out.
   const results = await database.write(batch, { bypassesQueueLimit: true });
-  const found = rowsOf<GroupTarget & { seq: number; hasLimits: 0 | 1; hasDimensions: 0 | 1 }>(results, 0);
+  const { found, facts, firstSeq } = readTargets(results);
   const existing = rowsOf<ExistingRecord>(results, existingAt);
   const inserted = results[insertedAt]?.changes ?? 0;
-  const [first] = found;
-  const facts = {
-    hasLimits: first === undefined ? null : first.hasLimits === 1,
-    hasDimensions: first === undefined ? null : first.hasDimensions === 1,
-  };
   return {
     isComplete: !group.isSeriesKnown || inserted > 0 || existing.length === count ||
       isOutdated(group, facts),
@@ -358,8 +367,22 @@ export async function insertUsageRecords(
     inserted: inserted - (results[deletedAt]?.changes ?? 0),
     ...facts,
     limits: rowsOf<LimitState>(results, limitsAt),
-    firstSeq: (first?.seq ?? 0) + 1,
+    firstSeq,
   };
+}
+
+/** Reads what the first statement of a group returned. */
+export function readTargets(results: readonly WriteResult[]) {
+  type Facts = { seq: number; hasLimits: 0 | 1; hasDimensions: 0 | 1; hasHolds: 0 | 1 };
+  const found = rowsOf<GroupTarget & Facts>(results, 0);
+  const [first] = found;
+  const isSet = (fact: 0 | 1 | undefined) => fact === undefined ? null : fact === 1;
+  const facts = {
+    hasLimits: isSet(first?.hasLimits),
+    hasDimensions: isSet(first?.hasDimensions),
+    hasHolds: isSet(first?.hasHolds),
+  };
+  return { found, facts, firstSeq: (first?.seq ?? 0) + 1 };
 }
 
 /** True if nothing was recorded because the database has limits or dimensions that the group doesn't count. */
@@ -371,6 +394,6 @@ export function isOutdated(
 }
 
 /** Returns the rows that a statement returned as a list in JSON, which costs less than rows in messages of the writer. */
-function rowsOf<T>(results: readonly WriteResult[], index: number): T[] {
+export function rowsOf<T>(results: readonly WriteResult[], index: number): T[] {
   return JSON.parse(String(results[index]?.rows[0]?.["list"] ?? "[]"));
 }

@@ -4,6 +4,8 @@ import { errorDetailsMax, limitUnknownCellsMax, rollupQuarterMs } from "../../do
 import { lowBits } from "../../domain/meter/quantity.ts";
 import { defaultNotifyAt, type LimitMode } from "../../domain/meter/usage_limit.ts";
 import { bind, integer, joinSql, sql, type Statement } from "../engine/database.ts";
+import { addToHeld, endExpiredHolds, type HeldColumns, selectHeld } from "./hold_counts.ts";
+import { isCounter, openCounters } from "./open_counters.ts";
 import { field } from "./record_group.ts";
 import { addGroup } from "./rollups.ts";
 import { isAccount, isUsedSinceGrant, raisedQuantity, takeFromGrants } from "./usage_grants.ts";
@@ -12,9 +14,7 @@ import {
   ahead,
   comparable,
   comparableQuantity,
-  countedSeq,
   isApplied,
-  isComplete,
   keyFacts,
   limitFacts,
   limitQuantity,
@@ -44,6 +44,11 @@ export interface LimitState extends LimitCell {
   readonly micro: string;
   /** See `SumParts`. */
   readonly used: readonly [high: string, low: string, micro: string];
+  /** For `parseHeld`. */
+  readonly held: HeldColumns;
+  /** 1 if the request would fit without holds; then `heldUntil` is when the first of them expires. */
+  readonly isHeld: 0 | 1;
+  readonly heldUntil: number | null;
   /** Set if a request of the group doesn't fit into the limit. */
   readonly request: number | null;
   /**
@@ -58,9 +63,6 @@ const minuteMs = integer(60_000);
 const now = sql`CAST(?3 AS INTEGER)`;
 const high = sql`r.quantity_whole >> ${integer(lowBits)}`;
 const low = sql`r.quantity_whole & ${integer(2 ** lowBits - 1)}`;
-/** A cell `a` of the group is the one of the counter `n`. */
-const isCounter = sql`n.usage_limit = a.usage_limit AND n.organization = a.organization
-    AND n.window_number = a.window_number`;
 const isAnyRejected = sql`EXISTS (SELECT 1 FROM usage_limit_refused)`;
 /** The number of the window of a time for the limit of `a`. */
 const windowOf = (time: Statement) => windowNumber(sql`a.per`, time, ahead(sql`a.timezone`, time));
@@ -101,17 +103,6 @@ const addUp = (select: SelectSeries, condition: Statement) =>
   ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
     sum_micro = sum_micro + excluded.sum_micro`;
 
-/** Opens the counters that are missing or invalid. */
-export const openCounters = sql`
-  INSERT OR REPLACE INTO usage_limit_counters
-    (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq, after_seq)
-  SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0,
-    ${isComplete(sql`a.window_number`)}, max(c.seq, ${countedSeq}), c.seq
-  FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit
-  CROSS JOIN organizations o ON o.number = a.organization CROSS JOIN usage_cursor c ON c.only_row = 1
-  LEFT JOIN usage_limit_counters n ON ${isCounter}
-  WHERE n.opened_seq IS NULL OR n.opened_seq < ${countedSeq}`;
-
 type Pair = readonly [Statement, Statement];
 type PairOfParts = readonly [high: Pair, low: Pair, micro: Pair];
 const added = ([high, low, micro]: PairOfParts): [Statement, Statement, Statement] => [
@@ -123,12 +114,18 @@ const added = ([high, low, micro]: PairOfParts): [Statement, Statement, Statemen
 const isOver = (...parts: PairOfParts) =>
   sql`${comparable(...added(parts))}
     > ${limitQuantity}`;
-/** Sums of a counter, and of the group. */
+/** Sums of a counter with what is held, and of the group. */
 const groupSum: PairOfParts = [
-  [sql`n.sum_high`, sql`a.sum_high`],
-  [sql`n.sum_low`, sql`a.sum_low`],
-  [sql`n.sum_micro`, sql`a.sum_micro`],
+  [sql`(n.sum_high + n.held_high)`, sql`a.sum_high`],
+  [sql`(n.sum_low + n.held_low)`, sql`a.sum_low`],
+  [sql`(n.sum_micro + n.held_micro)`, sql`a.sum_micro`],
 ];
+/** Ends holds of organizations that have too little room for the group, as holds that have expired must not reject anything. */
+const endHoldsInTheWay = endExpiredHolds(sql`h.organization IN (SELECT a.organization FROM usage_limit_added a
+      CROSS JOIN usage_limit_counters n ON ${isCounter} AND (n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0)
+      CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'hard' WHERE ${
+  isOver(...groupSum)
+})`);
 /** The quantity of the limit `l` of the cell `a` with grants. It is never less than without. */
 const raised = raisedQuantity(sql`a.organization`, now);
 const runningSum = (part: Statement) =>
@@ -140,6 +137,12 @@ const overDemand = isOver(
   [sql`l.sum_micro`, sql`l.micro`],
 );
 
+const overWithoutHolds = isOver(
+  [sql`(l.sum_high - l.held_high)`, sql`l.high`],
+  [sql`(l.sum_low - l.held_low)`, sql`l.low`],
+  [sql`(l.sum_micro - l.held_micro)`, sql`l.micro`],
+);
+
 /**
  * Finds the requests that don't fit into hard limits. Usually all windows are known and have room for the whole group, and nothing
  * else is read. Otherwise a request is rejected if it doesn't fit alone; of the others, one that doesn't fit together with those before it is
@@ -147,8 +150,9 @@ const overDemand = isOver(
  */
 const rejectRequests = (select: SelectSeries) =>
   sql`WITH full AS MATERIALIZED (
-    SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high, n.sum_low, n.sum_micro,
-      ${raised.whole} AS quantity_whole, ${raised.micro} AS quantity_micro
+    SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high + n.held_high AS sum_high,
+      n.sum_low + n.held_low AS sum_low, n.sum_micro + n.held_micro AS sum_micro,
+      n.held_high, n.held_low, n.held_micro, ${raised.whole} AS quantity_whole, ${raised.micro} AS quantity_micro
     FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter}
     CROSS JOIN usage_limits l ON l.number = a.usage_limit
     WHERE l.mode = 'hard' AND (n.is_known = 0 OR (${isOver(...groupSum)}
@@ -175,13 +179,13 @@ const rejectRequests = (select: SelectSeries) =>
       max(is_over) OVER (PARTITION BY request) AS is_too_large
     FROM (SELECT l.*, l.high + l.low + l.micro > 0 AND ${overDemand} AS is_over FROM demands l)
   )
-  INSERT INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason)
-  SELECT request, usage_limit, organization, window_number, at, 'unknown' FROM judged WHERE NOT is_known
+  INSERT INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason, is_held)
+  SELECT request, usage_limit, organization, window_number, at, 'unknown', 0 FROM judged WHERE NOT is_known
   UNION ALL
-  SELECT request, usage_limit, organization, window_number, at, 'exceeded' FROM judged
+  SELECT request, usage_limit, organization, window_number, at, 'exceeded', NOT ${overWithoutHolds} FROM judged l
   WHERE is_over AND NOT is_unknown
   UNION ALL
-  SELECT request, usage_limit, organization, window_number, at, 'others' FROM (
+  SELECT request, usage_limit, organization, window_number, at, 'others', 0 FROM (
     SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, quantity_whole,
       quantity_micro, ${runningSum(sql`high`)}, ${runningSum(sql`low`)}, ${runningSum(sql`micro`)}
     FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0) l
@@ -262,7 +266,7 @@ const insertNotices = sql`
     FROM (SELECT usage_limit, organization, window_number, at, NULL AS reason FROM usage_limit_added
         WHERE sum_high + sum_low + sum_micro > 0
       UNION ALL SELECT usage_limit, organization, window_number, at, reason FROM usage_limit_refused
-        WHERE reason = 'exceeded') a
+        WHERE reason = 'exceeded' AND NOT is_held) a
     CROSS JOIN usage_limits l ON l.number = a.usage_limit
     CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
       AND n.window_number = a.window_number AND (a.reason IS NOT NULL OR (n.is_known AND ${isAnyUsed}))
@@ -305,16 +309,19 @@ const unknownSoft = sql`
   ORDER BY a.at <> ${now} LIMIT ${integer(limitUnknownCellsMax)}`;
 /** The windows of now that are known, without those of alerts; those of soft limits that aren't, and those that requests of the group don't fit into. */
 const selectStates = sql`
-  SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit,
+  SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'isHeld', a.is_held,
+    'held', ${selectHeld(sql`a.window_number`, now)},
+    'heldUntil', iif(a.is_held, (SELECT min(h.expires_at) FROM usage_holds h
+      WHERE h.organization = a.organization AND h.status = 'active'), NULL), 'usageLimit', a.usage_limit,
     'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id,
     'lineage', coalesce(l.lineage, l.alert_lineage), 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode,
     'whole', CAST(${raised.whole} AS TEXT), 'micro', CAST(${raised.micro} AS TEXT), 'timezone', o.timezone, 'openedSeq', n.opened_seq,
     'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
-  FROM (SELECT NULL AS request, NULL AS reason, usage_limit, organization, window_number, at
+  FROM (SELECT NULL AS request, NULL AS reason, 0 AS is_held, usage_limit, organization, window_number, at
       FROM usage_limit_added a WHERE at = ${now}
         AND EXISTS (SELECT 1 FROM usage_limit_counters n WHERE ${isCounter} AND n.is_known)
-    UNION ALL SELECT NULL, 'unknown', usage_limit, organization, window_number, at FROM (${unknownSoft})
-    UNION ALL SELECT request, reason, usage_limit, organization, window_number, at
+    UNION ALL SELECT NULL, 'unknown', 0, usage_limit, organization, window_number, at FROM (${unknownSoft})
+    UNION ALL SELECT request, reason, is_held, usage_limit, organization, window_number, at
       FROM (SELECT *, row_number() OVER (PARTITION BY request) AS rank FROM usage_limit_refused)
       WHERE rank <= iif(reason = 'unknown', ${integer(limitUnknownCellsMax)}, ${integer(errorDetailsMax)})) a
   CROSS JOIN usage_limit_counters n ON ${isCounter}
@@ -330,6 +337,15 @@ export function limitStatements(select: SelectSeries) {
   };
 }
 
+/** Says how a group's records count: as usage, as held, or as usage that no limit rejects. */
+export interface Counted {
+  readonly as: "usage" | "holds" | "settlement";
+  /** True if the database has active holds. Without, none are looked for that have expired. */
+  readonly hasHolds: boolean;
+  /** Run once the counters have the records. */
+  readonly more?: readonly Statement[];
+}
+
 /**
  * Counts the inserted records against limits, and deletes those that don't fit.
  *
@@ -340,17 +356,23 @@ export function countAgainstLimits(
   add: (statement: Statement) => number,
   statements: ReturnType<typeof limitStatements>,
   [records, series, time]: readonly [records: string, series: string, now: number],
+  { as, hasHolds, more = [] }: Counted,
 ): readonly [deletedAt: number, statesAt: number] {
+  let deletedAt = -1;
   add(bind(statements.add, null, series, time));
   add(openCounters);
-  add(bind(statements.reject, records, series, time));
-  const deletedAt = add(bind(deleteRejected, records));
-  add(sql`DELETE FROM usage_added WHERE ${isAnyRejected}`);
-  add(addGroup(isAnyRejected));
-  add(sql`DELETE FROM usage_limit_added WHERE ${isAnyRejected}`);
-  add(bind(statements.addAgain, null, series, time));
-  add(addToCounters);
-  add(bind(takeFromGrants, null, null, time));
+  if (as !== "settlement") {
+    if (hasHolds) { for (const statement of endHoldsInTheWay(time)) add(statement); }
+    add(bind(statements.reject, records, series, time));
+    deletedAt = add(bind(deleteRejected, records));
+    add(sql`DELETE FROM usage_added WHERE ${isAnyRejected}`);
+    add(addGroup(isAnyRejected));
+    add(sql`DELETE FROM usage_limit_added WHERE ${isAnyRejected}`);
+    add(bind(statements.addAgain, null, series, time));
+  }
+  add(as === "holds" ? addToHeld : addToCounters);
+  for (const statement of more) add(statement);
+  if (as !== "holds") add(bind(takeFromGrants, null, null, time));
   for (const statement of noteLimits(time)) add(statement);
   const statesAt = add(bind(selectStates, null, null, time));
   add(sql`DELETE FROM usage_limit_added`);

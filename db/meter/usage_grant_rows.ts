@@ -5,7 +5,7 @@ import { type Audited, ifAudited } from "../access/mod.ts";
 import { bind, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { clearNotices } from "./limit_clearing.ts";
 import { recheckLimits } from "./limit_rows.ts";
-import { openCounters } from "./recorder_limits.ts";
+import { openCounters } from "./open_counters.ts";
 import { isAccount, isOpen, neverEnds, nextTurn, takeFromGrants } from "./usage_grants.ts";
 import { isApplied } from "./usage_limits.ts";
 

@@ -11,7 +11,7 @@ import {
 import { type Audited, ifAudited } from "../access/mod.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { recheckLimits } from "./limit_rows.ts";
-import { openCounters } from "./recorder_limits.ts";
+import { openCounters } from "./open_counters.ts";
 import { hasRoom, startBalance } from "./usage_grant_rows.ts";
 import { isAccount, neverEnds, nextTurn } from "./usage_grants.ts";
 import { isApplied } from "./usage_limits.ts";

@@ -16,6 +16,7 @@ import {
   deleteCountedSeries,
   deleteCountedValues,
   deleteCounts,
+  deleteHolds,
   deleteIdempotencyKeys,
   deleteRefills,
   deleteValueSeries,
@@ -162,6 +163,8 @@ function deleteOwner(id: string, number: Statement): Statement[] {
     sql`DELETE FROM usage_grants WHERE number IN (
       SELECT number FROM usage_grants WHERE organization = ${number} LIMIT ${organizationEndRollupsMax})`,
     sql`DELETE FROM usage_grant_accounts WHERE organization = ${number}`,
+    deleteHolds({ organization: number, rows: organizationEndRollupsMax }),
+    sql`DELETE FROM usage_hold_counts WHERE ${isIts}`,
     sql`DELETE FROM statement_changes WHERE organization = ${number} AND ${noSeries}`,
     sql`UPDATE sessions SET organization_id = NULL WHERE token_hash IN (SELECT token_hash FROM sessions
       WHERE organization_id = ${id} AND ${number} IS NOT NULL LIMIT ${organizationEndRollupsMax})`,
@@ -177,6 +180,7 @@ function deleteOwner(id: string, number: Statement): Statement[] {
         WHERE ${isIts})
       AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM usage_grants WHERE organization = ${number})
+      AND NOT EXISTS (SELECT 1 FROM usage_holds WHERE ${isIts})
       AND NOT EXISTS (SELECT 1 FROM events WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM limit_notices WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM api_keys WHERE organization_id = ${id})

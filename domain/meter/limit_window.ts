@@ -11,6 +11,7 @@ export interface LimitUsage extends LimitScope {
   readonly mode: LimitMode;
   readonly micros: bigint;
   readonly usedMicros: bigint;
+  readonly heldMicros: bigint;
   readonly at: number;
   /** The organization's time zone. */
   readonly timezone: string;
@@ -19,7 +20,8 @@ export interface LimitUsage extends LimitScope {
 }
 
 export function limitStanding(usage: LimitUsage): LimitStanding {
-  const { limitId, productSlug, metric, per, mode, micros, usedMicros, at, timezone } = usage;
+  const { limitId, productSlug, metric, per, mode, micros, usedMicros, heldMicros, at, timezone } = usage;
+  const taken = usedMicros + heldMicros;
   const end = recentWindow(per, timezone, at)?.end;
   return {
     limitId,
@@ -29,7 +31,8 @@ export function limitStanding(usage: LimitUsage): LimitStanding {
     mode,
     quantity: microsToNumber(micros),
     used: microsToNumber(usedMicros),
-    remaining: microsToNumber(usedMicros < micros ? micros - usedMicros : 0n),
+    held: microsToNumber(heldMicros),
+    remaining: microsToNumber(taken < micros ? micros - taken : 0n),
     resetsAt: end === undefined ? null : isoTime(end),
     ...usage.grants && { grants: usage.grants },
   };

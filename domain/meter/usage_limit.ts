@@ -38,10 +38,14 @@ export interface LimitStanding extends LimitScope {
   readonly mode: LimitMode;
   readonly quantity: number;
   readonly used: number;
-  /** 0 when more is used than the limit allows. */
+  /** Taken by active holds. */
+  readonly held: number;
+  /** 0 when more is used and held than the limit allows. */
   readonly remaining: number;
   /** The end of the window in ISO 8601 UTC; null for `total`. */
   readonly resetsAt: string | null;
+  /** If only holds leave no room for a request: when the first of the organization's holds expires. */
+  readonly heldUntil?: string;
   /** In lists of limits: the grants that raise it, which are in `quantity` and `remaining`. */
   readonly grants?: GrantBalance;
 }

@@ -39,6 +39,7 @@ import { passwordRoutes } from "../people/passwords.ts";
 import { secondStepRoutes } from "../people/second_step.ts";
 import { twoStepRoutes } from "../people/two_step.tsx";
 import { turnOffLinkRoutes } from "../people/turn_off_link.tsx";
+import { holdRoutes } from "../meter/holds.ts";
 import { leakedKeyRoutes } from "../keys/leaked_keys.ts";
 import { limitRoutes } from "../meter/limits.ts";
 import { recordingRoutes } from "../meter/usage.ts";
@@ -69,6 +70,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   readingRoutes(app, parts);
   eventRoutes(app, parts);
   limitRoutes(app, parts);
+  holdRoutes(app, parts);
   alertRoutes(app, parts);
   statementRoutes(app, parts);
   usageRecordRoutes(app, parts);

@@ -67,7 +67,13 @@ const changeSchema = z.strictObject({
   notifyAt: limits.notifyAtIn,
   apiKeyId: apiKeyIn.optional(),
 }).openapi("ChangeAlert");
-const schema = limitStandingSchema.omit({ limitId: true, mode: true, remaining: true }).extend({
+const schema = limitStandingSchema.omit({
+  limitId: true,
+  mode: true,
+  held: true,
+  heldUntil: true,
+  remaining: true,
+}).extend({
   id: idOut("lim", "The alert's id."),
   apiKey: z.object({
     id: idOut("key", "The key's id."),

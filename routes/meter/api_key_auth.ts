@@ -27,12 +27,12 @@ const keyErrors: ReadonlySet<ErrorCode> = new Set([
   "unavailable",
 ]);
 
-/** Returns the options of {@linkcode mount} for routes that accept API keys. */
-export function apiKeyAuth({ services }: AppParts) {
+/** Returns the options of {@linkcode mount} for routes that accept API keys. `allowsSuspended`: also those of suspended organizations. */
+export function apiKeyAuth({ services }: AppParts, options: { readonly allowsSuspended?: boolean } = {}) {
   const { rejectedApiKeys } = services.rateLimits;
 
   const requireActive = async (c: AppContext, keyHash: string) =>
-    void await requireApiKey(services, keyHash, { client: c.get("client") });
+    void await requireApiKey(services, keyHash, { client: c.get("client"), ...options });
 
   const hasSentInvalidKeys = (c: AppContext) =>
     !rejectedApiKeys.isUnused && !rejectedApiKeys.peek(c.get("client")).isAllowed;
@@ -58,7 +58,7 @@ export function apiKeyAuth({ services }: AppParts) {
       if (!(error instanceof AppError)) return error;
       const keyError = keyErrors.has(error.code)
         ? error
-        : await findKeyError(services, bearerKey(c).keyHash, c.get("client"));
+        : await findKeyError(services, bearerKey(c).keyHash, { client: c.get("client"), ...options });
       if (keyError?.code !== "invalid_api_key") return keyError ?? error;
       return limitRejected(services, c, keyError, "API keys");
     },

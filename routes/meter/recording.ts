@@ -78,7 +78,7 @@ const integerMax = 999_999_999_999_999;
  *
  * @param now Milliseconds since 1970.
  */
-function addLimitHeaders(c: AppContext, limits: readonly LimitStanding[], now: number): void {
+export function addLimitHeaders(c: AppContext, limits: readonly LimitStanding[], now: number): void {
   const partLeft = ({ remaining, quantity }: LimitStanding) => quantity === 0 ? 0 : remaining / quantity;
   const [tightest] = limits.filter(({ mode }) => mode === "hard").sort((a, b) => partLeft(a) - partLeft(b));
   if (tightest === undefined) return;

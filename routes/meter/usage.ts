@@ -77,7 +77,7 @@ export function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
   });
 }
 
-function idempotencyHeader(c: AppContext): string | null {
+export function idempotencyHeader(c: AppContext): string | null {
   const header = c.get("headers")["idempotency-key"];
   if (header === undefined) return null;
   try {

@@ -1,5 +1,6 @@
 // The background work on usage and limits.
 import { hasUnfilled } from "../../db/meter/aggregation_list.ts";
+import { hasExpiredHolds } from "../../db/meter/holds.ts";
 import { hasLimitRechecks } from "../../db/meter/limit_clearing.ts";
 import { hasDueRefills } from "../../db/meter/usage_refill_rows.ts";
 import { limitNoticesIntervalMs, retentionIntervalMs, timezoneIntervalMs } from "../../domain/limits.ts";
@@ -7,6 +8,7 @@ import type { WithheldMails } from "../../domain/outbox/limit_mail_reach.ts";
 import { type BackgroundWork, upkeep } from "../background_work.ts";
 import type { Context } from "../context.ts";
 import { deleteRemovedDimensions, fillDimensions } from "./dimensions.ts";
+import { deleteSomeHolds, endExpired } from "./holds.ts";
 import { LimitCounters } from "./limit_counters.ts";
 import { mailLimitNotices } from "./limit_mails.ts";
 import { recheckSomeLimits } from "./limit_rechecks.ts";
@@ -45,6 +47,13 @@ export function meterWork(context: Context, { withheld }: { withheld: WithheldMa
       pauseMs: retentionIntervalMs,
       step: () => fillDimensions(context),
     },
+    {
+      name: "expired holds",
+      due: hasExpiredHolds,
+      pauseMs: retentionIntervalMs,
+      step: () => endExpired(context),
+    },
+    upkeep("old holds", () => deleteSomeHolds(context)),
     upkeep("old usage records", () => deleteOldUsageRecords(context)),
     upkeep("old counters of limits", () => deleteOldCounters(context)),
     upkeep("counters of removed limits", () => deleteCountersOfRemovedLimits(context)),

@@ -80,11 +80,19 @@ export type CommitGroup = ReturnType<typeof buildGroup>;
  */
 export function buildGroup(
   requests: readonly GroupRequest[],
-  { now, isCatalogueRequired = false, hasLimits = false, hasDimensions = false, knownSeries }: {
+  {
+    now,
+    isCatalogueRequired = false,
+    hasLimits = false,
+    hasDimensions = false,
+    hasHolds = false,
+    knownSeries,
+  }: {
     now: number;
     isCatalogueRequired?: boolean;
     hasLimits?: boolean;
     hasDimensions?: boolean;
+    hasHolds?: boolean;
     knownSeries?: KnownSeries;
   },
 ) {
@@ -142,6 +150,7 @@ export function buildGroup(
     isCatalogueRequired,
     hasLimits,
     hasDimensions,
+    hasHolds,
     isSeriesKnown: series.length > 0 && knownSeries?.hasAll(series, now) === true,
   };
   return { group, /** The position of each request's first record. */ starts };

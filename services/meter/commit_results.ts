@@ -19,12 +19,14 @@ import {
   validationError,
 } from "../../domain/errors.ts";
 import { errorDetailsMax } from "../../domain/limits.ts";
+import { keyInactiveError } from "../../domain/meter/hold.ts";
 import { FeatureMissingError } from "../../domain/meter/key_verification.ts";
 import { joinQuantity } from "../../domain/meter/quantity.ts";
 import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
 import type { UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import { isoTime } from "../../domain/time.ts";
 import { type CommitGroup, type GroupRequest, targetOf } from "./commit_group.ts";
+import type { CommitRest } from "./commit_queue.ts";
 import { GroupLimits } from "./group_limits.ts";
 
 /** Records by result: `rejected` have a key that is invalid or may not record; `conflict` and `limited` are those of a request with such a record. */
@@ -43,12 +45,8 @@ interface CommittedGroup extends CommitGroup {
   readonly ids: UsageRecordIds;
 }
 
-export interface CompletedRequests<T extends GroupRequest> {
+export interface CompletedRequests<T extends GroupRequest> extends CommitRest<T> {
   readonly counts: RecordCounts;
-  /** Requests to retry before later ones: there is room for them, but not together with the others of this group. */
-  readonly retries: readonly T[];
-  /** Requests to retry once these counters of limits are known. */
-  readonly waiting: readonly { readonly request: T; readonly cells: readonly LimitCell[] }[];
   /** Counters of soft limits to complete, which no request waits for. */
   readonly unknown: readonly LimitCell[];
 }
@@ -107,15 +105,17 @@ export class AddressesChangedError extends Error {
   override readonly name = "AddressesChangedError";
 }
 
-const denialErrors = {
+export const denialErrors = {
   addresses: () => new AddressesChangedError(),
   suspended: organizationSuspendedError,
   token: invalidOperatorTokenError,
   permission: () => permissionMissingError("usage:write"),
   feature: () => new FeatureMissingError(),
+  inactive: keyInactiveError,
 } as const;
 
-class GroupResults {
+/** The results of a group whose records were inserted, by request. */
+export class GroupResults {
   readonly #committed: CommittedGroup;
   readonly #targets: ReadonlyMap<string | undefined, GroupTarget>;
   readonly #existing: ReadonlyMap<number, ExistingRecord>;

@@ -6,7 +6,7 @@ export function queueFullError(): AppError {
   return unavailableError("Too many records are waiting to be written. Try again shortly.");
 }
 
-interface QueuedRequest {
+export interface QueuedRequest {
   readonly organizationId: string;
   readonly keyHash: string;
   /** See `RecordGroup`. */

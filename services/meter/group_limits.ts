@@ -1,11 +1,13 @@
 // The limits of a group of requests after its commit: their standings, and the requests that don't fit.
 import type { LimitCell, LimitState } from "../../db/meter/recorder_limits.ts";
+import { parseHeld } from "../../db/meter/hold_counts.ts";
 import { seriesOf } from "../../db/meter/record_group.ts";
 import type { GroupTarget, RecordOutcome } from "../../db/meter/recorder.ts";
 import { type AppError, limitExceededError } from "../../domain/errors.ts";
 import { limitStanding } from "../../domain/meter/limit_window.ts";
 import { sumMicros } from "../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
+import { isoTime } from "../../domain/time.ts";
 import type { CommitGroup } from "./commit_group.ts";
 
 /** A request was not recorded: it doesn't fit, it doesn't fit together with others, or earlier usage is unknown. */
@@ -59,9 +61,11 @@ export class GroupLimits {
     if (states === undefined) return undefined;
     const { reason = null } = states[0] ?? {};
     if (reason === "unknown") return { reason, cells: states };
+    // Holds that have expired may be in the way: the next group ends them before it rejects anything.
+    if (!this.#group.hasHolds && states.some(({ isHeld }) => isHeld === 1)) return { reason: "others" };
     return reason !== "exceeded" ? { reason: "others" } : {
       reason,
-      error: () => limitExceededError(states.map((state) => this.#standing(state)), this.#group.now),
+      error: () => limitExceededError(states.map((state) => this.#rejecting(state)), this.#group.now),
     };
   }
 
@@ -80,6 +84,11 @@ export class GroupLimits {
     return standings;
   }
 
+  #rejecting(state: LimitState): LimitStanding {
+    const { heldUntil } = state;
+    return { ...this.#standing(state), ...heldUntil !== null && { heldUntil: isoTime(heldUntil) } };
+  }
+
   #standing(state: LimitState): LimitStanding {
     const known = this.#standings.get(state);
     if (known !== undefined) return known;
@@ -92,6 +101,7 @@ export class GroupLimits {
       mode,
       micros: sumMicros({ high: "0", low: state.whole, micro: state.micro }),
       usedMicros: sumMicros({ high, low, micro }),
+      heldMicros: sumMicros(parseHeld(state.held)),
       at,
       timezone,
     });

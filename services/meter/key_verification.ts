@@ -221,8 +221,8 @@ async function isWithin(
   },
 ): Promise<boolean> {
   const micros = quantityMicros(quantity);
-  const fits = limits.every(({ mode, usedMicros, micros: max }) =>
-    mode === "soft" || usedMicros + micros <= max
+  const fits = limits.every(({ mode, usedMicros, heldMicros, micros: max }) =>
+    mode === "soft" || usedMicros + heldMicros + micros <= max
   );
   if (fits || idempotencyKey === null || organizationId === undefined) return fits;
   const found = await findUsageRecordsByKey(database, {

@@ -56,6 +56,7 @@ export function usageOf(
     metric: metric || null,
     micros: sumMicros(quantity),
     usedMicros: sumMicros(used),
+    heldMicros: sumMicros(row.held),
     at,
   };
 }

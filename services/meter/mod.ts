@@ -6,6 +6,15 @@ export { findRepeats, type RecordedUsage } from "./commit_group.ts";
 export { admitApiKey, admitSession, type KeyConditions, type Meter } from "./forward_auth.ts";
 export { type UsageQuestion, verifyApiKey } from "./key_verification.ts";
 export { type CountedRequest, countRequest } from "./known_keys.ts";
+export {
+  createHold,
+  extendHoldOf,
+  getHold,
+  type HoldActor,
+  listHolds,
+  releaseHoldOf,
+  settleHold,
+} from "./holds.ts";
 export { LastRequests, readLastRequest, wasAccepted } from "./last_requests.ts";
 export { readLimitMailReach } from "./limit_mails.ts";
 export { readLimits } from "./limits.ts";

@@ -1,27 +1,12 @@
-// The recorder: group commit of usage. While one group is being committed, the next requests gather. No request is
+// The recorder: group commit of usage. No request is
 // acknowledged before its commit, or with more than what the commit returned.
-import { setImmediate } from "node:timers";
-import { type Database, DatabaseError, type Statement } from "../../db/engine/database.ts";
+import type { Database, Statement } from "../../db/engine/database.ts";
 import type { LimitOwner } from "../../db/meter/limit_rows.ts";
 import { keyHashOf, type RecordGroup, targetOfKey } from "../../db/meter/record_group.ts";
 import { insertUsageRecords, type RecordOutcome } from "../../db/meter/recorder.ts";
 import { findRecordIdKey } from "../../db/meter/usage_records.ts";
 import type { KeyTerms } from "../../db/access/mod.ts";
 import { invalidApiKeyError } from "../../domain/errors.ts";
-import {
-  recorderCommitBytesMax,
-  recorderCommitRecordsMax,
-  recorderGatherTurnsMax,
-  recorderOrganizationBytesMax,
-  recorderOrganizationRecordsMax,
-  recorderQuantumBytesMax,
-  recorderQuantumRecordsMax,
-  recorderQueueBytesMax,
-  recorderQueueRecordsMax,
-  recorderRemoteCommitsMax,
-  recorderSecondCommitRecordsMin,
-  usageBodyBytesMax,
-} from "../../domain/limits.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import { isAllowedFrom } from "../address_blocks.ts";
 import type { BaseContext } from "../base_context.ts";
@@ -41,32 +26,12 @@ import {
   noRecords,
   type RecordCounts,
 } from "./commit_results.ts";
-import { FairQueue, queueFullError, type QueueLimits } from "./fair_queue.ts";
+import { CommitQueue } from "./commit_queue.ts";
+import { HoldRecorder } from "./hold_recorder.ts";
 import { type KeyClient, KnownKeys } from "./known_keys.ts";
 import { KnownSeries } from "./known_series.ts";
 import { type CounterContext, LimitCounters } from "./limit_counters.ts";
 import { recheckSomeLimits } from "./limit_rechecks.ts";
-
-/**
- * Returns the limits of the queue of one of several threads. All queues together have a fixed size, but each fits the largest
- * request. An organization whose connections are all with one thread can use the whole queue of that thread, if it is no larger
- * than what one may queue.
- */
-export function queueLimits(threads: number): QueueLimits {
-  const total = {
-    records: Math.floor(recorderQueueRecordsMax / threads),
-    bytes: Math.max(Math.floor(recorderQueueBytesMax / threads), usageBodyBytesMax),
-  };
-  return {
-    total,
-    organization: {
-      records: Math.min(recorderOrganizationRecordsMax, total.records),
-      bytes: Math.min(recorderOrganizationBytesMax, total.bytes),
-    },
-    quantum: { records: recorderQuantumRecordsMax, bytes: recorderQuantumBytesMax },
-    group: { records: recorderCommitRecordsMax, bytes: recorderCommitBytesMax },
-  };
-}
 
 const unknownClient: KeyClient = { address: null };
 
@@ -78,22 +43,20 @@ export class Recorder {
   /** The API keys that this thread knows. */
   readonly keys: KnownKeys;
   readonly #knownSeries = new KnownSeries();
-  readonly #queue: FairQueue<PendingRequest>;
+  readonly #queue: CommitQueue<PendingRequest>;
+  /** Makes and settles holds. */
+  readonly holds: HoldRecorder;
   #recordIds: UsageRecordIds | undefined;
-  #commits = 0;
-  #isScheduled = false;
-  #isClosed = false;
   /** True if the database had limits of usage at the last commit. */
   #hasLimits = false;
   /** True if any metric had dimensions at the last commit. */
   #hasDimensions = false;
+  /** True if the database had active holds at the last commit. */
+  #hasHolds = false;
   readonly #hardCounters: LimitCounters;
   /** No request waits for these, so they are completed apart from those of hard limits. */
   readonly #softCounters: LimitCounters;
-  /** The number of requests that wait for counters of hard limits. */
-  #waiting = 0;
   readonly #commitMetrics = new CommitMetrics();
-  #onIdle: (() => void) | undefined;
 
   /** @param options `httpThreads`: how many threads record. `onBackgroundError`: receives errors that no request waits for. */
   constructor(
@@ -104,19 +67,27 @@ export class Recorder {
     },
   ) {
     this.#context = context;
-    this.#queue = new FairQueue(queueLimits(httpThreads));
     this.#hardCounters = new LimitCounters(context, { onError: onBackgroundError });
     this.#softCounters = new LimitCounters(context, { onError: onBackgroundError });
+    const [counters, soft] = [this.#hardCounters, this.#softCounters];
+    this.#queue = new CommitQueue(context, {
+      httpThreads,
+      counters,
+      commit: (requests) => this.#commit(requests, context.database),
+    });
     this.keys = new KnownKeys(context);
+    this.holds = new HoldRecorder(context, {
+      httpThreads,
+      counters,
+      onUnknown: (cells) => soft.add(cells),
+      recordIds: () => this.recordIds(),
+    });
   }
 
   /** Counts since the start, and the current queue. */
   get metrics() {
     const { counts, commitSeconds, commitRecords } = this.#commitMetrics;
-    let oldestQueuedAt: number | null = null;
-    for (const { queuedAt } of this.#queue.oldestOfEach()) {
-      oldestQueuedAt = Math.min(queuedAt, oldestQueuedAt ?? queuedAt);
-    }
+    const { oldestQueuedAt } = this.#queue;
     return {
       counts,
       commitSeconds,
@@ -170,9 +141,8 @@ export class Recorder {
     { organizationId, addresses }: Pick<KeyTerms, "addresses"> & { readonly organizationId: string },
   ): Promise<RecordedUsage> {
     const { keyHash, verification, inputs, bytes } = request;
-    if (this.#isClosed) return Promise.reject(queueFullError());
     return new Promise((resolve, reject) => {
-      const evicted = this.#queue.add({
+      this.#queue.add({
         keyHash,
         target: targetOfKey(keyHash, verification, { addresses }),
         organizationId,
@@ -185,8 +155,6 @@ export class Recorder {
         reject: (error) =>
           error instanceof AddressesChangedError ? this.record(request).then(resolve, reject) : reject(error),
       });
-      for (const request of evicted) request.reject(queueFullError());
-      this.#schedule();
     });
   }
 
@@ -223,88 +191,9 @@ export class Recorder {
 
   /** Commits the queue and accepts no further requests. */
   async close(): Promise<void> {
-    this.#isClosed = true;
     this.#hardCounters.close();
     this.#softCounters.close();
-    if (this.#isIdle) return;
-    await new Promise<void>((resolve) => this.#onIdle = resolve);
-  }
-
-  #schedule(): void {
-    if (this.#isScheduled || !this.#isWorthACommit()) return;
-    this.#isScheduled = true;
-    this.#commitOnceGathered({ turns: 1, records: this.#queue.records });
-  }
-
-  /**
-   * Requests that have arrived but were not handled yet join the commit: it starts after the first turn of the event loop that
-   * brings none. A timer would be worse: waiting a millisecond before each commit halves what 128 connections can record.
-   */
-  #commitOnceGathered({ turns, records }: { turns: number; records: number }): void {
-    setImmediate(() => {
-      if (turns < recorderGatherTurnsMax && this.#queue.records > records) {
-        return this.#commitOnceGathered({ turns: turns + 1, records: this.#queue.records });
-      }
-      this.#isScheduled = false;
-      if (this.#isWorthACommit()) this.#commitNext();
-    });
-  }
-
-  /** A second commit starts while the first is in progress if there are enough records for it. */
-  #isWorthACommit(): boolean {
-    if (!this.#queue.canTake) return false;
-    const commitsMax = this.#context.database.source.kind === "remote" ? recorderRemoteCommitsMax : 1;
-    return this.#commits === 0 ||
-      (this.#commits < commitsMax && this.#queue.records >= recorderSecondCommitRecordsMin);
-  }
-
-  async #commitNext(): Promise<void> {
-    const requests = this.#queue.take();
-    this.#commits++;
-    try {
-      const { retries, waiting } = await this.#commit(requests, this.#context.database);
-      this.#queue.putBack(retries);
-      for (const [organizationId, some] of Map.groupBy(waiting, ({ request }) => request.organizationId)) {
-        this.#awaitCounters(organizationId, some);
-      }
-    } catch (error) {
-      for (const request of requests) request.reject(error);
-      // The other queued requests would wait just as long for the same database.
-      if (error instanceof DatabaseError && error.kind === "unavailable") {
-        for (const request of this.#queue.clear()) request.reject(error);
-      }
-    }
-    this.#commits--;
-    this.#schedule();
-    this.#noteIfIdle();
-  }
-
-  get #isIdle(): boolean {
-    return this.#commits === 0 && this.#waiting === 0 && this.#queue.isEmpty;
-  }
-
-  #noteIfIdle(): void {
-    if (this.#isIdle) this.#onIdle?.();
-  }
-
-  /** Retries requests of an organization once the counters that they need are known. Its later requests stay in the queue. */
-  async #awaitCounters(
-    organizationId: string,
-    waiting: CompletedRequests<PendingRequest>["waiting"],
-  ): Promise<void> {
-    const requests = waiting.map(({ request }) => request);
-    this.#waiting += requests.length;
-    this.#queue.hold(organizationId);
-    try {
-      await this.#hardCounters.complete(waiting.flatMap(({ cells }) => cells));
-      this.#queue.putBack(requests);
-    } catch (error) {
-      for (const request of requests) request.reject(error);
-    }
-    this.#waiting -= requests.length;
-    this.#queue.release(organizationId);
-    this.#schedule();
-    this.#noteIfIdle();
+    await Promise.all([this.#queue.close(), this.holds.close()]);
   }
 
   async #commit<T extends GroupRequest>(
@@ -317,8 +206,8 @@ export class Recorder {
     const { clock, config } = this.#context;
     const isCatalogueRequired = config.usageCatalog === "required";
     const knownSeries = this.#knownSeries;
-    const [hasLimits, hasDimensions] = [this.#hasLimits, this.#hasDimensions];
-    const options = { now: clock(), isCatalogueRequired, hasLimits, hasDimensions, knownSeries };
+    const [hasLimits, hasDimensions, hasHolds] = [this.#hasLimits, this.#hasDimensions, this.#hasHolds];
+    const options = { now: clock(), isCatalogueRequired, hasLimits, hasDimensions, hasHolds, knownSeries };
     const { group, starts } = buildGroup(requests, options);
     const startedAt = performance.now();
     let outcome = await insertUsageRecords(writer, group, note);
@@ -331,6 +220,7 @@ export class Recorder {
     this.#noteTerms(group, outcome);
     this.#hasLimits = outcome.hasLimits ?? hasLimits;
     this.#hasDimensions = outcome.hasDimensions ?? hasDimensions;
+    this.#hasHolds = outcome.hasHolds ?? hasHolds;
     const completed = completeRequests(requests, { group, starts, outcome, ids });
     this.#softCounters.add(completed.unknown);
     this.#commitMetrics.observeCommit(startedAt, completed.counts);

@@ -59,13 +59,19 @@ export function inEnvironment<Query extends UsageFilter>(access: UsageAccess, qu
     : query;
 }
 
+interface KeyOptions {
+  readonly client: ClientInfo;
+  /** True if keys of suspended organizations work, too. */
+  readonly allowsSuspended?: boolean;
+}
+
 /** Returns why the key with a hash doesn't work right now, from the client's address, `invalid_api_key` or `organization_suspended`, or null. */
 export async function findKeyError(
   { database, clock }: Context,
   keyHash: string,
-  client: ClientInfo,
+  options: KeyOptions,
 ): Promise<AppError | null> {
-  return keyError(await findActiveApiKey(database, keyHash, clock()), client);
+  return keyError(await findActiveApiKey(database, keyHash, clock()), options);
 }
 
 /**
@@ -77,11 +83,11 @@ export async function findKeyError(
 export async function requireApiKey(
   { database, clock, recorder }: Context,
   keyHash: string,
-  { client, permission = null }: { readonly client: ClientInfo; readonly permission?: string | null },
+  { permission = null, ...options }: KeyOptions & { readonly permission?: string | null },
 ) {
   const key = await findActiveApiKey(database, keyHash, clock());
   if (key !== undefined) recorder.keys.noteTerms(keyHash, key);
-  const error = keyError(key, client);
+  const error = keyError(key, options);
   if (error !== null || key === undefined) throw error;
   const permissions: readonly string[] = JSON.parse(key.permissions);
   if (permission !== null) requireKeyPermission({ permissions }, permission);
@@ -89,11 +95,14 @@ export async function requireApiKey(
 }
 
 /** @throws {AppError} `permission_missing`. */
-function requireKeyPermission({ permissions }: Pick<KeyAccess, "permissions">, permission: string) {
+export function requireKeyPermission({ permissions }: Pick<KeyAccess, "permissions">, permission: string) {
   if (!permissions.includes(permission)) throw permissionMissingError(permission);
 }
 
-function keyError(key: ActiveApiKeyRow | undefined, client: ClientInfo): AppError | null {
+function keyError(
+  key: ActiveApiKeyRow | undefined,
+  { client, allowsSuspended = false }: KeyOptions,
+): AppError | null {
   if (key === undefined || !isAllowedFrom(key.addresses, client)) return invalidApiKeyError();
-  return key.suspended === 1 ? organizationSuspendedError() : null;
+  return key.suspended === 1 && !allowsSuspended ? organizationSuspendedError() : null;
 }

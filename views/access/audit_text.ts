@@ -102,6 +102,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "identity_provider.changed": "Changed the sign-in provider {target}",
   "identity_provider.deleted": "Deleted the sign-in provider {target}, {issuer}",
   "usage.backdated": "Recorded {records} old records[, from {from} to {to}]",
+  "hold.released": "Released a hold: {reason}",
   "usage.voided": "Voided {quantity} {metric} of {product}: {reason}",
   "portal_session.created": "Created a portal session[ for {target}]",
   "portal_session.opened": "Opened the portal from a product",

@@ -72,6 +72,12 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   organization_switched: "The active organization has changed since the page of the portal was opened.",
   two_step_state:
     "Two-step sign-in is already on, or is off, or the pending sign-in has expired. The message says which.",
+  hold_of_operator: "An operator made the hold. Only operators can end or extend it.",
+  key_inactive: "The API key that the hold is for was revoked or has expired.",
+  hold_ended:
+    "The hold was settled, released or recorded, or it has expired. `details` has its status and the ids of its usage records.",
+  hold_too_long: "The hold would last longer than 24 hours.",
+  hold_limit_reached: "The organization has as many active holds as it can have.",
   idempotency_conflict:
     "The idempotency key was used for a record with different content. Nothing was recorded.",
   external_id_taken: "Another organization has the external id.",

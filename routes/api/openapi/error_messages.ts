@@ -1,5 +1,6 @@
 // An error message that the API sends for each code, as an example in the OpenAPI document.
 import * as errors from "../../../domain/errors.ts";
+import { holdLimitError, holdOfOperatorError, keyInactiveError } from "../../../domain/meter/hold.ts";
 import * as limits from "../../../domain/limits.ts";
 import {
   domainTakenError,
@@ -54,6 +55,11 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   already_invited: "This address is already invited. Send the invitation again.",
   organization_switched: "You have switched to Acme since you opened this page. Nothing was changed.",
   two_step_state: "Two-step sign-in is off.",
+  hold_of_operator: holdOfOperatorError().message,
+  key_inactive: keyInactiveError().message,
+  hold_ended: "This hold was settled.",
+  hold_too_long: "A hold can last 24 hours at most. Settle this one and make another.",
+  hold_limit_reached: holdLimitError().message,
   idempotency_conflict: "This idempotency key was used before for a record with different content.",
   external_id_taken: "Another organization has this external id.",
   product_taken: "There is already a product with this slug.",

@@ -1,6 +1,7 @@
 // The error responses of the OpenAPI document.
 import { STATUS_CODES } from "node:http";
 import { type ErrorCode, errorStatuses } from "../../../domain/errors.ts";
+import { holdStatuses } from "../../../domain/meter/hold.ts";
 import { required } from "../../schemas/messages.ts";
 import { headersOf, responseHeaders } from "./components.ts";
 import { errorMeanings } from "./error_meanings.ts";
@@ -50,6 +51,19 @@ export const errorSchemas = {
       message: { type: "string", description: "What is wrong with it.", example: required },
     },
     required: ["path", "message"],
+  },
+  EndedHold: {
+    type: "object",
+    properties: {
+      holdId: { type: "string", description: "The hold's id." },
+      status: { type: "string", enum: holdStatuses, description: "How it ended." },
+      usageRecordIds: {
+        type: "array",
+        items: { type: "string" },
+        description: "The usage records that it was settled with, or that were recorded when it expired.",
+      },
+    },
+    required: ["holdId", "status", "usageRecordIds"],
   },
   Error: {
     type: "object",
@@ -120,9 +134,15 @@ function detailsOf(codes: readonly ErrorCode[]): JsonSchema {
     description: "The hard limits that the usage doesn't fit into, at most 100.",
     items: ref("LimitStanding"),
   };
-  if (!codes.includes("limit_exceeded")) return fields;
+  const hasLimits = codes.includes("limit_exceeded");
   const hasOthers = codes.some((code) => errorStatuses[code] !== errorStatuses.limit_exceeded);
-  return hasOthers ? { anyOf: [fields, limits] } : limits;
+  const holds = { type: "array", description: "The hold that has ended.", items: ref("EndedHold") };
+  const kinds = [
+    ...(hasOthers || !hasLimits ? [fields] : []),
+    ...(hasLimits ? [limits] : []),
+    ...(codes.includes("hold_ended") ? [holds] : []),
+  ];
+  return kinds.length === 1 ? kinds[0] ?? fields : { anyOf: kinds };
 }
 
 /** `Error` or `Problem` with some of its codes, which generators turn into an intersection of types. */

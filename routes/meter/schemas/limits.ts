@@ -17,8 +17,15 @@ export const limitStandingSchema = z.object({
   }),
   quantity: z.number().openapi({ description: "How much the window allows.", example: 10_000 }),
   used: z.number().openapi({ description: "How much of it is used.", example: 8_250 }),
-  remaining: z.number().openapi({ description: "How much is left, at least 0.", example: 1_750 }),
+  held: z.number().openapi({ description: "How much active holds have taken.", example: 0 }),
+  remaining: z.number().openapi({
+    description: "How much is left after what is used and held, at least 0.",
+    example: 1_750,
+  }),
   resetsAt: timeOut("When the window ends. Null for `total`.").nullable(),
+  heldUntil: timeOut(
+    "When the first of the organization's holds expires. Only in errors, if only holds leave no room.",
+  ).optional(),
   grants: z.object({
     limitQuantity: z.number().openapi({
       description: "The limit's own quantity, without grants.",

@@ -12,6 +12,7 @@ function reachedAt(now: string, used: number, more: Partial<LimitStanding> = {})
     mode: "soft",
     quantity: 1_000,
     used,
+    held: 0,
     remaining: Math.max(0, 1_000 - used),
     resetsAt: "2026-12-01T00:00:00.000Z",
     ...more,

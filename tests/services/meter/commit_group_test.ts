@@ -24,6 +24,7 @@ const outcome: RecordOutcome = {
   inserted: 3,
   hasLimits: false,
   hasDimensions: false,
+  hasHolds: false,
   limits: [],
   firstSeq: 1,
 };

@@ -12,7 +12,7 @@ import {
 } from "../../../domain/limits.ts";
 import { hashApiKey } from "../../../domain/keys/api_key.ts";
 import { unavailableError } from "../../../domain/errors.ts";
-import { queueLimits } from "../../../services/meter/recorder.ts";
+import { queueLimits } from "../../../services/meter/commit_queue.ts";
 import type { Reports } from "../../../services/reports/reports.ts";
 import { createTestKey, type TestApp } from "../../support/app/app.ts";
 import { addLimit } from "../../support/meter/limits.ts";

@@ -13,6 +13,7 @@ export const plainGroup: RecordGroup = {
   isCatalogueRequired: false,
   hasLimits: false,
   hasDimensions: false,
+  hasHolds: false,
   isSeriesKnown: false,
 };
 

@@ -21,6 +21,7 @@ async function shown(limit: Partial<LimitStanding>, catalogue?: Catalogue): Prom
     mode: "hard",
     quantity: 1_000,
     used: 0,
+    held: 0,
     remaining: 0,
     resetsAt: "2026-11-23T00:00:00.000Z",
     ...limit,

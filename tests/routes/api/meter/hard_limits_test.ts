@@ -34,6 +34,7 @@ onBothDatabases("a hard limit admits exactly the units that fit, and says where 
     mode: "hard",
     quantity: 10,
     used: 10,
+    held: 0,
     remaining: 0,
     resetsAt: "2026-11-22T00:00:00.000Z",
   };

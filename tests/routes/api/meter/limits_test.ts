@@ -53,7 +53,7 @@ onEveryDatabase(
       { id: limitId, per }: { id: string; per: string },
       [mode, quantity, used, remaining, resetsAt]: readonly [string, number, number, number, string | null],
       scope = tiles as object,
-    ) => ({ limitId, ...scope, per, mode, quantity, used, remaining, resetsAt });
+    ) => ({ limitId, ...scope, per, mode, quantity, used, held: 0, remaining, resetsAt });
     const expected = [
       standing(minute, ["hard", 50, 17.5, 32.5, "2026-11-21T14:04:00.000Z"], all),
       standing(day, ["soft", 3, 3.5, 0, "2026-11-22T00:00:00.000Z"]),

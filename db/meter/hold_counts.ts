@@ -1,0 +1,114 @@
+// The SQL of what holds take from limits. A counter has the sum of all active holds of its window, whether or not they have expired:
+// a hold is added when it is made, and subtracted once, when it ends. So nothing adds them up again, except to open a counter and to
+// subtract the few that have expired and weren't ended yet.
+import { holdKeptExpiredMs } from "../../domain/meter/hold.ts";
+import { lowBits, type SumParts } from "../../domain/meter/quantity.ts";
+import { bind, integer, sql, type Statement } from "../engine/database.ts";
+import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
+
+/** A condition: any hold is active. Without one, no counter has anything held. */
+export const hasActiveHolds = sql`EXISTS (SELECT 1 FROM usage_holds WHERE status = 'active')`;
+
+/** A condition: the hold `h` ended by itself. One that is recorded when it expires stays active until then. */
+export const isOver = (now: Statement): Statement =>
+  sql`(h.expires_at <= ${now} AND h.is_recorded_on_expiry = 0)`;
+
+const parts = {
+  high: sql`(p.value ->> 2) >> ${integer(lowBits)}`,
+  low: sql`(p.value ->> 2) & ${integer(2 ** lowBits - 1)}`,
+  micro: sql`p.value ->> 3`,
+};
+const windowOfHold = windowNumber(
+  sql`l.per`,
+  sql`h.created_at`,
+  ahead(sql`o.timezone`, sql`h.created_at`),
+);
+
+/** Joins the active holds `h` of the organization `o`, and those of their records `p` that a window of the limit `l` counts. */
+export const activeHolds = (window: Statement): Statement =>
+  sql`usage_holds h ON h.organization = o.number AND h.status = 'active'
+      AND (coalesce(l.lineage, l.alert_lineage) IS NULL OR coalesce(l.lineage, l.alert_lineage) = h.lineage)
+      AND ${windowOfHold} = ${window}
+    CROSS JOIN json_each(h.records) p ON l.product_slug IN ('', p.value ->> 0) AND l.metric IN ('', p.value ->> 1)`;
+
+/** Sums of high, low and micro of the records `p`. */
+export const heldSums =
+  sql`coalesce(sum(${parts.high}), 0) AS held_high, coalesce(sum(${parts.low}), 0) AS held_low,
+      coalesce(sum(${parts.micro}), 0) AS held_micro`;
+
+/**
+ * Selects JSON for {@linkcode parseHeld}: what the counter `n` has, and what to subtract because it has expired. Without a counter, what
+ * isn't expired. Joined are the limit `l` and the organization `o`.
+ *
+ * @param window Its number.
+ */
+export function selectHeld(window: Statement, now: Statement): Statement {
+  const has = sql`n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0`;
+  const text = (part: Statement) => sql`CAST(coalesce(${part}, 0) AS TEXT)`;
+  return sql`json_array(${text(sql`n.held_high`)}, ${text(sql`n.held_low`)}, ${text(sql`n.held_micro`)},
+    json(iif(n.usage_limit IS NULL OR ${has}, (SELECT json_array(n.usage_limit IS NOT NULL, ${
+    text(sql`sum(${parts.high})`)
+  },
+      ${text(sql`sum(${parts.low})`)}, ${text(sql`sum(${parts.micro})`)})
+    FROM (SELECT 1) CROSS JOIN ${activeHolds(window)}
+      WHERE iif(n.usage_limit IS NULL, NOT ${isOver(now)}, ${isOver(now)})), NULL)))`;
+}
+
+/** The value that {@linkcode selectHeld} selects. */
+export type HeldColumns = readonly [
+  high: string,
+  low: string,
+  micro: string,
+  other: readonly [isExpired: 0 | 1, high: string, low: string, micro: string] | null,
+];
+
+/** Returns what is held, in the parts of a sum. */
+export function parseHeld([high, low, micro, other]: HeldColumns): SumParts {
+  if (other === null) return { high, low, micro };
+  const [isExpired, ...sums] = other;
+  const difference = (a: string, b: string | undefined) =>
+    String(isExpired === 1 ? BigInt(a) - BigInt(b ?? 0) : BigInt(a) + BigInt(b ?? 0));
+  return {
+    high: difference(high, sums[0]),
+    low: difference(low, sums[1]),
+    micro: difference(micro, sums[2]),
+  };
+}
+
+/** Adds the group's sums to what the counters have held. They are open. */
+export const addToHeld: Statement = sql`
+  UPDATE usage_limit_counters AS n SET held_high = n.held_high + a.sum_high, held_low = n.held_low + a.sum_low,
+    held_micro = n.held_micro + a.sum_micro
+  FROM usage_limit_added a WHERE n.usage_limit = a.usage_limit AND n.organization = a.organization
+    AND n.window_number = a.window_number`;
+
+const ending = sql`(SELECT hold FROM usage_holds_ending)`;
+
+/** Subtracts the holds of `usage_holds_ending`, which are active, from the counters of limits. */
+export const subtractHeld: Statement = sql`
+  UPDATE usage_limit_counters AS n SET held_high = n.held_high - d.held_high, held_low = n.held_low - d.held_low,
+    held_micro = n.held_micro - d.held_micro
+  FROM (
+    SELECT l.number AS usage_limit, o.number AS organization, ${windowOfHold} AS window_number, ${heldSums}
+    FROM usage_holds_ending x CROSS JOIN usage_holds h ON h.number = x.hold AND h.status = 'active'
+    CROSS JOIN organizations o ON o.number = h.organization CROSS JOIN json_each(h.records) p
+    CROSS JOIN usage_limits l ON ${
+  isApplied({
+    lineage: sql`h.lineage`,
+    withAlerts: true,
+    series: { productSlug: sql`(p.value ->> 0)`, metric: sql`(p.value ->> 1)` },
+  })
+} GROUP BY 1, 2, 3
+  ) d WHERE n.usage_limit = d.usage_limit AND n.organization = d.organization AND n.window_number = d.window_number`;
+
+/** Ends the holds of `usage_holds_ending` because they have expired. */
+const endExpired = sql`UPDATE usage_holds SET status = 'expired', ended_at = expires_at,
+    kept_until = created_at + ${integer(holdKeptExpiredMs)} WHERE number IN ${ending}`;
+export const forgetEnding: Statement = sql`DELETE FROM usage_holds_ending`;
+
+/** Returns a function from the time to statements that end holds `h` that have expired, and give their room back. */
+export function endExpiredHolds(condition: Statement): (now: number) => Statement[] {
+  const insert = sql`INSERT INTO usage_holds_ending (hold) SELECT h.number FROM usage_holds h
+      WHERE ${condition} AND h.status = 'active' AND ${isOver(sql`CAST(?1 AS INTEGER)`)}`;
+  return (now) => [bind(insert, now), subtractHeld, endExpired, forgetEnding];
+}

@@ -1,0 +1,430 @@
+// Holds: making, settling, releasing, extending and reading them, with API keys and by operators.
+import { insertAuditEvent } from "../../db/access/mod.ts";
+import type { Statement, WriteResult } from "../../db/engine/database.ts";
+import type { Beyond } from "../../db/meter/hold_group.ts";
+import {
+  deleteOldHolds,
+  endSomeExpired,
+  extendHold,
+  findBeyond,
+  findHold,
+  findHolds,
+  findHoldsToRecord,
+  hasOldHolds,
+  isSuspendedNow,
+  parseHold,
+  releaseHold,
+  selectHold,
+} from "../../db/meter/holds.ts";
+import { findLimitStandings } from "../../db/meter/limit_standings.ts";
+import { targetOfKey } from "../../db/meter/record_group.ts";
+import { findRecordTargets, type RecordTarget } from "../../db/meter/record_targets.ts";
+import { findUsageRecord } from "../../db/meter/usage_records.ts";
+import type { ClientInfo, OperatorActor } from "../../domain/access/actor.ts";
+import {
+  AppError,
+  invalidApiKeyError,
+  notFoundError,
+  organizationSuspendedError,
+  validationError,
+} from "../../domain/errors.ts";
+import {
+  type Hold,
+  holdConflictError,
+  holdEndedError,
+  holdKeptExpiredMs,
+  holdOfOperatorError,
+  type HoldRecord,
+  holdRecordsText,
+  holdSecondsMax,
+  type HoldStatus,
+  isExpired,
+  keyInactiveError,
+  parseHoldRecords,
+  type StoredHold,
+  toHold,
+} from "../../domain/meter/hold.ts";
+import { limitStanding } from "../../domain/meter/limit_window.ts";
+import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
+import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
+import { type Access, requirePermission } from "../access/mod.ts";
+import type { Context, SessionContext } from "../context.ts";
+import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
+import { AddressesChangedError } from "./commit_results.ts";
+import { expiryOf } from "./hold_recorder.ts";
+import { type BeyondLimit, beyondOf, type HeldResult, type Unsettled } from "./hold_results.ts";
+import { usageOf } from "./limits.ts";
+import { type KeyAccess, requireApiKey, requireKeyPermission } from "./usage_access.ts";
+
+/** An API key, by its hash, which a client uses. */
+interface KeyActor {
+  readonly keyHash: string;
+  readonly client: ClientInfo;
+  readonly bytes: number;
+}
+
+export type HoldActor = KeyActor | OperatorActor;
+
+export interface HoldInput {
+  readonly records: readonly HoldRecord[];
+  readonly expiresInMs: number;
+  readonly onExpiry: Hold["onExpiry"];
+  readonly idempotencyKey: string | null;
+}
+
+/**
+ * Holds room in the limits that count the records.
+ *
+ * @param target Whom an operator holds for.
+ * @returns `isRepeat`: there was a hold with the idempotency key.
+ * @throws {AppError} As `Recorder.record`; `hold_limit_reached`, `idempotency_conflict`; for operators `validation_failed` for an
+ *   unknown target, `key_inactive`.
+ */
+export async function createHold(
+  context: Context,
+  actor: HoldActor,
+  { input, target }: { input: HoldInput; target?: RecordTarget },
+): Promise<{ hold: Hold; limits: readonly LimitStanding[]; isRepeat: boolean }> {
+  const { records, expiresInMs, onExpiry, idempotencyKey } = input;
+  const request = {
+    kind: "hold" as const,
+    records,
+    expiresInMs,
+    isRecordedOnExpiry: onExpiry === "record",
+    idempotencyKey,
+  };
+  const { recorder } = context;
+  let result: HeldResult | Unsettled;
+  if ("keyHash" in actor) {
+    const { keyHash, bytes, client } = actor;
+    const key = await knownKey(context, actor);
+    const own = { ...request, target: targetOfKey(keyHash, undefined, key), heldBy: "key" as const };
+    try {
+      result = await recorder.holds.run(own, { organizationId: key.organizationId, keyHash, bytes });
+    } catch (error) {
+      if (!(error instanceof AddressesChangedError)) throw error;
+      await requireApiKey(context, keyHash, { client });
+      return createHold(context, actor, { input });
+    }
+  } else {
+    const own = { ...request, target: await heldTarget(context, target), heldBy: "operator" as const };
+    result = await recorder.holds.runAlone(own, writerOf(context, actor));
+  }
+  const { hold, isDone } = result;
+  if (hold === undefined) throw new Error("a hold was neither made nor found");
+  if (isDone) return { hold: await holdOut(context, hold), limits: result.limits, isRepeat: false };
+  const isSame = hold.records === holdRecordsText(records) && hold.expiresInMs === expiresInMs &&
+    hold.isRecordedOnExpiry === (onExpiry === "record" ? 1 : 0);
+  if (!isSame) throw holdConflictError();
+  return {
+    hold: await holdOut(context, hold),
+    limits: await limitsOf(context, hold, records),
+    isRepeat: true,
+  };
+}
+
+/** Returns the key as this thread knows it, which allows the client's address. @throws {AppError} `invalid_api_key`. */
+async function knownKey({ recorder }: Context, { keyHash, client }: KeyActor) {
+  const key = await recorder.keys.findFor({ keyHash, isForeign: false }, client);
+  if (key === undefined) throw invalidApiKeyError();
+  return key;
+}
+
+const keyOf = async (context: Context, actor: HoldActor) =>
+  "keyHash" in actor
+    ? { keyHash: actor.keyHash, addresses: (await knownKey(context, actor)).addresses }
+    : { keyHash: null, addresses: null };
+
+/** Returns the id of the organization or the key. */
+async function heldTarget({ database }: Context, target?: RecordTarget): Promise<string> {
+  const [found] = target === undefined ? [] : await findRecordTargets(database, [target]);
+  if (found !== undefined) return found.kind === "apiKeyId" ? found.id : found.organizationId;
+  throw validationError([{
+    path: target?.kind ?? "organizationId",
+    message: "must name an existing organization or API key.",
+  }]);
+}
+
+const writerOf = ({ writeAs }: Context, actor: OperatorActor) => ({
+  write: (batch: readonly Statement[]) => writeAs(actor, batch),
+});
+
+/**
+ * Records what was used, and ends the hold.
+ *
+ * @returns `isRepeat`: it was settled with the same records before.
+ * @throws {AppError} `not_found`, `hold_of_operator`, `hold_ended`, `series_limit_reached`, `validation_failed` for what isn't in a
+ *   required catalogue, `invalid_api_key`, `permission_missing`; those of an operator who may not write.
+ */
+export async function settleHold(
+  context: Context,
+  actor: HoldActor,
+  { id, records }: { id: string; records: readonly HoldRecord[] },
+): Promise<{
+  hold: Hold;
+  usageRecords: readonly UsageRecord[];
+  beyond: readonly BeyondLimit[];
+  limits: readonly LimitStanding[];
+  isRepeat: boolean;
+}> {
+  const { recorder } = context;
+  const made = recorder.holds.made(id);
+  const isKnown = made !== undefined &&
+    (!("keyHash" in actor) || recorder.keys.known(actor.keyHash)?.organizationId === made.organizationId);
+  const hold = isKnown ? made : await knownHold(context, actor, id);
+  const key = await keyOf(context, actor);
+  const request = { kind: "settlement" as const, hold, records, isExpiry: false, ...key };
+  const result = "keyHash" in actor
+    ? await recorder.holds.run(request, { ...actor, organizationId: hold.organizationId })
+    : await recorder.holds.runAlone(request, writerOf(context, actor));
+  if (result.isDone) {
+    return { ...result, hold: await holdOut(context, result.hold), isRepeat: false };
+  }
+  if (!await mayEndStill(context, actor, { hold, ...key })) {
+    return settleHold(context, actor, { id, records });
+  }
+  const ended = result.hold === undefined
+    ? await knownHold(context, actor, id)
+    : requireKept(result.hold, context.clock());
+  const isSame = ended.status === "settled" && ended.settlement === holdRecordsText(records);
+  if (!isSame) throw holdEndedError(await holdOut(context, ended));
+  return {
+    hold: await holdOut(context, ended),
+    usageRecords: await recordsOf(context, ended),
+    beyond: await readBeyond(context, ended),
+    limits: await limitsOf(context, ended, records),
+    isRepeat: true,
+  };
+}
+
+/** @throws {AppError} `not_found`, `hold_of_operator`, `hold_ended`, `validation_failed` for an operator without a reason; as {@linkcode settleHold}. */
+export async function releaseHoldOf(
+  context: Context,
+  actor: HoldActor,
+  { id, reason }: { id: string; reason?: string | undefined },
+): Promise<Hold> {
+  const now = context.clock();
+  const hold = await knownHold(context, actor, id);
+  const key = await keyOf(context, actor);
+  const batch = releaseHold({ id, ...key, now });
+  if (!("keyHash" in actor) && hold.heldBy === "key") {
+    if (reason === undefined) {
+      throw validationError([{ path: "reason", message: "is required to release the hold of an API key." }]);
+    }
+    const { organizationId } = hold;
+    const entry = {
+      action: "hold.released",
+      organizationId,
+      target: { id, name: null },
+      details: { reason },
+    } as const;
+    batch.push(insertAuditEvent(actor, entry, { now }).statement);
+  }
+  const after = await writeHold(context, actor, { id, batch });
+  if (after.status === "released") return await holdOut(context, after);
+  await requireOtherAddresses(context, actor, { hold: after, ...key });
+  return releaseHoldOf(context, actor, { id, reason });
+}
+
+/** Sets when a hold expires, if that is later. @throws {AppError} `hold_too_long`, `key_inactive`, `organization_suspended`; as {@linkcode releaseHoldOf}. */
+export async function extendHoldOf(
+  context: Context,
+  actor: HoldActor,
+  { id, expiresInMs }: { id: string; expiresInMs: number },
+): Promise<Hold> {
+  const now = context.clock();
+  const hold = await knownHold(context, actor, id);
+  const expiresAt = now + expiresInMs;
+  if (
+    hold.status === "active" && hold.expiresAt > now && expiresAt > hold.createdAt + holdSecondsMax * 1000
+  ) {
+    throw new AppError(
+      "hold_too_long",
+      "A hold can last 24 hours at most. Settle this one and make another.",
+      {
+        details: [{ path: "expiresIn", message: "must end at most 24 hours after the hold was made." }],
+      },
+    );
+  }
+  const key = await keyOf(context, actor);
+  const batch = [extendHold({ id, ...key, now, expiresAt })];
+  const results: WriteResult[] = [];
+  const after = await writeHold(context, actor, { id, batch, results });
+  if (results[0]?.changes === 1) return await holdOut(context, after);
+  await requireOtherAddresses(context, actor, { hold: after, ...key });
+  return extendHoldOf(context, actor, { id, expiresInMs });
+}
+
+/** Writes a batch, and returns the hold as it is afterwards. */
+async function writeHold(
+  context: Context,
+  actor: HoldActor,
+  { id, batch, results = [] }: { id: string; batch: readonly Statement[]; results?: WriteResult[] },
+): Promise<StoredHold> {
+  const all = [...batch, selectHold(id)];
+  const written = "keyHash" in actor ? await context.database.write(all) : await context.writeAs(actor, all);
+  results.push(...written);
+  const row = written.at(-1)?.rows[0];
+  if (row === undefined) throw notFoundError();
+  return parseHold(row as unknown as Parameters<typeof parseHold>[0]);
+}
+
+/** A hold, and the addresses of the key with which it was to be ended. */
+interface Attempt {
+  readonly hold: StoredHold;
+  readonly addresses: string | null;
+}
+
+/** Requires that a hold wasn't changed only because the addresses of the key have changed since, so that it can be tried again. */
+async function requireOtherAddresses(
+  context: Context,
+  actor: HoldActor,
+  { hold, addresses }: Attempt,
+): Promise<void> {
+  if (!await mayEndStill(context, actor, { hold, addresses })) return;
+  const { database, clock } = context;
+  if (hold.status === "active" && hold.expiresAt > clock()) {
+    throw await isSuspendedNow(database, hold.organizationId)
+      ? organizationSuspendedError()
+      : keyInactiveError();
+  }
+  throw holdEndedError(await holdOut(context, hold));
+}
+
+/** Finds a hold before it is changed. @throws {AppError} `not_found`. */
+async function knownHold(context: Context, actor: HoldActor, id: string): Promise<StoredHold> {
+  const organizationId = "keyHash" in actor ? (await knownKey(context, actor)).organizationId : null;
+  const hold = await findHold(context.database, id, organizationId);
+  if (hold === undefined) throw notFoundError();
+  return requireKept(hold, context.clock());
+}
+
+/** Requires that a hold that has expired isn't to be deleted. @throws {AppError} `not_found`. */
+function requireKept(hold: StoredHold, now: number): StoredHold {
+  if (isExpired(hold, now) && hold.createdAt <= now - holdKeptExpiredMs) throw notFoundError();
+  return hold;
+}
+
+/**
+ * Requires that a key may end a hold. That of a suspended organization may.
+ *
+ * @returns False if the key has other addresses now.
+ * @throws {AppError} `invalid_api_key`, `permission_missing`, `not_found`, `hold_of_operator`.
+ */
+async function mayEndStill(
+  context: Context,
+  actor: HoldActor,
+  { hold, addresses }: Attempt,
+): Promise<boolean> {
+  if (!("keyHash" in actor)) return true;
+  const { organizationId, environment, ...key } = await requireApiKey(context, actor.keyHash, {
+    client: actor.client,
+    permission: "usage:write",
+    allowsSuspended: true,
+  });
+  const isOwn = organizationId === hold.organizationId && (environment === "test") === hold.organization < 0;
+  if (!isOwn) throw notFoundError();
+  if (hold.heldBy !== "key") throw holdOfOperatorError();
+  return key.addresses === addresses;
+}
+
+export interface HoldPage extends PageInput {
+  readonly status?: HoldStatus | undefined;
+  readonly apiKey?: string | undefined;
+}
+
+/**
+ * Lists holds, the newest first: of a key's organization in its environment, of a member's organization, or for an operator.
+ *
+ * @throws {AppError} `permission_missing`, `forbidden`; `validation_failed` for an invalid cursor.
+ */
+export async function listHolds(
+  context: SessionContext,
+  access: KeyAccess | Access | { readonly organizationId: string | undefined },
+  { limit, cursor, ...filter }: HoldPage,
+): Promise<{ holds: Hold[]; nextCursor: string | null }> {
+  if ("keyHash" in access) requireKeyPermission(access, "usage:read");
+  else if ("role" in access) requirePermission(access, "usage.read");
+  requireIdCursor(cursor, "hld");
+  const { organizationId } = access;
+  const environment = "keyHash" in access ? access.environment : null;
+  const { database, clock, recorder } = context;
+  const now = clock();
+  const { rows, nextCursor } = await readPage(
+    (limit) =>
+      findHolds(database, { ...filter, organizationId, environment }, { limit, before: cursor, now }),
+    { limit, cursorOf: ({ id }) => id },
+  );
+  const ids = await recorder.recordIds();
+  return { holds: rows.map((row) => toHold(row, { now, idOf: ids.of })), nextCursor };
+}
+
+/** @throws {AppError} `permission_missing`, `not_found`. */
+export async function getHold(context: Context, access: KeyAccess, id: string): Promise<Hold> {
+  requireKeyPermission(access, "usage:read");
+  const hold = await knownHold(context, { ...access, client: access.actor.client, bytes: 0 }, id);
+  if ((access.environment === "test") !== hold.organization < 0) throw notFoundError();
+  return await holdOut(context, hold);
+}
+
+async function holdOut(
+  { clock, recorder }: Pick<Context, "clock" | "recorder">,
+  hold: StoredHold,
+): Promise<Hold> {
+  const ids = await recorder.recordIds();
+  return toHold(hold, { now: clock(), idOf: ids.of });
+}
+
+async function recordsOf({ database, recorder }: Context, hold: StoredHold): Promise<UsageRecord[]> {
+  const { firstSeq, recordedAt, organizationId } = hold;
+  if (firstSeq === null || recordedAt === null) return [];
+  const ids = await recorder.recordIds();
+  const found = await Promise.all(
+    parseHoldRecords(hold.settlement ?? "[]").map((_, index) =>
+      findUsageRecord(database, { organizationId, seq: firstSeq + index, recordedAt })
+    ),
+  );
+  return found.flatMap((row) => row === undefined ? [] : toUsageRecord(row, ids));
+}
+
+async function readBeyond({ database, clock }: Context, { id }: StoredHold): Promise<BeyondLimit[]> {
+  const all = await findBeyond<Beyond>(database, id, clock());
+  return beyondOf(all, id);
+}
+
+/** Reads the limits that count records, as they are now. */
+async function limitsOf(
+  { database, clock }: Context,
+  { organizationId, organization, apiKeyId }: StoredHold,
+  records: readonly HoldRecord[],
+): Promise<LimitStanding[]> {
+  if (organization < 0) return [];
+  const now = clock();
+  const rows = await findLimitStandings(database, { organizationId, apiKeyId: apiKeyId ?? undefined, now });
+  return rows.flatMap(({ grants: _grants, ...row }) => {
+    const counts = records.some(({ productSlug, metric }) =>
+      ["", productSlug].includes(row.productSlug) && ["", metric].includes(row.metric)
+    );
+    return counts && row.used !== null ? limitStanding(usageOf(row, row.used, now)) : [];
+  });
+}
+
+/** The most holds that one step of the background work ends. */
+const stepHoldsMax = 100;
+
+/** Ends some holds that have expired, and records those that are to be recorded. Returns true if there may be more. */
+export async function endExpired(context: Context): Promise<boolean> {
+  const { database, clock, recorder } = context;
+  const now = clock();
+  await endSomeExpired(database, now);
+  const due = await findHoldsToRecord(database, { now, limit: stepHoldsMax });
+  const results = await recorder.holds.runAll(due.map(expiryOf));
+  return results.some(({ isDone }) => isDone);
+}
+
+/** Deletes some holds that aren't kept any longer. Returns true if there may be more. */
+export async function deleteSomeHolds({ database, clock }: Context): Promise<boolean> {
+  const now = clock();
+  if (await database.readFirst(hasOldHolds(now)) === undefined) return false;
+  return await deleteOldHolds(database, { now, limit: stepHoldsMax }) === stepHoldsMax;
+}
