@@ -8,7 +8,7 @@ import type { WithheldMails } from "../../domain/outbox/limit_mail_reach.ts";
 import { type BackgroundWork, upkeep } from "../background_work.ts";
 import type { Context } from "../context.ts";
 import { deleteRemovedDimensions, fillDimensions } from "./dimensions.ts";
-import { deleteSomeHolds, endExpired } from "./holds.ts";
+import { deleteSomeHolds, endExpired } from "./hold_upkeep.ts";
 import { LimitCounters } from "./limit_counters.ts";
 import { mailLimitNotices } from "./limit_mails.ts";
 import { recheckSomeLimits } from "./limit_rechecks.ts";

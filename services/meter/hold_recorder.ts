@@ -106,10 +106,10 @@ export class HoldRecorder {
     }));
     return new Promise((resolve, reject) => {
       this.#queue.add({
+        target: keyHash,
         ...request,
         organizationId,
         keyHash,
-        target: keyHash,
         inputs,
         bytes,
         queuedAt: this.#context.clock(),

@@ -1,25 +1,17 @@
 // Holds: making, settling, releasing, extending and reading them, with API keys and by operators.
 import { insertAuditEvent } from "../../db/access/mod.ts";
 import type { Statement, WriteResult } from "../../db/engine/database.ts";
-import type { Beyond } from "../../db/meter/hold_group.ts";
 import {
-  deleteOldHolds,
-  endSomeExpired,
   extendHold,
-  findBeyond,
   findHold,
   findHolds,
-  findHoldsToRecord,
-  hasOldHolds,
   isSuspendedNow,
   parseHold,
   releaseHold,
   selectHold,
 } from "../../db/meter/holds.ts";
-import { findLimitStandings } from "../../db/meter/limit_standings.ts";
 import { targetOfKey } from "../../db/meter/record_group.ts";
 import { findRecordTargets, type RecordTarget } from "../../db/meter/record_targets.ts";
-import { findUsageRecord } from "../../db/meter/usage_records.ts";
 import type { ClientInfo, OperatorActor } from "../../domain/access/actor.ts";
 import {
   AppError,
@@ -40,20 +32,17 @@ import {
   type HoldStatus,
   isExpired,
   keyInactiveError,
-  parseHoldRecords,
   type StoredHold,
   toHold,
 } from "../../domain/meter/hold.ts";
-import { limitStanding } from "../../domain/meter/limit_window.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
-import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
+import type { UsageRecord } from "../../domain/meter/usage_record.ts";
 import { type Access, requirePermission } from "../access/mod.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { AddressesChangedError } from "./commit_results.ts";
-import { expiryOf } from "./hold_recorder.ts";
-import { type BeyondLimit, beyondOf, type HeldResult, type Unsettled } from "./hold_results.ts";
-import { usageOf } from "./limits.ts";
+import { holdOut, limitsOf, readBeyond, recordsOf } from "./hold_reading.ts";
+import type { BeyondLimit, HeldResult, Unsettled } from "./hold_results.ts";
 import { type KeyAccess, requireApiKey, requireKeyPermission } from "./usage_access.ts";
 
 /** An API key, by its hash, which a client uses. */
@@ -365,66 +354,4 @@ export async function getHold(context: Context, access: KeyAccess, id: string): 
   const hold = await knownHold(context, { ...access, client: access.actor.client, bytes: 0 }, id);
   if ((access.environment === "test") !== hold.organization < 0) throw notFoundError();
   return await holdOut(context, hold);
-}
-
-async function holdOut(
-  { clock, recorder }: Pick<Context, "clock" | "recorder">,
-  hold: StoredHold,
-): Promise<Hold> {
-  const ids = await recorder.recordIds();
-  return toHold(hold, { now: clock(), idOf: ids.of });
-}
-
-async function recordsOf({ database, recorder }: Context, hold: StoredHold): Promise<UsageRecord[]> {
-  const { firstSeq, recordedAt, organizationId } = hold;
-  if (firstSeq === null || recordedAt === null) return [];
-  const ids = await recorder.recordIds();
-  const found = await Promise.all(
-    parseHoldRecords(hold.settlement ?? "[]").map((_, index) =>
-      findUsageRecord(database, { organizationId, seq: firstSeq + index, recordedAt })
-    ),
-  );
-  return found.flatMap((row) => row === undefined ? [] : toUsageRecord(row, ids));
-}
-
-async function readBeyond({ database, clock }: Context, { id }: StoredHold): Promise<BeyondLimit[]> {
-  const all = await findBeyond<Beyond>(database, id, clock());
-  return beyondOf(all, id);
-}
-
-/** Reads the limits that count records, as they are now. */
-async function limitsOf(
-  { database, clock }: Context,
-  { organizationId, organization, apiKeyId }: StoredHold,
-  records: readonly HoldRecord[],
-): Promise<LimitStanding[]> {
-  if (organization < 0) return [];
-  const now = clock();
-  const rows = await findLimitStandings(database, { organizationId, apiKeyId: apiKeyId ?? undefined, now });
-  return rows.flatMap(({ grants: _grants, ...row }) => {
-    const counts = records.some(({ productSlug, metric }) =>
-      ["", productSlug].includes(row.productSlug) && ["", metric].includes(row.metric)
-    );
-    return counts && row.used !== null ? limitStanding(usageOf(row, row.used, now)) : [];
-  });
-}
-
-/** The most holds that one step of the background work ends. */
-const stepHoldsMax = 100;
-
-/** Ends some holds that have expired, and records those that are to be recorded. Returns true if there may be more. */
-export async function endExpired(context: Context): Promise<boolean> {
-  const { database, clock, recorder } = context;
-  const now = clock();
-  await endSomeExpired(database, now);
-  const due = await findHoldsToRecord(database, { now, limit: stepHoldsMax });
-  const results = await recorder.holds.runAll(due.map(expiryOf));
-  return results.some(({ isDone }) => isDone);
-}
-
-/** Deletes some holds that aren't kept any longer. Returns true if there may be more. */
-export async function deleteSomeHolds({ database, clock }: Context): Promise<boolean> {
-  const now = clock();
-  if (await database.readFirst(hasOldHolds(now)) === undefined) return false;
-  return await deleteOldHolds(database, { now, limit: stepHoldsMax }) === stepHoldsMax;
 }

@@ -83,6 +83,42 @@ onEveryDatabase("a server that knows a key judges its next record by the address
   assert.equal(data.reduce((sum: number, { count }: { count: number }) => sum + count, 0), 6);
 });
 
+onEveryDatabase("a server that knows a key judges its next hold by the addresses of now", async (test) => {
+  const { id, apiKey } = await newKey(test);
+  const holds = "/api/v1/holds";
+  const hold = async (peerAddress: string) =>
+    (await fetchJson(test, { apiKey, peerAddress }, `POST ${holds}`, { records: [usage] })).hold.id;
+  const send = (peerAddress: string, request: string, json: Row[1], outcome: string | number) =>
+    assertRows(test, { apiKey, peerAddress }, [[request, json, outcome]]);
+  const set = (addresses: string | null) =>
+    run(test, "UPDATE api_keys SET addresses = ? WHERE id = ?", addresses, id);
+  const ended = [await hold(outside), await hold(outside), await hold(outside)];
+  const ends: [request: string, json: Row[1], status: number][] = [
+    [`POST ${holds}/${ended[0]}/settle`, { records: [usage] }, 201],
+    [`POST ${holds}/${ended[1]}/release`, {}, 200],
+    [`POST ${holds}/${ended[2]}/extend`, { expiresIn: 900 }, 200],
+  ];
+  for (const [request, json, status] of ends) {
+    await set(null);
+    await send(outside, "POST /api/v1/usage", usage, 201);
+    // Changed as another server would: this one only learns of it when it writes.
+    await set(JSON.stringify([block]));
+    await send(outside, request, json, "401 invalid_api_key");
+    await set(null);
+    await send(inside, "POST /api/v1/usage", usage, 201);
+    await set(JSON.stringify([block]));
+    await send(inside, request, json, status);
+  }
+  await set(null);
+  await hold(outside);
+  await set(JSON.stringify([block]));
+  await send(outside, `POST ${holds}`, { records: [usage] }, "401 invalid_api_key");
+  await set(null);
+  await hold(inside);
+  await set(JSON.stringify([block]));
+  await hold(inside);
+});
+
 onEveryDatabase(
   "no record of an allowed client is lost or denied while the addresses change",
   async (test) => {

@@ -20,6 +20,8 @@ export function usesOfKey(recordId: string): readonly Use[] {
     ["GET /api/v1/usage/records", null],
     [`GET /api/v1/usage/records/${recordId}`, null],
     ["GET /api/v1/limits", null],
+    ["POST /api/v1/holds", { records: [usage], expiresIn: 1 }],
+    ["GET /api/v1/holds", null],
     ["GET /api/auth/forward?accept=key", null],
     ["GET /api/auth/forward?accept=session,key", null],
     ["GET /api/auth/forward?accept=key&meter=tiles/requests", null],

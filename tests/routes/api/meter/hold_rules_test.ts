@@ -1,7 +1,7 @@
 // Holds: the rules of the contract, each with a test of its name.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
-import { deleteSomeHolds, endExpired } from "../../../../services/meter/holds.ts";
+import { deleteSomeHolds, endExpired } from "../../../../services/meter/hold_upkeep.ts";
 import { createTestKey, type TestApp } from "../../../support/app/app.ts";
 import { grantScene } from "../../../support/meter/grants.ts";
 import { holdScene, units } from "../../../support/meter/holds.ts";
