@@ -80,10 +80,14 @@ export interface LimitStanding {
   readonly quantity: number;
   /** How much of it is used. */
   readonly used: number;
-  /** How much is left, at least 0. */
+  /** How much active holds have taken. */
+  readonly held: number;
+  /** How much is left after what is used and held, at least 0. */
   readonly remaining: number;
   /** When the window ends. Null for `total`. ISO 8601 in UTC, with milliseconds. */
   readonly resetsAt: string | null;
+  /** When the first of the organization's holds expires. Only in errors, if only holds leave no room. ISO 8601 in UTC, with milliseconds. */
+  readonly heldUntil?: string;
   /** The grants of this limit that can be used: not those that are used up, expired or voided. Only in lists of limits, and only if there ever was a grant. `quantity` and `remaining` of the limit have grants in them. */
   readonly grants?: {
     /** The limit's own quantity, without grants. */
