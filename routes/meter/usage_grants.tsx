@@ -62,15 +62,15 @@ const createSchema = z.strictObject({
     description:
       "Gives the quantity now, and again at each turn of the calendar in the organization's time zone. Weeks start on Monday. Each " +
       "grant expires at the next turn.",
-    example: "month",
   }),
   rollover: z.literal([0, 1]).optional().openapi({
     type: "integer",
     enum: [0, 1],
     description: "With 1, each grant expires one turn later. By default 0. Only with `every`.",
-    example: 1,
   }),
-  until: optionalEnd("No turn begins at or after this time. By default, turns don't end. Only with `every`."),
+  // The example of a request is a grant that doesn't repeat.
+  until: optionalEnd("No turn begins at or after this time. By default, turns don't end. Only with `every`.")
+    .openapi({ example: undefined }),
   reason: reason("Why it is given", "Invoice 2026-118."),
   idempotencyKey: idempotencyKeySchema.openapi({
     description: "Gives one grant however often the request is sent. 1 to 255 printable ASCII characters.",

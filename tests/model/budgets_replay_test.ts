@@ -8,7 +8,7 @@ import { startTestApp } from "../support/app/app.ts";
 import { randomTraces, type TraceStep } from "../support/runner/quint.ts";
 
 /** The parts of the model that the program has: "holds", "refills", "windows" (grants of limits per month) and "cutoff". */
-const features: readonly string[] = [];
+const features: readonly string[] = ["refills"];
 
 const steps = 30;
 
@@ -21,7 +21,7 @@ for (const kind of databaseKinds) {
       faultRandom("replay of budgets");
       const traces = await randomTraces<BudgetState>("tests/model/budgets.qnt", {
         seed: runSeed,
-        samples: repeats({ quick: 10, full: kind.name === "embedded" ? 300 : 30 }),
+        samples: repeats({ quick: 10, full: kind.name === "embedded" ? 100 : 10 }),
         steps,
         init: `start(Set(${features.map((name) => `"${name}"`).join(", ")}))`,
       });

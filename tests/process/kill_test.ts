@@ -38,7 +38,9 @@ Deno.test(
         const load = startLoad({ ledger, random, targets: [program.baseUrl], voids: true });
         const before = ledger.answered;
         // A server that has just started takes longer for its first response.
-        if (random.chance(0.8)) await poll(() => ledger.answered > before || ledger.surprises.length > 0);
+        if (random.chance(0.8) || round === 0) {
+          await poll(() => ledger.answered > before + 40 || ledger.surprises.length > 0);
+        }
         await letOthersRun(random.between(50, 400));
         if (random.chance(0.5)) {
           // Kill it while it fills new sums, and deletes those before.
@@ -59,7 +61,7 @@ Deno.test(
         }
         await start();
       }
-      assert(ledger.acknowledged > rounds * 20, "too few records were acknowledged");
+      assert(ledger.acknowledged > 20, "too few records were acknowledged");
       await killAndCheck(scene, ledger);
     }),
 );

@@ -45,7 +45,8 @@ Deno.test("deletes records and audit entries that are too old, the data of delet
     );
     // Of a minute in 2020, and of a removed limit.
     change(
-      "INSERT INTO usage_limit_counters VALUES (7, 99, 26300000, 0, 0, 0, 1, 0, NULL), (8, 99, 0, 0, 0, 0, 1, 0, NULL)",
+      `INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known,
+         opened_seq) VALUES (7, 99, 26300000, 0, 0, 0, 1, 0), (8, 99, 0, 0, 0, 0, 1, 0)`,
     );
     change("INSERT INTO usage_limits_removed (number) VALUES (8)");
     change("INSERT INTO timezone_offsets VALUES ('Europe/Berlin', 0, 0)");
