@@ -99,7 +99,8 @@ export const selectApiKeys = sql`
     u.name AS createdByName, k.created_by_operator AS createdByOperator, k.permissions,
     ${limitsJson({ column: "lineage", number: sql`k.lineage` })} AS budget,
     k.last_used_at AS lastUsedAt, k.expires_at AS expiresAt, k.revoked_at AS revokedAt,
-    k.addresses, k.requests_per_second AS requestsPerSecond, k.external_id AS externalId, k.metadata, k.disabled_at AS disabledAt, k.disabled_by_operator AS disabledByOperator, k.leaked_at AS leakedAt
+    k.addresses, k.requests_per_second AS requestsPerSecond, k.external_id AS externalId, k.metadata,
+    k.disabled_at AS disabledAt, k.disabled_by_operator AS disabledByOperator, k.leaked_at AS leakedAt
   FROM api_keys k LEFT JOIN users u ON u.id = k.created_by`;
 
 /**

@@ -1,10 +1,12 @@
 // Grants of organizations: their shapes, their API for operators and members, and the console's pages.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { newId } from "../../domain/id.ts";
+import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import { splitQuantity } from "../../domain/meter/quantity.ts";
 import {
   grantQuantityMax,
   grantReasonCharactersMax,
+  type UsageGrant,
   usageGrantStatuses,
 } from "../../domain/meter/usage_grant.ts";
 import { refillPeriods } from "../../domain/meter/usage_refill.ts";
@@ -236,29 +238,61 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
     },
   });
 
-  mountFormPage(pages, {
-    path: `${path}/:grantId/void`,
+  voidPage(app, parts, {
+    noun: "grant",
+    find: (access, id) => getGrant(services, access, id),
+    fact: ({ remaining, metric }, catalogue) => ({
+      label: "Left",
+      value: grantQuantity(remaining, metric, catalogue),
+    }),
+    end: (access, input) => voidGrant(services, access, input),
+    words: {
+      title: "Void grant",
+      heading: "Void the grant of “{name}”?",
+      text: "The unused part can't be used anymore. The used part stays used. This can't be undone.",
+      reason: "Reason for voiding it",
+    },
+  });
+}
+
+/** Mounts the console's page that voids a grant or a refill for a reason. */
+export function voidPage<Row extends Pick<UsageGrant, "productSlug" | "metric" | "reason">>(
+  app: App,
+  parts: PortalParts,
+  { noun, find, fact, end, words }: {
+    noun: "grant" | "refill";
+    find: (access: OperatorAccess, id: string) => Promise<Row>;
+    /** Tells how much ends. */
+    fact: (row: Row, catalogue: Catalogue) => { label: string; value: string };
+    end: (access: OperatorAccess, input: { id: string; reason: string }) => Promise<unknown>;
+    words: Record<"title" | "heading" | "text" | "reason", string>;
+  },
+): void {
+  const { services } = parts;
+  const idOf = (c: AppContext) => paramOf(c, `${noun}Id`);
+  const limitsHref = (c: AppContext) => `${organizationHref(paramOf(c, "id"))}/limits`;
+  const { reason: reasonLabel, ...shown } = words;
+  mountFormPage(consolePages(app, parts, "operator/organizations"), {
+    path: `${organizationsHref}/:id/${noun}s/:${noun}Id/void`,
     async show(c, form, actor) {
-      const access = await accessOf(c, actor);
-      const grant = await getGrant(services, access, paramOf(c, "grantId"));
+      const access = await operatorAccess(services, actor, paramOf(c, "id"));
+      const row = await find(access, idOf(c));
       const catalogue = await readProductNames(services);
       return (
         <ConfirmPage
           {...form}
-          title="Void grant"
-          heading="Void the grant of “{name}”?"
+          {...shown}
           name={access.organizationName}
-          text="The unused part can't be used anymore. The used part stays used. This can't be undone."
           facts={[
-            { label: "Limit", value: limitName({ ...grant, per: "total" }, catalogue) },
-            { label: "Left", value: grantQuantity(grant.remaining, grant.metric, catalogue) },
-            { label: "Given for", value: grant.reason },
+            { label: "Limit", value: limitName({ ...row, per: "total" }, catalogue) },
+            fact(row, catalogue),
+            { label: "Given for", value: row.reason },
           ]}
-          submit="Void grant"
-          back={{ href: `${organizationHref(paramOf(c, "id"))}/limits`, label: "Limits" }}
+          submit={shown.title}
+          back={{ href: limitsHref(c), label: "Limits" }}
         >
           <TextField
-            label="Reason for voiding it"
+            label={reasonLabel}
             {...form.field("reason")}
             required
             maxlength={grantReasonCharactersMax}
@@ -267,10 +301,9 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
       );
     },
     async submit(c, actor, { reason = "" }) {
-      const access = await accessOf(c, actor);
-      const body = check(voidSchema, { reason }, "body");
-      await voidGrant(services, access, { id: paramOf(c, "grantId"), ...body });
-      return `${organizationHref(paramOf(c, "id"))}/limits?done=grant-voided`;
+      const access = await operatorAccess(services, actor, paramOf(c, "id"));
+      await end(access, { id: idOf(c), ...check(voidSchema, { reason }, "body") });
+      return `${limitsHref(c)}?done=${noun}-voided`;
     },
   });
 }

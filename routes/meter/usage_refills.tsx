@@ -1,24 +1,16 @@
 // Refills: grants that repeat. Their shapes, their API for operators, and the console's page that voids one.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { grantReasonCharactersMax } from "../../domain/meter/usage_grant.ts";
 import { refillPeriods, usageRefillStatuses } from "../../domain/meter/usage_refill.ts";
-import { type OperatorAccess, operatorAccess } from "../../services/access/mod.ts";
-import { getRefill, listRefills, readProductNames, voidRefill } from "../../services/meter/mod.ts";
-import { ConfirmPage } from "../../views/components/confirm_page.tsx";
-import { TextField } from "../../views/components/field.tsx";
-import { organizationHref, organizationsHref } from "../../views/components/links.ts";
+import { operatorAccess } from "../../services/access/mod.ts";
+import { getRefill, listRefills, voidRefill } from "../../services/meter/mod.ts";
 import { everyWords, grantQuantity } from "../../views/meter/grants.tsx";
-import { limitName } from "../../views/text/limit.ts";
 import { withAccess } from "../api/endpoint.ts";
 import { operatorRoutes } from "../api/operator_routes.ts";
-import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
-import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
-import { consolePages } from "../portal/operator_page.ts";
+import type { App, AppEnv, AppParts } from "../env.ts";
 import type { PortalParts } from "../portal/page.ts";
-import { check } from "../schemas/check.ts";
 import { idOut, idParam, pageOf, pageQuerySchema, stringSchema, timeOut } from "../schemas/common.ts";
 import { organizationParamsSchema } from "../schemas/organization_reference.ts";
-import { voidSchema } from "./usage_grants.tsx";
+import { voidPage, voidSchema } from "./usage_grants.tsx";
 
 const schema = z.object({
   id: idOut("rfl", "The refill's id, which is the `refillId` of its grants."),
@@ -77,48 +69,20 @@ export function usageRefillRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): vo
 
 export function usageRefillPages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  const pages = consolePages(app, parts, "operator/organizations");
-  const accessOf = (c: AppContext, actor: OperatorAccess["actor"]) =>
-    operatorAccess(services, actor, paramOf(c, "id"));
-
-  mountFormPage(pages, {
-    path: `${organizationsHref}/:id/refills/:refillId/void`,
-    async show(c, form, actor) {
-      const access = await accessOf(c, actor);
-      const refill = await getRefill(services, access, paramOf(c, "refillId"));
-      const catalogue = await readProductNames(services);
-      return (
-        <ConfirmPage
-          {...form}
-          title="Stop repeating"
-          heading="Stop repeating the grant of “{name}”?"
-          name={access.organizationName}
-          text="No further grants start. The unused part of those given can't be used anymore. The used part stays used. This can't be undone."
-          facts={[
-            { label: "Limit", value: limitName({ ...refill, per: "total" }, catalogue) },
-            {
-              label: everyWords[refill.every],
-              value: grantQuantity(refill.quantity, refill.metric, catalogue),
-            },
-            { label: "Given for", value: refill.reason },
-          ]}
-          submit="Stop repeating"
-          back={{ href: `${organizationHref(paramOf(c, "id"))}/limits`, label: "Limits" }}
-        >
-          <TextField
-            label="Reason for stopping it"
-            {...form.field("reason")}
-            required
-            maxlength={grantReasonCharactersMax}
-          />
-        </ConfirmPage>
-      );
-    },
-    async submit(c, actor, { reason = "" }) {
-      const access = await accessOf(c, actor);
-      const body = check(voidSchema, { reason }, "body");
-      await voidRefill(services, access, { id: paramOf(c, "refillId"), ...body });
-      return `${organizationHref(paramOf(c, "id"))}/limits?done=refill-voided`;
+  voidPage(app, parts, {
+    noun: "refill",
+    find: (access, id) => getRefill(services, access, id),
+    fact: ({ every, quantity, metric }, catalogue) => ({
+      label: everyWords[every],
+      value: grantQuantity(quantity, metric, catalogue),
+    }),
+    end: (access, input) => voidRefill(services, access, input),
+    words: {
+      title: "Stop repeating",
+      heading: "Stop repeating the grant of “{name}”?",
+      text:
+        "No further grants start. The unused part of those given can't be used anymore. The used part stays used. This can't be undone.",
+      reason: "Reason for stopping it",
     },
   });
 }

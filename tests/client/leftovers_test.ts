@@ -9,23 +9,17 @@ import { poll } from "../support/runner/poll.ts";
 
 /** Leaves a record in the spool, of a process that has ended and that its parent never waits for. */
 async function leaveRecord({ folder, onEnd }: Scene): Promise<void> {
-  const path = `${await Deno.makeTempDir()}/pid`;
+  const path = await Deno.makeTempFile();
   const text = "import os, sys, time\npid = os.fork() or os._exit(0)\n" +
     "open(sys.argv[1], 'w').write(f'{pid}\\n')\ntime.sleep(600)";
   const parent = new Deno.Command(python, { args: ["-c", text, path] }).spawn();
   onEnd(async () => {
     parent.kill();
     await parent.status;
+    await Deno.remove(path);
   });
-  const written = () => {
-    try {
-      return Deno.readTextFileSync(path);
-    } catch {
-      return "";
-    }
-  };
-  await poll(() => written().endsWith("\n"));
-  const pid = Number(written());
+  await poll(() => Deno.readTextFileSync(path).endsWith("\n"));
+  const pid = Number(Deno.readTextFileSync(path));
   await poll(() => Deno.readTextFileSync(`/proc/${pid}/stat`).includes(") Z "));
   const record = { productSlug: "tiles", metric: "requests", quantity: 1, idempotencyKey: "left" };
   const line = JSON.stringify({ ...record, timestamp: new Date().toISOString() });

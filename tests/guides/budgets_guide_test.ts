@@ -7,7 +7,7 @@ import { isMissing } from "../support/runner/needs.ts";
 const block = await readGuide("budgets.md");
 
 Deno.test({
-  name: "the guide gives a user 2.00 dollars, and 300 requests at once stop at exactly 2.00",
+  name: "the guide gives a user 2.00 dollars, and 300 parallel requests spend exactly that",
   ignore: isMissing("curl"),
   fn: () =>
     onServer({}, async ({ folder, baseUrl }) => {

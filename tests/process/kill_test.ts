@@ -61,7 +61,7 @@ Deno.test(
         }
         await start();
       }
-      assert(ledger.acknowledged > 20, "too few records were acknowledged");
+      assert(ledger.acknowledged > rounds * 10, "too few records were acknowledged");
       await killAndCheck(scene, ledger);
     }),
 );

@@ -49,7 +49,7 @@ export interface BudgetState {
   readonly shown: Readonly<Record<Per, Standing>>;
 }
 
-/** What the model chose in a step. Each action has some of it. */
+/** Has the choices of the model in a step. Each action makes some of them. */
 interface Picks {
   readonly quantity: number;
   readonly ago: number | null;
@@ -65,7 +65,7 @@ interface Picks {
 
 type Action = (scene: BudgetScene, picks: Picks, after: BudgetState) => Promise<void>;
 
-/** What the program says of a grant. */
+/** Is a grant as the API returns it. */
 interface ListedGrant {
   readonly refillId?: string | null;
   readonly used: number;
