@@ -3,7 +3,7 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { type RecordTarget, recordTargetKinds } from "../../db/meter/mod.ts";
 import { AppError, type ErrorCode, validationError } from "../../domain/errors.ts";
 import type { HoldRecord } from "../../domain/meter/hold.ts";
-import { activeAccess } from "../../services/access/mod.ts";
+import { activeAccess, organizationIdOf } from "../../services/access/mod.ts";
 import {
   createHold,
   extendHoldOf,
@@ -207,7 +207,10 @@ function operatorHoldRoutes(
     operationId: "listHoldsAsOperator",
     summary: "List holds of organizations",
     query: schemas.operatorHoldsQuerySchema,
-  }, (_c, { query: { organizationId, ...query } }) => listHolds(services, { organizationId }, query));
+  }, async (_c, { query: { organizationId: idText, ...query } }) => {
+    const organizationId = idText && await organizationIdOf(services, idText);
+    return listHolds(services, { organizationId }, query);
+  });
 }
 
 type NewHold = z.output<typeof schemas.createHoldSchema>;

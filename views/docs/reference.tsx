@@ -110,7 +110,7 @@ function GroupContent({ group: { path, operations } }: { group: DocsGroup }) {
     <>
       {[...parts].map(([prefix, operations]) => (
         <>
-          <Heading level={2} id={prefix.slice(prefix.lastIndexOf("/") + 1)}>
+          <Heading level={2} id={prefix.replace("/api/", "").replaceAll("/", "-")}>
             <code>{prefix}</code>
           </Heading>
           <Operations path={path} operations={operations} />

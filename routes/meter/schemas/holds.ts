@@ -18,6 +18,7 @@ import {
   stringSchema,
   timeOut,
 } from "../../schemas/common.ts";
+import { organizationFilter } from "../../schemas/organization_reference.ts";
 import { atMost } from "../../schemas/messages.ts";
 import { limitStandingSchema } from "./limits.ts";
 import { targetId } from "./operator_usage.ts";
@@ -120,6 +121,6 @@ export const holdsQuerySchema = pageQuerySchema.extend({
   apiKey: z.string().max(100).optional().describe("Only holds of this API key, by id."),
 });
 export const operatorHoldsQuerySchema = holdsQuerySchema.extend({
-  organizationId: z.string().max(100).optional().describe("Only holds of this organization."),
+  organizationId: organizationFilter("By default, holds of all."),
 });
 export const holdParamsSchema = z.object({ id: idParam("hld", "The hold's id.") });

@@ -5,6 +5,7 @@ import {
   byKey,
   type Entry,
   everybody,
+  holdOf,
   inActive,
   inActiveFromAdmin,
   inNamed,
@@ -293,6 +294,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "GET /api/portal/usage": { who: inActive },
   "GET /api/portal/usage.csv": { who: inActive },
   "GET /api/portal/limits": { who: inActive },
+  "GET /api/portal/holds": { who: inActive },
   "GET /api/portal/plan": { who: inActive },
   "GET /api/portal/grants": { who: inActive },
   "GET /api/portal/alerts": { who: inActive },
@@ -315,6 +317,24 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "POST /api/v1/usage": { who: byKey, attempt: () => ({ json: record }) },
   "POST /api/v1/events": { who: byKey, attempt: () => ({ json: event }) },
   "POST /api/v1/usage/batch": { who: byKey, attempt: () => ({ json: { records: [record] } }) },
+  "GET /api/v1/holds": { who: byKey },
+  "GET /api/v1/holds/:id": {
+    who: byKey,
+    attempt: async (scene) => ({ params: { id: await holdOf(scene) } }),
+  },
+  "POST /api/v1/holds": { who: byKey, attempt: () => ({ json: { records: [record] } }) },
+  "POST /api/v1/holds/:id/settle": {
+    who: byKey,
+    attempt: async (scene) => ({ params: { id: await holdOf(scene) }, json: { records: [record] } }),
+  },
+  "POST /api/v1/holds/:id/release": {
+    who: byKey,
+    attempt: async (scene) => ({ params: { id: await holdOf(scene) } }),
+  },
+  "POST /api/v1/holds/:id/extend": {
+    who: byKey,
+    attempt: async (scene) => ({ params: { id: await holdOf(scene) }, json: { expiresIn: 600 } }),
+  },
   "GET /api/v1/usage/records": { who: byKey },
   "GET /api/v1/usage/records/:id": {
     who: byKey,

@@ -150,6 +150,15 @@ export async function sessionOf({ test }: Scene, { userId }: { userId: string })
   return rows[0]?.id ?? "";
 }
 
+/** @returns The id of a hold of the key. */
+export async function holdOf({ test, apiKey }: Scene): Promise<string> {
+  const response = await test.send("/api/v1/holds", {
+    apiKey,
+    json: { records: [{ productSlug: "p", metric: "m", quantity: 1 }] },
+  });
+  return (await response.json()).hold.id;
+}
+
 /** @returns The id of a record of the key. */
 export async function recordOf({ test, apiKey }: Scene): Promise<string> {
   const response = await test.send("/api/v1/usage", {

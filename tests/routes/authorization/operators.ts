@@ -13,6 +13,7 @@ import {
   byOperator,
   byOperatorToken,
   type Entry,
+  holdOf,
   recordOf,
   withAlert,
   withKey,
@@ -79,6 +80,7 @@ const inserts: readonly (readonly [path: RegExp, insert: Insert])[] = [
   [/\/:period/, ({ organizationId: id }) => Promise.resolve({ id, period: "open" })],
   [/\/organizations\/:id/, ({ organizationId: id }) => Promise.resolve({ id })],
   [/\/api-keys\/:id/, async (scene) => (await withKey()(scene)).params],
+  [/\/holds\/:id/, async (scene) => ({ id: await holdOf(scene) })],
   [/\/records\/:id/, async (scene) => ({ id: await recordOf(scene) })],
   [/\/users\/:id/, async ({ test }) => ({ id: (await newPerson(test, null)).userId })],
   [/\/tokens\/:id/, async ({ test }) => ({ id: (await newOperatorToken(test)).id })],
@@ -228,10 +230,18 @@ const routes: Readonly<Partial<Record<OperatorScope | "account", Readonly<Record
   "usage:read": {
     "GET /usage": null,
     "GET /usage.csv": null,
+    "GET /holds": null,
     "GET /usage/records": null,
     "GET /usage/records/:id": null,
   },
   "usage:write": {
+    "POST /holds": ({ organizationId }) => ({
+      organizationId,
+      records: [{ productSlug: "p", metric: "m", quantity: 1 }],
+    }),
+    "POST /holds/:id/settle": { records: [{ productSlug: "p", metric: "m", quantity: 1 }] },
+    "POST /holds/:id/release": { reason: "Lost." },
+    "POST /holds/:id/extend": { expiresIn: 600 },
     "POST /usage": ({ organizationId }) => ({
       records: [{ organizationId, productSlug: "p", metric: "m", quantity: 1 }],
     }),

@@ -88,7 +88,8 @@ async function addLimits(
   for (const owner of [{ organizationId }, { apiKeyId: keyId }, { alertOf: organizationId }]) {
     const limit = await addLimit(test, owner, { per: "month", metric: "unused" });
     await test.opened.database.write([
-      sql`INSERT INTO usage_limit_counters VALUES (${limit.number}, ${number}, 682, 0, 0, 0, 1, 0, NULL)`,
+      sql`INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
+        VALUES (${limit.number}, ${number}, 682, 0, 0, 0, 1, 0)`,
       sql`INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at)
         VALUES (${limit.number}, ${number}, 682, 80, 0, '[0,0,0]', ${test.now()}, ${test.now()})`,
       sql`INSERT INTO usage_grants (id, organization, limit_id, product_slug, metric, quantity_micros, created_at, ends_at, reason,
