@@ -53,7 +53,8 @@ export interface HoldFilter {
   /** Null for both. */
   readonly environment: Environment | null;
   readonly status?: HoldStatus | undefined;
-  readonly apiKey?: string | undefined;
+  /** Holds for any of these. */
+  readonly apiKey?: string | readonly string[] | undefined;
 }
 
 /** Finds holds, the newest first, from after the id `before`. */
@@ -69,7 +70,10 @@ export async function findHolds(
     conditions.push(sql`h.organization IN (${joinSql(numbers, ", ")})`);
   }
   if (apiKey !== undefined) {
-    conditions.push(sql`h.api_key = (SELECT k.number FROM api_keys k WHERE k.id = ${apiKey})`);
+    const ids = JSON.stringify([apiKey].flat());
+    conditions.push(
+      sql`h.api_key IN (SELECT k.number FROM json_each(${ids}) j JOIN api_keys k ON k.id = j.value)`,
+    );
   }
   if (status === "active") conditions.push(sql`h.status = 'active' AND NOT ${isOver(sql`${now}`)}`);
   else if (status === "expired") {

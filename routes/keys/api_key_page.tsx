@@ -3,7 +3,7 @@ import type { AuditEvent } from "../../domain/access/audit.ts";
 import type { ApiKey } from "../../domain/keys/api_key.ts";
 import { type Access, listAuditEvents, may } from "../../services/access/mod.ts";
 import { getApiKeyLineage } from "../../services/keys/mod.ts";
-import { readLastRequest, readLimits, readProductNames } from "../../services/meter/mod.ts";
+import { listHolds, readLastRequest, readLimits, readProductNames } from "../../services/meter/mod.ts";
 import { readPlan } from "../../services/people/mod.ts";
 import { auditActorName, AuditSentence } from "../../views/access/mod.ts";
 import { ButtonLink } from "../../views/components/button.tsx";
@@ -30,6 +30,7 @@ import { KeyFacts, KeyUsage } from "../../views/keys/key_usage.tsx";
 import { KeyAccess } from "../../views/keys/key_access_fields.tsx";
 import { PermissionList } from "../../views/keys/permission_fields.tsx";
 import { PortalPage } from "../../views/layout.tsx";
+import { ActiveHolds } from "../../views/meter/mod.ts";
 import { fullDate } from "../../views/text/time.ts";
 import { flashOf, queryOf, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
@@ -42,13 +43,20 @@ import { nearestFirst } from "../meter/usage_pages.ts";
 import type { PortalParts } from "../portal/page.ts";
 
 const latestEventsMax = 5;
+const shownHoldsMax = 10;
 
 export async function readKeyPage(c: AppContext, parts: PortalParts, { access, frame }: Viewer) {
   const { services } = parts;
   const { current: apiKey, generations } = await getApiKeyLineage(services, access, paramOf(c, "keyId"));
-  const [report, limits, { plan }, lastRequest, events] = await Promise.all([
+  const [report, limits, holds, { plan }, lastRequest, events] = await Promise.all([
     keyReport(parts, access, { apiKeyId: apiKey.id, metric: queryOf(c, "metric") ?? null }),
     inTime((signal) => readLimits(services, access, { apiKeyId: apiKey.id, signal })),
+    listHolds(services, access, {
+      status: "active",
+      apiKey: generations.map(({ id }) => id),
+      limit: shownHoldsMax,
+      cursor: undefined,
+    }),
     readPlan(services, access),
     readLastRequest(services, generations),
     may(access, "audit.read") ? latestEvents(parts, access, generations) : null,
@@ -61,6 +69,8 @@ export async function readKeyPage(c: AppContext, parts: PortalParts, { access, f
     report,
     /** Limits of the organization, then of the budget. */
     limits: limits && nearestFirst(limits),
+    /** Active ones, for any key of the lineage. */
+    holds,
     plan: plan.name,
     /** With any key of the lineage. */
     lastRequest,
@@ -89,7 +99,7 @@ async function latestEvents({ services }: PortalParts, access: Access, keys: rea
 }
 
 export function apiKeyPage(props: KeyPage) {
-  const { frame, apiKey, generations, report, flash, events } = props;
+  const { frame, apiKey, generations, report, flash, events, holds } = props;
   const { id, name } = apiKey;
   const isActive = apiKey.status === "active";
   const uses = generations.map(({ lastUsedAt }) => lastUsedAt).filter((at) => at !== null);
@@ -132,6 +142,12 @@ export function apiKeyPage(props: KeyPage) {
         </div>
         <div class="stacked">
           {isActive && <Budget {...props} />}
+          <ActiveHolds
+            holds={holds.holds}
+            isPart={holds.nextCursor !== null}
+            catalogue={props.catalogue}
+            now={frame.now}
+          />
           <LastUse {...props} />
           <Card title="Permissions" aside={canAct && <a href={hrefOf(props, "edit")}>Change</a>}>
             <PermissionList permissions={apiKey.permissions} />

@@ -319,7 +319,7 @@ async function mayEndStill(
 
 export interface HoldPage extends PageInput {
   readonly status?: HoldStatus | undefined;
-  readonly apiKey?: string | undefined;
+  readonly apiKey?: string | readonly string[] | undefined;
 }
 
 /**

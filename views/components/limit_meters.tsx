@@ -38,19 +38,28 @@ export function LimitMeters({ limits, ...context }: { limits: readonly LimitStan
 }
 
 function LimitMeter({ limit, now, catalogue }: { limit: LimitStanding } & Context) {
-  const { metric, resetsAt, grants } = limit;
+  const { metric, resetsAt, grants, held } = limit;
   const { used, quantity } = currentUse(limit);
   const measure = catalogue && metric !== null ? metricOf(catalogue, metric) : undefined;
   const share = usedShare(limit);
+  const heldShare = quantity === 0 ? 0 : Math.min(held / quantity, 1 - share);
   const level = share >= 1 ? " full" : share >= nearShare ? " near" : "";
   return (
     <li class={`meter${level}`}>
       <p class="meter-line">
         <strong>{limitName(limit, catalogue)}</strong>
-        <span class="what">{usedWords(used, quantity, measure)}</span>
+        <span class="what">{usedWords(used, quantity, measure, held)}</span>
       </p>
       <svg class="meter-bar" aria-hidden="true">
         {share > 0 && <rect width={`${Math.min(100 * share, 100).toFixed(1)}%`} height="100%" />}
+        {heldShare > 0 && (
+          <rect
+            width={`${(100 * heldShare).toFixed(1)}%`}
+            height="100%"
+            x={`${(100 * share).toFixed(1)}%`}
+            class="held"
+          />
+        )}
       </svg>
       <p class="meter-line muted tiny">
         <span>{meterText(limit, { measure, now })}</span>
@@ -86,13 +95,17 @@ function meterText(
   limit: LimitStanding,
   { measure, now }: { measure: Measure | undefined; now: number },
 ): string {
-  const { used, quantity, mode } = limit;
+  const { used, quantity, mode, held } = limit;
   const share = usedShare(limit);
   const effect = mode === "hard" ? "New requests are rejected." : "Usage is still recorded.";
   if (used > quantity) return `Over the limit by ${amount(used - quantity, measure)}. ${effect}`;
   if (share >= 1) return `Limit reached. ${effect}`;
+  const left = quantity - used - held;
+  if (held > 0 && left <= 0) {
+    return mode === "hard" ? "Nothing left until holds end." : "Everything else is held.";
+  }
   const percent = `${usedPercentText(100 * share)} used`;
-  const text = share < nearShare ? percent : `${percent}, ${amount(quantity - used, measure)} left`;
+  const text = share < nearShare ? percent : `${percent}, ${amount(left, measure)} left`;
   const reachedAt = limitReachedAt(limit, now);
   if (reachedAt === null) return text;
   const day = shortDate(reachedAt, now, presentation().organizationTimezone);

@@ -1,4 +1,5 @@
 // Pages of usage, records, grants and alerts.
+export { ActiveHolds } from "./active_holds.tsx";
 export { GrantsCard } from "./grants.tsx";
 export { CsvLink, NothingToShow, ReportChart, type UsagePageProps, type UsageReport } from "./usage.tsx";
 export { environmentHref } from "./usage_address.ts";

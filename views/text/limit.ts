@@ -71,10 +71,13 @@ export function limitsSentence(text: string, catalogue: Catalogue): string {
   }).join("; ");
 }
 
-/** Returns text such as `2.32 of 5 TB`. */
-export function usedWords(used: number, max: number, measure?: Measure): string {
-  if (measure === undefined) return `${groupDigits(used)} of ${groupDigits(max)}`;
-  const isSameUnit = quantityText(used, measure).unit === quantityText(max, measure).unit;
-  const first = isSameUnit ? quantityText(used, measure).number : quantityWords(used, measure);
-  return `${first} of ${quantityWords(max, measure)}`;
+/** Returns text such as `2.32 of 5 TB`, or `2.32 used, 0.1 held, of 5 TB`. @param held What active holds have taken. */
+export function usedWords(used: number, max: number, measure?: Measure, held = 0): string {
+  const words = (quantity: number) => {
+    if (measure === undefined) return groupDigits(quantity);
+    const isSameUnit = quantityText(quantity, measure).unit === quantityText(max, measure).unit;
+    return isSameUnit ? quantityText(quantity, measure).number : quantityWords(quantity, measure);
+  };
+  const all = measure === undefined ? groupDigits(max) : quantityWords(max, measure);
+  return held === 0 ? `${words(used)} of ${all}` : `${words(used)} used, ${words(held)} held, of ${all}`;
 }

@@ -4,6 +4,7 @@ import { findGenerations } from "../../../db/keys/api_keys.ts";
 import { sql } from "../../../db/engine/database.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
+import { holdScene, units } from "../../support/meter/holds.ts";
 import { addLimit } from "../../support/meter/limits.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { openPage } from "../../support/portal/pages.ts";
@@ -242,4 +243,24 @@ testApp("of a key that was rotated many times, the page reads the newest generat
     });
   assert.equal((await find(20))[0]?.id, `${id}600`);
   assert.equal((await find(1_000)).length, 500);
+});
+
+testApp("a key's page shows its active holds and their age", async (test) => {
+  const { person, post, operator, keyId } = await holdScene(test);
+  await post("", { records: units(4), expiresIn: 3_600 });
+  test.advance(120_000);
+  const held = { apiKeyId: keyId, records: units(2), onExpiry: "record" };
+  assert.equal((await operator("POST /holds", held)).status, 201);
+  const holds = async () =>
+    cardsOf((await show(test, `${path}/${keyId}`, person)).html)["Active holds"]?.replaceAll(
+      /hld_\w+/g,
+      "ID",
+    );
+  assert.equal(
+    await holds(),
+    "tiles · Requests: 2 Just now · by the operator · recorded in 10 minutes ID " +
+      "tiles · Requests: 4 2 minutes ago · expires in 58 minutes ID",
+  );
+  test.advance(3_600_000);
+  assert.doesNotMatch(await holds() ?? "", /Requests: 4/);
 });

@@ -38,6 +38,21 @@ Deno.test("a meter says what is used, and when it resets", async () => {
   assert.match(await shown({ per: "total", resetsAt: null }), /Never resets$/);
 });
 
+Deno.test("a meter says what is held beside what is used", async () => {
+  const limit = { quantity: 5_000, used: 1_200 };
+  assert.equal(
+    await shown({ ...limit, held: 300 }),
+    "tiles · requests per day 1,200 used, 300 held, of 5,000 [24.0%] [6.0%] 24% used Resets Nov 23, 00:00 UTC",
+  );
+  assert.match(await shown({ ...limit, used: 4_000, held: 300 }), / 80% used, 700 left Resets/);
+  assert.match(
+    await shown({ ...limit, held: 3_800 }),
+    /\[24\.0%\] \[76\.0%\] Nothing left until holds end\./,
+  );
+  assert.match(await shown({ ...limit, held: 3_800, mode: "soft" }), / Everything else is held\./);
+  assert.match(await shown({ ...limit, used: 5_080, held: 10 }), /\[100\.0%\] Over the limit by 80\./);
+});
+
 Deno.test("a meter has the names and units of the catalogue", async () => {
   const metrics = [{ slug: "bytes", name: "Data transfer", unit: "bytes" }];
   const catalogue = catalogueOf({ products: [{ slug: "tiles", name: "Map tiles", metrics }], used: [] });
