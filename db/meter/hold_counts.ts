@@ -77,10 +77,10 @@ export function parseHeld([high, low, micro, other]: HeldColumns): SumParts {
 
 /** Adds the group's sums to what the counters have held. They are open. */
 export const addToHeld: Statement = sql`
-  UPDATE usage_limit_counters AS n SET held_high = n.held_high + a.sum_high, held_low = n.held_low + a.sum_low,
-    held_micro = n.held_micro + a.sum_micro
-  FROM usage_limit_added a WHERE n.usage_limit = a.usage_limit AND n.organization = a.organization
-    AND n.window_number = a.window_number`;
+  UPDATE usage_limit_counters AS n SET (held_high, held_low, held_micro) = (
+    SELECT n.held_high + a.sum_high, n.held_low + a.sum_low, n.held_micro + a.sum_micro FROM usage_limit_added a
+    WHERE a.usage_limit = n.usage_limit AND a.organization = n.organization AND a.window_number = n.window_number)
+  WHERE (usage_limit, organization, window_number) IN (SELECT usage_limit, organization, window_number FROM usage_limit_added)`;
 
 const ending = sql`(SELECT hold FROM usage_holds_ending)`;
 
