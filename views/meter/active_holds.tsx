@@ -32,7 +32,7 @@ export function ActiveHolds(
                 {onExpiry === "record" ? " · recorded " : " · expires "}
                 <RelativeTime at={expiresAt} now={now} />
               </span>
-              <code class="pick tiny">{id}</code>
+              <code class="tiny">{id}</code>
             </div>
           </li>
         ))}

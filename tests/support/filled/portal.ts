@@ -85,6 +85,7 @@ export async function fillPortal(
   }
   await recordUntil(scene, { from: usedTo, to: now - 140_000, random });
   moveTo(test, now - 125_000);
+  await holdRoom(scene);
   await reachLimits(scene);
   await addWebhooks(scene);
   await fillDeliveries(scene);
@@ -111,6 +112,15 @@ async function addSingleSignOn({ test, organizationId }: Scene): Promise<void> {
     sql`INSERT INTO organization_domains (organization_id, domain, token, created_at)
       VALUES (${organizationId}, 'karten.northwind.example', 'gatehouse-domain=4Xw', ${test.now()})`,
   ]);
+}
+
+/** Work that isn't finished yet. */
+async function holdRoom({ test, keys }: Scene): Promise<void> {
+  const { fullKey } = keyOf({ keys }, "Partner: Kartverket");
+  const hold = (records: unknown, more: object) =>
+    ok(test, "/api/v1/holds", { apiKey: fullKey, json: { records, ...more } });
+  await hold([{ productSlug: "tiles", metric: "requests", quantity: 1_200 }], { expiresIn: 3_600 });
+  await hold([{ productSlug: "tiles", metric: "requests", quantity: 300 }], { onExpiry: "record" });
 }
 
 type Act = (scene: Scene) => Promise<unknown>;
