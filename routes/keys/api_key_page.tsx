@@ -48,7 +48,7 @@ const shownHoldsMax = 10;
 export async function readKeyPage(c: AppContext, parts: PortalParts, { access, frame }: Viewer) {
   const { services } = parts;
   const { current: apiKey, generations } = await getApiKeyLineage(services, access, paramOf(c, "keyId"));
-  const [report, limits, holds, { plan }, lastRequest, events] = await Promise.all([
+  const [report, limits, { holds, nextCursor }, { plan }, lastRequest, events] = await Promise.all([
     keyReport(parts, access, { apiKeyId: apiKey.id, metric: queryOf(c, "metric") ?? null }),
     inTime((signal) => readLimits(services, access, { apiKeyId: apiKey.id, signal })),
     listHolds(services, access, {
@@ -70,7 +70,7 @@ export async function readKeyPage(c: AppContext, parts: PortalParts, { access, f
     /** Limits of the organization, then of the budget. */
     limits: limits && nearestFirst(limits),
     /** Active ones, for any key of the lineage. */
-    holds,
+    active: { holds, isPart: nextCursor !== null },
     plan: plan.name,
     /** With any key of the lineage. */
     lastRequest,
@@ -99,7 +99,7 @@ async function latestEvents({ services }: PortalParts, access: Access, keys: rea
 }
 
 export function apiKeyPage(props: KeyPage) {
-  const { frame, apiKey, generations, report, flash, events, holds } = props;
+  const { frame, apiKey, generations, report, flash, events } = props;
   const { id, name } = apiKey;
   const isActive = apiKey.status === "active";
   const uses = generations.map(({ lastUsedAt }) => lastUsedAt).filter((at) => at !== null);
@@ -142,12 +142,7 @@ export function apiKeyPage(props: KeyPage) {
         </div>
         <div class="stacked">
           {isActive && <Budget {...props} />}
-          <ActiveHolds
-            holds={holds.holds}
-            isPart={holds.nextCursor !== null}
-            catalogue={props.catalogue}
-            now={frame.now}
-          />
+          <ActiveHolds {...props.active} catalogue={props.catalogue} now={frame.now} />
           <LastUse {...props} />
           <Card title="Permissions" aside={canAct && <a href={hrefOf(props, "edit")}>Change</a>}>
             <PermissionList permissions={apiKey.permissions} />

@@ -1,6 +1,9 @@
 // The program against the model of budgets: random traces of tests/model/budgets.qnt, sent over the API step by step.
+import assert from "node:assert/strict";
 import { repeats } from "../support/runner/extent.ts";
-import { BudgetScene, type BudgetState } from "../support/meter/budget_scene.ts";
+import { type BudgetProgram, BudgetScene, type BudgetState } from "../support/meter/budget_scene.ts";
+import { DyingProgram } from "../support/meter/dying_program.ts";
+import { seededRandom } from "../support/runner/random.ts";
 import { databaseKinds } from "../support/database/database.ts";
 import { unlimited } from "../support/meter/usage.ts";
 import { startTestApp } from "../support/app/app.ts";
@@ -17,19 +20,48 @@ const steps = 30;
  */
 const seed = Number(Deno.env.get("FAULT_SEED") ?? 20_261_128);
 
+const tracesOf = (samples: number) =>
+  randomTraces<BudgetState>("tests/model/budgets.qnt", {
+    seed,
+    samples,
+    steps,
+    init: `start(Set(${features.map((name) => `"${name}"`).join(", ")}))`,
+  });
+
 for (const kind of databaseKinds) {
   Deno.test({
     name: `${kind.name} database: the program decides and counts as the model of budgets does`,
     ignore: kind.ignore,
     timeout: 1_800_000,
     fn: async () => {
-      const traces = await randomTraces<BudgetState>("tests/model/budgets.qnt", {
-        seed,
-        samples: repeats({ quick: 10, full: kind.name === "embedded" ? 100 : 10 }),
-        steps,
-        init: `start(Set(${features.map((name) => `"${name}"`).join(", ")}))`,
-      });
-      for (const trace of traces) await replay(trace, kind.open);
+      const traces = await tracesOf(repeats({ quick: 10, full: kind.name === "embedded" ? 100 : 10 }));
+      for (const trace of traces) await replay(trace, kind);
+    },
+  });
+}
+
+for (const kind of databaseKinds) {
+  Deno.test({
+    name: `${kind.name} database: a program that dies during the steps loses nothing and does nothing twice`,
+    ignore: kind.ignore,
+    timeout: 1_800_000,
+    fn: async () => {
+      const random = seededRandom(seed);
+      const traces = await tracesOf(repeats({ quick: 1, full: 10 }));
+      let deaths = 0;
+      for (const trace of traces) {
+        const opened = await kind.open();
+        const kept = () => Promise.resolve({ ...opened, dispose: () => Promise.resolve() });
+        const program = DyingProgram.start(opened.place, { random, now: Date.now() });
+        try {
+          await replay(trace, { open: kept, program });
+        } finally {
+          deaths += program.deaths;
+          await program.stop();
+          await opened.dispose();
+        }
+      }
+      assert.ok(deaths >= traces.length, `it died ${deaths} times`);
     },
   });
 }
@@ -37,13 +69,13 @@ for (const kind of databaseKinds) {
 /** @throws With all steps up to the one after which the program differs from the model, and the log. */
 async function replay(
   [first, ...later]: readonly TraceStep<BudgetState>[],
-  open: typeof databaseKinds[number]["open"],
+  { open, program }: { open: typeof databaseKinds[number]["open"]; program?: BudgetProgram },
 ): Promise<void> {
   if (first === undefined) return;
   const test = await startTestApp(unlimited, { open });
   const taken: string[] = [JSON.stringify(first.picks)];
   try {
-    const scene = await BudgetScene.create(test, first.state);
+    const scene = await BudgetScene.create(test, first.state, program);
     for (const step of later) {
       const picks = Object.entries(step.picks).filter(([, value]) => value !== null);
       taken.push(`${step.action} ${JSON.stringify(Object.fromEntries(picks))} ${step.state.last.is}`);

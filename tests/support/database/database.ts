@@ -63,6 +63,11 @@ async function migrateFile(list = migrations): Promise<Uint8Array> {
   return bytes;
 }
 
+/** Opens a data file, or the database of a server. @param place Its path or address. */
+export async function openTestDatabase(place: string): Promise<MainDatabase> {
+  return place.startsWith("http:") ? openServer(place) : await openFile(place);
+}
+
 function openFile(path: string): Promise<MainDatabase> {
   return openEmbedded({
     path,

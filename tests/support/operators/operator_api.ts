@@ -9,7 +9,7 @@ import { newOperatorToken } from "./operators.ts";
  * @returns A function that sends requests, such as `GET /products`, and returns the body as JSON if it is an object.
  */
 export function senderOf(
-  test: TestApp,
+  test: Pick<TestApp, "send">,
   { path, ...by }: { path: string } & Pick<SendOptions, "cookie" | "apiKey">,
 ) {
   // deno-lint-ignore no-explicit-any
