@@ -47,7 +47,7 @@ for (const kind of databaseKinds) {
     timeout: 1_800_000,
     fn: async () => {
       const random = seededRandom(seed);
-      const traces = await tracesOf(repeats({ quick: 1, full: 10 }));
+      const traces = await tracesOf(repeats({ quick: 1, full: 3 }));
       let deaths = 0;
       for (const trace of traces) {
         const opened = await kind.open();
