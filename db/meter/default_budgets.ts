@@ -2,7 +2,7 @@
 import { splitQuantity } from "../../domain/meter/quantity.ts";
 import { type BudgetLimit, defaultNotifyAt, storedNotifyAt } from "../../domain/meter/usage_limit.ts";
 import { planBudget } from "../access/mod.ts";
-import { sql, type Statement } from "../engine/database.ts";
+import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 export function storedBudget(budget: readonly BudgetLimit[]): string {
   return JSON.stringify(budget.map(({ notifyAt, ...limit }) => ({
@@ -23,6 +23,17 @@ export function parseBudget(text: string): BudgetLimit[] {
     mode,
     notifyAt: notifyAt ?? defaultNotifyAt,
   }));
+}
+
+/** Finds the budget that new keys of an organization get. */
+export async function findDefaultBudget(
+  database: DatabaseReader,
+  organizationId: string,
+): Promise<BudgetLimit[]> {
+  const row = await database.readFirst<{ budget: string | null }>(
+    sql`SELECT ${planBudget} AS budget FROM organizations o WHERE o.id = ${organizationId}`,
+  );
+  return parseBudget(row?.budget ?? "[]");
 }
 
 /** Copies the budgets of plans to new keys, by their ids. Test keys get none, as their usage counts against no limit. */

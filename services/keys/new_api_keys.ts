@@ -9,7 +9,7 @@ import {
   settingsOf,
 } from "../../db/keys/api_keys.ts";
 import { findEffectiveNumber } from "../../db/access/mod.ts";
-import { copyDefaultBudgets, lineageOf, replaceLimits } from "../../db/meter/mod.ts";
+import { copyDefaultBudgets, findDefaultBudget, lineageOf, replaceLimits } from "../../db/meter/mod.ts";
 import {
   type ApiKey,
   apiKeyStatus,
@@ -136,6 +136,15 @@ export async function createApiKey(
   if (isMade) return { apiKey: apiKeyFor(access, made(), now), fullKey };
   await requireNewForm(context, organizationId, formToken);
   throw await keyLimitError(context, organizationId);
+}
+
+/** Returns the budget of keys that are created without one. @throws {AppError} `forbidden` for those who can't choose another. */
+export async function readDefaultBudget(
+  { database }: SessionContext,
+  access: Access,
+): Promise<readonly BudgetLimit[]> {
+  requirePermission(access, "apiKeys.manageAll");
+  return await findDefaultBudget(database, access.organizationId);
 }
 
 /**
