@@ -101,11 +101,13 @@ function BudgetFields(props: LimitFieldsProps) {
         <Icon name="chevron" />
         Budget (optional)
       </summary>
-      <p class="muted small">
-        {`Up to ${props.limitsMax} limits, none above the organization's. The plan's default budget is filled in. ` +
-          "Rows without a quantity are left out."}
-      </p>
-      <LimitFields {...props} />
+      <div class="stacked">
+        <p class="muted small">
+          {`Up to ${props.limitsMax} limits, none above the organization's. The plan's default budget is filled in. ` +
+            "Rows without a quantity are left out."}
+        </p>
+        <LimitFields {...props} />
+      </div>
     </details>
   );
 }
