@@ -92,6 +92,7 @@ export {
   organizationNumber,
   type OrganizationReference,
   pendingInvitation,
+  planBudget,
   planFeatures,
 } from "./organization_state.ts";
 export {

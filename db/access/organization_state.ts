@@ -8,6 +8,7 @@ export const numberColumns = {
   membersMax: sql`members_max`,
   usageSeriesMax: sql`usage_series_max`,
   requestsPerSecond: sql`requests_per_second`,
+  holdsMax: sql`holds_max`,
 } as const;
 
 type PlanNumber = keyof typeof numberColumns;
@@ -20,6 +21,9 @@ export function effectiveNumber(number: PlanNumber): Statement {
 
 /** Selects the features of the plan of the organization `o`, a JSON list; null once it is deleted. */
 export const planFeatures = sql`(SELECT pl.features FROM plans pl WHERE pl.number = o.plan)`;
+
+/** Selects the budget of new keys in the plan of the organization `o`, for `parseBudget`; null once it is deleted. */
+export const planBudget = sql`(SELECT pl.default_budget FROM plans pl WHERE pl.number = o.plan)`;
 
 /** A condition: the organization `o` has room for one more member. */
 export const hasRoomForMember = sql`(SELECT count(*) FROM memberships me WHERE me.organization_id = o.id)

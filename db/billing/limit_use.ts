@@ -49,6 +49,7 @@ export function findLimitedOrganizations(
   return database.read(sql`
     SELECT o.number, o.id, o.name, o.timezone, o.series, o.api_keys_max AS apiKeysMax, o.members_max AS membersMax,
       o.requests_per_second AS requestsPerSecond, o.usage_series_max AS usageSeriesMax,
+      o.holds_max AS holdsMax,
       ${limitsJson({ column: "organization", number: sql`o.number` })} AS limits,
       json_object(${joinSql(pairs, ", ")}) AS counts
     FROM organizations o WHERE ${isOne} AND o.number > ${after} ORDER BY o.number LIMIT ${limit}`);

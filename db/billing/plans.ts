@@ -5,9 +5,10 @@ import {
   type PlanNumbers,
   type PlanNumbersChange,
 } from "../../domain/billing/plan.ts";
+import type { BudgetLimit } from "../../domain/meter/usage_limit.ts";
 import { type Audited, ifAudited, numberColumns } from "../access/mod.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
-import { limitsJson } from "../meter/mod.ts";
+import { limitsJson, storedBudget } from "../meter/mod.ts";
 
 export interface PlanRow extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly number: number;
@@ -19,6 +20,8 @@ export interface PlanRow extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly createdAt: number;
   /** For `parseLimits`. */
   readonly limits: string;
+  /** For `parseBudget`. */
+  readonly defaultBudget: string;
   /** A JSON list. */
   readonly features: string;
 }
@@ -35,8 +38,10 @@ export function assignNumbers(numbers: NumberOverridesChange): Statement[] {
 
 const columns =
   sql`p.number, p.id, p.name, p.is_default AS isDefault, p.api_keys_max AS apiKeysMax, p.members_max AS membersMax,
-    p.requests_per_second AS requestsPerSecond, p.usage_series_max AS usageSeriesMax, p.created_at AS createdAt,
-    p.features, ${limitsJson({ column: "plan", number: sql`p.number` })} AS limits`;
+    p.requests_per_second AS requestsPerSecond, p.usage_series_max AS usageSeriesMax, p.holds_max AS holdsMax,
+    p.created_at AS createdAt, p.default_budget AS defaultBudget, p.features, ${
+    limitsJson({ column: "plan", number: sql`p.number` })
+  } AS limits`;
 
 const selectCounted = sql`SELECT ${columns},
   (SELECT count(*) FROM organizations o WHERE o.plan = p.number) AS organizations FROM plans p`;
@@ -86,32 +91,37 @@ export const planNumber = (id: string): Statement => sql`(SELECT number FROM pla
 
 /** Inserts a plan, unless its name is taken or there are `plansMax` plans. */
 export function insertPlan(
-  { id, name, features, now, ...numbers }: PlanNumbers & {
+  { id, name, defaultBudget, features, now, ...numbers }: PlanNumbers & {
     id: string;
     name: string;
+    defaultBudget: readonly BudgetLimit[];
     features: readonly string[];
     now: number;
   },
   { plansMax }: { plansMax: number },
 ) {
   return sql`
-    INSERT INTO plans (id, name, is_default, api_keys_max, members_max, requests_per_second, usage_series_max, features,
-      created_at)
+    INSERT INTO plans (id, name, is_default, api_keys_max, members_max, requests_per_second, usage_series_max, holds_max,
+      default_budget, features, created_at)
     SELECT ${id}, ${name}, 0, ${numbers.apiKeysMax}, ${numbers.membersMax}, ${numbers.requestsPerSecond},
-      ${numbers.usageSeriesMax}, ${JSON.stringify(features)}, ${now}
+      ${numbers.usageSeriesMax}, ${numbers.holdsMax}, ${storedBudget(defaultBudget)}, ${
+    JSON.stringify(features)
+  }, ${now}
     WHERE (SELECT count(*) FROM plans) < ${plansMax} ON CONFLICT DO NOTHING`;
 }
 
 /** Changes a plan, even if nothing differs, unless the name is taken. */
 export function updatePlan(
   id: string,
-  { name, features, ...numbers }: PlanNumbersChange & {
+  { name, defaultBudget, features, ...numbers }: PlanNumbersChange & {
     name: string;
+    defaultBudget: readonly BudgetLimit[] | undefined;
     features: readonly string[] | undefined;
   },
 ) {
   const texts = [
     sql`name = ${name}`,
+    ...(defaultBudget === undefined ? [] : [sql`default_budget = ${storedBudget(defaultBudget)}`]),
     ...(features === undefined ? [] : [sql`features = ${JSON.stringify(features)}`]),
   ];
   return sql`UPDATE plans SET ${joinSql([...texts, ...assignNumbers(numbers)], ", ")}

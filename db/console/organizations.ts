@@ -58,6 +58,7 @@ const columns =
   sql`o.id, o.name, o.external_id AS externalId, o.created_at AS createdAt, o.suspended_at AS suspendedAt,
     (SELECT p.id FROM plans p WHERE p.number = o.plan) AS planId, o.timezone, o.api_keys_max AS apiKeysMax,
     o.members_max AS membersMax, o.requests_per_second AS requestsPerSecond, o.usage_series_max AS usageSeriesMax,
+    o.holds_max AS holdsMax,
     ${limitsJson({ column: "organization", number: sql`o.number` })} AS limits,
     o.metadata`;
 

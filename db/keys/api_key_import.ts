@@ -3,6 +3,7 @@ import type { Actor } from "../../domain/access/actor.ts";
 import type { ImportFault } from "../../domain/keys/imported_key.ts";
 import { effectiveNumber, endOfKey, insertAuditEvents } from "../access/mod.ts";
 import { sql, type Statement } from "../engine/database.ts";
+import { copyDefaultBudgets } from "../meter/mod.ts";
 import { remindAt } from "./expiring_keys.ts";
 
 /** A key to import. Times in milliseconds since 1970. */
@@ -34,7 +35,7 @@ const isOrganization = sql`o.id = coalesce(r.value ->> 'organizationId',
 /**
  * Imports keys into the organizations that exist and have room for them. No two rows have the same hash.
  *
- * @returns Three statements: one inserts the keys, one an audit entry for each organization, and the last returns an
+ * @returns Four statements: one inserts the keys, one their budgets, one an audit entry for each organization, and the last returns an
  *   {@linkcode ImportOutcome} for each row.
  */
 export function importKeys(actor: Actor, rows: readonly ImportedKeyRow[], now: number): Statement[] {
@@ -61,7 +62,13 @@ export function importKeys(actor: Actor, rows: readonly ImportedKeyRow[], now: n
   const imported = sql`SELECT k.organization_id AS organizationId, NULL AS targetId, NULL AS targetName,
       json_object('keys', CAST(count(*) AS TEXT)) AS details
     FROM json_each(${json}) r CROSS JOIN api_keys k ON k.id = r.value ->> 'id' GROUP BY k.organization_id`;
-  return [insert, insertAuditEvents(actor, "api_key.imported", { now, rows: imported }), outcomes(json, now)];
+  const budgets = copyDefaultBudgets(rows.map(({ id }) => id), now);
+  return [
+    insert,
+    budgets,
+    insertAuditEvents(actor, "api_key.imported", { now, rows: imported }),
+    outcomes(json, now),
+  ];
 }
 
 const outcomes = (json: string, now: number): Statement =>

@@ -2,8 +2,8 @@
 // inserted as if it were recorded, counted as held, and deleted again, so that the same statements decide what fits. Settlements are
 // records that no limit rejects. In all texts ?3 is the time and ?4 the list of requests.
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
-import { activeHoldsMax, holdKeptExpiredMs, holdKeptMs, type StoredHold } from "../../domain/meter/hold.ts";
-import { keyMay, workingApiKey } from "../access/mod.ts";
+import { holdKeptExpiredMs, holdKeptMs, type StoredHold } from "../../domain/meter/hold.ts";
+import { effectiveNumber, keyMay, workingApiKey } from "../access/mod.ts";
 import { bind, type Database, integer, sql, type Statement } from "../engine/database.ts";
 import { numberOfKeysUsage } from "./environments.ts";
 import { forgetEnding, type HeldColumns, subtractHeld } from "./hold_counts.ts";
@@ -75,17 +75,16 @@ function holdStatements(by: RecordGroup["by"]) {
     /** Requests with an idempotency key that no hold has, up to the number of active holds. Those that have expired don't count. */
     choose: sql`INSERT INTO usage_hold_requests (request)
       SELECT request FROM (
-        SELECT request, row_number() OVER (PARTITION BY organization ORDER BY request) + iif(active < ${
-      integer(activeHoldsMax)
-    } - json_array_length(?4), 0, active - (SELECT count(*) FROM usage_holds x WHERE x.organization = f.organization
-            AND x.status = 'active' AND x.expires_at <= ${now} AND x.is_recorded_on_expiry = 0)) AS rank
+        SELECT request, row_number() OVER (PARTITION BY organization ORDER BY request) + iif(active < most - json_array_length(?4), 0, active - (SELECT count(*) FROM usage_holds x WHERE x.organization = f.organization
+            AND x.status = 'active' AND x.expires_at <= ${now} AND x.is_recorded_on_expiry = 0)) AS rank, most
         FROM (SELECT ${
       part(0)
-    } AS request, ${numberOfKeysUsage} AS organization, coalesce(c.active, 0) AS active
+    } AS request, ${numberOfKeysUsage} AS organization, coalesce(c.active, 0) AS active,
+            ${effectiveNumber("holdsMax")} AS most
           ${from} LEFT JOIN usage_hold_counts c ON c.organization = ${numberOfKeysUsage}
           WHERE ${denial(target)} IS NULL AND NOT EXISTS (SELECT 1 FROM usage_holds h
             WHERE h.organization = ${numberOfKeysUsage} AND h.idempotency_key = ${part(4)})) f
-      ) WHERE rank <= ${integer(activeHoldsMax)}`,
+      ) WHERE rank <= most`,
     /** Holds with the idempotency keys of requests. */
     selectExisting: sql`SELECT json_group_array(json_object('request', ${part(0)}, ${holdJson})) AS list
       ${from} CROSS JOIN usage_holds h ON h.organization = ${numberOfKeysUsage} AND h.idempotency_key = ${

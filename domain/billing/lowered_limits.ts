@@ -20,8 +20,8 @@ export function effectiveLimits(
   };
 }
 
-/** A number of a plan that limits how many an organization may have of something. */
-export type CountedNumber = Exclude<keyof PlanNumbers, "requestsPerSecond">;
+/** A number of a plan that limits how many an organization may have of something that stays. Holds end by themselves. */
+export type CountedNumber = Exclude<keyof PlanNumbers, "requestsPerSecond" | "holdsMax">;
 
 /** The limits that a change lowers or adds. */
 export interface LoweredLimits {

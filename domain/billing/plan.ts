@@ -1,5 +1,6 @@
 // Plans: named sets of limits for organizations.
 import {
+  type BudgetLimit,
   limitsText,
   type NewLimit,
   type OverrideLimit,
@@ -16,6 +17,8 @@ export interface PlanNumbers {
   readonly requestsPerSecond: number;
   /** Combinations of product, metric and API key. */
   readonly usageSeriesMax: number;
+  /** Active holds. */
+  readonly holdsMax: number;
 }
 
 export interface Plan extends PlanNumbers {
@@ -24,6 +27,8 @@ export interface Plan extends PlanNumbers {
   /** True for the plan that new organizations get. */
   readonly isDefault: boolean;
   readonly limits: readonly UsageLimit[];
+  /** The limits of the budget that new keys get. */
+  readonly defaultBudget: readonly BudgetLimit[];
   /** Names of its features, sorted. */
   readonly features: readonly string[];
   readonly organizationCount: number;
@@ -54,7 +59,13 @@ export interface PlanOverrides extends NumberOverrides {
   readonly limits: readonly OverrideLimit[];
 }
 
-export const planNumberNames = ["apiKeysMax", "membersMax", "requestsPerSecond", "usageSeriesMax"] as const;
+export const planNumberNames = [
+  "apiKeysMax",
+  "membersMax",
+  "requestsPerSecond",
+  "usageSeriesMax",
+  "holdsMax",
+] as const;
 
 /** Makes an object with a value for each of a plan's numbers. */
 export function eachNumber<T>(

@@ -12,7 +12,7 @@ export type HoldStatus = (typeof holdStatuses)[number];
 export const holdRecordsMax = 8;
 export const holdSecondsDefault = 600;
 export const holdSecondsMax = 86_400;
-/** The active holds of an organization. */
+/** The most active holds that a plan can allow, and does by default. */
 export const activeHoldsMax = 10_000;
 const dayMs = 24 * 3_600_000;
 /** A hold that has expired can be settled until this long after it was made. */
@@ -149,7 +149,7 @@ export function holdOfOperatorError(): AppError {
 export function holdLimitError(): AppError {
   return new AppError(
     "hold_limit_reached",
-    `This organization has ${activeHoldsMax} active holds, the most that it can have. Settle or release some first.`,
+    "This organization has as many active holds as it can have. Settle or release some first.",
     { retryAfterSeconds: holdRetrySeconds },
   );
 }

@@ -72,6 +72,9 @@ export type NewLimit = Omit<UsageLimit, "id" | "quantity" | "notifyAt"> & {
   readonly notifyAt?: UsageLimit["notifyAt"] | undefined;
 };
 
+/** A limit of a budget to be set. */
+export type BudgetLimit = NewLimit & { readonly quantity: number };
+
 /** An organization's limit, which replaces the plan's with the same scope. */
 export type OverrideLimit = NewLimit & Pick<UsageLimit, "id" | "notifyAt">;
 

@@ -1,6 +1,6 @@
 // The form that creates or edits a plan.
 import { featureCharactersMax, planFeaturesMax, typedFeatures } from "../../domain/feature.ts";
-import { planLimitsMax, plansMax } from "../../domain/limits.ts";
+import { budgetLimitsMax, planLimitsMax, plansMax } from "../../domain/limits.ts";
 import { countOf, typedDigits } from "../../domain/number_text.ts";
 import { notSearched } from "../../domain/billing/lowered_limits.ts";
 import { eachNumber, type Plan, planNumberNames } from "../../domain/billing/plan.ts";
@@ -11,7 +11,12 @@ import { NameField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { LimitFields, type LimitFieldsProps } from "../../views/components/limit_fields.tsx";
 import { planHref, plansHref } from "../../views/components/links.ts";
-import { ConfirmChange, featureChanges, valueChanges } from "../../views/billing/plan_change.tsx";
+import {
+  budgetChanges,
+  ConfirmChange,
+  featureChanges,
+  valueChanges,
+} from "../../views/billing/plan_change.tsx";
 import { numberHints, numberWords } from "../../views/text/plan.ts";
 import { inTime } from "../portal/in_time.ts";
 import { limitInput, limitsOf, numberOf, typedLimits } from "../meter/limit_input.ts";
@@ -51,10 +56,11 @@ export function planFormPages(pages: Pages<ConsoleActor>, parts: PortalParts): v
     async submit(c, actor, input) {
       const before = await getPlan(services, paramOf(c, "id"));
       const { id, name, organizationCount } = before;
-      const values = check(planFormSchema, valuesOf(input), "body");
+      const values = check(planFormSchema, valuesOf(input, before), "body");
       const catalogue = await readProductNames(services);
       const changes = [
         ...valueChanges(before, { ...before, ...values }, catalogue),
+        ...budgetChanges(before.defaultBudget, values.defaultBudget, catalogue),
         ...featureChanges(before.features, values.features),
       ];
       if (changes.length === 0 || organizationCount === 0 || input["confirmed"] !== undefined) {
@@ -93,17 +99,29 @@ async function defaultPlan({ services }: PortalParts): Promise<Plan> {
 function typed(plan: Plan): FormInput {
   const limits = rowFields("limits", typedLimits(plan.limits));
   const features = plan.features.join(" ");
-  return { name: plan.name, ...eachNumber((number) => typedDigits(plan[number])), features, ...limits };
+  const budget = rowFields("defaultBudget", typedLimits(plan.defaultBudget));
+  return {
+    name: plan.name,
+    ...eachNumber((number) => typedDigits(plan[number])),
+    features,
+    ...limits,
+    ...budget,
+  };
 }
 
-/** Returns a typed plan as the API takes it. */
-function valuesOf(input: FormInput) {
+/** Returns a typed plan as the API takes it. @param before Has the values of fields that the form lacks. */
+function valuesOf(input: FormInput, before?: Plan) {
+  const hasBudget = input["defaultBudget[0].quantity"] !== undefined;
+  const defaultBudget = hasBudget
+    ? limitsOf(limitInput(input, budgetLimitsMax, "defaultBudget"))
+    : before?.defaultBudget;
   const limits = limitsOf(limitInput(input, planLimitsMax));
   const features = typedFeatures(input["features"] ?? "");
   return {
     name: input["name"] ?? "",
-    ...eachNumber((number) => numberOf(input[number] ?? "")),
+    ...eachNumber((number) => input[number] === undefined ? before?.[number] : numberOf(input[number])),
     features,
+    defaultBudget,
     limits,
   };
 }
@@ -130,7 +148,7 @@ function planForm(
         back: { href: planHref(plan.id), label: plan.name },
         submit: "Save",
       })}
-      error={form.error ?? fields["limits"]}
+      error={form.error ?? fields["limits"] ?? fields["defaultBudget"]}
       more={[
         <>
           <h2>Usage limits</h2>
@@ -142,6 +160,20 @@ function planForm(
             fields={fields}
             limits={limitInput(input, planLimitsMax)}
             limitsMax={planLimitsMax}
+          />
+        </>,
+        <>
+          <h2>Default budget</h2>
+          <p class="muted small">
+            {`The budget of new API keys: up to ${budgetLimitsMax} limits. Existing keys keep theirs. Rows without a quantity are removed.`}
+          </p>
+          <LimitFields
+            {...suggestions}
+            fields={fields}
+            list="defaultBudget"
+            hasSuggestions={false}
+            limits={limitInput(input, budgetLimitsMax, "defaultBudget")}
+            limitsMax={budgetLimitsMax}
           />
         </>,
       ]}

@@ -2,7 +2,7 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { plansMax } from "../../domain/limits.ts";
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
-import type { UsageLimit } from "../../domain/meter/usage_limit.ts";
+import type { BudgetLimit, UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { type Plan, planNumberNames } from "../../domain/billing/plan.ts";
 import { readProductNames } from "../../services/meter/mod.ts";
@@ -214,7 +214,7 @@ function planPage({ frame, place, plan, catalogue, flash }: {
   catalogue: Catalogue;
   flash: string | null;
 }) {
-  const { id, name, isDefault, limits } = plan;
+  const { id, name, isDefault, limits, defaultBudget } = plan;
   return (
     <PortalPage title={name} frame={frame} place={place}>
       <PageHead
@@ -253,21 +253,34 @@ function planPage({ frame, place, plan, catalogue, flash }: {
               text="Organizations with this plan can record any amount, unless they have limits of their own."
             />
           )
-          : (
-            <ItemTable
-              label="Usage limits"
-              items={limits}
-              columns={[
-                { title: "Limit", in: "title", cell: (limit) => <Name text={limitName(limit, catalogue)} /> },
-                { title: "Quantity", isNumber: true, cell: (limit) => limitQuantity(limit, catalogue) },
-                { title: "When exceeded", cell: ({ mode }) => <span>{modeWords[mode]}</span> },
-                { title: "Notify at", cell: ({ notifyAt }) => <span>{notifyText(notifyAt)}</span> },
-              ]}
-            />
-          )}
+          : <LimitTable label="Usage limits" limits={limits} catalogue={catalogue} />}
       </Card>
+      {defaultBudget.length > 0 && (
+        <Card title="Default budget" flush>
+          <LimitTable label="Default budget" limits={defaultBudget} catalogue={catalogue} />
+        </Card>
+      )}
       {!isDefault && <PlanActions plan={plan} />}
     </PortalPage>
+  );
+}
+
+function LimitTable({ label, limits, catalogue }: {
+  label: string;
+  limits: readonly BudgetLimit[];
+  catalogue: Catalogue;
+}) {
+  return (
+    <ItemTable
+      label={label}
+      items={limits}
+      columns={[
+        { title: "Limit", in: "title", cell: (limit) => <Name text={limitName(limit, catalogue)} /> },
+        { title: "Quantity", isNumber: true, cell: (limit) => limitQuantity(limit, catalogue) },
+        { title: "When exceeded", cell: ({ mode }) => <span>{modeWords[mode]}</span> },
+        { title: "Notify at", cell: ({ notifyAt }) => <span>{notifyText(notifyAt)}</span> },
+      ]}
+    />
   );
 }
 

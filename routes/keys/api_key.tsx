@@ -3,7 +3,6 @@ import { operatorsKeyPermission } from "../../domain/keys/key_permissions.ts";
 import { apiKeyNameCharactersMax, budgetLimitsMax } from "../../domain/limits.ts";
 import { requirePermission } from "../../services/access/mod.ts";
 import { changeApiKey, getApiKey, getApiKeyLineage, revokeApiKey } from "../../services/keys/mod.ts";
-import { readProductNames, readUsage } from "../../services/meter/mod.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { ExpiryField, expiryValue } from "../../views/components/expiry_field.tsx";
 import { NameField } from "../../views/components/field.tsx";
@@ -20,10 +19,9 @@ import { apiKeyReferencePage } from "./api_key_reference.tsx";
 import { apiKeyPage, readKeyPage } from "./api_key_page.tsx";
 import { expiryOf } from "../portal/expiry.ts";
 import type { Viewer } from "../portal/form.ts";
-import { inTime } from "../portal/in_time.ts";
 import { accessErrors, accessOf, checkedKey, choiceOf, typedAccess, typedChoice } from "./key_form.ts";
+import { budgetRows, typedBudget } from "./key_budget.ts";
 import { keyReport } from "./key_report.ts";
-import { limitInput, limitsOf, typedLimits } from "../meter/limit_input.ts";
 import { mountFormPage, mountPage, type Pages, paramOf } from "../portal/noun_pages.ts";
 import { type PortalParts, redirect } from "../portal/page.ts";
 import { organizationNounPages } from "../portal/viewer.ts";
@@ -46,21 +44,15 @@ export function apiKeyPages(app: App, parts: PortalParts): void {
   apiKeyReferencePage(app, parts);
 }
 
-function mountBudget(pages: Pages<Viewer>, { services }: PortalParts): void {
+function mountBudget(pages: Pages<Viewer>, parts: PortalParts): void {
+  const { services } = parts;
   mountFormPage(pages, {
     path: `${path}/budget`,
     async show(c, { fields, ...form }, { access, frame }) {
       requirePermission(access, "apiKeys.manageAll");
       const apiKey = await getApiKey(services, access, paramOf(c, "keyId"));
       if (apiKey.status !== "active") return redirect(c, apiKeyHref(frame.base, apiKey.id));
-      // The form does without suggestions if they are not available.
-      const names = await inTime((signal) =>
-        readUsage(services, access, { job: "readUsageNames", query: {}, signal })
-      );
-      // The fields are named as in other forms with limits.
-      const named = Object.fromEntries(
-        Object.entries(fields).map(([name, error]) => [name.replace(/^budget/, "limits"), error]),
-      );
+      const rows = await budgetRows(parts, access, { input: form.input, fields, budget: apiKey.budget });
       const whose = frame.viewed === null ? "your" : "the";
       return (
         <FormPage
@@ -70,26 +62,20 @@ function mountBudget(pages: Pages<Viewer>, { services }: PortalParts): void {
           name={apiKey.name}
           text={`Limits what this key can use, in addition to ${whose} organization's limits. After a rotation, the old and the new key share the budget.`}
           back={{ href: apiKeyHref(frame.base, apiKey.id), label: apiKey.name }}
-          error={form.error ?? named["limits"]}
+          error={form.error ?? rows.fields["limits"]}
           submit="Save budget"
         >
           <p class="muted small">
             {`Up to ${budgetLimitsMax} limits, none above ${whose} organization's. Windows follow the calendar in its time zone. ` +
               "Rows without a quantity are removed."}
           </p>
-          <LimitFields
-            {...names ?? { productSlugs: [], metrics: [] }}
-            limits={form.input ? limitInput(form.input, budgetLimitsMax) : typedLimits(apiKey.budget)}
-            fields={named}
-            limitsMax={budgetLimitsMax}
-            catalogue={await readProductNames(services)}
-          />
+          <LimitFields {...rows} />
         </FormPage>
       );
     },
     async submit(c, { access, frame }, input) {
       const id = paramOf(c, "keyId");
-      const typed = { budget: limitsOf(limitInput(input, budgetLimitsMax)) };
+      const typed = { budget: typedBudget(input) ?? [] };
       await changeApiKey(services, access, { id, ...check(changeApiKeySchema, typed, "body") });
       return `${apiKeyHref(frame.base, id)}?done=budget`;
     },

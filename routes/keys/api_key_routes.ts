@@ -121,7 +121,15 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       description:
         "Newest first, including inactive keys. Members see their own keys; admins and owners see all.",
     },
-    create: { route: `POST ${path}`, operationId: "createApiKey", summary: "Create a key" },
+    create: {
+      route: `POST ${path}`,
+      operationId: "createApiKey",
+      summary: "Create a key",
+      description:
+        "Without `budget`, the key gets the default budget of the organization's plan. Only owners and admins set `budget`, " +
+        "`addresses` and `requestsPerSecond`. No limit in `budget` can be above a limit of the organization that counts the same usage " +
+        "in the same window or a longer one.",
+    },
     change: {
       route: `PATCH ${path}/{id}`,
       operationId: "changeApiKey",
@@ -147,7 +155,7 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
       description:
         "Up to 1,000 keys that another system issued, of any organizations. Your customers keep their keys: they work like keys " +
         "that Gatehouse issues, and their successors are such keys. A key has 16 to 255 printable ASCII characters without spaces. " +
-        "They can have every permission, also `usage:void`.\n\nEach key is imported unless it is a duplicate or has failed, so sending " +
+        "They can have every permission, also `usage:void`. Each gets the default budget of its organization's plan.\n\nEach key is imported unless it is a duplicate or has failed, so sending " +
         "a request again is safe. The audit log of each organization gets one entry for a request; there are no webhooks.",
       body: importKeysSchema,
       bodyBytesMax: usageBodyBytesMax,
@@ -195,7 +203,8 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
       route: `POST ${keysPath}`,
       operationId: "operatorCreateApiKey",
       summary: "Create an API key for an organization",
-      description: "It can have every permission, also `usage:void`.",
+      description:
+        "It can have every permission, also `usage:void`. Without `budget`, it gets the default budget of the organization's plan.",
       params: organizationParamsSchema,
     },
     change: {

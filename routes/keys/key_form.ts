@@ -14,6 +14,7 @@ import type { NewKeyValues } from "../../views/keys/new_api_key_form.tsx";
 import { createApiKeySchema } from "./schemas/api_keys.ts";
 import { blocksFault, typedBlocks } from "../schemas/address_blocks.ts";
 import { check, checkTogether } from "../schemas/check.ts";
+import { typedBudget } from "./key_budget.ts";
 import { expiryOf } from "../portal/expiry.ts";
 
 type Input = Readonly<Record<string, string>>;
@@ -33,7 +34,8 @@ export function newKeyValues(input?: Input): NewKeyValues {
 /** Returns the key that a form creates. @throws {AppError} `validation_failed`. */
 export async function newKeyOf({ environment = "live", ...input }: Input, now: number) {
   const expiresAt = () => expiryOf(input, now);
-  const key = await checkedKey(input, { environment }, expiresAt);
+  const budget = typedBudget(input);
+  const key = await checkedKey(input, { environment, ...(budget && { budget }) }, expiresAt);
   return { ...key, expiresAt: expiresAt(), formToken: formTokenOf(input) };
 }
 
@@ -88,7 +90,11 @@ export function typedChoice(input: Input): PermissionChoice {
  * @param more Further fields. @param checkRest Checks the rest of the form if these are invalid.
  * @throws {AppError} `validation_failed`.
  */
-export async function checkedKey(input: Input, more: { environment?: string }, checkRest: () => unknown) {
+export async function checkedKey(
+  input: Input,
+  more: { environment?: string; budget?: unknown },
+  checkRest: () => unknown,
+) {
   const { usage, own } = typedChoice(input);
   const names = own.split(/[\s,]+/).filter((name) => name !== "");
   const checkNames = () => {

@@ -8,6 +8,7 @@ import {
   type CreatedApiKey,
   FormSentError,
   getApiKey,
+  readDefaultBudget,
   rotateApiKey,
 } from "../../services/keys/mod.ts";
 import { readExampleUsage, readUsage } from "../../services/meter/mod.ts";
@@ -19,7 +20,7 @@ import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { TestBadge } from "../../views/components/environment.tsx";
 import { defaultGrace, graceChoices, graces } from "../../views/components/expiry_field.tsx";
 import { RadioGroup } from "../../views/components/field.tsx";
-import { apiKeyHref } from "../../views/components/key_name.tsx";
+import { apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
 import { PageHead } from "../../views/components/page_head.tsx";
 import { RelativeTime } from "../../views/components/relative_time.tsx";
 import { ExpiryText } from "../../views/keys/api_key_table.tsx";
@@ -33,6 +34,7 @@ import { timeAfter } from "../portal/expiry.ts";
 import { mountForm, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
 import { accessErrors, formTokenOf, newFormToken, newKeyOf, newKeyValues } from "./key_form.ts";
+import { budgetRows, chosenBudget } from "./key_budget.ts";
 import { firstRequestOf, keyReport } from "./key_report.ts";
 import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
 import { type PortalParts, redirect, sendPage } from "../portal/page.ts";
@@ -46,23 +48,34 @@ export function newApiKeyPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   mountForm(organizationForms(app, parts), {
     path: `${path}/new`,
-    show(c, { frame }, { input, fields, message, status }) {
+    async show(c, { access, frame }, { input, fields, message, status }) {
+      const budget = managesAllKeys(frame) && !frame.isReadOnly
+        ? await budgetRows(parts, access, {
+          input,
+          fields,
+          budget: await readDefaultBudget(services, access),
+        })
+        : undefined;
       const text = frame.viewed === null
         ? "Your programs use the key to record and read usage."
         : "Members see it in their list as created by the operator.";
+      const form = (
+        <>
+          <PageHead back={listOf(frame)} title="Create key" text={text} />
+          <NewApiKeyForm
+            frame={frame}
+            values={newKeyValues(input)}
+            fields={fields}
+            accessErrors={accessErrors(fields)}
+            budget={budget}
+            message={message}
+            canCancel
+          />
+        </>
+      );
       const page = (
         <PortalPage title="Create key" frame={frame} place={place}>
-          <div class="ask">
-            <PageHead back={listOf(frame)} title="Create key" text={text} />
-            <NewApiKeyForm
-              frame={frame}
-              values={newKeyValues(input)}
-              fields={fields}
-              accessErrors={accessErrors(fields)}
-              message={message}
-              canCancel
-            />
-          </div>
+          {budget === undefined ? <div class="ask">{form}</div> : form}
         </PortalPage>
       );
       return sendPage(c, page, status);
@@ -71,7 +84,12 @@ export function newApiKeyPages(app: App, parts: PortalParts): void {
       showCreated(
         c,
         { parts, viewer, replaced: null },
-        async () => createApiKey(services, viewer.access, await newKeyOf(input, services.clock())),
+        async () => {
+          const { access } = viewer;
+          const key = await newKeyOf(input, services.clock());
+          const budget = await chosenBudget(parts, access, key.budget);
+          return await createApiKey(services, access, { ...key, budget });
+        },
       ),
   });
   mountRotation(app, parts);

@@ -3,10 +3,14 @@ import { defaultNotifyAt, type NewLimit } from "../../domain/meter/usage_limit.t
 import { typedDigits } from "../../domain/number_text.ts";
 import type { LimitInput } from "../../views/components/limit_fields.tsx";
 
-/** Returns at most that many limits, without rows that set nothing. */
-export function limitInput(form: Readonly<Record<string, string>>, limitsMax: number): LimitInput[] {
+/** Returns at most that many limits, without rows that set nothing. @param list The names of the fields begin with it. */
+export function limitInput(
+  form: Readonly<Record<string, string>>,
+  limitsMax: number,
+  list = "limits",
+): LimitInput[] {
   return Array.from({ length: limitsMax }, (_, index) => {
-    const field = (part: keyof LimitInput) => (form[`limits[${index}].${part}`] ?? "").trim();
+    const field = (part: keyof LimitInput) => (form[`${list}[${index}].${part}`] ?? "").trim();
     return {
       productSlug: field("productSlug"),
       metric: field("metric"),

@@ -1,5 +1,5 @@
 // Plans: what organizations may use.
-import { parseLimits, replaceLimits } from "../../db/meter/mod.ts";
+import { parseBudget, parseLimits, replaceLimits } from "../../db/meter/mod.ts";
 import {
   deletePlanRow,
   findPlan,
@@ -17,7 +17,7 @@ import { AppError, notFoundError, validationError } from "../../domain/errors.ts
 import { isId, newId } from "../../domain/id.ts";
 import { sortedPermissions } from "../../domain/keys/key_permissions.ts";
 import { plansMax } from "../../domain/limits.ts";
-import { hasQuantity, type NewLimit } from "../../domain/meter/usage_limit.ts";
+import { type BudgetLimit, hasQuantity, limitsText, type NewLimit } from "../../domain/meter/usage_limit.ts";
 import {
   type Plan,
   planDifferences,
@@ -57,6 +57,7 @@ interface NewPlanInput extends Omit<PlanNumbers, "requestsPerSecond"> {
   /** Default: the value of the setting. */
   readonly requestsPerSecond?: number | undefined;
   readonly limits: readonly NewLimit[];
+  readonly defaultBudget?: readonly BudgetLimit[] | undefined;
   readonly features?: readonly string[] | undefined;
 }
 
@@ -64,13 +65,20 @@ interface NewPlanInput extends Omit<PlanNumbers, "requestsPerSecond"> {
 export async function createPlan(
   context: SessionContext,
   actor: OperatorActor,
-  { limits, isDefault, features = [], ...input }: NewPlanInput,
+  { limits, isDefault, defaultBudget = [], features = [], ...input }: NewPlanInput,
 ): Promise<Plan> {
   const { name, requestsPerSecond = context.config.apiKeyRequestsPerSecond } = input;
   const id = newId("plan");
   const { isMade, row } = await writeAndRead<PlanRow>(context, actor, {
     statement: insertPlan(
-      { ...input, id, features: sortedPermissions(features), requestsPerSecond, now: context.clock() },
+      {
+        ...input,
+        id,
+        defaultBudget,
+        features: sortedPermissions(features),
+        requestsPerSecond,
+        now: context.clock(),
+      },
       { plansMax },
     ),
     entry: { action: "plan.created", organizationId: null, target: { id, name } },
@@ -92,6 +100,8 @@ export interface PlanChange extends PlanNumbersChange {
   readonly isDefault?: boolean | undefined;
   /** Replaces the whole list. Limits with the scope of an existing one keep what counts against them. */
   readonly limits?: readonly NewLimit[] | undefined;
+  /** Replaces the whole budget of keys that are created from now on. */
+  readonly defaultBudget?: readonly BudgetLimit[] | undefined;
   /** Replaces the whole list. */
   readonly features?: readonly string[] | undefined;
 }
@@ -105,7 +115,7 @@ export async function changePlan(
   const before = await getPlan(context, id);
   const details = changesOf(before, change);
   if (Object.keys(details).length === 0) return before;
-  const { name = before.name, isDefault, limits } = change;
+  const { name = before.name, isDefault, limits, defaultBudget } = change;
   const features = change.features && sortedPermissions(change.features);
   const owner = { column: "plan", number: planNumber(id) } as const;
   // A number that stays the setting's is not written.
@@ -113,7 +123,7 @@ export async function changePlan(
     planNumberNames.flatMap((number) => details[number] === undefined ? [] : [[number, change[number]]]),
   );
   const { isMade, row } = await writeAndRead<PlanRow>(context, actor, {
-    statement: updatePlan(id, { ...numbers, name, features }),
+    statement: updatePlan(id, { ...numbers, name, defaultBudget, features }),
     entry: { action: "plan.changed", organizationId: null, target: { id, name }, details },
     after: (audited) => [
       ...(limits === undefined ? [] : replaceLimits(owner, limits, audited)),
@@ -147,7 +157,7 @@ function inUseText(isDefault: boolean, organizations: number): string {
 /** Returns what differs, for the audit log. @throws {AppError} `validation_failed` if there would be no default plan. */
 function changesOf(
   before: Plan,
-  { name, isDefault, features, ...change }: PlanChange,
+  { name, isDefault, defaultBudget = before.defaultBudget, features, ...change }: PlanChange,
 ): Record<string, string> {
   if (before.isDefault && isDefault === false) {
     const message = "can't be turned off. Make another plan the default instead.";
@@ -158,6 +168,13 @@ function changesOf(
   const [from, to] = [before.features, sortedPermissions(features ?? before.features)]
     .map((names) => names.join(", ") || "none");
   if (from !== to) Object.assign(changes, { features: to, previousFeatures: from });
+  const [oldBudget, newBudget] = [before.defaultBudget, defaultBudget].map(limitsText);
+  if (oldBudget !== newBudget) {
+    Object.assign(changes, {
+      defaultBudget: newBudget || "none",
+      previousDefaultBudget: oldBudget || "none",
+    });
+  }
   if (isDefault === true && !before.isDefault) changes["isDefault"] = "true";
   return changes;
 }
@@ -176,6 +193,8 @@ function toPlan({ config }: SessionContext, row: PlanRow, organizationCount: num
     requestsPerSecond: row.requestsPerSecond ?? config.apiKeyRequestsPerSecond,
     usageSeriesMax: row.usageSeriesMax,
     limits: parseLimits(row.limits).filter(hasQuantity),
+    holdsMax: row.holdsMax,
+    defaultBudget: parseBudget(row.defaultBudget),
     features: JSON.parse(row.features),
     organizationCount,
     createdAt: isoTime(row.createdAt),

@@ -22,10 +22,10 @@ import type { Environment } from "../../domain/environment.ts";
 import { isId } from "../../domain/id.ts";
 import { operatorsKeyPermission, sortedPermissions } from "../../domain/keys/key_permissions.ts";
 import {
+  type BudgetLimit,
   hasQuantity,
   limitBelow,
   limitsText,
-  type NewLimit,
   type UsageLimit,
 } from "../../domain/meter/usage_limit.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -180,11 +180,7 @@ export async function changeApiKey(
   const storedBudget = limitsText(budgetOf(row.budget));
   const { budget = budgetOf(row.budget) } = change;
   if (limitsText(budget) !== storedBudget) {
-    if (row.environment === "test") {
-      const message = "can't be set for a test key: its usage counts against no limit.";
-      throw validationError([{ path: "budget", message }]);
-    }
-    await requireBudgetFits(context, access.organizationId, budget);
+    await requireBudgetFits(context, { ...row, budget });
     const details = { from: storedBudget || "none", to: limitsText(budget) || "none" };
     entries.push({ ...about, action: "api_key.budget_changed", details });
   }
@@ -331,19 +327,23 @@ export function toApiKey(row: ApiKeyRow, now: number): ApiKey {
   };
 }
 
-type BudgetLimit = NewLimit & { readonly quantity: number };
-
 /** @param stored The budget of a key, as its row has it. */
 function budgetOf(stored: string): UsageLimit[] {
   return parseLimits(stored).filter(hasQuantity);
 }
 
-/** @throws {AppError} `validation_failed`, naming each limit that is above one of the organization. */
-async function requireBudgetFits(
+/** @throws {AppError} `validation_failed` for a test key; naming each limit that is above one of the organization. */
+export async function requireBudgetFits(
   { database, clock }: SessionContext,
-  organizationId: string,
-  budget: readonly BudgetLimit[],
+  { organizationId, environment, budget }: Pick<ApiKeyRow, "organizationId" | "environment"> & {
+    budget: readonly BudgetLimit[];
+  },
 ): Promise<void> {
+  if (budget.length === 0) return;
+  if (environment === "test") {
+    const message = "can't be set for a test key: its usage counts against no limit.";
+    throw validationError([{ path: "budget", message }]);
+  }
   const limits = await findOrganizationLimits(database, organizationId, clock());
   const details = budget.flatMap((limit, index) => {
     const below = limitBelow(limit, limits);

@@ -24,7 +24,13 @@ export {
 export { keysWork } from "./background.ts";
 export { requireGithubSignature } from "./github_keys.ts";
 export { reportLeakedKeys } from "./leaked_keys.ts";
-export { createApiKey, type CreatedApiKey, FormSentError, rotateApiKey } from "./new_api_keys.ts";
+export {
+  createApiKey,
+  type CreatedApiKey,
+  FormSentError,
+  readDefaultBudget,
+  rotateApiKey,
+} from "./new_api_keys.ts";
 export {
   createPortalSession,
   endPortalSession,

@@ -1,7 +1,15 @@
 // New API keys: create, rotate. The full key leaves this file once and is never stored.
 import { insertChangeEvent } from "../../db/outbox/mod.ts";
-import { endRotatedApiKey, findApiKeyOfForm, insertApiKey, settingsOf } from "../../db/keys/api_keys.ts";
+import {
+  type ApiKeyRow,
+  endRotatedApiKey,
+  findApiKeyOfForm,
+  insertApiKey,
+  selectApiKey,
+  settingsOf,
+} from "../../db/keys/api_keys.ts";
 import { findEffectiveNumber } from "../../db/access/mod.ts";
+import { copyDefaultBudgets, findDefaultBudget, lineageOf, replaceLimits } from "../../db/meter/mod.ts";
 import {
   type ApiKey,
   apiKeyStatus,
@@ -18,15 +26,17 @@ import {
 } from "../../domain/errors.ts";
 import type { Environment } from "../../domain/environment.ts";
 import { newId } from "../../domain/id.ts";
+import { type BudgetLimit, limitsText } from "../../domain/meter/usage_limit.ts";
 import { defaultKeyPermissions, sortedPermissions } from "../../domain/keys/key_permissions.ts";
 import { isoTime } from "../../domain/time.ts";
-import { type Access, requirePermission, writeChange } from "../access/mod.ts";
+import { type Access, requirePermission, writeAndRead } from "../access/mod.ts";
 import {
   apiKeyFor,
   changedMeanwhileError,
   findRow,
   keysOpenTo,
   permissionsText,
+  requireBudgetFits,
   requireGrantable,
 } from "./api_keys.ts";
 import type { SessionContext } from "../context.ts";
@@ -60,6 +70,8 @@ interface ApiKeyInput extends KeyFields {
   readonly environment?: Environment | undefined;
   /** Default: {@linkcode defaultKeyPermissions}. */
   readonly permissions?: readonly string[] | undefined;
+  /** Default: the budget that the organization's plan gives to new keys. Only those who set budgets can give another one. */
+  readonly budget?: readonly BudgetLimit[] | undefined;
   /** The one-time token of the form, which creates one key however often it is sent. */
   readonly formToken?: string | null | undefined;
 }
@@ -74,10 +86,12 @@ export async function createApiKey(
     environment = "live",
     permissions: chosen = defaultKeyPermissions,
     formToken = null,
+    budget,
     ...fields
   }: ApiKeyInput,
 ): Promise<CreatedApiKey> {
   const by = requirePermission(access, "apiKeys.createOwn");
+  if (budget !== undefined) requirePermission(access, "apiKeys.manageAll");
   requireFieldsAllowed(access, fields);
   const stored = storedFields(fields, noFields);
   const { organizationId } = access;
@@ -88,18 +102,18 @@ export async function createApiKey(
   }
   const permissions = sortedPermissions(chosen);
   requireGrantable(access, permissions, []);
-  const { id, row, created } = newApiKey(context, access, {
+  await requireBudgetFits(context, { organizationId, environment, budget: budget ?? [] });
+  const { id, row, fullKey } = newApiKey(context, access, {
     name,
     environment,
     creator: creatorOf(access),
     expiresAt,
     permissions,
-    budget: "[]",
     now,
     formToken,
     fields: stored,
   });
-  const isInserted = await writeChange(context, by, {
+  const { isMade, row: made } = await writeAndRead<ApiKeyRow>(context, by, {
     statement: insertApiKey(row),
     entry: {
       action: "api_key.created",
@@ -109,13 +123,28 @@ export async function createApiKey(
         permissions: permissionsText(permissions),
         ...(environment === "test" ? { environment } : {}),
         ...fieldDetails(stored),
+        ...(budget === undefined ? {} : { budget: limitsText(budget) || "none" }),
       },
     },
-    after: (audited) => [insertChangeEvent("api_key.created", audited)],
-  });
-  if (isInserted) return created;
+    after: (audited) => [
+      ...(budget === undefined
+        ? [copyDefaultBudgets([id], now)]
+        : replaceLimits(lineageOf(id), budget, audited)),
+      insertChangeEvent("api_key.created", audited),
+    ],
+  }, selectApiKey({ organizationId }, id));
+  if (isMade) return { apiKey: apiKeyFor(access, made(), now), fullKey };
   await requireNewForm(context, organizationId, formToken);
   throw await keyLimitError(context, organizationId);
+}
+
+/** Returns the budget of keys that are created without one. @throws {AppError} `forbidden` for those who can't choose another. */
+export async function readDefaultBudget(
+  { database }: SessionContext,
+  access: Access,
+): Promise<readonly BudgetLimit[]> {
+  requirePermission(access, "apiKeys.manageAll");
+  return await findDefaultBudget(database, access.organizationId);
 }
 
 /**
@@ -148,25 +177,22 @@ export async function rotateApiKey(
   if (expireOldAt !== "now" && expireOldAt <= now) {
     throw validationError([{ path: "expireOldAt", message: "must be in the future, or “now”." }]);
   }
-  const { name, environment, expiresAt, budget } = old;
+  const { name, environment, expiresAt } = old;
   const permissions: readonly string[] = JSON.parse(old.permissions);
   // A key that an operator rotates stays one of the member who created it.
-  const creator = access.role === null && old.createdById !== null
-    ? { id: old.createdById, name: old.createdByName ?? "" }
-    : creatorOf(access);
+  const creator = access.role === null && old.createdById !== null ? old.createdById : creatorOf(access);
   const next = newApiKey(context, access, {
     name,
     environment,
     creator,
     expiresAt,
     permissions,
-    budget,
     now,
     formToken,
     fields: old,
   });
   const oldEnds = expireOldAt === "now" ? { revokedAt: now } : { expiresAt: expireOldAt };
-  const isRotated = await writeChange(context, by, {
+  const { isMade, row: made } = await writeAndRead<ApiKeyRow>(context, by, {
     // This checks that the old key is active, so only one of several simultaneous rotations or revocations wins.
     statement: insertApiKey(next.row, { id, settings: settingsOf(old), isKept: expireOldAt !== "now" }),
     entry: {
@@ -179,8 +205,8 @@ export async function rotateApiKey(
       endRotatedApiKey(scope, id, { replacedBy: next.id, ...oldEnds, now }),
       insertChangeEvent("api_key.rotated", audited),
     ],
-  });
-  if (isRotated) return next.created;
+  }, selectApiKey({ organizationId }, next.id));
+  if (isMade) return { apiKey: apiKeyFor(access, made(), now), fullKey: next.fullKey };
   await requireNewForm(context, organizationId, formToken);
   const current = await findRow(context, scope, id);
   if (apiKeyStatus(current, now) !== "active") throw notActive;
@@ -190,59 +216,48 @@ export async function rotateApiKey(
     : changedMeanwhileError();
 }
 
-function creatorOf(access: Access) {
-  return access.role === null ? null : access.actor.user;
+function creatorOf(access: Access): string | null {
+  return access.role === null ? null : access.actor.user.id;
 }
 
-/** Generates a key: the row to insert, and the key to return, as reading it back could fail and lose the only copy. */
+/** Generates a key, and its row. */
 function newApiKey(
   { config }: Pick<SessionContext, "config">,
   access: Access,
   input: {
     name: string;
     environment: Environment;
-    /** Null for operators. */
-    creator: { readonly id: string; readonly name: string } | null;
+    /** The user's id; null for operators. */
+    creator: string | null;
     expiresAt: number | null;
     permissions: readonly string[];
-    /** As stored. */
-    budget: string;
     now: number;
     formToken: string | null;
     fields: StoredFields;
   },
 ) {
-  const { name, environment, creator, expiresAt, permissions, budget, now, formToken } = input;
+  const { name, environment, creator, expiresAt, permissions, now, formToken } = input;
   const { fullKey, keyPrefix } = generateApiKey({ start: config.keyPrefix, environment });
-  const { organizationId } = access;
-  const id = newId("key");
-  const createdBy = creator?.id ?? null;
   const { addresses, requestsPerSecond, externalId, metadata } = input.fields;
-  const fields = { addresses, requestsPerSecond, externalId, metadata };
-  const key = { id, organizationId, name, keyPrefix, environment, expiresAt, ...fields };
+  const id = newId("key");
   const row = {
-    ...key,
+    id,
+    organizationId: access.organizationId,
+    name,
+    keyPrefix,
+    environment,
+    expiresAt,
+    addresses,
+    requestsPerSecond,
+    externalId,
+    metadata,
     keyHash: hashApiKey(fullKey),
-    createdBy,
+    createdBy: creator,
     permissions,
     now,
     formToken,
   };
-  const apiKey = apiKeyFor(access, {
-    ...key,
-    permissions: JSON.stringify(permissions),
-    budget,
-    createdAt: now,
-    createdById: createdBy,
-    createdByName: creator?.name ?? null,
-    createdByOperator: creator === null ? 1 : 0,
-    lastUsedAt: null,
-    revokedAt: null,
-    disabledAt: null,
-    disabledByOperator: 0,
-    leakedAt: null,
-  }, now);
-  return { id, row, created: { apiKey, fullKey } };
+  return { id, row, fullKey };
 }
 
 /** @throws {FormSentError} If the form has already created a key. */

@@ -229,8 +229,14 @@ export class HoldRecorder {
     );
     const results = new GroupResults({ group: holdGroup, starts, outcome: done.outcome, ids });
     this.#onUnknown(results.unknown);
+    const targetOf = (request: T | undefined) =>
+      done.outcome.targets.find(({ position }) => group.targets[position] === request?.target);
+    // Organizations with a place for another hold: one that was chosen found no room.
+    const freed = new Set(
+      [...done.chosen].flatMap((at) => done.holds.has(at) ? [] : [targetOf(requests[at])?.organization]),
+    );
     return completeAll(requests, (request, index) => {
-      const target = done.outcome.targets.find(({ position }) => group.targets[position] === request.target);
+      const target = targetOf(request);
       if (target === undefined) return { error: invalidApiKeyError };
       if (target.denial !== null) return { error: denialErrors[target.denial] };
       if (done.chosen.has(index)) {
@@ -242,8 +248,7 @@ export class HoldRecorder {
       if (hold !== undefined) {
         return { result: { hold, isDone: false, limits: [], usageRecords: [], beyond: [] } };
       }
-      // Others of this group took the last places.
-      return done.chosen.size > 0 ? "retry" : { error: holdLimitError };
+      return freed.has(target.organization) ? "retry" : { error: holdLimitError };
     });
   }
 
@@ -301,7 +306,7 @@ export class HoldRecorder {
   }
 }
 
-/** As many as an organization can have. */
+/** As many as an organization can have at most. */
 const rememberedHoldsMax = activeHoldsMax;
 const nothingLeft = { retries: [], waiting: [] } as const;
 

@@ -15,9 +15,9 @@ import {
 const linesMax: Readonly<Record<string, number>> = {
   access: 4_700,
   outbox: 6_350,
-  meter: 20_000,
-  keys: 6_100,
-  billing: 5_450,
+  meter: 20_100,
+  keys: 6_250,
+  billing: 5_550,
   people: 15_150,
   console: 7_500,
 };

@@ -40,6 +40,7 @@ export function auditChanges(event: AuditEvent, catalogue: Catalogue): AuditChan
         ...nameChange(event),
         ...numberChanges(event),
         ...limitClauses(event, catalogue),
+        ...budgetClauses(details, catalogue),
         ...planRest(details),
       ];
     case "api_key.budget_changed":
@@ -146,6 +147,17 @@ function limitValue(
   const notified = notifyAt === null ? "" : `, notify at ${notifyText(notifyAt)}`;
   const text = quantityWords(quantity, measure);
   return { text: hasMode ? `${text} (${mode}${notified})` : text, size: Number(quantity) };
+}
+
+/** The default budget of a plan. */
+function budgetClauses(
+  { defaultBudget, previousDefaultBudget }: AuditEvent["details"],
+  catalogue: Catalogue,
+): AuditChange[] {
+  if (defaultBudget === undefined || previousDefaultBudget === undefined) return [];
+  const [from, to] = [previousDefaultBudget, defaultBudget]
+    .map((text) => text === "none" ? text : limitsSentence(text, catalogue)) as [string, string];
+  return [clause`changed the default budget from ${from} to ${to}`];
 }
 
 function planRest({ features, previousFeatures, isDefault }: AuditEvent["details"]): AuditChange[] {

@@ -1,7 +1,7 @@
 // What a change of plans and limits does: what differs, and who already uses more.
 import { sortedPermissions } from "../../domain/keys/key_permissions.ts";
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
-import { storedNotifyAt, type UsageLimit } from "../../domain/meter/usage_limit.ts";
+import { type BudgetLimit, storedNotifyAt, type UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type { EffectiveLimits, LimitsBelowUse } from "../../domain/billing/lowered_limits.ts";
 import { planNumberNames } from "../../domain/billing/plan.ts";
@@ -30,17 +30,37 @@ export function valueChanges(
     before: numberText(name, before[name]),
     after: numberText(name, after[name]),
   }));
-  const [old, next] = [before.limits, after.limits].map((limits) =>
+  const limits = limitChanges(before.limits, after.limits, catalogue);
+  return [...numbers.filter((change) => change.before !== change.after), ...limits];
+}
+
+type ShownLimit = Omit<UsageLimit, "id" | "notifyAt"> & Pick<BudgetLimit, "notifyAt">;
+
+function limitChanges(
+  before: readonly ShownLimit[],
+  after: readonly ShownLimit[],
+  catalogue: Catalogue,
+): ValueChange[] {
+  const [old, next] = [before, after].map((limits) =>
     new Map(limits.map((limit) => [limitName(limit), limit]))
-  ) as [Map<string, UsageLimit>, Map<string, UsageLimit>];
-  const text = (limit: UsageLimit | undefined) =>
+  ) as [Map<string, ShownLimit>, Map<string, ShownLimit>];
+  const text = (limit: ShownLimit | undefined) =>
     limit === undefined ? "No limit" : limitText(limit, catalogue);
-  const limits = [...new Map([...old, ...next])].map(([key, limit]) => ({
+  return [...new Map([...old, ...next])].map(([key, limit]) => ({
     name: limitName(limit, catalogue),
     before: text(old.get(key)),
     after: text(next.get(key)),
-  }));
-  return [...numbers, ...limits].filter((change) => change.before !== change.after);
+  })).filter((change) => change.before !== change.after);
+}
+
+/** Returns the differences of a plan's default budget. */
+export function budgetChanges(
+  before: readonly BudgetLimit[],
+  after: readonly BudgetLimit[],
+  catalogue: Catalogue,
+): readonly ValueChange[] {
+  return limitChanges(before, after, catalogue)
+    .map(({ name, ...change }) => ({ name: `Default budget: ${name}`, ...change }));
 }
 
 /** Returns the difference of a plan's features, if there is one. Their order and repetitions don't matter. */
@@ -50,7 +70,7 @@ export function featureChanges(before: readonly string[], after: readonly string
   return change.before === change.after ? [] : [change];
 }
 
-function limitText({ quantity, metric, mode, notifyAt }: UsageLimit, catalogue: Catalogue): string {
+function limitText({ quantity, metric, mode, notifyAt }: ShownLimit, catalogue: Catalogue): string {
   const percentages = storedNotifyAt(notifyAt);
   const notified = percentages === null ? "" : `, notify at ${notifyText(percentages)}`;
   return `${limitQuantity({ quantity, metric }, catalogue)} (${mode}${notified})`;

@@ -21,6 +21,10 @@ export interface LimitFieldsProps {
   readonly fields: FormErrors["fields"];
   /** Names of errors begin with it. */
   readonly path?: string;
+  /** The names of the fields begin with it; `limits` by default. */
+  readonly list?: string;
+  /** False for further rows of a form, which share the suggestions. */
+  readonly hasSuggestions?: boolean;
   readonly limitsMax: number;
   readonly canLift?: boolean;
   readonly productSlugs: readonly string[];
@@ -42,9 +46,10 @@ export const emptyLimit: LimitInput = {
   notifyAt: "",
 };
 
-/** The fields are `limits[0].productSlug` and so on. */
+/** The fields are `limits[0].productSlug` and so on, unless it is another list. */
 export function LimitFields(props: LimitFieldsProps) {
-  const { limits, fields, path = "", limitsMax, canLift = false } = props;
+  const { limits, fields, path = "", limitsMax, canLift = false, list = "limits", hasSuggestions = true } =
+    props;
   const rows = Math.min(limits.length + emptyRows, limitsMax);
   const modes: readonly Choice[] = [
     ...limitModes.map((mode) => ({ value: mode, label: modeWords[mode] })),
@@ -52,13 +57,13 @@ export function LimitFields(props: LimitFieldsProps) {
   ];
   return (
     <>
-      <ScopeSuggestions {...props} />
+      {hasSuggestions && <ScopeSuggestions {...props} />}
       {Array.from(
         { length: rows },
         (_, index) => (
           <LimitRow
             label={`Limit ${index + 1}`}
-            prefix={`limits[${index}]`}
+            prefix={`${list}[${index}]`}
             limit={limits[index] ?? emptyLimit}
             fields={fields}
             path={path}

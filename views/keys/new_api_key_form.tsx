@@ -4,6 +4,8 @@ import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { ExpiryField, type ExpiryValue } from "../components/expiry_field.tsx";
 import { NameField, RadioGroup } from "../components/field.tsx";
 import { aboutOrganization, errorAt, Form, type FormErrors } from "../components/form.tsx";
+import { Icon } from "../components/icon.tsx";
+import { LimitFields, type LimitFieldsProps } from "../components/limit_fields.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type KeyAccessErrors, KeyAccessFields, type KeyAccessValues } from "./key_access_fields.tsx";
 import { managesAllKeys } from "../components/key_name.tsx";
@@ -25,11 +27,13 @@ interface NewApiKeyFormProps extends FormErrors {
   readonly frame: PortalFrame;
   readonly values: NewKeyValues;
   readonly accessErrors: KeyAccessErrors;
+  /** For those who set budgets, with the one that the key gets by default. */
+  readonly budget?: LimitFieldsProps | undefined;
 }
 
 /** The form that creates a key. Without `canCancel`, it is the first key's on the page of a list without keys. */
 export function NewApiKeyForm(
-  { frame, values, fields, accessErrors, message, canCancel = false }: NewApiKeyFormProps & {
+  { frame, values, fields, accessErrors, budget, message, canCancel = false }: NewApiKeyFormProps & {
     canCancel?: boolean;
   },
 ) {
@@ -46,7 +50,7 @@ export function NewApiKeyForm(
         </header>
       )}
       <div class="body">
-        <Notice tone="error" text={message} />
+        <Notice tone="error" text={message ?? budget?.fields["limits"] ?? null} />
         <div class="row half">
           <NameField
             label="Name"
@@ -80,11 +84,30 @@ export function NewApiKeyForm(
           hasVoid={frame.viewed !== null}
         />
         {managesAllKeys(frame) && <KeyAccessFields values={values.access} errors={accessErrors} />}
+        {budget && <BudgetFields {...budget} />}
       </div>
       <footer>
         <SubmitButton>Create key</SubmitButton>
         {canCancel && <ButtonLink href={list}>Cancel</ButtonLink>}
       </footer>
     </Form>
+  );
+}
+
+function BudgetFields(props: LimitFieldsProps) {
+  return (
+    <details class="event-group" open={props.limits.length > 0}>
+      <summary>
+        <Icon name="chevron" />
+        Budget (optional)
+      </summary>
+      <div class="stacked">
+        <p class="muted small">
+          {`Up to ${props.limitsMax} limits, none above the organization's. The plan's default budget is filled in. ` +
+            "Rows without a quantity are left out."}
+        </p>
+        <LimitFields {...props} />
+      </div>
+    </details>
   );
 }

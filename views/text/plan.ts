@@ -7,6 +7,7 @@ export const numberWords: Readonly<Record<keyof PlanNumbers, string>> = {
   membersMax: "Members",
   requestsPerSecond: "Requests per second",
   usageSeriesMax: "Usage series",
+  holdsMax: "Active holds",
 };
 
 export const numberHints: Readonly<Record<keyof PlanNumbers, string>> = {
@@ -14,6 +15,7 @@ export const numberHints: Readonly<Record<keyof PlanNumbers, string>> = {
   membersMax: "Members of an organization.",
   requestsPerSecond: "Of each API key. 0 for no limit.",
   usageSeriesMax: "Combinations of product, metric and API key of an organization.",
+  holdsMax: "Active holds of an organization.",
 };
 
 /** Returns a number of a plan in words: `No limit` where 0 stands for that. */

@@ -2,6 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import * as limits from "../../../domain/limits.ts";
 import { eachNumber, type PlanNumbers } from "../../../domain/billing/plan.ts";
+import { activeHoldsMax } from "../../../domain/meter/hold.ts";
 import { idOut, nameSchema, stringSchema, timeOut } from "../../schemas/common.ts";
 import { featuresIn } from "../../schemas/features.ts";
 import { limitSchema, limitsInSchema } from "../../meter/schemas/plan_limits.ts";
@@ -23,6 +24,7 @@ export const planNumberRanges: Readonly<Record<keyof PlanNumbers, { max: number;
     max: limits.planUsageSeriesMax,
     description: "Combinations of product, metric and API key of an organization.",
   },
+  holdsMax: { max: activeHoldsMax, description: "Active holds of an organization." },
 };
 
 export function planNumberSchema(number: keyof PlanNumbers) {
@@ -32,6 +34,10 @@ export function planNumberSchema(number: keyof PlanNumbers) {
 }
 
 const limitsIn = limitsInSchema(limits.planLimitsMax);
+const defaultBudgetIn = limitsInSchema(limits.budgetLimitsMax).openapi({
+  description:
+    `The budget of keys that are created without one: up to ${limits.budgetLimitsMax} limits. Existing keys keep theirs.`,
+});
 
 export const createPlanSchema = z.strictObject({
   name,
@@ -43,6 +49,8 @@ export const createPlanSchema = z.strictObject({
       "Requests of an API key in a second; 0 means no limit. Default: `API_KEY_REQUESTS_PER_SECOND`.",
   }),
   usageSeriesMax: planNumberSchema("usageSeriesMax").default(limits.usageSeriesMax),
+  holdsMax: planNumberSchema("holdsMax").default(activeHoldsMax),
+  defaultBudget: defaultBudgetIn.optional().transform((given) => given ?? []),
   limits: limitsIn.optional().transform((given) => given ?? []),
   features: featuresIn.optional().transform((given) => given ?? []),
 }).openapi("CreatePlan");
@@ -52,6 +60,7 @@ export const changePlanSchema = z.strictObject({
     description: "True makes this the default plan instead of another.",
   }),
   ...eachNumber((number) => planNumberSchema(number).optional()),
+  defaultBudget: defaultBudgetIn.optional(),
   limits: limitsIn.optional(),
   features: featuresIn.optional(),
 }).openapi("ChangePlan");
@@ -62,6 +71,9 @@ export const planSchema = z.object({
   isDefault,
   ...eachNumber((number) => z.number().int().openapi({ description: planNumberRanges[number].description })),
   limits: z.array(limitSchema).openapi({ description: "In the order in which they were added." }),
+  defaultBudget: z.array(limitSchema.omit({ id: true })).openapi({
+    description: "The budget of keys that are created without one.",
+  }),
   features: z.array(z.string()).openapi({
     description: "What the plan includes, sorted.",
     example: ["maps:satellite", "sso"],

@@ -173,6 +173,11 @@ export const createApiKeySchema = z.strictObject({
   }),
   permissions: keyPermissionsSchema,
   expiresAt: optionalEnd("When the key expires, in the future. By default it doesn't expire."),
+  budget: limitsInSchema(budgetLimitsMax).optional().openapi({
+    description:
+      `Up to ${budgetLimitsMax} limits of the key, with different products, metrics or windows. By default it gets the ` +
+      "default budget of its organization's plan, or none if it is a test key. Only owners, admins and operators set it.",
+  }),
   ...keyFields,
 }).openapi("CreateApiKey");
 

@@ -1,13 +1,14 @@
-// How many active keys and members an organization may have: as its plan says, unless it has numbers of its own.
+// How many active keys, members and active holds an organization may have: as its plan says, unless it has numbers of its own.
 import assert from "node:assert/strict";
 import { createUser } from "../../../services/console/new_user.ts";
-import { assertError, testPassword } from "../../support/app/app.ts";
+import { assertError, createTestKey, testPassword } from "../../support/app/app.ts";
 import { assertOutcome } from "../../support/app/rows.ts";
 import { operatorOf } from "../../support/operators/operator_api.ts";
 import { commandLineActor } from "../../support/operators/operators.ts";
 import { inviteTo, verifiedPerson } from "../../support/people/people.ts";
 import { changePlan, overridePlan } from "../../support/operators/plans.ts";
-import { onEveryDatabase } from "../../support/meter/usage.ts";
+import { holdScene } from "../../support/meter/holds.ts";
+import { onBothDatabases, onEveryDatabase } from "../../support/meter/usage.ts";
 
 const keys = "/api/portal/api-keys";
 
@@ -75,4 +76,55 @@ onEveryDatabase("an organization has as many members as its plan allows", async 
   await overridePlan(test, owner.organizationId, { members_max: null });
   await changePlan(test, "members_max", 5);
   assert.equal((await create()).organizationId, owner.organizationId);
+});
+
+onBothDatabases("an organization has as many active holds as its plan allows", async (test) => {
+  const { person: { organizationId }, hold, post, operator, settle, statusOf } = await holdScene(test, {
+    per: "total",
+    quantity: 100,
+  });
+  const [neighbor, other] = [await test.signUp(), await test.signUp()];
+  const { fullKey: otherKey } = await createTestKey(test, other);
+  await changePlan(test, "holds_max", 2);
+  const codesOf = async (holds: ReturnType<typeof hold>[]) =>
+    (await Promise.all(holds)).map(({ status, body }) => body.error?.code ?? status).sort();
+  const full = "hold_limit_reached";
+  const many = Array.from({ length: 5 }, () => hold(1));
+  assert.deepEqual(await codesOf(many), [201, 201, full, full, full]);
+  const [{ body: { hold: { id } } }] = (await Promise.all(many)).filter(({ status }) => status === 201) as [
+    Awaited<ReturnType<typeof hold>>,
+  ];
+  const rejected = await hold(1);
+  assert.deepEqual([rejected.status, rejected.headers.get("retry-after")], [429, "5"]);
+  // Others have places of their own.
+  assert.deepEqual(await codesOf([hold(1, {}, otherKey), hold(1), hold(1, {}, otherKey)]), [201, 201, full]);
+
+  // A hold that finds no room in a limit leaves its place to the next one.
+  await settle(id, 1);
+  assert.deepEqual(await codesOf([hold(1_000), hold(1), hold(1)]), [201, full, "limit_exceeded"]);
+
+  // A repeat needs no place, and expired holds take none.
+  await overridePlan(test, organizationId, { holds_max: 3 });
+  const input = { expiresIn: 1, idempotencyKey: "a" };
+  const last = await hold(1, input);
+  assert.deepEqual([last.status, (await hold(1, input)).status], [201, 200]);
+  assert.deepEqual(await codesOf([hold(1)]), [full]);
+  test.advance(1_000);
+  assert.deepEqual(await codesOf([hold(1), hold(1)]), [201, full]);
+  assert.equal(await statusOf(last.body.hold.id), "expired");
+
+  // A lowered number ends none.
+  const overrides = { holdsMax: 1 };
+  const changed = await operator(`PATCH /organizations/${organizationId}`, { overrides });
+  assert.equal(changed.body.organization.overrides.holdsMax, 1);
+  const { body: { holds } } = await operator(`GET /holds?status=active&organizationId=${organizationId}`);
+  assert.equal(holds.length, 3);
+  for (const { id } of holds.slice(1)) await post(`/${id}/release`);
+  assert.deepEqual(await codesOf([hold(1)]), [full]);
+  await post(`/${holds[0].id}/release`);
+  assert.deepEqual(await codesOf([hold(1)]), [201]);
+  await overridePlan(test, neighbor.organizationId, { holds_max: 0 });
+  const records = [{ productSlug: "tiles", metric: "requests", quantity: 1 }];
+  const ofOperator = await operator("POST /holds", { organizationId: neighbor.organizationId, records });
+  assert.deepEqual([ofOperator.status, ofOperator.body.error.code], [429, full]);
 });

@@ -3,7 +3,12 @@ import type { TestApp } from "../app/app.ts";
 import { run } from "../people/scene.ts";
 
 /** The numbers of a plan, by their columns. */
-export type PlanColumn = "api_keys_max" | "members_max" | "usage_series_max" | "requests_per_second";
+export type PlanColumn =
+  | "api_keys_max"
+  | "members_max"
+  | "usage_series_max"
+  | "requests_per_second"
+  | "holds_max";
 
 /** Changes a number of the default plan. */
 export async function changePlan(test: TestApp, column: PlanColumn, value: number | null): Promise<void> {

@@ -6,7 +6,13 @@ import { onEveryDatabase } from "../../../support/meter/usage.ts";
 
 const scope = { productSlug: "tiles", metric: "requests", per: "month" };
 const scopes = ["organizations:read", "organizations:write"] as const;
-const numbers = { apiKeysMax: null, membersMax: null, requestsPerSecond: null, usageSeriesMax: null };
+const numbers = {
+  apiKeysMax: null,
+  membersMax: null,
+  requestsPerSecond: null,
+  usageSeriesMax: null,
+  holdsMax: null,
+};
 
 onEveryDatabase("gives organizations plans, and lists those of a plan", async (test) => {
   const send = await operatorOf(test, scopes);

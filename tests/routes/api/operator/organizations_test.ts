@@ -26,7 +26,13 @@ onEveryDatabase("creates, reads and changes an organization, by id and by extern
   assert.equal(created.status, 201);
   const { organization } = created.body;
   const { id, planId } = organization;
-  const numbers = { apiKeysMax: null, membersMax: null, requestsPerSecond: null, usageSeriesMax: null };
+  const numbers = {
+    apiKeysMax: null,
+    membersMax: null,
+    requestsPerSecond: null,
+    usageSeriesMax: null,
+    holdsMax: null,
+  };
   assert.deepEqual(organization, {
     ...{ id, name: "Engines", externalId: "cus/1 %?", status: "active", suspendedAt: null, planId, metadata },
     ...{ overrides: { ...numbers, limits: [] }, timezone: "UTC", memberCount: 0, activeApiKeyCount: 0 },

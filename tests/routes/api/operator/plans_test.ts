@@ -9,7 +9,7 @@ import { newOrganization, run } from "../../../support/people/scene.ts";
 const scope = { productSlug: "tiles", metric: "requests", per: "month" };
 const limit = { ...scope, quantity: 10_000.5, mode: "hard" };
 const scopes = ["organizations:read", "organizations:write"] as const;
-const numbers = { apiKeysMax: 5, membersMax: 3, requestsPerSecond: 20, usageSeriesMax: 50 };
+const numbers = { apiKeysMax: 5, membersMax: 3, requestsPerSecond: 20, usageSeriesMax: 50, holdsMax: 9 };
 
 onEveryDatabase("adds, lists, changes and deletes plans, and audits each change", async (test) => {
   const send = await operatorOf(test, scopes);
@@ -34,6 +34,7 @@ onEveryDatabase("adds, lists, changes and deletes plans, and audits each change"
     isDefault: false,
     ...numbers,
     limits: [{ id: plan.limits[0].id, ...limit, notifyAt: [80, 100] }, { id: plan.limits[1].id, ...all }],
+    defaultBudget: [],
     features: [],
     organizationCount: 0,
     createdAt: new Date(test.now()).toISOString(),

@@ -1,0 +1,56 @@
+// The rows of forms that set the budget of a key.
+import { budgetLimitsMax } from "../../domain/limits.ts";
+import { type BudgetLimit, limitsText } from "../../domain/meter/usage_limit.ts";
+import type { Access } from "../../services/access/mod.ts";
+import { readDefaultBudget } from "../../services/keys/mod.ts";
+import { readProductNames, readUsage } from "../../services/meter/mod.ts";
+import type { LimitFieldsProps } from "../../views/components/limit_fields.tsx";
+import { limitInput, limitsOf, typedLimits } from "../meter/limit_input.ts";
+import { inTime } from "../portal/in_time.ts";
+import type { PortalParts } from "../portal/page.ts";
+
+type Input = Readonly<Record<string, string>>;
+
+const hasRows = (input: Input): boolean => input["limits[0].quantity"] !== undefined;
+
+/**
+ * Returns the rows of a form's budget.
+ *
+ * @param input The input of a rejected form. @param budget The budget that is shown before.
+ */
+export async function budgetRows(
+  { services }: PortalParts,
+  access: Access,
+  { input, fields, budget }: { input: Input | undefined; fields: Input; budget: readonly BudgetLimit[] },
+): Promise<LimitFieldsProps> {
+  // The form does without suggestions if they are not available.
+  const names = await inTime((signal) =>
+    readUsage(services, access, { job: "readUsageNames", query: {}, signal })
+  );
+  return {
+    ...names ?? { productSlugs: [], metrics: [] },
+    limits: input !== undefined && hasRows(input) ? limitInput(input, budgetLimitsMax) : typedLimits(budget),
+    // The fields are named as in other forms with limits.
+    fields: Object.fromEntries(
+      Object.entries(fields).map(([name, error]) => [name.replace(/^budget/, "limits"), error]),
+    ),
+    limitsMax: budgetLimitsMax,
+    catalogue: await readProductNames(services),
+  };
+}
+
+/** Returns the typed budget as the API takes it; undefined if the form has no rows for it. */
+export function typedBudget(input: Input) {
+  return hasRows(input) ? limitsOf(limitInput(input, budgetLimitsMax)) : undefined;
+}
+
+/** Returns the budget to create a key with: undefined if it is the plan's, which may be above the organization's limits. */
+export async function chosenBudget(
+  { services }: PortalParts,
+  access: Access,
+  budget: readonly BudgetLimit[] | undefined,
+): Promise<readonly BudgetLimit[] | undefined> {
+  if (budget === undefined) return undefined;
+  const isPlans = limitsText(budget) === limitsText(await readDefaultBudget(services, access));
+  return isPlans ? undefined : budget;
+}
