@@ -108,6 +108,8 @@ export class HoldRecorder {
       this.#queue.add({
         target: keyHash,
         ...request,
+        // Settlements don't wait with holds.
+        asks: request.kind === "hold",
         organizationId,
         keyHash,
         inputs,

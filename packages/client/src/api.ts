@@ -74,7 +74,7 @@ export interface LimitStanding {
   readonly metric: string | null;
   /** The calendar window, in the organization's time zone. `total` never ends. */
   readonly per: "minute" | "hour" | "day" | "month" | "total";
-  /** A hard limit rejects what doesn't fit. A cutoff limit denies verification when nothing is left. A soft limit only reports. */
+  /** A hard limit rejects what doesn't fit. A cutoff limit denies verification, forward authentication and holds when nothing is left, and rejects no records. A soft limit only reports. */
   readonly mode: "hard" | "cutoff" | "soft";
   /** How much the window allows. */
   readonly quantity: number;
