@@ -110,7 +110,7 @@ const added = ([high, low, micro]: PairOfParts): [Statement, Statement, Statemen
   sql`(${low[0]} + ${low[1]})`,
   sql`(${micro[0]} + ${micro[1]})`,
 ];
-/** A cutoff limit needs no more than the smallest quantity of what is left, whatever a question's quantity. */
+/** A question needs the smallest quantity of a cutoff limit, and no more. */
 const cutoffNeed = sql`(l.mode = 'cutoff')`;
 /** True if the sum of two columns for each part is more than the limit `l`. */
 const isOver = (...parts: PairOfParts) =>
@@ -130,7 +130,7 @@ const endHoldsInTheWay = endExpiredHolds(sql`h.organization IN (SELECT a.organiz
 })`);
 /** The quantity of the limit `l` of the cell `a` with grants. It is never less than without. */
 const raised = raisedQuantity(sql`a.organization`, now);
-/** What a request needs together with those before it. */
+/** Adds up a part of the requests before one, and its own need. */
 const runningSum = (part: Statement) =>
   sql`sum(own_${part}) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request)
       - own_${part} + ${part} AS ${part}`;

@@ -67,7 +67,7 @@ export class CommitQueue<T extends WaitingRequest> {
   #isClosed = false;
   /** The number of requests that wait for counters. */
   #waiting = 0;
-  /** How many of those that ask, by organization. */
+  /** The number of those that ask, by organization. */
   readonly #asking = new Map<string, number>();
   readonly #askingMax: number;
   #onIdle: (() => void) | undefined;

@@ -54,7 +54,7 @@ interface SettlementRequest {
 }
 
 type HoldWork = (NewHoldRequest | SettlementRequest) & Waiting;
-type QueuedHold = HoldWork & QueuedRequest & { readonly queuedAt: number };
+type QueuedHold = HoldWork & QueuedRequest & { readonly queuedAt: number; readonly asks: boolean };
 
 type HoldContext = Pick<BaseContext, "database" | "clock" | "config">;
 

@@ -79,7 +79,7 @@ onBothDatabases("each question is the last one that is admitted beyond the limit
   assert.equal(await forward(), 200);
 });
 
-onBothDatabases("recording is never rejected, whoever records", async (test) => {
+onBothDatabases("recording is never rejected, also for operators and in batches", async (test) => {
   const { record, apiKey, keyId, operator, standings, verify, limitId } = await cutoffScene(test);
   assert.equal((await record(12)).status, 201);
   await softCountersAreKnown(test);
