@@ -8,6 +8,7 @@ import mailedEvents from "./migrations/0032_mailed_events.sql" with { type: "tex
 import keyFields from "./migrations/0033_key_fields.sql" with { type: "text" };
 import refills from "./migrations/0034_refills.sql" with { type: "text" };
 import holds from "./migrations/0035_holds.sql" with { type: "text" };
+import cutoff from "./migrations/0036_cutoff.sql" with { type: "text" };
 import planBudgets from "./migrations/0037_plan_budgets.sql" with { type: "text" };
 
 interface Migration {
@@ -24,6 +25,7 @@ export const migrations: readonly Migration[] = [
   { number: 33, name: "key_fields", text: keyFields },
   { number: 34, name: "refills", text: refills },
   { number: 35, name: "holds", text: holds },
+  { number: 36, name: "cutoff", text: cutoff },
   { number: 37, name: "plan_budgets", text: planBudgets },
 ];
 

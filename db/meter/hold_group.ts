@@ -127,9 +127,10 @@ function startBatch(group: RecordGroup, list: string) {
       return { unlistedAt, limitedAt };
     },
     listed: (statement: Statement) => add(bind(statement, null, null, group.now, list)),
-    count(counted: Counted) {
+    count(counted: Omit<Counted, "hasHolds" | "questions">) {
       add(addRecords);
-      return countAgainstLimits(add, statements.limits, values, counted);
+      const { questions } = group;
+      return countAgainstLimits(add, statements.limits, values, { ...counted, hasHolds: true, questions });
     },
     deleteSeries: () =>
       add(bind(statements.deleteUnusedSeries, null, ...seriesAndTime, group.records.length)),
@@ -171,7 +172,6 @@ export async function insertHolds(
   const insertedAt = add(bind(statements.insertListed, ...values));
   const [deletedAt, limitsAt] = count({
     as: "holds",
-    hasHolds: true,
     more: [
       bind(own.insert, null, null, group.now, list),
       // Nothing is used yet.
@@ -269,7 +269,6 @@ export async function settleHolds(
   listed(dropRejected);
   const [, limitsAt] = count({
     as: "settlement",
-    hasHolds: true,
     more: [markEnding, subtractHeld, bind(endSettled, null, null, group.now, list), forgetEnding],
   });
   const chosenAt = add(selectChosen);

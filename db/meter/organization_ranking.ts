@@ -2,7 +2,7 @@
 // completely used. There may be 100,000 organizations, so a part of them is read at a time.
 import { lowBits } from "../../domain/meter/quantity.ts";
 import { rollupNumber, signedPieces } from "../../domain/meter/rollup_unit.ts";
-import type { LimitScope } from "../../domain/meter/usage_limit.ts";
+import type { LimitMode, LimitScope } from "../../domain/meter/usage_limit.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import type { RunningOutLimit } from "../../domain/console/organization_list.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
@@ -143,12 +143,13 @@ export async function findPressed(
 export interface ReachedLimit extends LimitScope {
   readonly id: string;
   readonly name: string;
+  readonly mode: LimitMode;
   /** When it was noted, or set below what is used already. Milliseconds since 1970. */
   readonly reachedAt: number;
 }
 
 /**
- * Returns organizations with a hard limit that is used up in the current window, or that rejected a request; the latest first, each
+ * Returns organizations with a hard or cutoff limit that is used up in the current window, or that rejected a request; the latest first, each
  * once. Usage that no counter has yet is missing.
  *
  * @param query `since`: when the rejected request was at the earliest, or a minute or hour in which a limit was used up.
@@ -160,9 +161,9 @@ export async function findReachedLimits(
   const time = sql`CAST(${now} AS INTEGER)`;
   const raised = raisedQuantity(sql`o.number`, time);
   return await database.read<ReachedLimit>(sql`
-    SELECT o.id, o.name, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric, l.per,
+    SELECT o.id, o.name, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric, l.per, l.mode,
       max(coalesce(x.noted_at, max(l.created_at, o.limits_at))) AS reachedAt
-    FROM ${organizationsIn(range)} CROSS JOIN usage_limits l ON l.mode = 'hard' AND ${isApplied()}
+    FROM ${organizationsIn(range)} CROSS JOIN usage_limits l ON l.mode <> 'soft' AND ${isApplied()}
     LEFT JOIN usage_limit_counters n ON ${isCurrentCounter(time)}
     LEFT JOIN limit_notices x ON ${isNoted(time)}
     WHERE (((x.is_refusal OR l.per IN ('minute', 'hour')) AND x.noted_at >= ${since})

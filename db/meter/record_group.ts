@@ -26,6 +26,8 @@ export interface RecordGroup {
   /** See {@linkcode RecordEncoder}. */
   readonly records: readonly string[];
   readonly idempotencyKeys: number;
+  /** The numbers of the requests that ask before they are served. Cutoff limits deny these, and no others. */
+  readonly questions: readonly number[];
   /** True if products and metrics must be in the catalogue. */
   readonly isCatalogueRequired: boolean;
   /** True if there are limits of usage. If the database has any and this is false, nothing is recorded. */

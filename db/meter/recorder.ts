@@ -337,6 +337,7 @@ export async function insertUsageRecords(
       [deletedAt, limitsAt] = countAgainstLimits(add, statements.limits, values, {
         as: "usage",
         hasHolds: group.hasHolds,
+        questions: group.questions,
       });
     }
     if (idempotencyKeys > 0) {

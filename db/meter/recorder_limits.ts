@@ -53,7 +53,7 @@ export interface LimitState extends LimitCell {
   readonly request: number | null;
   /**
    * `exceeded`: it doesn't fit. `others`: not together with others of the group. `unknown`: what is used already is. Without a request,
-   * that of a soft limit, against which the group was counted nevertheless.
+   * that of a limit that isn't hard, against which the group was counted nevertheless.
    */
   readonly reason: "exceeded" | "others" | "unknown" | null;
 }
@@ -110,6 +110,8 @@ const added = ([high, low, micro]: PairOfParts): [Statement, Statement, Statemen
   sql`(${low[0]} + ${low[1]})`,
   sql`(${micro[0]} + ${micro[1]})`,
 ];
+/** A question needs the smallest quantity of a cutoff limit, and no more. */
+const cutoffNeed = sql`(l.mode = 'cutoff')`;
 /** True if the sum of two columns for each part is more than the limit `l`. */
 const isOver = (...parts: PairOfParts) =>
   sql`${comparable(...added(parts))}
@@ -118,18 +120,20 @@ const isOver = (...parts: PairOfParts) =>
 const groupSum: PairOfParts = [
   [sql`(n.sum_high + n.held_high)`, sql`a.sum_high`],
   [sql`(n.sum_low + n.held_low)`, sql`a.sum_low`],
-  [sql`(n.sum_micro + n.held_micro)`, sql`a.sum_micro`],
+  [sql`(n.sum_micro + n.held_micro)`, sql`(a.sum_micro + ${cutoffNeed})`],
 ];
 /** Ends holds of organizations that have too little room for the group, as holds that have expired must not reject anything. */
 const endHoldsInTheWay = endExpiredHolds(sql`h.organization IN (SELECT a.organization FROM usage_limit_added a
       CROSS JOIN usage_limit_counters n ON ${isCounter} AND (n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0)
-      CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'hard' WHERE ${
+      CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode <> 'soft' WHERE ${
   isOver(...groupSum)
 })`);
 /** The quantity of the limit `l` of the cell `a` with grants. It is never less than without. */
 const raised = raisedQuantity(sql`a.organization`, now);
+/** Adds up a part of the requests before one, and its own need. */
 const runningSum = (part: Statement) =>
-  sql`sum(${part}) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS ${part}`;
+  sql`sum(own_${part}) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request)
+      - own_${part} + ${part} AS ${part}`;
 
 const overDemand = isOver(
   [sql`l.sum_high`, sql`l.high`],
@@ -144,18 +148,21 @@ const overWithoutHolds = isOver(
 );
 
 /**
- * Finds the requests that don't fit into hard limits. Usually all windows are known and have room for the whole group, and nothing
- * else is read. Otherwise a request is rejected if it doesn't fit alone; of the others, one that doesn't fit together with those before it is
- * retried with the next group.
+ * Finds the requests that don't fit into hard limits, and the questions for which a cutoff limit has nothing left. `?4` has the questions,
+ * by number; null without any. Usually all windows are known and have room for the whole group, and nothing else is read. Otherwise a
+ * request is rejected if it doesn't fit alone; of the others, one that doesn't fit together with those before it is retried with the next
+ * group.
  */
 const rejectRequests = (select: SelectSeries) =>
   sql`WITH full AS MATERIALIZED (
     SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high + n.held_high AS sum_high,
       n.sum_low + n.held_low AS sum_low, n.sum_micro + n.held_micro AS sum_micro,
-      n.held_high, n.held_low, n.held_micro, ${raised.whole} AS quantity_whole, ${raised.micro} AS quantity_micro
+      n.held_high, n.held_low, n.held_micro, l.mode, ${raised.whole} AS quantity_whole, ${raised.micro} AS quantity_micro
     FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter}
     CROSS JOIN usage_limits l ON l.number = a.usage_limit
-    WHERE l.mode = 'hard' AND (n.is_known = 0 OR (${isOver(...groupSum)}
+    WHERE (l.mode = 'hard' OR (l.mode = 'cutoff' AND ?4 IS NOT NULL)) AND (n.is_known = 0 OR (${
+    isOver(...groupSum)
+  }
       AND ${comparable(...added(groupSum))} > ${comparableQuantity(raised.whole, raised.micro)}))
   ), ${applied(select, sql`EXISTS (SELECT 1 FROM full)`)},
   wanted AS MATERIALIZED (
@@ -168,28 +175,32 @@ const rejectRequests = (select: SelectSeries) =>
     FROM json_each(?1) e CROSS JOIN applied a ON a.position = ${field.series}
     WHERE EXISTS (SELECT 1 FROM full)
   ), demands AS MATERIALIZED (
-    SELECT w.request, f.*, coalesce(sum(${high}), 0) AS high, coalesce(sum(${low}), 0) AS low,
-      coalesce(sum(r.quantity_micro), 0) AS micro
-    FROM wanted w CROSS JOIN full f ON f.usage_limit = w.usage_limit AND f.organization = w.organization
-      AND f.window_number = w.window_number
-    LEFT JOIN usage_records r ON r.seq = (SELECT seq FROM usage_cursor) + w.position + 1
-    GROUP BY 1, f.usage_limit, f.organization, f.window_number
+    SELECT *, iif(mode = 'cutoff', 0, own_high) AS high, iif(mode = 'cutoff', 0, own_low) AS low,
+      iif(mode = 'cutoff', records > 0, own_micro) AS micro
+    FROM (SELECT w.request, f.*, f.mode = 'hard' OR w.request IN (SELECT value FROM json_each(?4)) AS is_judged,
+        count(r.seq) AS records, coalesce(sum(${high}), 0) AS own_high, coalesce(sum(${low}), 0) AS own_low,
+        coalesce(sum(r.quantity_micro), 0) AS own_micro
+      FROM wanted w CROSS JOIN full f ON f.usage_limit = w.usage_limit AND f.organization = w.organization
+        AND f.window_number = w.window_number
+      LEFT JOIN usage_records r ON r.seq = (SELECT seq FROM usage_cursor) + w.position + 1
+      GROUP BY 1, f.usage_limit, f.organization, f.window_number)
   ), judged AS MATERIALIZED (
-    SELECT *, max(NOT is_known) OVER (PARTITION BY request) AS is_unknown,
+    SELECT *, max(is_judged AND NOT is_known) OVER (PARTITION BY request) AS is_unknown,
       max(is_over) OVER (PARTITION BY request) AS is_too_large
-    FROM (SELECT l.*, l.high + l.low + l.micro > 0 AND ${overDemand} AS is_over FROM demands l)
+    FROM (SELECT l.*, is_judged AND l.high + l.low + l.micro > 0 AND ${overDemand} AS is_over FROM demands l)
   )
   INSERT INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason, is_held)
-  SELECT request, usage_limit, organization, window_number, at, 'unknown', 0 FROM judged WHERE NOT is_known
+  SELECT request, usage_limit, organization, window_number, at, 'unknown', 0 FROM judged
+  WHERE is_judged AND NOT is_known
   UNION ALL
   SELECT request, usage_limit, organization, window_number, at, 'exceeded', NOT ${overWithoutHolds} FROM judged l
   WHERE is_over AND NOT is_unknown
   UNION ALL
   SELECT request, usage_limit, organization, window_number, at, 'others', 0 FROM (
-    SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, quantity_whole,
+    SELECT request, usage_limit, organization, window_number, at, is_judged, sum_high, sum_low, sum_micro, quantity_whole,
       quantity_micro, ${runningSum(sql`high`)}, ${runningSum(sql`low`)}, ${runningSum(sql`micro`)}
     FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0) l
-  WHERE ${overDemand}`;
+  WHERE is_judged AND ${overDemand}`;
 const deleteRejected = sql`
   DELETE FROM usage_records WHERE seq > (SELECT seq FROM usage_cursor) AND seq IN (
     SELECT (SELECT seq FROM usage_cursor) + e.key + 1 FROM json_each(?1) e
@@ -254,10 +265,10 @@ const insertNotices = sql`
   INSERT INTO limit_notices
     (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole,
       quantity_micro)
-  SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL, used, at,
+  SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL AND mode = 'hard', used, at,
     CAST(?3 AS INTEGER), NULL, quantity_whole, quantity_micro
   FROM (
-    SELECT a.usage_limit, a.organization, ${noticeWindow} AS window_number, a.at, a.reason,
+    SELECT a.usage_limit, a.organization, ${noticeWindow} AS window_number, a.at, a.reason, l.mode,
       ${raised.whole} AS quantity_whole, ${raised.micro} AS quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE
         WHEN a.reason IS NULL THEN ${highest(isUsedOfRaised(sql`p.value`, now))}
         WHEN (n.sum_high + n.sum_low + n.sum_micro > 0 OR ${isFull}) AND ${
@@ -280,7 +291,7 @@ const insertNotices = sql`
 /** The facts of notices without an event. There are such only until the next statements of the batch. */
 const newFacts = sql`
   SELECT x.organization, iif(x.percent < 100, 'limit.approaching',
-      iif(l.mode = 'hard', 'limit.reached', 'limit.exceeded')) AS type,
+      iif(l.mode = 'soft', 'limit.exceeded', 'limit.reached')) AS type,
     json_object('limit', json_set(${
   limitFacts({
     whole: sql`coalesce(x.quantity_whole, l.quantity_whole)`,
@@ -302,12 +313,12 @@ export function noteLimits(now: number): Statement[] {
   ];
 }
 
-/** Windows of soft limits with unknown usage, current ones first. */
+/** Windows with unknown usage of limits that records don't wait for, current ones first. */
 const unknownSoft = sql`
   SELECT a.* FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter} AND NOT n.is_known
-  CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'soft'
+  CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode <> 'hard'
   ORDER BY a.at <> ${now} LIMIT ${integer(limitUnknownCellsMax)}`;
-/** The windows of now that are known, without those of alerts; those of soft limits that aren't, and those that requests of the group don't fit into. */
+/** The windows of now that are known, without those of alerts; those of other limits than hard ones that aren't, and those that requests of the group don't fit into. */
 const selectStates = sql`
   SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'isHeld', a.is_held,
     'held', ${selectHeld(sql`a.window_number`, now)},
@@ -342,6 +353,8 @@ export interface Counted {
   readonly as: "usage" | "holds" | "settlement";
   /** True if the database has active holds. Without, none are looked for that have expired. */
   readonly hasHolds: boolean;
+  /** The numbers of the requests that ask, which cutoff limits deny. */
+  readonly questions: readonly number[];
   /** Run once the counters have the records. */
   readonly more?: readonly Statement[];
 }
@@ -356,14 +369,15 @@ export function countAgainstLimits(
   add: (statement: Statement) => number,
   statements: ReturnType<typeof limitStatements>,
   [records, series, time]: readonly [records: string, series: string, now: number],
-  { as, hasHolds, more = [] }: Counted,
+  { as, hasHolds, questions, more = [] }: Counted,
 ): readonly [deletedAt: number, statesAt: number] {
   let deletedAt = -1;
   add(bind(statements.add, null, series, time));
   add(openCounters);
   if (as !== "settlement") {
     if (hasHolds) { for (const statement of endHoldsInTheWay(time)) add(statement); }
-    add(bind(statements.reject, records, series, time));
+    const asking = questions.length === 0 ? null : JSON.stringify(questions);
+    add(bind(statements.reject, records, series, time, asking));
     deletedAt = add(bind(deleteRejected, records));
     add(sql`DELETE FROM usage_added WHERE ${isAnyRejected}`);
     add(addGroup(isAnyRejected));

@@ -5,8 +5,11 @@ import type { GrantBalance } from "./usage_grant.ts";
 export const limitPeriods = ["minute", "hour", "day", "month", "total"] as const;
 export type LimitPeriod = (typeof limitPeriods)[number];
 
-/** `hard`: rejects usage that doesn't fit. `soft`: records and reports it. */
-export const limitModes = ["hard", "soft"] as const;
+/**
+ * `hard`: rejects usage that doesn't fit. `cutoff`: records usage, and denies verification, forward authentication and holds when nothing
+ * is left. `soft`: records and reports usage.
+ */
+export const limitModes = ["hard", "cutoff", "soft"] as const;
 export type LimitMode = (typeof limitModes)[number];
 
 /** A limit counts all records of a product and metric in calendar windows. Null means all of them together. */
@@ -118,7 +121,8 @@ export function replacedLimitsText(
     .sort().join("; ");
 }
 
-const limitForm = /^(.+)\/(.+) per (\w+): (?:no limit|(hard|soft) (\S+)(?: \(notify at ([\d, ]+)%\))?)$/;
+const limitForm =
+  /^(.+)\/(.+) per (\w+): (?:no limit|(hard|cutoff|soft) (\S+)(?: \(notify at ([\d, ]+)%\))?)$/;
 
 /** A limit in the text of {@linkcode limitsText}. */
 export interface WrittenLimit extends LimitScope {

@@ -171,7 +171,9 @@ function limitData(
     limit: { id, productSlug, metric, per, quantity: max === null ? null : microsToNumber(max), mode },
     ...(isAlert === 1 && { alert: true }),
     ...(apiKey && { apiKey }),
-    ...(type === "limit.reached" && { reason: max === null || used >= max ? "full" : "too_large" }),
+    ...(type === "limit.reached" && {
+      reason: mode === "cutoff" ? "cutoff" : max === null || used >= max ? "full" : "too_large",
+    }),
     ...(type !== "limit.cleared" && { percent }),
     used: microsToNumber(used),
     window: window && { start: isoTime(window.start), end: isoTime(window.end) },

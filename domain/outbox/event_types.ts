@@ -3,7 +3,8 @@
 /** Every type with its meaning, for people who choose. */
 export const eventTypes = {
   "limit.approaching": "Usage has reached a percentage below 100 of a limit or an alert",
-  "limit.reached": "A hard limit is used completely, or a request was too large for the rest",
+  "limit.reached":
+    "A hard or cutoff limit is used completely, or a request was too large for the rest of a hard one",
   "limit.exceeded": "Usage has reached 100 percent of a soft limit or an alert, or a higher percentage",
   "limit.cleared":
     "A limit that was reached has room again, because usage was voided or the limit was raised or removed",

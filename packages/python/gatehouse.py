@@ -968,7 +968,7 @@ class Gatehouse:
             address: The IP address of the client that sent the key. Without it, a key that may
                 only be used from some addresses is denied.
             product: With `metric`, usage that must fit into the hard limits of the key and its
-                organization.
+                organization, and of whose cutoff limits something must be left.
             quantity: How much. Rounded to six decimal places.
             record: True to record the usage, if the key is valid and the usage fits.
             idempotency_key: Makes repeated calls record the usage once. Default: a new one for each

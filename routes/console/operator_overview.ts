@@ -156,15 +156,17 @@ function reachedLimits({ reachedLimits: reached, catalogue }: OperatorOverview):
   const item = { icon: "gauge", tone: "soon", label: "View" } as const;
   const others = reached.length - namedLimitsMax;
   return [
-    ...reached.slice(0, namedLimitsMax).map(({ id, name, ...limit }) => ({
+    ...reached.slice(0, namedLimitsMax).map(({ id, name, mode, ...limit }) => ({
       ...item,
-      title: `${name} has hit a hard limit`,
-      text: `Requests that don't fit are rejected: ${limitName(limit, catalogue)}.`,
+      title: `${name} has hit a ${mode} limit`,
+      text: `${mode === "hard" ? "Requests that don't fit are rejected" : "New requests are denied"}: ${
+        limitName(limit, catalogue)
+      }.`,
       href: organizationHref(id),
     })),
     ...(others <= 0 ? [] : [{
       ...item,
-      title: `${countOf(others, "other organization")} ${others === 1 ? "has" : "have"} hit a hard limit`,
+      title: `${countOf(others, "other organization")} ${others === 1 ? "has" : "have"} hit a limit`,
       text: `${reached.slice(namedLimitsMax, 2 * namedLimitsMax).map(({ name }) => name).join(", ")}${
         others > namedLimitsMax ? " and others" : ""
       }.`,

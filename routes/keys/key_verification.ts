@@ -32,7 +32,7 @@ const verifiedUsageSchema = usageInputSchema.omit({ timestamp: true })
     }),
   }).openapi("VerifiedUsage", {
     description:
-      "Usage that must fit into the hard limits of the key and its organization. The key doesn't need `usage:write`.",
+      "Usage that must fit into the hard limits of the key and its organization, and of whose cutoff limits something must be left. The key doesn't need `usage:write`.",
   });
 
 const verifyKeySchema = z.strictObject({
@@ -69,7 +69,7 @@ const keyVerificationSchema = z.object({
       "- `INSUFFICIENT_PERMISSIONS`: it lacks one of `permissions`.\n" +
       "- `FEATURE_MISSING`: the plan of its organization lacks one of `features`.\n" +
       "- `RATE_LIMITED`: it has reached its requests per second.\n" +
-      "- `USAGE_EXCEEDED`: the usage doesn't fit into a hard limit.\n" +
+      "- `USAGE_EXCEEDED`: the usage doesn't fit into a hard limit, or nothing is left of a cutoff limit.\n" +
       "- `VALID`: everything is fine.",
     example: "VALID",
   }),

@@ -73,14 +73,14 @@ const windowSeconds: Readonly<Partial<Record<LimitPeriod, number>>> = {
 const integerMax = 999_999_999_999_999;
 
 /**
- * Adds the hard limit with the smallest part left, if there is any, to the headers of the key's rate limit
+ * Adds the hard or cutoff limit with the smallest part left, if there is any, to the headers of the key's rate limit
  * (draft-ietf-httpapi-ratelimit-headers).
  *
  * @param now Milliseconds since 1970.
  */
 export function addLimitHeaders(c: AppContext, limits: readonly LimitStanding[], now: number): void {
   const partLeft = ({ remaining, quantity }: LimitStanding) => quantity === 0 ? 0 : remaining / quantity;
-  const [tightest] = limits.filter(({ mode }) => mode === "hard").sort((a, b) => partLeft(a) - partLeft(b));
+  const [tightest] = limits.filter(({ mode }) => mode !== "soft").sort((a, b) => partLeft(a) - partLeft(b));
   if (tightest === undefined) return;
   const { limitId, per, quantity, remaining, resetsAt } = tightest;
   const whole = (value: number) => Math.min(Math.floor(value), integerMax);

@@ -210,8 +210,8 @@ function LimitEmails({ isOn, session }: { isOn: boolean; session: PortalFrame["s
           } get an email when an organization that you own or administer has used 80% of a limit, or all of it.`
           : "You don't get emails when an organization that you own or administer nears or reaches a limit."}
         {isOperator && (isOn
-          ? " As an operator, you also get one when any organization hits a hard limit."
-          : " The same applies to any organization that hits a hard limit.")}
+          ? " As an operator, you also get one when any organization hits a hard or cutoff limit."
+          : " The same applies to any organization that hits a hard or cutoff limit.")}
       </p>
       <Form action={paths.emails} hidden={{ limits: isOn ? "off" : "on" }}>
         <SubmitButton tone="plain">{isOn ? "Turn off emails" : "Turn on emails"}</SubmitButton>

@@ -23,6 +23,8 @@ export interface RecordRequest {
   readonly verification?: RecordVerification;
   /** Whose address must be one of the key's, if it has any. Without it, such a key is rejected. */
   readonly client?: KeyClient;
+  /** See {@linkcode GroupRequest.asks}. */
+  readonly asks?: boolean;
   readonly inputs: readonly UsageInput[];
   /** Size of the request's body, for the limit of the queue. */
   readonly bytes: number;
@@ -43,6 +45,8 @@ export interface RecordedUsage {
 export interface GroupRequest {
   /** The hash of the API key, or another `targetOfKey`. For an operator: the id of the organization or key that each input is recorded for. */
   readonly target: string | readonly string[];
+  /** True if it asks whether to serve what it records or holds: a cutoff limit denies it when nothing is left. Otherwise it was served. */
+  readonly asks?: boolean | undefined;
   readonly inputs: readonly UsageInput[];
   /** See {@linkcode findRepeats}. */
   readonly repeats: Repeats | null;
@@ -105,10 +109,12 @@ export function buildGroup(
   };
   const encoder = new RecordEncoder(now);
   const records: string[] = [];
+  const questions: number[] = [];
   let idempotencyKeys = 0;
   let by: RecordGroup["by"] = "keys";
-  const starts = requests.map(({ target, inputs, repeats }, request) => {
+  const starts = requests.map(({ target, asks, inputs, repeats }, request) => {
     const start = records.length;
+    if (asks) questions.push(request);
     let own = seriesOf(targetOf(target, 0));
     if (typeof target !== "string") {
       by = "operator";
@@ -147,6 +153,7 @@ export function buildGroup(
     series,
     records,
     idempotencyKeys,
+    questions,
     isCatalogueRequired,
     hasLimits,
     hasDimensions,

@@ -44,6 +44,8 @@ export function queueLimits(threads: number): QueueLimits {
 
 interface WaitingRequest extends QueuedRequest {
   readonly queuedAt: number;
+  /** See `GroupRequest`. Later requests of its organization don't wait with one that asks. */
+  readonly asks?: boolean | undefined;
   readonly reject: (error: unknown) => void;
 }
 
@@ -65,6 +67,9 @@ export class CommitQueue<T extends WaitingRequest> {
   #isClosed = false;
   /** The number of requests that wait for counters. */
   #waiting = 0;
+  /** The number of those that ask, by organization. */
+  readonly #asking = new Map<string, number>();
+  readonly #askingMax: number;
   #onIdle: (() => void) | undefined;
 
   /** @param options `counters`: those that requests wait for. `commit`: completes the requests of a group, except those that it returns. */
@@ -77,7 +82,9 @@ export class CommitQueue<T extends WaitingRequest> {
     },
   ) {
     this.#context = context;
-    this.#queue = new FairQueue(queueLimits(httpThreads));
+    const limits = queueLimits(httpThreads);
+    this.#queue = new FairQueue(limits);
+    this.#askingMax = limits.organization.records;
     this.#counters = counters;
     this.#commit = commit;
   }
@@ -142,7 +149,13 @@ export class CommitQueue<T extends WaitingRequest> {
       const { retries, waiting } = await this.#commit(requests);
       this.#queue.putBack(retries);
       for (const [organizationId, some] of Map.groupBy(waiting, ({ request }) => request.organizationId)) {
-        this.#awaitCounters(organizationId, some);
+        const asking = some.filter(({ request }) => request.asks);
+        const others = some.filter(({ request }) => !request.asks);
+        if (asking.length > 0) this.#awaitAsking(organizationId, asking);
+        if (others.length > 0) {
+          this.#queue.hold(organizationId);
+          this.#awaitCounters(others, () => this.#queue.release(organizationId));
+        }
       }
     } catch (error) {
       for (const request of requests) request.reject(error);
@@ -164,11 +177,26 @@ export class CommitQueue<T extends WaitingRequest> {
     if (this.#isIdle) this.#onIdle?.();
   }
 
-  /** Retries requests of an organization once the counters that they need are known. Its later requests stay in the queue. */
-  async #awaitCounters(organizationId: string, waiting: CommitRest<T>["waiting"]): Promise<void> {
+  /** As {@linkcode #awaitCounters}, for as many requests of an organization as may be queued. */
+  #awaitAsking(organizationId: string, waiting: CommitRest<T>["waiting"]): void {
+    const before = this.#asking.get(organizationId) ?? 0;
+    const [some, rest] = [
+      waiting.slice(0, this.#askingMax - before),
+      waiting.slice(this.#askingMax - before),
+    ];
+    for (const { request } of rest) request.reject(queueFullError());
+    this.#asking.set(organizationId, before + some.length);
+    this.#awaitCounters(some, () => {
+      const left = (this.#asking.get(organizationId) ?? 0) - some.length;
+      if (left > 0) this.#asking.set(organizationId, left);
+      else this.#asking.delete(organizationId);
+    });
+  }
+
+  /** Retries requests of an organization once the counters that they need are known. */
+  async #awaitCounters(waiting: CommitRest<T>["waiting"], onEnd: () => void): Promise<void> {
     const requests = waiting.map(({ request }) => request);
     this.#waiting += requests.length;
-    this.#queue.hold(organizationId);
     try {
       await this.#counters.complete(waiting.flatMap(({ cells }) => cells));
       this.#queue.putBack(requests);
@@ -176,7 +204,7 @@ export class CommitQueue<T extends WaitingRequest> {
       for (const request of requests) request.reject(error);
     }
     this.#waiting -= requests.length;
-    this.#queue.release(organizationId);
+    onEnd();
     this.#schedule();
     this.#noteIfIdle();
   }

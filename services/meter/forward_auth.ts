@@ -73,7 +73,7 @@ export async function admitApiKey(
       properties: null,
     };
     const bytes = meter.productSlug.length + meter.metric.length;
-    await context.recorder.record({ keyHash, client, inputs: [input], bytes });
+    await context.recorder.record({ keyHash, client, asks: true, inputs: [input], bytes });
   }
   const { organizationId, id, environment, permissions, features } = key;
   return { organizationId, apiKeyId: id, environment, permissions, features };

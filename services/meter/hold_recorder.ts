@@ -54,7 +54,7 @@ interface SettlementRequest {
 }
 
 type HoldWork = (NewHoldRequest | SettlementRequest) & Waiting;
-type QueuedHold = HoldWork & QueuedRequest & { readonly queuedAt: number };
+type QueuedHold = HoldWork & QueuedRequest & { readonly queuedAt: number; readonly asks: boolean };
 
 type HoldContext = Pick<BaseContext, "database" | "clock" | "config">;
 
@@ -108,6 +108,8 @@ export class HoldRecorder {
       this.#queue.add({
         target: keyHash,
         ...request,
+        // Settlements don't wait with holds.
+        asks: request.kind === "hold",
         organizationId,
         keyHash,
         inputs,

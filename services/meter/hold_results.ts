@@ -51,6 +51,8 @@ export function groupRequests<T extends { readonly records: readonly HoldRecord[
     const built: Built = {
       request: {
         target,
+        // Settlements are never judged.
+        asks: true,
         inputs: request.records.map((record) => ({ ...record, timestamp, idempotencyKey: null })),
         repeats: null,
         resolve: (recorded) => built.recorded = recorded,

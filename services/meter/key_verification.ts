@@ -38,7 +38,7 @@ interface VerificationQuestion {
   readonly features: readonly string[];
   /** The address of the customer's program, if the service said it. */
   readonly address: string | null;
-  /** Usage that must fit into the hard limits. */
+  /** Usage that must fit into the hard limits, and for which something must be left of cutoff limits. */
   readonly usage: UsageQuestion | null;
   readonly bytes: number;
 }
@@ -120,6 +120,7 @@ async function recordVerification(
       keyHash,
       client: question,
       verification: { tokenHash: operator.tokenHash, permissions, features },
+      asks: true,
       inputs: [{ ...usage, timestamp: null }],
       bytes,
     });
@@ -212,7 +213,7 @@ function judge(
   return features.every((feature) => key.organization?.features.includes(feature)) ? null : "FEATURE_MISSING";
 }
 
-/** Returns true if usage fits into all hard limits, or was recorded already. */
+/** Returns true if usage fits into all hard limits and something is left of all cutoff limits, or if it was recorded already. */
 async function isWithin(
   { database }: Context,
   limits: readonly LimitUsage[],
@@ -221,9 +222,10 @@ async function isWithin(
   },
 ): Promise<boolean> {
   const micros = quantityMicros(quantity);
-  const fits = limits.every(({ mode, usedMicros, heldMicros, micros: max }) =>
-    mode === "soft" || usedMicros + heldMicros + micros <= max
-  );
+  const fits = limits.every(({ mode, usedMicros, heldMicros, micros: max }) => {
+    const left = max - usedMicros - heldMicros;
+    return mode === "soft" || (mode === "cutoff" ? left > 0n : micros <= left);
+  });
   if (fits || idempotencyKey === null || organizationId === undefined) return fits;
   const found = await findUsageRecordsByKey(database, {
     organizationId,

@@ -140,12 +140,13 @@ export class Recorder {
     request: RecordRequest,
     { organizationId, addresses }: Pick<KeyTerms, "addresses"> & { readonly organizationId: string },
   ): Promise<RecordedUsage> {
-    const { keyHash, verification, inputs, bytes } = request;
+    const { keyHash, verification, asks, inputs, bytes } = request;
     return new Promise((resolve, reject) => {
       this.#queue.add({
         keyHash,
         target: targetOfKey(keyHash, verification, { addresses }),
         organizationId,
+        asks,
         inputs,
         bytes,
         repeats: inputs.length === 1 ? null : findRepeats(inputs),

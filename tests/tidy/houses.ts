@@ -15,7 +15,7 @@ import {
 const linesMax: Readonly<Record<string, number>> = {
   access: 4_700,
   outbox: 6_350,
-  meter: 20_100,
+  meter: 20_150,
   keys: 6_250,
   billing: 5_550,
   people: 15_150,

@@ -58,6 +58,10 @@ export function LimitFields(props: LimitFieldsProps) {
   return (
     <>
       {hasSuggestions && <ScopeSuggestions {...props} />}
+      <p class="muted small">
+        A cutoff limit denies verification, forward authentication and holds when nothing is left. It never
+        rejects usage that is recorded, so the last request may exceed it.
+      </p>
       {Array.from(
         { length: rows },
         (_, index) => (

@@ -2,7 +2,7 @@
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import { limitReachedAt } from "../../domain/meter/limit_pace.ts";
 import { currentUse } from "../../domain/meter/usage_grant.ts";
-import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
+import type { LimitMode, LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { groupDigits, usedPercentText } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
 import { limitName, usedWords } from "../text/limit.ts";
@@ -90,6 +90,12 @@ function GrantText(
   );
 }
 
+const effects: Readonly<Record<LimitMode, string>> = {
+  hard: "New requests are rejected.",
+  cutoff: "New requests are denied.",
+  soft: "Usage is still recorded.",
+};
+
 /** Says 100% only when everything is used. */
 function meterText(
   limit: LimitStanding,
@@ -97,7 +103,7 @@ function meterText(
 ): string {
   const { used, quantity, mode, held } = limit;
   const share = usedShare(limit);
-  const effect = mode === "hard" ? "New requests are rejected." : "Usage is still recorded.";
+  const effect = effects[mode];
   if (used > quantity) return `Over the limit by ${amount(used - quantity, measure)}. ${effect}`;
   if (share >= 1) return `Limit reached. ${effect}`;
   const left = quantity - used - held;

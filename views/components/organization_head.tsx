@@ -222,11 +222,12 @@ function OrganizationStatusBadge({ status }: Pick<OperatedOrganization, "status"
   return status === "active" ? <Badge tone="on">Active</Badge> : <Badge tone="soon">Suspended</Badge>;
 }
 
-/** A badge if a limit is reached: usage beyond a hard one is rejected. Nothing otherwise. */
+/** A badge if a limit is reached: of those that reject or deny requests first. Nothing otherwise. */
 function ReachedBadge({ standings }: { standings: readonly LimitStanding[] }) {
   const reached = standings.filter(({ remaining }) => remaining === 0);
   if (reached.length === 0) return null;
-  return reached.some(({ mode }) => mode === "hard")
-    ? <Badge tone="bad">Hard limit reached</Badge>
+  const [denying] = reached.filter(({ mode }) => mode !== "soft").map(({ mode }) => mode).sort().reverse();
+  return denying !== undefined
+    ? <Badge tone="bad">{denying === "hard" ? "Hard limit reached" : "Cutoff limit reached"}</Badge>
     : <Badge tone="soon">Soft limit reached</Badge>;
 }

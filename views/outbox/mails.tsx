@@ -154,9 +154,11 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
     subject: usedSubject(limit),
     text: [
       usedText(limit),
-      limit.mode === "hard"
-        ? `Usage beyond the limit will be rejected${untilReset(limit)}.`
-        : recordedText(limit, "will still be recorded"),
+      beyondText(limit, {
+        rejected: "will be rejected",
+        denied: "will be denied",
+        recorded: "will still be recorded",
+      }),
       limitsLink(limit, home),
     ],
     otherwise: stopLimitMails(account),
@@ -173,22 +175,20 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
         : isReached(limit)
         ? `${limit.organization} has reached this ${limit.alert ?? "limit"}: ${limitText(limit)}.`
         : usedText(limit),
-      limit.mode === "hard"
-        ? `Usage beyond the limit is rejected${untilReset(limit)}.`
-        : recordedText(limit, "is still recorded"),
+      beyondText(limit, { rejected: "is rejected", denied: "are denied", recorded: "is still recorded" }),
       limitsLink(limit, home),
     ],
     otherwise: stopLimitMails(account),
   }),
   operator_limit_reached: (limit, { home, account }) => ({
-    subject: `${cut(limit.organization)} has hit a hard limit`,
+    subject: `${cut(limit.organization)} has hit a ${limit.mode} limit`,
     text: [
       limit.level === "refused"
         ? `Usage of the organization ${limit.organization} was rejected because it exceeds this limit: ${
           limitText(limit)
         }.`
         : `The organization ${limit.organization} has reached this limit: ${limitText(limit)}.`,
-      `Usage beyond the limit is rejected${untilReset(limit)}.`,
+      beyondText(limit, { rejected: "is rejected", denied: "are denied", recorded: "is still recorded" }),
       `See the organization: ${home}/operator/organizations/${limit.organizationId}`,
     ],
     otherwise: stopLimitMails(account),
@@ -276,8 +276,17 @@ const usedText = (limit: LimitFields): string =>
   `${limit.organization} has used at least ${limit.percent ?? 80}% of this ${limit.alert ?? "limit"}: ${
     limitText(limit)
   }.`;
-const recordedText = ({ alert }: LimitFields, recorded: string): string =>
-  alert === undefined ? `Usage beyond the limit ${recorded}.` : "Alerts only notify: all usage is recorded.";
+/** Says what happens beyond a limit. */
+function beyondText(
+  limit: LimitFields,
+  { rejected, denied, recorded }: Record<"rejected" | "denied" | "recorded", string>,
+): string {
+  if (limit.alert !== undefined) return "Alerts only notify: all usage is recorded.";
+  if (limit.mode === "soft") return `Usage beyond the limit ${recorded}.`;
+  return limit.mode === "hard"
+    ? `Usage beyond the limit ${rejected}${untilReset(limit)}.`
+    : `When nothing is left, new requests ${denied}${untilReset(limit)}. Usage beyond the limit ${recorded}.`;
+}
 
 function limitText({ quantity, per, unit, key, ...names }: LimitFields): string {
   const { productSlug, metric, productName = productSlug, metricName = metric } = names;

@@ -14,7 +14,7 @@ export interface KeyVerification {
    * - `INSUFFICIENT_PERMISSIONS`: it lacks one of `permissions`.
    * - `FEATURE_MISSING`: the plan of its organization lacks one of `features`.
    * - `RATE_LIMITED`: it has reached its requests per second.
-   * - `USAGE_EXCEEDED`: the usage doesn't fit into a hard limit.
+   * - `USAGE_EXCEEDED`: the usage doesn't fit into a hard limit, or nothing is left of a cutoff limit.
    * - `VALID`: everything is fine.
    */
   readonly code:
@@ -74,8 +74,8 @@ export interface LimitStanding {
   readonly metric: string | null;
   /** The calendar window, in the organization's time zone. `total` never ends. */
   readonly per: "minute" | "hour" | "day" | "month" | "total";
-  /** A hard limit rejects what doesn't fit. A soft limit only reports. */
-  readonly mode: "hard" | "soft";
+  /** A hard limit rejects what doesn't fit. A cutoff limit denies verification, forward authentication and holds when nothing is left, and rejects no records. A soft limit only reports. */
+  readonly mode: "hard" | "cutoff" | "soft";
   /** How much the window allows. */
   readonly quantity: number;
   /** How much of it is used. */
@@ -103,7 +103,7 @@ export interface LimitStanding {
   };
 }
 
-/** Usage that must fit into the hard limits of the key and its organization. The key doesn't need `usage:write`. */
+/** Usage that must fit into the hard limits of the key and its organization, and of whose cutoff limits something must be left. The key doesn't need `usage:write`. */
 export interface VerifiedUsage {
   /** The product, 1 to 64 characters. */
   readonly productSlug: string;

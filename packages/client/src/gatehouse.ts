@@ -27,7 +27,7 @@ export interface VerifyOptions {
   readonly features?: readonly string[] | undefined;
   /** The IP address of the client that sent the key. Without it, a key that may only be used from some addresses is denied. */
   readonly address?: string | undefined;
-  /** Usage that must fit into the hard limits of the key and its organization. */
+  /** Usage that must fit into the hard limits of the key and its organization, and of whose cutoff limits something must be left. */
   readonly usage?: VerifyUsage | undefined;
 }
 

@@ -148,7 +148,9 @@ function judge(
       return denied(429, "rate_limited", message, { headers: { "Retry-After": "1" } });
     }
     case "USAGE_EXCEEDED": {
-      const details = limits.filter(({ mode, remaining }) => mode === "hard" && remaining < quantity);
+      const details = limits.filter(({ mode, remaining }) =>
+        mode === "cutoff" ? remaining === 0 : mode === "hard" && remaining < quantity
+      );
       const message = "This usage exceeds a limit of your organization or of the API key.";
       const both = { ...headers, ...retryAfterReset(details) };
       return denied(429, "limit_exceeded", message, { headers: both, details });
@@ -220,14 +222,14 @@ function invalidKey(): Denied {
 const windowSeconds: Readonly<Record<string, number>> = { minute: 60, hour: 3_600, day: 24 * 3_600 };
 
 /**
- * Describes the hard limit with the smallest share left, if any, as in responses of Gatehouse
+ * Describes the hard or cutoff limit with the smallest share left, if any, as in responses of Gatehouse
  * (draft-ietf-httpapi-ratelimit-headers).
  */
 function limitHeaders(
   limits: readonly LimitStanding[],
 ): Record<string, string> {
   const shareLeft = ({ remaining, quantity }: LimitStanding) => quantity === 0 ? 0 : remaining / quantity;
-  const [tightest] = limits.filter(({ mode }) => mode === "hard").sort((a, b) => shareLeft(a) - shareLeft(b));
+  const [tightest] = limits.filter(({ mode }) => mode !== "soft").sort((a, b) => shareLeft(a) - shareLeft(b));
   if (tightest === undefined) return {};
   const { limitId, per, quantity, remaining, resetsAt } = tightest;
   const whole = (value: number) => Math.min(Math.floor(value), 999_999_999_999_999);

@@ -93,12 +93,12 @@ export const responseHeaders = {
   RateLimit: {
     description:
       "Requests the key has left (`r`), and seconds until the limit resets (`t`). When usage is recorded, also what is left of the " +
-      "hard limit with the smallest share left, by its id.",
+      "hard or cutoff limit with the smallest share left, by its id.",
     schema: { type: "string", example: '"key";r=999;t=1' },
   },
   RateLimitPolicy: {
     description:
-      "Requests per key (`q`) in a window of seconds (`w`), and the quantity of the hard limit. Absent without a limit.",
+      "Requests per key (`q`) in a window of seconds (`w`), and the quantity of that limit. Absent without a limit.",
     schema: { type: "string", example: '"key";q=1000;w=1' },
   },
 } as const;

@@ -110,7 +110,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "The URL leads to no public address: its host name wasn't found or has a private address, or it isn't an https URL.",
   rate_limited: "Too many requests, or too many failed ones. `Retry-After` says how many seconds to wait.",
   limit_exceeded:
-    "The usage doesn't fit into a hard limit. Nothing was recorded, and the idempotency key can be used again. `details` has the " +
+    "The usage doesn't fit into a hard limit, or nothing is left of a cutoff limit. Nothing was recorded, and the idempotency key can be used again. `details` has the " +
     "limits; `Retry-After` says when their windows end.",
   headers_too_large: `The headers have more than ${limits.headerCharactersMax} characters in total.`,
   internal: "An error of the service. It is logged with the request's id.",

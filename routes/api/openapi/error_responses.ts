@@ -131,7 +131,7 @@ function detailsOf(codes: readonly ErrorCode[]): JsonSchema {
   };
   const limits = {
     type: "array",
-    description: "The hard limits that the usage doesn't fit into, at most 100.",
+    description: "The hard and cutoff limits that the usage doesn't fit into, at most 100.",
     items: ref("LimitStanding"),
   };
   const hasLimits = codes.includes("limit_exceeded");

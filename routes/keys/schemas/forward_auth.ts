@@ -55,7 +55,7 @@ export const forwardQuerySchema = z.strictObject({
       "`accept`. Requests with a session are not metered.",
   }),
   limit: z.enum(["on"]).optional().describe(
-    "The status for a metered request that doesn't fit into a hard limit: with `on` 429 with `Retry-After`, otherwise 403. " +
+    "The status for a metered request that doesn't fit into a hard or cutoff limit: with `on` 429 with `Retry-After`, otherwise 403. " +
       "Requires `meter`. Caddy and Traefik pass 429 on; nginx passes only 401 and 403 on by itself.",
   ),
   permission: keyPermission.optional().openapi({

@@ -12,7 +12,9 @@ export const limitStandingSchema = z.object({
     example: "month",
   }),
   mode: z.enum(limitModes).openapi({
-    description: "A hard limit rejects what doesn't fit. A soft limit only reports.",
+    description:
+      "A hard limit rejects what doesn't fit. A cutoff limit denies verification, forward authentication and holds " +
+      "when nothing is left, and rejects no records. A soft limit only reports.",
     example: "hard",
   }),
   quantity: z.number().openapi({ description: "How much the window allows.", example: 10_000 }),

@@ -25,7 +25,9 @@ const per = z.enum(limitPeriods).openapi({
   example: "month",
 });
 const mode = z.enum(limitModes).openapi({
-  description: "`hard`: usage beyond the limit is rejected. `soft`: it is recorded and reported.",
+  description:
+    "`hard`: usage beyond the limit is rejected. `cutoff`: when nothing is left, verification, forward authentication " +
+    "and holds are denied, and usage is still recorded. `soft`: it is recorded and reported.",
 });
 const productSlug = { description: "The product, or null for all products together.", example: "tiles" };
 const metric = { description: "The metric, or null for all metrics together.", example: "requests" };

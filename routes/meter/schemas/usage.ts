@@ -221,7 +221,7 @@ export const voidUsageSchema = z.strictObject({
 }).openapi("VoidUsage");
 
 const limitsOut = z.array(limitStandingSchema).optional().describe(
-  "Every limit that applies to these products and metrics, in the current window. Absent if none does. A soft limit is missing until " +
+  "Every limit that applies to these products and metrics, in the current window. Absent if none does. A soft or cutoff limit is missing until " +
     "its earlier usage is added up, shortly after it was set.",
 );
 

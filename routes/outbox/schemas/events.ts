@@ -62,7 +62,9 @@ const limit = z.object({
     metric: stringSchema("The metric that counts. Null for all.", "tiles").nullable(),
     per: z.enum(limitPeriods).describe("The length of its windows."),
     quantity: z.number().openapi({ description: "The quantity it allows in a window.", example: 100_000 }),
-    mode: z.enum(limitModes).describe("`hard` rejects usage that doesn't fit."),
+    mode: z.enum(limitModes).describe(
+      "`hard` rejects usage that doesn't fit. `cutoff` denies requests that ask when nothing is left.",
+    ),
   }),
   alert: z.literal(true).optional().describe("It is an alert, which never rejects."),
   apiKey: apiKey.describe("The key whose usage counts, if it is the limit of a key.").optional(),
@@ -79,9 +81,10 @@ const limit = z.object({
 }).openapi("LimitEventData");
 
 const reached = limit.extend({
-  reason: z.enum(["full", "too_large"]).openapi({
+  reason: z.enum(["full", "too_large", "cutoff"]).openapi({
     description:
-      "`full`: the limit is used completely. `too_large`: a request needed more than the rest, and smaller ones still fit.",
+      "`full`: the limit is used completely. `too_large`: a request needed more than the rest, and smaller ones still fit. " +
+      "`cutoff`: nothing is left of a cutoff limit.",
     example: "full",
   }),
 }).openapi("LimitReachedEventData");

@@ -41,7 +41,7 @@ export const emailChoicesSchema = z.strictObject({
   limits: z.boolean().openapi({
     description:
       "Emails when an organization that you own or administer has used 80% of a limit, or all of it. Operators also get emails " +
-      "about hard limits of their customers.",
+      "about hard and cutoff limits of their customers.",
     example: true,
   }),
   unusedKeys: z.boolean().openapi({

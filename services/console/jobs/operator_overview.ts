@@ -69,7 +69,7 @@ export interface OperatorOverview {
   readonly customers: readonly TopCustomer[];
   /** Suspended organizations that sent requests in the last day. */
   readonly suspended: SuspendedOrganizations;
-  /** Organizations that have hit a hard limit, the latest first; at most 100. */
+  /** Organizations that have hit a hard or cutoff limit, the latest first; at most 100. */
   readonly reachedLimits: readonly ReachedLimit[];
   readonly runningOut: RunningOut;
 }

@@ -163,3 +163,40 @@ Deno.test("emails that were waiting before the outbox read events are written af
   assert.deepEqual(keys.map((key) => key["remind_at"]), [200 - 7 * dayMs, 80 - dayMs, null]);
   await dispose();
 });
+
+/** The texts of a table and all that belongs to it, by name. */
+async function schemaOf(database: Database, table: string): Promise<Map<unknown, unknown>> {
+  const rows = await database.read(
+    sql`SELECT name, sql FROM sqlite_schema WHERE tbl_name = ${table} AND sql IS NOT NULL ORDER BY name`,
+  );
+  return new Map(rows.map((row) => [row["name"], row["sql"]]));
+}
+
+Deno.test("limits keep their numbers, indexes and triggers when their table is made again", async () => {
+  const until = (last: number) => migrations.filter(({ number }) => number <= last);
+  const { database, dispose } = await embeddedTestDatabase({ list: until(35) });
+  const insert = (id: string, quantity: number | null) =>
+    sql`INSERT INTO usage_limits (id, organization, product_slug, metric, per, quantity_whole, quantity_micro, mode, notify_at, created_seq,
+      created_at) VALUES (${id}, 1, ${id}, '', 'day', ${quantity}, ${quantity}, 'hard', '[50]', 3, 4)`;
+  await database.write([
+    insert("lim_1", 5),
+    insert("lim_2", null),
+    insert("lim_3", 7),
+    insert("lim_4", 8),
+    sql`DELETE FROM usage_limits WHERE id IN ('lim_1', 'lim_4')`,
+    sql`DELETE FROM usage_limits_removed`,
+  ]);
+  const before = await database.read(sql`SELECT * FROM usage_limits ORDER BY number`);
+  const schema = JSON.stringify([...await schemaOf(database, "usage_limits")]);
+  assert.deepEqual(await migrate(database, { now: 1, list: until(36) }), [36]);
+  assert.deepEqual(await database.read(sql`SELECT * FROM usage_limits ORDER BY number`), before);
+  const migrated = await schemaOf(database, "usage_limits");
+  assert.equal(migrated.size, 6);
+  assert.equal(JSON.stringify([...migrated]).replace("'hard', 'soft', 'cutoff'", "'hard', 'soft'"), schema);
+  await database.write([insert("lim_5", 9), sql`DELETE FROM usage_limits WHERE id = 'lim_3'`]);
+  const [last] = await database.read(sql`SELECT max(number) AS number FROM usage_limits`);
+  assert.equal(last?.["number"], 5);
+  const removed = await database.read(sql`SELECT number, facts ->> 'id' AS id FROM usage_limits_removed`);
+  assert.deepEqual(removed.map((row) => ({ ...row })), [{ number: 3, id: "lim_3" }]);
+  await dispose();
+});

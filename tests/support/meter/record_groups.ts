@@ -10,6 +10,7 @@ export const plainGroup: RecordGroup = {
   series: [],
   records: [],
   idempotencyKeys: 0,
+  questions: [],
   isCatalogueRequired: false,
   hasLimits: false,
   hasDimensions: false,
