@@ -69,22 +69,25 @@ onEveryDatabase("a void gives back to the last used grants first", async (test) 
   assert.equal((await standing()).remaining, 3);
 });
 
-onEveryDatabase("a void gives back to the grant of the record, and not to one used before and after", async (test) => {
-  const { grant, grants, record, voidRecord, standing, day } = await grantScene(test);
-  await grant(5, { expiresAt: day(1) });
-  await grant(9, { expiresAt: day(5) });
-  const first = await record(5);
-  const second = await record(2);
-  const third = await record(2);
-  await record(2);
-  assert.equal(await voidRecord(first.body.usageRecord.id), 200);
-  await record(3);
-  assert.deepEqual(await grants(), [[3, 2, "active"], [6, 3, "active"]]);
-  for (const { body } of [third, second]) assert.equal(await voidRecord(body.usageRecord.id), 200);
-  assert.deepEqual(await grants(), [[3, 2, "active"], [2, 7, "active"]]);
-  test.advance(2 * dayMs);
-  assert.equal((await standing()).remaining, 7);
-});
+onEveryDatabase(
+  "a void gives back to the grant of the record, and not to one used before and after",
+  async (test) => {
+    const { grant, grants, record, voidRecord, standing, day } = await grantScene(test);
+    await grant(5, { expiresAt: day(1) });
+    await grant(9, { expiresAt: day(5) });
+    const first = await record(5);
+    const second = await record(2);
+    const third = await record(2);
+    await record(2);
+    assert.equal(await voidRecord(first.body.usageRecord.id), 200);
+    await record(3);
+    assert.deepEqual(await grants(), [[3, 2, "active"], [6, 3, "active"]]);
+    for (const { body } of [third, second]) assert.equal(await voidRecord(body.usageRecord.id), 200);
+    assert.deepEqual(await grants(), [[3, 2, "active"], [2, 7, "active"]]);
+    test.advance(2 * dayMs);
+    assert.equal((await standing()).remaining, 7);
+  },
+);
 
 onEveryDatabase("a new grant starts over with alerts, also before limits are checked again", async (test) => {
   const { grant, record } = await grantScene(test);
