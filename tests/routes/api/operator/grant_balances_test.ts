@@ -84,8 +84,14 @@ onEveryDatabase(
     assert.deepEqual(await grants(), [[3, 2, "active"], [6, 3, "active"]]);
     for (const { body } of [third, second]) assert.equal(await voidRecord(body.usageRecord.id), 200);
     assert.deepEqual(await grants(), [[3, 2, "active"], [2, 7, "active"]]);
+    // Takes 2 from the first grant and 1 from the other, which is used before and after it.
+    const last = await record(3);
+    await record(1);
+    assert.deepEqual(await grants(), [[5, 0, "used"], [4, 5, "active"]]);
+    assert.equal(await voidRecord(last.body.usageRecord.id), 200);
+    assert.deepEqual(await grants(), [[3, 2, "active"], [3, 6, "active"]]);
     test.advance(2 * dayMs);
-    assert.equal((await standing()).remaining, 7);
+    assert.equal((await standing()).remaining, 6);
   },
 );
 
