@@ -150,9 +150,10 @@ export const takeFromGrants: Statement = sql`
   ) d WHERE u.number = d.number AND d.taken > 0`;
 
 /**
- * Gives the quantity of a voided record back to the grants that it was taken from, once the counters lack it: those that were used when
- * it was recorded, in the order of use, each at most what the record's group took from it. The rest returns to the limit's own quantity,
- * and what that never had to other grants. What returns to a grant that has ended is lost with it.
+ * Gives the quantity of a voided record back to the grants that it was taken from, once the counters lack it. Those that have noted the
+ * record's group come first, the last used first, each at most what the group took from it; then those that were used before it and after
+ * it, the one that was first used last. The rest returns to the limit's own quantity, and what that never had to other grants. What
+ * returns to a grant that has ended is lost with it.
  *
  * @param condition The record was voided in this batch.
  */
@@ -173,8 +174,8 @@ export function giveBackToGrants(seq: number, condition: Statement): Statement {
       SELECT s.number, sum(max(0, min(s.amount, max(min(s.quantity, s.own), s.short) - (s.upto - s.amount)))) AS back
       FROM (
         SELECT f.number, f.quantity, f.short, f.amount,
-          sum(iif(f.rank = 0, f.amount, 0)) OVER (PARTITION BY f.account) AS own,
-          sum(f.amount) OVER (PARTITION BY f.account ORDER BY f.rank, f.place, f.number) AS upto
+          sum(iif(f.rank < 2, f.amount, 0)) OVER (PARTITION BY f.account) AS own,
+          sum(f.amount) OVER (PARTITION BY f.account ORDER BY f.rank, f.place DESC, f.number DESC) AS upto
         FROM (
           SELECT f.account, f.number, f.quantity, f.short, f.rank, f.place, ${
     summable(sql`f.amount`)
@@ -183,9 +184,10 @@ export function giveBackToGrants(seq: number, condition: Statement): Statement {
             SELECT p.*, total(p.amount) OVER (PARTITION BY p.account) AS sum,
               count(*) OVER (PARTITION BY p.account) AS count
             FROM (
-              SELECT e.*, 0 AS rank, e.ends_at AS place, e.cap AS amount FROM (${ownParts(seq, short)}) e
+              SELECT e.*, iif(e.is_noted, 0, 1) AS rank, iif(e.is_noted, e.ends_at, e.first_seq) AS place,
+                e.cap AS amount FROM (${ownParts(seq, short)}) e
               UNION ALL
-              SELECT e.*, 1, -e.number, e.used - e.cap FROM (${allParts(seq, short)}) e
+              SELECT e.*, 2, e.number, e.used - e.cap FROM (${allParts(seq, short)}) e
             ) p
           ) f
         ) f
@@ -205,7 +207,8 @@ const grantsOf = (seq: number, { short, condition }: { short: Statement; conditi
       ${clamped(sql`(r.quantity_whole * ${million} + r.quantity_micro)`)} AS quantity, ${short} AS short,
       iif(g.first_seq <= r.seq AND g.last_seq >= r.seq, min(g.used_micros,
         iif(r.seq <= g.first_end, g.first_micros, ${microsMax}),
-        iif(r.seq >= g.last_start, g.last_micros, ${microsMax})), 0) AS cap
+        iif(r.seq >= g.last_start, g.last_micros, ${microsMax})), 0) AS cap,
+      r.seq <= g.first_end OR r.seq >= g.last_start AS is_noted, g.first_seq
     FROM usage_records r CROSS JOIN usage_series s ON s.id = r.series
     CROSS JOIN usage_grant_accounts t ON t.organization = r.organization
       AND t.product_slug IN ('', s.product_slug) AND t.metric IN ('', s.metric)

@@ -91,9 +91,15 @@ export class GrantModel {
   void(position: number, micros: bigint): void {
     this.used -= micros;
     const isIn = (share: Share | null) => share !== null && share.from <= position && position <= share.to;
-    const own = this.grants.filter(({ first, last }) =>
+    const users = this.grants.filter(({ first, last }) =>
       first !== null && last !== null && first.from <= position && position <= last.to
-    ).sort((a, b) => a.endsAt - b.endsAt);
+    ).reverse();
+    const isNoted = ({ first, last }: ModelGrant) => isIn(first) || isIn(last);
+    const own = [
+      ...users.filter(isNoted).sort((a, b) => b.endsAt - a.endsAt),
+      ...users.filter((grant) => !isNoted(grant))
+        .sort((a, b) => (b.first?.from ?? 0) - (a.first?.from ?? 0)),
+    ];
     const caps = new Map(own.map((grant) => [
       grant,
       least(

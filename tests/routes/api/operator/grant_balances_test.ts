@@ -54,6 +54,47 @@ onEveryDatabase("a void gives back to the grant that was used, before others", a
   assert.deepEqual(await grants(), [[0, 5, "active"], [5, 0, "used"]]);
 });
 
+onEveryDatabase("a void gives back to the last used grants first", async (test) => {
+  const { grant, grants, record, voidRecord, override, standing, day } = await grantScene(test, 10);
+  await record(4);
+  await grant(3);
+  await grant(5, { expiresAt: day(1) });
+  await override(0);
+  // Takes the 4 from before from the grant that expires, and 1 from each.
+  const { body } = await record(2);
+  assert.deepEqual(await grants(), [[1, 2, "active"], [5, 0, "used"]]);
+  test.advance(2 * dayMs);
+  assert.equal(await voidRecord(body.usageRecord.id), 200);
+  assert.deepEqual(await grants(), [[0, 3, "active"], [4, 0, "expired"]]);
+  assert.equal((await standing()).remaining, 3);
+});
+
+onEveryDatabase(
+  "a void gives back to the grant of the record, and not to one used before and after",
+  async (test) => {
+    const { grant, grants, record, voidRecord, standing, day } = await grantScene(test);
+    await grant(5, { expiresAt: day(1) });
+    await grant(9, { expiresAt: day(5) });
+    const first = await record(5);
+    const second = await record(2);
+    const third = await record(2);
+    await record(2);
+    assert.equal(await voidRecord(first.body.usageRecord.id), 200);
+    await record(3);
+    assert.deepEqual(await grants(), [[3, 2, "active"], [6, 3, "active"]]);
+    for (const { body } of [third, second]) assert.equal(await voidRecord(body.usageRecord.id), 200);
+    assert.deepEqual(await grants(), [[3, 2, "active"], [2, 7, "active"]]);
+    // Takes 2 from the first grant and 1 from the other, which is used before and after it.
+    const last = await record(3);
+    await record(1);
+    assert.deepEqual(await grants(), [[5, 0, "used"], [4, 5, "active"]]);
+    assert.equal(await voidRecord(last.body.usageRecord.id), 200);
+    assert.deepEqual(await grants(), [[3, 2, "active"], [3, 6, "active"]]);
+    test.advance(2 * dayMs);
+    assert.equal((await standing()).remaining, 6);
+  },
+);
+
 onEveryDatabase("a new grant starts over with alerts, also before limits are checked again", async (test) => {
   const { grant, record } = await grantScene(test);
   await grant(100);
