@@ -51,7 +51,8 @@ export function selectHeld(window: Statement, now: Statement): Statement {
   },
       ${text(sql`sum(${parts.low})`)}, ${text(sql`sum(${parts.micro})`)})
     FROM (SELECT 1) CROSS JOIN ${activeHolds(window)}
-      WHERE iif(n.usage_limit IS NULL, NOT ${isOver(now)}, ${isOver(now)})), NULL)))`;
+      WHERE h.expires_at <= iif(n.usage_limit IS NULL, ${integer(Number.MAX_SAFE_INTEGER)}, ${now})
+        AND iif(n.usage_limit IS NULL, NOT ${isOver(now)}, ${isOver(now)})), NULL)))`;
 }
 
 /** The value that {@linkcode selectHeld} selects. */
