@@ -85,19 +85,25 @@ export const addToHeld: Statement = sql`
 
 const ending = sql`(SELECT hold FROM usage_holds_ending)`;
 
-/** Subtracts the holds of `usage_holds_ending`, which are active, from the counters of limits. */
+/**
+ * Subtracts the holds of `usage_holds_ending`, which are active, from the counters of limits. Adds them up by minute first: no window
+ * begins within one, and limits are looked up for few rows.
+ */
 export const subtractHeld: Statement = sql`
   UPDATE usage_limit_counters AS n SET held_high = n.held_high - d.held_high, held_low = n.held_low - d.held_low,
     held_micro = n.held_micro - d.held_micro
   FROM (
-    SELECT l.number AS usage_limit, o.number AS organization, ${windowOfHold} AS window_number, ${heldSums}
-    FROM usage_holds_ending x CROSS JOIN usage_holds h ON h.number = x.hold AND h.status = 'active'
-    CROSS JOIN organizations o ON o.number = h.organization CROSS JOIN json_each(h.records) p
-    CROSS JOIN usage_limits l ON ${
+    SELECT l.number AS usage_limit, o.number AS organization, ${windowOfHold} AS window_number,
+      sum(h.held_high) AS held_high, sum(h.held_low) AS held_low, sum(h.held_micro) AS held_micro
+    FROM (SELECT h.organization, h.lineage, h.created_at / 60000 * 60000 AS created_at, p.value ->> 0 AS product_slug,
+        p.value ->> 1 AS metric, ${heldSums}
+      FROM usage_holds_ending x CROSS JOIN usage_holds h ON h.number = x.hold AND h.status = 'active'
+      CROSS JOIN json_each(h.records) p GROUP BY 1, 2, 3, 4, 5) h
+    CROSS JOIN organizations o ON o.number = h.organization CROSS JOIN usage_limits l ON ${
   isApplied({
     lineage: sql`h.lineage`,
     withAlerts: true,
-    series: { productSlug: sql`(p.value ->> 0)`, metric: sql`(p.value ->> 1)` },
+    series: { productSlug: sql`h.product_slug`, metric: sql`h.metric` },
   })
 } GROUP BY 1, 2, 3
   ) d WHERE n.usage_limit = d.usage_limit AND n.organization = d.organization AND n.window_number = d.window_number`;

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createTestKey } from "../../../support/app/app.ts";
 import { holdScene, units } from "../../../support/meter/holds.ts";
+import { addLimit } from "../../../support/meter/limits.ts";
 import { onBothDatabases } from "../../../support/meter/usage.ts";
 
 onBothDatabases("a hold takes room, and is settled with what was used", async (test) => {
@@ -67,5 +68,23 @@ onBothDatabases(
     assert.equal((await operator(`POST /holds/${ids[3]}/release`, { reason: "Leaked." })).status, 200);
     const { limits: [{ used, held: left }] } = await limitsNow();
     assert.deepEqual([used, left], [6, 0]);
+  },
+);
+
+onBothDatabases(
+  "a settlement waits for no counter: beyond has what a new limit has counted so far, and a repeat all of it",
+  async (test) => {
+    const { hold, settle, record, person } = await holdScene(test, { per: "day", quantity: 100 });
+    assert.equal((await record(8)).status, 201);
+    const { body: { hold: { id } } } = await hold(4);
+    // The counter of this limit lacks what was recorded before.
+    const { organizationId } = person;
+    await addLimit(test, { organizationId }, { per: "month", quantity: 3, mode: "hard" });
+    const beyond = async () =>
+      (await settle(id, 4)).body.beyond.map(({ quantity }: { quantity: number }) => quantity);
+    assert.deepEqual(await beyond(), [1]);
+    // A record waits for the counter.
+    assert.equal((await record(1)).status, 429);
+    assert.deepEqual(await beyond(), [4]);
   },
 );
