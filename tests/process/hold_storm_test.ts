@@ -127,7 +127,8 @@ remoteTest(
 
 const losesNothing = "a kill between holding and settling loses no unit, and takes none twice";
 Deno.test(losesNothing, { timeout: faultsTimeoutMs }, () =>
-  inScene({ env }, async (scene) => {
+  // More threads would only take longer to start.
+  inScene({ env: { ...env, HTTP_THREADS: "2" } }, async (scene) => {
     const { baseUrl } = await scene.start();
     const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
     await addRoom((statement) => changeDataFile(scene.folder, statement), 1_000_000);
