@@ -76,12 +76,14 @@ export function parseHeld([high, low, micro, other]: HeldColumns): SumParts {
   };
 }
 
-/** Adds the group's sums to what the counters have held. They are open. */
+/** Adds the group's sums to what the counters have held. They are open, and found by their keys. */
 export const addToHeld: Statement = sql`
-  UPDATE usage_limit_counters AS n SET held_high = n.held_high + a.sum_high, held_low = n.held_low + a.sum_low,
-    held_micro = n.held_micro + a.sum_micro
-  FROM usage_limit_added a WHERE n.usage_limit = a.usage_limit AND n.organization = a.organization
-    AND n.window_number = a.window_number`;
+  INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known,
+    opened_seq, held_high, held_low, held_micro)
+  SELECT usage_limit, organization, window_number, 0, 0, 0, 1, 0, sum_high, sum_low, sum_micro FROM usage_limit_added
+  WHERE sum_high + sum_low + sum_micro > 0
+  ON CONFLICT DO UPDATE SET held_high = held_high + excluded.held_high, held_low = held_low + excluded.held_low,
+    held_micro = held_micro + excluded.held_micro`;
 
 const ending = sql`(SELECT hold FROM usage_holds_ending)`;
 
