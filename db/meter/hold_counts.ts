@@ -51,7 +51,8 @@ export function selectHeld(window: Statement, now: Statement): Statement {
   },
       ${text(sql`sum(${parts.low})`)}, ${text(sql`sum(${parts.micro})`)})
     FROM (SELECT 1) CROSS JOIN ${activeHolds(window)}
-      WHERE iif(n.usage_limit IS NULL, NOT ${isOver(now)}, ${isOver(now)})), NULL)))`;
+      WHERE h.expires_at <= iif(n.usage_limit IS NULL, ${integer(Number.MAX_SAFE_INTEGER)}, ${now})
+        AND iif(n.usage_limit IS NULL, NOT ${isOver(now)}, ${isOver(now)})), NULL)))`;
 }
 
 /** The value that {@linkcode selectHeld} selects. */
@@ -75,28 +76,36 @@ export function parseHeld([high, low, micro, other]: HeldColumns): SumParts {
   };
 }
 
-/** Adds the group's sums to what the counters have held. They are open. */
+/** Adds the group's sums to what the counters have held. They are open, and found by their keys. */
 export const addToHeld: Statement = sql`
-  UPDATE usage_limit_counters AS n SET (held_high, held_low, held_micro) = (
-    SELECT n.held_high + a.sum_high, n.held_low + a.sum_low, n.held_micro + a.sum_micro FROM usage_limit_added a
-    WHERE a.usage_limit = n.usage_limit AND a.organization = n.organization AND a.window_number = n.window_number)
-  WHERE (usage_limit, organization, window_number) IN (SELECT usage_limit, organization, window_number FROM usage_limit_added)`;
+  INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known,
+    opened_seq, held_high, held_low, held_micro)
+  SELECT usage_limit, organization, window_number, 0, 0, 0, 1, 0, sum_high, sum_low, sum_micro FROM usage_limit_added
+  WHERE sum_high + sum_low + sum_micro > 0
+  ON CONFLICT DO UPDATE SET held_high = held_high + excluded.held_high, held_low = held_low + excluded.held_low,
+    held_micro = held_micro + excluded.held_micro`;
 
 const ending = sql`(SELECT hold FROM usage_holds_ending)`;
 
-/** Subtracts the holds of `usage_holds_ending`, which are active, from the counters of limits. */
+/**
+ * Subtracts the holds of `usage_holds_ending`, which are active, from the counters of limits. Adds them up by minute first: no window
+ * begins within one, and limits are looked up for few rows.
+ */
 export const subtractHeld: Statement = sql`
   UPDATE usage_limit_counters AS n SET held_high = n.held_high - d.held_high, held_low = n.held_low - d.held_low,
     held_micro = n.held_micro - d.held_micro
   FROM (
-    SELECT l.number AS usage_limit, o.number AS organization, ${windowOfHold} AS window_number, ${heldSums}
-    FROM usage_holds_ending x CROSS JOIN usage_holds h ON h.number = x.hold AND h.status = 'active'
-    CROSS JOIN organizations o ON o.number = h.organization CROSS JOIN json_each(h.records) p
-    CROSS JOIN usage_limits l ON ${
+    SELECT l.number AS usage_limit, o.number AS organization, ${windowOfHold} AS window_number,
+      sum(h.held_high) AS held_high, sum(h.held_low) AS held_low, sum(h.held_micro) AS held_micro
+    FROM (SELECT h.organization, h.lineage, h.created_at / 60000 * 60000 AS created_at, p.value ->> 0 AS product_slug,
+        p.value ->> 1 AS metric, ${heldSums}
+      FROM usage_holds_ending x CROSS JOIN usage_holds h ON h.number = x.hold AND h.status = 'active'
+      CROSS JOIN json_each(h.records) p GROUP BY 1, 2, 3, 4, 5) h
+    CROSS JOIN organizations o ON o.number = h.organization CROSS JOIN usage_limits l ON ${
   isApplied({
     lineage: sql`h.lineage`,
     withAlerts: true,
-    series: { productSlug: sql`(p.value ->> 0)`, metric: sql`(p.value ->> 1)` },
+    series: { productSlug: sql`h.product_slug`, metric: sql`h.metric` },
   })
 } GROUP BY 1, 2, 3
   ) d WHERE n.usage_limit = d.usage_limit AND n.organization = d.organization AND n.window_number = d.window_number`;

@@ -20,7 +20,9 @@ import {
   statementsFor,
 } from "./recorder.ts";
 import { countAgainstLimits, type Counted, type LimitState } from "./recorder_limits.ts";
+import { isCounter } from "./open_counters.ts";
 import { addUp } from "./rollups.ts";
+import { comparable, limitQuantity } from "./usage_limits.ts";
 
 /** A new hold. `start`: the position of its first record in the group. `records`: see `holdRecordsText`. */
 export interface NewHold
@@ -168,7 +170,8 @@ export async function insertHolds(
   const { unlistedAt, limitedAt } = addSeries();
   listed(own.choose);
   const chosenAt = add(selectChosen);
-  const existingAt = listed(own.selectExisting);
+  const hasKeys = holds.some(({ idempotencyKey }) => idempotencyKey !== null);
+  const existingAt = hasKeys ? listed(own.selectExisting) : -1;
   const insertedAt = add(bind(statements.insertListed, ...values));
   const [deletedAt, limitsAt] = count({
     as: "holds",
@@ -243,6 +246,15 @@ const selectEnded = sql`SELECT json_group_array(json_object('request', ${part(0)
 const selectBeyondOfGroup = selectBeyond(
   sql`usage_hold_requests q CROSS JOIN usage_holds h ON h.number = q.hold`,
   now,
+  // Usually, all windows of the group have room, and nothing else is read.
+  sql`EXISTS (SELECT 1 FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter}
+      CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode <> 'soft' WHERE ${
+    comparable(
+      sql`(n.sum_high + n.held_high)`,
+      sql`(n.sum_low + n.held_low)`,
+      sql`(n.sum_micro + n.held_micro)`,
+    )
+  } > ${limitQuantity})`,
 );
 
 /** Records what holds are settled with, and ends them, each with all of its records or not at all. */
@@ -267,13 +279,13 @@ export async function settleHolds(
   listed(chooseSettlements);
   const insertedAt = add(bind(statements.insertListed, ...values));
   listed(dropRejected);
-  const [, limitsAt] = count({
+  const [, limitsAt, beyondAt] = count({
     as: "settlement",
+    select: bind(selectBeyondOfGroup, null, null, group.now),
     more: [markEnding, subtractHeld, bind(endSettled, null, null, group.now, list), forgetEnding],
   });
   const chosenAt = add(selectChosen);
   const endedAt = listed(selectEnded);
-  const beyondAt = add(bind(selectBeyondOfGroup, null, null, group.now));
   add(sql`DELETE FROM usage_hold_requests`);
   batch.push(...addUp(group.hasDimensions));
   deleteSeries();

@@ -187,11 +187,11 @@ const text = (part: Statement) => sql`CAST(${part} AS TEXT)`;
 
 /**
  * Selects a JSON list of the limits that reject, in the windows of settled holds, with what counts there and what the settlement itself
- * does: `Beyond`. Counters that aren't known are left out.
+ * does: `Beyond`. Counters that lack earlier usage have what was counted so far, because settlements wait for no counter.
  *
- * @param holds Has the holds `h`.
+ * @param holds Has the holds `h`. @param condition Without it, none are selected.
  */
-export const selectBeyond = (holds: Statement, now: Statement): Statement => {
+export const selectBeyond = (holds: Statement, now: Statement, condition = sql`true`): Statement => {
   const raised = raisedQuantity(sql`o.number`, now);
   return sql`SELECT json_group_array(json_object('id', d.id, 'limitId', l.id,
       'own', json_array(d.high, d.low, d.micro), 'used', json_array(${text(sql`n.sum_high`)},
@@ -212,10 +212,10 @@ export const selectBeyond = (holds: Statement, now: Statement): Statement => {
       lineage: sql`h.lineage`,
       series: { productSlug: sql`(p.value ->> 0)`, metric: sql`(p.value ->> 1)` },
     })
-  } AND l.mode <> 'soft' GROUP BY 1, 2, 3
+  } AND l.mode <> 'soft' WHERE ${condition} GROUP BY 1, 2, 3
     ) d CROSS JOIN usage_limits l ON l.number = d.usage_limit CROSS JOIN organizations o ON o.number = d.organization
     CROSS JOIN usage_limit_counters n ON n.usage_limit = l.number AND n.organization = o.number
-      AND n.window_number = d.window_number AND n.is_known AND n.opened_seq >= ${countedSeq}`;
+      AND n.window_number = d.window_number AND n.opened_seq >= ${countedSeq}`;
 };
 
 /** True if an organization is suspended. */

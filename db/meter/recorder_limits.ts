@@ -357,20 +357,22 @@ export interface Counted {
   readonly questions: readonly number[];
   /** Run once the counters have the records. */
   readonly more?: readonly Statement[];
+  /** Run while `usage_limit_added` still has the group. */
+  readonly select?: Statement;
 }
 
 /**
  * Counts the inserted records against limits, and deletes those that don't fit.
  *
  * @param add Adds a statement to the batch. @param statements For the group. @param values Records, series and time.
- * @returns The positions of the statement that deletes, and of the one that returns {@linkcode LimitState}s.
+ * @returns The positions of the statement that deletes, of the one that returns {@linkcode LimitState}s, and of `select`.
  */
 export function countAgainstLimits(
   add: (statement: Statement) => number,
   statements: ReturnType<typeof limitStatements>,
   [records, series, time]: readonly [records: string, series: string, now: number],
-  { as, hasHolds, questions, more = [] }: Counted,
-): readonly [deletedAt: number, statesAt: number] {
+  { as, hasHolds, questions, more = [], select }: Counted,
+): readonly [deletedAt: number, statesAt: number, selectedAt: number] {
   let deletedAt = -1;
   add(bind(statements.add, null, series, time));
   add(openCounters);
@@ -389,7 +391,8 @@ export function countAgainstLimits(
   if (as !== "holds") add(bind(takeFromGrants, null, null, time));
   for (const statement of noteLimits(time)) add(statement);
   const statesAt = add(bind(selectStates, null, null, time));
+  const selectedAt = select === undefined ? -1 : add(select);
   add(sql`DELETE FROM usage_limit_added`);
   add(sql`DELETE FROM usage_limit_refused`);
-  return [deletedAt, statesAt];
+  return [deletedAt, statesAt, selectedAt];
 }

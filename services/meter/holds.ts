@@ -288,9 +288,10 @@ async function knownHold(context: Context, actor: HoldActor, id: string): Promis
   return requireKept(hold, context.clock());
 }
 
-/** Requires that a hold that has expired isn't to be deleted. @throws {AppError} `not_found`. */
+/** Requires that a hold that has expired isn't due to be deleted. @throws {AppError} `not_found`. */
 function requireKept(hold: StoredHold, now: number): StoredHold {
-  if (isExpired(hold, now) && hold.createdAt <= now - holdKeptExpiredMs) throw notFoundError();
+  const hasExpired = isExpired(hold, now) || hold.status === "expired" || hold.status === "recorded";
+  if (hasExpired && hold.createdAt <= now - holdKeptExpiredMs) throw notFoundError();
   return hold;
 }
 

@@ -8,6 +8,7 @@ import { sendJson } from "../support/process/journey.ts";
 import { remoteTest } from "../support/process/remote.ts";
 import { inScene, onServer } from "../support/process/scene.ts";
 import { isFull, repeats } from "../support/runner/extent.ts";
+import { faultsTimeoutMs } from "../support/runner/random.ts";
 
 /** STORM_HOLDS=10000 for the large one. */
 const requests = Number(Deno.env.get("STORM_HOLDS") ?? (isFull ? "3000" : "200"));
@@ -78,16 +79,22 @@ async function storm(targets: readonly string[], run: Run): Promise<void> {
   let settled = 0;
   await overConnections(fitting, async (n) => {
     const path = `/api/v1/holds/${ids[n]}`;
+    const end = async (m: number, act: "settle" | "release") => {
+      for (;;) {
+        const json = act === "settle" ? { records } : {};
+        const { status } = await sendJson(target(m), `${path}/${act}`, { apiKey: apiKey(m), json });
+        if (status !== 503) return status;
+      }
+    };
+    const isReleased = n % 2 === 0;
     const [settle, other] = await Promise.all([
-      sendJson(target(n), `${path}/settle`, { apiKey: apiKey(n), json: { records } }),
-      sendJson(target(n + 1), n % 2 === 0 ? `${path}/release` : `${path}/settle`, {
-        apiKey: apiKey(n + 1),
-        json: n % 2 === 0 ? {} : { records },
-      }),
+      end(n, "settle"),
+      end(n + 1, isReleased ? "release" : "settle"),
     ]);
-    const statuses = [settle.status, other.status].sort();
-    assert.deepEqual(statuses, n % 2 === 0 ? (settle.status === 201 ? [201, 409] : [200, 409]) : [200, 201]);
-    if (n % 2 === 1 || settle.status === 201) settled++;
+    // A settlement that was retried may be its own repeat.
+    if (isReleased) assert.deepEqual([settle, other].filter((status) => status !== 409).length, 1);
+    else assert.ok(settle < 300 && other < 300 && settle + other >= 400, `${settle} ${other}`);
+    if (settle < 300) settled++;
   });
   const used = settled * units;
   assert.deepEqual(await standing(target(0), apiKey(0)), [used, 0, fitting * units + 1 - used]);
@@ -115,14 +122,17 @@ remoteTest(
         return result?.rows ?? [];
       });
     }),
+  { timeout: faultsTimeoutMs },
 );
 
-Deno.test("a kill between holding and settling loses no unit, and takes none twice", () =>
-  inScene({ env }, async (scene) => {
+const losesNothing = "a kill between holding and settling loses no unit, and takes none twice";
+Deno.test(losesNothing, { timeout: faultsTimeoutMs }, () =>
+  // More threads would only take longer to start.
+  inScene({ env: { ...env, HTTP_THREADS: "2" } }, async (scene) => {
     const { baseUrl } = await scene.start();
     const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
     await addRoom((statement) => changeDataFile(scene.folder, statement), 1_000_000);
-    const rounds = repeats({ quick: 2, full: 20 });
+    const rounds = repeats({ quick: 2, full: 200 });
     for (let round = 0; round < rounds; round++) {
       const { program } = scene;
       const made = new Map<number, string>();

@@ -1,6 +1,8 @@
-// Holds: the twelve rules of the contract, each with a test of its name.
+// A hold from beginning to end, and those of revoked keys.
 import assert from "node:assert/strict";
-import { holdScene } from "../../../support/meter/holds.ts";
+import { createTestKey } from "../../../support/app/app.ts";
+import { holdScene, units } from "../../../support/meter/holds.ts";
+import { addLimit } from "../../../support/meter/limits.ts";
 import { onBothDatabases } from "../../../support/meter/usage.ts";
 
 onBothDatabases("a hold takes room, and is settled with what was used", async (test) => {
@@ -40,3 +42,49 @@ onBothDatabases("a hold takes room, and is settled with what was used", async (t
   assert.equal((await record(5)).status, 429);
   assert.equal((await record(4)).status, 201);
 });
+
+onBothDatabases(
+  "an operator and another key end what a revoked key holds, and it can't itself",
+  async (test) => {
+    const { hold, post, operator, person, keyId, apiKey } = await holdScene(test);
+    const { fullKey: other } = await createTestKey(test, person);
+    const held = [await hold(1), await hold(2), await hold(3), await hold(4)];
+    const ids = held.map(({ body }) => body.hold.id);
+    await test.send(`/api/portal/api-keys/${keyId}`, { method: "DELETE", cookie: person.cookie });
+    for (const id of ids) {
+      assert.equal((await post(`/${id}/settle`, { records: units(1) }, apiKey)).status, 401);
+      assert.equal((await post(`/${id}/release`, {}, apiKey)).status, 401);
+    }
+    const limitsNow = async () => (await test.send("/api/v1/limits", { apiKey: other })).json();
+    assert.equal((await limitsNow()).limits[0].held, 10);
+    const byOther = await post(`/${ids[0]}/settle`, { records: units(1) }, other);
+    const byOperator = await operator(`POST /holds/${ids[1]}/settle`, { records: units(5) });
+    assert.deepEqual([byOther.status, byOperator.status], [201, 201]);
+    assert.deepEqual(byOperator.body.beyond.map(({ quantity }: { quantity: number }) => quantity), [3]);
+    for (const { body: { usageRecords: [record] } } of [byOther, byOperator]) {
+      assert.equal(record.apiKeyId, keyId);
+    }
+    assert.equal((await post(`/${ids[2]}/release`, {}, other)).status, 200);
+    assert.equal((await operator(`POST /holds/${ids[3]}/release`, { reason: "Leaked." })).status, 200);
+    const { limits: [{ used, held: left }] } = await limitsNow();
+    assert.deepEqual([used, left], [6, 0]);
+  },
+);
+
+onBothDatabases(
+  "a settlement waits for no counter: beyond has what a new limit has counted so far, and a repeat all of it",
+  async (test) => {
+    const { hold, settle, record, person } = await holdScene(test, { per: "day", quantity: 100 });
+    assert.equal((await record(8)).status, 201);
+    const { body: { hold: { id } } } = await hold(4);
+    // The counter of this limit lacks what was recorded before.
+    const { organizationId } = person;
+    await addLimit(test, { organizationId }, { per: "month", quantity: 3, mode: "hard" });
+    const beyond = async () =>
+      (await settle(id, 4)).body.beyond.map(({ quantity }: { quantity: number }) => quantity);
+    assert.deepEqual(await beyond(), [1]);
+    // A record waits for the counter.
+    assert.equal((await record(1)).status, 429);
+    assert.deepEqual(await beyond(), [4]);
+  },
+);
