@@ -41,11 +41,15 @@ function scene(answers: readonly Answer[], verification: object = key) {
 
 /** Runs `act`, and returns what it logs as errors. */
 async function logged(act: () => Promise<void>): Promise<string[]> {
-  const [lines, { error }] = [[] as string[], console];
+  // deno-lint-ignore no-console
+  const { error } = console;
+  const lines: string[] = [];
+  // deno-lint-ignore no-console
   console.error = (line: unknown) => void lines.push(String(line));
   try {
     await act();
   } finally {
+    // deno-lint-ignore no-console
     console.error = error;
   }
   return lines;
@@ -72,7 +76,9 @@ Deno.test("a settlement that Gatehouse rejects is logged once, and not repeated"
       assert.equal(await gatehouse.close(), true);
     });
     assert.equal(sent.length, 1);
-    assert.deepEqual(lines, [`[gatehouse] The hold hld_1 wasn't settled, and expires: ${code}`]);
+    assert.deepEqual(lines, [
+      `[gatehouse] The hold hld_1 wasn't settled: ${code} Used: ${JSON.stringify(held)}`,
+    ]);
   }
 });
 
@@ -84,7 +90,9 @@ Deno.test("close() returns false and logs what it couldn't settle in time", asyn
     // The last attempt.
     await gatehouse.close({ timeoutMs: 10_000 });
   });
-  assert.deepEqual(lines, ["[gatehouse] The hold hld_1 wasn't settled, and expires: unavailable"]);
+  assert.deepEqual(lines, [
+    `[gatehouse] The hold hld_1 wasn't settled: unavailable Used: ${JSON.stringify(held)}`,
+  ]);
 });
 
 Deno.test("nothing found releases the hold, and an empty list settles it", async () => {

@@ -15,7 +15,7 @@ export interface HeldUsage {
   readonly properties?: Readonly<Record<string, string>> | undefined;
 }
 
-/** How long a hold lasts, and what happens then. */
+/** The options of a new hold. */
 export interface HoldTerms {
   /** After how many seconds the hold ends by itself. Default: 600. */
   readonly expiresIn?: number | undefined;
@@ -27,7 +27,7 @@ export interface HoldTerms {
 
 /** A hold for one organization or API key. Name it in exactly one of the last three fields. */
 export interface HoldOptions extends HoldTerms {
-  /** What may be used: 1 to 8 usages. */
+  /** 1 to 8 usages, each with the most that may be used. */
   readonly usage: HeldUsage | readonly HeldUsage[];
   readonly organizationId?: string | undefined;
   /** Your own id of the organization. */

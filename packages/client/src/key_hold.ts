@@ -28,7 +28,7 @@ export function endOfHold<R, S>({ gatehouse, hold: { id }, request, settle }: He
   return async function end(response, isOver = true) {
     if (isDone) return true;
     if (isOver) isDone = true;
-    await settlements.run(`The hold ${id} wasn't settled, and expires`, async () => {
+    await settlements.run(id, async () => {
       // If this throws, or returns something else than usage, no one knows what was used: the hold expires.
       const found = await settle(response, request);
       if (!isOver) {
@@ -41,7 +41,9 @@ export function endOfHold<R, S>({ gatehouse, hold: { id }, request, settle }: He
       heldRecords(found, "settle");
       // Each attempt must have the same content.
       const usage = structuredClone(found);
-      await settlements.deliver(() => gatehouse.settle(id, usage));
+      await settlements.deliver(() => gatehouse.settle(id, usage)).catch((error) => {
+        throw new Error(`${error.message} Used: ${JSON.stringify(usage)}`, { cause: error });
+      });
     });
     return isDone;
   };

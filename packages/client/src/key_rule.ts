@@ -43,7 +43,7 @@ export interface KeyOptions<R, S> {
   readonly settle?: (response: S | undefined, request: R) => MaybePromise<FoundUsage>;
   /** After how many seconds the hold ends by itself: longer than responses take. Default: 600. */
   readonly expiresIn?: number;
-  /** What happens with a hold that this server couldn't settle. `release` is the default; `record` records all of it. */
+  /** `release`, the default, gives the room of an expired hold back. `record` records all of it. */
   readonly onExpiry?: "release" | "record";
   /** Returns the key of a request. By default, it comes from `Authorization: Bearer`. */
   readonly keyFrom?: (request: R) => MaybePromise<string | null | undefined>;
@@ -307,7 +307,7 @@ function requireHoldOptions<R, S>(
   }
 }
 
-/** How long to wait at most for room that only holds take, because most end early. */
+/** The longest wait for room that only holds take, because most end early. */
 const heldSecondsMax = 5;
 
 /** Returns `Retry-After` for the end of the last window, unless one never ends. */

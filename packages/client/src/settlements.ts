@@ -13,10 +13,12 @@ export class Settlements {
   readonly #wakes = new Set<() => void>();
   #isStopped = false;
 
-  /** Runs work that {@linkcode close} waits for. Never throws: a problem is logged. @param subject Names the hold. */
-  run(subject: string, work: () => Promise<void>): Promise<void> {
+  /** Runs work on a hold that {@linkcode close} waits for. Never throws: a problem is logged. */
+  run(id: string, work: () => Promise<void>): Promise<void> {
     const done = work().catch((error) => {
-      console.error(`[gatehouse] ${subject}: ${error instanceof Error ? error.message : String(error)}`);
+      const reason = error instanceof Error ? error.message : String(error);
+      // deno-lint-ignore no-console
+      console.error(`[gatehouse] The hold ${id} wasn't settled: ${reason}`);
     }).finally(() => this.#pending.delete(done));
     this.#pending.add(done);
     return done;
