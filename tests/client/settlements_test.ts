@@ -41,7 +41,6 @@ function scene(answers: readonly Answer[], verification: object = key) {
 
 /** Runs `act`, and returns what it logs as errors. */
 async function logged(act: () => Promise<void>): Promise<string[]> {
-  // deno-lint-ignore no-console
   const { error } = console;
   const lines: string[] = [];
   // deno-lint-ignore no-console

@@ -75,7 +75,7 @@ export function requireSession<R extends ExpressRequest, S extends ExpressRespon
  * requests.
  */
 export function requireKey<R extends ExpressRequest, S extends ExpressResponse>(
-  options: KeyOptions<R, S>,
+  options: KeyOptions<R, S, S>,
 ): ExpressMiddleware<R, S> {
   const { decide, holdOf, settle } = keyRule(options);
   return function requireKey(request, response, next) {

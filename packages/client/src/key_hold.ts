@@ -6,23 +6,23 @@ import type { MaybePromise } from "./middleware.ts";
 /** The usage that was found, or nothing as long as none is known. An empty list: nothing was used. */
 export type FoundUsage = HeldUsage | readonly HeldUsage[] | null | undefined;
 
-export interface HeldRequest<R, S> {
+export interface HeldRequest<R, E> {
   readonly gatehouse: Gatehouse;
   readonly hold: Hold;
   readonly request: R;
-  readonly settle: (response: S | undefined, request: R) => MaybePromise<FoundUsage>;
+  readonly settle: (response: E, request: R) => MaybePromise<FoundUsage>;
 }
 
 /**
  * Ends a hold when the response ends. Can be called repeatedly: the hold ends once.
  *
- * @param response Undefined if the handler failed without one. @param isOver False if the handler may still find something: then the
+ * @param isOver False if the handler may still find something: then the
  *   hold stays if nothing is found.
  * @returns False if it stays, so that it should be called again.
  */
-export type EndHold<S> = (response: S | undefined, isOver?: boolean) => Promise<boolean>;
+export type EndHold<E> = (response: E, isOver?: boolean) => Promise<boolean>;
 
-export function endOfHold<R, S>({ gatehouse, hold: { id }, request, settle }: HeldRequest<R, S>): EndHold<S> {
+export function endOfHold<R, E>({ gatehouse, hold: { id }, request, settle }: HeldRequest<R, E>): EndHold<E> {
   const settlements = settlementsOf(gatehouse);
   let isDone = false;
   return async function end(response, isOver = true) {

@@ -15,8 +15,11 @@ import {
   requireValues,
 } from "./middleware.ts";
 
-/** Options of `requireKey`. `R` and `S` are the request and the response of the framework. */
-export interface KeyOptions<R, S> {
+/**
+ * Options of `requireKey`. `R` and `S` are the request and the response of the framework, and `E` is the response that has ended, which
+ * may be missing.
+ */
+export interface KeyOptions<R, S, E = S | undefined> {
   readonly gatehouse: Gatehouse;
   /** Permissions that the key must have, all of them. */
   readonly permission?: string | readonly string[];
@@ -40,7 +43,7 @@ export interface KeyOptions<R, S> {
    * the handler has failed, then without a response if there is none. An empty list means that nothing was used. Without a result
    * (`undefined`), the hold is released if the handler has ended, and stays if it may go on.
    */
-  readonly settle?: (response: S | undefined, request: R) => MaybePromise<FoundUsage>;
+  readonly settle?: (response: E, request: R) => MaybePromise<FoundUsage>;
   /** After how many seconds the hold ends by itself: longer than responses take. Default: 600. */
   readonly expiresIn?: number;
   /** `release`, the default, gives the room of an expired hold back. `record` records all of it. */
@@ -79,7 +82,7 @@ export type VerifiedApiKey = ValidKey["apiKey"] & {
 };
 
 /** Decides about API keys, and records the usage of requests that passed. @throws {TypeError} */
-export function keyRule<R, S>(options: KeyOptions<R, S>) {
+export function keyRule<R, S, E = S | undefined>(options: KeyOptions<R, S, E>) {
   requireValues(options, ["limit"]);
   const { gatehouse, permission = [], feature = [], meter, limit, keyFrom, addressFrom, ...more } = options;
   const { hold, settle, expiresIn, onExpiry, ...unknown } = more;
@@ -124,7 +127,7 @@ export function keyRule<R, S>(options: KeyOptions<R, S>) {
         return judge(verification, { permissions, features, usages: own });
       }),
     /** Returns a function that ends the hold of a request, or null without one. */
-    holdOf(apiKey: VerifiedApiKey, request: R): EndHold<S> | null {
+    holdOf(apiKey: VerifiedApiKey, request: R): EndHold<E> | null {
       if (settle === undefined || apiKey.hold === null) return null;
       return endOfHold({ gatehouse, hold: apiKey.hold, request, settle });
     },
@@ -293,8 +296,8 @@ function heldOf(held: HeldUsage | readonly HeldUsage[]): readonly HeldUsage[] {
 }
 
 /** @throws {TypeError} For options that need others, or contradict them. */
-function requireHoldOptions<R, S>(
-  { hold, settle, expiresIn, onExpiry, meter, limit }: KeyOptions<R, S>,
+function requireHoldOptions<R, S, E>(
+  { hold, settle, expiresIn, onExpiry, meter, limit }: KeyOptions<R, S, E>,
 ): void {
   if (hold === undefined) {
     const needing = Object.entries({ settle, expiresIn, onExpiry }).find(([, value]) => value !== undefined);
