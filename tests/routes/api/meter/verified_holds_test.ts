@@ -1,7 +1,8 @@
 // Holds by verification: made with the key's verification, and ended by operators.
 import assert from "node:assert/strict";
-import { sql } from "../../../../db/engine/database.ts";
+import { sql, type Statement } from "../../../../db/engine/database.ts";
 import { assertError } from "../../../support/app/app.ts";
+import { testMeanwhile } from "../../../support/app/meanwhile.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { onBothDatabases, onEveryDatabase } from "../../../support/meter/usage.ts";
@@ -121,6 +122,36 @@ onBothDatabases("a token that was revoked or lost its scope settles nothing", as
   await set("revoked_at", null);
   assert.equal((await settle()).status, 201);
 });
+
+testMeanwhile(
+  "a token that is revoked, or loses its scope, just before the transaction settles nothing",
+  async (test, meanwhile) => {
+    const { ask } = await verifiedScene(test);
+    const token = await newOperatorToken(test, ["keys:verify"]);
+    const verifier = asOperator(test, token.fullToken);
+    const { hold } = await ask({ usage: tokens, hold: true });
+    const settle = async () =>
+      (await verifier(`POST /holds/${hold.id}/settle`, { records: [tokens] })).body.error?.code;
+    const change = (statement: Statement) => () => test.opened.database.write([statement]);
+    meanwhile(
+      /INTO usage_hold_requests/,
+      change(sql`UPDATE operator_tokens SET scopes = '["usage:read"]' WHERE id = ${token.id}`),
+    );
+    assert.equal(await settle(), "scope_missing");
+    await test.opened.database.write([
+      sql`UPDATE operator_tokens SET scopes = '["keys:verify"]' WHERE id = ${token.id}`,
+    ]);
+    meanwhile(
+      /INTO usage_hold_requests/,
+      change(sql`UPDATE operator_tokens SET revoked_at = ${test.now()} WHERE id = ${token.id}`),
+    );
+    assert.equal(await settle(), "invalid_operator_token");
+    await test.opened.database.write([
+      sql`UPDATE operator_tokens SET revoked_at = NULL WHERE id = ${token.id}`,
+    ]);
+    assert.equal(await settle(), undefined);
+  },
+);
 
 onEveryDatabase("nothing is held for a key that isn't valid", async (test) => {
   const { person, id, ask, standings, addLimit } = await verifiedScene(test);
