@@ -3,12 +3,12 @@
 // records that no limit rejects. In all texts ?3 is the time and ?4 the list of requests.
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import { holdKeptExpiredMs, holdKeptMs, type StoredHold } from "../../domain/meter/hold.ts";
-import { effectiveNumber, keyMay, workingApiKey } from "../access/mod.ts";
+import { activeOperatorToken, effectiveNumber, keyMay, workingApiKey } from "../access/mod.ts";
 import { bind, type Database, integer, sql, type Statement } from "../engine/database.ts";
 import { numberOfKeysUsage } from "./environments.ts";
 import { forgetEnding, type HeldColumns, subtractHeld } from "./hold_counts.ts";
 import { holdJson, selectBeyond } from "./holds.ts";
-import { keyHashOf, type RecordGroup, targetsBy } from "./record_group.ts";
+import { type RecordGroup, targetsBy } from "./record_group.ts";
 import {
   addRecords,
   type LimitedSeries,
@@ -32,12 +32,19 @@ export interface NewHold
   readonly isRecordedOnExpiry: boolean;
 }
 
+export interface SettlingToken {
+  readonly id: string;
+  readonly scope: string;
+}
+
 /** The end of a hold. `start`: null without records. `keyHash`: of the key that settles it; null for an operator or its expiry. */
 export interface Settlement extends Pick<StoredHold, "id"> {
   readonly start: number | null;
   readonly keyHash: string | null;
   /** Those of the key that the client's address was checked against. */
   readonly addresses: string | null;
+  /** The operator token that settles. Null for a key, for other operators, whom the writer checks, and for its expiry. */
+  readonly token: SettlingToken | null;
   readonly records: string;
   /** True if its own records are recorded because it expired. */
   readonly isExpiry: boolean;
@@ -139,12 +146,12 @@ function startBatch(group: RecordGroup, list: string) {
   };
 }
 
-/** Notes that the keys with these hashes were used. */
-function noteUse(group: RecordGroup, hashes: readonly string[]): Statement[] {
-  const { updateKeysUsed } = statementsFor({ ...group, by: "keys" });
-  return updateKeysUsed === undefined || hashes.length === 0
+/** Notes that the keys of targets were used. */
+function noteUse(group: RecordGroup, targets: readonly string[]): Statement[] {
+  const { updateKeysUsed } = statementsFor(group);
+  return updateKeysUsed === undefined || targets.length === 0
     ? []
-    : [bind(updateKeysUsed, JSON.stringify(hashes), group.now - apiKeyUsedIntervalMs, group.now)];
+    : [bind(updateKeysUsed, JSON.stringify(targets), group.now - apiKeyUsedIntervalMs, group.now)];
 }
 
 /** Makes the holds of a group, each whole or not at all. Those with a known idempotency key, or without room, are left out. */
@@ -187,7 +194,7 @@ export async function insertHolds(
   add(sql`DELETE FROM usage_added`);
   add(sql`DELETE FROM usage_hold_requests`);
   add(sql`DELETE FROM usage_records WHERE seq > (SELECT seq FROM usage_cursor)`);
-  if (group.by !== "operatorHolds") batch.push(...noteUse(group, group.targets.map(keyHashOf)));
+  batch.push(...noteUse(group, group.targets));
   const results = await database.write(batch, { bypassesQueueLimit: true });
   const { found, facts, firstSeq } = readTargets(results);
   return {
@@ -228,7 +235,9 @@ const chooseSettlements = sql`INSERT INTO usage_hold_requests (request, hold)
       WHERE k.key_hash = ${part(3)} AND k.addresses IS ${part(6)} AND k.organization_id = o.id AND ${
   workingApiKey(now)
 } AND ${keyMay("usage:write")}
-        AND (k.environment = 'test') = (h.organization < 0))))`;
+        AND (k.environment = 'test') = (h.organization < 0))))
+    AND (${part(7)} IS NULL OR EXISTS (SELECT 1 FROM operator_tokens t WHERE t.id = ${part(7)}
+      AND ${activeOperatorToken(now)} AND ${part(8)} IN (SELECT value FROM json_each(t.scopes))))`;
 const dropRejected = sql`DELETE FROM usage_hold_requests WHERE request IN (
     SELECT ${part(0)} FROM json_each(?4) e WHERE ${part(1)} IS NOT NULL AND NOT ${isInserted(part(1))})`;
 const markEnding = sql`INSERT OR IGNORE INTO usage_holds_ending (hold) SELECT hold FROM usage_hold_requests`;
@@ -264,7 +273,7 @@ export async function settleHolds(
   settlements: readonly Settlement[],
 ): Promise<HoldOutcome & { readonly beyond: readonly Beyond[] }> {
   const list = JSON.stringify(
-    settlements.map(({ id, start, keyHash, addresses, records, isExpiry }, request) => [
+    settlements.map(({ id, start, keyHash, addresses, token, records, isExpiry }, request) => [
       request,
       start,
       id,
@@ -272,6 +281,8 @@ export async function settleHolds(
       records,
       isExpiry ? 1 : 0,
       addresses,
+      token?.id ?? null,
+      token?.scope ?? null,
     ]),
   );
   const { statements, batch, add, values, addSeries, listed, count, deleteSeries } = startBatch(group, list);
@@ -290,7 +301,8 @@ export async function settleHolds(
   batch.push(...addUp(group.hasDimensions));
   deleteSeries();
   add(bind(moveCursor, group.records.length, 0));
-  batch.push(...noteUse(group, [...new Set(settlements.flatMap(({ keyHash }) => keyHash ?? []))]));
+  const keyHashes = [...new Set(settlements.flatMap(({ keyHash }) => keyHash ?? []))];
+  batch.push(...noteUse({ ...group, by: "keys" }, keyHashes));
   const results = await database.write(batch, { bypassesQueueLimit: true });
   const { found, facts, firstSeq } = readTargets(results);
   return {

@@ -31,7 +31,7 @@ export const scopeMeanings: Readonly<Record<OperatorScope, string>> = {
     "Create, change and delete organizations and plans, and invite anyone as an OWNER, including yourself",
   "keys:read": "See API keys",
   "keys:write": "Change and revoke API keys, and create keys with every permission for any organization",
-  "keys:verify": "Verify API keys, and record their usage",
+  "keys:verify": "Verify API keys, and record or hold their usage",
   "usage:read": "Read the usage of all organizations",
   "usage:write": "Record usage for organizations",
   "usage:void": "Void usage records",

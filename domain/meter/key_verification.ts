@@ -1,5 +1,6 @@
 // The answer to whether an API key works, for the service that received it from a customer.
 import type { Environment } from "../environment.ts";
+import type { Hold } from "./hold.ts";
 import type { LimitStanding } from "./usage_limit.ts";
 
 /** Listed in the order of the checks. */
@@ -47,6 +48,15 @@ export interface KeyVerification {
   } | null;
   /** Null if there is no such key, or its organization was deleted. */
   readonly organization: VerifiedOrganization | null;
-  /** The limits that apply to the usage to verify, if any. */
+  /** The limits that apply to the usage to verify, if any, each once. */
   readonly limits: readonly LimitStanding[];
+}
+
+/** The records and the hold that a verification made. */
+export interface VerifiedWrites {
+  /** The ids of the usage records, in the order of the question. */
+  readonly usageRecords: readonly string[];
+  /** The number of them, or of holds, that existed already. */
+  readonly duplicates: number;
+  readonly hold: Hold | null;
 }

@@ -958,6 +958,8 @@ class Gatehouse:
         record: bool = False,
         idempotency_key: str | None = None,
         properties: Mapping[str, str] | None = None,
+        usage: Iterable[Mapping[str, Any]] | None = None,
+        hold: bool | Mapping[str, Any] = False,
     ) -> dict[str, Any]:
         """Verifies a customer's API key. An invalid key is no error: check `valid`.
 
@@ -974,14 +976,18 @@ class Gatehouse:
             idempotency_key: Makes repeated calls record the usage once. Default: a new one for each
                 call.
             properties: Your own data, stored with the record.
+            usage: Instead of `product` and `metric`, 1 to 8 usages, which must fit added up. Each has
+                `product`, `metric` and, if needed, `quantity`, `idempotency_key` and `properties`.
+            hold: Instead of `record`, True to hold the usage, if the key is valid and the usage
+                fits, or the terms of the hold: `expires_in` (seconds), `on_expiry` ("release" or
+                "record") and `idempotency_key`. Settle the hold later.
 
         Raises:
             GatehouseError: Gatehouse couldn't be asked.
-            ValueError: There is no operator token, or the usage is incomplete.
+            ValueError: There is no operator token, or the usage is incomplete or contradictory.
+            TypeError: The usage or the hold has unknown fields.
         """
-        if not self._operator_token:
-            raise ValueError("set operator_token or GATEHOUSE_OPERATOR_TOKEN to an operator token")
-        headers = _json_headers(self._operator_token.strip())
+        self._token_headers()
         required = [permissions] if isinstance(permissions, str) else list(permissions)
         question: dict[str, Any] = {"key": key, "permissions": required}
         # An older Gatehouse rejects the field.
@@ -989,27 +995,102 @@ class Gatehouse:
             question["features"] = included
         if address is not None:
             question["address"] = address
-        has_usage = record or quantity != 1 or idempotency_key is not None or properties is not None
-        if (product is None) != (metric is None) or (has_usage and product is None):
+        single_has = quantity != 1 or idempotency_key is not None or properties is not None
+        has_usage = record or single_has or hold is not False
+        if usage is not None and (product is not None or metric is not None or single_has):
+            raise ValueError("usage can't be combined with the fields of a single usage")
+        if (product is None) != (metric is None) or (has_usage and product is None and usage is None):
             raise ValueError("usage requires both product and metric")
-        if product is not None:
-            usage: dict[str, Any] = {"productSlug": product, "metric": metric}
-            usage["quantity"] = _round(quantity)[0]
+        if product is not None and metric is not None:
+            question["usage"] = _usage(product, metric, quantity, idempotency_key, properties)
             if record:
-                usage["record"] = True
-                if idempotency_key is None:
-                    # The retry after a lost response must not count twice.
-                    idempotency_key = secrets.token_urlsafe(16)
-            if idempotency_key is not None:
-                usage["idempotencyKey"] = idempotency_key
-            if properties is not None:
-                usage["properties"] = dict(properties)
-            question["usage"] = usage
+                question["usage"]["record"] = True
+        elif usage is not None:
+            question["usage"] = [_usage(**each) for each in usage]
+            if record:
+                question["record"] = True
+        if record:
+            for each in [question["usage"]] if usage is None else question["usage"]:
+                # The retry after a lost response must not count twice.
+                each.setdefault("idempotencyKey", secrets.token_urlsafe(16))
+        if hold is not False:
+            question["hold"] = _hold_terms(**({} if hold is True else hold))
         # Gatehouse has no key with other characters.
         if not isinstance(key, str) or not re.fullmatch(r"[!-~]{1,1000}", key):
             result = {"valid": False, "code": "NOT_FOUND", "apiKey": None, "organization": None}
-            return {**result, "limits": []}
-        return self._call("/api/v1/keys/verify", headers, json.dumps(question).encode(), "valid")
+            more = {"usageRecords": [], "duplicates": 0, "hold": None}
+            is_detailed = usage is not None or hold is not False
+            return {**result, "limits": [], **(more if is_detailed else {})}
+        return self._post("/api/v1/keys/verify", question, expected="valid")
+
+    def hold(
+        self,
+        usage: Iterable[Mapping[str, Any]],
+        *,
+        organization_id: str | None = None,
+        external_id: str | None = None,
+        api_key_id: str | None = None,
+        expires_in: int | None = None,
+        on_expiry: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> dict[str, Any]:
+        """Holds room in limits, and returns the `hold` and the `limits`. Needs `usage:write`.
+
+        Args:
+            usage: What may be used: 1 to 8 usages, each with `product`, `metric`, `quantity` and, if
+                needed, `properties`.
+            organization_id: Exactly one of this and the next two is required.
+            external_id: The organization, by your own id of it.
+            api_key_id: The API key, and so its organization.
+            expires_in: After how many seconds the hold ends by itself. Default: 600.
+            on_expiry: "release" or "record", for what happens then.
+            idempotency_key: Makes repeated calls hold once. Default: a new one for each call.
+
+        Raises:
+            GatehouseError: There is no room (`code` is "limit_exceeded"), or no response.
+            ValueError: There is no operator token.
+            TypeError: The usage has unknown fields.
+        """
+        ids = zip(TARGETS, (organization_id, external_id, api_key_id))
+        terms = _hold_terms(expires_in, on_expiry, idempotency_key)
+        body = {name: id for name, id in ids if id is not None}
+        return self._post("/api/operator/holds", {**body, **terms, "records": _records(usage)})
+
+    def settle(self, hold_id: str, usage: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """Records what was used, and ends a hold. Repeat it with the same usage after an error.
+
+        Args:
+            hold_id: The `id` of the hold.
+            usage: 0 to 8 usages, as for hold(). An empty list means that nothing was used.
+
+        Raises:
+            GatehouseError: The hold has ended otherwise (`code` is "hold_ended"), or no response.
+            ValueError, TypeError: As for hold().
+        """
+        return self._post(_hold_path(hold_id, "settle"), {"records": _records(usage)})
+
+    def release(self, hold_id: str, *, reason: str | None = None) -> dict[str, Any]:
+        """Ends a hold without usage. A `reason` is required for what a customer's own key holds.
+
+        Raises: As for settle().
+        """
+        body = {} if reason is None else {"reason": reason}
+        return self._post(_hold_path(hold_id, "release"), body)
+
+    def extend(self, hold_id: str, *, expires_in: int) -> dict[str, Any]:
+        """Sets when an active hold expires, in seconds from now, if that is later.
+
+        Raises: As for settle().
+        """
+        return self._post(_hold_path(hold_id, "extend"), {"expiresIn": expires_in})
+
+    def _post(self, path: str, body: Mapping[str, Any], expected: str = "hold") -> dict[str, Any]:
+        return self._call(path, self._token_headers(), json.dumps(body).encode(), expected)
+
+    def _token_headers(self) -> dict[str, str]:
+        if not self._operator_token:
+            raise ValueError("set operator_token or GATEHOUSE_OPERATOR_TOKEN to an operator token")
+        return _json_headers(self._operator_token.strip())
 
     def _call(
         self, path: str, headers: dict[str, str], body: bytes | None = None, expected: str = ""
@@ -1031,7 +1112,8 @@ class Gatehouse:
             reason = _message_of(getattr(error, "reason", error))
             message = f"no response from Gatehouse at {self._url}: {reason}"
             raise GatehouseError(message, "connection_failed") from error
-        if response.status == 200 and type(response.body.get(expected)) is bool:
+        kind = dict if expected == "hold" else bool
+        if response.status in (200, 201) and type(response.body.get(expected)) is kind:
             return dict(response.body)
         # Anything else comes from something in between, such as a sign-in page.
         message = f"Gatehouse at {self._url} returned something unexpected. Check the url"
@@ -1045,6 +1127,56 @@ class Gatehouse:
             details=response.details,
             retry_after=response.retry_after,
         )
+
+
+def _usage(
+    product: str,
+    metric: str,
+    quantity: float | Decimal = 1,
+    idempotency_key: str | None = None,
+    properties: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    usage: dict[str, Any] = {"productSlug": product, "metric": metric}
+    usage["quantity"] = _round(quantity)[0]
+    if idempotency_key is not None:
+        usage["idempotencyKey"] = idempotency_key
+    if properties is not None:
+        usage["properties"] = dict(properties)
+    return usage
+
+
+def _records(usage: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Returns usage to hold or to settle with. Raises TypeError if a quantity is missing."""
+
+    def record(
+        product: str,
+        metric: str,
+        quantity: float | Decimal,
+        properties: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        return _usage(product, metric, quantity, properties=properties)
+
+    return [record(**each) for each in usage]
+
+
+def _hold_terms(
+    expires_in: int | None = None,
+    on_expiry: str | None = None,
+    idempotency_key: str | None = None,
+) -> dict[str, Any]:
+    # The retry after a lost response must not hold twice.
+    terms: dict[str, Any] = {"idempotencyKey": idempotency_key or secrets.token_urlsafe(16)}
+    if expires_in is not None:
+        terms["expiresIn"] = expires_in
+    if on_expiry is not None:
+        terms["onExpiry"] = on_expiry
+    return terms
+
+
+def _hold_path(hold_id: str, act: str) -> str:
+    if not re.fullmatch(r"\w{1,100}", hold_id, re.ASCII):
+        raise ValueError("a hold is named by its id, such as hld_01a1fe6b")
+    return f"/api/operator/holds/{hold_id}/{act}"
 
 
 class WebhookError(GatehouseError):

@@ -14,14 +14,14 @@ import { bearerTokenHash, limitInvalidToken } from "./bearer.ts";
 import { type Endpoint, mount, type MountRoute } from "./endpoint.ts";
 
 /** The access that a route requires: a scope of tokens, or an account, for which no token is enough. */
-type RequiredAccess = OperatorScope | "account";
+type RequiredAccess = OperatorScope | readonly OperatorScope[] | "account";
 
 /**
  * Mounts routes for operators: by token if there is an `Authorization` header, otherwise by session. Accounts may use every
  * route, others than GET only after a recent authentication.
  *
- * @param access `read`: what GET requires. `write`: what other methods require, by default an account. `tokensOnly`: accounts can't use
- *   the routes.
+ * @param access `read`: what GET requires. `write`: what other methods require, by default an account. Of several scopes, a token needs
+ *   one. `tokensOnly`: accounts can't use the routes.
  */
 export function operatorRoutes(
   app: OpenAPIHono<AppEnv>,
@@ -66,7 +66,8 @@ export function forOperators<Body extends Schema, Query extends Schema, Params e
   access: RequiredAccess,
 ): Endpoint<Body, Query, Params> {
   const isForAccounts = access === "account";
-  const who = isForAccounts ? "Only for operator accounts." : `Tokens need the scope \`${access}\`.`;
+  const scopes = [access].flat().map((scope) => `\`${scope}\``).join(" or ");
+  const who = isForAccounts ? "Only for operator accounts." : `Tokens need the scope ${scopes}.`;
   const { description } = endpoint;
   return {
     ...endpoint,

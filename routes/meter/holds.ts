@@ -84,7 +84,11 @@ export function holdRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "List holds of the active organization",
     query: schemas.holdsQuerySchema,
   }, (_c, { query }, access) => listHolds(services, access, query));
-  operatorHoldRoutes(operatorRoutes(app, parts, { read: "usage:read", write: "usage:write" }), parts);
+  const operators = { read: "usage:read", write: "usage:write" } as const;
+  operatorHoldRoutes(operatorRoutes(app, parts, operators), parts);
+  // The verb requires usage:write, too, except for what was held by verification.
+  const ending = operatorRoutes(app, parts, { ...operators, write: ["usage:write", "keys:verify"] });
+  operatorEndingRoutes(ending, parts);
 }
 
 function keyHoldRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -161,10 +165,9 @@ function keyHoldRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, async (_c, { params: { id } }, access) => ({ hold: await getHold(services, access, id) }));
 }
 
-function operatorHoldRoutes(
-  route: MountRoute<Exclude<HoldActor, { keyHash: string }>>,
-  parts: AppParts,
-): void {
+type MountOperatorRoute = MountRoute<Exclude<HoldActor, { keyHash: string }>>;
+
+function operatorHoldRoutes(route: MountOperatorRoute, parts: AppParts): void {
   const { services } = parts;
   route({
     ...making,
@@ -177,16 +180,33 @@ function operatorHoldRoutes(
     errors: [...newErrors, "organization_suspended", "key_inactive"],
   }, (c, { body }, actor) => make(c, parts, { actor, body, target: targetOf(body) }));
   route({
+    ...listing,
+    route: `GET ${operatorPath}`,
+    operationId: "listHoldsAsOperator",
+    summary: "List holds of organizations",
+    query: schemas.operatorHoldsQuerySchema,
+  }, async (_c, { query: { organizationId: idText, ...query } }) => {
+    const organizationId = idText && await organizationIdOf(services, idText);
+    return listHolds(services, { organizationId }, query);
+  });
+}
+
+const ofVerification = "With `keys:verify`, only holds that were made by verification.";
+
+function operatorEndingRoutes(route: MountOperatorRoute, parts: AppParts): void {
+  const { services } = parts;
+  route({
     ...settling,
     route: `POST ${operatorPath}/{id}/settle`,
     operationId: "settleHoldAsOperator",
+    description: `${settling.description} ${ofVerification}`,
     errors: ["hold_ended", "series_limit_reached"],
   }, (c, { params: { id }, body }, actor) => settle(c, parts, { actor, id, body }));
   route({
     ...releasing,
     route: `POST ${operatorPath}/{id}/release`,
     operationId: "releaseHoldAsOperator",
-    description: `${releasing.description} Give a reason for the hold of an API key.`,
+    description: `${releasing.description} Give a reason for the hold of an API key. ${ofVerification}`,
     body: schemas.releaseHoldSchema,
     bodyOptional: true,
     errors: ["hold_ended"],
@@ -197,20 +217,11 @@ function operatorHoldRoutes(
     ...extending,
     route: `POST ${operatorPath}/{id}/extend`,
     operationId: "extendHoldAsOperator",
+    description: `${extending.description} ${ofVerification}`,
     errors: ["hold_ended", "hold_too_long", "organization_suspended", "key_inactive"],
   }, async (_c, { params: { id }, body: { expiresIn } }, actor) => ({
     hold: await extendHoldOf(services, actor, { id, expiresInMs: expiresIn * 1000 }),
   }));
-  route({
-    ...listing,
-    route: `GET ${operatorPath}`,
-    operationId: "listHoldsAsOperator",
-    summary: "List holds of organizations",
-    query: schemas.operatorHoldsQuerySchema,
-  }, async (_c, { query: { organizationId: idText, ...query } }) => {
-    const organizationId = idText && await organizationIdOf(services, idText);
-    return listHolds(services, { organizationId }, query);
-  });
 }
 
 type NewHold = z.output<typeof schemas.createHoldSchema>;

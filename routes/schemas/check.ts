@@ -26,7 +26,9 @@ export function check<S extends Schema>(
   if (result.success) return result.data as Output<S>;
   // A malformed id is an unknown id.
   if (part === "params") throw notFoundError();
-  const faults = firstOfEach(result.error.issues).slice(0, errorDetailsMax).flatMap((issue) =>
+  const faults = firstOfEach(result.error.issues.flatMap(issuesOfUnion)).slice(0, errorDetailsMax).flatMap((
+    issue,
+  ) =>
     // Only schemas of several values accept a parameter twice.
     part === "query" && Array.isArray(issue.input) && issue.code !== "custom"
       ? [{ path: String(issue.path[0]), message: "is given more than once." }]
@@ -57,6 +59,15 @@ export async function checkTogether<T>(
     }
   }
   throw validationError(details);
+}
+
+/** Returns the issues of the alternative whose type the value has, at their own paths. */
+function issuesOfUnion(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== "invalid_union") return [issue];
+  const fitting = issue.errors.find(([first]) =>
+    first !== undefined && (first.path.length > 0 || !["invalid_type", "invalid_value"].includes(first.code))
+  );
+  return fitting?.map((one) => ({ ...one, path: [...issue.path, ...one.path] })) ?? [issue];
 }
 
 /** Returns the first issue of each value. Further ones mislead: Zod also counts the items of a list where a text belongs. */

@@ -30,9 +30,9 @@ export function requireOperatorAccount(session: SessionActor, now: number): Oper
   return { type: "operator", client: session.client, credential: { kind: "account", session } };
 }
 
-/** The use of a token. `scope`: null for what only accounts may do. */
+/** The use of a token. `scope`: of several, the token needs one; null for what only accounts may do. */
 interface OperatorTokenUse {
-  readonly scope: OperatorScope | null;
+  readonly scope: OperatorScope | readonly OperatorScope[] | null;
   readonly client: ClientInfo;
 }
 
@@ -53,7 +53,10 @@ export async function requireOperatorToken(
   );
 }
 
-/** Accepts a token that was just read, or undefined if it doesn't work, as {@linkcode requireOperatorToken} does. */
+/**
+ * Accepts a token that was just read, or undefined if it doesn't work, as {@linkcode requireOperatorToken} does. The actor has the
+ * first of several scopes that the token has.
+ */
 export function acceptOperatorToken(
   context: SessionContext,
   token: ActiveOperatorToken | undefined,
@@ -61,9 +64,11 @@ export function acceptOperatorToken(
 ): OperatorActor {
   if (token === undefined || !isAllowedFrom(token.addresses, client)) throw invalidOperatorTokenError();
   const scopes: readonly string[] = JSON.parse(token.scopes);
-  if (scope === null || !scopes.includes(scope)) throw scopeMissingError(scope);
+  const accepted = [scope ?? []].flat();
+  const used = accepted.find((one) => scopes.includes(one));
+  if (used === undefined) throw scopeMissingError(accepted[0] ?? null);
   const { id, name } = token;
-  const actor = { type: "operator", client, credential: { kind: "token", id, name, scope } } as const;
+  const actor = { type: "operator", client, credential: { kind: "token", id, name, scope: used } } as const;
   noteUse(context, actor, token);
   return actor;
 }

@@ -1,5 +1,6 @@
 // Finds the operator tokens and API keys of verifications.
 import { findCredentials, type FoundCredentials } from "../../db/meter/key_verification.ts";
+import type { LimitStandingRow } from "../../db/meter/limit_standings.ts";
 import type { ActiveOperatorToken } from "../../db/access/mod.ts";
 import { rememberedOperatorTokensMax, verificationsPerReadMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
@@ -9,13 +10,23 @@ interface CredentialQuery {
   readonly tokenHash: string;
   /** Null for a malformed key. */
   readonly keyHash: string | null;
-  /** The product and metric whose limits are read too. */
-  readonly series: { readonly productSlug: string; readonly metric: string } | null;
+  /** Products and metrics whose limits are read too. */
+  readonly series: readonly { readonly productSlug: string; readonly metric: string }[];
 }
 
 /** The result of the queries that share a read. */
 interface Found extends Pick<FoundCredentials, "tokens" | "keys" | "now"> {
-  readonly limitsOf: ReadonlyMap<CredentialQuery, FoundCredentials["limits"][number]>;
+  readonly limitsOf: ReadonlyMap<CredentialQuery, ReadonlyMap<string, LimitStandingRow>>;
+}
+
+/** Returns the distinct products and metrics of a query. */
+function seriesOf(query: CredentialQuery, keyHash: string) {
+  const names = new Set(query.series.map(({ productSlug, metric }) => `${productSlug} ${metric}`));
+  return [...names].map((name) => {
+    // Slugs have no spaces.
+    const [productSlug = "", metric = ""] = name.split(" ");
+    return { query, usage: [keyHash, productSlug, metric] as const };
+  });
 }
 
 /** Finds credentials, those of concurrent requests together. */
@@ -28,13 +39,16 @@ export class CredentialSearch {
     this.#reads = new GatheredReads(async (queries) => {
       const tokenHashes = [...new Set(queries.map(({ tokenHash }) => tokenHash))];
       const keyHashes = queries.flatMap(({ keyHash }) => keyHash ?? []);
-      const withUsage = queries.filter(({ keyHash, series }) => keyHash !== null && series !== null);
-      const usage = withUsage.map(({ keyHash, series }) =>
-        [keyHash ?? "", series?.productSlug ?? "", series?.metric ?? ""] as const
-      );
-      const query = { tokenHashes, keyHashes, usage, now: clock() };
+      const asked = queries.flatMap((query) => query.keyHash === null ? [] : seriesOf(query, query.keyHash));
+      const query = { tokenHashes, keyHashes, usage: asked.map(({ usage }) => usage), now: clock() };
       const { limits, ...found } = await findCredentials(database, query);
-      return { ...found, limitsOf: new Map(withUsage.map((query, index) => [query, limits[index] ?? []])) };
+      const limitsOf = new Map<CredentialQuery, Map<string, LimitStandingRow>>();
+      for (const [index, { query }] of asked.entries()) {
+        const own = limitsOf.get(query) ?? new Map<string, LimitStandingRow>();
+        limitsOf.set(query, own);
+        for (const limit of limits[index] ?? []) own.set(limit.limitId, limit);
+      }
+      return { ...found, limitsOf };
     }, verificationsPerReadMax);
   }
 
@@ -43,7 +57,8 @@ export class CredentialSearch {
     return {
       token: tokens.get(query.tokenHash),
       key: keys.get(query.keyHash ?? ""),
-      limits: limitsOf.get(query) ?? [],
+      /** Each limit once. */
+      limits: [...limitsOf.get(query)?.values() ?? []],
       now,
     };
   }

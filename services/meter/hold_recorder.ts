@@ -1,6 +1,6 @@
 // Makes and settles holds in groups, as usage is recorded. No request is acknowledged before its commit.
 import type { Database } from "../../db/engine/database.ts";
-import { insertHolds, settleHolds } from "../../db/meter/hold_group.ts";
+import { insertHolds, settleHolds, type SettlingToken } from "../../db/meter/hold_group.ts";
 import { isOutdated } from "../../db/meter/recorder.ts";
 import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import { invalidApiKeyError } from "../../domain/errors.ts";
@@ -26,6 +26,7 @@ import {
   type HeldResult,
   resultOf,
   type Unsettled,
+  verifiedKey,
   type Waiting,
 } from "./hold_results.ts";
 import type { LimitCounters } from "./limit_counters.ts";
@@ -49,6 +50,8 @@ interface SettlementRequest {
   readonly keyHash: string | null;
   /** Those of the key that the client's address was checked against. */
   readonly addresses: string | null;
+  /** The operator token that settles. */
+  readonly token: SettlingToken | null;
   readonly records: readonly HoldRecord[];
   readonly isExpiry: boolean;
 }
@@ -92,6 +95,8 @@ export class HoldRecorder {
 
   /**
    * Makes a hold with an API key, or settles one.
+   *
+   * @param by `keyHash`: names the key or the token.
    *
    * @throws {AppError} As `Recorder.record`; `hold_limit_reached`.
    */
@@ -248,7 +253,8 @@ export class HoldRecorder {
       }
       const hold = done.holds.get(index);
       if (hold !== undefined) {
-        return { result: { hold, isDone: false, limits: [], usageRecords: [], beyond: [] } };
+        const key = verifiedKey(target.key);
+        return { result: { hold, key, isDone: false, limits: [], usageRecords: [], beyond: [] } };
       }
       return freed.has(target.organization) ? "retry" : { error: holdLimitError };
     });
@@ -276,11 +282,13 @@ export class HoldRecorder {
     const done = await settleHolds(
       writer,
       settlementGroup,
-      requests.map(({ hold, keyHash, addresses, records, isExpiry }, index) => ({
+      requests.map(({ hold, keyHash, addresses, token, records, isExpiry }, index) => ({
         id: hold.id,
         start: records.length === 0 ? null : starts[index] ?? 0,
-        keyHash,
+        // In the queue, it names the token.
+        keyHash: token === null ? keyHash : null,
         addresses,
+        token,
         records: holdRecordsText(records),
         isExpiry,
       })),
@@ -319,6 +327,7 @@ export function expiryOf(hold: StoredHold): SettlementRequest {
     hold,
     keyHash: null,
     addresses: null,
+    token: null,
     records: parseHoldRecords(hold.records),
     isExpiry: true,
   };

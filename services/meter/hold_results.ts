@@ -1,6 +1,8 @@
 // The results of holds and settlements after the commit of their group.
 import type { Beyond, HoldOutcome } from "../../db/meter/hold_group.ts";
 import { parseHeld } from "../../db/meter/hold_counts.ts";
+import { toVerifiableKey, type VerifiableKey } from "../../db/meter/key_verification.ts";
+import type { GroupTarget } from "../../db/meter/recorder.ts";
 import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import type { HoldRecord, StoredHold } from "../../domain/meter/hold.ts";
 import { microsToNumber, sumMicros } from "../../domain/meter/quantity.ts";
@@ -20,6 +22,8 @@ export interface BeyondLimit {
 export interface HeldResult {
   readonly hold: StoredHold;
   readonly isDone: boolean;
+  /** Of a new hold or its repeat: the key, if an operator verified it. */
+  readonly key: VerifiableKey | null;
   readonly limits: readonly LimitStanding[];
   readonly usageRecords: readonly UsageRecord[];
   readonly beyond: readonly BeyondLimit[];
@@ -30,6 +34,9 @@ export interface Unsettled {
   readonly hold: StoredHold | undefined;
   readonly isDone: false;
 }
+
+export const verifiedKey = (row: GroupTarget["key"]): VerifiableKey | null =>
+  row === undefined ? null : toVerifiableKey(row);
 
 export interface Waiting {
   readonly resolve: (result: HeldResult | Unsettled) => void;
@@ -92,6 +99,7 @@ export function resultOf(
     result: {
       hold,
       isDone,
+      key: recorded?.key ?? null,
       limits: recorded?.limits ?? [],
       usageRecords: own.request.inputs.flatMap((_, input) => recorded?.usageRecord(input) ?? []),
       beyond: [],

@@ -10,14 +10,16 @@ import {
   releaseHold,
   selectHold,
 } from "../../db/meter/holds.ts";
-import { targetOfKey } from "../../db/meter/record_group.ts";
+import type { VerifiableKey } from "../../db/meter/key_verification.ts";
+import { type RecordVerification, targetOfKey } from "../../db/meter/record_group.ts";
 import { findRecordTargets, type RecordTarget } from "../../db/meter/record_targets.ts";
-import type { ClientInfo, OperatorActor } from "../../domain/access/actor.ts";
+import type { OperatorActor } from "../../domain/access/actor.ts";
 import {
   AppError,
   invalidApiKeyError,
   notFoundError,
   organizationSuspendedError,
+  scopeMissingError,
   validationError,
 } from "../../domain/errors.ts";
 import {
@@ -43,13 +45,15 @@ import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { AddressesChangedError } from "./commit_results.ts";
 import { holdOut, limitsOf, readBeyond, recordsOf } from "./hold_reading.ts";
 import type { BeyondLimit, HeldResult, Unsettled } from "./hold_results.ts";
+import type { KeyClient } from "./known_keys.ts";
 import { type KeyAccess, requireApiKey, requireKeyPermission } from "./usage_access.ts";
 
-/** An API key, by its hash, which a client uses. */
+/** An API key, by its hash, which a client uses. `verification`: an operator verifies it. */
 interface KeyActor {
   readonly keyHash: string;
-  readonly client: ClientInfo;
+  readonly client: KeyClient;
   readonly bytes: number;
+  readonly verification?: RecordVerification;
 }
 
 export type HoldActor = KeyActor | OperatorActor;
@@ -65,7 +69,7 @@ export interface HoldInput {
  * Holds room in the limits that count the records.
  *
  * @param target Whom an operator holds for.
- * @returns `isRepeat`: there was a hold with the idempotency key.
+ * @returns `isRepeat`: there was a hold with the idempotency key. `key`: the key, if an operator verifies it.
  * @throws {AppError} As `Recorder.record`; `hold_limit_reached`, `idempotency_conflict`; for operators `validation_failed` for an
  *   unknown target, `key_inactive`.
  */
@@ -73,10 +77,13 @@ export async function createHold(
   context: Context,
   actor: HoldActor,
   { input, target }: { input: HoldInput; target?: RecordTarget },
-): Promise<{ hold: Hold; limits: readonly LimitStanding[]; isRepeat: boolean }> {
+): Promise<
+  { hold: Hold; limits: readonly LimitStanding[]; isRepeat: boolean; key: VerifiableKey | null }
+> {
   const { records, expiresInMs, onExpiry, idempotencyKey } = input;
   const request = {
     kind: "hold" as const,
+    heldBy: heldBy(actor),
     records,
     expiresInMs,
     isRecordedOnExpiry: onExpiry === "record",
@@ -85,9 +92,9 @@ export async function createHold(
   const { recorder } = context;
   let result: HeldResult | Unsettled;
   if ("keyHash" in actor) {
-    const { keyHash, bytes, client } = actor;
+    const { keyHash, bytes, client, verification } = actor;
     const key = await knownKey(context, actor);
-    const own = { ...request, target: targetOfKey(keyHash, undefined, key), heldBy: "key" as const };
+    const own = { ...request, target: targetOfKey(keyHash, verification, key) };
     try {
       result = await recorder.holds.run(own, { organizationId: key.organizationId, keyHash, bytes });
     } catch (error) {
@@ -96,20 +103,29 @@ export async function createHold(
       return createHold(context, actor, { input });
     }
   } else {
-    const own = { ...request, target: await heldTarget(context, target), heldBy: "operator" as const };
+    const own = { ...request, target: await heldTarget(context, target) };
     result = await recorder.holds.runAlone(own, writerOf(context, actor));
   }
   const { hold, isDone } = result;
   if (hold === undefined) throw new Error("a hold was neither made nor found");
-  if (isDone) return { hold: await holdOut(context, hold), limits: result.limits, isRepeat: false };
-  const isSame = hold.records === holdRecordsText(records) && hold.expiresInMs === expiresInMs &&
+  const key = "key" in result ? result.key : null;
+  if (isDone) return { hold: await holdOut(context, hold), limits: result.limits, isRepeat: false, key };
+  // Who made a hold decides who can end it, and its key whose usage it becomes.
+  const isSame = hold.heldBy === request.heldBy && hold.apiKeyId === (key?.id ?? hold.apiKeyId) &&
+    hold.records === holdRecordsText(records) && hold.expiresInMs === expiresInMs &&
     hold.isRecordedOnExpiry === (onExpiry === "record" ? 1 : 0);
   if (!isSame) throw holdConflictError();
   return {
     hold: await holdOut(context, hold),
     limits: await limitsOf(context, hold, records),
     isRepeat: true,
+    key,
   };
+}
+
+function heldBy(actor: HoldActor): StoredHold["heldBy"] {
+  if (!("keyHash" in actor)) return "operator";
+  return actor.verification === undefined ? "key" : "verification";
 }
 
 /** Returns the key as this thread knows it, which allows the client's address. @throws {AppError} `invalid_api_key`. */
@@ -161,11 +177,17 @@ export async function settleHold(
   const isKnown = made !== undefined &&
     (!("keyHash" in actor) || recorder.keys.known(actor.keyHash)?.organizationId === made.organizationId);
   const hold = isKnown ? made : await knownHold(context, actor, id);
+  requireHoldScope(actor, hold);
   const key = await keyOf(context, actor);
-  const request = { kind: "settlement" as const, hold, records, isExpiry: false, ...key };
-  const result = "keyHash" in actor
-    ? await recorder.holds.run(request, { ...actor, organizationId: hold.organizationId })
-    : await recorder.holds.runAlone(request, writerOf(context, actor));
+  const token = tokenOf(actor);
+  const request = { kind: "settlement" as const, hold, records, isExpiry: false, ...key, token };
+  const { organizationId } = hold;
+  let result: HeldResult | Unsettled;
+  if ("keyHash" in actor) result = await recorder.holds.run(request, { ...actor, organizationId });
+  else if (token !== null) {
+    const bytes = holdRecordsText(records).length;
+    result = await recorder.holds.run(request, { organizationId, keyHash: token.id, bytes });
+  } else result = await recorder.holds.runAlone(request, writerOf(context, actor));
   if (result.isDone) {
     return { ...result, hold: await holdOut(context, result.hold), isRepeat: false };
   }
@@ -194,6 +216,7 @@ export async function releaseHoldOf(
 ): Promise<Hold> {
   const now = context.clock();
   const hold = await knownHold(context, actor, id);
+  requireHoldScope(actor, hold);
   const key = await keyOf(context, actor);
   const batch = releaseHold({ id, ...key, now });
   if (!("keyHash" in actor) && hold.heldBy === "key") {
@@ -223,6 +246,7 @@ export async function extendHoldOf(
 ): Promise<Hold> {
   const now = context.clock();
   const hold = await knownHold(context, actor, id);
+  requireHoldScope(actor, hold);
   const expiresAt = now + expiresInMs;
   if (
     hold.status === "active" && hold.expiresAt > now && expiresAt > hold.createdAt + holdSecondsMax * 1000
@@ -280,6 +304,17 @@ async function requireOtherAddresses(
   throw holdEndedError(await holdOut(context, hold));
 }
 
+/** The token of an operator, which is checked in the transaction that settles. */
+const tokenOf = (actor: HoldActor) =>
+  "keyHash" in actor || actor.credential.kind !== "token" ? null : actor.credential;
+
+/** Requires `usage:write` of tokens, except for what was held by verification. @throws {AppError} `scope_missing`. */
+function requireHoldScope(actor: HoldActor, { heldBy }: StoredHold): void {
+  if (tokenOf(actor)?.scope === "keys:verify" && heldBy !== "verification") {
+    throw scopeMissingError("usage:write");
+  }
+}
+
 /** Finds a hold before it is changed. @throws {AppError} `not_found`. */
 async function knownHold(context: Context, actor: HoldActor, id: string): Promise<StoredHold> {
   const organizationId = "keyHash" in actor ? (await knownKey(context, actor)).organizationId : null;
@@ -306,7 +341,11 @@ async function mayEndStill(
   actor: HoldActor,
   { hold, addresses }: Attempt,
 ): Promise<boolean> {
-  if (!("keyHash" in actor)) return true;
+  if (!("keyHash" in actor)) {
+    // Says why the token may not.
+    if (tokenOf(actor) !== null) await context.writeAs(actor, []);
+    return true;
+  }
   const { organizationId, environment, ...key } = await requireApiKey(context, actor.keyHash, {
     client: actor.client,
     permission: "usage:write",

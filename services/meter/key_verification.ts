@@ -1,5 +1,6 @@
 // Verifies the API keys that a service receives from its customers, with an operator token.
 import type { VerifiableKey } from "../../db/meter/key_verification.ts";
+import type { RecordVerification } from "../../db/meter/record_group.ts";
 import { findUsageRecordsByKey } from "../../db/meter/usage_records.ts";
 import type { ClientInfo } from "../../domain/access/actor.ts";
 import { apiKeyStatus } from "../../domain/keys/api_key.ts";
@@ -11,6 +12,7 @@ import {
   type KeyVerification,
   type VerificationCode,
   type VerifiedOrganization,
+  type VerifiedWrites,
 } from "../../domain/meter/key_verification.ts";
 import { limitStanding, type LimitUsage } from "../../domain/meter/limit_window.ts";
 import { quantityMicros } from "../../domain/meter/quantity.ts";
@@ -22,6 +24,8 @@ import { verificationsOf } from "../reports/job_reader.ts";
 import { isAllowedFrom } from "../address_blocks.ts";
 import { acceptOperatorToken } from "../access/mod.ts";
 import { sumMissing } from "./limits.ts";
+import { findRepeats } from "./commit_group.ts";
+import { createHold, type HoldInput } from "./holds.ts";
 import { countAtRate, type CountedRequest, countRequest, isAllowed } from "./known_keys.ts";
 
 /** The hash is the SHA-256 of the token, in hexadecimal. */
@@ -38,40 +42,43 @@ interface VerificationQuestion {
   readonly features: readonly string[];
   /** The address of the customer's program, if the service said it. */
   readonly address: string | null;
-  /** Usage that must fit into the hard limits, and for which something must be left of cutoff limits. */
-  readonly usage: UsageQuestion | null;
+  /** Usage that must fit into the hard limits, added up, and for which something must be left of cutoff limits. */
+  readonly usage: readonly UsageQuestion[];
+  /** Records or holds all of the usage, if the key is valid and it fits. */
+  readonly write: "record" | Omit<HoldInput, "records"> | null;
   readonly bytes: number;
 }
 
 /** Usage that was recorded with the same idempotency key and content always fits. */
-export interface UsageQuestion extends Omit<UsageInput, "timestamp"> {
-  /** Records it if the key is valid and it fits. */
-  readonly record: boolean;
-}
+export type UsageQuestion = Omit<UsageInput, "timestamp">;
 
 interface Question extends VerificationQuestion {
   /** Null for a malformed key. */
   readonly keyHash: string | null;
 }
 
+/** A verification, with what it has recorded or held. */
+type Verified = KeyVerification & VerifiedWrites;
+
 /**
- * Says whether an API key works, and may record its usage. A question counts against the key's rate limit. If usage is recorded, it is
- * on disk when this returns, and everything was checked in the transaction that recorded it.
+ * Says whether an API key works, and may record or hold its usage. A question counts against the key's rate limit. If usage is recorded
+ * or held, that is on disk when this returns, and everything was checked in the transaction that did it.
  *
  * @param given `bytes`: the size of the question.
- * @throws {AppError} `invalid_operator_token`, `scope_missing`. If usage is to be recorded, also `idempotency_conflict`,
- *   `series_limit_reached`, `validation_failed` for a product that isn't in the catalogue, and `unavailable`.
+ * @throws {AppError} `invalid_operator_token`, `scope_missing`. If usage is to be recorded or held, also `idempotency_conflict`,
+ *   `series_limit_reached`, `hold_limit_reached`, `validation_failed` for a product that isn't in the catalogue, and `unavailable`. Their
+ *   details name fields of `records`.
  */
 export async function verifyApiKey(
   context: Context,
   operator: VerifyingOperator,
   given: VerificationQuestion,
-): Promise<KeyVerification> {
+): Promise<Verified> {
   const lookup = keyLookup(given.key);
   const question = { ...given, keyHash: lookup?.keyHash ?? null };
   const token = context.credentialSearch.knownToken(operator.tokenHash);
   // Unknown tokens take no place in the recorder's queue.
-  if (!given.usage?.record || lookup === null || token === undefined) {
+  if (given.write === null || lookup === null || token === undefined) {
     return await readVerification(context, operator, question);
   }
   acceptOperatorToken(context, token, { scope, client: operator.client });
@@ -79,11 +86,7 @@ export async function verifyApiKey(
   if (request === undefined || !isAllowed(request)) {
     return await readVerification(context, operator, question, request);
   }
-  return await recordVerification(context, operator, {
-    ...question,
-    keyHash: lookup.keyHash,
-    usage: given.usage,
-  });
+  return await writeVerification(context, operator, { ...question, keyHash: lookup.keyHash });
 }
 
 const scope = "keys:verify";
@@ -94,7 +97,7 @@ async function readVerification(
   operator: VerifyingOperator,
   question: Question,
   counted?: CountedRequest,
-): Promise<KeyVerification> {
+): Promise<Verified> {
   const { usage, keyHash } = question;
   const { key, sumLimits } = await findKey(context, operator, question);
   if (keyHash === null || key === undefined) return verification("NOT_FOUND", null);
@@ -102,29 +105,44 @@ async function readVerification(
   if (code !== null) return verification(code, key);
   const request = counted ?? countAtRate(context, keyHash, key);
   if (!isAllowed(request)) return verification("RATE_LIMITED", key);
-  if (usage?.record) return await recordVerification(context, operator, { ...question, keyHash, usage });
+  if (question.write !== null) return await writeVerification(context, operator, { ...question, keyHash });
   const limits = await sumLimits();
-  const fits = usage === null ||
-    await isWithin(context, limits, { ...usage, organizationId: key.organization?.id });
+  const fits = await isWithin(context, limits, { usage, organizationId: key.organization?.id });
   return verification(fits ? "VALID" : "USAGE_EXCEEDED", key, limits.map(limitStanding));
 }
 
-async function recordVerification(
+/** Records or holds what a question asks about. The transaction verifies the key. */
+async function writeVerification(
   context: Context,
   operator: VerifyingOperator,
-  question: Question & { readonly keyHash: string; readonly usage: UsageQuestion },
-): Promise<KeyVerification> {
-  const { keyHash, permissions, features, bytes, usage: { record: _, ...usage } } = question;
+  question: Question & { readonly keyHash: string },
+): Promise<Verified> {
+  const { keyHash, permissions, features, bytes, usage, write } = question;
+  const verified: RecordVerification = { tokenHash: operator.tokenHash, permissions, features };
   try {
-    const { key, limits } = await context.recorder.record({
+    if (write !== null && write !== "record") {
+      const actor = { keyHash, client: question, bytes, verification: verified };
+      const input = { ...write, records: usage };
+      const { hold, limits, key, isRepeat } = await createHold(context, actor, { input });
+      const duplicates = isRepeat ? 1 : 0;
+      return { ...verification("VALID", key, limits), usageRecords: [], duplicates, hold };
+    }
+    const inputs = usage.map((one) => ({ ...one, timestamp: null }));
+    const recorded = await context.recorder.record({
       keyHash,
       client: question,
-      verification: { tokenHash: operator.tokenHash, permissions, features },
+      verification: verified,
       asks: true,
-      inputs: [{ ...usage, timestamp: null }],
+      inputs,
       bytes,
     });
-    return verification("VALID", key, limits);
+    const { key, limits, duplicates, usageRecord } = recorded;
+    return {
+      ...verification("VALID", key, limits),
+      usageRecords: inputs.map((_, index) => usageRecord(index).id),
+      duplicates,
+      hold: null,
+    };
   } catch (error) {
     if (!(error instanceof AppError || error instanceof FeatureMissingError)) throw error;
     if (error instanceof AppError && error.code === "invalid_operator_token") {
@@ -147,7 +165,7 @@ async function explainRejection(
   context: Context,
   operator: VerifyingOperator,
   { question, error }: { readonly question: Question; readonly error: AppError | FeatureMissingError },
-): Promise<KeyVerification> {
+): Promise<Verified> {
   const { key, sumLimits } = await findKey(context, operator, question);
   const code = error instanceof AppError ? rejectionCodes[error.code] : "FEATURE_MISSING";
   if (code === undefined) throw error;
@@ -213,20 +231,49 @@ function judge(
   return features.every((feature) => key.organization?.features.includes(feature)) ? null : "FEATURE_MISSING";
 }
 
-/** Returns true if usage fits into all hard limits and something is left of all cutoff limits, or if it was recorded already. */
+/** Returns true if usage fits into all hard limits, added up, without what was recorded already, and something is left of all cutoff limits. */
 async function isWithin(
-  { database }: Context,
+  context: Context,
   limits: readonly LimitUsage[],
-  { productSlug, metric, quantity, idempotencyKey, properties, organizationId }: UsageQuestion & {
+  { usage, organizationId }: {
+    readonly usage: readonly UsageQuestion[];
     readonly organizationId: string | undefined;
   },
 ): Promise<boolean> {
-  const micros = quantityMicros(quantity);
-  const fits = limits.every(({ mode, usedMicros, heldMicros, micros: max }) => {
-    const left = max - usedMicros - heldMicros;
-    return mode === "soft" || (mode === "cutoff" ? left > 0n : micros <= left);
-  });
-  if (fits || idempotencyKey === null || organizationId === undefined) return fits;
+  if (limits.every((limit) => hasRoom(limit, usage))) return true;
+  // A list may repeat itself.
+  const repeats = findRepeats(usage.map((one) => ({ ...one, timestamp: null })));
+  const distinct = usage.filter((_, index) =>
+    repeats === null || repeats.firsts[index] === index || repeats.conflicts.includes(index)
+  );
+  const isNew = await Promise.all(
+    distinct.map(async (one) => !await wasRecorded(context, one, organizationId)),
+  );
+  const added = distinct.filter((_, index) => isNew[index]);
+  return added.length < usage.length && limits.every((limit) => hasRoom(limit, added));
+}
+
+/** True if all usage together fits into a limit, or something is left of a cutoff limit, or none of it counts against the limit. */
+function hasRoom(
+  { mode, productSlug, metric, usedMicros, heldMicros, micros }: LimitUsage,
+  usage: readonly UsageQuestion[],
+): boolean {
+  if (mode === "soft") return true;
+  const counted = usage.filter((one) =>
+    (productSlug ?? one.productSlug) === one.productSlug && (metric ?? one.metric) === one.metric
+  );
+  const left = micros - usedMicros - heldMicros;
+  if (mode === "cutoff") return counted.length === 0 || left > 0n;
+  const own = counted.reduce((sum, { quantity }) => sum + quantityMicros(quantity), 0n);
+  return own === 0n || own <= left;
+}
+
+async function wasRecorded(
+  { database }: Context,
+  { productSlug, metric, quantity, idempotencyKey, properties }: UsageQuestion,
+  organizationId: string | undefined,
+): Promise<boolean> {
+  if (idempotencyKey === null || organizationId === undefined) return false;
   const found = await findUsageRecordsByKey(database, {
     organizationId,
     idempotencyKey,
@@ -245,8 +292,9 @@ function verification(
   code: VerificationCode,
   key: VerifiableKey | null,
   limits: readonly LimitStanding[] = [],
-): KeyVerification {
-  if (key === null) return { valid: false, code, apiKey: null, organization: null, limits: [] };
+): Verified {
+  const nothing = { usageRecords: [], duplicates: 0, hold: null };
+  if (key === null) return { valid: false, code, apiKey: null, organization: null, limits: [], ...nothing };
   const { id, name, environment, permissions, expiresAt, externalId, metadata, organization } = key;
   return {
     valid: code === "VALID",
@@ -254,6 +302,7 @@ function verification(
     apiKey: { id, name, environment, permissions, expiresAt: isoTime(expiresAt), externalId, metadata },
     organization: organization && nameOf(organization),
     limits,
+    ...nothing,
   };
 }
 

@@ -11,6 +11,7 @@ import {
 } from "../../domain/errors.ts";
 import { type Access, requirePermission } from "../access/mod.ts";
 import { isAllowedFrom } from "../address_blocks.ts";
+import type { KeyClient } from "./known_keys.ts";
 import type { Context, SessionContext } from "../context.ts";
 import type { JobScope } from "../reports/job_context.ts";
 import { type JobReader, keysOf } from "../reports/job_reader.ts";
@@ -60,7 +61,7 @@ export function inEnvironment<Query extends UsageFilter>(access: UsageAccess, qu
 }
 
 interface KeyOptions {
-  readonly client: ClientInfo;
+  readonly client: KeyClient;
   /** True if keys of suspended organizations work, too. */
   readonly allowsSuspended?: boolean;
 }

@@ -29,6 +29,18 @@ export function withExpress5(app: express5.Express, gatehouse: Gatehouse): void 
   );
 }
 
+export function withHolds(app: express5.Express, gatehouse: Gatehouse): void {
+  const tokens = (quantity: number) => ({ product: "models", metric: "tokens", quantity });
+  const held = requireKey({
+    gatehouse,
+    hold: (request: express5.Request) => [tokens(Number(request.query["max"]))],
+    settle: (response: express5.Response) => response.locals["tokens"] && tokens(response.locals["tokens"]),
+    expiresIn: 60,
+    onExpiry: "record",
+  });
+  app.get("/chat", held, (request, response) => response.send(apiKeyOf(request).hold?.id));
+}
+
 export function withExpress4(app: express4.Express, gatehouse: Gatehouse): void {
   app.use("/board", requireSession({ gatehouse }));
   const ofPath = (request: express4.Request<{ id: string }>) => request.params.id;

@@ -16,11 +16,12 @@ import { afterMetered, metered, type Scene } from "../support/client/meter_scene
 import { newOperatorToken } from "../support/operators/operators.ts";
 import { poll } from "../support/runner/poll.ts";
 import { clientCases } from "./client_cases.ts";
+import { clientHoldCases } from "./client_hold_cases.ts";
 
 const url = "https://auth.example.com";
 
 metered("Gatehouse", {
-  ...clientSteps(clientCases),
+  ...clientSteps({ ...clientCases, ...clientHoldCases }),
   "has a meter with its address, token and fetch, which sends immediately what an earlier process left":
     hasMeter,
 });

@@ -5,12 +5,13 @@ import assert from "node:assert/strict";
 import { apiKeyOf, requireKey, requireSession, sessionOf } from "../../packages/client/src/express.ts";
 import { Gatehouse } from "../../packages/client/src/gatehouse.ts";
 import { eachProduct, withClientScene } from "../support/client/scene.ts";
+import { holdCases } from "./hold_cases.ts";
 import { keyCases, recordsExactly, recordsSocket } from "./key_cases.ts";
 import { opensSocketForUsers, passesPreflight, sessionCases } from "./session_cases.ts";
 
 Deno.test("the middlewares", (t) =>
   withClientScene(async (scene) => {
-    await eachProduct(t, scene, { requireSession: sessionCases, requireKey: keyCases });
+    await eachProduct(t, scene, { requireSession: sessionCases, requireKey: { ...keyCases, ...holdCases } });
     const step = (name: string, run: (given: typeof scene) => Promise<void>) =>
       t.step(name, () => run(scene));
     await step("CORS middleware that runs before responds to preflights", passesPreflight);

@@ -82,6 +82,14 @@ async function prepare({ test, line, folder }: MeterScene): Promise<Scene> {
   for (const metric of ["hono", "express"]) {
     await addLimit(test, { organizationId }, { metric, per: "total", quantity: 1, mode: "hard" });
   }
+  const limit = {
+    productSlug: "models",
+    metric: "tokens",
+    per: "total",
+    quantity: 1_000,
+    mode: "hard",
+  } as const;
+  await addLimit(test, { organizationId }, limit);
   const { fullToken: operatorToken } = await newOperatorToken(test, ["keys:verify", "usage:write"]);
   await Deno.writeTextFile(`${folder}/package.json`, "{}");
   const { pathname } = new URL(`file://${await packClient(folder)}`);
@@ -124,6 +132,18 @@ async function protectsRoutes(scene: Scene, framework: string, example: string):
     assert.match(await ask(`${url}/tiles/7`), /^401 .*"invalid_api_key"/);
     await poll(async () => (await sumsOf(scene, "tiles"))[framework]?.[1] === 1);
     assert.match(await ask(`${url}/tiles/7`, { authorization }), /^429 .*"limit_exceeded"/);
+  });
+}
+
+async function holdsAndSettles(scene: Scene): Promise<void> {
+  await withServer(scene, { file: "models.mjs", text: guide("models.mjs") }, async (url) => {
+    const authorization = `Bearer ${scene.key}`;
+    const words = "Hello\nfrom\nthe\nmodel.\n";
+    assert.equal(await ask(`${url}/chat`, { authorization }), `200 ${words}`);
+    await poll(async () => (await sumsOf(scene, "models"))["tokens"]?.[0] === 4);
+    assert.match(await ask(`${url}/chat?max=1000`, { authorization }), /^429 .*"limit_exceeded"/);
+    assert.equal(await ask(`${url}/chat?max=996`, { authorization }), `200 ${words}`);
+    await poll(async () => (await sumsOf(scene, "models"))["tokens"]?.[0] === 8);
   });
 }
 
@@ -188,6 +208,7 @@ async function runExamples(given: MeterScene): Promise<void> {
   ];
   // All end before the folder is removed.
   for (const result of await Promise.allSettled(runs)) if (result.status === "rejected") throw result.reason;
+  await holdsAndSettles(scene);
 }
 
 metered("the client guide", { "has examples that work with the package as it is installed": runExamples });

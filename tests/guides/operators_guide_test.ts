@@ -57,6 +57,8 @@ Deno.test("the guide names operators, creates tokens and an organization, verifi
     assert.equal(apiKey.budget[0].quantity, 1_000);
     assert.equal(JSON.parse(await run(`KEY=${fullKey}\n${block("verify")}`)).code, "VALID");
     assert.equal(JSON.parse(await withToken(`KEY=${fullKey}\n${block("usage")}`)).code, "VALID");
+    const list = JSON.parse(await withToken(`KEY=${fullKey}\n${block("list")}`));
+    assert.deepEqual([list.code, list.usageRecords.length], ["VALID", 2]);
     assert.match(await run(`TOKEN_ID=${id}\n${block("revoke")}`), /active[^]*Revoked “Customer lookup”/);
     const after = await sendJson(baseUrl, "/api/operator/organizations", { apiKey: token.trim() });
     assert.equal(after.status, 401);

@@ -1,5 +1,83 @@
 // Generated from the OpenAPI document by `deno task client:types`.
 
+export interface CreateHoldFor {
+  /** The organization. */
+  readonly organizationId?: string;
+  /** The organization, by its external id. */
+  readonly externalId?: string;
+  /** The API key, and so its organization. */
+  readonly apiKeyId?: string;
+  /** What may be used: 1 to 8 records. */
+  readonly records: readonly HoldRecordInput[];
+  /**
+   * After how many seconds the hold ends by itself.
+   * @default 600
+   */
+  readonly expiresIn?: number;
+  /**
+   * `release` gives the room back when the hold expires. `record` records all of it.
+   * @default release
+   */
+  readonly onExpiry?: "release" | "record";
+  /** Makes one hold however often the request is sent. Unique among the holds of the organization and environment while they are kept. */
+  readonly idempotencyKey?: string | null;
+}
+
+export interface HeldRoom {
+  readonly hold: Hold;
+  /** Present if the hold had already been made. */
+  readonly duplicate?: true;
+  /** Every limit that applies to these products and metrics, in the current window. */
+  readonly limits: readonly LimitStanding[];
+}
+
+export interface Hold {
+  /** The hold's id. */
+  readonly id: string;
+  /** Only active holds take room in limits. */
+  readonly status: "active" | "settled" | "released" | "expired";
+  /** What is held. */
+  readonly records: readonly {
+    /** The product. */
+    readonly productSlug: string;
+    /** The metric. */
+    readonly metric: string;
+    /** How much is held. */
+    readonly quantity: number;
+    /** The properties of the record. */
+    readonly properties: {
+      readonly [key: string]: string;
+    } | null;
+  }[];
+  /** The API key that it is held for. Null for an organization without a key. */
+  readonly apiKeyId: string | null;
+  /** Who made the hold. Only operators can end those of operators. */
+  readonly heldBy: "key" | "operator";
+  /** What happens when it expires. */
+  readonly onExpiry: "release" | "record";
+  /** When it was made. It counts in the windows of this time. ISO 8601 in UTC, with milliseconds. */
+  readonly createdAt: string;
+  /** When it ends by itself. ISO 8601 in UTC, with milliseconds. */
+  readonly expiresAt: string;
+  /** When it ended. Null if it is active. ISO 8601 in UTC, with milliseconds. */
+  readonly endedAt: string | null;
+  /** The usage records that it was settled with, or that were recorded. */
+  readonly usageRecordIds: readonly string[];
+}
+
+export interface HoldRecordInput {
+  /** The product, 1 to 64 characters. */
+  readonly productSlug: string;
+  /** What was used, 1 to 64 characters. */
+  readonly metric: string;
+  /** The quantity in the metric's unit, with at most 6 decimal places. */
+  readonly quantity: number;
+  /** Your own data, stored with the record: up to 16 properties, with names of up to 64 and values of up to 255 characters. */
+  readonly properties?: {
+    readonly [key: string]: string;
+  } | null;
+}
+
 export interface KeyVerification {
   /** Whether the code is `VALID`. */
   readonly valid: boolean;
@@ -61,8 +139,46 @@ export interface KeyVerification {
     /** The features of its plan, sorted. */
     readonly features: readonly string[];
   } | null;
-  /** Every limit that applies to `usage`, in the current window. Empty if nothing was asked about, or another code applies first. When usage is recorded, a soft limit is missing until its earlier usage is added up. */
+  /** Every limit that applies to `usage`, once, in the current window. Empty if nothing was asked about, or another code applies first. When usage is recorded, a soft limit is missing until its earlier usage is added up. */
   readonly limits: readonly LimitStanding[];
+  /** The ids of the usage records, in the order of `usage`. Empty unless usage was recorded. Only if `usage` is a list, or the request has `record` or `hold` beside it. */
+  readonly usageRecords?: readonly string[];
+  /** How many usage records existed already, or 1 if the hold did. Only if `usage` is a list, or the request has `record` or `hold` beside it. */
+  readonly duplicates?: number;
+  /** The hold. Null unless the code is `VALID` and the request has `hold`. Only if `usage` is a list, or the request has `record` or `hold` beside it. */
+  readonly hold?: {
+    /** The hold's id. */
+    readonly id: string;
+    /** Only active holds take room in limits. */
+    readonly status: "active" | "settled" | "released" | "expired";
+    /** What is held. */
+    readonly records: readonly {
+      /** The product. */
+      readonly productSlug: string;
+      /** The metric. */
+      readonly metric: string;
+      /** How much is held. */
+      readonly quantity: number;
+      /** The properties of the record. */
+      readonly properties: {
+        readonly [key: string]: string;
+      } | null;
+    }[];
+    /** The API key that it is held for. Null for an organization without a key. */
+    readonly apiKeyId: string | null;
+    /** Who made the hold. Only operators can end those of operators. */
+    readonly heldBy: "key" | "operator";
+    /** What happens when it expires. */
+    readonly onExpiry: "release" | "record";
+    /** When it was made. It counts in the windows of this time. ISO 8601 in UTC, with milliseconds. */
+    readonly createdAt: string;
+    /** When it ends by itself. ISO 8601 in UTC, with milliseconds. */
+    readonly expiresAt: string;
+    /** When it ended. Null if it is active. ISO 8601 in UTC, with milliseconds. */
+    readonly endedAt: string | null;
+    /** The usage records that it was settled with, or that were recorded. */
+    readonly usageRecordIds: readonly string[];
+  } | null;
 }
 
 export interface LimitStanding {
@@ -103,8 +219,23 @@ export interface LimitStanding {
   };
 }
 
+export interface SettledHold {
+  readonly hold: Hold;
+  /** The records, in the order of the request. */
+  readonly usageRecords: readonly UsageRecord[];
+  /** Limits that are exceeded now. */
+  readonly beyond: readonly {
+    /** A limit that rejects usage. */
+    readonly limitId: string;
+    /** How much is used and held beyond it, at most the quantity of the settlement. */
+    readonly quantity: number;
+  }[];
+  /** Every limit that applies to these products and metrics, in the current window. */
+  readonly limits: readonly LimitStanding[];
+}
+
 /** Usage that must fit into the hard limits of the key and its organization, and of whose cutoff limits something must be left. The key doesn't need `usage:write`. */
-export interface VerifiedUsage {
+export interface SingleVerifiedUsage {
   /** The product, 1 to 64 characters. */
   readonly productSlug: string;
   /** What was used, 1 to 64 characters. */
@@ -127,6 +258,71 @@ export interface VerifiedUsage {
   readonly record?: boolean;
 }
 
+export interface UsageRecord {
+  /** The record's id. */
+  readonly id: string;
+  /** The product. */
+  readonly productSlug: string;
+  /** What was used. */
+  readonly metric: string;
+  /** The quantity in the metric's unit. */
+  readonly quantity: number;
+  /** When the usage occurred. ISO 8601 in UTC, with milliseconds. */
+  readonly timestamp: string;
+  /** When the usage was recorded. ISO 8601 in UTC, with milliseconds. */
+  readonly recordedAt: string;
+  /** The idempotency key it was recorded with. */
+  readonly idempotencyKey: string | null;
+  /** The properties it was recorded with. */
+  readonly properties: {
+    readonly [key: string]: string;
+  } | null;
+  /** The id of the API key that recorded it. Null if an operator recorded it. */
+  readonly apiKeyId: string | null;
+  /** That of the API key. `live` without one. */
+  readonly environment: "live" | "test";
+  /** When the record was voided. Null if it counts. ISO 8601 in UTC, with milliseconds. */
+  readonly voidedAt: string | null;
+  /** The id of the API key that voided it, or `operator`. */
+  readonly voidedBy: string | null;
+  /** Why it was voided. */
+  readonly voidReason: string | null;
+}
+
+export interface VerifiedHold {
+  /**
+   * After how many seconds the hold ends by itself.
+   * @default 600
+   */
+  readonly expiresIn?: number;
+  /**
+   * `release` gives the room back when the hold expires. `record` records all of it.
+   * @default release
+   */
+  readonly onExpiry?: "release" | "record";
+  /** Makes one hold however often the request is sent. Unique among the holds of the organization and environment while they are kept. */
+  readonly idempotencyKey?: string | null;
+}
+
+/** Usage that must fit into the hard limits of the key and its organization. The key doesn't need `usage:write`. */
+export interface VerifiedUsage {
+  /** The product, 1 to 64 characters. */
+  readonly productSlug: string;
+  /** What was used, 1 to 64 characters. */
+  readonly metric: string;
+  /**
+   * The quantity in the metric's unit, with at most 6 decimal places.
+   * @default 1
+   */
+  readonly quantity?: number;
+  /** 1 to 255 printable ASCII characters, unique within the organization for as long as the record is kept. A repeated request with the same key has no effect. */
+  readonly idempotencyKey?: string | null;
+  /** Your own data, stored with the record: up to 16 properties, with names of up to 64 and values of up to 255 characters. */
+  readonly properties?: {
+    readonly [key: string]: string;
+  } | null;
+}
+
 export interface VerifyKey {
   /** The key, as your customer sent it. */
   readonly key: string;
@@ -136,5 +332,13 @@ export interface VerifyKey {
   readonly permissions?: readonly string[];
   /** Features that the plan of the key's organization must include, all of them. */
   readonly features?: readonly string[];
-  readonly usage?: VerifiedUsage;
+  /** Usage that must fit into the hard limits of the key and its organization: one, or a list of 1 to 8. A list fits if, added up, it fits into every limit. What was recorded already, by its idempotency key, always fits and counts once. */
+  readonly usage?: SingleVerifiedUsage | readonly VerifiedUsage[];
+  /**
+   * Whether to record the usage, if the code is `VALID`. It is on disk when the response is sent.
+   * @default false
+   */
+  readonly record?: boolean;
+  /** Holds the usage, if the code is `VALID`, instead of recording it: `true`, or the terms of the hold. Settle or release it with an operator token. */
+  readonly hold?: true | VerifiedHold;
 }

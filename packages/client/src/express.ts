@@ -1,4 +1,5 @@
 // Middleware for Express 4 and 5, and for other servers with the same form of middleware.
+import { clearTimeout, setTimeout } from "node:timers";
 import type { SignedIn } from "./browser.d.ts";
 import { type KeyOptions, keyRule, type VerifiedApiKey } from "./key_rule.ts";
 import type { Denial, RequestView } from "./middleware.ts";
@@ -30,6 +31,8 @@ export interface ExpressResponse {
   setHeader(name: string, value: string): unknown;
   // deno-lint-ignore no-explicit-any
   end: (...args: any[]) => any;
+  // deno-lint-ignore no-explicit-any
+  write?: (...args: any[]) => any;
   once(event: "close", listener: () => void): unknown;
 }
 
@@ -72,15 +75,20 @@ export function requireSession<R extends ExpressRequest, S extends ExpressRespon
  * requests.
  */
 export function requireKey<R extends ExpressRequest, S extends ExpressResponse>(
-  options: KeyOptions<R, S>,
+  options: KeyOptions<R, S, S>,
 ): ExpressMiddleware<R, S> {
-  const { decide, settle } = keyRule(options);
+  const { decide, holdOf, settle } = keyRule(options);
   return function requireKey(request, response, next) {
     decide(request, viewOf(request)).then(({ passed, headers, denial }) => {
       if (denial !== undefined) return deny(response, denial);
       apiKeys.set(request, passed);
       for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
       onceAnswered(response, () => settle(passed, { request, response, status: response.statusCode }));
+      const endHold = holdOf(passed, request);
+      if (endHold !== null) {
+        const until = Date.parse(passed.hold?.expiresAt ?? "");
+        onceEnded(response, { until, callback: (isOver) => endHold(response, isOver) });
+      }
       next();
     }).catch(next);
   };
@@ -105,6 +113,46 @@ function deny(response: ExpressResponse, { status, headers, body }: Denial): voi
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.end(body ?? undefined);
+}
+
+/** A handler that writes nothing for this long after the client has disconnected is taken to have stopped. */
+const stoppedMs = 5_000;
+
+/**
+ * Calls back with `true` when the handler ends the response. If the client disconnects first, most handlers go on until they notice,
+ * and some never end the response: calls back with `false` while one writes nothing, until that returns true, or a time is over.
+ */
+function onceEnded(
+  response: ExpressResponse,
+  { callback, until }: { callback: (isOver: boolean) => Promise<boolean>; until: number },
+): void {
+  let [isEnded, isDisconnected] = [false, false];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const ask = async () => {
+    const isLast = Date.now() >= until;
+    if (!await callback(false) && !isEnded && !isLast) wait();
+  };
+  const wait = () => {
+    clearTimeout(timer);
+    timer = setTimeout(ask, stoppedMs).unref();
+  };
+  const { end, write } = response;
+  response.end = (...args) => {
+    isEnded = true;
+    clearTimeout(timer);
+    callback(true);
+    return end.apply(response, args);
+  };
+  if (write !== undefined) {
+    response.write = (...args) => {
+      if (isDisconnected && !isEnded) wait();
+      return write.apply(response, args);
+    };
+  }
+  response.once("close", () => {
+    isDisconnected = true;
+    if (!isEnded) wait();
+  });
 }
 
 /** Calls back once, when the response ends, or when the client disconnects after it began. */

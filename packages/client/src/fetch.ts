@@ -1,5 +1,6 @@
 // Middleware for handlers that take a Request and return a Response: Deno.serve, Bun.serve, Workers, Next.js and others.
 import type { SignedIn } from "./browser.d.ts";
+import { whenSent } from "./key_hold.ts";
 import { type KeyOptions, keyRule, type VerifiedApiKey } from "./key_rule.ts";
 import type { Denial } from "./middleware.ts";
 import { type SessionOptions, sessionRule } from "./session_rule.ts";
@@ -45,13 +46,19 @@ export function requireKey<Rest extends unknown[]>(
   options: KeyOptions<Request, Response>,
   handler: IdentifiedHandler<{ apiKey: VerifiedApiKey }, Rest>,
 ): Handler<Rest> {
-  const { decide, settle } = keyRule(options);
+  const { decide, holdOf, settle } = keyRule(options);
   return async function requireKey(request, ...rest) {
     const { passed, headers, denial } = await decide(request, request);
     if (denial !== undefined) return denialResponse(denial);
-    const response = withHeaders(await handler(request, { apiKey: passed }, ...rest), headers);
-    settle(passed, { request, response, status: response.status });
-    return response;
+    const endHold = holdOf(passed, request);
+    try {
+      const response = withHeaders(await handler(request, { apiKey: passed }, ...rest), headers);
+      settle(passed, { request, response, status: response.status });
+      return endHold === null ? response : whenSent(response, request.method, () => endHold(response));
+    } catch (error) {
+      endHold?.(undefined);
+      throw error;
+    }
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { SignedIn } from "./browser.d.ts";
 import { denialResponse, withHeaders } from "./fetch.ts";
+import { whenSent } from "./key_hold.ts";
 import { type KeyOptions, keyRule, type VerifiedApiKey } from "./key_rule.ts";
 import { type SessionOptions, sessionRule } from "./session_rule.ts";
 
@@ -40,16 +41,25 @@ export function requireSession(options: SessionOptions<Context>): MiddlewareHand
  * of the options get Hono's context.
  */
 export function requireKey(options: KeyOptions<Context, Response>): MiddlewareHandler<KeyEnv> {
-  const { decide, settle } = keyRule(options);
+  const { decide, holdOf, settle } = keyRule(options);
   return async function requireKey(c, next) {
     const { passed, headers, denial } = await decide(c, c.req.raw);
     if (denial !== undefined) return denialResponse(denial);
     c.set("apiKey", passed);
-    await next();
-    // Set through `res` only if needed, because Hono copies the response.
-    const response = withHeaders(c.res, headers);
-    if (response !== c.res) c.res = response;
-    settle(passed, { request: c, response, status: response.status });
-    return undefined;
+    const endHold = holdOf(passed, c);
+    try {
+      await next();
+      // Set through `res` only if needed, because Hono copies the response.
+      const response = withHeaders(c.res, headers);
+      const sent = endHold === null
+        ? response
+        : whenSent(response, c.req.raw.method, () => endHold(response));
+      if (sent !== c.res) c.res = sent;
+      settle(passed, { request: c, response, status: response.status });
+      return undefined;
+    } catch (error) {
+      endHold?.(undefined);
+      throw error;
+    }
   };
 }

@@ -22,8 +22,10 @@ export interface Call {
   readonly headers: Readonly<Record<string, string>>;
   /** Sent as JSON with POST. Without it, the call is a GET. */
   readonly body?: unknown;
-  /** The boolean that tells Gatehouse's response from that of another service. */
+  /** The field that tells Gatehouse's response from that of another service. */
   readonly expected: string;
+  /** Its type. Default: `boolean`. */
+  readonly expectedType?: "boolean" | "object";
 }
 
 /** More than any response that the client asks for. */
@@ -54,7 +56,10 @@ export function fromEnvironment(name: string): string | undefined {
  *
  * @throws {GatehouseError}
  */
-export async function call(service: Service, { path, headers, body, expected }: Call): Promise<unknown> {
+export async function call(
+  service: Service,
+  { path, headers, body, expected, expectedType = "boolean" }: Call,
+): Promise<unknown> {
   const signal = AbortSignal.timeout(service.timeoutMs);
   const init: RequestInit = {
     method: body === undefined ? "GET" : "POST",
@@ -77,7 +82,7 @@ export async function call(service: Service, { path, headers, body, expected }: 
     });
     const { response, text } = await untilAborted(signal, attempts);
     const content = contentOf(response, text);
-    if (typeof content[expected] === "boolean") return content;
+    if (typeof content[expected] === expectedType && content[expected] !== null) return content;
     throw unexpected(response, `JSON without the field ${expected}. Check the option url`);
   } catch (error) {
     if (error instanceof GatehouseError) throw error;

@@ -8,6 +8,7 @@ export type {
   VerifyOptions,
   VerifyUsage,
 } from "./gatehouse.ts";
+export type { Held, HeldUsage, Hold, HoldOptions, HoldTerms, Settled } from "./holds.ts";
 export { Meter } from "./meter/meter.ts";
 export type {
   MeterOptions,

@@ -1,7 +1,9 @@
 // The conditions of requireKey for a request, and its metering and limits.
 import type { LimitStanding } from "./api.ts";
-import { rejectUnknown } from "./errors.ts";
+import { GatehouseError, rejectUnknown } from "./errors.ts";
 import type { Gatehouse, KeyVerification, ValidKey } from "./gatehouse.ts";
+import { heldRecords, type HeldUsage, type Hold } from "./holds.ts";
+import { type EndHold, endOfHold, type FoundUsage } from "./key_hold.ts";
 import {
   type Decision,
   type Denied,
@@ -13,8 +15,11 @@ import {
   requireValues,
 } from "./middleware.ts";
 
-/** Options of `requireKey`. `R` and `S` are the request and the response of the framework. */
-export interface KeyOptions<R, S> {
+/**
+ * Options of `requireKey`. `R` and `S` are the request and the response of the framework, and `E` is the response that has ended, which
+ * may be missing.
+ */
+export interface KeyOptions<R, S, E = S | undefined> {
   readonly gatehouse: Gatehouse;
   /** Permissions that the key must have, all of them. */
   readonly permission?: string | readonly string[];
@@ -28,6 +33,21 @@ export interface KeyOptions<R, S> {
    * `false`: checks nothing, so customers beyond a limit are served, and Gatehouse rejects the usage.
    */
   readonly limit?: boolean | MeteredUsage<R, S>;
+  /**
+   * Returns the most that a request may use, which is held in hard limits before the handler runs: 1 to 8 usages. Without room, the
+   * request is rejected. Needs `settle`; not with `meter` and `limit`.
+   */
+  readonly hold?: (request: R) => MaybePromise<HeldUsage | readonly HeldUsage[]>;
+  /**
+   * Returns what the handler has used, or a promise of it. Called when the response has ended, also if the client has disconnected or
+   * the handler has failed, then without a response if there is none. An empty list means that nothing was used. Without a result
+   * (`undefined`), the hold is released if the handler has ended, and stays if it may go on.
+   */
+  readonly settle?: (response: E, request: R) => MaybePromise<FoundUsage>;
+  /** After how many seconds the hold ends by itself: longer than responses take. Default: 600. */
+  readonly expiresIn?: number;
+  /** `release`, the default, gives the room of an expired hold back. `record` records all of it. */
+  readonly onExpiry?: "release" | "record";
   /** Returns the key of a request. By default, it comes from `Authorization: Bearer`. */
   readonly keyFrom?: (request: R) => MaybePromise<string | null | undefined>;
   /**
@@ -57,14 +77,17 @@ export type VerifiedApiKey = ValidKey["apiKey"] & {
   readonly organization: ValidKey["organization"];
   /** The limits that apply to the usage that was checked. Empty if there are none, or nothing was checked. */
   readonly limits: readonly LimitStanding[];
+  /** The hold of the request, with the option `hold`. */
+  readonly hold: Hold | null;
 };
 
 /** Decides about API keys, and records the usage of requests that passed. @throws {TypeError} */
-export function keyRule<R, S>(options: KeyOptions<R, S>) {
+export function keyRule<R, S, E = S | undefined>(options: KeyOptions<R, S, E>) {
   requireValues(options, ["limit"]);
-  const { gatehouse, permission = [], feature = [], meter, limit, keyFrom, addressFrom, ...unknown } =
-    options;
+  const { gatehouse, permission = [], feature = [], meter, limit, keyFrom, addressFrom, ...more } = options;
+  const { hold, settle, expiresIn, onExpiry, ...unknown } = more;
   rejectUnknown(unknown, "requireKey");
+  requireHoldOptions(options);
   if (limit === true && meter === undefined) throw new TypeError("limit: true requires meter");
   const permissions = listOf(permission);
   const features = listOf(feature);
@@ -85,7 +108,8 @@ export function keyRule<R, S>(options: KeyOptions<R, S>) {
         const quantity = asked === undefined ? 0 : rounded(quantityBefore(asked, request));
         const isRecorded = limit === true;
         const properties = asked && isRecorded ? propertiesOf(asked, request) : undefined;
-        const usage = asked && { ...asked, quantity, properties, record: isRecorded };
+        const usages = hold === undefined ? undefined : heldOf(await hold(request));
+        const usage = usages ?? (asked && { ...asked, quantity, properties, record: isRecorded });
         const verification = await gatehouse.verify(key, {
           permissions,
           // A Gatehouse that doesn't know features yet would reject the field.
@@ -93,9 +117,20 @@ export function keyRule<R, S>(options: KeyOptions<R, S>) {
           // As would one that doesn't know addresses.
           ...address ? { address } : {},
           ...usage === undefined ? {} : { usage },
+          ...usages === undefined ? {} : { hold: { expiresIn, onExpiry } },
         });
-        return judge(verification, { permissions, features, quantity });
+        // A key passes only with the hold that was asked for.
+        if (verification.valid && usages !== undefined && verification.hold?.status !== "active") {
+          throw new GatehouseError("Gatehouse returned no hold.", { code: "unexpected_response" });
+        }
+        const own = usages ?? (asked && [{ product: asked.product, metric: asked.metric, quantity }]) ?? [];
+        return judge(verification, { permissions, features, usages: own });
       }),
+    /** Returns a function that ends the hold of a request, or null without one. */
+    holdOf(apiKey: VerifiedApiKey, request: R): EndHold<E> | null {
+      if (settle === undefined || apiKey.hold === null) return null;
+      return endOfHold({ gatehouse, hold: apiKey.hold, request, settle });
+    },
     /** Records the usage of a request once its response has begun, if it wasn't recorded before. Never throws. */
     settle(
       apiKey: VerifiedApiKey,
@@ -119,16 +154,19 @@ export function keyRule<R, S>(options: KeyOptions<R, S>) {
 
 function judge(
   verification: KeyVerification,
-  { permissions, features, quantity }: {
+  { permissions, features, usages }: {
     permissions: readonly string[];
     features: readonly string[];
-    quantity: number;
+    usages: readonly HeldUsage[];
   },
 ): Decision<VerifiedApiKey> {
-  const { apiKey, organization, limits } = verification;
+  const { apiKey, organization, limits, hold = null } = verification;
   const headers = limitHeaders(limits);
   if (verification.valid) {
-    return { passed: { ...verification.apiKey, organization: verification.organization, limits }, headers };
+    return {
+      passed: { ...verification.apiKey, organization: verification.organization, limits, hold },
+      headers,
+    };
   }
   switch (verification.code) {
     case "ORGANIZATION_SUSPENDED": {
@@ -148,8 +186,10 @@ function judge(
       return denied(429, "rate_limited", message, { headers: { "Retry-After": "1" } });
     }
     case "USAGE_EXCEEDED": {
-      const details = limits.filter(({ mode, remaining }) =>
-        mode === "cutoff" ? remaining === 0 : mode === "hard" && remaining < quantity
+      const details = limits.filter((limit) =>
+        limit.mode === "cutoff"
+          ? limit.remaining === 0
+          : limit.mode === "hard" && limit.remaining < quantityIn(limit, usages)
       );
       const message = "This usage exceeds a limit of your organization or of the API key.";
       const both = { ...headers, ...retryAfterReset(details) };
@@ -241,11 +281,48 @@ function limitHeaders(
   };
 }
 
+/** Adds up the usages that a limit counts. */
+function quantityIn({ productSlug, metric }: LimitStanding, usages: readonly HeldUsage[]): number {
+  const counted = usages.filter((one) =>
+    (productSlug ?? one.product) === one.product && (metric ?? one.metric) === one.metric
+  );
+  return rounded(counted.reduce((sum, { quantity }) => sum + quantity, 0));
+}
+
+/** Returns the usages to hold. @throws {TypeError} For none, or anything else. */
+function heldOf(held: HeldUsage | readonly HeldUsage[]): readonly HeldUsage[] {
+  const usages = [held].flat();
+  // Also rejects nothing at all, which would let the request pass without a hold.
+  if (heldRecords(usages, "hold").length === 0) throw new TypeError("hold must return at least one usage");
+  return usages;
+}
+
+/** @throws {TypeError} For options that need others, or contradict them. */
+function requireHoldOptions<R, S, E>(
+  { hold, settle, expiresIn, onExpiry, meter, limit }: KeyOptions<R, S, E>,
+): void {
+  if (hold === undefined) {
+    const needing = Object.entries({ settle, expiresIn, onExpiry }).find(([, value]) => value !== undefined);
+    if (needing !== undefined) throw new TypeError(`${needing[0]} requires hold`);
+    return;
+  }
+  if (settle === undefined) throw new TypeError("hold requires settle");
+  if (meter !== undefined || limit !== undefined) {
+    throw new TypeError("hold can't be combined with meter and limit");
+  }
+}
+
+/** The longest wait for room that only holds take, because most end early. */
+const heldSecondsMax = 5;
+
 /** Returns `Retry-After` for the end of the last window, unless one never ends. */
 function retryAfterReset(
   limits: readonly LimitStanding[],
 ): Record<string, string> {
-  const waits = limits.map(({ resetsAt }) => resetsAt === null ? Infinity : secondsUntil(resetsAt));
+  const waits = limits.map(({ resetsAt, heldUntil }) => {
+    if (heldUntil !== undefined) return Math.min(heldSecondsMax, secondsUntil(heldUntil));
+    return resetsAt === null ? Infinity : secondsUntil(resetsAt);
+  });
   const seconds = Math.max(1, ...waits);
   return seconds === Infinity ? {} : { "Retry-After": String(seconds) };
 }

@@ -43,12 +43,13 @@ export async function failClosed<T>(
   } catch (error) {
     if (!(error instanceof GatehouseError)) throw error;
     const { status, code, message, requestId } = error;
-    // Caused by the client: too many cookies, or too many kinds of usage in its organization.
+    // Caused by the client: too many cookies, or too many kinds of usage or holds in its organization.
     if (
       error instanceof ApiError &&
-      (code === "headers_too_large" || code === "series_limit_reached")
+      ["headers_too_large", "series_limit_reached", "hold_limit_reached"].includes(code)
     ) {
-      return denied(status ?? 503, code, message, { requestId });
+      const headers = status === 429 ? { "Retry-After": "5" } : {};
+      return denied(status ?? 503, code, message, { headers, requestId });
     }
     if (status !== null && status < 500 && status !== 429) {
       // Express responds with the status of an error: the client would get 401 for this server's own token.

@@ -33,9 +33,8 @@ const seconds = z.number()
   .refine((value) => Number.isInteger(value) && value >= 1 && value <= holdSecondsMax, secondsFault)
   .openapi({ type: "integer", minimum: 1, maximum: holdSecondsMax, example: holdSecondsDefault });
 
-const newHold = {
-  records: recordsIn(`What may be used: 1 to ${holdRecordsMax} records.`)
-    .min(1, `must have 1 to ${holdRecordsMax} records.`),
+/** The fields of a new hold besides its records. */
+export const holdTerms = {
   expiresIn: seconds.default(holdSecondsDefault).openapi({
     description: "After how many seconds the hold ends by itself.",
     default: holdSecondsDefault,
@@ -46,6 +45,11 @@ const newHold = {
   idempotencyKey: idempotencyKeySchema.nullish().describe(
     "Makes one hold however often the request is sent. Unique among the holds of the organization and environment while they are kept.",
   ),
+};
+const newHold = {
+  records: recordsIn(`What may be used: 1 to ${holdRecordsMax} records.`)
+    .min(1, `must have 1 to ${holdRecordsMax} records.`),
+  ...holdTerms,
 };
 export const createHoldSchema = z.strictObject(newHold).openapi("CreateHold");
 const targets = {

@@ -5,6 +5,9 @@ import {
   ConnectionError,
   Gatehouse,
   GatehouseError,
+  type HeldUsage,
+  type Hold,
+  type HoldOptions,
   RateLimitError,
   TimeoutError,
   type VerifyOptions,
@@ -33,6 +36,12 @@ export interface AnyClient {
   me(cookie: string | null): Promise<any>;
   // deno-lint-ignore no-explicit-any
   verify(key: unknown, options?: VerifyOptions): Promise<any>;
+  // deno-lint-ignore no-explicit-any
+  hold(options: HoldOptions): Promise<any>;
+  // deno-lint-ignore no-explicit-any
+  settle(id: string, usage: readonly HeldUsage[]): Promise<any>;
+  release(id: string, options?: { reason?: string }): Promise<Hold>;
+  extend(id: string, options: { expiresIn: number }): Promise<Hold>;
   fault(call: () => Promise<unknown>): Promise<Fault>;
 }
 
@@ -65,6 +74,7 @@ async function fault(call: () => Promise<unknown>): Promise<Fault> {
 const classes: Readonly<Record<string, new (...facts: never[]) => GatehouseError>> = {
   connection_failed: ConnectionError,
   timeout: TimeoutError,
+  limit_exceeded: RateLimitError,
   rate_limited: RateLimitError,
 };
 
@@ -73,6 +83,10 @@ function inTypeScript(options: ClientOptions): AnyClient {
   return {
     me: (cookie) => gatehouse.me(cookie === null ? {} : { cookie }),
     verify: (key, given) => gatehouse.verify(key as string, given),
+    hold: (options) => gatehouse.hold(options),
+    settle: (id, usage) => gatehouse.settle(id, usage),
+    release: (id, options) => gatehouse.release(id, options),
+    extend: (id, options) => gatehouse.extend(id, options),
     async fault(call) {
       const error = await fault(call);
       const expected = classes[error.code] ?? ApiError;
@@ -112,7 +126,16 @@ function ofPython(scene: Scene, options: ClientOptions): AnyClient {
   };
   return {
     me: (cookie) => call("me", [cookie]),
-    verify: (key, { usage, ...more } = {}) => call("verify", [key], { ...more, ...usage }),
+    verify: (key, { usage, hold, ...more } = {}) =>
+      call("verify", [key], {
+        ...more,
+        ...(Array.isArray(usage) ? { usage: usage.map(inPython) } : usage),
+        ...(typeof hold === "object" ? { hold: inPython(hold) } : { hold }),
+      }),
+    hold: ({ usage, ...more }) => call("hold", [[usage].flat().map(inPython)], more),
+    settle: (id, usage) => call("settle", [id, usage.map(inPython)]),
+    release: async (id, options) => (await call("release", [id], options)).hold,
+    extend: async (id, options) => (await call("extend", [id], options)).hold,
     fault,
   };
 }

@@ -10,7 +10,7 @@ import { startTestApp } from "../app/app.ts";
 
 /** Where the types are, from the repository's root. */
 export const clientTypesPath = "packages/client/src/api.ts";
-const used = ["KeyVerification", "VerifyKey"];
+const used = ["CreateHoldFor", "HeldRoom", "KeyVerification", "SettledHold", "VerifyKey"];
 
 type Schemas = Readonly<Record<string, unknown>>;
 

@@ -56,6 +56,17 @@ app.get("/fits", requireKey({ gatehouse, limit: askedRuns }), key);
 app.get("/work", requireKey({ gatehouse, meter: askedRuns }), key);
 app.get("/free", requireKey({ gatehouse, meter: askedRuns, limit: false }), key);
 
+// Streams as most handlers do that read another stream: without an end if the client has gone.
+const generate = (request, response, next) => {
+  const leaving = new AbortController();
+  response.on("close", () => leaving.abort());
+  const url = new URL(request.originalUrl, "http://localhost");
+  work.generate({ url, signal: leaving.signal }).then((made) => send(response, made)).catch(next);
+};
+const holding = work.holding((request) => new URL(request.originalUrl, "http://localhost"));
+app.all("/generate", requireKey({ gatehouse, ...holding }), generate);
+app.get("/generate-down", requireKey({ gatehouse: down, ...holding }), generate);
+
 app.get("/down", requireSession({ gatehouse: down }), member);
 app.get("/down-key", requireKey({ gatehouse: down }), key);
 app.get("/slow", requireSession({ gatehouse: slow }), member);

@@ -15,6 +15,7 @@ export function startFetchProduct(settings: ProductSettings): Promise<Product> {
     requireKey({ gatehouse: asked, ...options }, (request, { apiKey }) => work.respond(request, apiKey));
   const quantity = (request: Request) => Number(new URL(request.url).searchParams.get("runs"));
   const askedRuns = { ...runs, quantity };
+  const holding = work.holding((request: Request) => new URL(request.url));
   const routes: Record<string, Handler> = {
     board: member(),
     admin: member({ role: "ADMIN", organization: true }),
@@ -35,6 +36,8 @@ export function startFetchProduct(settings: ProductSettings): Promise<Product> {
     fits: key({ limit: askedRuns }),
     work: key({ meter: askedRuns }),
     free: key({ meter: askedRuns, limit: false }),
+    generate: requireKey({ gatehouse, ...holding }, (request) => work.generate(request)),
+    "generate-down": requireKey({ gatehouse: down, ...holding }, (request) => work.generate(request)),
     down: member({}, down),
     "down-key": key({}, down),
     slow: member({}, slow),

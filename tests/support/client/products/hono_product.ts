@@ -49,6 +49,11 @@ export function startHonoProduct(settings: ProductSettings): Promise<Product> {
   app.get("/work", requireKey({ gatehouse, meter: askedRuns }), key);
   app.get("/free", requireKey({ gatehouse, meter: askedRuns, limit: false }), key);
 
+  const holding = work.holding((c: Context) => new URL(c.req.url));
+  const generate = (c: Context) => work.generate(c.req.raw);
+  app.all("/generate", requireKey({ gatehouse, ...holding }), generate);
+  app.get("/generate-down", requireKey({ gatehouse: down, ...holding }), generate);
+
   app.get("/down", requireSession({ gatehouse: down }), member);
   app.get("/down-key", requireKey({ gatehouse: down }), key);
   app.get("/slow", requireSession({ gatehouse: slow }), member);

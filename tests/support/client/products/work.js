@@ -1,6 +1,7 @@
 // What the handlers of all products do. Node.js runs it, too.
 
 export const runs = { product: "jobs", metric: "runs" };
+const tokens = { product: "models", metric: "tokens" };
 
 /**
  * Creates the clients of a product: for Gatehouse, for a Gatehouse that is down, for a slow one, and with a wrong token.
@@ -50,15 +51,80 @@ export class Work {
     return Response.json(who, { headers });
   }
 
+  /** What handlers have found, by the name in the query of their request. */
+  #found = new Map();
+
+  /**
+   * Options of `requireKey` for requests that hold 100 tokens and use as many as their query says.
+   *
+   * @template R
+   * @param {(request: R) => URL} urlOf
+   */
+  holding(urlOf) {
+    return {
+      hold: (/** @type {R} */ request) => {
+        const query = urlOf(request).searchParams;
+        if (query.get("do") === "hold nothing") return [];
+        return [{ ...tokens, quantity: Number(query.get("held") ?? 100) }, { ...runs, quantity: 1 }];
+      },
+      settle: (/** @type {unknown} */ _response, /** @type {R} */ request) => {
+        const query = urlOf(request).searchParams;
+        if (query.get("settle") === "throw") throw new Error("thrown by settle");
+        if (query.get("settle") === "nonsense") return { ...tokens, quantity: NaN };
+        if (query.get("settle") === "nothing") return [];
+        const quantity = this.#found.get(query.get("name"));
+        return quantity === undefined ? undefined : { ...tokens, quantity };
+      },
+    };
+  }
+
+  /**
+   * Streams chunks, each of which is 10 tokens, and stops at the given number or waits for the next.
+   *
+   * @param {Pick<Request, "url" | "signal">} request
+   */
+  async generate(request) {
+    const query = new URL(request.url).searchParams;
+    const name = query.get("name");
+    const chunks = Number(query.get("chunks") ?? 3);
+    const doing = query.get("do");
+    if (doing === "throw first") throw new Error("thrown by the handler");
+    if (doing === "wait first") {
+      this.#waiting++;
+      request.signal.addEventListener("abort", () => this.#gone++);
+      await new Promise((resolve) => this.#released.push(resolve));
+    }
+    if (doing === "throw") {
+      this.#found.set(name, 10);
+      throw new Error("thrown by the handler");
+    }
+    let sent = 0;
+    const find = () => this.#found.set(name, ++sent * 10);
+    return new Response(
+      new ReadableStream({
+        pull: async (controller) => {
+          if (sent === chunks && doing === "stall") return await new Promise(() => {});
+          if (sent === chunks) return controller.close();
+          find();
+          controller.enqueue(new TextEncoder().encode("chunk\n"));
+        },
+      }, { highWaterMark: 0 }),
+    );
+  }
+
   /** Lets all waiting requests continue. */
   release() {
     this.#released.splice(0).forEach((resolve) => resolve());
     return Response.json({});
   }
 
-  /** @returns How many requests waited, and how many of their clients have disconnected. */
+  /** @returns How many requests waited, how many of their clients have disconnected, and what handlers found. */
   state() {
-    return Response.json({ waiting: this.#waiting, gone: this.#gone });
+    return Response.json({
+      waiting: this.#waiting,
+      gone: this.#gone,
+      found: Object.fromEntries(this.#found),
+    });
   }
 }
 
