@@ -21,6 +21,7 @@ import {
 } from "./recorder.ts";
 import { countAgainstLimits, type Counted, type LimitState } from "./recorder_limits.ts";
 import { addUp } from "./rollups.ts";
+import { addNewHolds } from "./value_limits.ts";
 
 /** A new hold. `start`: the position of its first record in the group. `records`: see `holdRecordsText`. */
 export interface NewHold
@@ -130,7 +131,8 @@ function startBatch(group: RecordGroup, list: string) {
     listed: (statement: Statement) => add(bind(statement, null, null, group.now, list)),
     count(counted: Counted) {
       add(addRecords);
-      return countAgainstLimits(add, statements.limits, values, counted);
+      const { limits, byValue } = statements;
+      return countAgainstLimits(add, limits, values, { ...counted, byValue });
     },
     deleteSeries: () =>
       add(bind(statements.deleteUnusedSeries, null, ...seriesAndTime, group.records.length)),
@@ -177,6 +179,10 @@ export async function insertHolds(
       bind(own.insert, null, null, group.now, list),
       // Nothing is used yet.
       sql`UPDATE usage_limit_added SET sum_high = 0, sum_low = 0, sum_micro = 0`,
+      ...(statements.byValue === undefined ? [] : [
+        bind(addNewHolds, null, null, null, list),
+        sql`UPDATE usage_value_added SET sum_high = 0, sum_low = 0, sum_micro = 0`,
+      ]),
     ],
   });
   const heldAt = listed(own.selectHeld);
@@ -198,7 +204,7 @@ export async function insertHolds(
       unlisted: rowsOf(results, unlistedAt),
       inserted: (results[insertedAt]?.changes ?? 0) - (results[deletedAt]?.changes ?? 0),
       ...facts,
-      limits: rowsOf<LimitState>(results, limitsAt),
+      limits: limitsAt.flatMap((at) => rowsOf<LimitState>(results, at)),
       firstSeq,
     },
     chosen: new Set(rowsOf<number>(results, chosenAt)),
@@ -293,7 +299,7 @@ export async function settleHolds(
       unlisted: rowsOf(results, unlistedAt),
       inserted: results[insertedAt]?.changes ?? 0,
       ...facts,
-      limits: rowsOf<LimitState>(results, limitsAt),
+      limits: limitsAt.flatMap((at) => rowsOf<LimitState>(results, at)),
       firstSeq,
     },
     chosen: new Set(rowsOf<number>(results, chosenAt)),

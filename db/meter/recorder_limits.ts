@@ -56,6 +56,24 @@ export interface LimitState extends LimitCell {
    * that of a soft limit, against which the group was counted nevertheless.
    */
   readonly reason: "exceeded" | "others" | "unknown" | null;
+  /** Of a limit per value: the property, the value of a record, that of its counter, and since when it counts. */
+  readonly by?: string;
+  readonly value?: string;
+  readonly counter?: string;
+  readonly countsFrom?: number;
+}
+
+/** The statements that count a group against limits per value. */
+export interface CountedValues {
+  /** Adds up the group by value. */
+  readonly open: (series: string, now: number) => readonly Statement[];
+  /** Ends holds that have expired of organizations that have too little room, also in other limits. */
+  readonly endHolds: (now: number) => readonly Statement[];
+  readonly reject: (records: string, series: string, now: number) => Statement;
+  readonly addAgain: (series: string, now: number) => readonly Statement[];
+  readonly addToCounters: Statement;
+  readonly note: (now: number) => Statement;
+  readonly selectStates: (now: number) => Statement;
 }
 
 const quarterMs = integer(rollupQuarterMs);
@@ -121,15 +139,22 @@ const groupSum: PairOfParts = [
   [sql`(n.sum_micro + n.held_micro)`, sql`a.sum_micro`],
 ];
 /** Ends holds of organizations that have too little room for the group, as holds that have expired must not reject anything. */
-const endHoldsInTheWay = endExpiredHolds(sql`h.organization IN (SELECT a.organization FROM usage_limit_added a
+export const endsHoldsInTheWay = (more?: Statement): Statement =>
+  sql`h.organization IN (SELECT a.organization FROM usage_limit_added a
       CROSS JOIN usage_limit_counters n ON ${isCounter} AND (n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0)
-      CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'hard' WHERE ${
-  isOver(...groupSum)
-})`);
+      CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'hard' WHERE ${isOver(...groupSum)}${
+    more === undefined ? sql`` : sql` UNION ALL ${more}`
+  })`;
+const endHoldsInTheWay = endExpiredHolds(endsHoldsInTheWay());
 /** The quantity of the limit `l` of the cell `a` with grants. It is never less than without. */
 const raised = raisedQuantity(sql`a.organization`, now);
-const runningSum = (part: Statement) =>
-  sql`sum(${part}) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS ${part}`;
+const runningSum = (part: Statement, counter: Statement) =>
+  sql`sum(${part}) OVER (PARTITION BY ${counter} ORDER BY request) AS ${part}`;
+/** Sums of high, low and micro of the requests up to each. @param counter The columns that identify a counter. */
+export const runningSums = (counter: Statement): Statement =>
+  sql`${runningSum(sql`high`, counter)}, ${runningSum(sql`low`, counter)}, ${
+    runningSum(sql`micro`, counter)
+  }`;
 
 const overDemand = isOver(
   [sql`l.sum_high`, sql`l.high`],
@@ -187,7 +212,7 @@ const rejectRequests = (select: SelectSeries) =>
   UNION ALL
   SELECT request, usage_limit, organization, window_number, at, 'others', 0 FROM (
     SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, quantity_whole,
-      quantity_micro, ${runningSum(sql`high`)}, ${runningSum(sql`low`)}, ${runningSum(sql`micro`)}
+      quantity_micro, ${runningSums(sql`usage_limit, organization, window_number`)}
     FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0) l
   WHERE ${overDemand}`;
 const deleteRejected = sql`
@@ -227,7 +252,7 @@ export const isUsedOfRaised = (percent: Statement, now: Statement): Statement =>
 const isAnyUsed = sql`iif(l.notify_at IS NULL, ${isUsed(integer(defaultNotifyAt[0] ?? 0))},
     ${isUsed(sql`min(l.notify_at ->> 0, 100)`)})`;
 /** The highest percentage `p.value` of the limit `l` that meets a condition. */
-const highest = (condition: Statement) =>
+export const highest = (condition: Statement) =>
   sql`(SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(${
     joinSql(defaultNotifyAt.map(integer), ", ")
   }))) p WHERE ${condition})`;
@@ -344,37 +369,51 @@ export interface Counted {
   readonly hasHolds: boolean;
   /** Run once the counters have the records. */
   readonly more?: readonly Statement[];
+  /** Set if the database has limits per value. */
+  readonly byValue?: CountedValues | undefined;
 }
 
 /**
  * Counts the inserted records against limits, and deletes those that don't fit.
  *
  * @param add Adds a statement to the batch. @param statements For the group. @param values Records, series and time.
- * @returns The positions of the statement that deletes, and of the one that returns {@linkcode LimitState}s.
+ * @returns The positions of the statement that deletes, and of those that return {@linkcode LimitState}s.
  */
 export function countAgainstLimits(
   add: (statement: Statement) => number,
   statements: ReturnType<typeof limitStatements>,
   [records, series, time]: readonly [records: string, series: string, now: number],
-  { as, hasHolds, more = [] }: Counted,
-): readonly [deletedAt: number, statesAt: number] {
+  { as, hasHolds, more = [], byValue }: Counted,
+): readonly [deletedAt: number, statesAt: readonly number[]] {
   let deletedAt = -1;
   add(bind(statements.add, null, series, time));
   add(openCounters);
+  const addAll = (some: readonly Statement[] = []) => {
+    for (const statement of some) add(statement);
+  };
+  addAll(byValue?.open(series, time));
   if (as !== "settlement") {
-    if (hasHolds) { for (const statement of endHoldsInTheWay(time)) add(statement); }
+    if (hasHolds) addAll((byValue?.endHolds ?? endHoldsInTheWay)(time));
     add(bind(statements.reject, records, series, time));
+    if (byValue !== undefined) add(byValue.reject(records, series, time));
     deletedAt = add(bind(deleteRejected, records));
     add(sql`DELETE FROM usage_added WHERE ${isAnyRejected}`);
     add(addGroup(isAnyRejected));
     add(sql`DELETE FROM usage_limit_added WHERE ${isAnyRejected}`);
     add(bind(statements.addAgain, null, series, time));
+    addAll(byValue?.addAgain(series, time));
   }
   add(as === "holds" ? addToHeld : addToCounters);
-  for (const statement of more) add(statement);
+  if (as !== "holds" && byValue !== undefined) add(byValue.addToCounters);
+  addAll(more);
   if (as !== "holds") add(bind(takeFromGrants, null, null, time));
-  for (const statement of noteLimits(time)) add(statement);
-  const statesAt = add(bind(selectStates, null, null, time));
+  if (byValue !== undefined) add(byValue.note(time));
+  addAll(noteLimits(time));
+  const statesAt = [add(bind(selectStates, null, null, time))];
+  if (byValue !== undefined) {
+    statesAt.push(add(byValue.selectStates(time)));
+    add(sql`DELETE FROM usage_value_added`);
+  }
   add(sql`DELETE FROM usage_limit_added`);
   add(sql`DELETE FROM usage_limit_refused`);
   return [deletedAt, statesAt];

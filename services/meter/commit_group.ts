@@ -84,6 +84,7 @@ export function buildGroup(
     now,
     isCatalogueRequired = false,
     hasLimits = false,
+    hasValueLimits = false,
     hasDimensions = false,
     hasHolds = false,
     knownSeries,
@@ -91,6 +92,7 @@ export function buildGroup(
     now: number;
     isCatalogueRequired?: boolean;
     hasLimits?: boolean;
+    hasValueLimits?: boolean;
     hasDimensions?: boolean;
     hasHolds?: boolean;
     knownSeries?: KnownSeries;
@@ -149,6 +151,7 @@ export function buildGroup(
     idempotencyKeys,
     isCatalogueRequired,
     hasLimits,
+    hasValueLimits,
     hasDimensions,
     hasHolds,
     isSeriesKnown: series.length > 0 && knownSeries?.hasAll(series, now) === true,

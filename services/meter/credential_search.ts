@@ -14,7 +14,7 @@ interface CredentialQuery {
 }
 
 /** The result of the queries that share a read. */
-interface Found extends Pick<FoundCredentials, "tokens" | "keys" | "now"> {
+interface Found extends Pick<FoundCredentials, "tokens" | "keys" | "hasValueLimits" | "now"> {
   readonly limitsOf: ReadonlyMap<CredentialQuery, FoundCredentials["limits"][number]>;
 }
 
@@ -39,11 +39,12 @@ export class CredentialSearch {
   }
 
   async find(query: CredentialQuery) {
-    const { tokens, keys, limitsOf, now } = await this.#reads.find([query]);
+    const { tokens, keys, limitsOf, hasValueLimits, now } = await this.#reads.find([query]);
     return {
       token: tokens.get(query.tokenHash),
       key: keys.get(query.keyHash ?? ""),
       limits: limitsOf.get(query) ?? [],
+      hasValueLimits,
       now,
     };
   }

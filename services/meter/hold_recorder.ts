@@ -68,6 +68,8 @@ export class HoldRecorder {
   readonly #made = new Map<string, StoredHold>();
   /** True if any metric had dimensions at the last commit. */
   #hasDimensions = false;
+  /** True if any limit was per value at the last commit. */
+  #hasValueLimits = false;
 
   /** @param options `counters`: those that requests wait for. `onUnknown`: gets counters that none waits for. */
   constructor(
@@ -209,6 +211,7 @@ export class HoldRecorder {
       now,
       isCatalogueRequired: config.usageCatalog === "required",
       hasLimits: true,
+      hasValueLimits: this.#hasValueLimits,
       hasDimensions: true,
       hasHolds: true,
     });
@@ -229,10 +232,13 @@ export class HoldRecorder {
     );
     const results = new GroupResults({ group: holdGroup, starts, outcome: done.outcome, ids });
     this.#onUnknown(results.unknown);
+    this.#hasValueLimits = done.outcome.hasValueLimits ?? this.#hasValueLimits;
+    const mayRetry = isOutdated(group, done.outcome);
     return completeAll(requests, (request, index) => {
       const target = done.outcome.targets.find(({ position }) => group.targets[position] === request.target);
       if (target === undefined) return { error: invalidApiKeyError };
       if (target.denial !== null) return { error: denialErrors[target.denial] };
+      if (mayRetry && !done.holds.has(index)) return "retry";
       if (done.chosen.has(index)) {
         const found = resultOf(results, { built, index, done, isDone: true });
         if (typeof found === "object" && "result" in found) this.#remember(found.result.hold);
@@ -262,6 +268,7 @@ export class HoldRecorder {
       // What is recorded on expiry was in the catalogue when it was held.
       isCatalogueRequired: config.usageCatalog === "required" && !requests.some(({ isExpiry }) => isExpiry),
       hasLimits: true,
+      hasValueLimits: this.#hasValueLimits,
       hasDimensions: this.#hasDimensions,
       hasHolds: true,
     });
@@ -282,6 +289,7 @@ export class HoldRecorder {
     this.#onUnknown(results.unknown);
     const mayRetry = isOutdated(group, done.outcome);
     this.#hasDimensions = done.outcome.hasDimensions ?? this.#hasDimensions;
+    this.#hasValueLimits = done.outcome.hasValueLimits ?? this.#hasValueLimits;
     return completeAll(requests, ({ hold: { id }, records }, index) => {
       const hold = done.holds.get(index);
       this.#made.delete(id);

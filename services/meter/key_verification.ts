@@ -22,6 +22,7 @@ import { verificationsOf } from "../reports/job_reader.ts";
 import { isAllowedFrom } from "../address_blocks.ts";
 import { acceptOperatorToken } from "../access/mod.ts";
 import { sumMissing } from "./limits.ts";
+import { readValuesOf } from "./value_limits.ts";
 import { countAtRate, type CountedRequest, countRequest, isAllowed } from "./known_keys.ts";
 
 /** The hash is the SHA-256 of the token, in hexadecimal. */
@@ -159,18 +160,20 @@ async function explainRejection(
     );
   }
   if (!(error instanceof AppError) || code !== "USAGE_EXCEEDED") return verification(code, key);
-  const exceeded = new Map(error.limits?.map((limit) => [limit.limitId, limit]));
+  const named = ({ limitId, value }: LimitStanding) => `${limitId} ${value}`;
+  const exceeded = new Map(error.limits?.map((limit) => [named(limit), limit]));
   const limits = (await sumLimits()).map(limitStanding);
-  return verification(code, key, limits.map((limit) => exceeded.get(limit.limitId) ?? limit));
+  return verification(code, key, limits.map((limit) => exceeded.get(named(limit)) ?? limit));
 }
 
 /** Finds the key of a question, with a function that adds up the limits that apply to its usage. */
 async function findKey(
   context: Context,
   { tokenHash, client }: VerifyingOperator,
-  { keyHash, usage: series, address }: Question,
+  { keyHash, usage, address }: Question,
 ) {
-  const { token, key, limits, now } = await context.credentialSearch.find({ tokenHash, keyHash, series });
+  const found = await context.credentialSearch.find({ tokenHash, keyHash, series: usage });
+  const { token, key, limits, now } = found;
   acceptOperatorToken(context, token, { scope, client });
   if (token !== undefined) context.credentialSearch.rememberToken(tokenHash, token);
   if (keyHash !== null && key !== undefined) {
@@ -180,8 +183,20 @@ async function findKey(
   const organizationId = key?.organization?.id ?? "";
   return {
     key,
-    sumLimits: () =>
-      sumMissing(context, { organizationId, rows: limits, now }, { reader: verificationsOf(organizationId) }),
+    sumLimits: async () => [
+      ...await sumMissing(context, { organizationId, rows: limits, now }, {
+        reader: verificationsOf(organizationId),
+      }),
+      ...found.hasValueLimits && usage !== null && key !== undefined
+        ? await readValuesOf(context, {
+          organizationId,
+          apiKeyId: key.id,
+          series: usage,
+          properties: usage.properties,
+          now,
+        })
+        : [],
+    ],
   };
 }
 

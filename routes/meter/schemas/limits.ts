@@ -11,6 +11,18 @@ export const limitStandingSchema = z.object({
     description: "The calendar window, in the organization's time zone. `total` never ends.",
     example: "month",
   }),
+  by: z.string().optional().openapi({
+    description: "The property of a limit per value. The numbers are those of `value`.",
+    example: "user",
+  }),
+  value: z.string().optional().openapi({
+    description:
+      "The value of the property: `(none)` without it, `(other)` for those beyond the first 10,000 of a window. Only of a limit per value.",
+    example: "user_8",
+  }),
+  countsFrom: timeOut(
+    "Since when a limit per value counts usage: what was recorded before isn't in its numbers.",
+  ).optional(),
   mode: z.enum(limitModes).openapi({
     description: "A hard limit rejects what doesn't fit. A soft limit only reports.",
     example: "hard",

@@ -12,6 +12,7 @@ export const plainGroup: RecordGroup = {
   idempotencyKeys: 0,
   isCatalogueRequired: false,
   hasLimits: false,
+  hasValueLimits: false,
   hasDimensions: false,
   hasHolds: false,
   isSeriesKnown: false,
