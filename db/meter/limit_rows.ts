@@ -34,7 +34,8 @@ export const limitsJson = ({ column, number }: LimitOwner): Statement =>
     FROM (SELECT * FROM usage_limits WHERE ${columns[column]} = ${number} ORDER BY number) l)`;
 
 /** The exceptions of the limit `l`. */
-const exceptionsJson = sql`(SELECT json_group_array(json_array(x.value, x.quantity_whole, x.quantity_micro))
+export const exceptionsJson =
+  sql`(SELECT json_group_array(json_array(x.value, x.quantity_whole, x.quantity_micro))
     FROM usage_limit_exceptions x WHERE x.usage_limit = l.number)`;
 
 type LimitColumns = [
@@ -47,14 +48,23 @@ type LimitColumns = [
   mode: LimitMode,
   notifyAt: number[] | null,
   by: string | null,
-  exceptions: [value: string, whole: number | null, micro: number | null][],
+  exceptions: ExceptionColumns[],
 ];
+
+type ExceptionColumns = [value: string, whole: number | null, micro: number | null];
+
+function quantityOf(whole: number | null, micro: number | null): number | null {
+  return whole === null || micro === null ? null : joinQuantity({ whole, micro });
+}
+
+/** Converts what {@linkcode exceptionsJson} selects, once parsed. */
+export function toExceptions(rows: readonly ExceptionColumns[]): LimitException[] {
+  return rows.map(([value, ...parts]) => ({ value, quantity: quantityOf(...parts) }));
+}
 
 /** Parses the limits that {@linkcode limitsJson} read, in the order in which they were set. */
 export function parseLimits(text: string): OverrideLimit[] {
   const rows: LimitColumns[] = JSON.parse(text);
-  const quantityOf = (whole: number | null, micro: number | null) =>
-    whole === null || micro === null ? null : joinQuantity({ whole, micro });
   return rows.map(([id, productSlug, metric, per, whole, micro, mode, notifyAt, by, exceptions]) => ({
     id,
     productSlug: productSlug || null,
@@ -62,7 +72,7 @@ export function parseLimits(text: string): OverrideLimit[] {
     per,
     ...by !== null && {
       by,
-      values: exceptions.map(([value, ...parts]) => ({ value, quantity: quantityOf(...parts) })),
+      values: toExceptions(exceptions),
     },
     quantity: quantityOf(whole, micro),
     mode,
@@ -122,7 +132,8 @@ export function replaceLimits(
   ];
 }
 
-function exceptionRows(values: readonly LimitException[]) {
+/** Exceptions as they are written. */
+export function exceptionRows(values: readonly LimitException[]) {
   return values.map(({ value, quantity }) => {
     const { whole, micro } = (quantity === null ? null : splitQuantity(quantity)) ?? {};
     return [value, whole ?? null, micro ?? null];

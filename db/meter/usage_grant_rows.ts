@@ -81,8 +81,8 @@ export function findGrantedLimit(
   limitId: string,
 ): Promise<GrantedLimit | undefined> {
   return database.readFirst(sql`
-    SELECT l.per, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric
-    FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId} AND ${isApplied()}
+    SELECT l.per, nullif(l.property, '') AS "by", nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric
+    FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId} AND ${isApplied({ counts: "any" })}
     WHERE o.id = ${organizationId} AND o.deleted_at IS NULL`);
 }
 

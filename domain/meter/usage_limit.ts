@@ -66,7 +66,8 @@ export interface Alert extends LimitScope, Pick<LimitStanding, "quantity" | "res
   /** The current key of those whose usage it counts; null for all usage. */
   readonly apiKey: { readonly id: string; readonly name: string } | null;
   readonly notifyAt: readonly number[];
-  /** Usage in the current window; null if it isn't available. */
+  readonly values?: readonly LimitException[];
+  /** Usage in the current window; null if it isn't available, and of an alert per value. */
   readonly used: number | null;
   readonly createdAt: string;
 }

@@ -57,12 +57,16 @@ const apiKeyIn = idParam(
   .nullable();
 const createSchema = z.strictObject({
   ...limits.scopeIn,
+  by: limits.byIn,
+  values: limits.exceptionsIn,
   quantity: limits.quantityIn,
   notifyAt: limits.notifyAtIn,
   apiKeyId: apiKeyIn.default(null),
-}).openapi("CreateAlert");
+}).superRefine(limits.requireValues).openapi("CreateAlert");
 const changeSchema = z.strictObject({
   ...limits.changedScopeIn,
+  by: limits.byIn,
+  values: limits.exceptionsIn,
   quantity: limits.quantityIn.optional(),
   notifyAt: limits.notifyAtIn,
   apiKeyId: apiKeyIn.optional(),
@@ -73,6 +77,8 @@ const schema = limitStandingSchema.omit({
   held: true,
   heldUntil: true,
   remaining: true,
+  value: true,
+  countsFrom: true,
 }).extend({
   id: idOut("lim", "The alert's id."),
   apiKey: z.object({
@@ -80,8 +86,11 @@ const schema = limitStandingSchema.omit({
     name: stringSchema("The key's name.", "Production"),
   }).nullable().describe("The current key of those whose usage counts. Null for all usage."),
   notifyAt: limits.notifyAtOut,
+  by: limits.byOut,
+  values: limits.exceptionsOut,
   used: limitStandingSchema.shape.used.nullable().openapi({
-    description: "How much of it is used. After a change, null if it has not been added up yet.",
+    description:
+      "How much of it is used. After a change, null if it has not been added up yet. Null of an alert per value.",
   }),
   createdAt: timeOut("When the alert was created, or was changed to count other usage."),
 }).openapi("Alert");

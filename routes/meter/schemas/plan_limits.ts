@@ -125,18 +125,21 @@ export const overrideLimitsInSchema = (limitsMax: number) =>
       `Up to ${limitsMax} limits. Each replaces the plan's limit with the same product, metric and window, if there is one.`,
   });
 
+export const byOut = z.string().optional().openapi({
+  description: "The property whose values each have the quantity. Only if it is per value.",
+  example: "user",
+});
+export const exceptionsOut = z.array(z.object({ value: z.string(), quantity: z.number().nullable() }))
+  .optional().openapi({
+    description: "Values with a quantity of their own; null for no limit. Only if it is per value.",
+  });
 const limitOut = {
   id: idOut("lim", "The limit's id."),
   productSlug: stringSchema(productSlug.description, productSlug.example).nullable(),
   metric: stringSchema(metric.description, metric.example).nullable(),
   per,
-  by: z.string().optional().openapi({
-    description: "The property whose values each have the limit's quantity. Only of a limit per value.",
-    example: "user",
-  }),
-  values: z.array(z.object({ value: z.string(), quantity: z.number().nullable() })).optional().openapi({
-    description: "Values with a quantity of their own; null for no limit. Only of a limit per value.",
-  }),
+  by: byOut,
+  values: exceptionsOut,
   mode,
   notifyAt: notifyAtOut,
 };

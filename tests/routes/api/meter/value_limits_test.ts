@@ -167,7 +167,12 @@ onEveryDatabase("each window begins empty, and late records count in theirs", as
 onEveryDatabase(
   "a limit has one event for each window and level, which doesn't name the value",
   async (test) => {
-    const { use, person } = await valueScene(test, perUser, { ...perUser, per: "month", mode: "soft", quantity: 4 });
+    const { use, person } = await valueScene(test, perUser, {
+      ...perUser,
+      per: "month",
+      mode: "soft",
+      quantity: 4,
+    });
     await use("secret-a", 4);
     await use("secret-b", 4);
     assert.deepEqual(await limitEvents(test), ["limit.approaching 80", "limit.exceeded 100"]);
@@ -178,9 +183,11 @@ onEveryDatabase(
       "limit.exceeded 100",
       "limit.reached 100 rejected",
     ]);
-    const events = JSON.stringify(await (await test.send("/api/portal/events", { cookie: person.cookie })).json());
+    const events = JSON.stringify(
+      await (await test.send("/api/portal/events", { cookie: person.cookie })).json(),
+    );
     assert.doesNotMatch(events, /secret/);
-  assert.match(events, /"by":"user"/);
+    assert.match(events, /"by":"user"/);
   },
 );
 
