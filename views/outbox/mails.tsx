@@ -279,9 +279,9 @@ const usedText = (limit: LimitFields): string =>
 const recordedText = ({ alert }: LimitFields, recorded: string): string =>
   alert === undefined ? `Usage beyond the limit ${recorded}.` : "Alerts only notify: all usage is recorded.";
 
-function limitText({ quantity, per, unit, key, ...names }: LimitFields): string {
+function limitText({ quantity, per, by, unit, key, ...names }: LimitFields): string {
   const { productSlug, metric, productName = productSlug, metricName = metric } = names;
-  const limit = limitName({ productSlug: productName || null, metric: metricName || null, per });
+  const limit = limitName({ productSlug: productName || null, metric: metricName || null, per, by });
   return `${quantityWords(quantity.replaceAll(",", ""), { name: metricName, unit: unit ?? null })} (${limit}${
     key === undefined ? "" : `, API key “${key}”`
   })`;
