@@ -54,6 +54,16 @@ export interface TargetKind {
   readonly usedKeys?: Statement;
 }
 
+/** True if nothing was recorded because the database has limits or dimensions that the group doesn't count. */
+export function isOutdated(
+  group: Pick<RecordGroup, (typeof requiredFacts)[number]>,
+  now: Readonly<Record<(typeof requiredFacts)[number], boolean | null>>,
+): boolean {
+  return requiredFacts.some((fact) => now[fact] === true && !group[fact]);
+}
+
+const requiredFacts = ["hasLimits", "hasValueLimits", "hasDimensions"] as const;
+
 const hashDigits = 64;
 
 /** In place of the hash of a token, where no operator verifies the key: `hex(zeroblob(32))` in SQL. */

@@ -17,6 +17,7 @@ import { verifiableKey, type VerifiableKeyRow } from "./key_verification.ts";
 import {
   field,
   idempotencyKeyOfRecord,
+  isOutdated,
   propertiesOfRecord,
   type RecordGroup,
   type TargetKind,
@@ -109,6 +110,7 @@ interface Target extends TargetKind {
   readonly condition: Statement;
   /** More fields of {@linkcode GroupTarget}, in pairs of JSON. */
   readonly fields: Statement;
+  readonly isByValue: boolean;
 }
 
 const isListed = sql`EXISTS (
@@ -253,10 +255,7 @@ const selectTargets = ({ join, denial, fields }: Target) =>
     'addresses', ${keyTerms.addresses}${fields})) AS list
   FROM json_each(?1) e ${join(sql`e.value`)}`;
 
-function statementsOf(
-  target: Target,
-  { isSeriesKnown, hasValueLimits: isByValue }: Pick<RecordGroup, "isSeriesKnown" | "hasValueLimits">,
-) {
+function statementsOf(target: Target, isSeriesKnown: boolean) {
   const series = seriesFrom(target);
   const selectLive: SelectSeries = (columns, more) =>
     selectSeries(target)(columns, {
@@ -279,7 +278,7 @@ function statementsOf(
     insertIdempotencyKeys: insertIdempotencyKeys(series),
     deleteUnusedSeries: deleteUnusedSeries(series),
     limits: limitStatements(selectLive),
-    byValue: isByValue ? valueStatements(selectLive) : undefined,
+    byValue: target.isByValue ? valueStatements(selectLive) : undefined,
     updateKeysUsed: target.usedKeys && updateKeysUsed(target.usedKeys),
   };
 }
@@ -302,7 +301,8 @@ export function statementsFor(group: RecordGroup) {
         isLimited ? sql`, 'organization', ${numberOfKeysUsage}, 'lineage', k.lineage` : sql``,
         by === "verifiedKeys" ? sql`, 'key', ${verifiableKey}` : sql``,
       ], " "),
-    }, { isSeriesKnown, hasValueLimits: isByValue });
+      isByValue,
+    }, isSeriesKnown);
     statementsByName.set(name, statements);
   }
   return statements;
@@ -326,9 +326,8 @@ export async function insertUsageRecords(
   const batch: Statement[] = [bind(statements.selectTargets, targets, null, now)];
   /** Returns the statement's position in the batch. */
   const add = (statement: Statement) => batch.push(statement) - 1;
-  let [insertedAt, deletedAt, existingAt, limitedAt, unlistedAt] = [-1, -1, -1, -1, -1];
+  let [insertedAt, deletedAt, existingAt, limitedAt, unlistedAt, unusedAt] = [-1, -1, -1, -1, -1, -1];
   let limitsAt: readonly number[] = [];
-  let unusedAt = -1;
   const count = group.records.length;
   if (count > 0) {
     const seriesAndTime = [JSON.stringify(group.series), now] as const;
@@ -343,11 +342,8 @@ export async function insertUsageRecords(
     if (idempotencyKeys > 0) existingAt = add(bind(statements.selectExisting, ...values, count));
     add(addRecords);
     if (group.hasLimits) {
-      [deletedAt, limitsAt] = countAgainstLimits(add, statements.limits, values, {
-        as: "usage",
-        hasHolds: group.hasHolds,
-        byValue: statements.byValue,
-      });
+      const counted = { as: "usage", hasHolds: group.hasHolds, byValue: statements.byValue } as const;
+      [deletedAt, limitsAt] = countAgainstLimits(add, statements.limits, values, counted);
     }
     if (idempotencyKeys > 0) {
       batch.push(bind(statements.insertIdempotencyKeys, ...values), ...moveIdempotencyKeys(idempotencyKeys));
@@ -394,16 +390,6 @@ export function readTargets(results: readonly WriteResult[]) {
     hasHolds: isSet(first?.hasHolds),
   };
   return { found, facts, firstSeq: (first?.seq ?? 0) + 1 };
-}
-
-/** True if nothing was recorded because the database has limits or dimensions that the group doesn't count. */
-export function isOutdated(
-  group: Pick<RecordGroup, "hasLimits" | "hasValueLimits" | "hasDimensions">,
-  now: Pick<RecordOutcome, "hasLimits" | "hasValueLimits" | "hasDimensions">,
-): boolean {
-  return (now.hasLimits === true && !group.hasLimits) ||
-    (now.hasDimensions === true && !group.hasDimensions) ||
-    (now.hasValueLimits === true && !group.hasValueLimits);
 }
 
 /** Returns the rows that a statement returned as a list in JSON, which costs less than rows in messages of the writer. */

@@ -5,6 +5,7 @@ import { lowBits } from "../../domain/meter/quantity.ts";
 import { defaultNotifyAt, type LimitMode } from "../../domain/meter/usage_limit.ts";
 import { bind, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 import { addToHeld, endExpiredHolds, type HeldColumns, selectHeld } from "./hold_counts.ts";
+import type { CountedValue, CountedValues } from "./counted_values.ts";
 import { isCounter, openCounters } from "./open_counters.ts";
 import { field } from "./record_group.ts";
 import { addGroup } from "./rollups.ts";
@@ -36,7 +37,7 @@ export interface LimitCell extends LimitScopeRow {
 }
 
 /** A window of a limit, and what counts against it. */
-export interface LimitState extends LimitCell {
+export interface LimitState extends LimitCell, Partial<CountedValue> {
   readonly limitId: string;
   readonly mode: LimitMode;
   /** The limit's quantity, including grants. */
@@ -56,24 +57,6 @@ export interface LimitState extends LimitCell {
    * that of a soft limit, against which the group was counted nevertheless.
    */
   readonly reason: "exceeded" | "others" | "unknown" | null;
-  /** Of a limit per value: the property, the value of a record, that of its counter, and since when it counts. */
-  readonly by?: string;
-  readonly value?: string;
-  readonly counter?: string;
-  readonly countsFrom?: number;
-}
-
-/** The statements that count a group against limits per value. */
-export interface CountedValues {
-  /** Adds up the group by value. */
-  readonly open: (series: string, now: number) => readonly Statement[];
-  /** Ends holds that have expired of organizations that have too little room, also in other limits. */
-  readonly endHolds: (now: number) => readonly Statement[];
-  readonly reject: (records: string, series: string, now: number) => Statement;
-  readonly addAgain: (series: string, now: number) => readonly Statement[];
-  readonly addToCounters: Statement;
-  readonly note: (now: number) => Statement;
-  readonly selectStates: (now: number) => Statement;
 }
 
 const quarterMs = integer(rollupQuarterMs);
@@ -388,14 +371,12 @@ export function countAgainstLimits(
   let deletedAt = -1;
   add(bind(statements.add, null, series, time));
   add(openCounters);
-  const addAll = (some: readonly Statement[] = []) => {
-    for (const statement of some) add(statement);
-  };
+  const addAll = (some: readonly Statement[] = []) => some.forEach((statement) => add(statement));
   addAll(byValue?.open(series, time));
   if (as !== "settlement") {
     if (hasHolds) addAll((byValue?.endHolds ?? endHoldsInTheWay)(time));
     add(bind(statements.reject, records, series, time));
-    if (byValue !== undefined) add(byValue.reject(records, series, time));
+    addAll(byValue?.reject(records, series, time));
     deletedAt = add(bind(deleteRejected, records));
     add(sql`DELETE FROM usage_added WHERE ${isAnyRejected}`);
     add(addGroup(isAnyRejected));
@@ -404,16 +385,14 @@ export function countAgainstLimits(
     addAll(byValue?.addAgain(series, time));
   }
   add(as === "holds" ? addToHeld : addToCounters);
-  if (as !== "holds" && byValue !== undefined) add(byValue.addToCounters);
+  if (as !== "holds") addAll(byValue?.addToCounters);
   addAll(more);
   if (as !== "holds") add(bind(takeFromGrants, null, null, time));
-  if (byValue !== undefined) add(byValue.note(time));
-  addAll(noteLimits(time));
-  const statesAt = [add(bind(selectStates, null, null, time))];
-  if (byValue !== undefined) {
-    statesAt.push(add(byValue.selectStates(time)));
-    add(sql`DELETE FROM usage_value_added`);
-  }
+  addAll([...byValue?.note(time) ?? [], ...noteLimits(time)]);
+  const statesAt = [bind(selectStates, null, null, time), ...byValue?.selectStates(time) ?? []].map((one) =>
+    add(one)
+  );
+  addAll(byValue?.end);
   add(sql`DELETE FROM usage_limit_added`);
   add(sql`DELETE FROM usage_limit_refused`);
   return [deletedAt, statesAt];

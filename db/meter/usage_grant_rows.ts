@@ -70,6 +70,8 @@ export function findGrants(
 
 export interface GrantedLimit {
   readonly per: string;
+  /** Set if it is per value. */
+  readonly by?: string | null;
   readonly productSlug: string | null;
   readonly metric: string | null;
 }

@@ -8,14 +8,8 @@ import { limitValuesMax, valueCountersKeptDays } from "../../domain/meter/value_
 import { bind, integer, sql, type Statement } from "../engine/database.ts";
 import { endExpiredHolds, heldSums, isOver, windowOfHold } from "./hold_counts.ts";
 import { field } from "./record_group.ts";
-import {
-  type CountedValues,
-  endsHoldsInTheWay,
-  highest,
-  isUsed,
-  runningSums,
-  type SelectSeries,
-} from "./recorder_limits.ts";
+import type { CountedValues } from "./counted_values.ts";
+import { endsHoldsInTheWay, highest, isUsed, runningSums, type SelectSeries } from "./recorder_limits.ts";
 import { monthStart } from "./rollup_columns.ts";
 import { ahead, comparable, isApplied, limitQuantity, windowNumber } from "./usage_limits.ts";
 
@@ -163,7 +157,7 @@ const isCounter = sql`n.usage_limit = l.usage_limit AND n.organization = l.organ
       AND n.window_number = l.window_number AND n.value = l.value`;
 const sumOf = (...[high, low, micro]: [Statement, Statement, Statement]) =>
   comparable(sql`(${high})`, sql`(${low})`, sql`(${micro})`);
-/** What the counter has, what is held, and what the group adds. */
+/** A part of what the counter has and what is held. */
 const counted = (part: Statement) => sql`coalesce(n.sum_${part} + n.held_${part}, 0)`;
 const groupSum = sumOf(
   sql`${counted(sql`high`)} + l.sum_high`,
@@ -324,14 +318,15 @@ export function valueStatements(select: SelectSeries): CountedValues {
   return {
     open: (series, time) => [...statements.open, statements.add].map((one) => bind(one, null, series, time)),
     endHolds,
-    reject: (records, series, time) => bind(statements.reject, records, series, time),
+    reject: (records, series, time) => [bind(statements.reject, records, series, time)],
     addAgain: (series, time) => [
       sql`UPDATE usage_value_added SET sum_high = 0, sum_low = 0, sum_micro = 0 WHERE ${isAnyRejected}`,
       bind(statements.addAgain, null, series, time),
     ],
-    addToCounters,
-    note: (time) => bind(insertNotices, null, null, time),
-    selectStates: (time) => bind(selectStates, null, null, time),
+    addToCounters: [addToCounters],
+    note: (time) => [bind(insertNotices, null, null, time)],
+    selectStates: (time) => [bind(selectStates, null, null, time)],
+    end: [sql`DELETE FROM usage_value_added`],
   };
 }
 

@@ -146,7 +146,7 @@ export interface WrittenLimit extends LimitScope {
   readonly mode: LimitMode;
   /** Null for {@linkcode defaultNotifyAt}. */
   readonly notifyAt: readonly number[] | null;
-  /** How many values have a quantity of their own. */
+  /** The number of values with a quantity of their own. */
   readonly exceptions: number;
 }
 

@@ -10,7 +10,7 @@ export const limitExceptionsMax = 1_000;
 export const valueLimitsMax = 4;
 /** Values of a limit that lists show: those closest to their limit. */
 export const closestValuesMax = 10;
-/** How long the counters of a window are kept after its end. An older record counts against no limit per value. */
+/** Days for which the counters of a window are kept after its end. An older record counts against no limit per value. */
 export const valueCountersKeptDays = { hour: 2, day: 40, month: 404 } as const;
 
 /** The windows that a limit per value can have. */

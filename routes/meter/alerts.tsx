@@ -261,11 +261,12 @@ const emptyInput = { ...emptyLimit, apiKeyId: "" };
 
 /** Returns a typed alert as the API takes it. */
 function valuesOf(input: FormInput) {
-  const { productSlug, metric, per, quantity, notifyAt, apiKeyId } = { ...emptyInput, ...input };
+  const { productSlug, metric, per, by, quantity, notifyAt, apiKeyId } = { ...emptyInput, ...input };
   return {
     productSlug: productSlug.trim() || null,
     metric: metric.trim() || null,
     per,
+    by: by.trim() || null,
     quantity: numberOf(quantity),
     notifyAt: percentagesOf(notifyAt),
     apiKeyId: apiKeyId || null,
@@ -296,7 +297,7 @@ async function alertForm(
       text="Sends emails and webhooks when usage reaches a share of the quantity. Requests are never rejected."
     >
       <ScopeSuggestions {...names ?? { productSlugs: [], metrics: [] }} catalogue={catalogue} />
-      <LimitRow label="Alert" prefix="" limit={input} fields={form.fields} modes={[]} />
+      <LimitRow label="Alert" prefix="" limit={input} fields={form.fields} modes={[]} canCountValues />
       <SelectField
         label="API key"
         name="apiKeyId"

@@ -1,7 +1,7 @@
 // Makes and settles holds in groups, as usage is recorded. No request is acknowledged before its commit.
 import type { Database } from "../../db/engine/database.ts";
 import { insertHolds, settleHolds } from "../../db/meter/hold_group.ts";
-import { isOutdated } from "../../db/meter/recorder.ts";
+import { isOutdated } from "../../db/meter/record_group.ts";
 import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import { invalidApiKeyError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";

@@ -9,6 +9,8 @@ export interface LimitInput {
   readonly productSlug: string;
   readonly metric: string;
   readonly per: string;
+  /** The property of a limit per value; empty for all usage together. */
+  readonly by: string;
   readonly quantity: string;
   /** A mode, or `none`: the plan's limit is lifted. */
   readonly mode: string;
@@ -23,6 +25,8 @@ export interface LimitFieldsProps {
   readonly path?: string;
   readonly limitsMax: number;
   readonly canLift?: boolean;
+  /** Limits can be per value. */
+  readonly canCountValues?: boolean;
   readonly productSlugs: readonly string[];
   readonly metrics: readonly string[];
   /** The names of products and metrics. */
@@ -37,6 +41,7 @@ export const emptyLimit: LimitInput = {
   productSlug: "",
   metric: "",
   per: "month",
+  by: "",
   quantity: "",
   mode: "hard",
   notifyAt: "",
@@ -44,7 +49,7 @@ export const emptyLimit: LimitInput = {
 
 /** The fields are `limits[0].productSlug` and so on. */
 export function LimitFields(props: LimitFieldsProps) {
-  const { limits, fields, path = "", limitsMax, canLift = false } = props;
+  const { limits, fields, path = "", limitsMax, canLift = false, canCountValues = false } = props;
   const rows = Math.min(limits.length + emptyRows, limitsMax);
   const modes: readonly Choice[] = [
     ...limitModes.map((mode) => ({ value: mode, label: modeWords[mode] })),
@@ -53,6 +58,12 @@ export function LimitFields(props: LimitFieldsProps) {
   return (
     <>
       <ScopeSuggestions {...props} />
+      {canCountValues && (
+        <p class="muted small">
+          “For each” names a property of usage, such as user. Each of its values then has the whole quantity,
+          per hour, day or month.
+        </p>
+      )}
       {Array.from(
         { length: rows },
         (_, index) => (
@@ -63,6 +74,7 @@ export function LimitFields(props: LimitFieldsProps) {
             fields={fields}
             path={path}
             modes={modes}
+            canCountValues={canCountValues}
           />
         ),
       )}
@@ -102,13 +114,14 @@ function Suggestions(
 
 /** `prefix`: begins the names of the fields, empty for none. `modes`: empty for limits without a choice. */
 export function LimitRow(
-  { label, prefix, limit, fields, path = "", modes }: {
+  { label, prefix, limit, fields, path = "", modes, canCountValues = false }: {
     label: string;
     prefix: string;
     limit: LimitInput;
     fields: FormErrors["fields"];
     path?: string;
     modes: readonly Choice[];
+    canCountValues?: boolean;
   },
 ) {
   const field = (part: keyof LimitInput, label: string) => {
@@ -138,6 +151,13 @@ export function LimitRow(
         placeholder={defaultNotifyAt.join(", ")}
         maxlength={percentagesCharactersMax}
       />
+      {canCountValues && (
+        <TextField
+          {...field("by", "For each")}
+          {...text}
+          placeholder="All together"
+        />
+      )}
     </fieldset>
   );
 }

@@ -83,6 +83,10 @@ CREATE TABLE usage_value_spans (
 
 CREATE UNIQUE INDEX usage_value_spans_open ON usage_value_spans (organization, usage_limit) WHERE until_seq IS NULL;
 
+CREATE INDEX usage_value_spans_closed ON usage_value_spans (until_seq) WHERE until_seq IS NOT NULL;
+
+CREATE INDEX usage_value_spans_limit ON usage_value_spans (usage_limit);
+
 -- Since when an organization has its plan, if it had another one before.
 ALTER TABLE organizations ADD COLUMN plan_since INTEGER;
 

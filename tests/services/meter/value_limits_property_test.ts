@@ -241,10 +241,11 @@ onEveryDatabase("the use of each value follows from the records, in random histo
   await runHistories(history, async ({ limits, steps: list }) => {
     const model = new Model(test);
     await scene.setLimits();
-    await steps.move(scene, model, { type: "move", timezone: "UTC" });
-    await steps.limits(scene, model, { type: "limits", limits });
+    await steps.move(scene, model, { type: "move", timezone: "UTC" }, test);
+    await steps.limits(scene, model, { type: "limits", limits }, test);
     for (const one of list) {
-      await steps[one.type](scene, model, one as never, test);
+      const run = steps[one.type] as (scene: Scene, model: Model, step: Step, test: TestApp) => Promise<void>;
+      await run(scene, model, one, test);
       if (one.type === "limits" || one.type === "move") continue;
       for (const user of users) {
         const { body } = await scene.get(`/api/v1/limits?properties.user=${encodeURIComponent(user)}`);
