@@ -1,5 +1,9 @@
 // Limits per value: each value of a property has a counter and the limit's quantity of its own.
 import assert from "node:assert/strict";
+import { sql } from "../../../../db/engine/database.ts";
+import { recheckSomeLimits } from "../../../../services/meter/limit_rechecks.ts";
+import { deleteCountersOfRemovedLimits, deleteOldCounters } from "../../../../services/meter/limit_upkeep.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { limitEvents } from "../../../support/meter/limits.ts";
 import { onBothDatabases, onEveryDatabase } from "../../../support/meter/usage.ts";
 import { ofUser, perUser, valueScene, valuesIn } from "../../../support/meter/value_limits.ts";
@@ -211,4 +215,96 @@ onEveryDatabase("what a limit per value can't have is rejected", async (test) =>
     "limits",
   ]);
   assert.deepEqual(await faults(...["a", "b", "c", "d"].map((by) => ({ ...perUser, by }))), [200]);
+});
+
+onEveryDatabase("verification has the numbers of the usage's value", async (test) => {
+  const { use, apiKey, values } = await valueScene(test, perUser);
+  await use("u", 4);
+  const { fullToken } = await newOperatorToken(test, ["keys:verify"]);
+  const ask = async (user: string, quantity: number, record = false) => {
+    const usage = { productSlug: "tiles", metric: "requests", quantity, record, ...ofUser(user) };
+    const response = await test.send("/api/v1/keys/verify", {
+      apiKey: fullToken,
+      json: { key: apiKey, usage },
+    });
+    const { code, limits } = await response.json();
+    return [code, ...valuesIn(limits)];
+  };
+  assert.deepEqual(await ask("u", 1), ["VALID", ["u", 4, 0, 1]]);
+  assert.deepEqual(await ask("u", 2), ["USAGE_EXCEEDED", ["u", 4, 0, 1]]);
+  assert.deepEqual(await ask("u", 2, true), ["USAGE_EXCEEDED", ["u", 4, 0, 1]]);
+  assert.deepEqual(await ask("v", 2, true), ["VALID", ["v", 2, 0, 3]]);
+  assert.deepEqual(await values(), [["u", 4, 0, 1], ["v", 2, 0, 3]]);
+});
+
+onEveryDatabase("alerts can be per value, and never reject", async (test) => {
+  const { use, person: { cookie } } = await valueScene(test);
+  const path = "/api/portal/alerts";
+  const create = async (more: object = {}) => {
+    const json = { metric: "requests", per: "day", by: "user", quantity: 5, ...more };
+    const response = await test.send(path, { cookie, json });
+    return { status: response.status, body: await response.json() };
+  };
+  const { status, body: { alert } } = await create({ values: [{ value: "big", quantity: 100 }] });
+  assert.equal(status, 201);
+  assert.deepEqual([alert.by, alert.values, alert.used], ["user", [{ value: "big", quantity: 100 }], null]);
+  await use("big", 50);
+  await use("a", 2);
+  assert.deepEqual(await limitEvents(test), []);
+  await use("b", 9);
+  await use("a", 9);
+  assert.deepEqual(await limitEvents(test), ["limit.exceeded 100"]);
+  assert.equal((await create({ per: "total" })).status, 422);
+  for (const by of ["b", "c", "d"]) assert.equal((await create({ by })).status, 201);
+  assert.equal((await create({ by: "e" })).body.error.code, "limit_reached");
+  const changed = await test.send(`${path}/${alert.id}`, { method: "PATCH", cookie, json: { quantity: 7 } });
+  const { alert: after } = await changed.json();
+  assert.deepEqual([after.by, after.quantity, after.values], ["user", 7, [{ value: "big", quantity: 100 }]]);
+});
+
+onEveryDatabase("grants don't raise a limit per value, and budgets can't have one", async (test) => {
+  const { operator, path, keyId, setLimits, person: { cookie } } = await valueScene(test);
+  const [limit] = await setLimits(perUser);
+  const grant = { limitId: limit?.id, quantity: 5, reason: "Paid.", idempotencyKey: "a" };
+  const { status, body } = await operator(`POST ${path}/grants`, grant);
+  assert.deepEqual([status, body.error.code], [422, "limit_per_value"]);
+  const json = { budget: [perUser] };
+  const response = await test.send(`/api/portal/api-keys/${keyId}`, { method: "PATCH", cookie, json });
+  assert.equal(response.status, 422);
+});
+
+onEveryDatabase("counters are deleted when their time has passed, and with their limit", async (test) => {
+  const { use, setLimits, values } = await valueScene(test, perUser, { ...perUser, per: "hour" });
+  const rows = async () => {
+    const found = await test.opened.database.read<{ rows: number }>(sql`SELECT count(*) AS rows
+      FROM usage_value_counters UNION ALL SELECT count(*) FROM usage_value_windows`);
+    return found.map(({ rows }) => rows);
+  };
+  const sweep = async () => {
+    while (await deleteOldCounters(test.services) || await deleteCountersOfRemovedLimits(test.services));
+  };
+  await use("a", 1);
+  await use("b", 1);
+  assert.deepEqual(await rows(), [4, 2]);
+  test.advance(2 * dayMs);
+  await sweep();
+  assert.deepEqual(await rows(), [4, 2]);
+  // An older record counts against no limit per value.
+  test.advance(2 * 3_600_000);
+  assert.notEqual(
+    await use("a", 4, { timestamp: new Date(test.now() - 2 * dayMs - 2 * 3_600_000).toISOString() }),
+    null,
+  );
+  await sweep();
+  assert.deepEqual(await rows(), [2, 1]);
+  test.advance(40 * dayMs);
+  await sweep();
+  assert.deepEqual(await rows(), [0, 0]);
+  await use("a", 1);
+  await setLimits();
+  test.advance(60_000);
+  while (await recheckSomeLimits(test.services, { add() {} } as never));
+  await sweep();
+  assert.deepEqual(await rows(), [0, 0]);
+  assert.deepEqual(await values(), []);
 });
