@@ -18,7 +18,13 @@ export interface CountedValues {
   readonly open: (series: string, now: number) => readonly Statement[];
   /** Ends holds that have expired of organizations that have too little room, also in other limits. */
   readonly endHolds: (now: number) => readonly Statement[];
-  readonly reject: (records: string, series: string, now: number) => readonly Statement[];
+  /** @param asking The numbers of the requests that cutoff limits deny, in JSON; null for none. */
+  readonly reject: (
+    records: string,
+    series: string,
+    now: number,
+    asking: string | null,
+  ) => readonly Statement[];
   readonly addAgain: (series: string, now: number) => readonly Statement[];
   readonly addToCounters: readonly Statement[];
   readonly note: (now: number) => readonly Statement[];

@@ -21,6 +21,7 @@ import {
 } from "./recorder.ts";
 import { countAgainstLimits, type Counted, type LimitState } from "./recorder_limits.ts";
 import { addUp } from "./rollups.ts";
+import { selectBeyondOfValues } from "./value_limit_standings.ts";
 import { addNewHolds } from "./value_limits.ts";
 
 /** A new hold. `start`: the position of its first record in the group. `records`: see `holdRecordsText`. */
@@ -247,10 +248,9 @@ const endSettled = sql`UPDATE usage_holds AS h SET status = iif(${
   FROM json_each(?4) e WHERE h.id = ${part(2)} AND ${part(0)} IN ${chosen}`;
 const selectEnded = sql`SELECT json_group_array(json_object('request', ${part(0)}, ${holdJson})) AS list
   FROM json_each(?4) e ${holdOf}`;
-const selectBeyondOfGroup = selectBeyond(
-  sql`usage_hold_requests q CROSS JOIN usage_holds h ON h.number = q.hold`,
-  now,
-);
+const holdsOfGroup = sql`usage_hold_requests q CROSS JOIN usage_holds h ON h.number = q.hold`;
+const selectBeyondOfGroup = selectBeyond(holdsOfGroup, now);
+const selectBeyondOfGroupByValue = selectBeyondOfValues(holdsOfGroup, now);
 
 /** Records what holds are settled with, and ends them, each with all of its records or not at all. */
 export async function settleHolds(
@@ -281,7 +281,10 @@ export async function settleHolds(
   });
   const chosenAt = add(selectChosen);
   const endedAt = listed(selectEnded);
-  const beyondAt = add(bind(selectBeyondOfGroup, null, null, group.now));
+  const beyondAt = [add(bind(selectBeyondOfGroup, null, null, group.now))];
+  if (statements.byValue !== undefined) {
+    beyondAt.push(add(bind(selectBeyondOfGroupByValue, null, null, group.now)));
+  }
   add(sql`DELETE FROM usage_hold_requests`);
   batch.push(...addUp(group.hasDimensions));
   deleteSeries();
@@ -304,6 +307,6 @@ export async function settleHolds(
     },
     chosen: new Set(rowsOf<number>(results, chosenAt)),
     holds: byRequest(rowsOf<HoldOfRequest>(results, endedAt)),
-    beyond: rowsOf<Beyond>(results, beyondAt),
+    beyond: beyondAt.flatMap((at) => rowsOf<Beyond>(results, at)),
   };
 }

@@ -131,13 +131,8 @@ export const endsHoldsInTheWay = (more?: Statement): Statement =>
 const endHoldsInTheWay = endExpiredHolds(endsHoldsInTheWay());
 /** The quantity of the limit `l` of the cell `a` with grants. It is never less than without. */
 const raised = raisedQuantity(sql`a.organization`, now);
-const runningSum = (part: Statement, counter: Statement) =>
-  sql`sum(${part}) OVER (PARTITION BY ${counter} ORDER BY request) AS ${part}`;
-/** Sums of high, low and micro of the requests up to each. @param counter The columns that identify a counter. */
-export const runningSums = (counter: Statement): Statement =>
-  sql`${runningSum(sql`high`, counter)}, ${runningSum(sql`low`, counter)}, ${
-    runningSum(sql`micro`, counter)
-  }`;
+const runningSum = (part: Statement) =>
+  sql`sum(${part}) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS ${part}`;
 
 const overDemand = isOver(
   [sql`l.sum_high`, sql`l.high`],
@@ -195,7 +190,7 @@ const rejectRequests = (select: SelectSeries) =>
   UNION ALL
   SELECT request, usage_limit, organization, window_number, at, 'others', 0 FROM (
     SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, quantity_whole,
-      quantity_micro, ${runningSums(sql`usage_limit, organization, window_number`)}
+      quantity_micro, ${runningSum(sql`high`)}, ${runningSum(sql`low`)}, ${runningSum(sql`micro`)}
     FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0) l
   WHERE ${overDemand}`;
 const deleteRejected = sql`
@@ -376,7 +371,7 @@ export function countAgainstLimits(
   if (as !== "settlement") {
     if (hasHolds) addAll((byValue?.endHolds ?? endHoldsInTheWay)(time));
     add(bind(statements.reject, records, series, time));
-    addAll(byValue?.reject(records, series, time));
+    addAll(byValue?.reject(records, series, time, null));
     deletedAt = add(bind(deleteRejected, records));
     add(sql`DELETE FROM usage_added WHERE ${isAnyRejected}`);
     add(addGroup(isAnyRejected));

@@ -4,9 +4,9 @@ import type { LimitUsage } from "../../domain/meter/limit_window.ts";
 import type { LimitMode, LimitPeriod } from "../../domain/meter/usage_limit.ts";
 import { closestValuesMax, limitValuesMax } from "../../domain/meter/value_limit.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
-import { parseHeld } from "./hold_counts.ts";
+import { heldSums, parseHeld, windowOfHold } from "./hold_counts.ts";
 import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
-import { countsFrom, selectHeldOfValue } from "./value_limits.ts";
+import { countsFrom, selectHeldOfValue, valueIn } from "./value_limits.ts";
 
 /** The window of a limit per value. */
 export interface ValueWindow {
@@ -117,6 +117,37 @@ export async function findClosestValues(
   ));
   return rows.flatMap((row) => toLimitUsage(row, now));
 }
+
+/** As `selectBeyond`, of limits per value. */
+export const selectBeyondOfValues = (holds: Statement, now: Statement): Statement => {
+  const ofCounter = (name: Statement) =>
+    sql`${name}.usage_limit = d.usage_limit AND ${name}.organization = d.organization AND ${name}.window_number = d.window_number`;
+  return sql`SELECT json_group_array(json_object('id', d.id, 'limitId', l.id,
+      'own', json_array(${text(sql`d.held_high`)}, ${text(sql`d.held_low`)}, ${text(sql`d.held_micro`)}),
+      'used', json_array(${text(sql`n.sum_high`)}, ${text(sql`n.sum_low`)}, ${text(sql`n.sum_micro`)}),
+      'held', ${
+    selectHeldOfValue(now)
+  }, 'whole', CAST(iif(x.value IS NULL, l.quantity_whole, x.quantity_whole) AS TEXT),
+      'micro', CAST(iif(x.value IS NULL, l.quantity_micro, x.quantity_micro) AS TEXT))) AS list
+    FROM (
+      SELECT h.id, o.number AS organization, l.number AS usage_limit, ${windowOfHold} AS window_number,
+        ${valueIn(sql`p.value -> 4`, sql`l`)} AS value, ${heldSums}
+      FROM ${holds} CROSS JOIN organizations o ON o.number = h.organization
+      CROSS JOIN json_each(coalesce(h.settlement, '[]')) p CROSS JOIN usage_limits l ON ${
+    isApplied({
+      lineage: sql`h.lineage`,
+      series: { productSlug: sql`(p.value ->> 0)`, metric: sql`(p.value ->> 1)` },
+      counts: "values",
+    })
+  } AND l.mode <> 'soft' GROUP BY 1, 2, 3, 4, 5
+    ) d CROSS JOIN usage_limits l ON l.number = d.usage_limit
+    CROSS JOIN usage_value_counters n ON ${ofCounter(sql`n`)} AND n.value = iif(EXISTS (
+      SELECT 1 FROM usage_value_counters c WHERE ${
+    ofCounter(sql`c`)
+  } AND c.value = d.value), d.value, '(other)')
+    LEFT JOIN usage_limit_exceptions x ON x.usage_limit = d.usage_limit AND x.value = n.value
+    WHERE x.value IS NULL OR x.quantity_whole IS NOT NULL`;
+};
 
 function toLimitUsage(row: ValueStandingRow, at: number): LimitUsage[] {
   const { limitId, per, mode, timezone, by, value, countsFrom, whole, millionths, high, low, micro } = row;

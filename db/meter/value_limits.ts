@@ -1,6 +1,7 @@
 // The SQL that counts a group of records against limits per value, beside that of other limits in recorder_limits.ts: in the same
 // transaction, with a fixed number of statements and work in proportion to the group. A counter is never unknown: it has what was
-// recorded since it was opened. In all texts ?1 is the records, ?2 the series, ?3 the time and ?4 a list of holds.
+// recorded since it was opened. In all texts ?1 is the records, ?2 the series, ?3 the time and ?4 a list of holds,
+// or of requests that cutoff limits deny.
 import { errorDetailsMax } from "../../domain/limits.ts";
 import { lowBits } from "../../domain/meter/quantity.ts";
 import { defaultNotifyAt } from "../../domain/meter/usage_limit.ts";
@@ -9,7 +10,7 @@ import { bind, integer, sql, type Statement } from "../engine/database.ts";
 import { endExpiredHolds, heldSums, isOver, windowOfHold } from "./hold_counts.ts";
 import { field } from "./record_group.ts";
 import type { CountedValues } from "./counted_values.ts";
-import { endsHoldsInTheWay, highest, isUsed, runningSums, type SelectSeries } from "./recorder_limits.ts";
+import { endsHoldsInTheWay, highest, isUsed, type SelectSeries } from "./recorder_limits.ts";
 import { monthStart } from "./rollup_columns.ts";
 import { ahead, comparable, isApplied, limitQuantity, windowNumber } from "./usage_limits.ts";
 
@@ -22,7 +23,7 @@ const isAnyRejected = sql`EXISTS (SELECT 1 FROM usage_limit_refused)`;
 const dayMs = integer(24 * 3_600_000);
 
 /** The value that counts for properties in JSON, by the limit of an alias. */
-const valueIn = (properties: Statement, limit: Statement) =>
+export const valueIn = (properties: Statement, limit: Statement) =>
   sql`coalesce(${properties} ->> ${limit}.property, '(none)')`;
 const windowOf = (limit: Statement, time: Statement) =>
   windowNumber(sql`${limit}.per`, time, ahead(sql`${limit}.timezone`, time));
@@ -159,16 +160,17 @@ const sumOf = (...[high, low, micro]: [Statement, Statement, Statement]) =>
   comparable(sql`(${high})`, sql`(${low})`, sql`(${micro})`);
 /** A part of what the counter has and what is held. */
 const counted = (part: Statement) => sql`coalesce(n.sum_${part} + n.held_${part}, 0)`;
+/** With what the group adds. A question needs the smallest quantity of a cutoff limit, and no more. */
 const groupSum = sumOf(
   sql`${counted(sql`high`)} + l.sum_high`,
   sql`${counted(sql`low`)} + l.sum_low`,
-  sql`${counted(sql`micro`)} + l.sum_micro`,
+  sql`${counted(sql`micro`)} + l.sum_micro + (l.mode = 'cutoff')`,
 );
 
 /** Selects organizations that have too little room for the group, and holds. */
 const inTheWay = sql`SELECT l.organization FROM ${cells} CROSS JOIN usage_value_counters n ON ${isCounter}
       AND (n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0)
-    WHERE l.mode = 'hard' AND ${groupSum} > ${limitQuantity}`;
+    WHERE l.mode <> 'soft' AND ${groupSum} > ${limitQuantity}`;
 
 const overDemand = sql`${
   sumOf(sql`l.sum_high + l.high`, sql`l.sum_low + l.low`, sql`l.sum_micro + l.micro`)
@@ -181,18 +183,23 @@ const overWithoutHolds = sql`${
   )
 } > ${limitQuantity}`;
 
+/** Adds up a part of the requests before one, and its own need. */
+const runningSum = (part: Statement) =>
+  sql`sum(own_${part}) OVER (PARTITION BY number ORDER BY request) - own_${part} + ${part} AS ${part}`;
+
 /** As in recorder_limits.ts. A rejected request has the negative number of its row of `usage_value_added` as its limit. */
 const rejectRequests = (select: SelectSeries) =>
   sql`WITH full AS MATERIALIZED (
-    SELECT l.number, l.usage_limit, l.organization, l.window_number, l.value, l.at, l.quantity_whole, l.quantity_micro,
+    SELECT l.number, l.mode, l.usage_limit, l.organization, l.window_number, l.value, l.at, l.quantity_whole, l.quantity_micro,
       ${counted(sql`high`)} AS sum_high, ${counted(sql`low`)} AS sum_low, ${counted(sql`micro`)} AS sum_micro,
       coalesce(n.held_high, 0) AS held_high, coalesce(n.held_low, 0) AS held_low, coalesce(n.held_micro, 0) AS held_micro
     FROM ${cells} LEFT JOIN usage_value_counters n ON ${isCounter}
-    WHERE l.mode = 'hard' AND ${groupSum} > ${limitQuantity}
+    WHERE (l.mode = 'hard' OR (l.mode = 'cutoff' AND ?4 IS NOT NULL)) AND ${groupSum} > ${limitQuantity}
   ), ${applied(select, sql`EXISTS (SELECT 1 FROM full)`)},
   demands AS MATERIALIZED (
-    SELECT ${field.request} AS request, l.*, sum(r.quantity_whole >> ${integer(lowBits)}) AS high,
-      sum(r.quantity_whole & ${integer(2 ** lowBits - 1)}) AS low, sum(r.quantity_micro) AS micro
+    SELECT ${field.request} AS request, l.*, l.mode = 'hard' OR ${field.request} IN (SELECT value FROM json_each(?4)) AS is_judged,
+      sum(r.quantity_whole >> ${integer(lowBits)}) AS own_high,
+      sum(r.quantity_whole & ${integer(2 ** lowBits - 1)}) AS own_low, sum(r.quantity_micro) AS own_micro
     FROM json_each(?1) e CROSS JOIN applied a ON a.position = ${field.series}
     CROSS JOIN usage_records r ON r.seq = ${cursor} + e.key + 1
     CROSS JOIN usage_value_added v ON v.usage_limit = a.usage_limit AND v.organization = a.organization
@@ -202,19 +209,21 @@ const rejectRequests = (select: SelectSeries) =>
     CROSS JOIN full l ON l.usage_limit = v.usage_limit AND l.organization = v.organization
       AND l.window_number = v.window_number AND l.value = v.counter
     WHERE EXISTS (SELECT 1 FROM full)
-    GROUP BY 1, l.number HAVING high + low + micro > 0
+    GROUP BY 1, l.number HAVING l.mode = 'cutoff' OR own_high + own_low + own_micro > 0
   ), judged AS MATERIALIZED (
     SELECT *, max(is_over) OVER (PARTITION BY request) AS is_too_large
-    FROM (SELECT l.*, ${overDemand} AS is_over FROM demands l)
+    FROM (SELECT l.*, is_judged AND ${overDemand} AS is_over FROM (
+      SELECT *, iif(mode = 'cutoff', 0, own_high) AS high, iif(mode = 'cutoff', 0, own_low) AS low,
+        iif(mode = 'cutoff', 1, own_micro) AS micro FROM demands) l)
   )
   INSERT INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason, is_held)
   SELECT request, -number, organization, window_number, at, 'exceeded', NOT ${overWithoutHolds} FROM judged l WHERE is_over
   UNION ALL
   SELECT request, -number, organization, window_number, at, 'others', 0 FROM (
-    SELECT request, number, organization, window_number, at, sum_high, sum_low, sum_micro, quantity_whole, quantity_micro,
-      ${runningSums(sql`number`)}
+    SELECT request, number, organization, window_number, at, is_judged, sum_high, sum_low, sum_micro, quantity_whole,
+      quantity_micro, ${runningSum(sql`high`)}, ${runningSum(sql`low`)}, ${runningSum(sql`micro`)}
     FROM judged WHERE NOT is_too_large) l
-  WHERE ${overDemand}`;
+  WHERE is_judged AND ${overDemand}`;
 
 const addToCounters = sql`
   INSERT INTO usage_value_counters
@@ -243,9 +252,10 @@ const isFirstUsed = sql`${
 const insertNotices = sql`
   INSERT INTO limit_notices
     (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole, quantity_micro)
-  SELECT usage_limit, organization, window_number, percent, is_refusal, used, at, ${now}, NULL, quantity_whole, quantity_micro
+  SELECT usage_limit, organization, window_number, percent, is_refusal AND mode = 'hard', used, at, ${now}, NULL,
+    quantity_whole, quantity_micro
   FROM (
-    SELECT l.usage_limit, l.organization, ${noticeWindow} AS window_number, l.is_refusal, l.at, l.quantity_whole,
+    SELECT l.usage_limit, l.organization, ${noticeWindow} AS window_number, l.is_refusal, l.mode, l.at, l.quantity_whole,
       l.quantity_micro, json_array(coalesce(n.sum_high, 0), coalesce(n.sum_low, 0), coalesce(n.sum_micro, 0)) AS used,
       iif(l.is_refusal, iif(${highest(sql`true`)} >= 100, 100, NULL), ${
   highest(isUsed(sql`p.value`))
@@ -318,7 +328,7 @@ export function valueStatements(select: SelectSeries): CountedValues {
   return {
     open: (series, time) => [...statements.open, statements.add].map((one) => bind(one, null, series, time)),
     endHolds,
-    reject: (records, series, time) => [bind(statements.reject, records, series, time)],
+    reject: (records, series, time, asking) => [bind(statements.reject, records, series, time, asking)],
     addAgain: (series, time) => [
       sql`UPDATE usage_value_added SET sum_high = 0, sum_low = 0, sum_micro = 0 WHERE ${isAnyRejected}`,
       bind(statements.addAgain, null, series, time),

@@ -142,6 +142,16 @@ onBothDatabases("holds take room of their value", async (test) => {
   const settled = await post(`/${held.body.hold.id}/settle`, { records });
   assert.equal(settled.status, 201, test.logged());
   assert.deepEqual(valuesIn(settled.body.limits), [["a", 3, 0, 2]]);
+  assert.deepEqual(settled.body.beyond, []);
+  // A settlement is never rejected, and says by how much it is beyond the limit.
+  const more = await holdFor("d", 1);
+  const large = [{ productSlug: "tiles", metric: "requests", quantity: 8, ...ofUser("d") }];
+  for (const status of [201, 200]) {
+    const beyond = await post(`/${more.body.hold.id}/settle`, { records: large });
+    assert.equal(beyond.status, status);
+    assert.deepEqual(beyond.body.beyond.map(({ quantity }: { quantity: number }) => quantity), [3]);
+    assert.deepEqual(valuesIn(beyond.body.limits), [["d", 8, 0, 0]]);
+  }
   // What has expired rejects nothing.
   assert.equal((await holdFor("a", 2, { expiresIn: 60 })).status, 201);
   assert.deepEqual(await values("?properties.user=a"), [["a", 3, 2, 0]]);
@@ -196,7 +206,7 @@ onEveryDatabase(
 );
 
 onEveryDatabase("what a limit per value can't have is rejected", async (test) => {
-  const { change } = await valueScene(test);
+  const { change, operator } = await valueScene(test);
   const faults = async (...limits: readonly object[]) => {
     const { status, body } = await change({ overrides: { limits } });
     return [
@@ -215,6 +225,15 @@ onEveryDatabase("what a limit per value can't have is rejected", async (test) =>
     "limits",
   ]);
   assert.deepEqual(await faults(...["a", "b", "c", "d"].map((by) => ({ ...perUser, by }))), [200]);
+  // Those of the plan count, too, unless they are replaced.
+  const plan = await operator("POST /plans", { name: "Per user", limits: [perUser] });
+  assert.equal(plan.status, 201);
+  assert.equal((await change({ planId: plan.body.plan.id })).status, 422);
+  const three = ["a", "b", "c"].map((by) => ({ ...perUser, by }));
+  assert.deepEqual(await faults(...three), [200]);
+  assert.equal((await change({ planId: plan.body.plan.id })).status, 200);
+  assert.deepEqual(await faults(...three, { ...perUser, by: "d" }), [422, "limits"]);
+  assert.deepEqual(await faults(...three, { ...perUser, quantity: 9 }), [200]);
 });
 
 onEveryDatabase("verification has the numbers of the usage's value", async (test) => {
