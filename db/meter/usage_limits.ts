@@ -41,8 +41,9 @@ interface AppliedLimits {
 
 /** The condition that a limit `l` applies to the organization `o`. */
 export function isApplied({ lineage, series, withAlerts = false, counts }: AppliedLimits = {}): Statement {
+  // With a plus sign: the limits are found by their owners, not by this.
   const ofKind =
-    { values: sql`l.property <> '' AND `, any: sql``, all: sql`l.property = '' AND ` }[counts ?? "all"];
+    { values: sql`+l.property <> '' AND `, any: sql``, all: sql`+l.property = '' AND ` }[counts ?? "all"];
   const property = counts === undefined ? sql`''` : sql`l.property`;
   const covers = series === undefined
     ? sql``

@@ -347,14 +347,8 @@ export function valueStatements(select: SelectSeries): CountedValues {
  * @param condition The record was voided in this batch.
  */
 export const subtractFromValues = (seq: number, condition: Statement): Statement =>
-  sql`UPDATE usage_value_counters AS n SET sum_high = n.sum_high - (v.quantity_whole >> ${integer(lowBits)}),
-      sum_low = n.sum_low - (v.quantity_whole & ${
-    integer(2 ** lowBits - 1)
-  }), sum_micro = n.sum_micro - v.quantity_micro
-    FROM (
-      SELECT r.seq, r.organization, r.quantity_whole, r.quantity_micro, l.number AS usage_limit, ${
-    valueIn(sql`r.properties`, sql`l`)
-  } AS value, ${
+  sql`WITH v AS MATERIALIZED (
+      SELECT r.organization, l.number AS usage_limit, ${valueIn(sql`r.properties`, sql`l`)} AS value, ${
     windowNumber(sql`l.per`, sql`r.timestamp`, ahead(sql`s.timezone`, sql`r.timestamp`))
   } AS window_number
       FROM usage_records r CROSS JOIN usage_series us ON us.id = r.series LEFT JOIN api_keys k ON k.number = us.api_key
@@ -362,8 +356,13 @@ export const subtractFromValues = (seq: number, condition: Statement): Statement
         AND (s.until_seq IS NULL OR s.until_seq >= r.seq)
       CROSS JOIN usage_limits l ON l.number = s.usage_limit AND l.product_slug IN ('', us.product_slug)
         AND l.metric IN ('', us.metric) AND (l.alert_lineage IS NULL OR l.alert_lineage = k.lineage)
-      WHERE r.seq = ${seq} AND ${condition}) v
-    WHERE n.usage_limit = v.usage_limit AND n.organization = v.organization AND n.window_number = v.window_number
-      AND n.opened_seq < v.seq AND n.value = iif(EXISTS (SELECT 1 FROM usage_value_counters c
-        WHERE c.usage_limit = v.usage_limit AND c.organization = v.organization AND c.window_number = v.window_number
-          AND c.value = v.value AND c.opened_seq < v.seq), v.value, '(other)')`;
+      WHERE r.seq = ${seq} AND ${condition})
+    UPDATE usage_value_counters AS n SET sum_high = n.sum_high - (r.quantity_whole >> ${integer(lowBits)}),
+      sum_low = n.sum_low - (r.quantity_whole & ${
+    integer(2 ** lowBits - 1)
+  }), sum_micro = n.sum_micro - r.quantity_micro
+    FROM usage_records r WHERE r.seq = ${seq} AND n.opened_seq < ${seq}
+      AND (n.usage_limit, n.organization, n.window_number, n.value) IN (
+        SELECT v.usage_limit, v.organization, v.window_number, iif(EXISTS (SELECT 1 FROM usage_value_counters c
+          WHERE c.usage_limit = v.usage_limit AND c.organization = v.organization AND c.window_number = v.window_number
+            AND c.value = v.value AND c.opened_seq < ${seq}), v.value, '(other)') FROM v)`;

@@ -131,7 +131,7 @@ AND a.per = 'minute'
   JOIN api_keys k ON k.key_hash = e.value ->> 0 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3) AND k.disabled_at IS NULL
   JOIN organizations o ON o.id = k.organization_id JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
   AND us.product_slug = e.value ->> 1 AND us.metric = e.value ->> 2 AND us.api_key = k.number
-  CROSS JOIN usage_limits l ON (l.property = '' AND ((l.plan = o.plan AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND NOT EXISTS (q8)) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)) OR (l.alert_of = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND (l.alert_lineage IS NULL OR l.alert_lineage = k.lineage))))
+  CROSS JOIN usage_limits l ON (+l.property = '' AND ((l.plan = o.plan AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND NOT EXISTS (q8)) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)) OR (l.alert_of = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND (l.alert_lineage IS NULL OR l.alert_lineage = k.lineage))))
   WHERE CASE WHEN k.addresses IS NOT NULL THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
   AND true AND NOT EXISTS (SELECT 1 FROM usage_limits WHERE property <> '')
   AND NOT (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique')))
@@ -161,37 +161,32 @@ AND g.used_micros < g.quantity_micros AND g.starts_at <= CAST(?3 AS INTEGER)
 AND t.metric = l.metric AND l.per = 'total' AND l.lineage IS NULL AND l.alert_of IS NULL
 /* q13 */ q11 with other lines, /* 1 */ SELECT sum((g.quantity_micros - g.used_micros) % 1000000) FROM usage_grants g WHERE g.organization = t.organization
 /* q14 */ q12 with other lines, /* 1 */ SELECT t.taken_micro + coalesce((q13), 0) FROM usage_grant_accounts t WHERE t.organization = a.organization AND t.product_slug = l.product_slug
-/* q15 */ SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(substr(e.value, 12, 14) AS INTEGER) ORDER BY z.since DESC
+/* q15 */ SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high + n.held_high AS sum_high, n.sum_low + n.held_low AS sum_low, n.sum_micro + n.held_micro AS sum_micro, n.held_high, n.held_low, n.held_micro, (l.quantity_whole + iif(l.per = 'total', coalesce((q12), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) / 1000000) AS quantity_whole, ((l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) % 1000000) AS quantity_micro
+FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
+AND n.window_number = a.window_number CROSS JOIN usage_limits l ON l.number = a.usage_limit WHERE l.mode = 'hard'
+AND (n.is_known = 0 OR ((((n.sum_high + n.held_high) + a.sum_high) + ((((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) >> 26), (((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) & 67108863, ((n.sum_micro + n.held_micro) + a.sum_micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000) AND (((n.sum_high + n.held_high) + a.sum_high) + ((((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) >> 26), (((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) & 67108863, ((n.sum_micro + n.held_micro) + a.sum_micro) % 1000000) > (((l.quantity_whole + iif(l.per = 'total', coalesce((q12), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) / 1000000) >> 26) + ((((l.quantity_whole + iif(l.per = 'total', coalesce((q12), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) % 1000000) / 1000000) >> 26), (((l.quantity_whole + iif(l.per = 'total', coalesce((q12), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) % 1000000) / 1000000) & 67108863, ((l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) % 1000000) % 1000000)))
+/* q16 */ SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(substr(e.value, 12, 14) AS INTEGER) ORDER BY z.since DESC
 LIMIT 1
-/* 30 */ 28 with other lines, /* 1 */ WITH full AS MATERIALIZED (
-  SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high + n.held_high AS sum_high, n.sum_low + n.held_low AS sum_low, n.sum_micro + n.held_micro AS sum_micro, n.held_high, n.held_low, n.held_micro, (l.quantity_whole + iif(l.per = 'total', coalesce((q12), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) / 1000000) AS quantity_whole, ((l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) % 1000000) AS quantity_micro
-  FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
-  AND n.window_number = a.window_number CROSS JOIN usage_limits l ON l.number = a.usage_limit WHERE l.mode = 'hard'
-  AND (n.is_known = 0 OR ((((n.sum_high + n.held_high) + a.sum_high) + ((((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) >> 26), (((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) & 67108863, ((n.sum_micro + n.held_micro) + a.sum_micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000) AND (((n.sum_high + n.held_high) + a.sum_high) + ((((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) >> 26), (((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) & 67108863, ((n.sum_micro + n.held_micro) + a.sum_micro) % 1000000) > (((l.quantity_whole + iif(l.per = 'total', coalesce((q12), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) / 1000000) >> 26) + ((((l.quantity_whole + iif(l.per = 'total', coalesce((q12), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) % 1000000) / 1000000) >> 26), (((l.quantity_whole + iif(l.per = 'total', coalesce((q12), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) % 1000000) / 1000000) & 67108863, ((l.quantity_micro + iif(l.per = 'total', coalesce((q14), 0), 0)) % 1000000) % 1000000)))
-), applied AS MATERIALIZED (
+/* q17 */ SELECT CAST(substr(e.value, 6, 5) AS INTEGER) AS request, e.key AS position, a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(substr(e.value, 12, 14) AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q16), 0)) / 3600000 * 3600000 - coalesce((q16), 0) WHEN 'day' THEN (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q16), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q16), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q16), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END AS window_number
+FROM json_each(?1) e CROSS JOIN applied a ON a.position = CAST(substr(e.value, 1, 5) AS INTEGER) WHERE EXISTS (SELECT 1 FROM full) UNION ALL
+SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER), NULL, a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(?3 AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END
+FROM json_each(?1) e CROSS JOIN applied a ON a.position = CAST(substr(e.value, 1, 5) AS INTEGER) WHERE EXISTS (SELECT 1 FROM full)
+/* q18 */ SELECT w.request, f.*, coalesce(sum(r.quantity_whole >> 26), 0) AS high, coalesce(sum(r.quantity_whole & 67108863), 0) AS low, coalesce(sum(r.quantity_micro), 0) AS micro
+FROM wanted w CROSS JOIN full f ON f.usage_limit = w.usage_limit AND f.organization = w.organization AND f.window_number = w.window_number
+LEFT JOIN usage_records r ON r.seq = (SELECT seq FROM usage_cursor) + w.position + 1 GROUP BY 1, f.usage_limit, f.organization, f.window_number
+/* q19 */ SELECT l.*, l.high + l.low + l.micro > 0
+AND ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000) AS is_over
+FROM demands l
+/* q20 */ SELECT *, max(NOT is_known) OVER (PARTITION BY request) AS is_unknown, max(is_over) OVER (PARTITION BY request) AS is_too_large FROM (q19)
+/* q21 */ SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, quantity_whole, quantity_micro, sum(high) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS high, sum(low) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS low, sum(micro) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS micro
+FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0
+/* 30 */ 28 with other lines, /* 1 */ WITH full AS MATERIALIZED (q15), applied AS MATERIALIZED (
 /* 10 to 12 */   AND us.organization > 0 AND EXISTS (SELECT 1 FROM full)
-), wanted AS MATERIALIZED (
-  SELECT CAST(substr(e.value, 6, 5) AS INTEGER) AS request, e.key AS position, a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(substr(e.value, 12, 14) AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q15), 0)) / 3600000 * 3600000 - coalesce((q15), 0) WHEN 'day' THEN (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q15), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q15), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q15), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END AS window_number
-  FROM json_each(?1) e CROSS JOIN applied a ON a.position = CAST(substr(e.value, 1, 5) AS INTEGER) WHERE EXISTS (SELECT 1 FROM full) UNION ALL
-  SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER), NULL, a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(?3 AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END
-  FROM json_each(?1) e CROSS JOIN applied a ON a.position = CAST(substr(e.value, 1, 5) AS INTEGER) WHERE EXISTS (SELECT 1 FROM full)
-), demands AS MATERIALIZED (
-  SELECT w.request, f.*, coalesce(sum(r.quantity_whole >> 26), 0) AS high, coalesce(sum(r.quantity_whole & 67108863), 0) AS low, coalesce(sum(r.quantity_micro), 0) AS micro
-  FROM wanted w CROSS JOIN full f ON f.usage_limit = w.usage_limit AND f.organization = w.organization AND f.window_number = w.window_number
-  LEFT JOIN usage_records r ON r.seq = (SELECT seq FROM usage_cursor) + w.position + 1 GROUP BY 1, f.usage_limit, f.organization, f.window_number
-), judged AS MATERIALIZED (
-  SELECT *, max(NOT is_known) OVER (PARTITION BY request) AS is_unknown, max(is_over) OVER (PARTITION BY request) AS is_too_large FROM (
-    SELECT l.*, l.high + l.low + l.micro > 0
-    AND ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000) AS is_over
-    FROM demands l
-  )
-) INSERT INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason, is_held)
+), wanted AS MATERIALIZED (q17), demands AS MATERIALIZED (q18), judged AS MATERIALIZED (q20)
+INSERT INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason, is_held)
 SELECT request, usage_limit, organization, window_number, at, 'unknown', 0 FROM judged WHERE NOT is_known UNION ALL
 SELECT request, usage_limit, organization, window_number, at, 'exceeded', NOT (((l.sum_high - l.held_high) + l.high) + ((((l.sum_low - l.held_low) + l.low) + ((l.sum_micro - l.held_micro) + l.micro) / 1000000) >> 26), (((l.sum_low - l.held_low) + l.low) + ((l.sum_micro - l.held_micro) + l.micro) / 1000000) & 67108863, ((l.sum_micro - l.held_micro) + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000)
-FROM judged l WHERE is_over AND NOT is_unknown UNION ALL SELECT request, usage_limit, organization, window_number, at, 'others', 0 FROM (
-  SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, quantity_whole, quantity_micro, sum(high) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS high, sum(low) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS low, sum(micro) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS micro
-  FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0
-) l
+FROM judged l WHERE is_over AND NOT is_unknown UNION ALL SELECT request, usage_limit, organization, window_number, at, 'others', 0 FROM (q21) l
 WHERE ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000)
 /* 31 */ DELETE FROM usage_records WHERE seq > (SELECT seq FROM usage_cursor) AND seq IN (
   SELECT (SELECT seq FROM usage_cursor) + e.key + 1 FROM json_each(?1) e WHERE EXISTS (SELECT 1 FROM usage_limit_refused)
@@ -285,12 +280,142 @@ CROSS JOIN organizations o ON o.number = a.organization
 /* 44 */ DELETE FROM usage_limit_refused
 /* 45 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q7) DELETE FROM usage_series
 
--- With dimensions: 1, 46, 47, 48, 5, 6, 7, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 8, 9, 10, 11, 64, 13, 14
-/* 46 */ 2 with other lines, /* 8 to 10 */     AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND NOT EXISTS (q1)
-/* 47 */ 3 with other lines, /* 7 to 9 */     AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND NOT EXISTS (q1)
-/* q16 */ q2 with other lines, /* 6 to 8 */ AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND true
-/* 48 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q16), blocked AS MATERIALIZED (q3)
-/* 49 */ WITH w AS MATERIALIZED (
+-- With limits per value: 24, 46, 47, 48, 5, 49, 29, 50, 51, 52, 53, 54, 31, 32, 33, 34, 55, 56, 57, 36, 58, 37, 59, 38, 39, 40, 41, 42, 60, 61, 43, 44, 6, 7, 8, 9, 10, 11, 62, 13, 14
+/* 46 */ 2 with other lines, /* 8 */     AND true AND true
+/* 47 */ 3 with other lines, /* 7 */     AND true AND true
+/* q22 */ q2 with other lines, /* 6 */ AND true AND true
+/* 48 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q22), blocked AS MATERIALIZED (q3)
+/* 49 */ 28 with other lines, /* 8 */   AND true AND true
+/* q23 */ q8 with other lines, /* 2 */ AND own.property = l.property
+/* q24 */ q22 with other lines, /* 1 to 4 */ SELECT CAST(e.key AS INTEGER) AS position, us.id AS series, us.organization, l.number AS usage_limit, l.per, l.property, o.timezone
+FROM json_each(?2) e JOIN api_keys k ON k.key_hash = e.value ->> 0 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
+AND k.disabled_at IS NULL JOIN organizations o ON o.id = k.organization_id
+JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number) AND us.product_slug = e.value ->> 1
+AND us.metric = e.value ->> 2 AND us.api_key = k.number
+CROSS JOIN usage_limits l ON (+l.property <> '' AND ((l.plan = o.plan AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND NOT EXISTS (q23)) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)) OR (l.alert_of = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND (l.alert_lineage IS NULL OR l.alert_lineage = k.lineage))))
+/* 8 */ AND us.organization > 0
+AND NOT EXISTS (SELECT 1 FROM usage_value_spans s WHERE s.organization = us.organization AND s.usage_limit = l.number AND s.until_seq IS NULL)
+/* 50 */ WITH applied AS MATERIALIZED (q24)
+INSERT INTO usage_hold_values (hold, usage_limit, organization, window_number, value, held_high, held_low, held_micro)
+SELECT h.number, l.number, o.number, CASE l.per WHEN 'minute' THEN h.created_at / 60000 WHEN 'hour' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, coalesce(p.value -> 4 ->> l.property, '(none)'), coalesce(sum((p.value ->> 2) >> 26), 0) AS held_high, coalesce(sum((p.value ->> 2) & 67108863), 0) AS held_low, coalesce(sum(p.value ->> 3), 0) AS held_micro
+FROM (SELECT DISTINCT organization FROM applied) a CROSS JOIN usage_holds h ON h.organization = a.organization AND h.status = 'active'
+CROSS JOIN organizations o ON o.number = h.organization CROSS JOIN json_each(h.records) p
+CROSS JOIN usage_limits l ON (+l.property <> '' AND ((l.plan = o.plan AND l.product_slug IN ('', (p.value ->> 0)) AND l.metric IN ('', (p.value ->> 1)) AND NOT EXISTS (q23)) OR (l.organization = o.number AND l.product_slug IN ('', (p.value ->> 0)) AND l.metric IN ('', (p.value ->> 1)) AND l.quantity_whole IS NOT NULL) OR (l.lineage = h.lineage AND l.product_slug IN ('', (p.value ->> 0)) AND l.metric IN ('', (p.value ->> 1))) OR (l.alert_of = o.number AND l.product_slug IN ('', (p.value ->> 0)) AND l.metric IN ('', (p.value ->> 1)) AND (l.alert_lineage IS NULL OR l.alert_lineage = h.lineage))))
+AND NOT EXISTS (SELECT 1 FROM usage_value_spans s WHERE s.organization = o.number AND s.usage_limit = l.number AND s.until_seq IS NULL)
+WHERE NOT EXISTS (SELECT 1 FROM usage_hold_values v WHERE v.hold = h.number AND v.usage_limit = l.number) GROUP BY 1, 2, 3, 4, 5
+ORDER BY h.number, min(p.key)
+/* 51 */ WITH applied AS MATERIALIZED (q24) INSERT OR REPLACE INTO usage_value_spans (organization, usage_limit, since_seq, timezone)
+SELECT DISTINCT organization, usage_limit, (SELECT seq FROM usage_cursor), timezone FROM applied
+/* q25 */ SELECT a.usage_limit, a.organization, a.per, a.timezone, coalesce(r.properties ->> a.property, '(none)') AS value, r.seq, iif(w.is_now, CAST(?3 AS INTEGER), r.timestamp) AS at, iif(w.is_now, 0, r.quantity_whole) AS whole, iif(w.is_now, 0, r.quantity_micro) AS micro
+FROM usage_records r CROSS JOIN applied a ON a.series = r.series
+CROSS JOIN (SELECT 0 AS is_now UNION ALL SELECT 1) w ON w.is_now = 0 OR r.timestamp <> CAST(?3 AS INTEGER)
+WHERE r.seq > (SELECT seq FROM usage_cursor)
+/* q26 */ SELECT usage_limit, organization, CASE f.per WHEN 'minute' THEN f.at / 60000 WHEN 'hour' THEN (f.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = f.timezone AND z.since <= f.at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = f.timezone AND z.since <= f.at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (f.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = f.timezone AND z.since <= f.at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (f.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = f.timezone AND z.since <= f.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (f.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = f.timezone AND z.since <= f.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END AS window_number, per, timezone, value, min(seq) AS first_seq, iif(max(at = CAST(?3 AS INTEGER)), CAST(?3 AS INTEGER), min(at)) AS at, sum(whole >> 26) AS sum_high, sum(whole & 67108863) AS sum_low, sum(micro) AS sum_micro
+FROM found f GROUP BY usage_limit, organization, 3, value
+/* q27 */ SELECT w.counters FROM usage_value_windows w WHERE w.usage_limit = s.usage_limit AND w.organization = s.organization
+AND w.window_number = s.window_number
+/* q28 */ SELECT 1 FROM usage_value_counters n WHERE n.usage_limit = s.usage_limit AND n.organization = s.organization AND n.window_number = s.window_number
+AND n.value = s.value
+/* q29 */ SELECT s.*, (s.value = '(other)' OR EXISTS (q28) OR EXISTS (SELECT 1 FROM usage_limit_exceptions x WHERE x.usage_limit = s.usage_limit AND x.value = s.value)) AS has_own
+FROM summed s
+WHERE CASE s.per WHEN 'hour' THEN s.window_number + 3600000 + 2 * 86400000 > CAST(?3 AS INTEGER) WHEN 'day' THEN (s.window_number + 1 + 40) * 86400000 > CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = s.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0) ELSE (1000 * strftime('%s', format('%d-%02d-01', 1970 + (s.window_number + 1) / 12, 1 + (s.window_number + 1) % 12))) + 404 * 86400000 > CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = s.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0) END
+/* q30 */ SELECT *, iif(has_own, 0, 10000 - coalesce((q27), 0)) AS room, row_number() OVER ( PARTITION BY usage_limit, organization, window_number, has_own, sum_high + sum_low + sum_micro > 0 ORDER BY first_seq) AS rank
+FROM (q29) s
+/* 52 */ 49 with other lines, /* 2 to 6 */   SELECT CAST(e.key AS INTEGER) AS position, us.id AS series, us.organization, l.number AS usage_limit, l.per, l.property, o.timezone
+  FROM json_each(?2) e JOIN api_keys k ON k.key_hash = e.value ->> 0 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  AND k.disabled_at IS NULL JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number) AND us.product_slug = e.value ->> 1
+  AND us.metric = e.value ->> 2 AND us.api_key = k.number
+  CROSS JOIN usage_limits l ON (+l.property <> '' AND ((l.plan = o.plan AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND NOT EXISTS (q23)) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)) OR (l.alert_of = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND (l.alert_lineage IS NULL OR l.alert_lineage = k.lineage))))
+/* 11 to 12 */ ), found AS (q25), summed AS MATERIALIZED (q26)
+INSERT INTO usage_value_added (usage_limit, organization, window_number, value, counter, at, sum_high, sum_low, sum_micro)
+SELECT usage_limit, organization, window_number, value, iif(has_own OR rank <= room, value, '(other)'), at, sum_high, sum_low, sum_micro FROM (q30)
+WHERE true ON CONFLICT DO UPDATE SET sum_high = excluded.sum_high, sum_low = excluded.sum_low, sum_micro = excluded.sum_micro
+/* 53 */ 30 with other lines, /* 8 */   AND true AND true
+/* q31 */ SELECT min(number) AS number, usage_limit, organization, window_number, counter AS value, max(at) AS at, sum(sum_high) AS sum_high, sum(sum_low) AS sum_low, sum(sum_micro) AS sum_micro
+FROM usage_value_added GROUP BY usage_limit, organization, window_number, counter
+/* q32 */ SELECT a.*, q.per, q.mode, q.notify_at, q.alert_of, iif(x.value IS NULL, q.quantity_whole, x.quantity_whole) AS quantity_whole, iif(x.value IS NULL, q.quantity_micro, x.quantity_micro) AS quantity_micro
+FROM (q31) a CROSS JOIN usage_limits q ON q.number = a.usage_limit LEFT JOIN usage_limit_exceptions x ON x.usage_limit = a.usage_limit
+AND x.value = a.value
+/* 54 */ 52 with other lines, /* 1 */ WITH full AS MATERIALIZED (
+  SELECT l.number, l.mode, l.usage_limit, l.organization, l.window_number, l.value, l.at, l.quantity_whole, l.quantity_micro, coalesce(n.sum_high + n.held_high, 0) AS sum_high, coalesce(n.sum_low + n.held_low, 0) AS sum_low, coalesce(n.sum_micro + n.held_micro, 0) AS sum_micro, coalesce(n.held_high, 0) AS held_high, coalesce(n.held_low, 0) AS held_low, coalesce(n.held_micro, 0) AS held_micro
+  FROM (q32) l LEFT JOIN usage_value_counters n ON n.usage_limit = l.usage_limit AND n.organization = l.organization
+  AND n.window_number = l.window_number AND n.value = l.value WHERE (l.mode = 'hard' OR (l.mode = 'cutoff' AND ?4 IS NOT NULL))
+  AND ((coalesce(n.sum_high + n.held_high, 0) + l.sum_high) + (((coalesce(n.sum_low + n.held_low, 0) + l.sum_low) + (coalesce(n.sum_micro + n.held_micro, 0) + l.sum_micro + (l.mode = 'cutoff')) / 1000000) >> 26), ((coalesce(n.sum_low + n.held_low, 0) + l.sum_low) + (coalesce(n.sum_micro + n.held_micro, 0) + l.sum_micro + (l.mode = 'cutoff')) / 1000000) & 67108863, (coalesce(n.sum_micro + n.held_micro, 0) + l.sum_micro + (l.mode = 'cutoff')) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000)
+), applied AS MATERIALIZED (
+/* 11 to 15 */   AND us.organization > 0 AND EXISTS (SELECT 1 FROM full)
+), demands AS MATERIALIZED (
+  SELECT CAST(substr(e.value, 6, 5) AS INTEGER) AS request, l.*, l.mode = 'hard' OR CAST(substr(e.value, 6, 5) AS INTEGER) IN (SELECT value FROM json_each(?4)) AS is_judged, sum(r.quantity_whole >> 26) AS own_high, sum(r.quantity_whole & 67108863) AS own_low, sum(r.quantity_micro) AS own_micro
+  FROM json_each(?1) e CROSS JOIN applied a ON a.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+  CROSS JOIN usage_records r ON r.seq = (SELECT seq FROM usage_cursor) + e.key + 1 CROSS JOIN usage_value_added v ON v.usage_limit = a.usage_limit
+  AND v.organization = a.organization
+  AND v.window_number = CASE a.per WHEN 'minute' THEN r.timestamp / 60000 WHEN 'hour' THEN (r.timestamp + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= r.timestamp ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= r.timestamp ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (r.timestamp + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= r.timestamp ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (r.timestamp + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= r.timestamp ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (r.timestamp + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= r.timestamp ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END
+  AND v.value = coalesce(r.properties ->> a.property, '(none)') CROSS JOIN full l ON l.usage_limit = v.usage_limit AND l.organization = v.organization
+  AND l.window_number = v.window_number AND l.value = v.counter WHERE EXISTS (SELECT 1 FROM full)
+  GROUP BY 1, l.number HAVING l.mode = 'cutoff' OR own_high + own_low + own_micro > 0
+), judged AS MATERIALIZED (
+  SELECT *, max(is_over) OVER (PARTITION BY request) AS is_too_large FROM (
+    SELECT l.*, is_judged
+    AND ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000) AS is_over
+    FROM (
+      SELECT *, iif(mode = 'cutoff', 0, own_high) AS high, iif(mode = 'cutoff', 0, own_low) AS low, iif(mode = 'cutoff', 1, own_micro) AS micro
+      FROM demands
+    ) l
+  )
+) INSERT INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason, is_held)
+SELECT request, -number, organization, window_number, at, 'exceeded', NOT ((l.sum_high - l.held_high + l.high) + (((l.sum_low - l.held_low + l.low) + (l.sum_micro - l.held_micro + l.micro) / 1000000) >> 26), ((l.sum_low - l.held_low + l.low) + (l.sum_micro - l.held_micro + l.micro) / 1000000) & 67108863, (l.sum_micro - l.held_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000)
+FROM judged l WHERE is_over UNION ALL SELECT request, -number, organization, window_number, at, 'others', 0 FROM (
+  SELECT request, number, organization, window_number, at, is_judged, sum_high, sum_low, sum_micro, quantity_whole, quantity_micro, sum(own_high) OVER (PARTITION BY number ORDER BY request) - own_high + high AS high, sum(own_low) OVER (PARTITION BY number ORDER BY request) - own_low + low AS low, sum(own_micro) OVER (PARTITION BY number ORDER BY request) - own_micro + micro AS micro
+  FROM judged WHERE NOT is_too_large
+) l WHERE is_judged
+AND ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000)
+/* 55 */ 35 with other lines, /* 8 */   AND true AND true
+/* 56 */ UPDATE usage_value_added SET sum_high = 0, sum_low = 0, sum_micro = 0 WHERE EXISTS (SELECT 1 FROM usage_limit_refused)
+/* 57 */ 52 with other lines, /* 11 */   AND us.organization > 0 AND EXISTS (SELECT 1 FROM usage_limit_refused)
+/* 58 */ INSERT INTO usage_value_counters (usage_limit, organization, window_number, value, sum_high, sum_low, sum_micro, opened_seq)
+SELECT usage_limit, organization, window_number, counter, sum(sum_high), sum(sum_low), sum(sum_micro), (SELECT seq FROM usage_cursor)
+FROM usage_value_added WHERE sum_high + sum_low + sum_micro > 0 GROUP BY 1, 2, 3, 4 ON CONFLICT DO UPDATE
+SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro
+/* 59 */ 39 with other lines, /* 2 to 4 */ SELECT usage_limit, organization, window_number, percent, is_refusal
+AND mode = 'hard', used, at, CAST(?3 AS INTEGER), NULL, quantity_whole, quantity_micro FROM (
+  SELECT l.usage_limit, l.organization, iif(l.per = 'hour', CASE 'day' WHEN 'minute' THEN l.at / 60000 WHEN 'hour' THEN (l.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= l.at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= l.at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (l.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= l.at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (l.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= l.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (l.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= l.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, l.window_number) AS window_number, l.is_refusal, l.mode, l.at, l.quantity_whole, l.quantity_micro, json_array(coalesce(n.sum_high, 0), coalesce(n.sum_low, 0), coalesce(n.sum_micro, 0)) AS used, iif(l.is_refusal, iif((SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p WHERE true) >= 100, 100, NULL), (
+/* 6 to 15 */     WHERE ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * p.value) + ((((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) >> 26), (((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) & 67108863, (l.quantity_micro * p.value) % 1000000)
+  )) AS percent FROM (
+    SELECT l.*, 0 AS is_refusal FROM (q32) l WHERE l.sum_high + l.sum_low + l.sum_micro > 0 UNION ALL SELECT l.*, 1 FROM usage_limit_refused f
+    CROSS JOIN usage_value_added v ON v.number = -f.usage_limit CROSS JOIN (q32) l ON l.usage_limit = v.usage_limit
+    AND l.organization = v.organization AND l.window_number = v.window_number AND l.value = v.counter WHERE f.reason = 'exceeded' AND NOT f.is_held
+  ) l CROSS JOIN organizations o ON o.number = l.organization LEFT JOIN usage_value_counters n ON n.usage_limit = l.usage_limit
+  AND n.organization = l.organization AND n.window_number = l.window_number AND n.value = l.value
+  WHERE iif(l.is_refusal, n.sum_high + n.sum_low + n.sum_micro > 0 OR l.quantity_whole + l.quantity_micro = 0, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * min(coalesce(l.notify_at ->> 0, 80), 100)) + ((((l.quantity_whole & 67108863) * min(coalesce(l.notify_at ->> 0, 80), 100)) + (l.quantity_micro * min(coalesce(l.notify_at ->> 0, 80), 100)) / 1000000) >> 26), (((l.quantity_whole & 67108863) * min(coalesce(l.notify_at ->> 0, 80), 100)) + (l.quantity_micro * min(coalesce(l.notify_at ->> 0, 80), 100)) / 1000000) & 67108863, (l.quantity_micro * min(coalesce(l.notify_at ->> 0, 80), 100)) % 1000000))
+/* 18 to 19 */   AND x.percent >= a.percent
+) GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + NOT is_refusal) > 0
+/* 60 */ SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'isHeld', a.is_held, 'held', json_array(CAST(coalesce(n.held_high, 0) AS TEXT), CAST(coalesce(n.held_low, 0) AS TEXT), CAST(coalesce(n.held_micro, 0) AS TEXT), json(iif(n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0, (
+  SELECT json_array(1, CAST(coalesce(sum(v.held_high), 0) AS TEXT), CAST(coalesce(sum(v.held_low), 0) AS TEXT), CAST(coalesce(sum(v.held_micro), 0) AS TEXT))
+  FROM usage_hold_values v CROSS JOIN usage_holds h ON h.number = v.hold AND h.status = 'active'
+  AND (h.expires_at <= CAST(?3 AS INTEGER) AND h.is_recorded_on_expiry = 0) WHERE v.usage_limit = n.usage_limit AND v.organization = n.organization
+  AND v.window_number = n.window_number AND v.counter = n.value
+), NULL))), 'heldUntil', iif(a.is_held, (SELECT min(h.expires_at) FROM usage_holds h WHERE h.organization = a.organization AND h.status = 'active'), NULL), 'usageLimit', a.usage_limit, 'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id, 'lineage', NULL, 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode, 'by', l.property, 'value', a.value, 'counter', a.counter, 'countsFrom', max(l.created_at, o.created_at, iif(l.plan IS NULL, 0, coalesce(o.plan_since, 0))), 'whole', CAST(a.quantity_whole AS TEXT), 'micro', CAST(a.quantity_micro AS TEXT), 'timezone', o.timezone, 'openedSeq', 0, 'used', json_array( CAST(coalesce(n.sum_high, 0) AS TEXT), CAST(coalesce(n.sum_low, 0) AS TEXT), CAST(coalesce(n.sum_micro, 0) AS TEXT)))) AS list
+FROM (
+  SELECT NULL AS request, NULL AS reason, 0 AS is_held, v.value AS value, l.usage_limit, l.organization, l.window_number, l.value AS counter, l.at, l.quantity_whole, l.quantity_micro
+  FROM usage_value_added v CROSS JOIN (q32) l ON l.usage_limit = v.usage_limit AND l.organization = v.organization
+  AND l.window_number = v.window_number AND l.value = v.counter AND l.alert_of IS NULL WHERE v.at = CAST(?3 AS INTEGER) UNION ALL
+  SELECT request, reason, is_held, value, usage_limit, organization, window_number, value, at, quantity_whole, quantity_micro FROM (
+    SELECT l.*, f.request, f.reason, f.is_held, row_number() OVER (PARTITION BY f.request) AS rank FROM usage_limit_refused f
+    CROSS JOIN usage_value_added v ON v.number = -f.usage_limit CROSS JOIN (q32) l ON l.usage_limit = v.usage_limit
+    AND l.organization = v.organization AND l.window_number = v.window_number AND l.value = v.counter
+  ) WHERE rank <= 100
+) a CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization
+LEFT JOIN usage_value_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization AND n.window_number = a.window_number
+AND n.value = a.counter WHERE a.quantity_whole IS NOT NULL
+/* 61 */ DELETE FROM usage_value_added
+/* 62 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q22) DELETE FROM usage_series
+
+-- With dimensions: 1, 63, 64, 65, 5, 6, 7, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 8, 9, 10, 11, 81, 13, 14
+/* 63 */ 2 with other lines, /* 8 to 10 */     AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND NOT EXISTS (q1)
+/* 64 */ 3 with other lines, /* 7 to 9 */     AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND NOT EXISTS (q1)
+/* q33 */ q2 with other lines, /* 6 to 8 */ AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND true
+/* 65 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q33), blocked AS MATERIALIZED (q3)
+/* 66 */ WITH w AS MATERIALIZED (
   SELECT s.id AS series, s.organization, g.number, g.property FROM (SELECT DISTINCT series FROM usage_added) a
   CROSS JOIN usage_series s ON s.id = a.series CROSS JOIN usage_aggregations g ON g.product = s.product_slug AND g.metric = s.metric
   AND g.removed_at IS NULL AND g.aggregation = 'last' AND true WHERE s.organization NOT IN (0, -2147483648)
@@ -302,31 +427,31 @@ SELECT number, series, timestamp / 900000, timestamp, seq, quantity_whole, quant
 ON CONFLICT (aggregation, series, quarter) DO UPDATE
 SET timestamp = excluded.timestamp, seq = excluded.seq, quantity_whole = excluded.quantity_whole, quantity_micro = excluded.quantity_micro
 WHERE (excluded.timestamp, excluded.seq) > (usage_latest.timestamp, usage_latest.seq)
-/* 50 */ 49 with other lines, /* 4 to 12 */   AND g.removed_at IS NULL AND g.aggregation = 'unique' AND true WHERE s.organization NOT IN (0, -2147483648)
+/* 67 */ 66 with other lines, /* 4 to 12 */   AND g.removed_at IS NULL AND g.aggregation = 'unique' AND true WHERE s.organization NOT IN (0, -2147483648)
 ) INSERT INTO usage_unique_added (aggregation, organization, series, month, quarter, value, first_seq, count)
 SELECT number, organization, series, ((strftime('%Y', quarter * 900000 / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', quarter * 900000 / 1000, 'unixepoch') - 1), quarter, value, min(seq), count(*)
 FROM (
   SELECT w.number, w.organization, w.series, r.timestamp / 900000 AS quarter, r.seq, r.properties ->> w.property AS value FROM usage_records r
   CROSS JOIN w ON w.series = r.series WHERE r.seq > (SELECT seq FROM usage_cursor) AND EXISTS (SELECT 1 FROM w)
 ) WHERE value IS NOT NULL GROUP BY series, quarter, value
-/* q17 */ SELECT v.number FROM usage_unique_values v WHERE v.aggregation = a.aggregation AND v.organization = a.organization AND v.month = a.month
+/* q34 */ SELECT v.number FROM usage_unique_values v WHERE v.aggregation = a.aggregation AND v.organization = a.organization AND v.month = a.month
 AND v.value = a.value
-/* 51 */ UPDATE usage_unique_added AS a SET value_number = (q17)
-/* 52 */ INSERT INTO usage_unique_values (aggregation, organization, month, value) SELECT aggregation, organization, month, value FROM (
+/* 68 */ UPDATE usage_unique_added AS a SET value_number = (q34)
+/* 69 */ INSERT INTO usage_unique_values (aggregation, organization, month, value) SELECT aggregation, organization, month, value FROM (
   SELECT n.*, row_number() OVER (PARTITION BY aggregation, organization, month ORDER BY first_seq, value) AS rank
   FROM (SELECT aggregation, organization, month, value, min(first_seq) AS first_seq FROM usage_unique_added WHERE value_number IS NULL GROUP BY 1, 2, 3, 4) n
 ) n
 WHERE rank <= 100000 - coalesce((SELECT l.known FROM usage_unique_limits l WHERE l.aggregation = n.aggregation AND l.organization = n.organization AND l.month = n.month), 0)
-/* 53 */ UPDATE usage_unique_added AS a SET value_number = (q17), is_new = 1 WHERE value_number IS NULL
-/* 54 */ INSERT INTO usage_unique_limits (aggregation, organization, month, known, others)
+/* 70 */ UPDATE usage_unique_added AS a SET value_number = (q34), is_new = 1 WHERE value_number IS NULL
+/* 71 */ INSERT INTO usage_unique_limits (aggregation, organization, month, known, others)
 SELECT aggregation, organization, month, count(DISTINCT iif(is_new, value_number, NULL)), sum(iif(value_number IS NULL, count, 0))
 FROM usage_unique_added GROUP BY 1, 2, 3 ON CONFLICT DO UPDATE SET known = known + excluded.known, others = others + excluded.others
-/* 55 */ INSERT INTO usage_unique_quarters (aggregation, series, quarter, value, count) SELECT aggregation, series, quarter, value_number, count
+/* 72 */ INSERT INTO usage_unique_quarters (aggregation, series, quarter, value, count) SELECT aggregation, series, quarter, value_number, count
 FROM usage_unique_added WHERE value_number IS NOT NULL ON CONFLICT DO UPDATE SET count = count + excluded.count
-/* 56 */ INSERT INTO usage_unique_months (aggregation, series, month, value, count) SELECT aggregation, series, month, value_number, sum(count)
+/* 73 */ INSERT INTO usage_unique_months (aggregation, series, month, value, count) SELECT aggregation, series, month, value_number, sum(count)
 FROM usage_unique_added WHERE value_number IS NOT NULL GROUP BY 1, 2, 3, 4 ON CONFLICT DO UPDATE SET count = count + excluded.count
-/* 57 */ DELETE FROM usage_unique_added
-/* 58 */ WITH w AS MATERIALIZED (
+/* 74 */ DELETE FROM usage_unique_added
+/* 75 */ WITH w AS MATERIALIZED (
   SELECT s.id AS series, s.organization, d.number, d.name_1, d.name_2, d.name_3 FROM (SELECT DISTINCT series FROM usage_added) a
   CROSS JOIN usage_series s ON s.id = a.series CROSS JOIN usage_dimensions d ON d.product = s.product_slug AND d.metric = s.metric
   AND d.removed_at IS NULL AND true WHERE s.organization NOT IN (0, -2147483648)
@@ -337,7 +462,7 @@ FROM usage_unique_added WHERE value_number IS NOT NULL GROUP BY 1, 2, 3, 4 ON CO
 INSERT INTO usage_dimension_added (dimension, organization, series, month, quarter, value, first_seq, count, sum_high, sum_low, sum_micro, smallest, largest)
 SELECT d.number, d.organization, t.series, ((strftime('%Y', t.quarter * 900000 / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', t.quarter * 900000 / 1000, 'unixepoch') - 1), t.quarter, CASE WHEN d.name_2 IS NULL THEN json_array(coalesce(t.properties ->> d.name_1, '(none)')) WHEN d.name_3 IS NULL THEN json_array(coalesce(t.properties ->> d.name_1, '(none)'), coalesce(t.properties ->> d.name_2, '(none)')) ELSE json_array(coalesce(t.properties ->> d.name_1, '(none)'), coalesce(t.properties ->> d.name_2, '(none)'), coalesce(t.properties ->> d.name_3, '(none)')) END AS value, min(t.first_seq), sum(t.count), sum(t.sum_high), sum(t.sum_low), sum(t.sum_micro), min(t.smallest), max(t.largest)
 FROM texts t CROSS JOIN w d ON d.series = t.series GROUP BY d.number, t.series, t.quarter, value
-/* 59 */ WITH new AS MATERIALIZED (
+/* 76 */ WITH new AS MATERIALIZED (
   SELECT a.organization, a.dimension, a.month, a.value, min(a.first_seq) AS first_seq FROM usage_dimension_added a WHERE NOT EXISTS (
     SELECT 1 FROM usage_dimension_values v WHERE v.organization = a.organization AND v.dimension = a.dimension AND v.month = a.month
     AND v.value = a.value
@@ -350,33 +475,33 @@ SELECT DISTINCT organization, dimension, month, iif(used + rank <= 1000, value, 
   SELECT n.*, m.used, row_number() OVER ( PARTITION BY n.organization, n.dimension, n.month ORDER BY n.first_seq, n.value) AS rank FROM new n
   JOIN months m ON m.organization = n.organization AND m.dimension = n.dimension AND m.month = n.month
 ) WHERE true ON CONFLICT DO NOTHING
-/* 60 */ UPDATE usage_dimension_added AS a SET value_number = coalesce((
+/* 77 */ UPDATE usage_dimension_added AS a SET value_number = coalesce((
   SELECT x.number FROM usage_dimension_values x WHERE x.organization = a.organization AND x.dimension = a.dimension AND x.month = a.month
   AND x.value = a.value
 ), (
   SELECT x.number FROM usage_dimension_values x WHERE x.organization = a.organization AND x.dimension = a.dimension AND x.month = a.month
   AND x.value = ''
 ))
-/* 61 */ INSERT INTO usage_dimension_series (value, series) SELECT DISTINCT a.value_number, a.series FROM usage_dimension_added a
+/* 78 */ INSERT INTO usage_dimension_series (value, series) SELECT DISTINCT a.value_number, a.series FROM usage_dimension_added a
 WHERE NOT EXISTS (SELECT 1 FROM usage_dimension_series ds WHERE ds.value = a.value_number AND ds.series = a.series)
-/* 62 */ 5 with other lines, /* 2 to 3 */ SELECT -4294967296, -ds.id, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)
+/* 79 */ 5 with other lines, /* 2 to 3 */ SELECT -4294967296, -ds.id, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)
 FROM usage_dimension_added a CROSS JOIN usage_dimension_series ds ON ds.value = a.value_number AND ds.series = a.series GROUP BY ds.id, a.quarter
-/* 63 */ DELETE FROM usage_dimension_added
-/* 64 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q16) DELETE FROM usage_series
+/* 80 */ DELETE FROM usage_dimension_added
+/* 81 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q33) DELETE FROM usage_series
 
--- With a catalogue of all products: 1, 65, 66, 67, 68, 5, 6, 7, 8, 9, 10, 11, 69, 13, 14
-/* 65 */ SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER), 'isProduct', NOT EXISTS (SELECT 1 FROM products p WHERE p.slug = e.value ->> 1))) AS list
+-- With a catalogue of all products: 1, 82, 83, 84, 85, 5, 6, 7, 8, 9, 10, 11, 86, 13, 14
+/* 82 */ SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER), 'isProduct', NOT EXISTS (SELECT 1 FROM products p WHERE p.slug = e.value ->> 1))) AS list
 FROM json_each(?2) e WHERE NOT EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
-/* 66 */ 2 with other lines, /* 8 */     AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
+/* 83 */ 2 with other lines, /* 8 */     AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
     AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* 67 */ 3 with other lines, /* 7 */     AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
+/* 84 */ 3 with other lines, /* 7 */     AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
     AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* q18 */ q2 with other lines, /* 6 */ AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2) AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* 68 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q18), blocked AS MATERIALIZED (q3)
-/* 69 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q18) DELETE FROM usage_series
+/* q35 */ q2 with other lines, /* 6 */ AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2) AND NOT EXISTS (SELECT 1 FROM usage_limits)
+/* 85 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q35), blocked AS MATERIALIZED (q3)
+/* 86 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q35) DELETE FROM usage_series
 
--- With API keys that an operator verifies: 70, 71, 72, 73, 5, 6, 7, 8, 9, 10, 11, 74, 13, 75
-/* 70 */ 1 with other lines, /* 1 to 2 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN (length(e.value) > 64 AND substr(e.value, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (
+-- With API keys that an operator verifies: 87, 88, 89, 90, 5, 6, 7, 8, 9, 10, 11, 91, 13, 92
+/* 87 */ 1 with other lines, /* 1 to 2 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN (length(e.value) > 64 AND substr(e.value, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (
   SELECT 1 FROM operator_tokens t WHERE t.token_hash = substr(e.value, 66, 64) AND t.revoked_at IS NULL
   AND (t.expires_at IS NULL OR t.expires_at > ?3) AND instr(t.scopes, '"keys:verify"') > 0
 )) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value) = 64, NULL, substr(e.value, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value) > 64 THEN EXISTS (
@@ -384,24 +509,24 @@ FROM json_each(?2) e WHERE NOT EXISTS (SELECT 1 FROM product_metrics pm WHERE pm
   WHERE f.value NOT IN (SELECT value FROM json_each((SELECT pl.features FROM plans pl WHERE pl.number = o.plan)))
 ) END THEN 'feature' END, 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'hasHolds', EXISTS (SELECT 1 FROM usage_holds WHERE status = 'active'), 'hasValueLimits', EXISTS (SELECT 1 FROM usage_limits WHERE property <> ''), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), 'ownRequestsPerSecond', k.requests_per_second, 'addresses', k.addresses , 'key', json_array(k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at, k.last_used_at, k.environment, coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id, (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at, json((SELECT pl.features FROM plans pl WHERE pl.number = o.plan))), NULL), k.disabled_at, k.requests_per_second, k.addresses, k.external_id, json(k.metadata)))) AS list
 FROM json_each(?1) e JOIN api_keys k ON k.key_hash = substr(e.value, 1, 64) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
-/* q19 */ SELECT 1 FROM operator_tokens t WHERE t.token_hash = substr(e.value ->> 0, 66, 64) AND t.revoked_at IS NULL
+/* q36 */ SELECT 1 FROM operator_tokens t WHERE t.token_hash = substr(e.value ->> 0, 66, 64) AND t.revoked_at IS NULL
 AND (t.expires_at IS NULL OR t.expires_at > ?3) AND instr(t.scopes, '"keys:verify"') > 0
-/* q20 */ SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[1]') f
+/* q37 */ SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[1]') f
 WHERE f.value NOT IN (SELECT value FROM json_each((SELECT pl.features FROM plans pl WHERE pl.number = o.plan)))
-/* 71 */ 2 with other lines, /* 4 to 5 */     FROM json_each(?2) e JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL
+/* 88 */ 2 with other lines, /* 4 to 5 */     FROM json_each(?2) e JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3) AND k.disabled_at IS NULL JOIN organizations o ON o.id = k.organization_id
-/* 7 */     AND CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (q19)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value ->> 0) = 64, NULL, substr(e.value ->> 0, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q20) END THEN 'feature' END IS NULL
-/* 72 */ 3 with other lines, /* 4 to 6 */     FROM json_each(?2) e JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL
+/* 7 */     AND CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (q36)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value ->> 0) = 64, NULL, substr(e.value ->> 0, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q37) END THEN 'feature' END IS NULL
+/* 89 */ 3 with other lines, /* 4 to 6 */     FROM json_each(?2) e JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3) AND k.disabled_at IS NULL JOIN organizations o ON o.id = k.organization_id WHERE true
-    AND CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (q19)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value ->> 0) = 64, NULL, substr(e.value ->> 0, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q20) END THEN 'feature' END IS NULL
-/* q21 */ q2 with other lines, /* 2 to 5 */ JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
+    AND CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (q36)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value ->> 0) = 64, NULL, substr(e.value ->> 0, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q37) END THEN 'feature' END IS NULL
+/* q38 */ q2 with other lines, /* 2 to 5 */ JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
 AND k.disabled_at IS NULL JOIN organizations o ON o.id = k.organization_id
 JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number) AND us.product_slug = e.value ->> 1
 AND us.metric = e.value ->> 2 AND us.api_key = k.number
-WHERE CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (q19)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value ->> 0) = 64, NULL, substr(e.value ->> 0, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q20) END THEN 'feature' END IS NULL
-/* 73 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q21), blocked AS MATERIALIZED (q3)
-/* 74 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q21) DELETE FROM usage_series
-/* 75 */ UPDATE api_keys AS k SET last_used_at = ?3 WHERE k.key_hash IN (
+WHERE CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (q36)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value ->> 0) = 64, NULL, substr(e.value ->> 0, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q37) END THEN 'feature' END IS NULL
+/* 90 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q38), blocked AS MATERIALIZED (q3)
+/* 91 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q38) DELETE FROM usage_series
+/* 92 */ UPDATE api_keys AS k SET last_used_at = ?3 WHERE k.key_hash IN (
   SELECT substr(value, 1, 64) FROM json_each(?1) WHERE NOT (length(value) > 64 AND substr(value, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (
     SELECT 1 FROM operator_tokens t WHERE t.token_hash = substr(value, 66, 64) AND t.revoked_at IS NULL
     AND (t.expires_at IS NULL OR t.expires_at > ?3) AND instr(t.scopes, '"keys:verify"') > 0
@@ -409,21 +534,21 @@ WHERE CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <>
 ) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3) AND k.disabled_at IS NULL
 AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)
 
--- Recorded by an operator: 76, 77, 78, 79, 5, 6, 7, 8, 9, 10, 11, 80, 13
-/* 76 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'hasHolds', EXISTS (SELECT 1 FROM usage_holds WHERE status = 'active'), 'hasValueLimits', EXISTS (SELECT 1 FROM usage_limits WHERE property <> ''), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), 'ownRequestsPerSecond', k.requests_per_second, 'addresses', k.addresses )) AS list
+-- Recorded by an operator: 93, 94, 95, 96, 5, 6, 7, 8, 9, 10, 11, 97, 13
+/* 93 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'hasHolds', EXISTS (SELECT 1 FROM usage_holds WHERE status = 'active'), 'hasValueLimits', EXISTS (SELECT 1 FROM usage_limits WHERE property <> ''), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), 'ownRequestsPerSecond', k.requests_per_second, 'addresses', k.addresses )) AS list
 FROM json_each(?1) e LEFT JOIN api_keys k ON k.id = e.value JOIN organizations o ON o.id = coalesce(k.organization_id, e.value)
 AND o.deleted_at IS NULL
-/* q22 */ q1 with other lines, /* 2 */ AND us.metric = e.value ->> 2 AND us.api_key = coalesce(k.number, 0)
-/* 77 */ 2 with other lines, /* 3 to 5 */     SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
+/* q39 */ q1 with other lines, /* 2 */ AND us.metric = e.value ->> 2 AND us.api_key = coalesce(k.number, 0)
+/* 94 */ 2 with other lines, /* 3 to 5 */     SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
     FROM json_each(?2) e LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
     AND o.deleted_at IS NULL
 /* 7 to 8 */     AND nullif(?3, ?3) IS NULL AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* 10 */     AND NOT EXISTS (q22)
-/* 78 */ 3 with other lines, /* 3 to 7 */     SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
+/* 10 */     AND NOT EXISTS (q39)
+/* 95 */ 3 with other lines, /* 3 to 7 */     SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
     FROM json_each(?2) e LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
     AND o.deleted_at IS NULL WHERE true AND nullif(?3, ?3) IS NULL AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* 9 */     AND NOT EXISTS (q22)
-/* q23 */ q21 with other lines, /* 2 to 3 */ LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0) AND o.deleted_at IS NULL
+/* 9 */     AND NOT EXISTS (q39)
+/* q40 */ q38 with other lines, /* 2 to 3 */ LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0) AND o.deleted_at IS NULL
 /* 5 to 7 */ AND us.metric = e.value ->> 2 AND us.api_key = coalesce(k.number, 0) WHERE nullif(?3, ?3) IS NULL AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* 79 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q23), blocked AS MATERIALIZED (q3)
-/* 80 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q23) DELETE FROM usage_series
+/* 96 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q40), blocked AS MATERIALIZED (q3)
+/* 97 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q40) DELETE FROM usage_series
