@@ -2,12 +2,7 @@
 import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import { toVerifiableKey } from "../../db/meter/key_verification.ts";
 import { isOutdated, seriesOf } from "../../db/meter/record_group.ts";
-import {
-  type ExistingRecord,
-  type GroupTarget,
-  type LimitedSeries,
-  type RecordOutcome,
-} from "../../db/meter/recorder.ts";
+import type { ExistingRecord, GroupTarget, LimitedSeries, RecordOutcome } from "../../db/meter/recorder.ts";
 import {
   AppError,
   invalidApiKeyError,
