@@ -64,6 +64,7 @@ export const errorStatuses = {
   validation_failed: 422,
   range_too_long: 422,
   limit_not_total: 422,
+  limit_per_value: 422,
   dimension_unknown: 422,
   hold_too_long: 422,
   aggregation_fixed: 409,

@@ -23,6 +23,8 @@ import { countAgainstLimits, type Counted, type LimitState } from "./recorder_li
 import { isCounter } from "./open_counters.ts";
 import { addUp } from "./rollups.ts";
 import { comparable, limitQuantity } from "./usage_limits.ts";
+import { selectBeyondOfValues } from "./value_limit_standings.ts";
+import { addNewHolds } from "./value_limits.ts";
 
 /** A new hold. `start`: the position of its first record in the group. `records`: see `holdRecordsText`. */
 export interface NewHold
@@ -136,10 +138,11 @@ function startBatch(group: RecordGroup, list: string) {
       return { unlistedAt, limitedAt };
     },
     listed: (statement: Statement) => add(bind(statement, null, null, group.now, list)),
-    count(counted: Omit<Counted, "hasHolds" | "questions">) {
+    count(counted: Omit<Counted, "hasHolds" | "questions" | "byValue">) {
       add(addRecords);
+      const { limits, byValue } = statements;
       const { questions } = group;
-      return countAgainstLimits(add, statements.limits, values, { ...counted, hasHolds: true, questions });
+      return countAgainstLimits(add, limits, values, { ...counted, hasHolds: true, questions, byValue });
     },
     deleteSeries: () =>
       add(bind(statements.deleteUnusedSeries, null, ...seriesAndTime, group.records.length)),
@@ -186,6 +189,10 @@ export async function insertHolds(
       bind(own.insert, null, null, group.now, list),
       // Nothing is used yet.
       sql`UPDATE usage_limit_added SET sum_high = 0, sum_low = 0, sum_micro = 0`,
+      ...(statements.byValue === undefined ? [] : [
+        bind(addNewHolds, null, null, null, list),
+        sql`UPDATE usage_value_added SET sum_high = 0, sum_low = 0, sum_micro = 0`,
+      ]),
     ],
   });
   const heldAt = listed(own.selectHeld);
@@ -207,7 +214,7 @@ export async function insertHolds(
       unlisted: rowsOf(results, unlistedAt),
       inserted: (results[insertedAt]?.changes ?? 0) - (results[deletedAt]?.changes ?? 0),
       ...facts,
-      limits: rowsOf<LimitState>(results, limitsAt),
+      limits: limitsAt.flatMap((at) => rowsOf<LimitState>(results, at)),
       firstSeq,
     },
     chosen: new Set(rowsOf<number>(results, chosenAt)),
@@ -252,8 +259,9 @@ const endSettled = sql`UPDATE usage_holds AS h SET status = iif(${
   FROM json_each(?4) e WHERE h.id = ${part(2)} AND ${part(0)} IN ${chosen}`;
 const selectEnded = sql`SELECT json_group_array(json_object('request', ${part(0)}, ${holdJson})) AS list
   FROM json_each(?4) e ${holdOf}`;
+const holdsOfGroup = sql`usage_hold_requests q CROSS JOIN usage_holds h ON h.number = q.hold`;
 const selectBeyondOfGroup = selectBeyond(
-  sql`usage_hold_requests q CROSS JOIN usage_holds h ON h.number = q.hold`,
+  holdsOfGroup,
   now,
   // Usually, all windows of the group have room, and nothing else is read.
   sql`EXISTS (SELECT 1 FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter}
@@ -265,6 +273,7 @@ const selectBeyondOfGroup = selectBeyond(
     )
   } > ${limitQuantity})`,
 );
+const selectBeyondOfGroupByValue = selectBeyondOfValues(holdsOfGroup, now);
 
 /** Records what holds are settled with, and ends them, each with all of its records or not at all. */
 export async function settleHolds(
@@ -297,6 +306,9 @@ export async function settleHolds(
   });
   const chosenAt = add(selectChosen);
   const endedAt = listed(selectEnded);
+  const beyondOfValuesAt = statements.byValue === undefined
+    ? []
+    : [add(bind(selectBeyondOfGroupByValue, null, null, group.now))];
   add(sql`DELETE FROM usage_hold_requests`);
   batch.push(...addUp(group.hasDimensions));
   deleteSeries();
@@ -315,11 +327,11 @@ export async function settleHolds(
       unlisted: rowsOf(results, unlistedAt),
       inserted: results[insertedAt]?.changes ?? 0,
       ...facts,
-      limits: rowsOf<LimitState>(results, limitsAt),
+      limits: limitsAt.flatMap((at) => rowsOf<LimitState>(results, at)),
       firstSeq,
     },
     chosen: new Set(rowsOf<number>(results, chosenAt)),
     holds: byRequest(rowsOf<HoldOfRequest>(results, endedAt)),
-    beyond: rowsOf<Beyond>(results, beyondAt),
+    beyond: [beyondAt, ...beyondOfValuesAt].flatMap((at) => rowsOf<Beyond>(results, at)),
   };
 }

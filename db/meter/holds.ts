@@ -15,6 +15,7 @@ import { isUsageOf, ofAnyKey, usageNumbers } from "./environments.ts";
 import { endExpiredHolds, forgetEnding, isOver, selectHeld, subtractHeld } from "./hold_counts.ts";
 import { raisedQuantity } from "./usage_grants.ts";
 import { ahead, countedSeq, isApplied, windowNumber } from "./usage_limits.ts";
+import { selectBeyondOfValues } from "./value_limit_standings.ts";
 
 const organizationOfHold = sql`(SELECT o.id FROM organizations o WHERE o.number = abs(h.organization))`;
 const keyOfHold = sql`(SELECT k.id FROM api_keys k WHERE k.number = h.api_key)`;
@@ -228,8 +229,9 @@ export async function isSuspendedNow(database: DatabaseReader, organizationId: s
 
 /** As {@linkcode selectBeyond}, of one hold. */
 export async function findBeyond<T>(database: DatabaseReader, id: string, now: number): Promise<T[]> {
-  const row = await database.readFirst<{ list: string }>(
-    selectBeyond(sql`(SELECT * FROM usage_holds WHERE id = ${id}) h`, sql`CAST(${now} AS INTEGER)`),
+  const parts = [sql`(SELECT * FROM usage_holds WHERE id = ${id}) h`, sql`CAST(${now} AS INTEGER)`] as const;
+  const rows = await database.read<{ list: string }>(
+    sql`${selectBeyond(...parts)} UNION ALL ${selectBeyondOfValues(...parts)}`,
   );
-  return JSON.parse(row?.list ?? "[]");
+  return rows.flatMap(({ list }) => JSON.parse(list));
 }

@@ -8,6 +8,7 @@ import {
   toStandingRow,
 } from "./limit_standings.ts";
 import { isApplied } from "./usage_limits.ts";
+import { hasValueLimits } from "./value_limits.ts";
 import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import {
   type ActiveOperatorToken,
@@ -42,6 +43,8 @@ export interface FoundCredentials {
   readonly keys: ReadonlyMap<string, VerifiableKey>;
   /** For each question of usage: the limits that apply. */
   readonly limits: readonly (readonly LimitStandingRow[])[];
+  /** True if any limit is per value; they aren't in `limits`. Only with questions of usage. */
+  readonly hasValueLimits: boolean;
   readonly now: number;
 }
 
@@ -89,7 +92,7 @@ const selectWith = (more: Statement): Statement =>
     FROM api_keys k JOIN organizations o ON o.id = k.organization_id
     WHERE k.key_hash IN (SELECT value FROM json_each(?2)))${more}) AS rows`;
 const select = selectWith(sql``);
-const selectWithLimits = selectWith(sql`,
+const selectWithLimits = selectWith(sql`, ${hasValueLimits},
   (SELECT json_group_array(json_object('question', s.question, 'limitId', s.limitId, 'organization', s.organization,
       'productSlug', s.productSlug, 'metric', s.metric, 'per', s.per, 'lineage', s.lineage, 'mode', s.mode,
       'quantityLow', s.quantityLow, 'quantityMicro', s.quantityMicro, 'timezone', s.timezone, 'isKnown', s.isKnown,
@@ -119,6 +122,7 @@ type TokenRow = [
 type FoundRows = [
   tokens: TokenRow[],
   keys: [hash: string, key: VerifiableKeyRow][],
+  isByValue?: 0 | 1,
   standings?: (StandingColumns & { readonly question: number })[],
 ];
 
@@ -138,11 +142,12 @@ export async function findCredentials(
       ? bind(select, ...hashes, now)
       : bind(selectWithLimits, ...hashes, now, JSON.stringify(usage)),
   );
-  const [tokens, keys, standings = []] = JSON.parse(found?.rows ?? "[[],[]]") as FoundRows;
+  const [tokens, keys, isByValue = 0, standings = []] = JSON.parse(found?.rows ?? "[[],[]]") as FoundRows;
   const limits: LimitStandingRow[][] = usage.map(() => []);
   for (const { question, ...row } of standings) limits[question]?.push(toStandingRow(row));
   return {
     limits,
+    hasValueLimits: isByValue === 1,
     now,
     tokens: new Map(tokens.map(([hash, id, name, scopes, addresses, lastUsedAt]) => [
       hash,

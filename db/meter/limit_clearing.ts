@@ -19,7 +19,11 @@ import {
 } from "./usage_limits.ts";
 
 const of = (row: Statement) => sql`usage_limit = ${row}.usage_limit`;
-const isApplying = isApplied({ lineage: sql`coalesce(l.lineage, l.alert_lineage)`, withAlerts: true });
+const isApplying = isApplied({
+  lineage: sql`coalesce(l.lineage, l.alert_lineage)`,
+  withAlerts: true,
+  counts: "any",
+});
 const raised = raisedQuantity(sql`o.number`, sql`w.now`);
 const per = sql`iif(l.number IS NULL, g.facts ->> 'per', l.per)`;
 /** The facts of a limit. One that was removed or doesn't apply has no quantity. */
@@ -184,7 +188,7 @@ export async function openCells(
       listed(cells)
     }) c
     CROSS JOIN usage_limits l ON l.number = c.usage_limit
-    CROSS JOIN organizations o ON o.number = c.organization AND ${isApplying}`,
+    CROSS JOIN organizations o ON o.number = c.organization AND l.property = '' AND ${isApplying}`,
     openCounters,
     sql`SELECT a.usage_limit AS usageLimit, a.organization, a.window_number AS windowNumber, a.at,
       coalesce(l.lineage, l.alert_lineage) AS lineage, l.product_slug AS productSlug, l.metric, l.per, o.timezone,

@@ -9,6 +9,7 @@ import {
   storedNotifyAt,
 } from "../../domain/meter/usage_limit.ts";
 import { newId } from "../../domain/id.ts";
+import type { LimitException } from "../../domain/meter/value_limit.ts";
 import { type Audited, ifAudited } from "../access/mod.ts";
 import { sql, type Statement } from "../engine/database.ts";
 
@@ -29,8 +30,13 @@ const columns = { plan: sql`plan`, organization: sql`organization`, lineage: sql
 /** Selects the limits of an owner as one expression, for {@linkcode parseLimits}. */
 export const limitsJson = ({ column, number }: LimitOwner): Statement =>
   sql`(SELECT json_group_array(json_array(l.id, l.product_slug, l.metric, l.per, l.quantity_whole, l.quantity_micro, l.mode,
-      json(l.notify_at)))
+      json(l.notify_at), nullif(l.property, ''), ${exceptionsJson}))
     FROM (SELECT * FROM usage_limits WHERE ${columns[column]} = ${number} ORDER BY number) l)`;
+
+/** The exceptions of the limit `l`. */
+export const exceptionsJson =
+  sql`(SELECT json_group_array(json_array(x.value, x.quantity_whole, x.quantity_micro))
+    FROM usage_limit_exceptions x WHERE x.usage_limit = l.number)`;
 
 type LimitColumns = [
   id: string,
@@ -41,17 +47,34 @@ type LimitColumns = [
   micro: number | null,
   mode: LimitMode,
   notifyAt: number[] | null,
+  by: string | null,
+  exceptions: ExceptionColumns[],
 ];
+
+type ExceptionColumns = [value: string, whole: number | null, micro: number | null];
+
+function quantityOf(whole: number | null, micro: number | null): number | null {
+  return whole === null || micro === null ? null : joinQuantity({ whole, micro });
+}
+
+/** Converts what {@linkcode exceptionsJson} selects, once parsed. */
+export function toExceptions(rows: readonly ExceptionColumns[]): LimitException[] {
+  return rows.map(([value, ...parts]) => ({ value, quantity: quantityOf(...parts) }));
+}
 
 /** Parses the limits that {@linkcode limitsJson} read, in the order in which they were set. */
 export function parseLimits(text: string): OverrideLimit[] {
   const rows: LimitColumns[] = JSON.parse(text);
-  return rows.map(([id, productSlug, metric, per, whole, micro, mode, notifyAt]) => ({
+  return rows.map(([id, productSlug, metric, per, whole, micro, mode, notifyAt, by, exceptions]) => ({
     id,
     productSlug: productSlug || null,
     metric: metric || null,
     per,
-    quantity: whole === null || micro === null ? null : joinQuantity({ whole, micro }),
+    ...by !== null && {
+      by,
+      values: toExceptions(exceptions),
+    },
+    quantity: quantityOf(whole, micro),
     mode,
     notifyAt: notifyAt ?? defaultNotifyAt,
   }));
@@ -67,34 +90,54 @@ export function replaceLimits(
   { now, audited }: Audited,
 ): Statement[] {
   const owner = columns[column];
-  const rows = JSON.stringify(limits.map(({ productSlug, metric, per, quantity, mode, notifyAt }) => {
-    const percentages = storedNotifyAt(notifyAt);
-    const parts = quantity === null ? null : splitQuantity(quantity);
-    return [
-      productSlug ?? "",
-      metric ?? "",
-      per,
-      parts?.whole ?? null,
-      parts?.micro ?? null,
-      mode,
-      newId("lim"),
-      percentages && JSON.stringify(percentages),
-    ];
-  }));
+  const rows = JSON.stringify(
+    limits.map(({ productSlug, metric, per, by, quantity, mode, notifyAt, values = [] }) => {
+      const percentages = storedNotifyAt(notifyAt);
+      const parts = quantity === null ? null : splitQuantity(quantity);
+      return [
+        productSlug ?? "",
+        metric ?? "",
+        per,
+        parts?.whole ?? null,
+        parts?.micro ?? null,
+        mode,
+        newId("lim"),
+        percentages && JSON.stringify(percentages),
+        by ?? "",
+        by ? exceptionRows(values) : [],
+      ];
+    }),
+  );
   return [
     sql`DELETE FROM usage_limits WHERE ${owner} = ${number} AND ${ifAudited(audited)}
-      AND (product_slug, metric, per, mode) NOT IN
-        (SELECT r.value ->> 0, r.value ->> 1, r.value ->> 2, r.value ->> 5 FROM json_each(${rows}) r)`,
+      AND (product_slug, metric, per, mode, property) NOT IN
+        (SELECT r.value ->> 0, r.value ->> 1, r.value ->> 2, r.value ->> 5, r.value ->> 8 FROM json_each(${rows}) r)`,
     sql`INSERT INTO usage_limits (${owner}, product_slug, metric, per, quantity_whole, quantity_micro, mode, id,
-        notify_at, created_seq, created_at)
+        notify_at, property, created_seq, created_at)
       SELECT ${number}, r.value ->> 0, r.value ->> 1, r.value ->> 2, r.value ->> 3, r.value ->> 4, r.value ->> 5,
-        r.value ->> 6, r.value ->> 7, (SELECT seq FROM usage_cursor), ${now}
+        r.value ->> 6, r.value ->> 7, r.value ->> 8, (SELECT seq FROM usage_cursor), ${now}
       FROM json_each(${rows}) r WHERE ${ifAudited(audited)} ORDER BY r.key
-      ON CONFLICT (${owner}, product_slug, metric, per) WHERE ${owner} IS NOT NULL DO UPDATE SET
+      ON CONFLICT (${owner}, product_slug, metric, per, property) WHERE ${owner} IS NOT NULL DO UPDATE SET
         quantity_whole = excluded.quantity_whole, quantity_micro = excluded.quantity_micro,
         notify_at = excluded.notify_at`,
+    sql`DELETE FROM usage_limit_exceptions WHERE ${ifAudited(audited)}
+      AND usage_limit IN (SELECT l.number FROM usage_limits l WHERE l.${owner} = ${number} AND l.property <> '')`,
+    sql`INSERT INTO usage_limit_exceptions (usage_limit, value, quantity_whole, quantity_micro)
+      SELECT l.number, x.value ->> 0, x.value ->> 1, x.value ->> 2 FROM json_each(${rows}) r
+      CROSS JOIN json_each(r.value, '$[9]') x CROSS JOIN usage_limits l ON l.${owner} = ${number}
+        AND (l.product_slug, l.metric, l.per, l.property)
+          = (r.value ->> 0, r.value ->> 1, r.value ->> 2, r.value ->> 8)
+      WHERE ${ifAudited(audited)}`,
     recheckLimits({ column, number }, ifAudited(audited)),
   ];
+}
+
+/** Exceptions as they are written. */
+export function exceptionRows(values: readonly LimitException[]) {
+  return values.map(({ value, quantity }) => {
+    const { whole, micro } = (quantity === null ? null : splitQuantity(quantity)) ?? {};
+    return [value, whole ?? null, micro ?? null];
+  });
 }
 
 /**

@@ -8,8 +8,10 @@ import {
   sql,
   type Statement,
 } from "../engine/database.ts";
+import { deleteOldValues, deleteValues, hasOldValues } from "./value_sweep.ts";
 
 interface OldCounters {
+  readonly now: number;
   /** Minutes and hours that ended before this time. */
   readonly shortBefore: number;
   /** Days and months that ended before this time. */
@@ -46,6 +48,7 @@ export async function hasOldCounters(database: DatabaseReader, old: OldCounters)
     sql`SELECT 1 FROM usage_limit_counters WHERE ${isOld}`,
     sql`SELECT 1 FROM limit_notices WHERE ${isOld}`,
   ]);
+  found.push(sql`SELECT 1 WHERE ${hasOldValues(old.now)}`);
   return await database.readFirst(sql`SELECT 1 FROM (${joinSql(found, " UNION ALL ")}) LIMIT 1`) !==
     undefined;
 }
@@ -61,6 +64,7 @@ export async function deleteOldest(
     sql`UPDATE usage_cursor SET limits_swept_until = ${old.shortBefore}
       WHERE only_row = 1 AND limits_swept_until < ${old.shortBefore}`,
     ...oldWindows(old).flatMap((isOld) => [deleteCounters(isOld, rows), deleteNotices(isOld, rows)]),
+    ...deleteOldValues(old.now, rows),
   ]);
 }
 
@@ -78,14 +82,22 @@ export async function deleteRemoved(database: Pick<Database, "write">, rows: num
   await database.write([
     deleteCounters(ofLimit, rows),
     deleteNotices(ofLimit, rows),
+    ...deleteValues(ofLimit, rows),
+    sql`DELETE FROM usage_value_spans WHERE ${ofLimit}`,
     sql`DELETE FROM usage_limits_removed WHERE number = ${firstRemoved}
       AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE ${ofLimit})
-      AND NOT EXISTS (SELECT 1 FROM limit_notices WHERE ${ofLimit})`,
+      AND NOT EXISTS (SELECT 1 FROM limit_notices WHERE ${ofLimit})
+      AND NOT EXISTS (SELECT 1 FROM usage_value_windows WHERE ${ofLimit})`,
   ]);
 }
 
 /** Deletes some counters and notices of an organization, given by its number. */
 export function deleteCounts({ organization, rows }: { organization: Statement; rows: number }): Statement[] {
   const isOf = sql`organization = ${organization}`;
-  return [deleteCounters(isOf, rows), deleteNotices(isOf, rows)];
+  return [
+    deleteCounters(isOf, rows),
+    deleteNotices(isOf, rows),
+    ...deleteValues(isOf, rows),
+    sql`DELETE FROM usage_value_spans WHERE ${isOf}`,
+  ];
 }

@@ -32,6 +32,8 @@ export interface RecordGroup {
   readonly isCatalogueRequired: boolean;
   /** True if there are limits of usage. If the database has any and this is false, nothing is recorded. */
   readonly hasLimits: boolean;
+  /** True if any of them is per value. If the database has such a limit and this is false, nothing is recorded. */
+  readonly hasValueLimits: boolean;
   /** True if any metric has dimensions. If one has and this is false, nothing is recorded. */
   readonly hasDimensions: boolean;
   /** True if there are active holds. Without, a request that they leave no room for is retried, because they may have expired. */
@@ -53,6 +55,16 @@ export interface TargetKind {
   /** The hashes of the API keys of the targets `?1`, if they were used. */
   readonly usedKeys?: Statement;
 }
+
+/** True if nothing was recorded because the database has limits or dimensions that the group doesn't count. */
+export function isOutdated(
+  group: Pick<RecordGroup, (typeof requiredFacts)[number]>,
+  now: Readonly<Record<(typeof requiredFacts)[number], boolean | null>>,
+): boolean {
+  return requiredFacts.some((fact) => now[fact] === true && !group[fact]);
+}
+
+const requiredFacts = ["hasLimits", "hasValueLimits", "hasDimensions"] as const;
 
 const hashDigits = 64;
 
@@ -251,6 +263,13 @@ function idempotencyFields(key: string): string {
 /** Returns the index of an encoded record's series. */
 export function seriesOf(record: string | undefined): number {
   return Number(record?.slice(0, fieldWidths.series));
+}
+
+/** Returns the properties of an encoded record. */
+export function propertiesIn(record: string): Readonly<Record<string, string>> | null {
+  const keyEnd = nextField - 1;
+  const text = record.slice(keyEnd + Number(record.slice(keyEnd - fieldWidths.idempotencyKeyLength, keyEnd)));
+  return text === "" ? null : JSON.parse(text);
 }
 
 const zeros = "0".repeat(20);

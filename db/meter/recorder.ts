@@ -17,6 +17,7 @@ import { verifiableKey, type VerifiableKeyRow } from "./key_verification.ts";
 import {
   field,
   idempotencyKeyOfRecord,
+  isOutdated,
   propertiesOfRecord,
   type RecordGroup,
   type TargetKind,
@@ -32,6 +33,7 @@ import { environmentOf, isLive, numberOfKeysUsage } from "./environments.ts";
 import { hasDimensions } from "./dimensions.ts";
 import { hasActiveHolds } from "./hold_counts.ts";
 import { addGroup, addUp } from "./rollups.ts";
+import { hasValueLimits, valueStatements } from "./value_limits.ts";
 
 /** An earlier record with the idempotency key of one of the group. */
 export interface ExistingRecord extends StoredUsageRecord {
@@ -89,6 +91,8 @@ export interface RecordOutcome {
   readonly inserted: number;
   /** True if the database has any limits of usage; null if no target exists. */
   readonly hasLimits: boolean | null;
+  /** True if any limit is per value; null if no target exists. */
+  readonly hasValueLimits: boolean | null;
   /** True if any metric has dimensions; null if no target exists. */
   readonly hasDimensions: boolean | null;
   /** True if the database has any active holds; null if no target exists. */
@@ -106,6 +110,7 @@ interface Target extends TargetKind {
   readonly condition: Statement;
   /** More fields of {@linkcode GroupTarget}, in pairs of JSON. */
   readonly fields: Statement;
+  readonly isByValue: boolean;
 }
 
 const isListed = sql`EXISTS (
@@ -245,13 +250,18 @@ const selectTargets = ({ join, denial, fields }: Target) =>
     denial(sql`e.value`)
   }, 'environment', k.environment,
     'seq', (SELECT seq FROM usage_cursor), 'hasLimits', ${hasLimits}, 'hasDimensions', ${hasDimensions},
-    'hasHolds', ${hasActiveHolds},
+    'hasHolds', ${hasActiveHolds}, 'hasValueLimits', ${hasValueLimits},
     'requestsPerSecond', ${keyTerms.requestsPerSecond}, 'ownRequestsPerSecond', ${keyTerms.ownRequestsPerSecond},
     'addresses', ${keyTerms.addresses}${fields})) AS list
   FROM json_each(?1) e ${join(sql`e.value`)}`;
 
 function statementsOf(target: Target, isSeriesKnown: boolean) {
   const series = seriesFrom(target);
+  const selectLive: SelectSeries = (columns, more) =>
+    selectSeries(target)(columns, {
+      ...more,
+      condition: sql`${isLive(sql`us.organization`)} AND ${more.condition}`,
+    });
   const requests = allowedRequests(series, isSeriesKnown);
   return {
     selectTargets: selectTargets(target),
@@ -267,12 +277,8 @@ function statementsOf(target: Target, isSeriesKnown: boolean) {
     selectExisting: selectExisting(series),
     insertIdempotencyKeys: insertIdempotencyKeys(series),
     deleteUnusedSeries: deleteUnusedSeries(series),
-    limits: limitStatements((columns, more) =>
-      selectSeries(target)(columns, {
-        ...more,
-        condition: sql`${isLive(sql`us.organization`)} AND ${more.condition}`,
-      })
-    ),
+    limits: limitStatements(selectLive),
+    byValue: target.isByValue ? valueStatements(selectLive) : undefined,
     updateKeysUsed: target.usedKeys && updateKeysUsed(target.usedKeys),
   };
 }
@@ -282,18 +288,20 @@ export const addRecords = addGroup(sql`true`);
 /** Returns the statements for a kind of groups, which are built when they are needed first. */
 export function statementsFor(group: RecordGroup) {
   const { by, isCatalogueRequired, hasLimits: isLimited, hasDimensions: isSplit, isSeriesKnown } = group;
-  const name = `${by} ${isCatalogueRequired} ${isLimited} ${isSplit} ${isSeriesKnown}`;
+  const isByValue = isLimited && group.hasValueLimits;
+  const name = `${by} ${isCatalogueRequired} ${isLimited} ${isByValue} ${isSplit} ${isSeriesKnown}`;
   let statements = statementsByName.get(name);
   if (statements === undefined) {
     statements = statementsOf({
       ...targetsBy[by],
       condition: sql`${isCatalogueRequired ? isListed : sql`true`} AND ${
-        isLimited ? sql`true` : sql`NOT ${hasLimits}`
+        isByValue ? sql`true` : sql`NOT ${isLimited ? hasValueLimits : hasLimits}`
       } AND ${isSplit ? sql`true` : sql`NOT ${hasDimensions}`}`,
       fields: joinSql([
         isLimited ? sql`, 'organization', ${numberOfKeysUsage}, 'lineage', k.lineage` : sql``,
         by === "verifiedKeys" ? sql`, 'key', ${verifiableKey}` : sql``,
       ], " "),
+      isByValue,
     }, isSeriesKnown);
     statementsByName.set(name, statements);
   }
@@ -318,8 +326,8 @@ export async function insertUsageRecords(
   const batch: Statement[] = [bind(statements.selectTargets, targets, null, now)];
   /** Returns the statement's position in the batch. */
   const add = (statement: Statement) => batch.push(statement) - 1;
-  let [insertedAt, deletedAt, existingAt, limitedAt, unlistedAt, limitsAt] = [-1, -1, -1, -1, -1, -1];
-  let unusedAt = -1;
+  let [insertedAt, deletedAt, existingAt, limitedAt, unlistedAt, unusedAt] = [-1, -1, -1, -1, -1, -1];
+  let limitsAt: readonly number[] = [];
   const count = group.records.length;
   if (count > 0) {
     const seriesAndTime = [JSON.stringify(group.series), now] as const;
@@ -334,11 +342,9 @@ export async function insertUsageRecords(
     if (idempotencyKeys > 0) existingAt = add(bind(statements.selectExisting, ...values, count));
     add(addRecords);
     if (group.hasLimits) {
-      [deletedAt, limitsAt] = countAgainstLimits(add, statements.limits, values, {
-        as: "usage",
-        hasHolds: group.hasHolds,
-        questions: group.questions,
-      });
+      const { byValue } = statements;
+      const counted = { as: "usage", hasHolds: group.hasHolds, questions: group.questions, byValue } as const;
+      [deletedAt, limitsAt] = countAgainstLimits(add, statements.limits, values, counted);
     }
     if (idempotencyKeys > 0) {
       batch.push(bind(statements.insertIdempotencyKeys, ...values), ...moveIdempotencyKeys(idempotencyKeys));
@@ -367,31 +373,24 @@ export async function insertUsageRecords(
     unlisted: rowsOf<UnlistedSeries>(results, unlistedAt),
     inserted: inserted - (results[deletedAt]?.changes ?? 0),
     ...facts,
-    limits: rowsOf<LimitState>(results, limitsAt),
+    limits: limitsAt.flatMap((at) => rowsOf<LimitState>(results, at)),
     firstSeq,
   };
 }
 
 /** Reads what the first statement of a group returned. */
 export function readTargets(results: readonly WriteResult[]) {
-  type Facts = { seq: number; hasLimits: 0 | 1; hasDimensions: 0 | 1; hasHolds: 0 | 1 };
+  type Facts = Record<"hasLimits" | "hasValueLimits" | "hasDimensions" | "hasHolds", 0 | 1> & { seq: number };
   const found = rowsOf<GroupTarget & Facts>(results, 0);
   const [first] = found;
   const isSet = (fact: 0 | 1 | undefined) => fact === undefined ? null : fact === 1;
   const facts = {
     hasLimits: isSet(first?.hasLimits),
+    hasValueLimits: isSet(first?.hasValueLimits),
     hasDimensions: isSet(first?.hasDimensions),
     hasHolds: isSet(first?.hasHolds),
   };
   return { found, facts, firstSeq: (first?.seq ?? 0) + 1 };
-}
-
-/** True if nothing was recorded because the database has limits or dimensions that the group doesn't count. */
-export function isOutdated(
-  group: Pick<RecordGroup, "hasLimits" | "hasDimensions">,
-  now: Pick<RecordOutcome, "hasLimits" | "hasDimensions">,
-): boolean {
-  return (now.hasLimits === true && !group.hasLimits) || (now.hasDimensions === true && !group.hasDimensions);
 }
 
 /** Returns the rows that a statement returned as a list in JSON, which costs less than rows in messages of the writer. */

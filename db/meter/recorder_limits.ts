@@ -5,6 +5,7 @@ import { lowBits } from "../../domain/meter/quantity.ts";
 import { defaultNotifyAt, type LimitMode } from "../../domain/meter/usage_limit.ts";
 import { bind, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 import { addToHeld, endExpiredHolds, type HeldColumns, selectHeld } from "./hold_counts.ts";
+import type { CountedValue, CountedValues } from "./counted_values.ts";
 import { isCounter, openCounters } from "./open_counters.ts";
 import { field } from "./record_group.ts";
 import { addGroup } from "./rollups.ts";
@@ -36,7 +37,7 @@ export interface LimitCell extends LimitScopeRow {
 }
 
 /** A window of a limit, and what counts against it. */
-export interface LimitState extends LimitCell {
+export interface LimitState extends LimitCell, Partial<CountedValue> {
   readonly limitId: string;
   readonly mode: LimitMode;
   /** The limit's quantity, including grants. */
@@ -123,11 +124,13 @@ const groupSum: PairOfParts = [
   [sql`(n.sum_micro + n.held_micro)`, sql`(a.sum_micro + ${cutoffNeed})`],
 ];
 /** Ends holds of organizations that have too little room for the group, as holds that have expired must not reject anything. */
-const endHoldsInTheWay = endExpiredHolds(sql`h.organization IN (SELECT a.organization FROM usage_limit_added a
+export const endsHoldsInTheWay = (more?: Statement): Statement =>
+  sql`h.organization IN (SELECT a.organization FROM usage_limit_added a
       CROSS JOIN usage_limit_counters n ON ${isCounter} AND (n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0)
       CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode <> 'soft' WHERE ${
-  isOver(...groupSum)
-})`);
+    isOver(...groupSum)
+  }${more === undefined ? sql`` : sql` UNION ALL ${more}`})`;
+const endHoldsInTheWay = endExpiredHolds(endsHoldsInTheWay());
 /** The quantity of the limit `l` of the cell `a` with grants. It is never less than without. */
 const raised = raisedQuantity(sql`a.organization`, now);
 /** Adds up a part of the requests before one, and its own need. */
@@ -238,7 +241,7 @@ export const isUsedOfRaised = (percent: Statement, now: Statement): Statement =>
 const isAnyUsed = sql`iif(l.notify_at IS NULL, ${isUsed(integer(defaultNotifyAt[0] ?? 0))},
     ${isUsed(sql`min(l.notify_at ->> 0, 100)`)})`;
 /** The highest percentage `p.value` of the limit `l` that meets a condition. */
-const highest = (condition: Statement) =>
+export const highest = (condition: Statement) =>
   sql`(SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(${
     joinSql(defaultNotifyAt.map(integer), ", ")
   }))) p WHERE ${condition})`;
@@ -359,39 +362,49 @@ export interface Counted {
   readonly more?: readonly Statement[];
   /** Run while `usage_limit_added` still has the group. */
   readonly select?: Statement;
+  /** Set if the database has limits per value. */
+  readonly byValue?: CountedValues | undefined;
 }
 
 /**
  * Counts the inserted records against limits, and deletes those that don't fit.
  *
  * @param add Adds a statement to the batch. @param statements For the group. @param values Records, series and time.
- * @returns The positions of the statement that deletes, of the one that returns {@linkcode LimitState}s, and of `select`.
+ * @returns The positions of the statement that deletes, of those that return {@linkcode LimitState}s, and of `select`.
  */
 export function countAgainstLimits(
   add: (statement: Statement) => number,
   statements: ReturnType<typeof limitStatements>,
   [records, series, time]: readonly [records: string, series: string, now: number],
-  { as, hasHolds, questions, more = [], select }: Counted,
-): readonly [deletedAt: number, statesAt: number, selectedAt: number] {
+  { as, hasHolds, questions, more = [], select, byValue }: Counted,
+): readonly [deletedAt: number, statesAt: readonly number[], selectedAt: number] {
   let deletedAt = -1;
   add(bind(statements.add, null, series, time));
   add(openCounters);
+  const addAll = (some: readonly Statement[] = []) => some.forEach((statement) => add(statement));
+  addAll(byValue?.open(series, time));
   if (as !== "settlement") {
-    if (hasHolds) { for (const statement of endHoldsInTheWay(time)) add(statement); }
+    if (hasHolds) addAll((byValue?.endHolds ?? endHoldsInTheWay)(time));
     const asking = questions.length === 0 ? null : JSON.stringify(questions);
     add(bind(statements.reject, records, series, time, asking));
+    addAll(byValue?.reject(records, series, time, asking));
     deletedAt = add(bind(deleteRejected, records));
     add(sql`DELETE FROM usage_added WHERE ${isAnyRejected}`);
     add(addGroup(isAnyRejected));
     add(sql`DELETE FROM usage_limit_added WHERE ${isAnyRejected}`);
     add(bind(statements.addAgain, null, series, time));
+    addAll(byValue?.addAgain(series, time));
   }
   add(as === "holds" ? addToHeld : addToCounters);
-  for (const statement of more) add(statement);
+  if (as !== "holds") addAll(byValue?.addToCounters);
+  addAll(more);
   if (as !== "holds") add(bind(takeFromGrants, null, null, time));
-  for (const statement of noteLimits(time)) add(statement);
-  const statesAt = add(bind(selectStates, null, null, time));
+  addAll([...byValue?.note(time) ?? [], ...noteLimits(time)]);
+  const statesAt = [bind(selectStates, null, null, time), ...byValue?.selectStates(time) ?? []].map((one) =>
+    add(one)
+  );
   const selectedAt = select === undefined ? -1 : add(select);
+  addAll(byValue?.end);
   add(sql`DELETE FROM usage_limit_added`);
   add(sql`DELETE FROM usage_limit_refused`);
   return [deletedAt, statesAt, selectedAt];

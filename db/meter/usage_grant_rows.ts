@@ -70,6 +70,8 @@ export function findGrants(
 
 export interface GrantedLimit {
   readonly per: string;
+  /** Set if it is per value. */
+  readonly by?: string | null;
   readonly productSlug: string | null;
   readonly metric: string | null;
 }
@@ -81,8 +83,8 @@ export function findGrantedLimit(
   limitId: string,
 ): Promise<GrantedLimit | undefined> {
   return database.readFirst(sql`
-    SELECT l.per, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric
-    FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId} AND ${isApplied()}
+    SELECT l.per, nullif(l.property, '') AS "by", nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric
+    FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId} AND ${isApplied({ counts: "any" })}
     WHERE o.id = ${organizationId} AND o.deleted_at IS NULL`);
 }
 

@@ -35,20 +35,26 @@ interface AppliedLimits {
   readonly withAlerts?: boolean;
   /** Only those that count this product and metric. */
   readonly series?: { readonly productSlug: Statement; readonly metric: Statement };
+  /** `values`: only limits per value. `any`: them, too. By default, none of them. */
+  readonly counts?: "values" | "any";
 }
 
 /** The condition that a limit `l` applies to the organization `o`. */
-export function isApplied({ lineage, series, withAlerts = false }: AppliedLimits = {}): Statement {
+export function isApplied({ lineage, series, withAlerts = false, counts }: AppliedLimits = {}): Statement {
+  // With a plus sign: the limits are found by their owners, not by this.
+  const ofKind =
+    { values: sql`+l.property <> '' AND `, any: sql``, all: sql`+l.property = '' AND ` }[counts ?? "all"];
+  const property = counts === undefined ? sql`''` : sql`l.property`;
   const covers = series === undefined
     ? sql``
     : sql`AND l.product_slug IN ('', ${series.productSlug}) AND l.metric IN ('', ${series.metric})`;
   const ofLineage = lineage === undefined ? sql`` : sql`OR (l.lineage = ${lineage} ${covers})`;
   const alerts = lineage === undefined || !withAlerts ? sql`` : sql`OR (l.alert_of = o.number ${covers}
       AND (l.alert_lineage IS NULL OR l.alert_lineage = ${lineage}))`;
-  return sql`((l.plan = o.plan ${covers} AND NOT EXISTS (
+  return sql`(${ofKind}((l.plan = o.plan ${covers} AND NOT EXISTS (
       SELECT 1 FROM usage_limits own WHERE own.organization = o.number AND own.product_slug = l.product_slug
-        AND own.metric = l.metric AND own.per = l.per))
-    OR (l.organization = o.number ${covers} AND l.quantity_whole IS NOT NULL) ${ofLineage} ${alerts})`;
+        AND own.metric = l.metric AND own.per = l.per AND own.property = ${property}))
+    OR (l.organization = o.number ${covers} AND l.quantity_whole IS NOT NULL) ${ofLineage} ${alerts}))`;
 }
 
 /** The position from which usage of the organization `o` counts against the limit `l`. Counters opened before it are invalid. */
@@ -156,7 +162,7 @@ const offsetsFutureMs = 5 * 366 * dayMs;
 /** JSON of the limit `l`, as events have it, without its key. */
 export const limitFacts = ({ whole, micro }: { whole: Statement; micro: Statement }): Statement =>
   sql`json_object('id', l.id, 'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''),
-      'per', l.per, 'mode', l.mode, 'isAlert', l.alert_of IS NOT NULL, 'whole', ${whole}, 'micro', ${micro})`;
+      'per', l.per, 'by', nullif(l.property, ''), 'mode', l.mode, 'isAlert', l.alert_of IS NOT NULL, 'whole', ${whole}, 'micro', ${micro})`;
 
 /** JSON of the newest key of a lineage, as events have it. */
 export const keyFacts = (lineage: Statement): Statement =>

@@ -15,6 +15,7 @@ import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
 import { millionths, monthOf, monthStart } from "./rollup_columns.ts";
 import { basis, isOther, type OtherRecords, recordedBetween, withRollups } from "./other_records.ts";
 import { recordColumns, recordJoins } from "./usage_records.ts";
+import { subtractFromValues } from "./value_limits.ts";
 
 /**
  * A rollup has these instead of its minimum and maximum when they are unknown, because a record was voided after others of its
@@ -195,6 +196,7 @@ export async function voidRecord(database: Pick<Database, "write">, which: Usage
       condition: isMade,
     }),
     ...subtractUnique(seq, isMade),
+    subtractFromValues(seq, isMade),
     sql`SELECT ${recordColumns} FROM (SELECT r.* FROM ${recordOf(which)}) AS r ${recordJoins}`,
   ]);
   return results.at(-1)?.rows[0] as unknown as StoredUsageRecord | undefined;

@@ -179,6 +179,7 @@ function deleteOwner(id: string, number: Statement): Statement[] {
       AND NOT EXISTS (SELECT 1 FROM usage_aggregations g CROSS JOIN usage_unique_limits l ON l.aggregation = g.number
         WHERE ${isIts})
       AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE organization = ${number})
+      AND NOT EXISTS (SELECT 1 FROM usage_value_windows WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM usage_grants WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM usage_holds WHERE ${isIts})
       AND NOT EXISTS (SELECT 1 FROM events WHERE organization = ${number})

@@ -29,14 +29,17 @@ export interface LoweredLimits {
   readonly limits: EffectiveLimits["limits"];
 }
 
-/** Returns the limits that a change lowers or adds, except limits per minute: their use is over before anyone reads about it. */
+/**
+ * Returns the limits that a change lowers or adds, except limits per minute, whose use is over before anyone reads about it, and limits per
+ * value.
+ */
 export function loweredLimits(before: EffectiveLimits, after: EffectiveLimits): LoweredLimits {
   const counted = (["apiKeysMax", "membersMax", "usageSeriesMax"] as const)
     .filter((name) => after[name] < before[name]);
   return {
     numbers: Object.fromEntries(counted.map((name) => [name, after[name]])),
     limits: after.limits.filter((limit) =>
-      limit.per !== "minute" &&
+      limit.per !== "minute" && !limit.by &&
       !before.limits.some((other) => hasScopeOf(other, limit) && other.quantity <= limit.quantity)
     ),
   };

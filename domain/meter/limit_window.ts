@@ -17,6 +17,8 @@ export interface LimitUsage extends LimitScope {
   readonly timezone: string;
   /** The balance of grants, if the limit has any. `micros` includes it. */
   readonly grants?: GrantBalance;
+  /** Of a limit per value. */
+  readonly ofValue?: { readonly by: string; readonly value: string; readonly countsFrom: number };
 }
 
 export function limitStanding(usage: LimitUsage): LimitStanding {
@@ -28,12 +30,14 @@ export function limitStanding(usage: LimitUsage): LimitStanding {
     productSlug,
     metric,
     per,
+    ...usage.ofValue && { by: usage.ofValue.by, value: usage.ofValue.value },
     mode,
     quantity: microsToNumber(micros),
     used: microsToNumber(usedMicros),
     held: microsToNumber(heldMicros),
     remaining: microsToNumber(taken < micros ? micros - taken : 0n),
     resetsAt: end === undefined ? null : isoTime(end),
+    ...usage.ofValue && { countsFrom: isoTime(usage.ofValue.countsFrom) },
     ...usage.grants && { grants: usage.grants },
   };
 }

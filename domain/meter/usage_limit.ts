@@ -1,5 +1,7 @@
 // Limits of usage: how much of a product and metric may be recorded in a calendar window.
+import { hash } from "node:crypto";
 import type { GrantBalance } from "./usage_grant.ts";
+import type { LimitException } from "./value_limit.ts";
 
 /** The windows of limits, shortest first. `total` never ends. */
 export const limitPeriods = ["minute", "hour", "day", "month", "total"] as const;
@@ -17,6 +19,8 @@ export interface LimitScope {
   readonly productSlug: string | null;
   readonly metric: string | null;
   readonly per: LimitPeriod;
+  /** The property whose values each have the limit's quantity. */
+  readonly by?: string | null | undefined;
 }
 
 export interface UsageLimit extends LimitScope {
@@ -25,6 +29,8 @@ export interface UsageLimit extends LimitScope {
   readonly mode: LimitMode;
   /** The percentages at which people and endpoints are notified, ascending. Null for {@linkcode defaultNotifyAt}. */
   readonly notifyAt: readonly number[] | null;
+  /** Values with a quantity of their own, if the limit is per value. */
+  readonly values?: readonly LimitException[] | undefined;
 }
 
 export const defaultNotifyAt: readonly number[] = [80, 100];
@@ -47,6 +53,10 @@ export interface LimitStanding extends LimitScope {
   readonly remaining: number;
   /** The end of the window in ISO 8601 UTC; null for `total`. */
   readonly resetsAt: string | null;
+  /** Of a limit per value: the value that the numbers are of. Usage is counted since `countsFrom`, in ISO 8601 UTC. */
+  readonly by?: string;
+  readonly value?: string;
+  readonly countsFrom?: string;
   /** If only holds leave no room for a request: when the first of the organization's holds expires. */
   readonly heldUntil?: string;
   /** In lists of limits: the grants that raise it, which are in `quantity` and `remaining`. */
@@ -59,14 +69,17 @@ export interface Alert extends LimitScope, Pick<LimitStanding, "quantity" | "res
   /** The current key of those whose usage it counts; null for all usage. */
   readonly apiKey: { readonly id: string; readonly name: string } | null;
   readonly notifyAt: readonly number[];
-  /** Usage in the current window; null if it isn't available. */
+  readonly values?: readonly LimitException[];
+  /** Usage in the current window; null if it isn't available, and of an alert per value. */
   readonly used: number | null;
   readonly createdAt: string;
 }
 
 /** True if two limits count the same usage in windows of the same length. */
 export function hasScopeOf(limit: LimitScope, other: LimitScope): boolean {
-  return limit.productSlug === other.productSlug && limit.metric === other.metric && limit.per === other.per;
+  return limit.productSlug === other.productSlug && limit.metric === other.metric &&
+    limit.per === other.per &&
+    (limit.by ?? null) === (other.by ?? null);
 }
 
 /** A limit to be set. Without a quantity, an organization has no such limit although its plan has. */
@@ -92,13 +105,21 @@ export function limitsText(limits: readonly NewLimit[]): string {
     const { quantity, mode, notifyAt } = limit;
     const percentages = storedNotifyAt(notifyAt);
     const notified = percentages === null ? "" : ` (notify at ${percentages.join(", ")}%)`;
-    return `${scopeText(limit)}: ${quantity === null ? "no limit" : `${mode} ${quantity}${notified}`}`;
+    const text = `${mode} ${quantity}${notified}${exceptionsText(limit)}`;
+    return `${scopeText(limit)}: ${quantity === null ? "no limit" : text}`;
   });
   return texts.sort().join("; ");
 }
 
-function scopeText({ productSlug, metric, per }: LimitScope): string {
-  return `${productSlug ?? "all products"}/${metric ?? "all metrics"} per ${per}`;
+function scopeText({ productSlug, metric, per, by }: LimitScope): string {
+  return `${productSlug ?? "all products"}/${metric ?? "all metrics"} per ${per}${by ? ` by ${by}` : ""}`;
+}
+
+/** Says how many values have a quantity of their own, with a digest of them: the audit log has no values. */
+function exceptionsText({ values = [] }: Pick<NewLimit, "values">): string {
+  if (values.length === 0) return "";
+  const texts = values.map(({ value, quantity }) => JSON.stringify([value, quantity])).sort();
+  return ` (${values.length} exceptions, ${hash("sha256", texts.join()).slice(0, 8)})`;
 }
 
 /**
@@ -122,7 +143,7 @@ export function replacedLimitsText(
 }
 
 const limitForm =
-  /^(.+)\/(.+) per (\w+): (?:no limit|(hard|cutoff|soft) (\S+)(?: \(notify at ([\d, ]+)%\))?)$/;
+  /^(.+)\/(.+) per (\w+)(?: by (\S+))?: (?:no limit|(hard|cutoff|soft) (\S+)(?: \(notify at ([\d, ]+)%\))?(?: \((\d+) exceptions, \w+\))?)$/;
 
 /** A limit in the text of {@linkcode limitsText}. */
 export interface WrittenLimit extends LimitScope {
@@ -131,21 +152,25 @@ export interface WrittenLimit extends LimitScope {
   readonly mode: LimitMode;
   /** Null for {@linkcode defaultNotifyAt}. */
   readonly notifyAt: readonly number[] | null;
+  /** The number of values with a quantity of their own. */
+  readonly exceptions: number;
 }
 
 /** Reads the text of {@linkcode limitsText}. A limit in another form stays as it is. */
 export function parseLimitsText(text: string): (WrittenLimit | string)[] {
   return text.split("; ").map((limit) => {
-    const [, product, metric, per, mode = "hard", quantity = null, notifyAt] = limitForm.exec(limit) ??
-      [];
+    const [, product, metric, per, by = null, mode = "hard", quantity = null, notifyAt, exceptions = 0] =
+      limitForm.exec(limit) ?? [];
     if (product === undefined || metric === undefined) return limit;
     return {
       productSlug: product === "all products" ? null : product,
       metric: metric === "all metrics" ? null : metric,
       per: per as LimitPeriod,
+      by,
       quantity,
       mode: mode as LimitMode,
       notifyAt: notifyAt?.split(", ").map(Number) ?? null,
+      exceptions: Number(exceptions),
     };
   });
 }

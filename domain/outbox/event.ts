@@ -17,6 +17,8 @@ export interface LimitFacts {
     readonly productSlug: string | null;
     readonly metric: string | null;
     readonly per: LimitPeriod;
+    /** The property of a limit per value. */
+    readonly by?: string | null;
     readonly mode: LimitMode;
     readonly isAlert: 0 | 1;
     /** The quantity in parts; null for one that was removed or doesn't apply anymore, which clears the limit. */
@@ -162,13 +164,18 @@ function limitData(
   type: EventType,
   { limit, used: [high, low, millionths], percent, usedAt, timezone }: LimitFacts,
 ) {
-  const { id, productSlug, metric, per, mode, isAlert, apiKey, whole, micro } = limit;
+  const { id, productSlug, metric, per, by, mode, isAlert, apiKey, whole, micro } = limit;
   const isLifted = whole === null || micro === null;
   const max = isLifted ? null : quantityMicros({ whole, micro });
   const used = sumMicros({ high: String(high), low: String(low), micro: String(millionths) });
   const window = limitWindow(per, timezone, usedAt);
   return {
-    limit: { id, productSlug, metric, per, quantity: max === null ? null : microsToNumber(max), mode },
+    limit: {
+      ...{ id, productSlug, metric, per },
+      ...by && { by },
+      quantity: max === null ? null : microsToNumber(max),
+      mode,
+    },
     ...(isAlert === 1 && { alert: true }),
     ...(apiKey && { apiKey }),
     ...(type === "limit.reached" && {

@@ -17,6 +17,8 @@ interface LimitMail {
   readonly metricName?: string;
   readonly unit?: string;
   readonly per: LimitPeriod;
+  /** The property of a limit per value. */
+  readonly by?: string;
   readonly mode: LimitMode;
   /** `refused`: usage was rejected. */
   readonly level: "near" | "reached" | "refused";

@@ -19,7 +19,7 @@ import {
 } from "../../views/billing/plan_change.tsx";
 import { numberHints, numberWords } from "../../views/text/plan.ts";
 import { inTime } from "../portal/in_time.ts";
-import { limitInput, limitsOf, numberOf, typedLimits } from "../meter/limit_input.ts";
+import { limitInput, limitsOf, numberOf, typedLimits, withExceptions } from "../meter/limit_input.ts";
 import { mountFormPage, type Pages, paramOf, rowFields, withInput } from "../portal/noun_pages.ts";
 import { catalogueSlugs } from "../meter/limit_suggestions.ts";
 import type { ConsoleActor } from "../portal/operator_page.ts";
@@ -56,7 +56,8 @@ export function planFormPages(pages: Pages<ConsoleActor>, parts: PortalParts): v
     async submit(c, actor, input) {
       const before = await getPlan(services, paramOf(c, "id"));
       const { id, name, organizationCount } = before;
-      const values = check(planFormSchema, valuesOf(input, before), "body");
+      const typedValues = check(planFormSchema, valuesOf(input, before), "body");
+      const values = { ...typedValues, limits: withExceptions(typedValues.limits, before.limits) };
       const catalogue = await readProductNames(services);
       const changes = [
         ...valueChanges(before, { ...before, ...values }, catalogue),
@@ -159,6 +160,7 @@ function planForm(
             {...suggestions}
             fields={fields}
             limits={limitInput(input, planLimitsMax)}
+            canCountValues
             limitsMax={planLimitsMax}
           />
         </>,

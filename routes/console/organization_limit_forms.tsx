@@ -29,7 +29,7 @@ import { timezoneNames } from "../../views/text/zone.ts";
 import type { App } from "../env.ts";
 import { queryOf } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
-import { limitInput, limitsOf, numberOf, typedLimits } from "../meter/limit_input.ts";
+import { limitInput, limitsOf, numberOf, typedLimits, withExceptions } from "../meter/limit_input.ts";
 import { mountFormPage, type Pages, paramOf, rowFields, withInput } from "../portal/noun_pages.ts";
 import { catalogueSlugs } from "../meter/limit_suggestions.ts";
 import { type ConsoleActor, consolePages } from "../portal/operator_page.ts";
@@ -148,8 +148,12 @@ function limitPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
         limits: limitsOf(limitInput(input, planLimitsMax)),
       };
       const { timezone = "" } = input;
-      const change = check(changeOrganizationSchema, { timezone, overrides }, "body");
+      const checked = check(changeOrganizationSchema, { timezone, overrides }, "body");
       const organization = await getOrganization(services, paramOf(c, "id"));
+      const plan = await getPlan(services, organization.planId);
+      const before = [...organization.overrides.limits, ...plan.limits];
+      const limits = withExceptions(checked.overrides?.limits ?? [], before);
+      const change = { ...checked, overrides: { ...checked.overrides, limits } };
       const { id: idText } = organization;
       const isConfirmed = input["confirmed"] !== undefined;
       const below = isConfirmed ? null : await limitsBelowUse(parts, actor, { idText, ...change });
@@ -157,7 +161,6 @@ function limitPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
         await changeOrganization(services, actor, { idText, ...change });
         return `${organizationHref(idText)}/limits?done=saved`;
       }
-      const plan = await getPlan(services, organization.planId);
       const after = {
         ...eachNumber((name) => change.overrides?.[name] ?? null),
         limits: change.overrides?.limits ?? [],
@@ -216,13 +219,14 @@ function limitForm(form: PageForm, { organization, plan, ...suggestions }: {
         <>
           <h2>Usage limits</h2>
           <p class="muted small">
-            A limit replaces the plan's limit with the same product, metric and window. Rows without a
-            quantity are removed, unless you choose “No limit”.
+            A limit replaces the plan's limit with the same product, metric, window and property. Rows without
+            a quantity are removed, unless you choose “No limit”.
           </p>
           <LimitFields
             {...suggestions}
             fields={fields}
             limits={limitInput(input, planLimitsMax)}
+            canCountValues
             limitsMax={planLimitsMax}
             path="overrides."
             canLift

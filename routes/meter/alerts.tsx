@@ -57,12 +57,16 @@ const apiKeyIn = idParam(
   .nullable();
 const createSchema = z.strictObject({
   ...limits.scopeIn,
+  by: limits.byIn,
+  values: limits.exceptionsIn,
   quantity: limits.quantityIn,
   notifyAt: limits.notifyAtIn,
   apiKeyId: apiKeyIn.default(null),
-}).openapi("CreateAlert");
+}).superRefine(limits.requireValues).openapi("CreateAlert");
 const changeSchema = z.strictObject({
   ...limits.changedScopeIn,
+  by: limits.byIn,
+  values: limits.exceptionsIn,
   quantity: limits.quantityIn.optional(),
   notifyAt: limits.notifyAtIn,
   apiKeyId: apiKeyIn.optional(),
@@ -73,6 +77,8 @@ const schema = limitStandingSchema.omit({
   held: true,
   heldUntil: true,
   remaining: true,
+  value: true,
+  countsFrom: true,
 }).extend({
   id: idOut("lim", "The alert's id."),
   apiKey: z.object({
@@ -80,8 +86,11 @@ const schema = limitStandingSchema.omit({
     name: stringSchema("The key's name.", "Production"),
   }).nullable().describe("The current key of those whose usage counts. Null for all usage."),
   notifyAt: limits.notifyAtOut,
+  by: limits.byOut,
+  values: limits.exceptionsOut,
   used: limitStandingSchema.shape.used.nullable().openapi({
-    description: "How much of it is used. After a change, null if it has not been added up yet.",
+    description:
+      "How much of it is used. After a change, null if it has not been added up yet. Null of an alert per value.",
   }),
   createdAt: timeOut("When the alert was created, or was changed to count other usage."),
 }).openapi("Alert");
@@ -252,11 +261,12 @@ const emptyInput = { ...emptyLimit, apiKeyId: "" };
 
 /** Returns a typed alert as the API takes it. */
 function valuesOf(input: FormInput) {
-  const { productSlug, metric, per, quantity, notifyAt, apiKeyId } = { ...emptyInput, ...input };
+  const { productSlug, metric, per, by, quantity, notifyAt, apiKeyId } = { ...emptyInput, ...input };
   return {
     productSlug: productSlug.trim() || null,
     metric: metric.trim() || null,
     per,
+    by: by.trim() || null,
     quantity: numberOf(quantity),
     notifyAt: percentagesOf(notifyAt),
     apiKeyId: apiKeyId || null,
@@ -287,7 +297,7 @@ async function alertForm(
       text="Sends emails and webhooks when usage reaches a share of the quantity. Requests are never rejected."
     >
       <ScopeSuggestions {...names ?? { productSlugs: [], metrics: [] }} catalogue={catalogue} />
-      <LimitRow label="Alert" prefix="" limit={input} fields={form.fields} modes={[]} />
+      <LimitRow label="Alert" prefix="" limit={input} fields={form.fields} modes={[]} canCountValues />
       <SelectField
         label="API key"
         name="apiKeyId"

@@ -1,5 +1,5 @@
 // Limits as typed in forms.
-import { defaultNotifyAt, type NewLimit } from "../../domain/meter/usage_limit.ts";
+import { defaultNotifyAt, hasScopeOf, type NewLimit } from "../../domain/meter/usage_limit.ts";
 import { typedDigits } from "../../domain/number_text.ts";
 import type { LimitInput } from "../../views/components/limit_fields.tsx";
 
@@ -15,6 +15,7 @@ export function limitInput(
       productSlug: field("productSlug"),
       metric: field("metric"),
       per: field("per"),
+      by: field("by"),
       quantity: field("quantity"),
       mode: field("mode"),
       notifyAt: field("notifyAt"),
@@ -26,20 +27,30 @@ export function limitInput(
 const noLimit = "none";
 
 export function limitsOf(rows: readonly LimitInput[]) {
-  return rows.map(({ productSlug, metric, per, quantity, mode, notifyAt }) => ({
+  return rows.map(({ productSlug, metric, per, by, quantity, mode, notifyAt }) => ({
     productSlug: productSlug || null,
     metric: metric || null,
     per,
+    ...by !== "" && { by },
     ...(mode === noLimit ? { quantity: null } : { quantity: numberOf(quantity), mode }),
     notifyAt: percentagesOf(notifyAt),
   }));
 }
 
+/** Returns typed limits with the exceptions of those with the same scope, which forms don't have. */
+export function withExceptions<T extends NewLimit>(limits: readonly T[], before: readonly NewLimit[]): T[] {
+  return limits.map((limit) => {
+    const values = limit.by ? before.find((one) => hasScopeOf(one, limit))?.values : undefined;
+    return values === undefined ? limit : { ...limit, values };
+  });
+}
+
 export function typedLimits(limits: readonly NewLimit[]): LimitInput[] {
-  return limits.map(({ productSlug, metric, per, quantity, mode, notifyAt }) => ({
+  return limits.map(({ productSlug, metric, per, by, quantity, mode, notifyAt }) => ({
     productSlug: productSlug ?? "",
     metric: metric ?? "",
     per,
+    by: by ?? "",
     quantity: quantity === null ? "" : typedDigits(quantity),
     mode: quantity === null ? noLimit : mode,
     notifyAt: (notifyAt ?? defaultNotifyAt).join(", "),

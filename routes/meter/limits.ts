@@ -4,7 +4,13 @@ import { activeAccess, operatorAccess } from "../../services/access/mod.ts";
 import { readLimits, type UsageAccess } from "../../services/meter/mod.ts";
 import { readPlan } from "../../services/people/mod.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
-import { limitStandingsSchema, organizationPlanSchema } from "./schemas/limits.ts";
+import {
+  limitStandingsSchema,
+  organizationPlanSchema,
+  valuesIn,
+  type ValuesQuery,
+  valuesQuerySchema,
+} from "./schemas/limits.ts";
 import { organizationParamsSchema } from "../schemas/organization_reference.ts";
 import { sessionRoutes, withAccess } from "../api/endpoint.ts";
 import { operatorRoutes } from "../api/operator_routes.ts";
@@ -13,16 +19,19 @@ import { keyRoutes } from "./api_key_auth.ts";
 export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const common = {
-    description: "The usage and the reset time of each limit, and the plan's features.",
+    description:
+      "The usage and the reset time of each limit, and the plan's features. Of a limit per value, the values that are closest " +
+      "to it, or the one in the query.",
+    query: valuesQuerySchema,
     responses: {
       200: { description: "Every limit that applies, in its current window.", schema: limitStandingsSchema },
     },
   } as const;
-  const limitsOf = (c: AppContext, access: UsageAccess) =>
-    readLimits(services, access, { signal: c.req.raw.signal });
-  const read = async (c: AppContext, _input: unknown, access: UsageAccess) => {
-    if ("keyHash" in access) return { limits: await limitsOf(c, access), features: access.features };
-    const [limits, { plan }] = await Promise.all([limitsOf(c, access), readPlan(services, access)]);
+  const limitsOf = (c: AppContext, access: UsageAccess, query: ValuesQuery = {}) =>
+    readLimits(services, access, { properties: valuesIn(query), signal: c.req.raw.signal });
+  const read = async (c: AppContext, { query }: { query: ValuesQuery }, access: UsageAccess) => {
+    if ("keyHash" in access) return { limits: await limitsOf(c, access, query), features: access.features };
+    const [limits, { plan }] = await Promise.all([limitsOf(c, access, query), readPlan(services, access)]);
     return { limits, features: plan.features };
   };
 

@@ -156,7 +156,7 @@ export function usageGrantRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
       201: { description: "The grant.", schema: one },
       200: { description: "The grant had already been given.", schema: one },
     },
-    errors: ["limit_not_total", "idempotency_conflict", "limit_reached"],
+    errors: ["limit_not_total", "limit_per_value", "idempotency_conflict", "limit_reached"],
   }, async (c, { body }, access) => {
     const { grant, isRepeat } = await createGrant(services, access, grantOf(body));
     return c.json({ grant }, isRepeat ? 200 : 201);

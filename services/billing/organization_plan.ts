@@ -12,6 +12,8 @@ import { findPlanReference, type PlanRow, selectPlan } from "../../db/billing/pl
 import { validationError } from "../../domain/errors.ts";
 import type { OperatedOrganization } from "../../domain/console/organization.ts";
 import { planDifferences, type PlanOverridesChange } from "../../domain/billing/plan.ts";
+import { hasScopeOf, type NewLimit } from "../../domain/meter/usage_limit.ts";
+import { valueLimitsMax } from "../../domain/meter/value_limit.ts";
 import type { Change } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 
@@ -42,6 +44,7 @@ export async function planChangesOf(
   const about = { organizationId: id, target: { id, name } };
   const owner = { column: "organization", number: organizationNumber(id) } as const;
   const changes: Change[] = [];
+  await requireFewValueLimits(database, before, { planId, limits: overrides.limits });
   if (planId !== undefined && planId !== before.planId) {
     const to = await requirePlan(database, planId);
     const from = await findPlanReference(database, { id: before.planId });
@@ -73,4 +76,23 @@ export async function planChangesOf(
     changes.push({ statement: updateTimezone(id, timezone, now), entry, after });
   }
   return changes;
+}
+
+/** @throws {AppError} `validation_failed` if too many limits per value would apply. */
+async function requireFewValueLimits(
+  database: DatabaseReader,
+  { planId, overrides }: OperatedOrganization,
+  change: { planId?: string | undefined; limits?: readonly NewLimit[] | undefined },
+): Promise<void> {
+  const { limits: own = overrides.limits } = change;
+  if (change.planId === undefined && (change.limits === undefined || !own.some(({ by }) => by))) return;
+  const plan = await database.readFirst<PlanRow>(selectPlan(change.planId ?? planId));
+  const inherited = parseLimits(plan?.limits ?? "[]").filter((limit) =>
+    !own.some((one) => hasScopeOf(one, limit))
+  );
+  const applied = [...inherited, ...own.filter(({ quantity }) => quantity !== null)].filter(({ by }) => by);
+  if (applied.length <= valueLimitsMax) return;
+  const path = change.limits === undefined ? "planId" : "overrides.limits";
+  const message = `must leave at most ${valueLimitsMax} limits per value, with those of the plan.`;
+  throw validationError([{ path, message }]);
 }

@@ -6,14 +6,16 @@ import {
   hasRoomForAlert,
   insertAlert,
   type NewAlert,
+  replaceExceptions,
   selectAlerts,
   updateAlert,
 } from "../../db/meter/alerts.ts";
-import { recheckLimits } from "../../db/meter/limit_rows.ts";
+import { recheckLimits, toExceptions } from "../../db/meter/limit_rows.ts";
 import { toStandingRow } from "../../db/meter/limit_standings.ts";
 import type { AuditAction } from "../../domain/access/audit.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
+import { canCountValues, valueLimitsMax } from "../../domain/meter/value_limit.ts";
 import { limitStanding, type LimitUsage } from "../../domain/meter/limit_window.ts";
 import { type Alert, defaultNotifyAt, hasScopeOf, limitsText } from "../../domain/meter/usage_limit.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -47,8 +49,12 @@ export async function listAlerts(
   const found = await context.database.read<AlertColumns>(selectAlerts({ organizationId, id, now }));
   if (signal === undefined) return found.map((row) => toAlert(row, now));
   const rows = found.map(toStandingRow);
-  const usages = await sumMissing(context, { organizationId, rows, now }, { reader: access.reader, signal });
-  return found.map((row, at) => toAlert(row, now, usages[at]));
+  const whole = rows.filter((_, at) => found[at]?.by === null);
+  const usages = await sumMissing(context, { organizationId, rows: whole, now }, {
+    reader: access.reader,
+    signal,
+  });
+  return found.map((row) => toAlert(row, now, usages.find(({ limitId }) => limitId === row.limitId)));
 }
 
 /** @throws {AppError} As {@linkcode listAlerts}; `not_found`. */
@@ -73,12 +79,14 @@ export async function createAlert(
   const now = context.clock();
   const id = newId("lim");
   const apiKey = await keyOf(context, access, alert.apiKeyId);
+  await requireRoom(context, access, { id, ...alert });
   const { isMade, row } = await writeAndRead<AlertColumns>(context, by, {
     statement: insertAlert(organizationId, { id, ...alert }, {
       now,
       condition: hasRoomForAlert(alertsOfOrganizationMax),
     }),
     entry: entryOf("alert.created", access, { id, ...alert, apiKey }),
+    after: (audited) => replaceExceptions(id, alert.values ?? [], audited),
   }, selectAlerts({ organizationId, id, now }));
   if (isMade) return toAlert(row(), now);
   await resolveOrganization(context, organizationId);
@@ -103,12 +111,16 @@ export async function changeAlert(
   const { organizationId } = access;
   const { productSlug = before.productSlug, metric = before.metric, per = before.per } = change;
   const { quantity = before.quantity, notifyAt = before.notifyAt } = change;
-  const { apiKeyId = before.apiKey?.id ?? null } = change;
-  const after = { id, productSlug, metric, per, quantity, notifyAt, apiKeyId };
+  const { apiKeyId = before.apiKey?.id ?? null, by: property = before.by ?? null } = change;
+  const kept = property === before.by ? before.values : [];
+  const values = property === null ? [] : change.values ?? kept ?? [];
+  requireValueWindow({ by: property, per }, change.values);
+  const after = { id, productSlug, metric, per, by: property, quantity, notifyAt, apiKeyId, values };
   const isSameUsage = hasScopeOf(before, after) && apiKeyId === (before.apiKey?.id ?? null);
   if (isSameUsage && textOf(before) === textOf(after)) return before;
   const now = context.clock();
   const apiKey = isSameUsage ? before.apiKey : await keyOf(context, access, apiKeyId);
+  await requireRoom(context, access, after);
   const { row } = await writeAndRead<AlertColumns>(context, by, {
     statement: isSameUsage ? updateAlert(organizationId, after) : deleteAlertRow(organizationId, id),
     entry: entryOf("alert.changed", access, { ...after, apiKey }, { from: textOf(before) }),
@@ -116,10 +128,34 @@ export async function changeAlert(
       ...(isSameUsage
         ? []
         : [insertAlert(organizationId, after, { now, condition: ifAudited(audited.audited) })]),
+      ...replaceExceptions(id, values, audited),
       ...recheck(access)(audited),
     ],
   }, selectAlerts({ organizationId, id, now }));
   return toAlert(row(), now);
+}
+
+/** @throws {AppError} `validation_failed` for a window that an alert per value can't have, or exceptions of another one. */
+function requireValueWindow({ by, per }: Pick<NewAlert, "by" | "per">, values: NewAlert["values"]): void {
+  if (by && !canCountValues(per)) {
+    throw validationError([{ path: "per", message: "must be hour, day or month with `by`." }]);
+  }
+  if (!by && values !== undefined && values.length > 0) {
+    throw validationError([{ path: "values", message: "needs `by`." }]);
+  }
+}
+
+/** @throws {AppError} `limit_reached` if the organization has too many other alerts per value. */
+async function requireRoom(
+  context: SessionContext,
+  access: Access,
+  { id, by }: Pick<NewAlert, "by"> & { id: string },
+): Promise<void> {
+  if (!by) return;
+  const others = (await listAlerts(context, access)).filter((one) => one.by && one.id !== id);
+  if (others.length < valueLimitsMax) return;
+  const message = `An organization can have at most ${valueLimitsMax} alerts per value. Delete one first.`;
+  throw new AppError("limit_reached", message);
 }
 
 /** @throws {AppError} `forbidden`, `not_found`. */
@@ -165,7 +201,7 @@ async function keyOf({ database }: SessionContext, { organizationId }: Access, i
 
 /** @param usage Undefined if it was not added up. */
 function toAlert(row: AlertColumns, now: number, usage?: LimitUsage): Alert {
-  const { apiKey, notifyAt, createdAt } = row;
+  const { apiKey, notifyAt, createdAt, by, exceptions } = row;
   const standing = toStandingRow(row);
   const counted = usage ?? usageOf(standing, standing.used ?? noUsage, now);
   const { limitId: id, productSlug, metric, per, quantity, used, resetsAt } = limitStanding(counted);
@@ -174,10 +210,11 @@ function toAlert(row: AlertColumns, now: number, usage?: LimitUsage): Alert {
     productSlug,
     metric,
     per,
+    ...by !== null && { by, values: toExceptions(JSON.parse(exceptions)) },
     apiKey: apiKey && JSON.parse(apiKey),
     quantity,
     notifyAt: notifyAt === null ? defaultNotifyAt : JSON.parse(notifyAt),
-    used: usage === undefined && standing.used === null ? null : used,
+    used: by !== null || (usage === undefined && standing.used === null) ? null : used,
     resetsAt,
     createdAt: isoTime(createdAt),
   };

@@ -88,6 +88,7 @@ export function buildGroup(
     now,
     isCatalogueRequired = false,
     hasLimits = false,
+    hasValueLimits = false,
     hasDimensions = false,
     hasHolds = false,
     knownSeries,
@@ -95,6 +96,7 @@ export function buildGroup(
     now: number;
     isCatalogueRequired?: boolean;
     hasLimits?: boolean;
+    hasValueLimits?: boolean;
     hasDimensions?: boolean;
     hasHolds?: boolean;
     knownSeries?: KnownSeries;
@@ -156,6 +158,7 @@ export function buildGroup(
     questions,
     isCatalogueRequired,
     hasLimits,
+    hasValueLimits,
     hasDimensions,
     hasHolds,
     isSeriesKnown: series.length > 0 && knownSeries?.hasAll(series, now) === true,

@@ -1,14 +1,8 @@
 // The result of each request after the commit of its group, with no more than the database reported.
 import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import { toVerifiableKey } from "../../db/meter/key_verification.ts";
-import { seriesOf } from "../../db/meter/record_group.ts";
-import {
-  type ExistingRecord,
-  type GroupTarget,
-  isOutdated,
-  type LimitedSeries,
-  type RecordOutcome,
-} from "../../db/meter/recorder.ts";
+import { isOutdated, seriesOf } from "../../db/meter/record_group.ts";
+import type { ExistingRecord, GroupTarget, LimitedSeries, RecordOutcome } from "../../db/meter/recorder.ts";
 import {
   AppError,
   invalidApiKeyError,

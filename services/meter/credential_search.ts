@@ -15,7 +15,7 @@ interface CredentialQuery {
 }
 
 /** The result of the queries that share a read. */
-interface Found extends Pick<FoundCredentials, "tokens" | "keys" | "now"> {
+interface Found extends Pick<FoundCredentials, "tokens" | "keys" | "hasValueLimits" | "now"> {
   readonly limitsOf: ReadonlyMap<CredentialQuery, ReadonlyMap<string, LimitStandingRow>>;
 }
 
@@ -53,12 +53,13 @@ export class CredentialSearch {
   }
 
   async find(query: CredentialQuery) {
-    const { tokens, keys, limitsOf, now } = await this.#reads.find([query]);
+    const { tokens, keys, limitsOf, hasValueLimits, now } = await this.#reads.find([query]);
     return {
       token: tokens.get(query.tokenHash),
       key: keys.get(query.keyHash ?? ""),
       /** Each limit once. */
       limits: [...limitsOf.get(query)?.values() ?? []],
+      hasValueLimits,
       now,
     };
   }

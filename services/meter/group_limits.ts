@@ -1,10 +1,11 @@
 // The limits of a group of requests after its commit: their standings, and the requests that don't fit.
 import type { LimitCell, LimitState } from "../../db/meter/recorder_limits.ts";
 import { parseHeld } from "../../db/meter/hold_counts.ts";
-import { seriesOf } from "../../db/meter/record_group.ts";
+import { propertiesIn, seriesOf } from "../../db/meter/record_group.ts";
 import type { GroupTarget, RecordOutcome } from "../../db/meter/recorder.ts";
 import { type AppError, limitExceededError } from "../../domain/errors.ts";
 import { limitStanding } from "../../domain/meter/limit_window.ts";
+import { closestValues, valueOf } from "../../domain/meter/value_limit.ts";
 import { sumMicros } from "../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -23,6 +24,8 @@ export class GroupLimits {
   readonly #states: ReadonlyMap<number, readonly LimitState[]>;
   /** By request. */
   readonly #rejected: ReadonlyMap<number | null, readonly LimitState[]>;
+  /** Known limits per value, by organization. */
+  readonly #values: ReadonlyMap<number, ValueStates>;
   /** By series. */
   readonly #found = new Map<number, readonly LimitStanding[]>();
   readonly #standings = new Map<LimitState, LimitStanding>();
@@ -37,15 +40,24 @@ export class GroupLimits {
     this.#targets = targets;
     const { limits } = outcome;
     this.#states = Map.groupBy(
-      limits.filter(({ request, reason }) => request === null && reason === null),
+      limits.filter(({ request, reason, by }) => request === null && reason === null && by === undefined),
       (state) => state.organization,
     );
+    this.#values = valuesOf(limits.filter(({ request, by }) => request === null && by !== undefined));
     this.#rejected = Map.groupBy(limits.filter(({ request }) => request !== null), (state) => state.request);
     this.unknown = limits.filter(({ request, reason }) => request === null && reason === "unknown");
   }
 
   /** @param start The position of the first record of a request. @param end The position after its last. */
   standings(start: number, end: number): readonly LimitStanding[] {
+    if (this.#values.size > 0 && start !== end) {
+      const values = Array.from({ length: end - start }, (_, index) => this.#valueStandings(start + index));
+      return [...this.#wholeStandings(start, end), ...closestValues([...new Set(values.flat())])];
+    }
+    return this.#wholeStandings(start, end);
+  }
+
+  #wholeStandings(start: number, end: number): readonly LimitStanding[] {
     if (this.#states.size === 0 || start === end) return [];
     const { records } = this.#group;
     // Most requests have one record.
@@ -57,10 +69,13 @@ export class GroupLimits {
 
   /** Returns undefined for a request that fits. */
   rejection(request: number): LimitRejection | undefined {
-    const states = this.#rejected.get(request);
-    if (states === undefined) return undefined;
-    const { reason = null } = states[0] ?? {};
-    if (reason === "unknown") return { reason, cells: states };
+    const all = this.#rejected.get(request);
+    if (all === undefined) return undefined;
+    // Too large for a value: nothing else has to be known.
+    const exceeded = all.filter(({ reason }) => reason === "exceeded");
+    const states = exceeded.length > 0 ? exceeded : all;
+    const { reason = null } = states.find(({ reason }) => reason === "unknown") ?? states[0] ?? {};
+    if (reason === "unknown") return { reason, cells: states.filter((state) => state.reason === reason) };
     // Holds that have expired may be in the way: the next group ends them before it rejects anything.
     if (!this.#group.hasHolds && states.some(({ isHeld }) => isHeld === 1)) return { reason: "others" };
     return reason !== "exceeded" ? { reason: "others" } : {
@@ -84,6 +99,21 @@ export class GroupLimits {
     return standings;
   }
 
+  /** The limits per value that count a record. */
+  #valueStandings(position: number): LimitStanding[] {
+    const record = this.#group.records[position] ?? "";
+    const [name, productSlug, metric] = this.#group.series[seriesOf(record)] ?? [];
+    const values = this.#values.get(this.#targets.get(name)?.organization ?? 0);
+    if (values === undefined) return [];
+    const properties = propertiesIn(record);
+    return [...values.limits.values()].flatMap(({ usageLimit, by = "", ...limit }) => {
+      if (limit.productSlug !== "" && limit.productSlug !== productSlug) return [];
+      if (limit.metric !== "" && limit.metric !== metric) return [];
+      const state = values.states.get(nameOfValue(usageLimit, valueOf(properties, by)));
+      return state === undefined ? [] : [this.#standing(state)];
+    });
+  }
+
   #rejecting(state: LimitState): LimitStanding {
     const { heldUntil } = state;
     return { ...this.#standing(state), ...heldUntil !== null && { heldUntil: isoTime(heldUntil) } };
@@ -93,6 +123,7 @@ export class GroupLimits {
     const known = this.#standings.get(state);
     if (known !== undefined) return known;
     const { limitId, per, mode, at, timezone, used: [high, low, micro] } = state;
+    const { by, counter = "", countsFrom = 0 } = state;
     const standing = limitStanding({
       limitId,
       productSlug: state.productSlug || null,
@@ -104,8 +135,30 @@ export class GroupLimits {
       heldMicros: sumMicros(parseHeld(state.held)),
       at,
       timezone,
+      ...by !== undefined && { ofValue: { by, value: counter, countsFrom } },
     });
     this.#standings.set(state, standing);
     return standing;
   }
+}
+
+function nameOfValue(usageLimit: number, value: string): string {
+  return `${usageLimit} ${value}`;
+}
+
+/** Limits per value of an organization: any state of each, and all by {@linkcode nameOfValue}. */
+interface ValueStates {
+  readonly limits: Map<number, LimitState>;
+  readonly states: Map<string, LimitState>;
+}
+
+function valuesOf(states: readonly LimitState[]): ReadonlyMap<number, ValueStates> {
+  const all = new Map<number, ValueStates>();
+  for (const state of states) {
+    const own = all.get(state.organization) ?? { limits: new Map(), states: new Map() };
+    own.limits.set(state.usageLimit, state);
+    own.states.set(nameOfValue(state.usageLimit, state.value ?? ""), state);
+    all.set(state.organization, own);
+  }
+  return all;
 }

@@ -16,6 +16,7 @@ import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record
 import type { Context } from "../context.ts";
 import { type BeyondLimit, beyondOf } from "./hold_results.ts";
 import { usageOf } from "./limits.ts";
+import { readValuesOf } from "./value_limits.ts";
 
 /** Returns a hold as it is now. */
 export async function holdOut(
@@ -54,10 +55,20 @@ export async function limitsOf(
   if (organization < 0) return [];
   const now = clock();
   const rows = await findLimitStandings(database, { organizationId, apiKeyId: apiKeyId ?? undefined, now });
-  return rows.flatMap(({ grants: _grants, ...row }) => {
+  const values = await Promise.all(
+    records.map(({ properties, ...series }) =>
+      readValuesOf({ database }, { organizationId, series, properties, now })
+    ),
+  );
+  const whole = rows.flatMap(({ grants: _grants, ...row }) => {
     const counts = records.some(({ productSlug, metric }) =>
       ["", productSlug].includes(row.productSlug) && ["", metric].includes(row.metric)
     );
     return counts && row.used !== null ? limitStanding(usageOf(row, row.used, now)) : [];
   });
+  const ofValues = values.flat().map(limitStanding);
+  return [
+    ...whole,
+    ...new Map(ofValues.map((standing) => [`${standing.limitId} ${standing.value}`, standing])).values(),
+  ];
 }

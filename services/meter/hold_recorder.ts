@@ -1,7 +1,7 @@
 // Makes and settles holds in groups, as usage is recorded. No request is acknowledged before its commit.
 import type { Database } from "../../db/engine/database.ts";
 import { insertHolds, settleHolds, type SettlingToken } from "../../db/meter/hold_group.ts";
-import { isOutdated } from "../../db/meter/recorder.ts";
+import { isOutdated } from "../../db/meter/record_group.ts";
 import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import { invalidApiKeyError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
@@ -71,6 +71,8 @@ export class HoldRecorder {
   readonly #made = new Map<string, StoredHold>();
   /** True if any metric had dimensions at the last commit. */
   #hasDimensions = false;
+  /** True if any limit was per value at the last commit. */
+  #hasValueLimits = false;
 
   /** @param options `counters`: those that requests wait for. `onUnknown`: gets counters that none waits for. */
   constructor(
@@ -216,6 +218,7 @@ export class HoldRecorder {
       now,
       isCatalogueRequired: config.usageCatalog === "required",
       hasLimits: true,
+      hasValueLimits: this.#hasValueLimits,
       hasDimensions: true,
       hasHolds: true,
     });
@@ -242,10 +245,13 @@ export class HoldRecorder {
     const freed = new Set(
       [...done.chosen].flatMap((at) => done.holds.has(at) ? [] : [targetOf(requests[at])?.organization]),
     );
+    this.#hasValueLimits = done.outcome.hasValueLimits ?? this.#hasValueLimits;
+    const mayRetry = isOutdated(group, done.outcome);
     return completeAll(requests, (request, index) => {
       const target = targetOf(request);
       if (target === undefined) return { error: invalidApiKeyError };
       if (target.denial !== null) return { error: denialErrors[target.denial] };
+      if (mayRetry && !done.holds.has(index)) return "retry";
       if (done.chosen.has(index)) {
         const found = resultOf(results, { built, index, done, isDone: true });
         if (typeof found === "object" && "result" in found) this.#remember(found.result.hold);
@@ -275,6 +281,7 @@ export class HoldRecorder {
       // What is recorded on expiry was in the catalogue when it was held.
       isCatalogueRequired: config.usageCatalog === "required" && !requests.some(({ isExpiry }) => isExpiry),
       hasLimits: true,
+      hasValueLimits: this.#hasValueLimits,
       hasDimensions: this.#hasDimensions,
       hasHolds: true,
     });
@@ -297,6 +304,7 @@ export class HoldRecorder {
     this.#onUnknown(results.unknown);
     const mayRetry = isOutdated(group, done.outcome);
     this.#hasDimensions = done.outcome.hasDimensions ?? this.#hasDimensions;
+    this.#hasValueLimits = done.outcome.hasValueLimits ?? this.#hasValueLimits;
     return completeAll(requests, ({ hold: { id }, records }, index) => {
       const hold = done.holds.get(index);
       this.#made.delete(id);

@@ -22,10 +22,13 @@ import { isoTime } from "../../domain/time.ts";
 import type { Context } from "../context.ts";
 import { verificationsOf } from "../reports/job_reader.ts";
 import { isAllowedFrom } from "../address_blocks.ts";
+import { otherValue } from "../../domain/meter/dimension.ts";
+import { valueOf } from "../../domain/meter/value_limit.ts";
 import { acceptOperatorToken } from "../access/mod.ts";
 import { sumMissing } from "./limits.ts";
 import { findRepeats } from "./commit_group.ts";
 import { createHold, type HoldInput } from "./holds.ts";
+import { readValuesOf } from "./value_limits.ts";
 import { countAtRate, type CountedRequest, countRequest, isAllowed } from "./known_keys.ts";
 
 /** The hash is the SHA-256 of the token, in hexadecimal. */
@@ -178,18 +181,20 @@ async function explainRejection(
     );
   }
   if (!(error instanceof AppError) || code !== "USAGE_EXCEEDED") return verification(code, key);
-  const exceeded = new Map(error.limits?.map((limit) => [limit.limitId, limit]));
+  const named = ({ limitId, value }: LimitStanding) => `${limitId} ${value}`;
+  const exceeded = new Map(error.limits?.map((limit) => [named(limit), limit]));
   const limits = (await sumLimits()).map(limitStanding);
-  return verification(code, key, limits.map((limit) => exceeded.get(limit.limitId) ?? limit));
+  return verification(code, key, limits.map((limit) => exceeded.get(named(limit)) ?? limit));
 }
 
 /** Finds the key of a question, with a function that adds up the limits that apply to its usage. */
 async function findKey(
   context: Context,
   { tokenHash, client }: VerifyingOperator,
-  { keyHash, usage: series, address }: Question,
+  { keyHash, usage, address }: Question,
 ) {
-  const { token, key, limits, now } = await context.credentialSearch.find({ tokenHash, keyHash, series });
+  const found = await context.credentialSearch.find({ tokenHash, keyHash, series: usage });
+  const { token, key, limits, now } = found;
   acceptOperatorToken(context, token, { scope, client });
   if (token !== undefined) context.credentialSearch.rememberToken(tokenHash, token);
   if (keyHash !== null && key !== undefined) {
@@ -199,9 +204,29 @@ async function findKey(
   const organizationId = key?.organization?.id ?? "";
   return {
     key,
-    sumLimits: () =>
-      sumMissing(context, { organizationId, rows: limits, now }, { reader: verificationsOf(organizationId) }),
+    sumLimits: async () => [
+      ...await sumMissing(context, { organizationId, rows: limits, now }, {
+        reader: verificationsOf(organizationId),
+      }),
+      ...found.hasValueLimits && key !== undefined
+        ? await valuesOf(context, usage, { organizationId, apiKeyId: key.id, now })
+        : [],
+    ],
   };
+}
+
+/** Reads where the values of usage stand in limits per value, each once. */
+async function valuesOf(
+  context: Context,
+  usage: readonly UsageQuestion[],
+  of: { readonly organizationId: string; readonly apiKeyId: string; readonly now: number },
+): Promise<LimitUsage[]> {
+  const found = await Promise.all(
+    usage.map(({ productSlug, metric, properties }) =>
+      readValuesOf(context, { ...of, series: { productSlug, metric }, properties })
+    ),
+  );
+  return [...new Map(found.flat().map((one) => [`${one.limitId} ${one.ofValue?.value}`, one])).values()];
 }
 
 /** Marks a working key as used, even if the verification denies the request. */
@@ -240,7 +265,7 @@ async function isWithin(
     readonly organizationId: string | undefined;
   },
 ): Promise<boolean> {
-  if (limits.every((limit) => hasRoom(limit, usage))) return true;
+  if (limits.every((limit) => hasRoom(limit, limits, usage))) return true;
   // A list may repeat itself.
   const repeats = findRepeats(usage.map((one) => ({ ...one, timestamp: null })));
   const distinct = usage.filter((_, index) =>
@@ -250,17 +275,26 @@ async function isWithin(
     distinct.map(async (one) => !await wasRecorded(context, one, organizationId)),
   );
   const added = distinct.filter((_, index) => isNew[index]);
-  return added.length < usage.length && limits.every((limit) => hasRoom(limit, added));
+  return added.length < usage.length && limits.every((limit) => hasRoom(limit, limits, added));
 }
 
 /** True if all usage together fits into a limit, or something is left of a cutoff limit, or none of it counts against the limit. */
 function hasRoom(
-  { mode, productSlug, metric, usedMicros, heldMicros, micros }: LimitUsage,
+  { limitId, mode, productSlug, metric, usedMicros, heldMicros, micros, ofValue }: LimitUsage,
+  limits: readonly LimitUsage[],
   usage: readonly UsageQuestion[],
 ): boolean {
   if (mode === "soft") return true;
+  const counts = ({ properties }: UsageQuestion) => {
+    if (ofValue === undefined) return true;
+    const own = valueOf(properties, ofValue.by);
+    // A value without a place of its own counts with all others.
+    return own === ofValue.value || (ofValue.value === otherValue &&
+      !limits.some((one) => one.limitId === limitId && one.ofValue?.value === own));
+  };
   const counted = usage.filter((one) =>
-    (productSlug ?? one.productSlug) === one.productSlug && (metric ?? one.metric) === one.metric
+    (productSlug ?? one.productSlug) === one.productSlug && (metric ?? one.metric) === one.metric &&
+    counts(one)
   );
   const left = micros - usedMicros - heldMicros;
   if (mode === "cutoff") return counted.length === 0 || left > 0n;

@@ -80,6 +80,7 @@ function mailsOf(
     metric: metric ?? "",
     ...namesOf(limit, names),
     per,
+    ...limit.by && { by: limit.by },
     mode,
     level: percent < 100 ? "near" as const : isRefusal === 1 ? "refused" as const : "reached" as const,
     percent: String(percent),

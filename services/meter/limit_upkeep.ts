@@ -9,7 +9,7 @@ export async function deleteOldCounters(
   { database, clock }: Pick<BaseContext, "database" | "clock">,
 ): Promise<boolean> {
   const now = clock();
-  const old = { shortBefore: now - limitCounterShortKeptMs, longBefore: now - limitCounterKeptMs };
+  const old = { now, shortBefore: now - limitCounterShortKeptMs, longBefore: now - limitCounterKeptMs };
   if (!await hasOldCounters(database, old)) return false;
   await deleteOldest(database, old, limitSweepRowsMax);
   return true;

@@ -6,6 +6,7 @@ import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { SessionContext } from "../context.ts";
 import type { JobOptions } from "../reports/reports.ts";
 import { type UsageAccess, usageScope } from "./usage_access.ts";
+import { readValueLimits } from "./value_limits.ts";
 
 /**
  * Reads every limit that applies to a key, given or that of the access, or else to the organization, exactly: usage without a
@@ -16,13 +17,23 @@ import { type UsageAccess, usageScope } from "./usage_access.ts";
 export async function readLimits(
   context: SessionContext,
   access: UsageAccess,
-  { apiKeyId, signal }: { apiKeyId?: string | undefined; signal: AbortSignal },
+  { apiKeyId, properties = null, signal }: {
+    apiKeyId?: string | undefined;
+    /** Whose values are shown of limits per value; otherwise those that are closest to their limit. */
+    properties?: Readonly<Record<string, string>> | null;
+    signal: AbortSignal;
+  },
 ): Promise<LimitStanding[]> {
   const { organizationId, now } = usageScope(context, access);
   const id = "keyHash" in access ? access.actor.id : apiKeyId;
-  const rows = await findLimitStandings(context.database, { organizationId, apiKeyId: id, now });
-  const limits = await sumMissing(context, { organizationId, rows, now }, { reader: access.reader, signal });
-  return limits.map(limitStanding);
+  const options = { reader: access.reader, signal };
+  const query = { organizationId, apiKeyId: id, now };
+  const [rows, values] = await Promise.all([
+    findLimitStandings(context.database, query),
+    readValueLimits(context, { ...query, properties }, options),
+  ]);
+  const limits = await sumMissing(context, { organizationId, rows, now }, options);
+  return [...limits, ...values].map(limitStanding);
 }
 
 /** Fills in usage for limits that have no counter. `now`: when they were read. @throws {AppError} `unavailable`. */

@@ -49,6 +49,8 @@ export class Recorder {
   #recordIds: UsageRecordIds | undefined;
   /** True if the database had limits of usage at the last commit. */
   #hasLimits = false;
+  /** True if any limit was per value at the last commit. */
+  #hasValueLimits = false;
   /** True if any metric had dimensions at the last commit. */
   #hasDimensions = false;
   /** True if the database had active holds at the last commit. */
@@ -208,8 +210,16 @@ export class Recorder {
     const isCatalogueRequired = config.usageCatalog === "required";
     const knownSeries = this.#knownSeries;
     const [hasLimits, hasDimensions, hasHolds] = [this.#hasLimits, this.#hasDimensions, this.#hasHolds];
-    const options = { now: clock(), isCatalogueRequired, hasLimits, hasDimensions, hasHolds, knownSeries };
-    const { group, starts } = buildGroup(requests, options);
+    const hasValueLimits = this.#hasValueLimits;
+    const { group, starts } = buildGroup(requests, {
+      now: clock(),
+      isCatalogueRequired,
+      hasLimits,
+      hasValueLimits,
+      hasDimensions,
+      hasHolds,
+      knownSeries,
+    });
     const startedAt = performance.now();
     let outcome = await insertUsageRecords(writer, group, note);
     if (!outcome.isComplete) {
@@ -220,6 +230,7 @@ export class Recorder {
     }
     this.#noteTerms(group, outcome);
     this.#hasLimits = outcome.hasLimits ?? hasLimits;
+    this.#hasValueLimits = outcome.hasValueLimits ?? hasValueLimits;
     this.#hasDimensions = outcome.hasDimensions ?? hasDimensions;
     this.#hasHolds = outcome.hasHolds ?? hasHolds;
     const completed = completeRequests(requests, { group, starts, outcome, ids });

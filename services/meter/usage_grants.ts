@@ -81,7 +81,7 @@ export function requireFutureEnd(
  * Gives an organization a grant, once for each idempotency key. If it repeats, it is the first one of a new refill.
  *
  * @returns `isRepeat`: the grant was given before.
- * @throws {AppError} `validation_failed`, `limit_not_total`, `idempotency_conflict`, `limit_reached`.
+ * @throws {AppError} `validation_failed`, `limit_not_total`, `limit_per_value`, `idempotency_conflict`, `limit_reached`.
  */
 export async function createGrant(
   context: SessionContext,
@@ -138,7 +138,7 @@ export async function createGrant(
   );
 }
 
-/** @throws {AppError} `validation_failed` for a limit that doesn't apply to the organization, `limit_not_total`. */
+/** @throws {AppError} `validation_failed` for a limit that doesn't apply to the organization, `limit_not_total`, `limit_per_value`. */
 async function requireLimitInTotal(
   { database }: Pick<SessionContext, "database">,
   { organizationId, limitId }: { organizationId: string; limitId: string },
@@ -147,6 +147,11 @@ async function requireLimitInTotal(
   if (limit === undefined) {
     const message = "must be the id of a limit of the organization or of its plan that applies to it.";
     throw validationError([{ path: "limitId", message }]);
+  }
+  if (limit.by) {
+    throw new AppError("limit_per_value", "This limit is per value. Grants don't raise such limits.", {
+      details: [{ path: "limitId", message: "must be the id of a limit without `by`." }],
+    });
   }
   if (limit.per === "total") return limit;
   throw new AppError(

@@ -3,7 +3,7 @@ import { auditCsv } from "../access/jobs/audit_csv.ts";
 import { readKeyList, readUnusedKeys } from "../keys/jobs/api_key_list.ts";
 import type { JobContext } from "./job_context.ts";
 import { readLastUsage, sumKeyUsage } from "../meter/jobs/key_usage.ts";
-import { sumLimitCells, sumLimits } from "../meter/jobs/limit_sums.ts";
+import { closestValues, sumLimitCells, sumLimits } from "../meter/jobs/limit_sums.ts";
 import { findOtherRecords } from "../meter/jobs/other_records.ts";
 import { readOrganizationList } from "../console/jobs/organization_console_list.ts";
 import { organizationCsv, readOrganizationPage } from "../console/jobs/organization_list.ts";
@@ -46,6 +46,7 @@ const jobs = {
   findOtherRecords,
   sumLimitCells,
   sumLimits,
+  closestValues,
   auditCsv,
   readUserPage,
   readOrganizationPage,

@@ -9,6 +9,8 @@ export interface LimitInput {
   readonly productSlug: string;
   readonly metric: string;
   readonly per: string;
+  /** The property of a limit per value; empty for all usage together. */
+  readonly by: string;
   readonly quantity: string;
   /** A mode, or `none`: the plan's limit is lifted. */
   readonly mode: string;
@@ -27,6 +29,8 @@ export interface LimitFieldsProps {
   readonly hasSuggestions?: boolean;
   readonly limitsMax: number;
   readonly canLift?: boolean;
+  /** Limits can be per value. */
+  readonly canCountValues?: boolean;
   readonly productSlugs: readonly string[];
   readonly metrics: readonly string[];
   /** The names of products and metrics. */
@@ -41,6 +45,7 @@ export const emptyLimit: LimitInput = {
   productSlug: "",
   metric: "",
   per: "month",
+  by: "",
   quantity: "",
   mode: "hard",
   notifyAt: "",
@@ -48,8 +53,16 @@ export const emptyLimit: LimitInput = {
 
 /** The fields are `limits[0].productSlug` and so on, unless it is another list. */
 export function LimitFields(props: LimitFieldsProps) {
-  const { limits, fields, path = "", limitsMax, canLift = false, list = "limits", hasSuggestions = true } =
-    props;
+  const {
+    limits,
+    fields,
+    path = "",
+    limitsMax,
+    canLift = false,
+    canCountValues = false,
+    list = "limits",
+    hasSuggestions = true,
+  } = props;
   const rows = Math.min(limits.length + emptyRows, limitsMax);
   const modes: readonly Choice[] = [
     ...limitModes.map((mode) => ({ value: mode, label: modeWords[mode] })),
@@ -62,6 +75,12 @@ export function LimitFields(props: LimitFieldsProps) {
         A cutoff limit denies verification, forward authentication and holds when nothing is left. It never
         rejects usage that is recorded, so the last request may exceed it.
       </p>
+      {canCountValues && (
+        <p class="muted small">
+          “For each” names a property of usage, such as user. Each of its values then has the whole quantity,
+          per hour, day or month.
+        </p>
+      )}
       {Array.from(
         { length: rows },
         (_, index) => (
@@ -72,6 +91,7 @@ export function LimitFields(props: LimitFieldsProps) {
             fields={fields}
             path={path}
             modes={modes}
+            canCountValues={canCountValues}
           />
         ),
       )}
@@ -111,13 +131,14 @@ function Suggestions(
 
 /** `prefix`: begins the names of the fields, empty for none. `modes`: empty for limits without a choice. */
 export function LimitRow(
-  { label, prefix, limit, fields, path = "", modes }: {
+  { label, prefix, limit, fields, path = "", modes, canCountValues = false }: {
     label: string;
     prefix: string;
     limit: LimitInput;
     fields: FormErrors["fields"];
     path?: string;
     modes: readonly Choice[];
+    canCountValues?: boolean;
   },
 ) {
   const field = (part: keyof LimitInput, label: string) => {
@@ -147,6 +168,13 @@ export function LimitRow(
         placeholder={defaultNotifyAt.join(", ")}
         maxlength={percentagesCharactersMax}
       />
+      {canCountValues && (
+        <TextField
+          {...field("by", "For each")}
+          {...text}
+          placeholder="All together"
+        />
+      )}
     </fieldset>
   );
 }

@@ -47,7 +47,15 @@ function LimitMeter({ limit, now, catalogue }: { limit: LimitStanding } & Contex
   return (
     <li class={`meter${level}`}>
       <p class="meter-line">
-        <strong>{limitName(limit, catalogue)}</strong>
+        <strong>
+          {limitName(limit, catalogue)}
+          {limit.value !== undefined && (
+            <>
+              {": "}
+              <bdi>{limit.value}</bdi>
+            </>
+          )}
+        </strong>
         <span class="what">{usedWords(used, quantity, measure, held)}</span>
       </p>
       <svg class="meter-bar" aria-hidden="true">

@@ -288,9 +288,9 @@ function beyondText(
     : `When nothing is left, new requests ${denied}${untilReset(limit)}. Usage beyond the limit ${recorded}.`;
 }
 
-function limitText({ quantity, per, unit, key, ...names }: LimitFields): string {
+function limitText({ quantity, per, by, unit, key, ...names }: LimitFields): string {
   const { productSlug, metric, productName = productSlug, metricName = metric } = names;
-  const limit = limitName({ productSlug: productName || null, metric: metricName || null, per });
+  const limit = limitName({ productSlug: productName || null, metric: metricName || null, per, by });
   return `${quantityWords(quantity.replaceAll(",", ""), { name: metricName, unit: unit ?? null })} (${limit}${
     key === undefined ? "" : `, API key “${key}”`
   })`;

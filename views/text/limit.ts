@@ -31,7 +31,12 @@ export function notifyText(notifyAt: readonly number[] | null | undefined): stri
 
 /** Names a limit: `tiles · requests per month`, or with a catalogue `Map tiles · Requests per month`. */
 export function limitName(limit: LimitScope, catalogue?: Catalogue): string {
-  return `${scopeName(limit, catalogue)} ${perWords[limit.per]}`;
+  return `${scopeName(limit, catalogue)} ${perWords[limit.per]}${byWords(limit)}`;
+}
+
+/** Returns text such as ` per user`. */
+function byWords({ by }: Pick<LimitScope, "by">): string {
+  return by ? ` per ${by}` : "";
 }
 
 /** Names what a limit or a grant counts: `Map tiles · Requests`. */
@@ -60,15 +65,15 @@ export function limitQuantity(
 export function limitsSentence(text: string, catalogue: Catalogue): string {
   return parseLimitsText(text).map((limit) => {
     if (typeof limit === "string") return limit;
-    const { productSlug, metric, per, quantity, mode, notifyAt } = limit;
+    const { productSlug, metric, per, by, quantity, mode, notifyAt, exceptions } = limit;
     const measure = metric === null ? { name: "all metrics", unit: null } : summedMetricOf(catalogue, metric);
     const product = productSlug === null ? "" : ` of ${productOf(catalogue, productSlug).name}`;
-    const what = `${measureNoun(measure)}${product} ${perWords[per]}`;
+    const what = `${measureNoun(measure)}${product} ${perWords[per]}${byWords({ by })}`;
     return quantity === null
       ? `no limit for ${what}`
       : `${quantityWords(quantity, measure)} ${what} (${mode}${
         notifyAt === null ? "" : `, notify at ${notifyText(notifyAt)}`
-      })`;
+      }${exceptions === 0 ? "" : `, ${exceptions} values with their own`})`;
   }).join("; ");
 }
 

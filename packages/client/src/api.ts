@@ -190,6 +190,12 @@ export interface LimitStanding {
   readonly metric: string | null;
   /** The calendar window, in the organization's time zone. `total` never ends. */
   readonly per: "minute" | "hour" | "day" | "month" | "total";
+  /** The property of a limit per value. The numbers are those of `value`. */
+  readonly by?: string;
+  /** The value of the property: `(none)` without it, `(other)` for those beyond the first 10,000 of a window. Only of a limit per value. */
+  readonly value?: string;
+  /** Since when a limit per value counts usage: what was recorded before isn't in its numbers. ISO 8601 in UTC, with milliseconds. */
+  readonly countsFrom?: string;
   /** A hard limit rejects what doesn't fit. A cutoff limit denies verification, forward authentication and holds when nothing is left, and rejects no records. A soft limit only reports. */
   readonly mode: "hard" | "cutoff" | "soft";
   /** How much the window allows. */

@@ -5,7 +5,7 @@ import { eachNumber, type PlanNumbers } from "../../../domain/billing/plan.ts";
 import { activeHoldsMax } from "../../../domain/meter/hold.ts";
 import { idOut, nameSchema, stringSchema, timeOut } from "../../schemas/common.ts";
 import { featuresIn } from "../../schemas/features.ts";
-import { limitSchema, limitsInSchema } from "../../meter/schemas/plan_limits.ts";
+import { budgetInSchema, limitSchema, limitsInSchema } from "../../meter/schemas/plan_limits.ts";
 
 const name = nameSchema("The plan's name, unique regardless of case", { example: "Pro" });
 const isDefault = z.boolean().openapi({
@@ -34,7 +34,7 @@ export function planNumberSchema(number: keyof PlanNumbers) {
 }
 
 const limitsIn = limitsInSchema(limits.planLimitsMax);
-const defaultBudgetIn = limitsInSchema(limits.budgetLimitsMax).openapi({
+const defaultBudgetIn = budgetInSchema(limits.budgetLimitsMax).openapi({
   description:
     `The budget of keys that are created without one: up to ${limits.budgetLimitsMax} limits. Existing keys keep theirs.`,
 });

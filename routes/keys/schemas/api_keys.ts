@@ -33,7 +33,7 @@ import {
   timeOut,
 } from "../../schemas/common.ts";
 import { atMost } from "../../schemas/messages.ts";
-import { limitSchema, limitsInSchema } from "../../meter/schemas/plan_limits.ts";
+import { budgetInSchema, limitSchema } from "../../meter/schemas/plan_limits.ts";
 
 export const apiKeySchema = z.object({
   id: idOut("key", "The key's id."),
@@ -173,7 +173,7 @@ export const createApiKeySchema = z.strictObject({
   }),
   permissions: keyPermissionsSchema,
   expiresAt: optionalEnd("When the key expires, in the future. By default it doesn't expire."),
-  budget: limitsInSchema(budgetLimitsMax).optional().openapi({
+  budget: budgetInSchema(budgetLimitsMax).optional().openapi({
     description:
       `Up to ${budgetLimitsMax} limits of the key, with different products, metrics or windows. By default it gets the ` +
       "default budget of its organization's plan, or none if it is a test key. Only owners, admins and operators set it.",
@@ -187,7 +187,7 @@ export const changeApiKeySchema = z.strictObject({
   expiresAt: optionalEnd(
     "When the key expires, in the future. Null: it doesn't. Only active keys can get another expiry.",
   ),
-  budget: limitsInSchema(budgetLimitsMax).optional(),
+  budget: budgetInSchema(budgetLimitsMax).optional(),
   ...keyFields,
   enabled: z.boolean().optional().describe(
     "False: requests with the key fail immediately, as if it was revoked, until it is enabled again.",

@@ -2,6 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import { limitModes, limitPeriods } from "../../../domain/meter/usage_limit.ts";
 import { idOut, stringSchema, timeOut } from "../../schemas/common.ts";
+import { propertyFilters } from "./usage_properties.ts";
 
 export const limitStandingSchema = z.object({
   limitId: idOut("lim", "The limit's id."),
@@ -11,6 +12,18 @@ export const limitStandingSchema = z.object({
     description: "The calendar window, in the organization's time zone. `total` never ends.",
     example: "month",
   }),
+  by: z.string().optional().openapi({
+    description: "The property of a limit per value. The numbers are those of `value`.",
+    example: "user",
+  }),
+  value: z.string().optional().openapi({
+    description:
+      "The value of the property: `(none)` without it, `(other)` for those beyond the first 10,000 of a window. Only of a limit per value.",
+    example: "user_8",
+  }),
+  countsFrom: timeOut(
+    "Since when a limit per value counts usage: what was recorded before isn't in its numbers.",
+  ).optional(),
   mode: z.enum(limitModes).openapi({
     description:
       "A hard limit rejects what doesn't fit. A cutoff limit denies verification, forward authentication and holds " +
@@ -52,6 +65,24 @@ const features = z.array(z.string()).openapi({
 export const limitStandingsSchema = z.object({ limits: z.array(limitStandingSchema), features }).openapi(
   "LimitStandings",
 );
+
+export const valuesQuerySchema = z.strictObject({
+  properties: propertyFilters.refine(
+    (values) => Object.values(values ?? {}).every(({ length }) => length === 1),
+    "must have one value of each property.",
+  ).openapi({
+    description:
+      "The values whose numbers are shown of limits per value, such as `user=user_8`. The parameter `properties.user=user_8` " +
+      "does the same. Without it, the 10 values of each limit that are closest to it.",
+    example: ["user=user_8"],
+  }),
+});
+export type ValuesQuery = z.output<typeof valuesQuerySchema>;
+
+/** Returns the value of each property in a query. */
+export function valuesIn({ properties = {} }: ValuesQuery): Record<string, string> {
+  return Object.fromEntries(Object.entries(properties).map(([name, [value = ""]]) => [name, value]));
+}
 
 export const organizationPlanSchema = z.object({
   plan: z.object({

@@ -4,12 +4,16 @@ import { splitQuantity } from "../../../domain/meter/quantity.ts";
 import {
   defaultNotifyAt,
   limitModes,
+  type LimitPeriod,
   limitPeriods,
   type LimitScope,
 } from "../../../domain/meter/usage_limit.ts";
+import { usagePropertyValueCharactersMax } from "../../../domain/limits.ts";
+import { dimensionPropertyForm, otherValue } from "../../../domain/meter/dimension.ts";
+import { canCountValues, limitExceptionsMax, valueLimitsMax } from "../../../domain/meter/value_limit.ts";
 import { notifyPercentagesMax, notifyPercentMax } from "../../../domain/outbox/webhook_limits.ts";
 import { idOut, stringSchema } from "../../schemas/common.ts";
-import { atMost } from "../../schemas/messages.ts";
+import { atMost, characters } from "../../schemas/messages.ts";
 import { quantityFault, slugSchema } from "./usage.ts";
 
 export const quantityIn = z.number()
@@ -62,25 +66,59 @@ export const scopeIn = {
 };
 export const changedScopeIn = z.object(anyScope).partial().shape;
 
+export const byIn = z.string().regex(dimensionPropertyForm, "must be the name of a property.").nullish()
+  .openapi({
+    description:
+      "The name of a property, for a limit per value: each value of it has a counter and the limit's quantity of its own. " +
+      "Without the property, a record counts for `(none)`. Only with windows of an hour, a day or a month. " +
+      `At most ${valueLimitsMax} limits of a list.`,
+    example: "user",
+  });
+const exceptionIn = z.strictObject({
+  value: z.string().max(usagePropertyValueCharactersMax, characters(usagePropertyValueCharactersMax))
+    .refine((value) => value !== otherValue, `can't be ${otherValue}: it has the limit's quantity.`),
+  quantity: quantityIn.nullable(),
+});
+export const exceptionsIn = z.array(exceptionIn).max(limitExceptionsMax, atMost(limitExceptionsMax, "values"))
+  .refine(
+    (values) => new Set(values.map(({ value }) => value)).size === values.length,
+    "must have each value once.",
+  ).optional().openapi({
+    description: `Values of \`by\` with a quantity of their own, at most ${
+      limitExceptionsMax.toLocaleString("en")
+    }. Null: no limit.`,
+    example: [{ value: "user_8", quantity: 50_000 }],
+  });
+const valuesIn = { by: byIn, values: exceptionsIn };
+
 const limitIn = { ...scopeIn, mode: mode.default("hard"), notifyAt: notifyAtIn };
-const limitInSchema = z.strictObject({ ...limitIn, quantity: quantityIn }).openapi("UsageLimitInput");
+const budgetLimitInSchema = z.strictObject({ ...limitIn, quantity: quantityIn }).openapi("BudgetLimitInput");
+const limitInSchema = z.strictObject({ ...limitIn, ...valuesIn, quantity: quantityIn })
+  .superRefine(requireValues).openapi("UsageLimitInput");
 const overrideLimitInSchema = z.strictObject({
   ...limitIn,
+  ...valuesIn,
   quantity: quantityIn.nullable().openapi({
     type: ["number", "null"],
     description: "How much may be used in one window, with at most 6 decimal places. Null for no limit.",
   }),
-}).openapi("OverrideLimitInput");
+}).superRefine(requireValues).openapi("OverrideLimitInput");
 
 function limitList<T extends z.ZodType<LimitScope>>(limit: T, limitsMax: number) {
   return z.array(limit).max(limitsMax, atMost(limitsMax, "limits")).superRefine(requireDistinct);
 }
 
+const limitsDescription = (limitsMax: number) => ({
+  description: `Up to ${limitsMax} limits, with different products, metrics or windows.`,
+});
+
 /** A list of limits, at most that many. */
 export const limitsInSchema = (limitsMax: number) =>
-  limitList(limitInSchema, limitsMax).openapi({
-    description: `Up to ${limitsMax} limits, with different products, metrics or windows.`,
-  });
+  limitList(limitInSchema, limitsMax).openapi(limitsDescription(limitsMax));
+
+/** A list of limits of a key, at most that many. None are per value. */
+export const budgetInSchema = (limitsMax: number) =>
+  limitList(budgetLimitInSchema, limitsMax).openapi(limitsDescription(limitsMax));
 
 /** A list of limits that replace those of a plan, at most that many. */
 export const overrideLimitsInSchema = (limitsMax: number) =>
@@ -89,11 +127,21 @@ export const overrideLimitsInSchema = (limitsMax: number) =>
       `Up to ${limitsMax} limits. Each replaces the plan's limit with the same product, metric and window, if there is one.`,
   });
 
+export const byOut = z.string().optional().openapi({
+  description: "The property whose values each have the quantity. Only if it is per value.",
+  example: "user",
+});
+export const exceptionsOut = z.array(z.object({ value: z.string(), quantity: z.number().nullable() }))
+  .optional().openapi({
+    description: "Values with a quantity of their own; null for no limit. Only if it is per value.",
+  });
 const limitOut = {
   id: idOut("lim", "The limit's id."),
   productSlug: stringSchema(productSlug.description, productSlug.example).nullable(),
   metric: stringSchema(metric.description, metric.example).nullable(),
   per,
+  by: byOut,
+  values: exceptionsOut,
   mode,
   notifyAt: notifyAtOut,
 };
@@ -112,12 +160,30 @@ export const overrideLimitSchema = z.object({
 
 function requireDistinct(limits: readonly LimitScope[], context: z.RefinementCtx): void {
   const scopes = new Set<string>();
-  for (const [index, { productSlug, metric, per }] of limits.entries()) {
-    const scope = JSON.stringify([productSlug, metric, per]);
+  for (const [index, { productSlug, metric, per, by }] of limits.entries()) {
+    const scope = JSON.stringify([productSlug, metric, per, by ?? null]);
     if (scopes.has(scope)) {
       const message = "has the product, metric and window of another limit in the list.";
       context.addIssue({ code: "custom", path: [index], message });
     }
     scopes.add(scope);
   }
+  if (limits.filter(({ by }) => by).length > valueLimitsMax) {
+    context.addIssue({
+      code: "custom",
+      path: [],
+      message: `must have at most ${valueLimitsMax} limits per value.`,
+    });
+  }
+}
+
+/** Rejects windows that a limit per value can't have, and exceptions of other limits. */
+export function requireValues(
+  { per, by, values }: { per?: LimitPeriod | undefined; by?: string | null | undefined; values?: unknown },
+  context: z.RefinementCtx,
+): void {
+  const reject = (field: string, message: string) =>
+    context.addIssue({ code: "custom", path: [field], message });
+  if (by && per !== undefined && !canCountValues(per)) reject("per", "must be hour, day or month with `by`.");
+  if (!by && values !== undefined) reject("values", "needs `by`.");
 }

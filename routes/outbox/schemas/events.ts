@@ -61,6 +61,9 @@ const limit = z.object({
     productSlug: stringSchema("The product whose usage counts. Null for all.", "maps").nullable(),
     metric: stringSchema("The metric that counts. Null for all.", "tiles").nullable(),
     per: z.enum(limitPeriods).describe("The length of its windows."),
+    by: z.string().optional().describe(
+      "The property of a limit per value. Usage is that of a value, which isn't named. Absent for others.",
+    ),
     quantity: z.number().openapi({ description: "The quantity it allows in a window.", example: 100_000 }),
     mode: z.enum(limitModes).describe(
       "`hard` rejects usage that doesn't fit. `cutoff` denies requests that ask when nothing is left.",

@@ -1,8 +1,9 @@
 // Sums windows of limits, on the reports thread.
 import { findMissingSums, type MissingSums, sumLimit } from "../../../db/meter/limit_counters.ts";
+import { findClosestValues, type ValueWindow } from "../../../db/meter/value_limit_standings.ts";
 import type { LimitCell } from "../../../db/meter/recorder_limits.ts";
 import type { LimitScopeRow } from "../../../db/meter/usage_limits.ts";
-import { limitWindow } from "../../../domain/meter/limit_window.ts";
+import { type LimitUsage, limitWindow } from "../../../domain/meter/limit_window.ts";
 import type { SumParts } from "../../../domain/meter/quantity.ts";
 import { type JobContext, type JobScope, pauseAfterSlices } from "../../reports/job_context.ts";
 
@@ -29,6 +30,19 @@ export function sumLimits(context: JobContext, { limits, now }: LimitsToSum): Pr
     limits,
     (limit) => sumLimit(context.database, limit, limitWindow(limit.per, limit.timezone, now)),
   );
+}
+
+interface ValuesToRead extends JobScope {
+  readonly windows: readonly ValueWindow[];
+}
+
+/** Finds the values that are closest to each limit. */
+export async function closestValues(
+  context: JobContext,
+  { windows, now }: ValuesToRead,
+): Promise<LimitUsage[]> {
+  return (await inSlices(context, windows, (window) => findClosestValues(context.database, window, now)))
+    .flat();
 }
 
 /** Reads one item after the other, and lets other reports run in between. */

@@ -22,6 +22,7 @@ const variants: Readonly<Record<string, RecordGroup>> = {
   "With idempotency keys": { ...plain, idempotencyKeys: 1 },
   "With known series and idempotency keys": { ...plain, isSeriesKnown: true, idempotencyKeys: 1 },
   "With limits, of organizations and of lineages of API keys": { ...plain, hasLimits: true },
+  "With limits per value": { ...plain, hasLimits: true, hasValueLimits: true },
   "With dimensions": { ...plain, hasDimensions: true },
   "With a catalogue of all products": { ...plain, isCatalogueRequired: true },
   "With API keys that an operator verifies": { ...plain, by: "verifiedKeys" },

@@ -23,6 +23,7 @@ const outcome: RecordOutcome = {
   unlisted: [],
   inserted: 3,
   hasLimits: false,
+  hasValueLimits: false,
   hasDimensions: false,
   hasHolds: false,
   limits: [],

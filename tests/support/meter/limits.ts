@@ -15,6 +15,8 @@ export interface AddedLimit {
   readonly quantity?: number | null;
   readonly mode?: LimitMode;
   readonly notifyAt?: readonly number[];
+  /** The property of a limit per value. */
+  readonly by?: string;
 }
 
 /**
@@ -30,21 +32,21 @@ export async function addLimit(
     apiKeyId?: string | null;
     alertOf?: string | null;
   },
-  { per, productSlug = "", metric = "", quantity = 1, mode = "soft", notifyAt }: AddedLimit,
+  { per, productSlug = "", metric = "", quantity = 1, mode = "soft", notifyAt, by = "" }: AddedLimit,
 ): Promise<{ id: string; number: number; per: LimitPeriod }> {
   const id = newId("lim");
   const isOfPlan = organizationId === null && apiKeyId === null && alertOf === null;
   const lineage = sql`(SELECT lineage FROM api_keys WHERE id = ${apiKeyId})`;
   const [inserted] = await database.write([
     sql`INSERT INTO usage_limits (id, plan, organization, lineage, alert_of, alert_lineage, product_slug, metric, per, quantity_whole,
-        quantity_micro, mode, notify_at, created_seq, created_at)
+        quantity_micro, mode, notify_at, property, created_seq, created_at)
       SELECT ${id}, iif(${isOfPlan ? 1 : 0}, (SELECT number FROM plans WHERE is_default = 1), NULL),
         (SELECT number FROM organizations WHERE id = ${organizationId}),
         ${alertOf === null ? lineage : null}, (SELECT number FROM organizations WHERE id = ${alertOf}),
         ${alertOf === null ? null : lineage}, ${productSlug}, ${metric}, ${per}, ${quantity},
         0, ${mode}, ${
       notifyAt === undefined ? null : JSON.stringify(notifyAt)
-    }, (SELECT seq FROM usage_cursor), ${now()}
+    }, ${by}, (SELECT seq FROM usage_cursor), ${now()}
       RETURNING number`,
     sql`UPDATE organizations SET ${restartLimits(now())} WHERE id = ${organizationId}`,
   ]);

@@ -13,6 +13,7 @@ export const plainGroup: RecordGroup = {
   questions: [],
   isCatalogueRequired: false,
   hasLimits: false,
+  hasValueLimits: false,
   hasDimensions: false,
   hasHolds: false,
   isSeriesKnown: false,

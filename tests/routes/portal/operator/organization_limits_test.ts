@@ -137,3 +137,38 @@ testApp("the list of organizations names their plans and can be limited to one",
   const page = (await open(test, `/operator/plans/${plan.id}`, mara)).html;
   assert.ok(page.includes(`<a href="/operator/organizations?plan=${plan.id}">2</a>`));
 });
+
+testApp("limits per value are set in the form, which keeps the quantities of single values", async (test) => {
+  const { mara, page, id, find, send } = await newCustomer(test);
+  const values = [{ value: "big", quantity: 90 }];
+  const limits = [{ metric: "requests", per: "day", by: "user", quantity: 20, values }];
+  await send(`/api/operator/organizations/${id}`, { overrides: { limits } }, "PATCH");
+  const records = ["u1", "u2"].map((user) => ({
+    organizationId: id,
+    productSlug: "tiles",
+    metric: "requests",
+    quantity: 17,
+    properties: { user },
+  }));
+  await send("/api/operator/usage", { records });
+  const shown = await open(test, `${page}/limits/edit`, mara);
+  assert.match(shown.html, /name="limits\[0\]\.by" value="user"/);
+  assert.match(shown.html, /Each of its values then has the whole quantity/);
+  const form = {
+    timezone: "UTC",
+    "limits[0].metric": "requests",
+    "limits[0].per": "day",
+    "limits[0].by": "user",
+    "limits[0].mode": "hard",
+    "limits[0].quantity": "25",
+  };
+  await open(test, `${page}/limits/edit`, mara, form);
+  const { overrides: { limits: [limit] } } = await find();
+  assert.deepEqual([limit.by, limit.quantity, limit.values], ["user", 25, values]);
+  await open(test, `${page}/limits/edit`, mara, { ...form, "limits[0].per": "total" })
+    .then(({ html, status }) => assert.match(`${status} ${html}`, /^422 .*must be hour, day or month/s));
+  // The meters have the values that are closest to the limit.
+  const meters = (await open(test, `${page}/usage`, mara)).html;
+  assert.match(meters, /Requests per day per user.*<bdi>u1<\/bdi>.*17 of 25.*<bdi>u2<\/bdi>/s);
+  assert.match((await open(test, `${page}/limits`, mara)).html, /Requests per day per user.*17 of 25/s);
+});
