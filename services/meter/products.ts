@@ -203,20 +203,15 @@ async function requireCompletePrices(
 /** Changes of prices that an audit entry lists. */
 const pricesAuditedMax = 20;
 
-/** Returns the prices of metrics by what they are for, such as `requests` or `tokens (large, output)`. */
-function pricesOf(metrics: readonly ProductMetric[]): Map<string, string> {
-  return new Map(
-    metrics.flatMap(({ slug, unitPrice }) =>
-      isPriceList(unitPrice)
-        ? unitPrice.map(({ properties, unitPrice }): [string, string] => {
-          const values = pricedNames([{ properties, unitPrice }]).map((name) => properties?.[name]);
-          return [`${slug} (${properties === undefined ? "other values" : values.join(", ")})`, unitPrice];
-        })
-        : unitPrice === null
-        ? []
-        : [[slug, unitPrice]]
-    ),
-  );
+/** Returns the prices of a metric by what they are for, such as `requests` or `tokens (large, output)`. */
+function pricesOf(metrics: readonly ProductMetric[], slug: string): Map<string, string> {
+  const price = metrics.find((metric) => metric.slug === slug)?.unitPrice ?? null;
+  if (!isPriceList(price)) return new Map(price === null ? [] : [[slug, price]]);
+  const names = pricedNames(price);
+  return new Map(price.map(({ properties, unitPrice }) => [
+    `${slug} (${properties ? names.map((name) => properties[name]).join(", ") : "other values"})`,
+    unitPrice,
+  ]));
 }
 
 /** Returns new prices and aggregations for the audit log, such as `requests: none → 0.5`. */
@@ -225,10 +220,13 @@ function changesOf(
   after: readonly ProductMetric[],
   { currency }: Pick<SessionContext["config"], "currency">,
 ) {
-  const [earlier, later] = [pricesOf(before), pricesOf(after)];
-  const changed = [...new Set([...earlier.keys(), ...later.keys()])]
-    .filter((name) => earlier.get(name) !== later.get(name))
-    .map((name) => `${name}: ${earlier.get(name) ?? "none"} → ${later.get(name) ?? "none"}`);
+  const slugs = [...new Set([...before, ...after].map(({ slug }) => slug))];
+  const changed = slugs.flatMap((slug) => {
+    const [earlier, later] = [pricesOf(before, slug), pricesOf(after, slug)];
+    return [...new Set([...earlier.keys(), ...later.keys()])]
+      .filter((name) => earlier.get(name) !== later.get(name))
+      .map((name) => `${name}: ${earlier.get(name) ?? "none"} → ${later.get(name) ?? "none"}`);
+  });
   const more = changed.length - pricesAuditedMax;
   const prices = [...changed.slice(0, pricesAuditedMax), ...more > 0 ? [`${more} more`] : []];
   const recounted = recountedMetrics(before, after)

@@ -1,4 +1,4 @@
-// Random histories of records, backdated records, voids, changes of plans, prices and time zones, deleted records and closings, by an
+// Random histories of records, backdated records, voids, changes of plans, prices (also by value) and time zones, deleted records and closings, by an
 // operator or by the schedule: the closed statements and the open months together are the sum over all records, also while others record
 // and void, and while two servers close the same month. A preview equals the statement that is closed next.
 import assert from "node:assert/strict";
@@ -34,6 +34,7 @@ const aRecord = fc.record({
   organization: fc.nat(2),
   isTest: fc.boolean(),
   metric: fc.constantFrom("a", "b"),
+  model: fc.constantFrom("large", "small", undefined),
   quantity: fc.constantFrom(0, 0.1, 0.000001, 3, 2 ** 53 - 1),
   at: fc.oneof(
     /** Close to the ends of months or anywhere in the last 400 days. */
@@ -45,8 +46,20 @@ const aRecord = fc.record({
 const aVoid = fc.record({ kind: fc.constant("void" as const), which: fc.nat(1000) });
 const aPrice = fc.record({
   kind: fc.constant("price" as const),
-  price: fc.option(fc.constantFrom("0.1", "2")),
+  price: fc.option(fc.oneof(
+    fc.constantFrom("0.1", "2"),
+    /** Prices by value, in the order of the models. */
+    fc.subarray(["large", "small", "(none)"], { minLength: 1 }).chain((models) =>
+      fc.tuple(
+        ...models.map((model) =>
+          fc.constantFrom("0.000012", "7", "0").map((price) => [model, price] as const)
+        ),
+      )
+    ),
+  )),
 });
+/** The price of what a list doesn't name. */
+const otherPrice = "0.000001";
 const anAct = fc.oneof({ weight: 3, arbitrary: aRecord }, aVoid);
 const aClosing = fc.record({
   kind: fc.constant("close" as const),
@@ -82,6 +95,7 @@ interface Month {
 interface StoredRecord {
   readonly id: string;
   readonly metric: string;
+  readonly model: string;
   readonly timestamp: number;
   readonly micros: bigint;
 }
@@ -109,7 +123,9 @@ class Stage {
 
   async open(): Promise<void> {
     const test = this.#test;
-    this.#operatorToken = (await newOperatorToken(test, ["usage:write"])).fullToken;
+    this.#operatorToken = (await newOperatorToken(test, ["usage:write", "statements:write"])).fullToken;
+    const json = { slug: "p", name: "P", metrics: [{ slug: "a", name: "A", dimensions: [["model"]] }] };
+    await test.send("/api/operator/products", { apiKey: this.#operatorToken, json });
     for (const name of ["Ada", "Bob", "Cleo"]) {
       const organizationId = await newOrganization(test, name);
       const [key, testKey] = await newKeys(test, organizationId, 2);
@@ -134,7 +150,9 @@ class Stage {
     await (what.kind === "record" ? this.#record(what) : this.#void(what.which));
   }
 
-  async #record({ at, organization, isTest, metric, quantity }: Act & { kind: "record" }): Promise<void> {
+  async #record(
+    { at, organization, isTest, metric, model, quantity }: Act & { kind: "record" },
+  ): Promise<void> {
     const now = this.#test.now();
     const time = "hoursBack" in at
       ? now - at.hoursBack * 3_600_000
@@ -142,7 +160,8 @@ class Stage {
     const timestamp = new Date(Math.min(time, now)).toISOString();
     const { organizationId = "", testKeyId: apiKeyId } = this.#customers[organization] ?? {};
     const target = isTest ? { apiKeyId } : { organizationId };
-    const json = { records: [{ ...target, productSlug: "p", metric, quantity, timestamp }] };
+    const properties = model && { model };
+    const json = { records: [{ ...target, productSlug: "p", metric, quantity, timestamp, properties }] };
     const response = await this.#test.send("/api/operator/usage", { apiKey: this.#operatorToken, json });
     const { error } = await response.json();
     if (error?.code === "limit_exceeded" && !isTest) return;
@@ -184,13 +203,17 @@ class Stage {
       return;
     }
     if (what.kind === "price") {
-      await run(this.#test, "INSERT OR IGNORE INTO products (slug, name, created_at) VALUES ('p', 'P', 0)");
-      await run(
-        this.#test,
-        `INSERT INTO product_metrics (product, slug, name, position, unit_price) VALUES ('p', 'a', 'A', 0, ?)
-          ON CONFLICT DO UPDATE SET unit_price = excluded.unit_price`,
-        what.price,
-      );
+      const metrics = [{
+        ...{ slug: "a", name: "A", dimensions: [["model"]] },
+        unitPrice: typeof what.price !== "object" || what.price === null ? what.price : [
+          ...what.price.map(([model, unitPrice]) => ({ properties: { model }, unitPrice })),
+          { unitPrice: otherPrice },
+        ],
+      }];
+      const response = await this.#test.send("/api/operator/products/p", {
+        ...{ method: "PATCH", apiKey: this.#operatorToken, json: { metrics } },
+      });
+      assert.equal(response.status, 200, await response.text());
       return;
     }
     const ofOrganization = sql`WHERE id = ${this.#customers[what.organization]?.organizationId ?? ""}`;
@@ -299,9 +322,10 @@ class Stage {
       await database.read(sql`SELECT * FROM statement_lines l JOIN statement_lines e USING
           (organization_id, product_slug, metric)
         WHERE e.statement < l.statement AND e.statement - e.months_back = l.statement - l.months_back
-          AND e.unit_price IS NOT l.unit_price`),
+          AND (e.unit_price IS NOT l.unit_price OR e.price_list IS NOT l.price_list)`),
       [],
     );
+    await this.#checkValues(waiting);
     const [charged, recorded, all] = [new Map<string, Sum>(), new Map<string, Sum>(), new Map<string, Sum>()];
     const lines = await database.read<
       { name: string; metric: string; count: number; high: string; low: string; micro: string }
@@ -330,12 +354,52 @@ class Stage {
     return waiting.size;
   }
 
+  /** Compares what lines with prices by value have of each value with the records, and their amounts with their values. */
+  async #checkValues(waiting: ReadonlySet<string>): Promise<void> {
+    const lines = await this.#test.opened.database.read<
+      {
+        name: string;
+        amount: string;
+        count: number;
+        high: string;
+        low: string;
+        micro: string;
+        prices: string;
+        parts: string;
+      }
+    >(sql`SELECT l.organization_id || ' ' || (l.statement - l.months_back) AS name, l.value_amount AS amount, l.count,
+        CAST(l.sum_high AS TEXT) AS high, CAST(l.sum_low AS TEXT) AS low, CAST(l.sum_micro AS TEXT) AS micro, p.prices, v.parts
+      FROM statement_lines l JOIN value_prices p ON p.number = l.price_list
+      LEFT JOIN statement_line_values v USING (statement, organization_id, months_back, product_slug, metric)`);
+    const [charged, recorded] = [new Map<string, Sum>(), new Map<string, Sum>()];
+    const names = new Set(lines.map(({ name }) => name).filter((name) => !waiting.has(name)));
+    for (const { name, amount, prices, parts, ...line } of lines) {
+      const list: { properties?: { model: string }; unitPrice: string }[] = JSON.parse(prices);
+      let [sum, units, count] = [0n, 0n, 0];
+      for (const [[model = ""], records, micros] of JSON.parse(parts) as [string[], number, string][]) {
+        const { unitPrice = otherPrice } = list.find((one) => one.properties?.model === model) ?? {};
+        units += BigInt(micros) * BigInt(Math.round(Number(unitPrice) * 1e6)) * 10n ** 6n;
+        [sum, count] = [sum + BigInt(micros), count + records];
+        if (names.has(name)) add(charged, `${name} ${model}`, { count: records, micros: BigInt(micros) });
+      }
+      assert.deepEqual([sum, count, String(units)], [sumMicros(line), line.count, amount]);
+    }
+    for (
+      const { id, metric, model, timestamp, micros } of [...this.#deleted, ...await this.#stored(Infinity)]
+    ) {
+      const index = this.months.findIndex(({ start, end }) => start <= timestamp && timestamp < end);
+      const name = `${id} ${index + 1}`;
+      if (metric === "a" && names.has(name)) add(recorded, `${name} ${model}`, { count: 1, micros });
+    }
+    assert.deepEqual(withoutZeros(charged), withoutZeros(recorded));
+  }
+
   /** @returns Records that were recorded before a time and are not voided. */
   async #stored(before: number): Promise<StoredRecord[]> {
     const rows = await this.#test.opened.database.read<
-      { id: string; metric: string; timestamp: number; whole: string; micro: number }
+      { id: string; metric: string; model: string; timestamp: number; whole: string; micro: number }
     >(
-      sql`SELECT o.id, s.metric, r.timestamp, CAST(r.quantity_whole AS TEXT) AS whole, r.quantity_micro AS micro
+      sql`SELECT o.id, s.metric, coalesce(r.properties ->> 'model', '(none)') AS model, r.timestamp, CAST(r.quantity_whole AS TEXT) AS whole, r.quantity_micro AS micro
         FROM usage_records r JOIN usage_series s ON s.id = r.series JOIN organizations o ON o.number = r.organization
         WHERE r.seq NOT IN (SELECT seq FROM usage_voids) AND r.recorded_at < ${Math.min(before, 9e15)}`,
     );
