@@ -91,7 +91,7 @@ export function insertPriceLists(
 export function insertPricedValues(product: string, { if: condition }: { if: Statement }): Statement {
   const properties = sql`(e.value -> 'properties')`;
   return sql`INSERT INTO usage_priced_values (dimension, value, after_number)
-    SELECT d.number, ${valueOf(properties)}, (SELECT coalesce(max(number), 0) FROM usage_dimension_values)
+    SELECT d.number, ${valueOf(properties)}, coalesce((SELECT max(number) FROM usage_dimension_values), 0)
     FROM (SELECT product AS product_slug, slug AS metric, price_list FROM product_metrics WHERE product = ${product}) s
     CROSS JOIN value_prices v ON v.number = s.price_list
     CROSS JOIN usage_dimensions d ON ${isDimensionOf} AND d.names = v.names CROSS JOIN json_each(v.prices) e

@@ -66,8 +66,12 @@ const unitPrice = z.union([z.string(), z.array(z.unknown())]).transform(
     items: {
       type: "object",
       properties: {
-        properties: { type: "object", additionalProperties: { type: "string" } },
-        unitPrice: { type: "string" },
+        properties: {
+          type: "object",
+          additionalProperties: { type: "string" },
+          description: "The values, by the names of the dimension's properties.",
+        },
+        unitPrice: { type: "string", description: "The price of one unit." },
       },
       required: ["unitPrice"],
       additionalProperties: false,

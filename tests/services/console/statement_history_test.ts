@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { restartLimits, timezoneRows } from "../../../db/meter/usage_limits.ts";
 import { sumMicros } from "../../../domain/meter/quantity.ts";
+import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import type { Context, SessionContext } from "../../../services/context.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
 import { closeDueStatement, closeStatement } from "../../../services/billing/statement_closing.ts";
@@ -17,6 +18,12 @@ import { runHistories } from "../../support/meter/histories.ts";
 import { commandLineActor, newOperatorToken } from "../../support/operators/operators.ts";
 import { add, microsOf, type Sum, sumsOfMonths, withoutZeros } from "../../support/meter/sums.ts";
 import { unlimited } from "../../support/meter/usage.ts";
+import {
+  assertValues,
+  metricWith,
+  someValuePrices,
+  type StoredRecord,
+} from "../../support/meter/value_lines.ts";
 import { newKeys, newOrganization, run } from "../../support/people/scene.ts";
 
 const retentionDays = 36;
@@ -46,20 +53,8 @@ const aRecord = fc.record({
 const aVoid = fc.record({ kind: fc.constant("void" as const), which: fc.nat(1000) });
 const aPrice = fc.record({
   kind: fc.constant("price" as const),
-  price: fc.option(fc.oneof(
-    fc.constantFrom("0.1", "2"),
-    /** Prices by value, in the order of the models. */
-    fc.subarray(["large", "small", "(none)"], { minLength: 1 }).chain((models) =>
-      fc.tuple(
-        ...models.map((model) =>
-          fc.constantFrom("0.000012", "7", "0").map((price) => [model, price] as const)
-        ),
-      )
-    ),
-  )),
+  price: fc.option(fc.oneof(fc.constantFrom("0.1", "2"), someValuePrices)),
 });
-/** The price of what a list doesn't name. */
-const otherPrice = "0.000001";
 const anAct = fc.oneof({ weight: 3, arbitrary: aRecord }, aVoid);
 const aClosing = fc.record({
   kind: fc.constant("close" as const),
@@ -87,17 +82,8 @@ type ValueOf<A> = A extends fc.Arbitrary<infer T> ? T : never;
 type Act = ValueOf<typeof anAct> | ValueOf<typeof aPrice>;
 type Closing = ValueOf<typeof aClosing>;
 
-interface Month {
+interface Month extends UsageWindow {
   readonly period: Temporal.PlainYearMonth;
-  readonly start: number;
-  readonly end: number;
-}
-interface StoredRecord {
-  readonly id: string;
-  readonly metric: string;
-  readonly model: string;
-  readonly timestamp: number;
-  readonly micros: bigint;
 }
 
 const monthStart = (month: Temporal.PlainYearMonth, timezone: string) =>
@@ -124,7 +110,7 @@ class Stage {
   async open(): Promise<void> {
     const test = this.#test;
     this.#operatorToken = (await newOperatorToken(test, ["usage:write", "statements:write"])).fullToken;
-    const json = { slug: "p", name: "P", metrics: [{ slug: "a", name: "A", dimensions: [["model"]] }] };
+    const json = { slug: "p", name: "P", metrics: [metricWith(null)] };
     await test.send("/api/operator/products", { apiKey: this.#operatorToken, json });
     for (const name of ["Ada", "Bob", "Cleo"]) {
       const organizationId = await newOrganization(test, name);
@@ -203,13 +189,7 @@ class Stage {
       return;
     }
     if (what.kind === "price") {
-      const metrics = [{
-        ...{ slug: "a", name: "A", dimensions: [["model"]] },
-        unitPrice: typeof what.price !== "object" || what.price === null ? what.price : [
-          ...what.price.map(([model, unitPrice]) => ({ properties: { model }, unitPrice })),
-          { unitPrice: otherPrice },
-        ],
-      }];
+      const metrics = [metricWith(what.price)];
       const response = await this.#test.send("/api/operator/products/p", {
         ...{ method: "PATCH", apiKey: this.#operatorToken, json: { metrics } },
       });
@@ -325,7 +305,8 @@ class Stage {
           AND (e.unit_price IS NOT l.unit_price OR e.price_list IS NOT l.price_list)`),
       [],
     );
-    await this.#checkValues(waiting);
+    const stored = [...this.#deleted, ...await this.#stored(Infinity)];
+    await assertValues(database, { waiting, months: this.months, records: stored });
     const [charged, recorded, all] = [new Map<string, Sum>(), new Map<string, Sum>(), new Map<string, Sum>()];
     const lines = await database.read<
       { name: string; metric: string; count: number; high: string; low: string; micro: string }
@@ -339,7 +320,7 @@ class Stage {
         add(charged, `${line.name} ${line.metric}`, { count: line.count, micros: sumMicros(line) });
       }
     }
-    for (const { id, metric, timestamp, micros } of [...this.#deleted, ...await this.#stored(Infinity)]) {
+    for (const { id, metric, timestamp, micros } of stored) {
       add(all, `${id} ${metric}`, { count: 1, micros });
       const index = this.months.findIndex(({ start, end }) => start <= timestamp && timestamp < end);
       if (index === -1 || waiting.has(`${id} ${index + 1}`)) continue;
@@ -352,46 +333,6 @@ class Stage {
       assert.deepEqual(withoutZeros(await sumsOfMonths(database, which)), tests);
     }
     return waiting.size;
-  }
-
-  /** Compares what lines with prices by value have of each value with the records, and their amounts with their values. */
-  async #checkValues(waiting: ReadonlySet<string>): Promise<void> {
-    const lines = await this.#test.opened.database.read<
-      {
-        name: string;
-        amount: string;
-        count: number;
-        high: string;
-        low: string;
-        micro: string;
-        prices: string;
-        parts: string;
-      }
-    >(sql`SELECT l.organization_id || ' ' || (l.statement - l.months_back) AS name, l.value_amount AS amount, l.count,
-        CAST(l.sum_high AS TEXT) AS high, CAST(l.sum_low AS TEXT) AS low, CAST(l.sum_micro AS TEXT) AS micro, p.prices, v.parts
-      FROM statement_lines l JOIN value_prices p ON p.number = l.price_list
-      LEFT JOIN statement_line_values v USING (statement, organization_id, months_back, product_slug, metric)`);
-    const [charged, recorded] = [new Map<string, Sum>(), new Map<string, Sum>()];
-    const names = new Set(lines.map(({ name }) => name).filter((name) => !waiting.has(name)));
-    for (const { name, amount, prices, parts, ...line } of lines) {
-      const list: { properties?: { model: string }; unitPrice: string }[] = JSON.parse(prices);
-      let [sum, units, count] = [0n, 0n, 0];
-      for (const [[model = ""], records, micros] of JSON.parse(parts) as [string[], number, string][]) {
-        const { unitPrice = otherPrice } = list.find((one) => one.properties?.model === model) ?? {};
-        units += BigInt(micros) * BigInt(Math.round(Number(unitPrice) * 1e6)) * 10n ** 6n;
-        [sum, count] = [sum + BigInt(micros), count + records];
-        if (names.has(name)) add(charged, `${name} ${model}`, { count: records, micros: BigInt(micros) });
-      }
-      assert.deepEqual([sum, count, String(units)], [sumMicros(line), line.count, amount]);
-    }
-    for (
-      const { id, metric, model, timestamp, micros } of [...this.#deleted, ...await this.#stored(Infinity)]
-    ) {
-      const index = this.months.findIndex(({ start, end }) => start <= timestamp && timestamp < end);
-      const name = `${id} ${index + 1}`;
-      if (metric === "a" && names.has(name)) add(recorded, `${name} ${model}`, { count: 1, micros });
-    }
-    assert.deepEqual(withoutZeros(charged), withoutZeros(recorded));
   }
 
   /** @returns Records that were recorded before a time and are not voided. */
