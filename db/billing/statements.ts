@@ -95,8 +95,11 @@ export interface NewStatementLine extends SumParts {
   /** The aggregation that made the quantity. */
   readonly aggregation: Aggregation;
   readonly count: number;
-  /** Has the price at which the month was charged before; undefined for the current price. */
-  readonly charged?: { readonly unitPrice: string | null } | undefined;
+  readonly unitPrice: string | null;
+  /** The number of its list of prices by value. */
+  readonly priceList: number | null;
+  /** If it has a list: the amounts of its values, added up in 10^-18. */
+  readonly valueAmount: string | null;
 }
 
 /** The progress of a statement. Nothing is written unless it is still the same. */
@@ -117,31 +120,33 @@ export function encodeStatementLines(lines: readonly NewStatementLine[]): string
     line.high,
     line.low,
     line.micro,
-    line.charged === undefined ? 0 : 1,
-    line.charged?.unitPrice ?? null,
+    line.unitPrice,
+    line.priceList,
+    line.valueAmount,
     line.aggregation,
   ]));
 }
 
-/** Encoded lines with the current names and prices. */
+/** Encoded lines with the current names. */
 const namedLines = (lines: string): Statement =>
   sql`
   SELECT e.key, o.id AS organizationId, e.value ->> 1 AS monthsBack, e.value ->> 2 AS productSlug,
     e.value ->> 3 AS metric, e.value ->> 4 AS count, CAST(e.value ->> 5 AS INTEGER) AS high,
     CAST(e.value ->> 6 AS INTEGER) AS low, CAST(e.value ->> 7 AS INTEGER) AS micro, o.name AS organizationName,
     o.external_id AS externalId, p.name AS productName, m.name AS metricName, m.unit,
-    iif(e.value ->> 8, e.value ->> 9, m.unit_price) AS unitPrice, e.value ->> 10 AS aggregation
+    e.value ->> 8 AS unitPrice, e.value ->> 9 AS priceList, e.value ->> 10 AS valueAmount, e.value ->> 11 AS aggregation
   FROM json_each(${lines}) e CROSS JOIN organizations o ON o.number = e.value ->> 0
   LEFT JOIN products p ON p.slug = e.value ->> 2
   LEFT JOIN product_metrics m ON m.product = e.value ->> 2 AND m.slug = e.value ->> 3`;
 
-/** Inserts encoded lines with the current names and prices. Lines that another server has already written stay unchanged. */
+/** Inserts encoded lines with the current names. Lines that another server has already written stay unchanged. */
 export function insertStatementLines(at: StatementProgress, lines: string): Statement {
   return sql`INSERT INTO statement_lines (statement, organization_id, months_back, product_slug, metric, count,
       sum_high, sum_low, sum_micro, organization_name, external_id, product_name, metric_name, unit, unit_price,
-      aggregation)
+      price_list, value_amount, aggregation)
     SELECT ${at.number}, n.organizationId, n.monthsBack, n.productSlug, n.metric, n.count, n.high, n.low, n.micro,
-      n.organizationName, n.externalId, n.productName, n.metricName, n.unit, n.unitPrice, n.aggregation
+      n.organizationName, n.externalId, n.productName, n.metricName, n.unit, n.unitPrice, n.priceList,
+      n.valueAmount, n.aggregation
     FROM (${namedLines(lines)}) n WHERE ${isAt(at)} ON CONFLICT DO NOTHING`;
 }
 
@@ -152,7 +157,7 @@ export function findNamedLines(
 ): Promise<(Omit<StatementLineRow, "period"> & { position: number })[]> {
   return database.read(sql`
     SELECT n.key AS position, n.organizationId, n.organizationName, n.externalId, n.monthsBack, n.productSlug, n.productName, n.metric,
-      n.metricName, n.unit, n.unitPrice, n.aggregation, n.count, CAST(n.high AS TEXT) AS high, CAST(n.low AS TEXT) AS low,
+      n.metricName, n.unit, n.unitPrice, n.priceList, n.valueAmount, n.aggregation, n.count, CAST(n.high AS TEXT) AS high, CAST(n.low AS TEXT) AS low,
       CAST(n.micro AS TEXT) AS micro
     FROM (${namedLines(lines)}) n ORDER BY n.key`);
 }
@@ -179,14 +184,13 @@ export function finishStatement({ id, period, ...at }: StatementRow, now: number
 }
 
 /** A line as stored, with the names of the day of closing. */
-export interface StatementLineRow extends Omit<NewStatementLine, "organization" | "charged"> {
+export interface StatementLineRow extends Omit<NewStatementLine, "organization"> {
   readonly organizationId: string;
   readonly organizationName: string;
   readonly externalId: string | null;
   readonly productName: string | null;
   readonly metricName: string | null;
   readonly unit: string | null;
-  readonly unitPrice: string | null;
   /** The month, such as `2026-09`. */
   readonly period: string;
 }
@@ -221,18 +225,20 @@ export function findStatementLines(
     SELECT m.period, l.organization_id AS organizationId, l.organization_name AS organizationName,
       l.external_id AS externalId, l.months_back AS monthsBack, l.product_slug AS productSlug,
       l.product_name AS productName, l.metric, l.metric_name AS metricName, l.unit,
-      l.unit_price AS unitPrice, l.aggregation, l.count,
+      l.unit_price AS unitPrice, l.price_list AS priceList, l.value_amount AS valueAmount, l.aggregation, l.count,
       CAST(l.sum_high AS TEXT) AS high, CAST(l.sum_low AS TEXT) AS low, CAST(l.sum_micro AS TEXT) AS micro
     FROM statement_lines l JOIN statements m ON m.number = l.statement - l.months_back
     WHERE ${isOf(query)} AND ${isAfter}
     ORDER BY l.organization_id, l.months_back, l.product_slug, l.metric LIMIT ${limit}`);
 }
 
-/** Sums of an organization's lines in a statement that have one price. */
+/** Sums of an organization's lines in a statement that have one price, or prices by value and one amount. */
 export interface StatementSumRow extends SumParts {
   readonly statement: number;
   readonly organizationId: string;
   readonly unitPrice: string | null;
+  /** The amount of each line. */
+  readonly valueAmount: string | null;
   /** 1 for lines of the metric, 0 for others. */
   readonly isMetric: number;
   readonly lines: number;
@@ -245,12 +251,12 @@ export function sumStatementLines(
   { parts, metric }: { parts: readonly (readonly [number, string])[]; metric: string | null },
 ): Promise<StatementSumRow[]> {
   return database.read(sql`
-    SELECT l.statement, l.organization_id AS organizationId, l.unit_price AS unitPrice, l.metric IS ${metric} AS isMetric,
-      count(*) AS lines, sum(l.months_back > 0) AS adjustments, CAST(sum(l.sum_high) AS TEXT) AS high,
+    SELECT l.statement, l.organization_id AS organizationId, l.unit_price AS unitPrice, l.value_amount AS valueAmount,
+      l.metric IS ${metric} AS isMetric, count(*) AS lines, sum(l.months_back > 0) AS adjustments, CAST(sum(l.sum_high) AS TEXT) AS high,
       CAST(sum(l.sum_low) AS TEXT) AS low, CAST(sum(l.sum_micro) AS TEXT) AS micro
     FROM json_each(${JSON.stringify(parts)}) c
     CROSS JOIN statement_lines l ON l.statement = c.value ->> 0 AND l.organization_id = c.value ->> 1
-    GROUP BY 1, 2, 3, 4`);
+    GROUP BY 1, 2, 3, 4, 5`);
 }
 
 /** Returns statements since an organization was created, and earlier ones with lines of it, newest first. */
@@ -326,6 +332,7 @@ export interface UsageOfMonth extends OrganizationMonth, SumParts {
 /** The sum that earlier statements charge, with the price of the newest and its currency. */
 export interface BilledRow extends UsageOfMonth {
   readonly unitPrice: string | null;
+  readonly priceList: number | null;
   readonly currency: string | null;
 }
 
@@ -339,7 +346,8 @@ export function findBilledSums(
   return database.read(sql`
     SELECT o.number AS organization, c.value ->> 1 AS month, l.product_slug AS productSlug, l.metric,
       sum(l.count) AS count, CAST(sum(l.sum_high) AS TEXT) AS high, CAST(sum(l.sum_low) AS TEXT) AS low,
-      CAST(sum(l.sum_micro) AS TEXT) AS micro, max(t.number) AS newest, l.unit_price AS unitPrice, t.currency
+      CAST(sum(l.sum_micro) AS TEXT) AS micro, max(t.number) AS newest, l.unit_price AS unitPrice,
+      l.price_list AS priceList, t.currency
     FROM json_each(${JSON.stringify(pairs)}) c CROSS JOIN organizations o ON o.number = c.value ->> 0
     CROSS JOIN statements t ON t.number >= c.value ->> 1 AND t.number < ${statement}
     CROSS JOIN statement_lines l ON l.statement = t.number AND l.organization_id = o.id

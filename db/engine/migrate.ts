@@ -10,6 +10,7 @@ import refills from "./migrations/0034_refills.sql" with { type: "text" };
 import holds from "./migrations/0035_holds.sql" with { type: "text" };
 import cutoff from "./migrations/0036_cutoff.sql" with { type: "text" };
 import planBudgets from "./migrations/0037_plan_budgets.sql" with { type: "text" };
+import valuePrices from "./migrations/0038_value_prices.sql" with { type: "text" };
 import valueLimits from "./migrations/0039_value_limits.sql" with { type: "text" };
 
 interface Migration {
@@ -28,6 +29,7 @@ export const migrations: readonly Migration[] = [
   { number: 35, name: "holds", text: holds },
   { number: 36, name: "cutoff", text: cutoff },
   { number: 37, name: "plan_budgets", text: planBudgets },
+  { number: 38, name: "value_prices", text: valuePrices },
   { number: 39, name: "value_limits", text: valueLimits },
 ];
 

@@ -7,10 +7,11 @@ import { addByValue, dimensionSumsNumber, moveValues } from "./dimensions.ts";
 import { testTotalsNumber } from "./environments.ts";
 import { addToAll } from "./rollups.ts";
 import { allMonths } from "./usage_sums.ts";
+import { isCharged } from "./value_prices.ts";
 
 const quarterMs = integer(rollupQuarterMs);
 
-/** A dimension that is in the catalogue. */
+/** A dimension that is in the catalogue, or one that is kept for adjustments of closed months. */
 export interface DimensionRow {
   readonly number: number;
   readonly productSlug: string;
@@ -19,14 +20,19 @@ export interface DimensionRow {
   readonly names: string;
   /** Milliseconds since 1970; null if its sums have all usage. */
   readonly completeSince: number | null;
+  readonly isKept: 0 | 1;
+  /** 1 if its values have or had prices. */
+  readonly isPriced: 0 | 1;
 }
 
-/** Returns the dimensions of all metrics, or of a product's, by product, metric and age. */
-export function findDimensions(database: DatabaseReader, productSlug?: string): Promise<DimensionRow[]> {
-  const isWanted = productSlug === undefined ? sql`` : sql`AND d.product = ${productSlug}`;
+/** Returns the dimensions of all metrics by product, metric and age. @param options `withKept`: also those that are kept. */
+export function findDimensions(database: DatabaseReader, { withKept = false } = {}): Promise<DimensionRow[]> {
   return database.read(sql`
-    SELECT d.number, d.product AS productSlug, d.metric, d.names, d.complete_since AS completeSince
-    FROM usage_dimensions d WHERE d.removed_at IS NULL ${isWanted} ORDER BY d.product, d.metric, d.number`);
+    SELECT d.number, d.product AS productSlug, d.metric, d.names, d.complete_since AS completeSince, d.is_kept AS isKept,
+      EXISTS (SELECT 1 FROM value_prices v WHERE v.product = d.product AND v.metric = d.metric AND v.names = d.names)
+        AS isPriced
+    FROM usage_dimensions d WHERE d.removed_at IS NULL AND d.is_kept <= ${withKept ? 1 : 0}
+    ORDER BY d.product, d.metric, d.number`);
 }
 
 /**
@@ -45,7 +51,9 @@ export function replaceDimensions(
   );
   const wanted = sql`json_each(${JSON.stringify(list)}) w`;
   return [
-    sql`UPDATE usage_dimensions SET removed_at = ${now} WHERE product = ${productSlug} AND removed_at IS NULL
+    sql`UPDATE usage_dimensions AS d SET (removed_at, is_kept) = (SELECT iif(c, NULL, ${now}), c
+        FROM (SELECT ${isCharged(sql`d`)} AS c))
+      WHERE product = ${productSlug} AND removed_at IS NULL
       AND (metric, names) NOT IN (SELECT w.value ->> 0, w.value ->> 1 FROM ${wanted}) AND ${condition}`,
     sql`INSERT INTO usage_dimensions (product, metric, names, name_1, name_2, name_3, unfilled_seq, complete_since)
       SELECT ${productSlug}, w.value ->> 0, w.value ->> 1, w.value ->> 2, w.value ->> 3, w.value ->> 4,
@@ -54,7 +62,7 @@ export function replaceDimensions(
       integer(testTotalsNumber)
     }) AND s.product_slug = ${productSlug} AND s.metric = w.value ->> 0) AS isUsed FROM ${wanted}) w
       CROSS JOIN usage_cursor c ON c.only_row = 1 WHERE ${condition} ORDER BY w.key
-      ON CONFLICT DO NOTHING`,
+      ON CONFLICT (product, metric, names) WHERE removed_at IS NULL DO UPDATE SET is_kept = 0`,
   ];
 }
 
@@ -196,6 +204,7 @@ export async function deleteRemovedDimension(
     ...deleteValueSeries(series, rollupsMax),
     sql`DELETE FROM usage_dimension_values WHERE number IN (${values})
       AND NOT EXISTS (SELECT 1 FROM usage_dimension_series ds WHERE ds.value = usage_dimension_values.number)`,
+    sql`DELETE FROM usage_priced_values WHERE dimension = ${number}`,
     sql`DELETE FROM usage_dimensions WHERE number = ${number}
       AND NOT EXISTS (SELECT 1 FROM usage_dimension_values v WHERE v.dimension = usage_dimensions.number)`,
   ]);

@@ -23,7 +23,7 @@ const property = (properties: Statement, name: Statement) =>
   sql`coalesce(${properties} ->> ${name}, '(none)')`;
 
 /** The value of some properties, in JSON, for the dimension `d`. */
-const valueOf = (properties: Statement): Statement => {
+export const valueOf = (properties: Statement): Statement => {
   const values = ["name_1", "name_2", "name_3"].map((_, n) =>
     property(properties, [sql`d.name_1`, sql`d.name_2`, sql`d.name_3`][n] ?? sql``)
   );
@@ -82,26 +82,35 @@ export const addByValue = (
     min(t.smallest), max(t.largest)
   FROM texts t CROSS JOIN w d ON d.series = t.series GROUP BY d.number, t.series, t.quarter, value`;
 
-/** Adds the values that a month has room for, in the order of their first records; otherwise, the row of all others. */
+/** A value `n` has a row of its own, although the month has no room: a list of prices named it before the month had too many values. */
+const isNamed =
+  sql`EXISTS (SELECT 1 FROM usage_priced_values p WHERE p.dimension = n.dimension AND p.value = n.value
+    AND NOT EXISTS (SELECT 1 FROM usage_dimension_values v WHERE v.organization = n.organization
+      AND v.dimension = n.dimension AND v.month = n.month AND v.value = '' AND v.number <= p.after_number))`;
+
+/** Adds the values that a month has room for, in the order of their first records, and those with prices; otherwise, the row of all others. */
 const insertValues = sql`WITH new AS MATERIALIZED (
-    SELECT a.organization, a.dimension, a.month, a.value, min(a.first_seq) AS first_seq
-    FROM usage_dimension_added a WHERE NOT EXISTS (SELECT 1 FROM usage_dimension_values v
-      WHERE v.organization = a.organization AND v.dimension = a.dimension AND v.month = a.month AND v.value = a.value)
-    GROUP BY 1, 2, 3, 4
+    SELECT n.*, ${isNamed} AS is_named FROM (
+      SELECT a.organization, a.dimension, a.month, a.value, min(a.first_seq) AS first_seq
+      FROM usage_dimension_added a WHERE NOT EXISTS (SELECT 1 FROM usage_dimension_values v
+        WHERE v.organization = a.organization AND v.dimension = a.dimension AND v.month = a.month AND v.value = a.value)
+      GROUP BY 1, 2, 3, 4) n
   ), months AS MATERIALIZED (
     SELECT n.organization, n.dimension, n.month, iif(EXISTS (SELECT 1 FROM usage_dimension_values v
       WHERE v.organization = n.organization AND v.dimension = n.dimension AND v.month = n.month AND v.value = ''), ${
   integer(dimensionValuesMax)
 }, (SELECT count(*) FROM usage_dimension_values v
-      WHERE v.organization = n.organization AND v.dimension = n.dimension AND v.month = n.month)) AS used
+      WHERE v.organization = n.organization AND v.dimension = n.dimension AND v.month = n.month)
+      - (SELECT count(*) FROM usage_priced_values p CROSS JOIN usage_dimension_values v ON v.organization = n.organization
+        AND v.dimension = n.dimension AND v.month = n.month AND v.value = p.value WHERE p.dimension = n.dimension)) AS used
     FROM (SELECT DISTINCT organization, dimension, month FROM new) n
   )
   INSERT INTO usage_dimension_values (organization, dimension, month, value)
-  SELECT DISTINCT organization, dimension, month, iif(used + rank <= ${
+  SELECT DISTINCT organization, dimension, month, iif(is_named OR used + rank <= ${
   integer(dimensionValuesMax)
 }, value, '')
   FROM (SELECT n.*, m.used, row_number() OVER (
-      PARTITION BY n.organization, n.dimension, n.month ORDER BY n.first_seq, n.value) AS rank
+      PARTITION BY n.organization, n.dimension, n.month, n.is_named ORDER BY n.first_seq, n.value) AS rank
     FROM new n JOIN months m ON m.organization = n.organization AND m.dimension = n.dimension AND m.month = n.month)
   WHERE true ON CONFLICT DO NOTHING`;
 

@@ -4,10 +4,10 @@
 // usage_added, usage_aggregations, usage_cursor, usage_dimension_added, usage_dimension_series, usage_dimension_values,
 // usage_dimensions, usage_grant_accounts, usage_grants,
 // usage_hold_counts, usage_hold_requests, usage_holds, usage_holds_ending, usage_keys_middle, usage_keys_recent, usage_keys_settled, usage_latest,
-// usage_hold_values, usage_limit_added, usage_limit_counters, usage_limit_exceptions, usage_limit_refused, usage_limits, usage_limits_removed, usage_records,
-// usage_refills, usage_rollups, usage_rollups_hourly, usage_rollups_monthly, usage_series, usage_unique_added, usage_unique_limits,
-// usage_unique_months, usage_unique_quarters, usage_unique_values, usage_value_added, usage_value_counters, usage_value_spans,
-// usage_value_windows, usage_voids.
+// usage_hold_values, usage_limit_added, usage_limit_counters, usage_limit_exceptions, usage_limit_refused, usage_limits,
+// usage_limits_removed, usage_priced_values, usage_records, usage_refills, usage_rollups, usage_rollups_hourly, usage_rollups_monthly,
+// usage_series, usage_unique_added, usage_unique_limits, usage_unique_months, usage_unique_quarters, usage_unique_values,
+// usage_value_added, usage_value_counters, usage_value_spans, usage_value_windows, usage_voids, value_prices.
 export { type AggregationRow, areFilledBefore, findAggregations } from "./aggregation_list.ts";
 export { deleteAlerts } from "./alerts.ts";
 export { findProductsByAge, listUsedProducts } from "./catalogue.ts";
@@ -70,6 +70,7 @@ export {
   operatorUsageGroups,
   usageGroups,
 } from "./usage_sums.ts";
+export { findMetricPrices, hasValuePrices, type MetricPriceRow, PriceLists } from "./value_prices.ts";
 export {
   sumWindowByValue,
   sumWindows,

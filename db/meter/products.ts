@@ -1,4 +1,5 @@
 // All SQL of the catalogue of products.
+import { isPriceList, type PriceList } from "../../domain/billing/price.ts";
 import type { ProductMetric } from "../../domain/meter/product.ts";
 import type { Aggregation } from "../../domain/meter/aggregation.ts";
 import type { DimensionNames } from "../../domain/meter/dimension.ts";
@@ -6,12 +7,13 @@ import { ifAudited } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { keepsBilled, replaceAggregations } from "./aggregation_list.ts";
 import { replaceDimensions } from "./dimension_list.ts";
+import { hasCompletePrices, insertPricedValues, insertPriceLists, priceListOf } from "./value_prices.ts";
 
 export interface ProductRow {
   readonly slug: string;
   readonly name: string;
   readonly createdAt: number;
-  /** JSON: a list of `[slug, name, unit, unitPrice, dimensions, counting]`. */
+  /** JSON: a list of `[slug, name, unit, unitPrice, dimensions, counting, prices by value]`. */
   readonly metrics: string;
 }
 
@@ -23,10 +25,11 @@ export function productMetrics(json: string): ProductMetric[] {
     unitPrice: string | null,
     dimensions: DimensionNames[],
     counting: [Aggregation, string | null] | null,
+    prices: PriceList | null,
   ][];
-  return list.map(([slug, name, unit, unitPrice, dimensions, counting]) => {
+  return list.map(([slug, name, unit, unitPrice, dimensions, counting, prices]) => {
     const [aggregation, uniqueProperty] = counting ?? ["sum", null];
-    return { slug, name, unit, unitPrice, dimensions, aggregation, uniqueProperty };
+    return { slug, name, unit, unitPrice: prices ?? unitPrice, dimensions, aggregation, uniqueProperty };
   });
 }
 
@@ -34,10 +37,12 @@ export const selectProducts = sql`
   SELECT p.slug, p.name, p.created_at AS createdAt,
     (SELECT json_group_array(json_array(m.slug, m.name, m.unit, m.unit_price, (
         SELECT json_group_array(json(d.names)) FROM (SELECT d.names FROM usage_dimensions d
-          WHERE d.product = p.slug AND d.metric = m.slug AND d.removed_at IS NULL ORDER BY d.number) d), (
+          WHERE d.product = p.slug AND d.metric = m.slug AND d.removed_at IS NULL AND d.is_kept = 0 ORDER BY d.number) d), (
         SELECT json_array(g.aggregation, g.property) FROM usage_aggregations g
-          WHERE g.product = p.slug AND g.metric = m.slug AND g.removed_at IS NULL)))
-      FROM (SELECT slug, name, unit, unit_price FROM product_metrics WHERE product = p.slug ORDER BY position) m) AS metrics
+          WHERE g.product = p.slug AND g.metric = m.slug AND g.removed_at IS NULL), (
+        SELECT json(v.prices) FROM value_prices v WHERE v.number = m.price_list)))
+      FROM (SELECT slug, name, unit, unit_price, price_list FROM product_metrics WHERE product = p.slug ORDER BY position) m)
+      AS metrics
   FROM products p`;
 
 /** Returns products by slug, from after the slug `after`. */
@@ -52,45 +57,61 @@ export function findProduct(database: DatabaseReader, slug: string) {
   return database.readFirst<ProductRow>(sql`${selectProducts} WHERE p.slug = ${slug}`);
 }
 
-/** Inserts a product, unless its slug is taken, there are `productsMax` products, or closed statements have its metrics with another aggregation. */
+type WrittenProduct = Pick<ProductRow, "slug" | "name"> & {
+  readonly metrics: readonly ProductMetric[];
+  /** As in `hasCompletePrices`. */
+  readonly openSince: number;
+};
+
+/**
+ * Inserts a product, unless its slug is taken, there are `productsMax` products, closed statements have its metrics with another
+ * aggregation, or prices by value are of an incomplete dimension.
+ */
 export function insertProduct(
-  { slug, name, metrics, now }: Pick<ProductRow, "slug" | "name"> & {
-    metrics: readonly ProductMetric[];
-    now: number;
-  },
+  { slug, name, metrics, openSince, now }: WrittenProduct & { now: number },
   { productsMax }: { productsMax: number },
 ) {
   return sql`
     INSERT INTO products (slug, name, created_at)
     SELECT ${slug}, ${name}, ${now} WHERE (SELECT count(*) FROM products) < ${productsMax}
-      AND ${keepsBilled(slug, metrics)}
+      AND ${keepsBilled(slug, metrics)} AND ${hasCompletePrices({ slug, metrics, openSince })}
     ON CONFLICT DO NOTHING`;
 }
 
-/** Renames a product, also to the name that it has, unless closed statements have its metrics with another aggregation than it will. */
-export function updateProductName(
-  { slug, name, metrics }: Pick<ProductRow, "slug" | "name"> & { metrics: readonly ProductMetric[] },
-) {
-  return sql`UPDATE products SET name = ${name} WHERE slug = ${slug} AND ${keepsBilled(slug, metrics)}`;
+/**
+ * Renames a product, also to the name that it has, unless closed statements have its metrics with another aggregation than it will, or
+ * prices by value will be of an incomplete dimension.
+ */
+export function updateProductName({ slug, name, metrics, openSince }: WrittenProduct) {
+  return sql`UPDATE products SET name = ${name} WHERE slug = ${slug} AND ${keepsBilled(slug, metrics)}
+    AND ${hasCompletePrices({ slug, metrics, openSince })}`;
 }
 
-/** Replaces the metrics of a product, their dimensions and how they are counted, after its audited change. */
+/** Replaces the metrics of a product, their prices, dimensions and how they are counted, after its audited change. */
 export function replaceProductMetrics(
   slug: string,
   metrics: readonly ProductMetric[],
   { audited, now }: { audited: string; now: number },
 ): Statement[] {
   const list = JSON.stringify(
-    metrics.map(({ slug, name, unit, unitPrice }) => [slug, name, unit, unitPrice]),
+    metrics.map(({ slug, name, unit, unitPrice }) =>
+      isPriceList(unitPrice)
+        ? [slug, name, unit, null, JSON.stringify(unitPrice)]
+        : [slug, name, unit, unitPrice, null]
+    ),
   );
+  const condition = { if: ifAudited(audited) };
   return [
+    insertPriceLists(slug, metrics, condition),
     sql`DELETE FROM product_metrics WHERE product = ${slug} AND ${ifAudited(audited)}`,
     sql`
-      INSERT INTO product_metrics (product, slug, name, unit, unit_price, position)
-      SELECT ${slug}, m.value ->> 0, m.value ->> 1, m.value ->> 2, m.value ->> 3, m.key
+      INSERT INTO product_metrics (product, slug, name, unit, unit_price, position, price_list)
+      SELECT ${slug}, m.value ->> 0, m.value ->> 1, m.value ->> 2, m.value ->> 3, m.key,
+        ${priceListOf(slug, sql`m.value ->> 0`, sql`m.value ->> 4`)}
       FROM json_each(${list}) m WHERE ${ifAudited(audited)}`,
-    ...replaceDimensions(slug, metrics, { now, if: ifAudited(audited) }),
-    ...replaceAggregations(slug, metrics, { now, if: ifAudited(audited) }),
+    ...replaceDimensions(slug, metrics, { now, ...condition }),
+    ...replaceAggregations(slug, metrics, { now, ...condition }),
+    insertPricedValues(slug, condition),
   ];
 }
 

@@ -121,18 +121,24 @@ interface StatementUsage {
   readonly records: number;
 }
 
+interface LinePart {
+  readonly quantity: string;
+  readonly records: number;
+  /** Quantity × price, an exact decimal; null without a price, and if the values of another dimension have prices. */
+  readonly amount: string | null;
+}
+
 /** The usage of a line by the values of a dimension of its metric. All values and `others` add up to the line. */
 export interface LineDimension {
   /** The names of its properties. */
   readonly properties: readonly string[];
   /** The largest first. */
-  readonly values: readonly {
+  readonly values: readonly (LinePart & {
     readonly properties: Readonly<Record<string, string>>;
-    readonly quantity: string;
-    readonly records: number;
-  }[];
+    readonly unitPrice: string | null;
+  })[];
   /** The sum of all further values; null if there are none. */
-  readonly others: { readonly values: number; readonly quantity: string; readonly records: number } | null;
+  readonly others: (LinePart & { readonly values: number }) | null;
 }
 
 /** The public form of a line. */
@@ -146,9 +152,9 @@ export interface StatementLine extends StatementUsage {
   readonly aggregation: Aggregation;
   /** The earlier month that is corrected, or null for the month of the statement. */
   readonly adjustmentOf: string | null;
-  /** The price of one unit, a decimal; null if it has none. */
+  /** The price of one unit, a decimal; null if it has none, or its values have prices. */
   readonly unitPrice: string | null;
-  /** Quantity × price, an exact decimal; null without a price. */
+  /** Quantity × price, or the amounts of its values, added up; an exact decimal. Null without a price. */
   readonly amount: string | null;
   /** The dimensions that add up to the line. */
   readonly dimensions: readonly LineDimension[];

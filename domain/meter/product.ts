@@ -1,5 +1,6 @@
 // The optional catalogue of products: names and units for recorded usage.
 
+import type { PriceList } from "../billing/price.ts";
 import type { Counting } from "./aggregation.ts";
 import type { DimensionNames } from "./dimension.ts";
 
@@ -8,8 +9,8 @@ export interface ProductMetric extends Counting {
   readonly name: string;
   /** The unit of its quantities, such as `GB`; null if not set. */
   readonly unit: string | null;
-  /** The price of one unit of the quantity, a decimal of up to 12 places in `CURRENCY`; null if not set. */
-  readonly unitPrice: string | null;
+  /** The price of one unit of the quantity, a decimal of up to 12 places in `CURRENCY`, or prices by value; null if not set. */
+  readonly unitPrice: string | PriceList | null;
   /** The properties that its usage is also summed by. */
   readonly dimensions: readonly DimensionNames[];
 }

@@ -16,7 +16,7 @@ export function operatorUsageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
     path: "/api/operator/usage",
     query: operatorUsageQuerySchema,
     sums: operatorUsageSumsSchema,
-    errors: ["not_found", "range_too_long", "dimension_unknown"],
+    errors: ["not_found", "range_too_long", "dimension_unknown", "amount_unknown"],
     json: { operationId: "readUsageOfOrganizations", summary: "Get usage of organizations", description },
     csv: {
       operationId: "downloadUsageOfOrganizations",

@@ -1,6 +1,7 @@
 // The catalogue of products: its shapes, its API, and its pages in the console.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { pageItemsDefault, productMetricsMax, productUnitCharactersMax } from "../../domain/limits.ts";
+import { valuePricesMax } from "../../domain/billing/price.ts";
 import { type Aggregation, aggregationLabels, aggregations } from "../../domain/meter/aggregation.ts";
 import type { Product } from "../../domain/meter/product.ts";
 import { countOf } from "../../domain/number_text.ts";
@@ -12,7 +13,7 @@ import {
   listProducts,
 } from "../../services/meter/mod.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
-import { NameField, SelectField, TextField } from "../../views/components/field.tsx";
+import { NameField, SelectField, TextArea, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { ItemTable } from "../../views/components/item_table.tsx";
 import { listHref } from "../../views/components/list_filters.tsx";
@@ -28,6 +29,7 @@ import { consolePages } from "../portal/operator_page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
 import { nameSchema, stringSchema, timeOut } from "../schemas/common.ts";
+import { parsePrices, priceFields, requirePrices } from "./price_fields.ts";
 import { metricsSchema, productMetricSchema, recountedSchema } from "./schemas/product_metrics.ts";
 import { slugSchema } from "./schemas/usage.ts";
 
@@ -75,7 +77,7 @@ export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Add a product",
     description: "Usage can be recorded before its product is in the catalogue.",
     body: createSchema,
-    errors: ["product_taken", "limit_reached", "aggregation_fixed"],
+    errors: ["product_taken", "limit_reached", "aggregation_fixed", "dimension_incomplete"],
   }, ({ body }, actor) => createProduct(services, actor, body));
   routes.get(
     { operationId: "getProduct", summary: "Get a product" },
@@ -96,7 +98,7 @@ export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
         schema: z.object({ product: schema, recounted: z.array(recountedSchema) }),
       },
     },
-    errors: ["aggregation_fixed"],
+    errors: ["aggregation_fixed", "dimension_incomplete", "dimension_priced"],
   }, (_c, { params, body }, actor) => changeProduct(services, actor, { ...params, ...body }));
   routes.delete({
     operationId: "deleteProduct",
@@ -169,6 +171,7 @@ export function productPages(app: App, parts: PortalParts): void {
     path: `${path}/new`,
     show: (_c, form) => productForm(form, productInput(form.input ?? {}), { isNew: true }),
     async submit(_c, actor, input) {
+      requirePrices(metricRows(input));
       await createProduct(services, actor, check(createSchema, productInput(input), "body"));
       return `${path}?done=added`;
     },
@@ -183,6 +186,7 @@ export function productPages(app: App, parts: PortalParts): void {
       return productForm(form, input, { isNew: false, name: product.name });
     },
     async submit(c, actor, input) {
+      requirePrices(metricRows(input));
       const { name, metrics } = productInput(input);
       const change = check(changeSchema, { name, metrics }, "body");
       const { recounted } = await changeProduct(services, actor, { slug: paramOf(c, "slug"), ...change });
@@ -225,14 +229,30 @@ function metricsText(metrics: Product["metrics"]): string {
   return metrics.map(({ name, unit }) => unit === null ? name : `${name} (${unit})`).join(", ");
 }
 
+const rowParts = [
+  ...[
+    "slug",
+    "name",
+    "unit",
+    "unitPrice",
+    "dimensions",
+    "aggregation",
+    "uniqueProperty",
+    "valuePrices",
+  ] as const,
+];
+
+const metricRows = (input: FormInput) =>
+  rowsOf(input, { name: "metrics", parts: rowParts, rowsMax: productMetricsMax });
+
 /** Returns a product as the API takes it, without empty rows. */
 function productInput(input: FormInput) {
-  const parts = ["slug", "name", "unit", "unitPrice", "dimensions", "aggregation", "uniqueProperty"] as const;
-  const rows = rowsOf(input, { name: "metrics", parts, rowsMax: productMetricsMax });
-  const metrics = rows.map((metric) => ({
+  const metrics = metricRows(input).map(({ valuePrices, ...metric }) => ({
     ...metric,
     unit: metric.unit.trim() || null,
-    unitPrice: metric.unitPrice.trim() || null,
+    unitPrice: valuePrices.trim() === ""
+      ? metric.unitPrice.trim() || null
+      : [...parsePrices(valuePrices) ?? [], { unitPrice: metric.unitPrice.trim() }],
     dimensions: separated(metric.dimensions, ",").map((names) => separated(names, "+")),
     // The schema rejects any other.
     aggregation: (metric.aggregation || "sum") as Aggregation,
@@ -255,8 +275,10 @@ function productForm(
   options: { isNew: boolean; name?: string },
 ) {
   const { isNew } = options;
-  const texts = metrics.map((metric) => ({
+  const sent = form.input && metricRows(form.input);
+  const texts = metrics.map((metric, index) => ({
     ...metric,
+    ...priceFields(metric.unitPrice, sent?.[index]),
     dimensions: metric.dimensions.map((names) => names.join(" + ")).join(", "),
     aggregation: metric.aggregation === "sum" ? "" : metric.aggregation,
   }));
@@ -279,14 +301,17 @@ function productForm(
           <p class="muted small">
             In the order in which they are shown. Empty rows are left out. Dimensions are properties of usage
             records that customers can see their usage by: separate them with commas, and properties to
-            combine with plus signs. What a metric is counted as applies to sums, pages and statements, but
-            not to limits. It can't be changed once a month with usage of the metric is closed.
+            combine with plus signs. Prices by value are of the values of one dimension, one on each line; all
+            other values have the unit price. What a metric is counted as applies to sums, pages and
+            statements, but not to limits. It can't be changed once a month with usage of the metric is
+            closed.
           </p>
           {Array.from({ length: rows }, (_, index) => (
             <MetricRow
               index={index}
               field={(part) => field(`metrics[${index}].${part}`)}
               dimensionsFault={faultIn(`metrics[${index}].dimensions`)}
+              pricesFault={faultIn(`metrics[${index}].unitPrice[`)}
               hasExamples={metrics.length === 0 && index === 0}
             />
           ))}
@@ -317,10 +342,11 @@ const choices = aggregations.map((one) => ({
 }));
 
 function MetricRow(
-  { index, field, dimensionsFault, hasExamples }: {
+  { index, field, dimensionsFault, pricesFault, hasExamples }: {
     index: number;
     field: PageForm["field"];
     dimensionsFault: string | undefined;
+    pricesFault: string | undefined;
     hasExamples: boolean;
   },
 ) {
@@ -355,6 +381,14 @@ function MetricRow(
         {...field("uniqueProperty")}
         {...example("userId")}
         maxlength={64}
+      />
+      <TextArea
+        label="Prices by value (optional)"
+        {...field("valuePrices")}
+        {...(pricesFault === undefined ? {} : { error: pricesFault })}
+        {...hasExamples && { hint: "For example: model=large, type=output 0.000012" }}
+        rows={2}
+        maxlength={valuePricesMax * 1_000}
       />
     </fieldset>
   );

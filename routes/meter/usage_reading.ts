@@ -16,7 +16,7 @@ export function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const common = {
     query: schemas.usageQuerySchema,
     sums: schemas.usageSumsSchema,
-    errors: ["range_too_long", "dimension_unknown"],
+    errors: ["range_too_long", "dimension_unknown", "amount_unknown"],
     read: (access: UsageAccess, options: Parameters<typeof sumUsage>[2]) =>
       sumUsage(services, access, options),
   } as const;

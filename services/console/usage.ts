@@ -19,14 +19,15 @@ interface OperatorUsageQuery extends GivenUsageQuery {
 /**
  * Adds up usage. Sums that are neither of certain organizations or keys nor grouped by them include deleted organizations.
  *
- * @returns As `sumUsage`. @throws {AppError} `not_found`, `validation_failed`, `range_too_long`, `dimension_unknown`, `unavailable`.
+ * @returns As `sumUsage`. @throws {AppError} `not_found`, `validation_failed`, `range_too_long`, `dimension_unknown`, `amount_unknown`, `unavailable`.
  */
 export async function sumUsageOfOrganizations(
-  context: Pick<SessionContext, "database" | "reports" | "clock">,
+  context: Pick<SessionContext, "database" | "reports" | "clock" | "config">,
   actor: OperatorActor,
   { query, format, signal }: { query: OperatorUsageQuery; format: "json" | "csv"; signal: AbortSignal },
 ): Promise<JobBytes> {
-  const input = await operatorUsageInput(context, query);
+  const { currency } = context.config;
+  const input = { ...await operatorUsageInput(context, query), currency };
   return await context.reports.bytes(format === "json" ? "usageJson" : "usageCsv", input, {
     reader: operatorReader(actor),
     signal,

@@ -12,8 +12,11 @@ import {
   replaceProductMetrics,
   updateProductName,
 } from "../../db/meter/products.ts";
+import { findIncompletePrices } from "../../db/meter/value_prices.ts";
+import { isPriceList, pricedNames } from "../../domain/billing/price.ts";
+import { nextMonth } from "../../domain/billing/statement.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
-import { AppError, notFoundError } from "../../domain/errors.ts";
+import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import { productsMax } from "../../domain/limits.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
 import type { Counting } from "../../domain/meter/aggregation.ts";
@@ -48,15 +51,16 @@ export async function getProduct({ database }: SessionContext, slug: string): Pr
   return toProduct(row);
 }
 
-/** Adds a product. @throws {AppError} `product_taken`, `limit_reached`, `aggregation_fixed`. */
+/** Adds a product. @throws {AppError} `validation_failed`, `product_taken`, `limit_reached`, `aggregation_fixed`, `dimension_incomplete`. */
 export async function createProduct(
   context: SessionContext,
   actor: OperatorActor,
   { slug, name, metrics }: Pick<Product, "slug" | "name" | "metrics">,
 ): Promise<Product> {
-  const now = context.clock();
+  const [now, openSince] = [context.clock(), firstOpenMonth(context)];
+  requirePriceable([], metrics);
   const isCreated = await writeChange(context, actor, {
-    statement: insertProduct({ slug, name, metrics, now }, { productsMax }),
+    statement: insertProduct({ slug, name, metrics, openSince, now }, { productsMax }),
     entry: {
       action: "product.created",
       organizationId: null,
@@ -67,12 +71,17 @@ export async function createProduct(
   });
   if (isCreated) return { slug, name, metrics, createdAt: isoTime(now) };
   await requireBilledCounting(context, { slug, metrics });
+  await requireCompletePrices(context, { slug, metrics, openSince });
   throw await findProduct(context.database, slug) === undefined
     ? new AppError("limit_reached", `The catalogue has the maximum of ${productsMax} products.`)
     : new AppError("product_taken", "A product with this slug already exists.");
 }
 
-/** Renames a product, or replaces its metrics. Also returns the metrics whose aggregation changes. @throws {AppError} `not_found`, `aggregation_fixed`. */
+/**
+ * Renames a product, or replaces its metrics. Also returns the metrics whose aggregation changes.
+ *
+ * @throws {AppError} `validation_failed`, `not_found`, `aggregation_fixed`, `dimension_priced`, `dimension_incomplete`.
+ */
 export async function changeProduct(
   context: SessionContext,
   actor: OperatorActor,
@@ -86,8 +95,10 @@ export async function changeProduct(
   const { name = before.name, metrics = before.metrics } = change;
   const hasNewMetrics = metricsText(metrics) !== metricsText(before.metrics);
   if (name === before.name && !hasNewMetrics) return { product: before, recounted: [] };
+  requirePriceable(before.metrics, metrics);
+  const openSince = firstOpenMonth(context);
   const isChanged = await writeChange(context, actor, {
-    statement: updateProductName({ slug, name, metrics }),
+    statement: updateProductName({ slug, name, metrics, openSince }),
     entry: {
       action: "product.changed",
       organizationId: null,
@@ -102,6 +113,7 @@ export async function changeProduct(
   });
   if (!isChanged) {
     await requireBilledCounting(context, { slug, metrics });
+    await requireCompletePrices(context, { slug, metrics, openSince });
     throw notFoundError();
   }
   return { product: { ...before, name, metrics }, recounted: recountedMetrics(before.metrics, metrics) };
@@ -143,17 +155,80 @@ async function requireBilledCounting(
   );
 }
 
+/** Returns the start of the first month that isn't closed before the first statement. */
+function firstOpenMonth({ clock, config }: Pick<SessionContext, "clock" | "config">): number {
+  return nextMonth(undefined, { now: clock(), timezone: config.billingTimezone }).start;
+}
+
+/**
+ * Checks that prices by value are over a declared dimension of a sum or count.
+ *
+ * @throws {AppError} `dimension_priced` if the dimension or the aggregation of one that has such prices already changes; otherwise
+ *   `validation_failed`.
+ */
+function requirePriceable(before: readonly ProductMetric[], after: readonly ProductMetric[]): void {
+  for (const [index, { slug, unitPrice, dimensions, aggregation }] of after.entries()) {
+    if (!isPriceList(unitPrice)) continue;
+    const names = JSON.stringify(pricedNames(unitPrice));
+    const isDeclared = dimensions.some((one) => JSON.stringify(one) === names);
+    const priced = before.find((one) => one.slug === slug && isPriceList(one.unitPrice));
+    const wasDeclared = priced?.dimensions.some((one) => JSON.stringify(one) === names);
+    if (priced !== undefined && (priced.aggregation !== aggregation || (wasDeclared && !isDeclared))) {
+      throw new AppError(
+        "dimension_priced",
+        `“${slug}” has prices by value, so its dimension and aggregation can't change. Remove the prices first.`,
+      );
+    }
+    const message = aggregation !== "sum" && aggregation !== "count"
+      ? "can have prices by value only if the aggregation is sum or count."
+      : !isDeclared && "must name the properties of one of the metric's dimensions.";
+    if (message) throw validationError([{ path: `metrics[${index}].unitPrice`, message }]);
+  }
+}
+
+/** Months that aren't closed yet must have prices of all their values. @throws {AppError} `dimension_incomplete`. */
+async function requireCompletePrices(
+  { database }: Pick<SessionContext, "database">,
+  product: Parameters<typeof findIncompletePrices>[1],
+): Promise<void> {
+  const [incomplete] = await findIncompletePrices(database, product);
+  if (incomplete === undefined) return;
+  const names = (JSON.parse(incomplete.names) as string[]).join(" + ");
+  throw new AppError(
+    "dimension_incomplete",
+    `The dimension ${names} of “${incomplete.metric}” lacks usage of a month that isn't closed. Set prices once it has all usage of the open months.`,
+  );
+}
+
+/** Changes of prices that an audit entry lists. */
+const pricesAuditedMax = 20;
+
+/** Returns the prices of a metric by what they are for, such as `requests` or `tokens (large, output)`. */
+function pricesOf(metrics: readonly ProductMetric[], slug: string): Map<string, string> {
+  const price = metrics.find((metric) => metric.slug === slug)?.unitPrice ?? null;
+  if (!isPriceList(price)) return new Map(price === null ? [] : [[slug, price]]);
+  const names = pricedNames(price);
+  return new Map(price.map(({ properties, unitPrice }) => [
+    `${slug} (${properties ? names.map((name) => properties[name]).join(", ") : "other values"})`,
+    unitPrice,
+  ]));
+}
+
 /** Returns new prices and aggregations for the audit log, such as `requests: none → 0.5`. */
 function changesOf(
   before: readonly ProductMetric[],
   after: readonly ProductMetric[],
   { currency }: Pick<SessionContext["config"], "currency">,
 ) {
-  const priceIn = (metrics: readonly ProductMetric[], slug: string) =>
-    metrics.find((metric) => metric.slug === slug)?.unitPrice ?? "none";
-  const slugs = new Set([...before, ...after].map(({ slug }) => slug));
-  const prices = [...slugs].filter((slug) => priceIn(before, slug) !== priceIn(after, slug))
-    .map((slug) => `${slug}: ${priceIn(before, slug)} → ${priceIn(after, slug)}`);
+  const slugs = [...new Set([...before, ...after].map(({ slug }) => slug))];
+  const changed = slugs.flatMap((slug) => {
+    const [earlier, later] = [pricesOf(before, slug), pricesOf(after, slug)];
+    return [...new Set([...earlier.keys(), ...later.keys()])]
+      .filter((name) => earlier.get(name) !== later.get(name))
+      .map((name) => `${name}: ${earlier.get(name) ?? "none"} → ${later.get(name) ?? "none"}`);
+  });
+  const more = changed.length - pricesAuditedMax;
+  const prices = [...changed.slice(0, pricesAuditedMax), ...more > 0 ? [`${more} more`] : []];
   const recounted = recountedMetrics(before, after)
     .map(({ metric, from, to }) => `${metric}: ${countingText(from)} → ${countingText(to)}`);
   return {

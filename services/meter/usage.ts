@@ -30,13 +30,19 @@ export function groupsOf<G extends UsageGroup>({ groupBy = [], metric = [] }: Gi
   };
 }
 
-/** Adds up usage. @throws {AppError} As {@linkcode usageScope}; `validation_failed`, `range_too_long`, `dimension_unknown`, `unavailable`. */
+/** Adds up usage. @throws {AppError} As {@linkcode usageScope}; `validation_failed`, `range_too_long`, `dimension_unknown`, `amount_unknown`, `unavailable`. */
 export async function sumUsage(
   context: SessionContext,
   access: UsageAccess,
   { query, format, signal }: { query: GivenUsageQuery; format: "json" | "csv"; signal: AbortSignal },
 ): Promise<JobBytes> {
-  const input = { ...inEnvironment(access, query), ...groupsOf(query), ...usageScope(context, access) };
+  const { currency } = context.config;
+  const input = {
+    ...inEnvironment(access, query),
+    ...groupsOf(query),
+    ...usageScope(context, access),
+    currency,
+  };
   return await context.reports.bytes(format === "json" ? "usageJson" : "usageCsv", input, {
     reader: access.reader,
     signal,

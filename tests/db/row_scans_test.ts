@@ -24,6 +24,11 @@ const right: readonly { scan: RegExp; text: RegExp; reason: string }[] = [
   },
   { scan: /^organizations/, text: /SELECT min\(number\) FROM organizations/, reason: "reads the oldest" },
   { scan: /^outbox/, text: /ORDER BY due_at LIMIT/, reason: "reads some of the first" },
+  {
+    scan: /^usage_dimension_values/,
+    text: /SELECT max\(number\) FROM usage_dimension_values/,
+    reason: "reads the newest",
+  },
   { scan: /^usage_grant_accounts/, text: /EXISTS \(SELECT 1 FROM usage_grant_accounts/, reason: "reads one" },
   {
     scan: /^usage_holds$/,

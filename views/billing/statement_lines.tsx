@@ -15,6 +15,7 @@ import { ShortChange } from "../components/change.tsx";
 import { Icon } from "../components/icon.tsx";
 import { type ItemColumn, ItemTable } from "../components/item_table.tsx";
 import { Quantity } from "../components/quantity.tsx";
+import { unitPriceText } from "../text/amount.ts";
 import { periodWords, versus } from "./statement_text.ts";
 
 type Usage = StatementVoid & Partial<Pick<StatementLine, "aggregation">>;
@@ -89,12 +90,14 @@ const unitPrice = (currency: string | null): ItemColumn<StatementLine>[] =>
     title: "Unit price",
     isNumber: true,
     isOptional: true,
-    cell: (line) => (
-      <UnitPrice price={line.unitPrice} quantity={line.quantity} measure={billedMetric(line)} />
-    ),
+    cell: (line) => {
+      const priced = line.dimensions.find((dimension) => isPriced(line, dimension));
+      if (priced) return <>By {priced.properties.join(" + ")}</>;
+      return <UnitPrice price={line.unitPrice} quantity={line.quantity} measure={billedMetric(line)} />;
+    },
   }];
 
-const splitProduct = (isSigned = false): ItemColumn<StatementLine> => ({
+const splitProduct = (currency: string | null, isSigned = false): ItemColumn<StatementLine> => ({
   ...product,
   cell: (line) => (
     <>
@@ -103,6 +106,7 @@ const splitProduct = (isSigned = false): ItemColumn<StatementLine> => ({
         <LineSplit
           line={line}
           dimension={dimension}
+          currency={currency}
           isSigned={isSigned}
         />
       ))}
@@ -110,19 +114,38 @@ const splitProduct = (isSigned = false): ItemColumn<StatementLine> => ({
   ),
 });
 
-/** Shows a line by the values of a dimension. */
-function LineSplit(
-  { line, dimension: { properties, values, others }, isSigned }: {
-    line: StatementLine;
-    dimension: LineDimension;
-    isSigned: boolean;
-  },
-) {
-  const quantityOf = (part: { quantity: string }) => (
-    <SignedQuantity value={part.quantity} measure={billedMetric(line)} isSigned={isSigned} />
-  );
+/** True if the values of a dimension have prices of their own. */
+const isPriced = (line: StatementLine, { values }: LineDimension): boolean =>
+  line.unitPrice === null && values.some(({ unitPrice }) => unitPrice !== null);
+
+/** Shows a line by the values of a dimension; open if they have prices of their own. */
+function LineSplit({ line, dimension, currency, isSigned }: {
+  line: StatementLine;
+  dimension: LineDimension;
+  currency: string | null;
+  isSigned: boolean;
+}) {
+  const { properties, values, others } = dimension;
+  const numbersOf = (part: { quantity: string; amount: string | null; unitPrice?: string | null }) => {
+    const measure = billedMetric(line);
+    const { quantity, amount, unitPrice = null } = part;
+    return (
+      <>
+        <SignedQuantity value={quantity} measure={measure} isSigned={isSigned} />
+        {amount !== null && currency !== null && (
+          <span
+            title={unitPrice === null
+              ? undefined
+              : `${currency} ${unitPriceText(unitPrice, { quantity, measure }).text}`}
+          >
+            <Amount value={amount} currency={currency} />
+          </span>
+        )}
+      </>
+    );
+  };
   return (
-    <details class="numbers line-values">
+    <details class="numbers line-values" open={isPriced(line, dimension)}>
       <summary>
         <Icon name="chevron" />
         <bdi>{`By ${properties.join(" + ")}`}</bdi>
@@ -131,13 +154,13 @@ function LineSplit(
         {values.map((part) => (
           <li>
             <bdi>{properties.map((name) => part.properties[name]).join(" · ")}</bdi>
-            {quantityOf(part)}
+            {numbersOf(part)}
           </li>
         ))}
         {others && (
           <li>
             <span>{countOf(others.values, "more value")}</span>
-            {quantityOf(others)}
+            {numbersOf(others)}
           </li>
         )}
       </ul>
@@ -185,7 +208,14 @@ export function UsageLineTable({ lines, statement, before, now }: {
     <ItemTable
       label="Usage"
       items={lines}
-      columns={[splitProduct(), records, quantity, ...change, ...unitPrice(currency), ...estimated(currency)]}
+      columns={[
+        splitProduct(currency),
+        records,
+        quantity,
+        ...change,
+        ...unitPrice(currency),
+        ...estimated(currency),
+      ]}
       isSmall
     />
   );
@@ -208,7 +238,7 @@ export function AdjustmentTable(
       label="Adjustments"
       items={lines}
       columns={[
-        splitProduct(true),
+        splitProduct(currency, true),
         {
           title: "Month",
           isOptional: true,

@@ -99,6 +99,11 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   unsupported_media_type: "The body has an unsupported `Content-Type`, is not UTF-8, or is compressed.",
   validation_failed: "A field or parameter is missing, unknown or invalid. `details` has an entry for each.",
   aggregation_fixed: "A closed month has usage of the metric, so it must be counted as before.",
+  dimension_incomplete:
+    "Prices by value need a dimension that has all usage of the months that aren't closed.",
+  dimension_priced: "The metric has prices by value, so its dimension and aggregation can't change.",
+  amount_unknown:
+    "A metric has prices by the values of other properties than those that the query groups or filters by.",
   dimension_unknown: "Usage isn't summed by these properties. The message names the dimensions that exist.",
   range_too_long:
     `The range has more than ${limits.usageWindowsMax} windows, or the response would have too many rows.`,

@@ -78,6 +78,11 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   validation_failed: errors.validationError([missingName]).message,
   aggregation_fixed:
     "A month with usage of “seats” is closed, so its aggregation must stay “sum”. To use another aggregation, add a metric with another slug.",
+  dimension_incomplete:
+    "The dimension model of “tokens” lacks usage of a month that isn't closed. Set prices once it has all usage of the open months.",
+  dimension_priced:
+    "“tokens” has prices by value, so its dimension and aggregation can't change. Remove the prices first.",
+  amount_unknown: "“tokens” of “chat” has prices by model, so there are no amounts by region.",
   dimension_unknown: "Usage isn't summed by city. Dimensions: region of tiles/requests.",
   range_too_long: `Request at most ${limits.usageWindowsMax} windows per query.`,
   webhook_limit_reached: errors.webhookLimitError("org_1").message,

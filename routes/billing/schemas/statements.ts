@@ -68,6 +68,9 @@ const aggregation = z.enum(aggregations).openapi({
   example: "sum",
 });
 
+const partAmount = amountSchema(
+  "Quantity × unit price, exact; null without a price, and if the values of another dimension have prices.",
+);
 const dimensionSchema = z.object({
   properties: z.array(stringSchema("The name of a property.", "region")),
   values: z.array(z.object({
@@ -77,10 +80,14 @@ const dimensionSchema = z.object({
       example: { region: "eu" },
     }),
     ...sums,
+    unitPrice: stringSchema("The price of one unit with these values, or that of the line.", "0.000012")
+      .nullable(),
+    amount: partAmount,
   })).openapi({ description: `The largest ${lineValuesShownMax}, the largest first.` }),
   others: z.object({
     values: z.int().openapi({ description: "How many values.", example: 12 }),
     ...sums,
+    amount: partAmount,
   }).nullable().openapi({ description: "All further values together; null if there are none." }),
 }).openapi("StatementLineDimension");
 
@@ -100,10 +107,13 @@ const lineSchema = z.object({
     "2026-09",
   ).nullable(),
   unitPrice: stringSchema(
-    "The price of one unit on the day of closing. An adjustment has the price at which the month was charged before.",
+    "The price of one unit on the day of closing. An adjustment has the price at which the month was charged before. Null without a price, " +
+      "and if the values of a dimension have prices.",
     "0.01",
   ).nullable(),
-  amount: amountSchema("Quantity × unit price, exact; null without a price."),
+  amount: amountSchema(
+    "Quantity × unit price, or the amounts of its values, added up; exact. Null without a price.",
+  ),
   dimensions: z.array(dimensionSchema).openapi({
     description:
       "The line by the values of each dimension of its metric. They add up to the line exactly and don't change once the month is closed. Without " +

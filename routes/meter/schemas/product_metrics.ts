@@ -1,16 +1,28 @@
 // The schemas of the metrics of a product.
 import { z } from "@hono/zod-openapi";
-import { productMetricsMax, productUnitCharactersMax } from "../../../domain/limits.ts";
+import {
+  productMetricsMax,
+  productUnitCharactersMax,
+  usagePropertyValueCharactersMax,
+} from "../../../domain/limits.ts";
 import { aggregations } from "../../../domain/meter/aggregation.ts";
 import {
   dimensionPropertiesMax,
   dimensionPropertyForm,
   dimensionsMax,
+  otherValue,
 } from "../../../domain/meter/dimension.ts";
-import { parsePrice } from "../../../domain/billing/price.ts";
+import {
+  parsePrice,
+  pricedNames,
+  type PriceList,
+  type ValuePrice,
+  valuePricesMax,
+} from "../../../domain/billing/price.ts";
 import type { ProductMetric } from "../../../domain/meter/product.ts";
 import { nameSchema, parsed, stringSchema } from "../../schemas/common.ts";
-import { atMost, tooLong } from "../../schemas/messages.ts";
+import { parse } from "../../schemas/issues.ts";
+import { atMost, characters, tooLong } from "../../schemas/messages.ts";
 import { slugSchema } from "./usage.ts";
 
 const unit = nameSchema("What its quantities count", {
@@ -19,17 +31,58 @@ const unit = nameSchema("What its quantities count", {
 })
   .nullable().default(null).openapi({ type: ["string", "null"] });
 const priceWords = "a decimal of 0 or more with at most 12 digits before and after the point";
-const unitPrice = parsed(
+const price = parsed(
   z.string().max(100, tooLong),
   parsePrice,
   () => `must be ${priceWords}, such as 0.0004.`,
-)
-  .nullable().default(null).openapi({
-    type: ["string", "null"],
-    description:
-      `The price of one unit of its quantities in the setting \`CURRENCY\`: ${priceWords}. Statements multiply it, without rounding.`,
-    example: "0.0004",
-  });
+);
+const pricesSchema = z.array(
+  z.strictObject({
+    properties: z.record(
+      z.string(),
+      z.string().max(usagePropertyValueCharactersMax, characters(usagePropertyValueCharactersMax)),
+    ).optional(),
+    unitPrice: price,
+  }),
+).max(valuePricesMax, atMost(valuePricesMax, "prices")).superRefine(requirePriceList);
+const examplePrices = [
+  { properties: { model: "large" }, unitPrice: "0.000012" },
+  { unitPrice: "0.000001" },
+];
+const unitPrice = z.union([z.string(), z.array(z.unknown())]).transform(
+  (given, context): string | PriceList => {
+    const { success, data, error } = parse<z.ZodType<string | PriceList>>(
+      typeof given === "string" ? price : pricesSchema,
+      given,
+    );
+    if (success) return data;
+    for (const { message, path } of error.issues) context.addIssue({ code: "custom", message, path });
+    return z.NEVER;
+  },
+).nullable().default(null).openapi({
+  anyOf: [{ type: "string" }, {
+    type: "array",
+    maxItems: valuePricesMax,
+    items: {
+      type: "object",
+      properties: {
+        properties: {
+          type: "object",
+          additionalProperties: { type: "string" },
+          description: "The values, by the names of the dimension's properties.",
+        },
+        unitPrice: { type: "string", description: "The price of one unit." },
+      },
+      required: ["unitPrice"],
+      additionalProperties: false,
+    },
+  }, { type: "null" }],
+  description:
+    `The price of one unit of its quantities in the setting \`CURRENCY\`: ${priceWords}. Statements multiply it, without rounding. Or up to ` +
+    `${valuePricesMax} prices by the values of a dimension: each but the last names all of its properties, and the last, without ` +
+    "`properties`, is the price of all other values. Only for sums and counts, over a dimension that has all usage of the open months.",
+  example: "0.0004",
+});
 const namesWords =
   "1 to 64 letters of any language, digits, underscores, dots or hyphens, starting with a letter or underscore";
 const propertySchema = z.string().regex(dimensionPropertyForm, `must be ${namesWords}.`)
@@ -90,7 +143,21 @@ export const productMetricSchema = z.object({
   slug: stringSchema("The metric in usage records.", "requests"),
   name: stringSchema("The metric's name.", "Requests"),
   unit: stringSchema("What its quantities count.", "GB").nullable(),
-  unitPrice: stringSchema("The price of one unit, a decimal.", "0.0004").nullable(),
+  unitPrice: z.union([
+    z.string(),
+    z.array(
+      z.object({
+        properties: z.record(z.string(), z.string()).optional().openapi({
+          description:
+            "The values, by the names of a dimension's properties. Absent from the last price, that of all other values.",
+        }),
+        unitPrice: stringSchema("The price of one unit, a decimal.", "0.000012"),
+      }).openapi("ValuePrice"),
+    ),
+  ]).nullable().openapi({
+    description: "The price of one unit, a decimal; or prices by the values of a dimension.",
+    example: examplePrices,
+  }),
   dimensions: z.array(z.array(z.string())).openapi({
     description: "The properties that its usage is also summed by.",
     example: [["region"]],
@@ -117,6 +184,31 @@ function requireCountable(
     ? uniqueProperty !== null && "is only for the aggregation unique."
     : !isDeclared && "must be one of the metric's dimensions of one property.";
   if (message) context.addIssue({ code: "custom", path: ["uniqueProperty"], message });
+}
+
+/** All prices but the last name values of the same properties. */
+function requirePriceList(list: readonly ValuePrice[], context: z.RefinementCtx): void {
+  const fail = (message: string, ...path: (string | number)[]) =>
+    context.addIssue({ code: "custom", path, message });
+  const names = pricedNames(list);
+  const known = new Set<string>();
+  for (const [index, { properties }] of list.entries()) {
+    const isLast = index === list.length - 1;
+    if (properties === undefined) {
+      if (!isLast) fail("must name values, because only the last price is for all others.", index);
+      continue;
+    }
+    const values = JSON.stringify(names.map((name) => properties[name]));
+    if (isLast) fail("must not name values: the last price is for all others.", index);
+    else if (names.length === 0 || Object.keys(properties).sort().join() !== names.join()) {
+      fail("must name the same properties as the first price.", index, "properties");
+    } else if (known.has(values)) fail("is already in the list.", index, "properties");
+    else if (names.every((name) => properties[name] === otherValue)) {
+      fail(`must not be ${otherValue}, which has the last price.`, index, "properties");
+    }
+    known.add(values);
+  }
+  if (list.length < 2) fail("must have a price for values and, last, one without properties.");
 }
 
 function requireDistinct(names: readonly string[], context: z.RefinementCtx, path: string[] = []): void {

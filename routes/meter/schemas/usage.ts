@@ -282,6 +282,15 @@ export const usageQuerySchema = z.strictObject({
   ...filters,
   properties: propertyFilters,
   groupBy: groupBySchema(usageGroups),
+  include: severalOf(z.enum(["amount"], { error: "must be amount." })).optional().openapi({
+    type: "array",
+    items: { type: "string", enum: ["amount"] },
+    maxItems: 1,
+    description:
+      "`amount` adds the amount of each row at the prices of now. A metric whose values have prices can then only be " +
+      "filtered and grouped by the properties of their dimension.",
+    example: ["amount"],
+  }),
   mergeRotations: z.enum(["true", "false"], { error: "must be true or false." }).optional()
     .transform((text) => text === "true").openapi({
       type: "boolean",
@@ -313,6 +322,8 @@ export const usageSumsOf = <T extends z.ZodType>(sum: T) =>
     from: timeOutInZone("The start of the range, inclusive."),
     to: timeOutInZone("The end of the range, exclusive."),
     window: z.enum(queryWindows).openapi({ description: "The requested windows.", example: "day" }),
+    currency: stringSchema("Only with amounts: their currency, the setting `CURRENCY`.", "EUR").nullable()
+      .optional(),
     overflow: z.boolean().optional().describe(
       "Only for sums by properties. `true` if a month has too many values to list them all; the others count as `(other)`.",
     ),
@@ -355,6 +366,11 @@ export const usageSumSchema = z.object({
   count: z.number().int().describe("The number of records."),
   min: z.number().nullable().describe(`The smallest quantity. ${unknownExtreme}`),
   max: z.number().nullable().describe(`The largest quantity. ${unknownExtreme}`),
+  amount: stringSchema(
+    "Only with `include=amount`: the exact amount at the prices of now. Usage of which the value isn't known, such as that from before a " +
+      "dimension was declared, has the price of all other values. Null without a price, and if the value of the usage is unknown.",
+    "12.0425",
+  ).nullable().optional(),
 }).openapi("UsageSum");
 
 export const usageSumsSchema = usageSumsOf(usageSumSchema).openapi("UsageSums");

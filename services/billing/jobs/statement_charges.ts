@@ -4,7 +4,10 @@ import {
   type DimensionRow,
   findAggregations,
   findDimensions,
+  findMetricPrices,
   type MeteredOrganization,
+  type MetricPriceRow,
+  PriceLists,
   sumWindowByValue,
   sumWindows,
   type WindowValueRow,
@@ -44,6 +47,7 @@ import { compareSlugs } from "../../../domain/meter/product.ts";
 import { invalidCursorError } from "../../pages.ts";
 import type { JobContext, JobTime } from "../../reports/job_context.ts";
 import {
+  amountOf,
   LineValues,
   type SplitLineRow,
   splittable,
@@ -110,14 +114,18 @@ export async function* readLines(
     const newest = await findNewestStatement(database);
     if (newest !== undefined && newest.number >= month.number) throw notClosedError(month.period);
     through = charges.through;
+    const { lists } = charges;
     const lines = await findNamedLines(database, encodeStatementLines(charges.lines));
     yield lines.filter((line) =>
       line.organizationId !== after?.organizationId ||
       (line.monthsBack - after.monthsBack || compareSlugs(line, after)) > 0
     ).map(({ position, ...line }) => ({
       ...line,
-      ...valuesMax !== undefined &&
-        { dimensions: toLineDimensions(charges.lines[position]?.dimensions ?? [], valuesMax) },
+      ...valuesMax !== undefined && {
+        dimensions: toLineDimensions(charges.lines[position]?.dimensions ?? [], {
+          ...{ unitPrice: line.unitPrice, list: lists.of(line), valuesMax },
+        }),
+      },
       period: line.monthsBack === 0 ? month.period : shiftPeriod(month.period, -line.monthsBack),
     }));
     await context.pause();
@@ -152,7 +160,7 @@ export async function readStatementStep(
  * Finds what the next organizations have to be charged: what they used in the month, and by how much the sums of earlier months differ
  * from the lines of earlier statements. Only months that changed are compared.
  *
- * @param input `organizationId`: for one organization only. `isSplit`: also by the values of dimensions.
+ * @param input `organizationId`: for one organization only. `isSplit`: also by the values of dimensions that have no prices.
  * @returns Lines by organization, month, product and metric. Null after the last organization.
  */
 export async function readCharges(
@@ -163,11 +171,12 @@ export async function readCharges(
     organizationId?: string | undefined;
     isSplit?: boolean;
   },
-): Promise<{ through: number; lines: SplitLine[] } | null> {
+): Promise<{ through: number; lines: SplitLine[]; lists: PriceLists } | null> {
   const { database } = context;
   const { number, currency } = month;
-  const aggregations = await findAggregations(database);
-  const dimensions = isSplit ? splittable(await findDimensions(database), aggregations) : [];
+  const [aggregations, prices] = [await findAggregations(database), await findMetricPrices(database)];
+  const dimensions = splittable(await findDimensions(database, { withKept: true }), aggregations)
+    .filter(({ isPriced }) => isSplit || isPriced === 1);
   const query = { after, limit: statementStepSeriesMax, organizationId };
   let series = 0;
   const some = (await findBilledOrganizations(database, query)).filter((one, index) =>
@@ -181,7 +190,8 @@ export async function readCharges(
   const hasAdjustments = month.status !== "open" || month.isNext;
   const changed = hasAdjustments ? await findChangedMonths(database, { statement: number, ...range }) : [];
   const isBilled = new Set(organizations);
-  const charges = new Charges(aggregations);
+  const lists = new PriceLists(database);
+  const charges = new Charges({ aggregations, prices, dimensions, lists });
   for (const window of [month, ...await findStatements(database, { limit: number, before: number })]) {
     const affected = window.number === number
       ? isBilled
@@ -196,14 +206,15 @@ export async function readCharges(
   const months = changed.filter(({ organization }) => isBilled.has(organization));
   for (const row of await findBilledSums(database, { statement: number, months })) {
     const isSameCurrency = row.currency === null || row.currency === currency;
-    charges.add(row, -1n, { charged: isSameCurrency ? { unitPrice: row.unitPrice } : undefined });
+    charges.add(row, -1n, { charged: isSameCurrency ? row : undefined });
   }
   if (dimensions.length > 0) {
     for (const { parts, ...row } of await findBilledValues(database, { statement: number, months })) {
       charges.addParts(row, -1n, parts);
     }
   }
-  return { through, lines: charges.lines(number) };
+  await lists.read(charges.prices());
+  return { through, lines: charges.lines(number), lists };
 }
 
 async function addUsage(
@@ -251,9 +262,12 @@ interface Charge {
   micros: bigint;
   /** False if the month's value is unknown because retention has deleted records. Its charge then stays. */
   isKnown: boolean;
-  charged: NewStatementLine["charged"];
+  /** The price at which its month was charged before; undefined for the current one. */
+  charged: LinePrice | undefined;
   readonly values: LineValues;
 }
+
+type LinePrice = Pick<NewStatementLine, "unitPrice" | "priceList">;
 
 type NamedUsage = Pick<UsageOfMonth, "organization" | "month" | "productSlug" | "metric">;
 
@@ -261,13 +275,29 @@ type NamedUsage = Pick<UsageOfMonth, "organization" | "month" | "productSlug" | 
 const nameOf = ({ organization, month, productSlug, metric }: NamedUsage) =>
   `${organization} ${month} ${productSlug} ${metric}`;
 
+const nameOfMetric = ({ productSlug, metric }: Pick<UsageOfMonth, "productSlug" | "metric">) =>
+  `${productSlug} ${metric}`;
+
 class Charges {
   readonly #rows = new Map<string, Charge>();
   readonly #aggregations: ReadonlyMap<string, Aggregation>;
+  readonly #prices: ReadonlyMap<string, LinePrice>;
+  readonly #lists: PriceLists;
+  /** Dimensions that aren't in the catalogue anymore. */
+  readonly #kept: ReadonlySet<string>;
 
-  constructor(aggregations: readonly AggregationRow[]) {
-    this.#aggregations = new Map(
-      aggregations.map(({ productSlug, metric, aggregation }) => [`${productSlug} ${metric}`, aggregation]),
+  constructor({ aggregations, prices, dimensions, lists }: {
+    aggregations: readonly AggregationRow[];
+    /** The current ones. */
+    prices: readonly MetricPriceRow[];
+    dimensions: readonly DimensionRow[];
+    lists: PriceLists;
+  }) {
+    this.#aggregations = new Map(aggregations.map((one) => [nameOfMetric(one), one.aggregation]));
+    this.#prices = new Map(prices.map((one) => [nameOfMetric(one), one]));
+    this.#lists = lists;
+    this.#kept = new Set(
+      dimensions.flatMap((one) => one.isKept === 1 ? [`${nameOfMetric(one)} ${one.names}`] : []),
     );
   }
 
@@ -278,7 +308,7 @@ class Charges {
   add(
     row: UsageOfMonth,
     sign: 1n | -1n,
-    { value, charged }: { value?: UsageValue | undefined; charged?: NewStatementLine["charged"] },
+    { value, charged }: { value?: UsageValue | undefined; charged?: LinePrice | undefined },
   ): void {
     const charge = this.#rows.get(nameOf(row)) ??
       { row, count: 0, micros: 0n, isKnown: true, charged, values: new LineValues() };
@@ -296,22 +326,42 @@ class Charges {
     for (const part of parts) values?.add(row.names, part, sign);
   }
 
-  /** Returns a line for each sum that is not 0. @param number Of the statement. */
+  #priceOf({ row, charged }: Charge): LinePrice {
+    return charged ?? this.#prices.get(nameOfMetric(row)) ?? { unitPrice: null, priceList: null };
+  }
+
+  /** Returns the prices of all lines. */
+  prices(): LinePrice[] {
+    return [...this.#rows.values()].map((charge) => this.#priceOf(charge));
+  }
+
+  /** Returns a line for each sum that is not 0, or has values with prices that are not, once their lists are read. @param number Of the statement. */
   lines(number: number): SplitLine[] {
-    return [...this.#rows.values()].filter(({ count, micros }) => count !== 0 || micros !== 0n)
-      .map(({ row, count, micros, charged, values }) => ({
+    return [...this.#rows.values()].map((charge) => {
+      const { row, count, micros, values } = charge;
+      const { unitPrice, priceList } = this.#priceOf(charge);
+      const list = this.#lists.of({ priceList });
+      const dimensions = values.list({ count, micros }, { priced: list?.names });
+      const parts = dimensions.find(({ names }) => names === list?.names)?.parts ?? [];
+      return {
         organization: row.organization,
         monthsBack: number - row.month,
         productSlug: row.productSlug,
         metric: row.metric,
-        aggregation: this.#aggregations.get(`${row.productSlug} ${row.metric}`) ?? "sum",
+        aggregation: this.#aggregations.get(nameOfMetric(row)) ?? "sum",
         count,
         ...sumParts(micros),
-        charged,
-        dimensions: values.list({ count, micros }),
-      })).sort((a, b) =>
-        a.organization - b.organization || a.monthsBack - b.monthsBack || compareSlugs(a, b)
-      );
+        unitPrice,
+        priceList,
+        valueAmount: list && String(amountOf(parts, (values) => list.priceOf(values)) ?? 0n),
+        dimensions: dimensions.filter(({ names }) =>
+          names === list?.names || !this.#kept.has(`${nameOfMetric(row)} ${names}`)
+        ),
+        isEmpty: count === 0 && micros === 0n && parts.length === 0,
+      };
+    }).filter(({ isEmpty }) => !isEmpty).map(({ isEmpty: _, ...line }) => line).sort((a, b) =>
+      a.organization - b.organization || a.monthsBack - b.monthsBack || compareSlugs(a, b)
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 // Pages of lines, totals and the CSV of statements and open months, read by the reports thread.
-import { findProductsByAge } from "../../../db/meter/mod.ts";
+import { findProductsByAge, hasValuePrices } from "../../../db/meter/mod.ts";
 import type { StatementLinePosition } from "../../../db/billing/statements.ts";
 import { type CsvCell, csvLine } from "../../../domain/csv.ts";
 import { lineValuesShownMax, statementPageLinesPerRead } from "../../../domain/meter/dimension.ts";
@@ -90,7 +90,7 @@ function lineOrder(products: readonly Pick<Product, "slug" | "metrics">[]) {
 }
 
 export function toLine(
-  { monthsBack, period, unitPrice, count, dimensions = [], ...line }: SplitLineRow,
+  { monthsBack, period, unitPrice, valueAmount, count, dimensions = [], ...line }: SplitLineRow,
   month: StatementMonth,
 ): StatementLine {
   const { organizationId, organizationName, externalId } = line;
@@ -112,7 +112,7 @@ export function toLine(
     records: count,
     adjustmentOf,
     unitPrice,
-    amount: amountToDecimal(addAmount(null, { micros, unitPrice })),
+    amount: amountToDecimal(addAmount(null, { micros, unitPrice, valueAmount })),
     dimensions,
   };
 }
@@ -156,7 +156,12 @@ const columns = [
   "aggregation",
 ];
 
-const valueColumns = [...columns.slice(0, columns.indexOf("quantity")), "properties", "quantity", "records"];
+const valueColumns = [
+  ...columns.slice(0, columns.indexOf("quantity")),
+  ...["properties", "quantity", "records", "adjustmentOf", "aggregation"],
+];
+/** Additional columns once values have had prices. */
+const amountColumns = ["unitPrice", "amount", "currency"];
 
 /**
  * Writes a header line, then the lines of a statement or an open month. @returns CSV.
@@ -169,11 +174,12 @@ export async function statementCsv(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { month } = part;
   const text = new JobText(context);
-  text.add(csvLine(isByValue ? [...valueColumns, "adjustmentOf", "aggregation"] : columns));
+  const isPriced = isByValue && await hasValuePrices(context.database);
+  text.add(csvLine(isByValue ? [...valueColumns, ...isPriced ? amountColumns : []] : columns));
   const split = { valuesMax: Infinity, linesMax: statementPageLinesPerRead };
   for await (const lines of readLines(context, { ...part, ...isByValue && split })) {
     for (const line of lines.map((row) => toLine(row, month))) {
-      for (const cells of isByValue ? valueCells(line, month) : [lineCells(line, month)]) {
+      for (const cells of isByValue ? valueCells(line, { month, isPriced }) : [lineCells(line, month)]) {
         text.add(csvLine(cells));
       }
     }
@@ -207,15 +213,25 @@ const lineCells = (line: StatementLine, month: StatementMonth): Cells => [
   line.aggregation,
 ];
 
-function valueCells(line: StatementLine, month: StatementMonth): Cells[] {
+function valueCells(
+  line: StatementLine,
+  { month, isPriced }: { month: StatementMonth; isPriced: boolean },
+): Cells[] {
   return line.dimensions.flatMap(({ values }) =>
-    values.map(({ properties, quantity, records }) => [
+    values.map(({ properties, quantity, records, unitPrice, amount }) => [
       ...nameCells(line, month),
       JSON.stringify(properties),
       { exact: quantity },
       { exact: String(records) },
       line.adjustmentOf ?? "",
       line.aggregation,
+      ...isPriced
+        ? [
+          { exact: unitPrice ?? "" },
+          { exact: amount ?? "" },
+          amount === null ? "" : month.currency ?? "",
+        ]
+        : [],
     ])
   );
 }

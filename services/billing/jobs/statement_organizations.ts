@@ -175,7 +175,9 @@ function groupSums<Key>(rows: readonly StatementSumRow[], keyOf: (row: Statement
     sum.lines += row.lines;
     sum.adjustments += row.adjustments;
     if (row.isMetric === 1) sum.micros += micros;
-    sum.amount = addAmount(sum.amount, { micros, unitPrice: row.unitPrice });
+    const { unitPrice } = row;
+    const valueAmount = row.valueAmount && String(BigInt(row.valueAmount) * BigInt(row.lines));
+    sum.amount = addAmount(sum.amount, { micros, unitPrice, valueAmount });
     groups.set(keyOf(row), sum);
   }
   return groups;

@@ -31,7 +31,8 @@ export class StatementTotals {
 
   add(row: StatementLineRow): void {
     const micros = sumMicros(row);
-    this.#amount = addAmount(this.#amount, { micros, unitPrice: row.unitPrice });
+    const { unitPrice, valueAmount } = row;
+    this.#amount = addAmount(this.#amount, { micros, unitPrice, valueAmount });
     // No slug has a space in it.
     const name = `${row.productSlug} ${row.metric}`;
     let sum = this.#sums.get(name);
@@ -44,7 +45,7 @@ export class StatementTotals {
     sum.lines++;
     sum.records += row.count;
     sum.micros += micros;
-    sum.amount = addAmount(sum.amount, { micros, unitPrice: row.unitPrice });
+    sum.amount = addAmount(sum.amount, { micros, unitPrice, valueAmount });
   }
 
   /** Returns those with most lines in the order of the catalogue, and the sum of all amounts. */
@@ -149,12 +150,12 @@ async function readAnew(
         last = { id, name, externalId, lines: 0, adjustments: 0, micros: 0n, amount: null };
         organizations.push(last);
       }
-      const { unitPrice } = line;
+      const { unitPrice, valueAmount } = line;
       const micros = sumMicros(line);
       last.lines++;
       if (line.monthsBack > 0) last.adjustments++;
       if (line.metric === metric) last.micros += micros;
-      last.amount = addAmount(last.amount, { micros, unitPrice });
+      last.amount = addAmount(last.amount, { micros, unitPrice, valueAmount });
     }
   }
   return { metric, ...totals.list(await findProductsByAge(context.database)), organizations };

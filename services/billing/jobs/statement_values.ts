@@ -1,6 +1,11 @@
 // What lines of statements have by the values of dimensions, found by the reports thread and shown with the lines.
 import type { DatabaseReader } from "../../../db/engine/database.ts";
-import { type AggregationRow, countValueSeries, type DimensionRow } from "../../../db/meter/mod.ts";
+import {
+  type AggregationRow,
+  countValueSeries,
+  type DimensionRow,
+  PriceLists,
+} from "../../../db/meter/mod.ts";
 import { findLineParts, type LineParts, type ValuePart } from "../../../db/billing/statement_values.ts";
 import type { StatementLineRow } from "../../../db/billing/statements.ts";
 import {
@@ -8,6 +13,7 @@ import {
   statementPageLinesPerRead,
   statementStepValuesMax,
 } from "../../../domain/meter/dimension.ts";
+import { addAmount, amountToDecimal, type ValuePrices } from "../../../domain/billing/price.ts";
 import { microsToDecimal } from "../../../domain/meter/quantity.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import type { LineDimension } from "../../../domain/billing/statement.ts";
@@ -66,8 +72,20 @@ export class LineValues {
     });
   }
 
-  /** Returns the dimensions that add up to the line: others lack usage from before they were declared, or from before its first line. */
-  list(line: { readonly count: number; readonly micros: bigint }): LineParts[] {
+  /**
+   * Returns the dimensions that add up to the line: others lack usage from before they were declared, or from before its first line.
+   *
+   * @param options `priced`: the names of the one whose values have prices. What it lacks counts as other values.
+   */
+  list(
+    line: { readonly count: number; readonly micros: bigint },
+    { priced }: { priced: string | undefined },
+  ): LineParts[] {
+    if (priced !== undefined) {
+      const known = sumOf([...this.#sums.get(priced)?.values() ?? []]);
+      const [count, micros] = [line.count - known.count, line.micros - known.micros];
+      this.add(priced, { values: valuesOf("", priced), count, micros }, 1n);
+    }
     return [...this.#sums].sort(([a], [b]) => a < b ? -1 : 1).flatMap(([names, sums]) => {
       const all = [...sums.values()];
       const total = sumOf(all);
@@ -77,6 +95,16 @@ export class LineValues {
     });
   }
 }
+
+/** Adds up the amounts of values, in 10^-18. */
+export function amountOf(parts: readonly ValuePart[], priceOf: PriceOf): bigint | null {
+  return parts.reduce<bigint | null>(
+    (sum, { micros, values }) => addAmount(sum, { micros, unitPrice: priceOf(values) }),
+    null,
+  );
+}
+
+type PriceOf = (values: readonly string[]) => string | null;
 
 function sumOf(parts: readonly ValuePart[]): { count: number; micros: bigint } {
   let [count, micros] = [0, 0n];
@@ -107,21 +135,28 @@ export async function withDimensions(
   },
 ): Promise<SplitLineRow[]> {
   const split: SplitLineRow[] = [];
+  const lists = new PriceLists(database);
   for (let at = 0; at < lines.length; at += statementPageLinesPerRead) {
     if (at > 0) await pause?.();
     const some = lines.slice(at, at + statementPageLinesPerRead);
     const found = await findLineParts(database, { statement, lines: some });
+    await lists.read(some);
     for (const [index, line] of some.entries()) {
-      split.push({ ...line, dimensions: toLineDimensions(found.get(index) ?? [], valuesMax) });
+      const price = { unitPrice: line.unitPrice, list: lists.of(line) };
+      split.push({ ...line, dimensions: toLineDimensions(found.get(index) ?? [], { ...price, valuesMax }) });
     }
   }
   return split;
 }
 
-/** Returns the public form of a line's values. */
-export function toLineDimensions(dimensions: readonly LineParts[], valuesMax: number): LineDimension[] {
+/** Returns the public form of a line's values. @param options `unitPrice`, `list`: the line's price, or prices by value. */
+export function toLineDimensions(
+  dimensions: readonly LineParts[],
+  { unitPrice, list, valuesMax }: { unitPrice: string | null; list: ValuePrices | null; valuesMax: number },
+): LineDimension[] {
   return dimensions.map(({ names, parts }) => {
     const properties: string[] = JSON.parse(names);
+    const priceOf: PriceOf = (values) => list?.names === names ? list.priceOf(values) : unitPrice;
     const others = parts.slice(valuesMax);
     const { count, micros } = sumOf(others);
     return {
@@ -130,10 +165,15 @@ export function toLineDimensions(dimensions: readonly LineParts[], valuesMax: nu
         properties: Object.fromEntries(properties.map((name, index) => [name, part.values[index] ?? ""])),
         quantity: microsToDecimal(part.micros),
         records: part.count,
+        unitPrice: priceOf(part.values),
+        amount: amountToDecimal(amountOf([part], priceOf)),
       })),
-      others: others.length === 0
-        ? null
-        : { values: others.length, quantity: microsToDecimal(micros), records: count },
+      others: others.length === 0 ? null : {
+        values: others.length,
+        quantity: microsToDecimal(micros),
+        records: count,
+        amount: amountToDecimal(amountOf(others, priceOf)),
+      },
     };
   });
 }

@@ -3,6 +3,7 @@ import type { UsageGroup } from "../../../db/meter/usage_sums.ts";
 import { csvLine } from "../../../domain/csv.ts";
 import { usageSumRowsMax } from "../../../domain/limits.ts";
 import { mixed } from "../../../domain/meter/aggregation.ts";
+import { amountToDecimal } from "../../../domain/billing/price.ts";
 import { microsToDecimal, microsToNumber } from "../../../domain/meter/quantity.ts";
 import { isoTime, isoTimeIn } from "../../../domain/time.ts";
 import { type JobContext, JobText } from "../../reports/job_context.ts";
@@ -14,8 +15,15 @@ import {
   type UsageSum,
 } from "./usage_sums.ts";
 
+type ExportInput = UsageScope & UsageQuery & {
+  /** The currency of amounts. */
+  readonly currency?: string | null | undefined;
+};
+
+const hasAmounts = ({ include }: UsageQuery): boolean => include?.includes("amount") === true;
+
 /** Writes `{from, to, window, data}`. @throws {AppError} As `usageRange`; `range_too_long` for over 100,000 sums. */
-export async function usageJson(context: JobContext, input: UsageScope & UsageQuery) {
+export async function usageJson(context: JobContext, input: ExportInput) {
   const { range, split, sumsMax, batches } = await streamUsageSums(context, input);
   // The status is sent with the first bytes, so the sums are counted before any of them is written.
   if (sumsMax > usageSumRowsMax && !await areAtMost(usageSumRowsMax, batches())) throw tooManySumsError();
@@ -23,6 +31,7 @@ export async function usageJson(context: JobContext, input: UsageScope & UsageQu
   const [from, to] = [range.from, range.to].map((ms) => isoTimeIn(ms, range.timezone));
   const head = JSON.stringify({
     ...{ from, to, window: range.unit },
+    ...(hasAmounts(input) && { currency: input.currency ?? null }),
     ...(split && { overflow: split.overflow, completeSince: isoTime(split.completeSince) }),
   });
   text.add(`${head.slice(0, -1)},"data":[`);
@@ -48,7 +57,7 @@ async function areAtMost(max: number, batches: AsyncGenerator<Iterable<unknown>>
 }
 
 /** Returns a sum with the nearest numbers: exact for integers up to 2^53−1. */
-function toJson({ start, end, productSlug, metric, apiKey, count, ...sum }: UsageSum): string {
+function toJson({ start, end, productSlug, metric, apiKey, count, amount, ...sum }: UsageSum): string {
   const { organizationId, organizationName, externalId, properties } = sum;
   return JSON.stringify({
     start,
@@ -65,6 +74,7 @@ function toJson({ start, end, productSlug, metric, apiKey, count, ...sum }: Usag
     sum: microsToNumber(sum.sumMicros),
     min: sum.minMicros === null ? null : microsToNumber(sum.minMicros),
     max: sum.maxMicros === null ? null : microsToNumber(sum.maxMicros),
+    ...(amount !== undefined && { amount: amountToDecimal(amount) }),
   });
 }
 
@@ -91,7 +101,7 @@ function valuesOf({ aggregation, micros, isKnown, isCapped }: UsageSum): string[
 }
 
 /** Writes a header line, then one line per window and group. @throws {AppError} As `usageRange`. */
-export async function usageCsv(context: JobContext, input: UsageScope & UsageQuery) {
+export async function usageCsv(context: JobContext, input: ExportInput) {
   const { hasValues, batches } = await streamUsageSums(context, input);
   const columns = (input.groupBy ?? []).flatMap((group) => groupColumns[group]);
   const properties = [...new Set(input.groupByProperties ?? [])];
@@ -108,6 +118,7 @@ export async function usageCsv(context: JobContext, input: UsageScope & UsageQue
       "min",
       "max",
       ...(hasValues ? valueColumns : []),
+      ...(hasAmounts(input) ? ["amount", "currency"] : []),
     ]),
   );
   for await (const batch of batches()) {
@@ -124,6 +135,9 @@ export async function usageCsv(context: JobContext, input: UsageScope & UsageQue
         sum.minMicros === null ? "" : microsToDecimal(sum.minMicros),
         sum.maxMicros === null ? "" : microsToDecimal(sum.maxMicros),
         ...(hasValues ? valuesOf(sum) : []),
+        ...(sum.amount === undefined
+          ? []
+          : [amountToDecimal(sum.amount) ?? "", sum.amount === null ? "" : input.currency ?? ""]),
       ]));
     }
     await text.flush();

@@ -12,6 +12,8 @@ import type { JobContext } from "../../reports/job_context.ts";
 
 type SplitQuery = Pick<UsageFilter, "properties" | "productSlug" | "metric"> & {
   readonly groupByProperties?: readonly string[] | undefined;
+  /** The JSON of the names of the only dimension to sum, for metrics whose values have prices. */
+  readonly pricedNames?: ((row: DimensionRow) => string | undefined) | undefined;
 };
 
 export interface DeclaredSplit {
@@ -23,7 +25,8 @@ export interface DeclaredSplit {
 /**
  * Finds the dimensions that a query sums; null without properties. Metrics without such a dimension aren't summed.
  *
- * @throws {AppError} `dimension_unknown` if no metric of the query has one, or none of a product or metric that it names.
+ * @throws {AppError} `dimension_unknown` if no metric of the query has one, or none of a product or metric that it names; `amount_unknown`
+ *   if the values of another dimension have prices.
  */
 export async function findSplit(database: DatabaseReader, query: SplitQuery): Promise<DeclaredSplit | null> {
   const { properties: filters = {}, groupByProperties: groups = [], productSlug, metric } = query;
@@ -38,6 +41,18 @@ export async function findSplit(database: DatabaseReader, query: SplitQuery): Pr
     const name = `${row.productSlug} ${row.metric}`;
     const isSmaller = declared.length < (chosen.get(name)?.declared.length ?? Infinity);
     if (isSmaller && names.every((one) => declared.includes(one))) chosen.set(name, { row, declared });
+  }
+  for (const [name, { row }] of chosen) {
+    const priced = query.pricedNames?.(row);
+    if (priced === undefined) continue;
+    const declared: string[] = JSON.parse(priced);
+    const found = rows.find((one) =>
+      one.productSlug === row.productSlug && one.metric === row.metric && one.names === priced
+    );
+    if (found === undefined || !names.every((one) => declared.includes(one))) {
+      throw unknownAmount(row, { names, declared });
+    }
+    chosen.set(name, { row: found, declared });
   }
   const found = [...chosen.values()];
   const isCovered = (wanted: readonly string[] = [], of: "productSlug" | "metric") =>
@@ -64,6 +79,18 @@ export async function findSplit(database: DatabaseReader, query: SplitQuery): Pr
     },
     completeSince: times.length === 0 ? null : Math.max(...times),
   };
+}
+
+function unknownAmount(
+  { productSlug, metric }: DimensionRow,
+  { names, declared }: { names: readonly string[]; declared: readonly string[] },
+): AppError {
+  return new AppError(
+    "amount_unknown",
+    `“${metric}” of “${productSlug}” has prices by ${declared.join(" + ")}, so there are no amounts by ${
+      names.join(" and ")
+    }.`,
+  );
 }
 
 function unknownDimension(names: readonly string[], rows: readonly DimensionRow[]): AppError {

@@ -20,6 +20,7 @@ import { usageOrganizationsPerReadMax, usageSumRowsMax } from "../../../domain/l
 import { type UsageRange, usageRange, type UsageRangeInput } from "../../../domain/meter/usage_window.ts";
 import { isoTimeIn } from "../../../domain/time.ts";
 import type { JobContext, JobScope, JobTime } from "../../reports/job_context.ts";
+import { Prices, readAmounts } from "./usage_amounts.ts";
 import { findSplit, propertiesOf, readValueSeries } from "./usage_split.ts";
 import { usageSteps } from "./usage_steps.ts";
 import { addStep, readValues, type UsageValue } from "./usage_values.ts";
@@ -44,6 +45,7 @@ export interface UsageQuery extends UsageRangeInput, UsageFilter {
   readonly groupBy?: readonly UsageGroup[] | undefined;
   /** The names of properties to group by. */
   readonly groupByProperties?: readonly string[] | undefined;
+  readonly include?: readonly "amount"[] | undefined;
 }
 
 /** Exact usage of one window and group: integers in millionths. */
@@ -74,6 +76,8 @@ export interface UsageSum {
   /** The sum of the quantities. */
   readonly sumMicros: bigint;
   readonly count: number;
+  /** In 10^-18, if amounts are included; null without a price, and if it is unknown. */
+  readonly amount?: bigint | null | undefined;
   /** Null when unknown: a record was voided after retention had deleted others of its 15 minutes. */
   readonly minMicros: bigint | null;
   readonly maxMicros: bigint | null;
@@ -84,7 +88,11 @@ export async function streamUsageSums(context: JobContext, input: UsageScope & U
   const range = usageRange(input, input.now);
   const { productSlug, metric, apiKey, environment, mergeRotations, groupBy = [] } = input;
   const filter = { productSlug, metric, apiKey, environment, mergeRotations };
-  const declared = await findSplit(context.database, input);
+  const prices = input.include?.includes("amount") ? await Prices.read(context.database, filter) : undefined;
+  const declared = await findSplit(context.database, {
+    ...input,
+    pricedNames: prices && ((row) => prices.listOf(row)?.names),
+  });
   const found = await findOrganizations(context, { ...input, isSplit: declared !== null });
   const values = declared &&
     await readValueSeries(context, { declared, organizations: found, range, filter });
@@ -92,7 +100,8 @@ export async function streamUsageSums(context: JobContext, input: UsageScope & U
   const series = organizations.reduce((sum, { series }) => sum + series, 0);
   const aggregations = await findAggregations(context.database, filter);
   // Only organizations have values of their own: the totals of all have sums.
-  const counted = aggregations.length > 0 && organizations.some(({ number }) => number === 0)
+  const isCounted = aggregations.length > 0 || (prices?.lists.size ?? 0) > 0;
+  const counted = isCounted && organizations.some(({ number }) => number === 0)
     ? await findEach(context, { ids: null, planId: undefined })
     : organizations;
   return {
@@ -107,7 +116,7 @@ export async function streamUsageSums(context: JobContext, input: UsageScope & U
     batches: () =>
       addUp(context, {
         ...{ organizations, filter, groupBy, split: declared?.split, range, now: input.now },
-        ...{ aggregations, counted },
+        ...{ aggregations, counted, prices },
       }),
   };
 }
@@ -181,6 +190,8 @@ interface Adding {
   readonly aggregations: readonly AggregationRow[];
   /** The organizations whose values are read for these. */
   readonly counted: readonly MeteredOrganization[];
+  /** If amounts are included. */
+  readonly prices: Prices | undefined;
 }
 
 /**
@@ -213,7 +224,12 @@ async function* addUp(context: JobContext, adding: Adding): AsyncGenerator<Itera
     const inStep = isByOrganization
       ? adding.counted.filter(({ number }) => step.organizations.includes(number))
       : adding.counted;
-    const valued = await withValues(context, { adding, windows, organizations: inStep }, [
+    const valued = await withValues(context, {
+      adding,
+      windows,
+      counted: inStep,
+      organizations: step.organizations,
+    }, [
       ...merged.values(),
     ]);
     const sums = toKeys === null ? valued : await toKeys(valued);
@@ -225,24 +241,36 @@ async function* addUp(context: JobContext, adding: Adding): AsyncGenerator<Itera
 type ValuedRow = RollupSumRow & {
   /** If its metric isn't a sum. */
   readonly value?: UsageValue | undefined;
+  readonly amount?: bigint | null | undefined;
 };
 
 async function withValues(
   context: JobContext,
-  { adding, windows, organizations }: {
+  { adding, windows, counted, organizations }: {
     adding: Adding;
     windows: readonly PositionedWindow[];
-    organizations: readonly MeteredOrganization[];
+    counted: readonly MeteredOrganization[];
+    /** The numbers of the organizations of the last step. */
+    organizations: readonly number[];
   },
   rows: ValuedRow[],
 ): Promise<ValuedRow[]> {
-  const { aggregations, filter, groupBy, split } = adding;
+  const { aggregations, filter, groupBy, split, prices, range } = adding;
   const positions = new Set(rows.map(({ position }) => position));
-  const valueOf = await readValues(context, {
-    ...{ aggregations, organizations, filter, groupBy, split },
+  const query = {
+    ...{ aggregations, filter, groupBy, split },
     windows: windows.filter(({ position }) => positions.has(position)),
+  };
+  const valueOf = await readValues(context, { ...query, organizations: counted });
+  if (prices === undefined) return rows.map((row) => ({ ...row, value: valueOf(row) }));
+  const isByOrganization = groupBy.includes("organization");
+  const amountOf = await readAmounts(context, {
+    ...{ ...query, prices, counted, range: { start: range.from, end: range.to } },
+    organizations: adding.organizations.filter(({ number }) =>
+      !isByOrganization || organizations.includes(number)
+    ),
   });
-  return rows.map((row) => ({ ...row, value: valueOf(row) }));
+  return rows.map((row) => ({ ...row, value: valueOf(row), amount: amountOf(row) }));
 }
 
 /** Returns a function that names the current keys of sums by lineage. */
@@ -290,7 +318,8 @@ function* toUsageSums(
   const isByKey = groupBy.includes("apiKey");
   let window = { position: -1, start: "", end: "" };
   for (
-    const { position, organization, productSlug, metric, apiKey, apiKeyName, values, value, ...sum } of sums
+    const { position, organization, productSlug, metric, apiKey, apiKeyName, values, value, amount, ...sum }
+      of sums
   ) {
     if (position !== window.position) {
       const { start, end } = range.windows[position] ?? { start: range.from, end: range.to };
@@ -311,6 +340,7 @@ function* toUsageSums(
       isCapped: value?.isCapped ?? false,
       sumMicros: sum.micros,
       count: sum.count,
+      amount,
       minMicros: sum.min === unknownMinimum ? null : sum.min,
       maxMicros: sum.max === unknownMaximum ? null : sum.max,
     };

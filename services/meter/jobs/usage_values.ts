@@ -50,7 +50,7 @@ type Named = Pick<
 >;
 
 /** Names a window and group. No part of the name but the last has a space in it. */
-function nameOfSum({ position, organization, productSlug, metric, apiKey, values }: Named): string {
+export function nameOfSum({ position, organization, productSlug, metric, apiKey, values }: Named): string {
   return `${position} ${organization} ${productSlug} ${metric} ${apiKey} ${values}`;
 }
 

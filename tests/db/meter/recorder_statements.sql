@@ -468,17 +468,26 @@ INSERT INTO usage_dimension_added (dimension, organization, series, month, quart
 SELECT d.number, d.organization, t.series, ((strftime('%Y', t.quarter * 900000 / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', t.quarter * 900000 / 1000, 'unixepoch') - 1), t.quarter, CASE WHEN d.name_2 IS NULL THEN json_array(coalesce(t.properties ->> d.name_1, '(none)')) WHEN d.name_3 IS NULL THEN json_array(coalesce(t.properties ->> d.name_1, '(none)'), coalesce(t.properties ->> d.name_2, '(none)')) ELSE json_array(coalesce(t.properties ->> d.name_1, '(none)'), coalesce(t.properties ->> d.name_2, '(none)'), coalesce(t.properties ->> d.name_3, '(none)')) END AS value, min(t.first_seq), sum(t.count), sum(t.sum_high), sum(t.sum_low), sum(t.sum_micro), min(t.smallest), max(t.largest)
 FROM texts t CROSS JOIN w d ON d.series = t.series GROUP BY d.number, t.series, t.quarter, value
 /* 76 */ WITH new AS MATERIALIZED (
-  SELECT a.organization, a.dimension, a.month, a.value, min(a.first_seq) AS first_seq FROM usage_dimension_added a WHERE NOT EXISTS (
-    SELECT 1 FROM usage_dimension_values v WHERE v.organization = a.organization AND v.dimension = a.dimension AND v.month = a.month
-    AND v.value = a.value
-  ) GROUP BY 1, 2, 3, 4
+  SELECT n.*, EXISTS (
+    SELECT 1 FROM usage_priced_values p WHERE p.dimension = n.dimension AND p.value = n.value AND NOT EXISTS (
+      SELECT 1 FROM usage_dimension_values v WHERE v.organization = n.organization AND v.dimension = n.dimension AND v.month = n.month
+      AND v.value = '' AND v.number <= p.after_number
+    )
+  ) AS is_named FROM (
+    SELECT a.organization, a.dimension, a.month, a.value, min(a.first_seq) AS first_seq FROM usage_dimension_added a WHERE NOT EXISTS (
+      SELECT 1 FROM usage_dimension_values v WHERE v.organization = a.organization AND v.dimension = a.dimension AND v.month = a.month
+      AND v.value = a.value
+    ) GROUP BY 1, 2, 3, 4
+  ) n
 ), months AS MATERIALIZED (
-  SELECT n.organization, n.dimension, n.month, iif(EXISTS (SELECT 1 FROM usage_dimension_values v WHERE v.organization = n.organization AND v.dimension = n.dimension AND v.month = n.month AND v.value = ''), 1000, (SELECT count(*) FROM usage_dimension_values v WHERE v.organization = n.organization AND v.dimension = n.dimension AND v.month = n.month)) AS used
-  FROM (SELECT DISTINCT organization, dimension, month FROM new) n
+  SELECT n.organization, n.dimension, n.month, iif(EXISTS (SELECT 1 FROM usage_dimension_values v WHERE v.organization = n.organization AND v.dimension = n.dimension AND v.month = n.month AND v.value = ''), 1000, (SELECT count(*) FROM usage_dimension_values v WHERE v.organization = n.organization AND v.dimension = n.dimension AND v.month = n.month) - (
+    SELECT count(*) FROM usage_priced_values p CROSS JOIN usage_dimension_values v ON v.organization = n.organization AND v.dimension = n.dimension
+    AND v.month = n.month AND v.value = p.value WHERE p.dimension = n.dimension
+  )) AS used FROM (SELECT DISTINCT organization, dimension, month FROM new) n
 ) INSERT INTO usage_dimension_values (organization, dimension, month, value)
-SELECT DISTINCT organization, dimension, month, iif(used + rank <= 1000, value, '') FROM (
-  SELECT n.*, m.used, row_number() OVER ( PARTITION BY n.organization, n.dimension, n.month ORDER BY n.first_seq, n.value) AS rank FROM new n
-  JOIN months m ON m.organization = n.organization AND m.dimension = n.dimension AND m.month = n.month
+SELECT DISTINCT organization, dimension, month, iif(is_named OR used + rank <= 1000, value, '') FROM (
+  SELECT n.*, m.used, row_number() OVER ( PARTITION BY n.organization, n.dimension, n.month, n.is_named ORDER BY n.first_seq, n.value) AS rank
+  FROM new n JOIN months m ON m.organization = n.organization AND m.dimension = n.dimension AND m.month = n.month
 ) WHERE true ON CONFLICT DO NOTHING
 /* 77 */ UPDATE usage_dimension_added AS a SET value_number = coalesce((
   SELECT x.number FROM usage_dimension_values x WHERE x.organization = a.organization AND x.dimension = a.dimension AND x.month = a.month

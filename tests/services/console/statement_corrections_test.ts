@@ -195,6 +195,7 @@ Deno.test("values of lines are stored completely, however many texts they need",
   const lines = Array.from({ length: 20 }, (_, n) => ({
     ...{ organization: n, monthsBack: 0, productSlug: "p", metric: "m", aggregation: "sum" as const },
     ...{ count: 1, high: "0", low: `${n}`, micro: "0" },
+    ...{ unitPrice: null, priceList: null, valueAmount: null },
     dimensions: ["region", "model"].map((name) => ({
       names: JSON.stringify([name]),
       parts: [{ values: ["x"], count: 1, micros: BigInt(n) }],

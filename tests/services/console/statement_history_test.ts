@@ -1,10 +1,11 @@
-// Random histories of records, backdated records, voids, changes of plans, prices and time zones, deleted records and closings, by an
+// Random histories of records, backdated records, voids, changes of plans, prices (also by value) and time zones, deleted records and closings, by an
 // operator or by the schedule: the closed statements and the open months together are the sum over all records, also while others record
 // and void, and while two servers close the same month. A preview equals the statement that is closed next.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { restartLimits, timezoneRows } from "../../../db/meter/usage_limits.ts";
 import { sumMicros } from "../../../domain/meter/quantity.ts";
+import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import type { Context, SessionContext } from "../../../services/context.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
 import { closeDueStatement, closeStatement } from "../../../services/billing/statement_closing.ts";
@@ -17,6 +18,12 @@ import { runHistories } from "../../support/meter/histories.ts";
 import { commandLineActor, newOperatorToken } from "../../support/operators/operators.ts";
 import { add, microsOf, type Sum, sumsOfMonths, withoutZeros } from "../../support/meter/sums.ts";
 import { unlimited } from "../../support/meter/usage.ts";
+import {
+  assertValues,
+  metricWith,
+  someValuePrices,
+  type StoredRecord,
+} from "../../support/meter/value_lines.ts";
 import { newKeys, newOrganization, run } from "../../support/people/scene.ts";
 
 const retentionDays = 36;
@@ -34,6 +41,7 @@ const aRecord = fc.record({
   organization: fc.nat(2),
   isTest: fc.boolean(),
   metric: fc.constantFrom("a", "b"),
+  model: fc.constantFrom("large", "small", undefined),
   quantity: fc.constantFrom(0, 0.1, 0.000001, 3, 2 ** 53 - 1),
   at: fc.oneof(
     /** Close to the ends of months or anywhere in the last 400 days. */
@@ -45,7 +53,7 @@ const aRecord = fc.record({
 const aVoid = fc.record({ kind: fc.constant("void" as const), which: fc.nat(1000) });
 const aPrice = fc.record({
   kind: fc.constant("price" as const),
-  price: fc.option(fc.constantFrom("0.1", "2")),
+  price: fc.option(fc.oneof(fc.constantFrom("0.1", "2"), someValuePrices)),
 });
 const anAct = fc.oneof({ weight: 3, arbitrary: aRecord }, aVoid);
 const aClosing = fc.record({
@@ -74,16 +82,8 @@ type ValueOf<A> = A extends fc.Arbitrary<infer T> ? T : never;
 type Act = ValueOf<typeof anAct> | ValueOf<typeof aPrice>;
 type Closing = ValueOf<typeof aClosing>;
 
-interface Month {
+interface Month extends UsageWindow {
   readonly period: Temporal.PlainYearMonth;
-  readonly start: number;
-  readonly end: number;
-}
-interface StoredRecord {
-  readonly id: string;
-  readonly metric: string;
-  readonly timestamp: number;
-  readonly micros: bigint;
 }
 
 const monthStart = (month: Temporal.PlainYearMonth, timezone: string) =>
@@ -109,7 +109,9 @@ class Stage {
 
   async open(): Promise<void> {
     const test = this.#test;
-    this.#operatorToken = (await newOperatorToken(test, ["usage:write"])).fullToken;
+    this.#operatorToken = (await newOperatorToken(test, ["usage:write", "statements:write"])).fullToken;
+    const json = { slug: "p", name: "P", metrics: [metricWith(null)] };
+    await test.send("/api/operator/products", { apiKey: this.#operatorToken, json });
     for (const name of ["Ada", "Bob", "Cleo"]) {
       const organizationId = await newOrganization(test, name);
       const [key, testKey] = await newKeys(test, organizationId, 2);
@@ -134,7 +136,9 @@ class Stage {
     await (what.kind === "record" ? this.#record(what) : this.#void(what.which));
   }
 
-  async #record({ at, organization, isTest, metric, quantity }: Act & { kind: "record" }): Promise<void> {
+  async #record(
+    { at, organization, isTest, metric, model, quantity }: Act & { kind: "record" },
+  ): Promise<void> {
     const now = this.#test.now();
     const time = "hoursBack" in at
       ? now - at.hoursBack * 3_600_000
@@ -142,7 +146,8 @@ class Stage {
     const timestamp = new Date(Math.min(time, now)).toISOString();
     const { organizationId = "", testKeyId: apiKeyId } = this.#customers[organization] ?? {};
     const target = isTest ? { apiKeyId } : { organizationId };
-    const json = { records: [{ ...target, productSlug: "p", metric, quantity, timestamp }] };
+    const properties = model && { model };
+    const json = { records: [{ ...target, productSlug: "p", metric, quantity, timestamp, properties }] };
     const response = await this.#test.send("/api/operator/usage", { apiKey: this.#operatorToken, json });
     const { error } = await response.json();
     if (error?.code === "limit_exceeded" && !isTest) return;
@@ -184,13 +189,11 @@ class Stage {
       return;
     }
     if (what.kind === "price") {
-      await run(this.#test, "INSERT OR IGNORE INTO products (slug, name, created_at) VALUES ('p', 'P', 0)");
-      await run(
-        this.#test,
-        `INSERT INTO product_metrics (product, slug, name, position, unit_price) VALUES ('p', 'a', 'A', 0, ?)
-          ON CONFLICT DO UPDATE SET unit_price = excluded.unit_price`,
-        what.price,
-      );
+      const metrics = [metricWith(what.price)];
+      const response = await this.#test.send("/api/operator/products/p", {
+        ...{ method: "PATCH", apiKey: this.#operatorToken, json: { metrics } },
+      });
+      assert.equal(response.status, 200, await response.text());
       return;
     }
     const ofOrganization = sql`WHERE id = ${this.#customers[what.organization]?.organizationId ?? ""}`;
@@ -299,9 +302,11 @@ class Stage {
       await database.read(sql`SELECT * FROM statement_lines l JOIN statement_lines e USING
           (organization_id, product_slug, metric)
         WHERE e.statement < l.statement AND e.statement - e.months_back = l.statement - l.months_back
-          AND e.unit_price IS NOT l.unit_price`),
+          AND (e.unit_price IS NOT l.unit_price OR e.price_list IS NOT l.price_list)`),
       [],
     );
+    const stored = [...this.#deleted, ...await this.#stored(Infinity)];
+    await assertValues(database, { waiting, months: this.months, records: stored });
     const [charged, recorded, all] = [new Map<string, Sum>(), new Map<string, Sum>(), new Map<string, Sum>()];
     const lines = await database.read<
       { name: string; metric: string; count: number; high: string; low: string; micro: string }
@@ -315,7 +320,7 @@ class Stage {
         add(charged, `${line.name} ${line.metric}`, { count: line.count, micros: sumMicros(line) });
       }
     }
-    for (const { id, metric, timestamp, micros } of [...this.#deleted, ...await this.#stored(Infinity)]) {
+    for (const { id, metric, timestamp, micros } of stored) {
       add(all, `${id} ${metric}`, { count: 1, micros });
       const index = this.months.findIndex(({ start, end }) => start <= timestamp && timestamp < end);
       if (index === -1 || waiting.has(`${id} ${index + 1}`)) continue;
@@ -333,9 +338,9 @@ class Stage {
   /** @returns Records that were recorded before a time and are not voided. */
   async #stored(before: number): Promise<StoredRecord[]> {
     const rows = await this.#test.opened.database.read<
-      { id: string; metric: string; timestamp: number; whole: string; micro: number }
+      { id: string; metric: string; model: string; timestamp: number; whole: string; micro: number }
     >(
-      sql`SELECT o.id, s.metric, r.timestamp, CAST(r.quantity_whole AS TEXT) AS whole, r.quantity_micro AS micro
+      sql`SELECT o.id, s.metric, coalesce(r.properties ->> 'model', '(none)') AS model, r.timestamp, CAST(r.quantity_whole AS TEXT) AS whole, r.quantity_micro AS micro
         FROM usage_records r JOIN usage_series s ON s.id = r.series JOIN organizations o ON o.number = r.organization
         WHERE r.seq NOT IN (SELECT seq FROM usage_voids) AND r.recorded_at < ${Math.min(before, 9e15)}`,
     );

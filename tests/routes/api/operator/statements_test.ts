@@ -121,7 +121,7 @@ onBothDatabases("closes months in order, whose lines never change, and adjusts t
   );
   // The database refuses to change a closed statement.
   const copy =
-    "'org_x', 0, 'p', 'm', 1, 0, 1, 0, 'X', NULL, NULL, NULL, NULL, NULL, 'sum' FROM statement_lines";
+    "'org_x', 0, 'p', 'm', 1, 0, 1, 0, 'X', NULL, NULL, NULL, NULL, NULL, 'sum', NULL, NULL FROM statement_lines";
   for (
     const statement of [
       "UPDATE statements SET period = '2026-09'",

@@ -114,6 +114,8 @@ Deno.test("totals include the catalogue's metrics and the sum of all amounts, ho
     metricName: null,
     unit: null,
     unitPrice: null,
+    priceList: null,
+    valueAmount: null,
     aggregation: "sum" as const,
     count: 1,
     high: "0",
