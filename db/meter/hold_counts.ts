@@ -18,7 +18,8 @@ const parts = {
   low: sql`(p.value ->> 2) & ${integer(2 ** lowBits - 1)}`,
   micro: sql`p.value ->> 3`,
 };
-const windowOfHold = windowNumber(
+/** The window of the hold `h` for the limit `l`. */
+export const windowOfHold = windowNumber(
   sql`l.per`,
   sql`h.created_at`,
   ahead(sql`o.timezone`, sql`h.created_at`),

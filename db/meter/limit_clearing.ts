@@ -20,7 +20,7 @@ import {
 
 const of = (row: Statement) => sql`usage_limit = ${row}.usage_limit`;
 const isApplying = isApplied({ lineage: sql`coalesce(l.lineage, l.alert_lineage)`, withAlerts: true });
-const raised = raisedQuantity(sql`o.number`, sql`w.now`);
+const raised = raisedQuantity(sql`o.number`, sql`w.now`, sql`x.window_number`);
 const per = sql`iif(l.number IS NULL, g.facts ->> 'per', l.per)`;
 /** The facts of a limit. One that was removed or doesn't apply has no quantity. */
 const clearedFacts = sql`json_remove(json_set(iif(l.number IS NULL, g.facts, ${limitFacts(raised)}),
@@ -171,16 +171,16 @@ const listed = (cells: readonly CurrentCell[]) =>
   sql`SELECT e.value ->> 0 AS usage_limit, e.value ->> 1 AS organization, e.value ->> 2 AS window_number
     FROM json_each(${JSON.stringify(cells)}) e`;
 
-/** Opens counters of limits that apply, unless they are valid. Returns those that lack earlier usage. */
+/** Opens counters of limits that apply, unless they are valid. Returns those that lack earlier usage. @param at A time in their windows. */
 export async function openCells(
   database: Pick<Database, "write">,
   cells: readonly CurrentCell[],
-  now: number,
+  at: number,
 ): Promise<LimitCell[]> {
   const results = await database.write([
     sql`INSERT OR IGNORE INTO usage_limit_added
       (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro)
-    SELECT c.usage_limit, c.organization, c.window_number, CAST(${now} AS INTEGER), 0, 0, 0 FROM (${
+    SELECT c.usage_limit, c.organization, c.window_number, CAST(${at} AS INTEGER), 0, 0, 0 FROM (${
       listed(cells)
     }) c
     CROSS JOIN usage_limits l ON l.number = c.usage_limit

@@ -158,7 +158,7 @@ export async function findReachedLimits(
   { now, since, limit, ...range }: NumberRange & { now: number; since: number; limit: number },
 ): Promise<ReachedLimit[]> {
   const time = sql`CAST(${now} AS INTEGER)`;
-  const raised = raisedQuantity(sql`o.number`, time);
+  const raised = raisedQuantity(sql`o.number`, time, sql`n.window_number`);
   return await database.read<ReachedLimit>(sql`
     SELECT o.id, o.name, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric, l.per,
       max(coalesce(x.noted_at, max(l.created_at, o.limits_at))) AS reachedAt
@@ -196,7 +196,8 @@ export async function findFastLimits(
 ): Promise<{ rows: FastLimitRow[]; last: CounterPosition | null }> {
   const time = sql`CAST(${now} AS INTEGER)`;
   const used = sql`(n.sum_high * ${integer(2 ** lowBits)}.0 + n.sum_low + n.sum_micro / 1e6)`;
-  const quantity = sql`(l.quantity_whole + l.quantity_micro / 1e6)`;
+  const raised = raisedQuantity(sql`n.organization`, time, sql`n.window_number`);
+  const quantity = sql`(${raised.whole} + ${raised.micro} / 1e6)`;
   const row = await database.readFirst<{ rows: string; last: string | null }>(sql`
     WITH step AS MATERIALIZED (
       SELECT usage_limit, organization, window_number FROM usage_limit_counters

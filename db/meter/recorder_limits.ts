@@ -8,6 +8,15 @@ import { addToHeld, endExpiredHolds, type HeldColumns, selectHeld } from "./hold
 import { isCounter, openCounters } from "./open_counters.ts";
 import { field } from "./record_group.ts";
 import { addGroup } from "./rollups.ts";
+import {
+  isOfOtherWindow,
+  joinShared,
+  mayShare,
+  selectDemands,
+  selectFull,
+  selectUnknownWindows,
+  sharedColumns,
+} from "./grant_windows.ts";
 import { isAccount, isUsedSinceGrant, raisedQuantity, takeFromGrants } from "./usage_grants.ts";
 import { insertEvents } from "../outbox/mod.ts";
 import {
@@ -110,7 +119,7 @@ const added = ([high, low, micro]: PairOfParts): [Statement, Statement, Statemen
   sql`(${low[0]} + ${low[1]})`,
   sql`(${micro[0]} + ${micro[1]})`,
 ];
-/** True if the sum of two columns for each part is more than the limit `l`. */
+/** True if the sum of two columns for each part is more than the quantity of `l`. */
 const isOver = (...parts: PairOfParts) =>
   sql`${comparable(...added(parts))}
     > ${limitQuantity}`;
@@ -122,12 +131,12 @@ const groupSum: PairOfParts = [
 ];
 /** Ends holds of organizations that have too little room for the group, as holds that have expired must not reject anything. */
 const endHoldsInTheWay = endExpiredHolds(sql`h.organization IN (SELECT a.organization FROM usage_limit_added a
-      CROSS JOIN usage_limit_counters n ON ${isCounter} AND (n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0)
+      CROSS JOIN usage_limit_counters n ON ${isCounter}
       CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'hard' WHERE ${
   isOver(...groupSum)
-})`);
+} AND (n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0 OR ${mayShare}))`);
 /** The quantity of the limit `l` of the cell `a` with grants. It is never less than without. */
-const raised = raisedQuantity(sql`a.organization`, now);
+const raised = raisedQuantity(sql`a.organization`, now, sql`a.window_number`);
 const runningSum = (part: Statement) =>
   sql`sum(${part}) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS ${part}`;
 
@@ -149,14 +158,16 @@ const overWithoutHolds = isOver(
  * retried with the next group.
  */
 const rejectRequests = (select: SelectSeries) =>
-  sql`WITH full AS MATERIALIZED (
+  sql`WITH over AS (
     SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high + n.held_high AS sum_high,
       n.sum_low + n.held_low AS sum_low, n.sum_micro + n.held_micro AS sum_micro,
-      n.held_high, n.held_low, n.held_micro, ${raised.whole} AS quantity_whole, ${raised.micro} AS quantity_micro
+      n.held_high, n.held_low, n.held_micro, a.sum_high AS high, a.sum_low AS low, a.sum_micro AS micro,
+      ${raised.whole} AS raised_whole, ${raised.micro} AS raised_micro, ${sharedColumns(now)}
     FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter}
-    CROSS JOIN usage_limits l ON l.number = a.usage_limit
-    WHERE l.mode = 'hard' AND (n.is_known = 0 OR (${isOver(...groupSum)}
-      AND ${comparable(...added(groupSum))} > ${comparableQuantity(raised.whole, raised.micro)}))
+    CROSS JOIN usage_limits l ON l.number = a.usage_limit ${joinShared}
+    WHERE l.mode = 'hard' AND (n.is_known = 0 OR ${isOver(...groupSum)})
+  ), full AS MATERIALIZED (
+    ${selectFull(overDemand)}
   ), ${applied(select, sql`EXISTS (SELECT 1 FROM full)`)},
   wanted AS MATERIALIZED (
     SELECT ${field.request} AS request, e.key AS position, a.usage_limit, a.organization,
@@ -175,21 +186,28 @@ const rejectRequests = (select: SelectSeries) =>
     LEFT JOIN usage_records r ON r.seq = (SELECT seq FROM usage_cursor) + w.position + 1
     GROUP BY 1, f.usage_limit, f.organization, f.window_number
   ), judged AS MATERIALIZED (
-    SELECT *, max(NOT is_known) OVER (PARTITION BY request) AS is_unknown,
+    SELECT *, max(NOT is_known OR unknown_window IS NOT NULL) OVER (PARTITION BY request) AS is_unknown,
       max(is_over) OVER (PARTITION BY request) AS is_too_large
-    FROM (SELECT l.*, l.high + l.low + l.micro > 0 AND ${overDemand} AS is_over FROM demands l)
+    FROM (SELECT l.*, l.high + l.low + l.micro > 0 AND (${overDemand} OR l.is_together) AS is_over
+      FROM (${selectDemands}) l)
   )
-  INSERT INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason, is_held)
+  INSERT OR IGNORE INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason, is_held)
   SELECT request, usage_limit, organization, window_number, at, 'unknown', 0 FROM judged WHERE NOT is_known
+  UNION ALL ${selectUnknownWindows}
   UNION ALL
-  SELECT request, usage_limit, organization, window_number, at, 'exceeded', NOT ${overWithoutHolds} FROM judged l
-  WHERE is_over AND NOT is_unknown
+  SELECT request, usage_limit, organization, window_number, at, 'exceeded', NOT ${overWithoutHolds}
+    AND (reserved > 0 OR held_high <> 0 OR held_low <> 0 OR held_micro <> 0)
+  FROM (SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, held_high, held_low,
+      held_micro, high, low, micro, reserved, raised_whole AS quantity_whole, raised_micro AS quantity_micro
+    FROM judged WHERE is_over AND NOT is_unknown) l
   UNION ALL
   SELECT request, usage_limit, organization, window_number, at, 'others', 0 FROM (
     SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, quantity_whole,
-      quantity_micro, ${runningSum(sql`high`)}, ${runningSum(sql`low`)}, ${runningSum(sql`micro`)}
+      quantity_micro, ${runningSum(sql`high`)}, ${runningSum(sql`low`)}, ${
+    runningSum(sql`micro`)
+  }, ${isOfOtherWindow} AS is_other
     FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0) l
-  WHERE ${overDemand}`;
+  WHERE ${overDemand} OR is_other`;
 const deleteRejected = sql`
   DELETE FROM usage_records WHERE seq > (SELECT seq FROM usage_cursor) AND seq IN (
     SELECT (SELECT seq FROM usage_cursor) + e.key + 1 FROM json_each(?1) e
@@ -302,10 +320,11 @@ export function noteLimits(now: number): Statement[] {
   ];
 }
 
-/** Windows of soft limits with unknown usage, current ones first. */
+/** Windows with unknown usage of limits that didn't reject it, current ones first. */
 const unknownSoft = sql`
   SELECT a.* FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter} AND NOT n.is_known
-  CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'soft'
+  CROSS JOIN usage_limits l ON l.number = a.usage_limit
+    AND (l.mode = 'soft' OR a.sum_high + a.sum_low + a.sum_micro > 0)
   ORDER BY a.at <> ${now} LIMIT ${integer(limitUnknownCellsMax)}`;
 /** The windows of now that are known, without those of alerts; those of soft limits that aren't, and those that requests of the group don't fit into. */
 const selectStates = sql`

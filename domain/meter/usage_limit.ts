@@ -4,6 +4,8 @@ import type { GrantBalance } from "./usage_grant.ts";
 /** The windows of limits, shortest first. `total` never ends. */
 export const limitPeriods = ["minute", "hour", "day", "month", "total"] as const;
 export type LimitPeriod = (typeof limitPeriods)[number];
+export const windowPeriods = ["minute", "hour", "day", "month"] as const;
+export type WindowPeriod = (typeof windowPeriods)[number];
 
 /** `hard`: rejects usage that doesn't fit. `soft`: records and reports it. */
 export const limitModes = ["hard", "soft"] as const;

@@ -7,7 +7,7 @@ import { startTestApp } from "../support/app/app.ts";
 import { randomTraces, type TraceStep } from "../support/runner/quint.ts";
 
 /** The parts of the model that the program has: "holds", "refills", "windows" (grants of limits per month) and "cutoff". */
-const features: readonly string[] = ["holds", "refills"];
+const features: readonly string[] = ["holds", "refills", "windows"];
 
 const steps = 30;
 

@@ -102,7 +102,6 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   dimension_unknown: "Usage isn't summed by these properties. The message names the dimensions that exist.",
   range_too_long:
     `The range has more than ${limits.usageWindowsMax} windows, or the response would have too many rows.`,
-  limit_not_total: "The limit is not one in total, which grants raise.",
   series_limit_reached:
     "The organization has as many series (combinations of product, metric and API key) as it may, and the request would add " +
     "another. Nothing was recorded. Usage of existing series is still accepted.",

@@ -136,11 +136,26 @@ AND a.per = 'minute'
   AND us.organization > 0 AND true
 ) INSERT INTO usage_limit_added (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro) SELECT * FROM (q9) WHERE true
 ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro
-/* 29 */ WITH opened AS MATERIALIZED (
+/* 29 */ WITH first AS MATERIALIZED (
   SELECT a.usage_limit, a.organization, a.window_number, (CASE l.per WHEN 'minute' THEN a.window_number * 60000 WHEN 'hour' THEN a.window_number WHEN 'day' THEN (a.window_number - 1) * 86400000 WHEN 'month' THEN (1000 * strftime('%s', format('%d-%02d-01', 1970 + a.window_number / 12, 1 + a.window_number % 12))) - 86400000 ELSE 0 END >= max( iif(o.created_at >= (max(l.created_at, o.limits_at) + 600000), 0, (max(l.created_at, o.limits_at) + 600000) + 300000), iif(l.per IN ('minute', 'hour'), (SELECT limits_swept_until FROM usage_cursor), 0))) AS is_known, max(c.seq, max(l.created_seq, o.limits_seq)) AS opened_seq, c.seq AS after_seq
   FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization
   CROSS JOIN usage_cursor c ON c.only_row = 1 LEFT JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
-  AND n.window_number = a.window_number WHERE n.opened_seq IS NULL OR n.opened_seq < max(l.created_seq, o.limits_seq)
+  AND n.window_number = a.window_number WHERE (n.opened_seq IS NULL OR n.opened_seq < max(l.created_seq, o.limits_seq))
+), opened AS MATERIALIZED (
+  SELECT * FROM first UNION
+  SELECT a.usage_limit, a.organization, a.window_number, (CASE l.per WHEN 'minute' THEN a.window_number * 60000 WHEN 'hour' THEN a.window_number WHEN 'day' THEN (a.window_number - 1) * 86400000 WHEN 'month' THEN (1000 * strftime('%s', format('%d-%02d-01', 1970 + a.window_number / 12, 1 + a.window_number % 12))) - 86400000 ELSE 0 END >= max( iif(o.created_at >= (max(l.created_at, o.limits_at) + 600000), 0, (max(l.created_at, o.limits_at) + 600000) + 300000), iif(l.per IN ('minute', 'hour'), (SELECT limits_swept_until FROM usage_cursor), 0))) AS is_known, max(c.seq, max(l.created_seq, o.limits_seq)) AS opened_seq, c.seq AS after_seq
+  FROM (
+    SELECT DISTINCT a.usage_limit, a.organization, CASE l.per WHEN 'minute' THEN h.created_at / 60000 WHEN 'hour' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END AS window_number
+    FROM first a CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN usage_grant_accounts t ON t.organization = a.organization
+    AND t.product_slug = l.product_slug AND t.metric = l.metric AND t.per = l.per
+    AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per <> 'total')) AND l.lineage IS NULL AND l.alert_of IS NULL
+    AND t.per <> 'total' CROSS JOIN organizations o ON o.number = a.organization CROSS JOIN usage_holds h ON h.organization = o.number
+    AND h.status = 'active' AND (coalesce(l.lineage, l.alert_lineage) IS NULL OR coalesce(l.lineage, l.alert_lineage) = h.lineage)
+    AND CASE l.per WHEN 'minute' THEN h.created_at / 60000 WHEN 'hour' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END = CASE l.per WHEN 'minute' THEN h.created_at / 60000 WHEN 'hour' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END
+    CROSS JOIN json_each(h.records) p ON l.product_slug IN ('', p.value ->> 0) AND l.metric IN ('', p.value ->> 1)
+  ) a CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization
+  CROSS JOIN usage_cursor c ON c.only_row = 1 LEFT JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
+  AND n.window_number = a.window_number WHERE (n.opened_seq IS NULL OR n.opened_seq < max(l.created_seq, o.limits_seq))
 ), held AS MATERIALIZED (
   SELECT a.usage_limit, a.organization, a.window_number, coalesce(sum((p.value ->> 2) >> 26), 0) AS held_high, coalesce(sum((p.value ->> 2) & 67108863), 0) AS held_low, coalesce(sum(p.value ->> 3), 0) AS held_micro
   FROM opened a CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization
@@ -152,24 +167,67 @@ ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum
 INSERT OR REPLACE INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq, after_seq, held_high, held_low, held_micro)
 SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0, a.is_known, a.opened_seq, a.after_seq, coalesce(n.held_high, 0), coalesce(n.held_low, 0), coalesce(n.held_micro, 0)
 FROM opened a LEFT JOIN held n ON n.usage_limit = a.usage_limit AND n.organization = a.organization AND n.window_number = a.window_number
-/* q10 */ SELECT sum((g.quantity_micros - g.used_micros) / 1000000) FROM usage_grants g WHERE g.organization = t.organization
-AND g.product_slug = t.product_slug AND g.metric = t.metric AND g.ends_at > CAST(?3 AS INTEGER) AND g.voided_at IS NULL
+/* q10 */ SELECT sum(w.micros / 1000000) FROM usage_grant_windows w WHERE w.organization = t.organization AND w.product_slug = t.product_slug
+AND w.metric = t.metric AND w.per = t.per AND w.window_number = a.window_number
+/* q11 */ SELECT sum((g.quantity_micros - g.used_micros) / 1000000) FROM usage_grants g WHERE g.organization = t.organization
+AND g.product_slug = t.product_slug AND g.metric = t.metric AND g.per = t.per AND g.ends_at > CAST(?3 AS INTEGER) AND g.voided_at IS NULL
 AND g.used_micros < g.quantity_micros AND g.starts_at <= CAST(?3 AS INTEGER)
-/* q11 */ SELECT t.taken_whole + coalesce((q10), 0) FROM usage_grant_accounts t WHERE t.organization = a.organization AND t.product_slug = l.product_slug
-AND t.metric = l.metric AND l.per = 'total' AND l.lineage IS NULL AND l.alert_of IS NULL
-/* q12 */ q10 with other lines, /* 1 */ SELECT sum((g.quantity_micros - g.used_micros) % 1000000) FROM usage_grants g WHERE g.organization = t.organization
-/* q13 */ q11 with other lines, /* 1 */ SELECT t.taken_micro + coalesce((q12), 0) FROM usage_grant_accounts t WHERE t.organization = a.organization AND t.product_slug = l.product_slug
-/* q14 */ SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(substr(e.value, 12, 14) AS INTEGER) ORDER BY z.since DESC
+/* q12 */ SELECT iif(t.per = 'total', t.taken_whole, coalesce((q10), 0)) + coalesce((q11), 0) FROM usage_grant_accounts t WHERE t.organization = a.organization
+AND t.product_slug = l.product_slug AND t.metric = l.metric AND t.per = l.per
+AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per <> 'total')) AND l.lineage IS NULL AND l.alert_of IS NULL
+/* q13 */ q10 with other lines, /* 1 */ SELECT sum(w.micros % 1000000) FROM usage_grant_windows w WHERE w.organization = t.organization AND w.product_slug = t.product_slug
+/* q14 */ q11 with other lines, /* 1 */ SELECT sum((g.quantity_micros - g.used_micros) % 1000000) FROM usage_grants g WHERE g.organization = t.organization
+/* q15 */ q12 with other lines, /* 1 */ SELECT iif(t.per = 'total', t.taken_micro, coalesce((q13), 0)) + coalesce((q14), 0) FROM usage_grant_accounts t WHERE t.organization = a.organization
+/* q16 */ q10 with other lines, /* 2 */ AND w.metric = t.metric AND w.per = t.per AND w.window_number = n.window_number
+/* q17 */ q13 with other lines, /* 2 */ AND w.metric = t.metric AND w.per = t.per AND w.window_number = n.window_number
+/* q18 */ SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(substr(e.value, 12, 14) AS INTEGER) ORDER BY z.since DESC
 LIMIT 1
-/* 30 */ 28 with other lines, /* 1 */ WITH full AS MATERIALIZED (
-  SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high + n.held_high AS sum_high, n.sum_low + n.held_low AS sum_low, n.sum_micro + n.held_micro AS sum_micro, n.held_high, n.held_low, n.held_micro, (l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) AS quantity_whole, ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) AS quantity_micro
-  FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
-  AND n.window_number = a.window_number CROSS JOIN usage_limits l ON l.number = a.usage_limit WHERE l.mode = 'hard'
-  AND (n.is_known = 0 OR ((((n.sum_high + n.held_high) + a.sum_high) + ((((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) >> 26), (((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) & 67108863, ((n.sum_micro + n.held_micro) + a.sum_micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000) AND (((n.sum_high + n.held_high) + a.sum_high) + ((((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) >> 26), (((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) & 67108863, ((n.sum_micro + n.held_micro) + a.sum_micro) % 1000000) > (((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) >> 26) + ((((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) / 1000000) >> 26), (((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) / 1000000) & 67108863, ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) % 1000000)))
+/* 30 */ WITH over AS (
+  SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high + n.held_high AS sum_high, n.sum_low + n.held_low AS sum_low, n.sum_micro + n.held_micro AS sum_micro, n.held_high, n.held_low, n.held_micro, a.sum_high AS high, a.sum_low AS low, a.sum_micro AS micro, (l.quantity_whole + coalesce((q12), 0) + (l.quantity_micro + coalesce((q15), 0)) / 1000000) AS raised_whole, ((l.quantity_micro + coalesce((q15), 0)) % 1000000) AS raised_micro, t.organization IS NOT NULL AS is_shared, iif(t.organization IS NULL, 0, CAST(max(0, min((coalesce((q11), 0) * 1000000 + coalesce((q14), 0)), 9000000000000000000)) AS INTEGER)) AS rest, iif(t.organization IS NULL, 0, coalesce((
+    SELECT CAST(max(0, min((sum(need / 1000000) * 1000000 + sum(need % 1000000)), 9000000000000000000)) AS INTEGER) FROM (
+      SELECT min(CAST(max(0, min(((m.held_high * 67108864 + m.held_low) * 1000000 + m.held_micro), 9000000000000000000)) AS INTEGER), CAST(max(0, min((((m.sum_high + m.held_high) * 67108864 + (m.sum_low + m.held_low - (l.quantity_whole + iif(t.per = 'total', t.taken_whole, coalesce((
+        SELECT sum(w.micros / 1000000) FROM usage_grant_windows w WHERE w.organization = t.organization AND w.product_slug = t.product_slug
+        AND w.metric = t.metric AND w.per = t.per AND w.window_number = m.window_number
+      ), 0))))) * 1000000 + m.sum_micro + m.held_micro - (l.quantity_micro + iif(t.per = 'total', t.taken_micro, coalesce((
+        SELECT sum(w.micros % 1000000) FROM usage_grant_windows w WHERE w.organization = t.organization AND w.product_slug = t.product_slug
+        AND w.metric = t.metric AND w.per = t.per AND w.window_number = m.window_number
+      ), 0)))), 9000000000000000000)) AS INTEGER)) AS need FROM organizations o CROSS JOIN usage_limit_counters m ON m.usage_limit = a.usage_limit
+      AND m.organization = o.number AND m.window_number <> a.window_number AND (m.held_high <> 0 OR m.held_low <> 0 OR m.held_micro <> 0)
+      AND m.opened_seq >= max(l.created_seq, o.limits_seq) WHERE o.number = a.organization
+    )
+  ), 0)) AS reserved, iif(t.organization IS NULL, 0, min(CAST(max(0, min(((n.held_high * 67108864 + n.held_low) * 1000000 + n.held_micro), 9000000000000000000)) AS INTEGER), CAST(max(0, min((((n.sum_high + n.held_high) * 67108864 + (n.sum_low + n.held_low - (l.quantity_whole + iif(t.per = 'total', t.taken_whole, coalesce((q16), 0))))) * 1000000 + n.sum_micro + n.held_micro - (l.quantity_micro + iif(t.per = 'total', t.taken_micro, coalesce((q17), 0)))), 9000000000000000000)) AS INTEGER))) AS own_need, iif(t.organization IS NULL, 0, (l.quantity_whole + iif(t.per = 'total', t.taken_whole, coalesce((q10), 0)))) AS floor_whole, iif(t.organization IS NULL, 0, (l.quantity_micro + iif(t.per = 'total', t.taken_micro, coalesce((q13), 0)))) AS floor_micro, iif(t.organization IS NULL, NULL, (
+    SELECT m.window_number FROM organizations o CROSS JOIN usage_limit_counters m ON m.usage_limit = a.usage_limit AND m.organization = o.number
+    AND m.window_number <> a.window_number AND (m.held_high <> 0 OR m.held_low <> 0 OR m.held_micro <> 0)
+    AND m.opened_seq >= max(l.created_seq, o.limits_seq) WHERE o.number = a.organization AND m.is_known = 0 LIMIT 1
+  )) AS unknown_window FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
+  AND n.window_number = a.window_number CROSS JOIN usage_limits l ON l.number = a.usage_limit
+  LEFT JOIN usage_grant_accounts t ON t.organization = a.organization AND t.product_slug = l.product_slug AND t.metric = l.metric AND t.per = l.per
+  AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per <> 'total')) AND l.lineage IS NULL AND l.alert_of IS NULL
+  AND t.per <> 'total' WHERE l.mode = 'hard'
+  AND (n.is_known = 0 OR (((n.sum_high + n.held_high) + a.sum_high) + ((((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) >> 26), (((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) & 67108863, ((n.sum_micro + n.held_micro) + a.sum_micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000))
+), full AS MATERIALIZED (
+  SELECT usage_limit, organization, window_number, at, is_known, sum_high, sum_low, sum_micro, held_high, held_low, held_micro, quantity_whole, quantity_micro, raised_whole, raised_micro, is_shared, rest, reserved, own_need, floor_whole, floor_micro, unknown_window
+  FROM (
+    SELECT *, is_shared
+    AND (sum(iif(need > own_need, need - own_need, 0) / 1000000) OVER (PARTITION BY usage_limit, organization) + sum(iif(need > own_need, need - own_need, 0) % 1000000) OVER (PARTITION BY usage_limit, organization) / 1000000, sum(iif(need > own_need, need - own_need, 0) % 1000000) OVER (PARTITION BY usage_limit, organization) % 1000000) > ((rest - reserved - own_need) / 1000000, (rest - reserved - own_need) % 1000000) AS is_together
+    FROM (
+      SELECT *, raised_whole - 1 - min(rest, reserved) / 1000000 AS quantity_whole, raised_micro + 1000000 - min(rest, reserved) % 1000000 AS quantity_micro, iif(high + low + micro > 0, CAST(max(0, min((((sum_high + high) * 67108864 + (sum_low + low - floor_whole)) * 1000000 + sum_micro + micro - floor_micro), 9000000000000000000)) AS INTEGER), NULL) AS need
+      FROM over
+    )
+  ) l
+  WHERE NOT is_known OR is_together OR unknown_window IS NOT NULL OR ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000)
 ), applied AS MATERIALIZED (
-/* 10 to 12 */   AND us.organization > 0 AND EXISTS (SELECT 1 FROM full)
+  SELECT CAST(e.key AS INTEGER) AS position, us.id AS series, us.organization, l.number AS usage_limit, l.per, o.timezone FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3) AND k.disabled_at IS NULL
+  JOIN organizations o ON o.id = k.organization_id JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number)
+  AND us.product_slug = e.value ->> 1 AND us.metric = e.value ->> 2 AND us.api_key = k.number
+  CROSS JOIN usage_limits l ON ((l.plan = o.plan AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND NOT EXISTS (SELECT 1 FROM usage_limits own WHERE own.organization = o.number AND own.product_slug = l.product_slug AND own.metric = l.metric AND own.per = l.per)) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)) OR (l.alert_of = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND (l.alert_lineage IS NULL OR l.alert_lineage = k.lineage)))
+  WHERE CASE WHEN k.addresses IS NOT NULL THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+  AND true AND true
+  AND NOT (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique')))
+  AND us.organization > 0 AND EXISTS (SELECT 1 FROM full)
 ), wanted AS MATERIALIZED (
-  SELECT CAST(substr(e.value, 6, 5) AS INTEGER) AS request, e.key AS position, a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(substr(e.value, 12, 14) AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q14), 0)) / 3600000 * 3600000 - coalesce((q14), 0) WHEN 'day' THEN (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q14), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q14), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q14), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END AS window_number
+  SELECT CAST(substr(e.value, 6, 5) AS INTEGER) AS request, e.key AS position, a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(substr(e.value, 12, 14) AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q18), 0)) / 3600000 * 3600000 - coalesce((q18), 0) WHEN 'day' THEN (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q18), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q18), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((q18), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END AS window_number
   FROM json_each(?1) e CROSS JOIN applied a ON a.position = CAST(substr(e.value, 1, 5) AS INTEGER) WHERE EXISTS (SELECT 1 FROM full) UNION ALL
   SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER), NULL, a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(?3 AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(?3 AS INTEGER) + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = a.timezone AND z.since <= CAST(?3 AS INTEGER) ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END
   FROM json_each(?1) e CROSS JOIN applied a ON a.position = CAST(substr(e.value, 1, 5) AS INTEGER) WHERE EXISTS (SELECT 1 FROM full)
@@ -178,19 +236,39 @@ LIMIT 1
   FROM wanted w CROSS JOIN full f ON f.usage_limit = w.usage_limit AND f.organization = w.organization AND f.window_number = w.window_number
   LEFT JOIN usage_records r ON r.seq = (SELECT seq FROM usage_cursor) + w.position + 1 GROUP BY 1, f.usage_limit, f.organization, f.window_number
 ), judged AS MATERIALIZED (
-  SELECT *, max(NOT is_known) OVER (PARTITION BY request) AS is_unknown, max(is_over) OVER (PARTITION BY request) AS is_too_large FROM (
+  SELECT *, max(NOT is_known OR unknown_window IS NOT NULL) OVER (PARTITION BY request) AS is_unknown, max(is_over) OVER (PARTITION BY request) AS is_too_large
+  FROM (
     SELECT l.*, l.high + l.low + l.micro > 0
-    AND ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000) AS is_over
-    FROM demands l
+    AND (((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000) OR l.is_together) AS is_over
+    FROM (
+      SELECT *, is_shared AND need > 0
+      AND (sum(iif(need > own_need, need - own_need, 0) / 1000000) OVER (PARTITION BY request, usage_limit, organization) + sum(iif(need > own_need, need - own_need, 0) % 1000000) OVER (PARTITION BY request, usage_limit, organization) / 1000000, sum(iif(need > own_need, need - own_need, 0) % 1000000) OVER (PARTITION BY request, usage_limit, organization) % 1000000) > ((rest - reserved - own_need) / 1000000, (rest - reserved - own_need) % 1000000) AS is_together, count(need) OVER (PARTITION BY request, usage_limit, organization) AS windows
+      FROM (
+        SELECT *, iif(high + low + micro > 0, CAST(max(0, min((((sum_high + high) * 67108864 + (sum_low + low - floor_whole)) * 1000000 + sum_micro + micro - floor_micro), 9000000000000000000)) AS INTEGER), NULL) AS need
+        FROM demands
+      )
+    ) l
   )
-) INSERT INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason, is_held)
+) INSERT OR IGNORE INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason, is_held)
 SELECT request, usage_limit, organization, window_number, at, 'unknown', 0 FROM judged WHERE NOT is_known UNION ALL
+SELECT j.request, j.usage_limit, j.organization, j.unknown_window, min(h.created_at), 'unknown', 0 FROM judged j
+CROSS JOIN usage_limits l ON l.number = j.usage_limit CROSS JOIN organizations o ON o.number = j.organization
+CROSS JOIN usage_holds h ON h.organization = o.number AND h.status = 'active'
+AND (coalesce(l.lineage, l.alert_lineage) IS NULL OR coalesce(l.lineage, l.alert_lineage) = h.lineage)
+AND CASE l.per WHEN 'minute' THEN h.created_at / 60000 WHEN 'hour' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END = j.unknown_window
+CROSS JOIN json_each(h.records) p ON l.product_slug IN ('', p.value ->> 0) AND l.metric IN ('', p.value ->> 1) WHERE j.unknown_window IS NOT NULL
+GROUP BY 1, 2, 3, 4 UNION ALL
 SELECT request, usage_limit, organization, window_number, at, 'exceeded', NOT (((l.sum_high - l.held_high) + l.high) + ((((l.sum_low - l.held_low) + l.low) + ((l.sum_micro - l.held_micro) + l.micro) / 1000000) >> 26), (((l.sum_low - l.held_low) + l.low) + ((l.sum_micro - l.held_micro) + l.micro) / 1000000) & 67108863, ((l.sum_micro - l.held_micro) + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000)
-FROM judged l WHERE is_over AND NOT is_unknown UNION ALL SELECT request, usage_limit, organization, window_number, at, 'others', 0 FROM (
-  SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, quantity_whole, quantity_micro, sum(high) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS high, sum(low) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS low, sum(micro) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS micro
+AND (reserved > 0 OR held_high <> 0 OR held_low <> 0 OR held_micro <> 0) FROM (
+  SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, held_high, held_low, held_micro, high, low, micro, reserved, raised_whole AS quantity_whole, raised_micro AS quantity_micro
+  FROM judged WHERE is_over AND NOT is_unknown
+) l UNION ALL SELECT request, usage_limit, organization, window_number, at, 'others', 0 FROM (
+  SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, quantity_whole, quantity_micro, sum(high) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS high, sum(low) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS low, sum(micro) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS micro, is_shared
+  AND request <> min(request) OVER (PARTITION BY usage_limit, organization)
+  AND window_number IS NOT first_value(iif(windows = 1, window_number, NULL)) OVER (PARTITION BY usage_limit, organization ORDER BY request) AS is_other
   FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0
 ) l
-WHERE ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000)
+WHERE ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000) OR is_other
 /* 31 */ DELETE FROM usage_records WHERE seq > (SELECT seq FROM usage_cursor) AND seq IN (
   SELECT (SELECT seq FROM usage_cursor) + e.key + 1 FROM json_each(?1) e WHERE EXISTS (SELECT 1 FROM usage_limit_refused)
   AND CAST(substr(e.value, 6, 5) AS INTEGER) IN (SELECT request FROM usage_limit_refused)
@@ -202,9 +280,9 @@ WHERE ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) /
 /* 36 */ 28 with other lines, /* 1 to 11 */ INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
 SELECT usage_limit, organization, window_number, sum_high, sum_low, sum_micro, 1, 0 FROM usage_limit_added WHERE sum_high + sum_low + sum_micro > 0
 /* 37 */ UPDATE usage_grants AS u
-SET used_micros = u.used_micros + d.taken, used_at = CAST(?3 AS INTEGER), first_seq = iif(d.is_late, min(coalesce(u.first_seq, d.start_seq), d.start_seq), coalesce(u.first_seq, d.start_seq)), first_end = iif(u.first_seq IS NULL, d.end_seq, u.first_end), first_micros = iif(u.first_seq IS NULL, 0, u.first_micros) + iif(u.first_seq IS NULL OR d.is_late, d.taken, 0), last_start = iif(d.is_late, coalesce(u.last_start, d.start_seq), coalesce(d.start_seq, u.last_start)), last_seq = coalesce(d.end_seq, u.last_seq), last_micros = CASE WHEN d.is_late THEN coalesce(u.last_micros, 0) + d.taken WHEN d.start_seq IS NULL THEN u.last_micros ELSE d.taken END
+SET used_micros = u.used_micros + d.taken, used_at = CAST(?3 AS INTEGER), first_seq = iif(d.is_late, min(coalesce(u.first_seq, d.start_seq), d.start_seq), coalesce(u.first_seq, d.start_seq)), first_end = iif(u.first_seq IS NULL, d.end_seq, u.first_end), first_micros = iif(u.first_seq IS NULL, 0, u.first_micros) + iif(u.first_seq IS NULL OR d.is_late, d.taken, 0), last_start = iif(d.is_late, coalesce(u.last_start, d.start_seq), coalesce(d.start_seq, u.last_start)), last_seq = coalesce(d.end_seq, u.last_seq), last_micros = CASE WHEN d.is_late THEN coalesce(u.last_micros, 0) + d.taken WHEN d.start_seq IS NULL THEN u.last_micros ELSE d.taken END, window_takes = d.window_takes
 FROM (
-  SELECT s.number, max(0, min(s.rest, min(s.all_rest, max(min(s.added, s.expiring), s.over)) - (s.upto - s.rest))) AS taken, ?1 IS 1 AS is_late, CASE WHEN ?1 IS 1 THEN s.after_seq + 1 WHEN s.added > 0 THEN c.seq + 1 END AS start_seq, iif(?1 IS 1 OR s.added > 0, (SELECT max(r.seq) FROM usage_records r), NULL) AS end_seq
+  SELECT s.number, max(0, min(s.rest, min(s.all_rest, max(min(s.added, s.expiring), s.over)) - (s.upto - s.rest))) AS taken, ?1 IS 1 AS is_late, CASE WHEN ?1 IS 1 THEN s.after_seq + 1 WHEN s.added > 0 THEN c.seq + 1 END AS start_seq, iif(?1 IS 1 OR s.added > 0, (SELECT max(r.seq) FROM usage_records r), NULL) AS end_seq, NULL AS window_takes
   FROM (
     SELECT f.number, f.added, f.over, f.rest, f.after_seq, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization) AS all_rest, sum(iif(f.ends_at < 9007199254740991, f.rest, 0)) OVER (PARTITION BY f.usage_limit, f.organization) AS expiring, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization ORDER BY f.ends_at, f.number) AS upto
     FROM (
@@ -212,14 +290,49 @@ FROM (
       FROM (
         SELECT a.usage_limit, a.organization, g.number, g.ends_at, g.quantity_micros - g.used_micros AS rest, coalesce(n.after_seq, n.opened_seq) AS after_seq, CAST(max(0, min(((a.sum_high * 67108864 + a.sum_low) * 1000000 + a.sum_micro), 9000000000000000000)) AS INTEGER) AS added, iif(n.is_known, CAST(max(0, min(((n.sum_high * 67108864 + (n.sum_low - l.quantity_whole - t.taken_whole)) * 1000000 + n.sum_micro - l.quantity_micro - t.taken_micro), 9000000000000000000)) AS INTEGER), 0) AS over, total(g.quantity_micros - g.used_micros) OVER (PARTITION BY a.usage_limit, a.organization) AS sum, count(*) OVER (PARTITION BY a.usage_limit, a.organization) AS count
         FROM (SELECT 1 WHERE EXISTS (SELECT 1 FROM usage_grant_accounts)) CROSS JOIN usage_limit_added a
-        CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN usage_grant_accounts t ON t.organization = a.organization
-        AND t.product_slug = l.product_slug AND t.metric = l.metric AND l.per = 'total' AND l.lineage IS NULL AND l.alert_of IS NULL
+        CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.per = 'total' CROSS JOIN usage_grant_accounts t ON t.organization = a.organization
+        AND t.product_slug = l.product_slug AND t.metric = l.metric AND t.per = l.per
+        AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per <> 'total')) AND l.lineage IS NULL AND l.alert_of IS NULL
         CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization AND n.window_number = a.window_number
-        CROSS JOIN usage_grants g ON g.organization = t.organization AND g.product_slug = t.product_slug AND g.metric = t.metric
+        CROSS JOIN usage_grants g ON g.organization = t.organization AND g.product_slug = t.product_slug AND g.metric = t.metric AND g.per = t.per
         AND g.ends_at > CAST(?3 AS INTEGER) AND g.voided_at IS NULL AND g.used_micros < g.quantity_micros AND g.starts_at <= CAST(?3 AS INTEGER)
       ) f
     ) f
-  ) s CROSS JOIN usage_cursor c
+  ) s CROSS JOIN usage_cursor c UNION ALL SELECT * FROM (
+    WITH needs AS MATERIALIZED (
+      SELECT a.usage_limit, a.window_number, t.organization, t.product_slug, t.metric, t.per, CAST(max(0, min(((n.sum_high * 67108864 + (n.sum_low - l.quantity_whole - iif(t.per = 'total', t.taken_whole, coalesce((q10), 0)))) * 1000000 + n.sum_micro - l.quantity_micro - iif(t.per = 'total', t.taken_micro, coalesce((q13), 0))), 9000000000000000000)) AS INTEGER) AS amount
+      FROM (SELECT 1 WHERE EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per <> 'total'))
+      CROSS JOIN usage_limit_added a ON a.sum_high + a.sum_low + a.sum_micro > 0 OR ?1 IS 1 CROSS JOIN usage_limits l ON l.number = a.usage_limit
+      AND l.per <> 'total' CROSS JOIN usage_grant_accounts t ON t.organization = a.organization AND t.product_slug = l.product_slug
+      AND t.metric = l.metric AND t.per = l.per AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per <> 'total'))
+      AND l.lineage IS NULL AND l.alert_of IS NULL CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
+      AND n.organization = a.organization AND n.window_number = a.window_number AND n.is_known
+    ), needed AS (
+      SELECT f.*, sum(f.need) OVER (PARTITION BY f.usage_limit, f.organization ORDER BY f.window_number DESC) AS need_upto FROM (
+        SELECT f.*, iif(f.sum < 9e18, f.amount, min(f.amount, 9000000000000000000 / f.count)) AS need FROM (
+          SELECT f.*, total(f.amount) OVER (PARTITION BY f.usage_limit, f.organization) AS sum, count(*) OVER (PARTITION BY f.usage_limit, f.organization) AS count
+          FROM needs f WHERE f.amount > 0
+        ) f
+      ) f
+    ), rests AS (
+      SELECT f.*, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization, f.window_number ORDER BY f.ends_at, f.number) AS upto FROM (
+        SELECT f.*, iif(f.sum < 9e18, f.left, min(f.left, 9000000000000000000 / f.count)) AS rest FROM (
+          SELECT t.usage_limit, t.organization, t.product_slug, t.metric, t.per, t.window_number, t.need, t.need_upto, g.number, g.ends_at, g.quantity_micros - g.used_micros AS left, total(g.quantity_micros - g.used_micros) OVER (PARTITION BY t.usage_limit, t.organization, t.window_number) AS sum, count(*) OVER (PARTITION BY t.usage_limit, t.organization, t.window_number) AS count
+          FROM needed t CROSS JOIN usage_grants g ON g.organization = t.organization AND g.product_slug = t.product_slug AND g.metric = t.metric
+          AND g.per = t.per AND g.ends_at > CAST(?3 AS INTEGER) AND g.voided_at IS NULL AND g.used_micros < g.quantity_micros
+          AND g.starts_at <= CAST(?3 AS INTEGER)
+        ) f
+      ) f
+    ), takes AS (
+      SELECT t.number, t.ends_at, t.window_number, min(t.need_upto, t.upto) - max(t.need_upto - t.need, t.upto - t.rest) AS taken, iif(t.upto - t.rest <= t.need_upto - t.need, (
+        SELECT iif(w.grant_number = t.number AND w.ends_at = t.ends_at, w.place, NULL) FROM usage_grant_windows w
+        WHERE w.organization = t.organization AND w.product_slug = t.product_slug AND w.metric = t.metric AND w.per = t.per
+        AND w.window_number = t.window_number ORDER BY w.place DESC, w.ends_at DESC, w.grant_number DESC LIMIT 1
+      ), NULL) AS place FROM rests t
+    )
+    SELECT k.number, sum(k.taken), 0, NULL, NULL, json_group_array(json_array(k.window_number, coalesce(k.place, 2 * c.seq - (?1 IS 1)), k.ends_at, k.taken))
+    FROM takes k CROSS JOIN usage_cursor c WHERE k.taken > 0 GROUP BY k.number
+  )
 ) d WHERE u.number = d.number AND d.taken > 0
 /* 38 */ 31 with other lines, /* 1 to 3 */ DELETE FROM limit_notices WHERE (usage_limit, organization, window_number, percent) IN (
   SELECT x.usage_limit, x.organization, x.window_number, x.percent FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit
@@ -228,14 +341,14 @@ FROM (
   AND x.window_number = iif(l.per IN ('minute', 'hour'), CASE 'day' WHEN 'minute' THEN a.at / 60000 WHEN 'hour' THEN (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, a.window_number)
   AND x.percent = 100 AND x.is_refusal = 1 CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
   AND n.window_number = a.window_number AND n.is_known WHERE a.sum_high + a.sum_low + a.sum_micro > 0
-  AND (n.sum_high + ((n.sum_low + n.sum_micro / 1000000) >> 26), (n.sum_low + n.sum_micro / 1000000) & 67108863, n.sum_micro % 1000000) >= (((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) >> 26) + ((((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) / 1000000) >> 26), (((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) / 1000000) & 67108863, ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) % 1000000)
+  AND (n.sum_high + ((n.sum_low + n.sum_micro / 1000000) >> 26), (n.sum_low + n.sum_micro / 1000000) & 67108863, n.sum_micro % 1000000) >= (((l.quantity_whole + coalesce((q12), 0) + (l.quantity_micro + coalesce((q15), 0)) / 1000000) >> 26) + ((((l.quantity_whole + coalesce((q12), 0) + (l.quantity_micro + coalesce((q15), 0)) / 1000000) & 67108863) + ((l.quantity_micro + coalesce((q15), 0)) % 1000000) / 1000000) >> 26), (((l.quantity_whole + coalesce((q12), 0) + (l.quantity_micro + coalesce((q15), 0)) / 1000000) & 67108863) + ((l.quantity_micro + coalesce((q15), 0)) % 1000000) / 1000000) & 67108863, ((l.quantity_micro + coalesce((q15), 0)) % 1000000) % 1000000)
 /* 39 */ INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole, quantity_micro)
 SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL, used, at, CAST(?3 AS INTEGER), NULL, quantity_whole, quantity_micro
 FROM (
-  SELECT a.usage_limit, a.organization, iif(l.per IN ('minute', 'hour'), CASE 'day' WHEN 'minute' THEN a.at / 60000 WHEN 'hour' THEN (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, a.window_number) AS window_number, a.at, a.reason, (l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) AS quantity_whole, ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) AS quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE WHEN a.reason IS NULL THEN (
+  SELECT a.usage_limit, a.organization, iif(l.per IN ('minute', 'hour'), CASE 'day' WHEN 'minute' THEN a.at / 60000 WHEN 'hour' THEN (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (a.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= a.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, a.window_number) AS window_number, a.at, a.reason, (l.quantity_whole + coalesce((q12), 0) + (l.quantity_micro + coalesce((q15), 0)) / 1000000) AS quantity_whole, ((l.quantity_micro + coalesce((q15), 0)) % 1000000) AS quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE WHEN a.reason IS NULL THEN (
     SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p
-    WHERE iif(t.organization IS NULL, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * p.value) + ((((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) >> 26), (((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) & 67108863, (l.quantity_micro * p.value) % 1000000), 100 * ((n.sum_high * 67108864 + (n.sum_low - iif(t.turn_at > CAST(?3 AS INTEGER), t.mark_whole, n.sum_high * 67108864 + n.sum_low))) * 1000000 + n.sum_micro - iif(t.turn_at > CAST(?3 AS INTEGER), t.mark_micro, n.sum_micro)) >= p.value * ((0 * 67108864 + (l.quantity_whole + t.taken_whole + coalesce((q10), 0) - iif(t.turn_at > CAST(?3 AS INTEGER), t.mark_whole, n.sum_high * 67108864 + n.sum_low))) * 1000000 + l.quantity_micro + t.taken_micro + coalesce((q12), 0) - iif(t.turn_at > CAST(?3 AS INTEGER), t.mark_micro, n.sum_micro)))
-  ) WHEN (n.sum_high + n.sum_low + n.sum_micro > 0 OR (n.sum_high + ((n.sum_low + n.sum_micro / 1000000) >> 26), (n.sum_low + n.sum_micro / 1000000) & 67108863, n.sum_micro % 1000000) >= (((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) >> 26) + ((((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) / 1000000) >> 26), (((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) & 67108863) + ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) / 1000000) & 67108863, ((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) % 1000000))
+    WHERE iif(t.organization IS NULL, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * p.value) + ((((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) >> 26), (((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) & 67108863, (l.quantity_micro * p.value) % 1000000), 100 * ((n.sum_high * 67108864 + (n.sum_low - CASE WHEN t.per <> 'total' THEN 0 WHEN t.turn_at > CAST(?3 AS INTEGER) THEN t.mark_whole ELSE n.sum_high * 67108864 + n.sum_low END)) * 1000000 + n.sum_micro - CASE WHEN t.per <> 'total' THEN 0 WHEN t.turn_at > CAST(?3 AS INTEGER) THEN t.mark_micro ELSE n.sum_micro END) >= p.value * ((0 * 67108864 + (l.quantity_whole + iif(t.per = 'total', t.taken_whole, coalesce((q16), 0)) + coalesce((q11), 0) - CASE WHEN t.per <> 'total' THEN 0 WHEN t.turn_at > CAST(?3 AS INTEGER) THEN t.mark_whole ELSE n.sum_high * 67108864 + n.sum_low END)) * 1000000 + l.quantity_micro + iif(t.per = 'total', t.taken_micro, coalesce((q17), 0)) + coalesce((q14), 0) - CASE WHEN t.per <> 'total' THEN 0 WHEN t.turn_at > CAST(?3 AS INTEGER) THEN t.mark_micro ELSE n.sum_micro END))
+  ) WHEN (n.sum_high + n.sum_low + n.sum_micro > 0 OR (n.sum_high + ((n.sum_low + n.sum_micro / 1000000) >> 26), (n.sum_low + n.sum_micro / 1000000) & 67108863, n.sum_micro % 1000000) >= (((l.quantity_whole + coalesce((q12), 0) + (l.quantity_micro + coalesce((q15), 0)) / 1000000) >> 26) + ((((l.quantity_whole + coalesce((q12), 0) + (l.quantity_micro + coalesce((q15), 0)) / 1000000) & 67108863) + ((l.quantity_micro + coalesce((q15), 0)) % 1000000) / 1000000) >> 26), (((l.quantity_whole + coalesce((q12), 0) + (l.quantity_micro + coalesce((q15), 0)) / 1000000) & 67108863) + ((l.quantity_micro + coalesce((q15), 0)) % 1000000) / 1000000) & 67108863, ((l.quantity_micro + coalesce((q15), 0)) % 1000000) % 1000000))
   AND (SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p WHERE true) >= 100 THEN 100 END AS percent FROM (
     SELECT usage_limit, organization, window_number, at, NULL AS reason FROM usage_limit_added WHERE sum_high + sum_low + sum_micro > 0 UNION ALL
     SELECT usage_limit, organization, window_number, at, reason FROM usage_limit_refused WHERE reason = 'exceeded' AND NOT is_held
@@ -243,14 +356,15 @@ FROM (
   AND n.organization = a.organization AND n.window_number = a.window_number
   AND (a.reason IS NOT NULL OR (n.is_known AND iif(l.notify_at IS NULL, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * 80) + ((((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) >> 26), (((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) & 67108863, (l.quantity_micro * 80) % 1000000), ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * min(l.notify_at ->> 0, 100)) + ((((l.quantity_whole & 67108863) * min(l.notify_at ->> 0, 100)) + (l.quantity_micro * min(l.notify_at ->> 0, 100)) / 1000000) >> 26), (((l.quantity_whole & 67108863) * min(l.notify_at ->> 0, 100)) + (l.quantity_micro * min(l.notify_at ->> 0, 100)) / 1000000) & 67108863, (l.quantity_micro * min(l.notify_at ->> 0, 100)) % 1000000))))
   CROSS JOIN organizations o ON o.number = a.organization LEFT JOIN usage_grant_accounts t ON t.organization = a.organization
-  AND t.product_slug = l.product_slug AND t.metric = l.metric AND l.per = 'total' AND l.lineage IS NULL AND l.alert_of IS NULL
+  AND t.product_slug = l.product_slug AND t.metric = l.metric AND t.per = l.per
+  AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per <> 'total')) AND l.lineage IS NULL AND l.alert_of IS NULL
 ) a WHERE percent IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM limit_notices x WHERE x.usage_limit = a.usage_limit AND x.organization = a.organization AND x.window_number = a.window_number
   AND x.percent >= a.percent AND (a.reason IS NOT NULL OR x.is_refusal = 0)
 ) GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0
 /* 40 */ 37 with other lines, /* 1 to 2 */ INSERT INTO events (id, type, organization, at, facts)
 SELECT ? || lower(hex(randomblob(8))), r.type, o.number, ?, json_set(r.facts, '$.organization', json_object('id', o.id, 'externalId', o.external_id, 'name', o.name))
-/* 4 to 20 */   SELECT x.organization, iif(x.percent < 100, 'limit.approaching', iif(l.mode = 'hard', 'limit.reached', 'limit.exceeded')) AS type, json_object('limit', json_set(json_object('id', l.id, 'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''), 'per', l.per, 'mode', l.mode, 'isAlert', l.alert_of IS NOT NULL, 'whole', coalesce(x.quantity_whole, l.quantity_whole), 'micro', coalesce(x.quantity_micro, l.quantity_micro)), '$.apiKey', (
+/* 4 to 55 */   SELECT x.organization, iif(x.percent < 100, 'limit.approaching', iif(l.mode = 'hard', 'limit.reached', 'limit.exceeded')) AS type, json_object('limit', json_set(json_object('id', l.id, 'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''), 'per', l.per, 'mode', l.mode, 'isAlert', l.alert_of IS NOT NULL, 'whole', coalesce(x.quantity_whole, l.quantity_whole), 'micro', coalesce(x.quantity_micro, l.quantity_micro)), '$.apiKey', (
     SELECT json_object('id', k.id, 'name', k.name) FROM api_keys k
     WHERE k.number = (SELECT max(q.number) FROM api_keys q WHERE q.lineage = coalesce(l.lineage, l.alert_lineage))
   )), 'used', json(x.used), 'percent', x.percent, 'isRefusal', x.is_refusal, 'usedAt', x.at, 'timezone', o.timezone) AS facts FROM limit_notices x
@@ -264,7 +378,7 @@ SELECT ? || lower(hex(randomblob(8))), r.type, o.number, ?, json_set(r.facts, '$
   AND CASE l.per WHEN 'minute' THEN h.created_at / 60000 WHEN 'hour' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END = a.window_number
   CROSS JOIN json_each(h.records) p ON l.product_slug IN ('', p.value ->> 0) AND l.metric IN ('', p.value ->> 1)
   WHERE iif(n.usage_limit IS NULL, NOT (h.expires_at <= CAST(?3 AS INTEGER) AND h.is_recorded_on_expiry = 0), (h.expires_at <= CAST(?3 AS INTEGER) AND h.is_recorded_on_expiry = 0))
-), NULL))), 'heldUntil', iif(a.is_held, (SELECT min(h.expires_at) FROM usage_holds h WHERE h.organization = a.organization AND h.status = 'active'), NULL), 'usageLimit', a.usage_limit, 'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id, 'lineage', coalesce(l.lineage, l.alert_lineage), 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode, 'whole', CAST((l.quantity_whole + iif(l.per = 'total', coalesce((q11), 0), 0) + (l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) / 1000000) AS TEXT), 'micro', CAST(((l.quantity_micro + iif(l.per = 'total', coalesce((q13), 0), 0)) % 1000000) AS TEXT), 'timezone', o.timezone, 'openedSeq', n.opened_seq, 'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
+), NULL))), 'heldUntil', iif(a.is_held, (SELECT min(h.expires_at) FROM usage_holds h WHERE h.organization = a.organization AND h.status = 'active'), NULL), 'usageLimit', a.usage_limit, 'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id, 'lineage', coalesce(l.lineage, l.alert_lineage), 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode, 'whole', CAST((l.quantity_whole + coalesce((q12), 0) + (l.quantity_micro + coalesce((q15), 0)) / 1000000) AS TEXT), 'micro', CAST(((l.quantity_micro + coalesce((q15), 0)) % 1000000) AS TEXT), 'timezone', o.timezone, 'openedSeq', n.opened_seq, 'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
 FROM (
   SELECT NULL AS request, NULL AS reason, 0 AS is_held, usage_limit, organization, window_number, at FROM usage_limit_added a
   WHERE at = CAST(?3 AS INTEGER) AND EXISTS (
@@ -272,8 +386,8 @@ FROM (
     AND n.is_known
   ) UNION ALL SELECT NULL, 'unknown', 0, usage_limit, organization, window_number, at FROM (
     SELECT a.* FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
-    AND n.window_number = a.window_number AND NOT n.is_known CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'soft'
-    ORDER BY a.at <> CAST(?3 AS INTEGER) LIMIT 2000
+    AND n.window_number = a.window_number AND NOT n.is_known CROSS JOIN usage_limits l ON l.number = a.usage_limit
+    AND (l.mode = 'soft' OR a.sum_high + a.sum_low + a.sum_micro > 0) ORDER BY a.at <> CAST(?3 AS INTEGER) LIMIT 2000
   ) UNION ALL SELECT request, reason, is_held, usage_limit, organization, window_number, at
   FROM (SELECT *, row_number() OVER (PARTITION BY request) AS rank FROM usage_limit_refused) WHERE rank <= iif(reason = 'unknown', 2000, 100)
 ) a CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization AND n.window_number = a.window_number
@@ -286,8 +400,8 @@ CROSS JOIN organizations o ON o.number = a.organization
 -- With dimensions: 1, 46, 47, 48, 5, 6, 7, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 8, 9, 10, 11, 64, 13, 14
 /* 46 */ 2 with other lines, /* 8 to 10 */     AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND NOT EXISTS (q1)
 /* 47 */ 3 with other lines, /* 7 to 9 */     AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND NOT EXISTS (q1)
-/* q15 */ q2 with other lines, /* 6 to 8 */ AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND true
-/* 48 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q15), blocked AS MATERIALIZED (q3)
+/* q19 */ q2 with other lines, /* 6 to 8 */ AND true AND NOT EXISTS (SELECT 1 FROM usage_limits) AND true AND true
+/* 48 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q19), blocked AS MATERIALIZED (q3)
 /* 49 */ WITH w AS MATERIALIZED (
   SELECT s.id AS series, s.organization, g.number, g.property FROM (SELECT DISTINCT series FROM usage_added) a
   CROSS JOIN usage_series s ON s.id = a.series CROSS JOIN usage_aggregations g ON g.product = s.product_slug AND g.metric = s.metric
@@ -307,15 +421,15 @@ FROM (
   SELECT w.number, w.organization, w.series, r.timestamp / 900000 AS quarter, r.seq, r.properties ->> w.property AS value FROM usage_records r
   CROSS JOIN w ON w.series = r.series WHERE r.seq > (SELECT seq FROM usage_cursor) AND EXISTS (SELECT 1 FROM w)
 ) WHERE value IS NOT NULL GROUP BY series, quarter, value
-/* q16 */ SELECT v.number FROM usage_unique_values v WHERE v.aggregation = a.aggregation AND v.organization = a.organization AND v.month = a.month
+/* q20 */ SELECT v.number FROM usage_unique_values v WHERE v.aggregation = a.aggregation AND v.organization = a.organization AND v.month = a.month
 AND v.value = a.value
-/* 51 */ UPDATE usage_unique_added AS a SET value_number = (q16)
+/* 51 */ UPDATE usage_unique_added AS a SET value_number = (q20)
 /* 52 */ INSERT INTO usage_unique_values (aggregation, organization, month, value) SELECT aggregation, organization, month, value FROM (
   SELECT n.*, row_number() OVER (PARTITION BY aggregation, organization, month ORDER BY first_seq, value) AS rank
   FROM (SELECT aggregation, organization, month, value, min(first_seq) AS first_seq FROM usage_unique_added WHERE value_number IS NULL GROUP BY 1, 2, 3, 4) n
 ) n
 WHERE rank <= 100000 - coalesce((SELECT l.known FROM usage_unique_limits l WHERE l.aggregation = n.aggregation AND l.organization = n.organization AND l.month = n.month), 0)
-/* 53 */ UPDATE usage_unique_added AS a SET value_number = (q16), is_new = 1 WHERE value_number IS NULL
+/* 53 */ UPDATE usage_unique_added AS a SET value_number = (q20), is_new = 1 WHERE value_number IS NULL
 /* 54 */ INSERT INTO usage_unique_limits (aggregation, organization, month, known, others)
 SELECT aggregation, organization, month, count(DISTINCT iif(is_new, value_number, NULL)), sum(iif(value_number IS NULL, count, 0))
 FROM usage_unique_added GROUP BY 1, 2, 3 ON CONFLICT DO UPDATE SET known = known + excluded.known, others = others + excluded.others
@@ -360,7 +474,7 @@ WHERE NOT EXISTS (SELECT 1 FROM usage_dimension_series ds WHERE ds.value = a.val
 /* 62 */ 5 with other lines, /* 2 to 3 */ SELECT -4294967296, -ds.id, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)
 FROM usage_dimension_added a CROSS JOIN usage_dimension_series ds ON ds.value = a.value_number AND ds.series = a.series GROUP BY ds.id, a.quarter
 /* 63 */ DELETE FROM usage_dimension_added
-/* 64 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q15) DELETE FROM usage_series
+/* 64 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q19) DELETE FROM usage_series
 
 -- With a catalogue of all products: 1, 65, 66, 67, 68, 5, 6, 7, 8, 9, 10, 11, 69, 13, 14
 /* 65 */ SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER), 'isProduct', NOT EXISTS (SELECT 1 FROM products p WHERE p.slug = e.value ->> 1))) AS list
@@ -369,9 +483,9 @@ FROM json_each(?2) e WHERE NOT EXISTS (SELECT 1 FROM product_metrics pm WHERE pm
     AND NOT EXISTS (SELECT 1 FROM usage_limits)
 /* 67 */ 3 with other lines, /* 7 */     AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)
     AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* q17 */ q2 with other lines, /* 6 */ AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2) AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* 68 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q17), blocked AS MATERIALIZED (q3)
-/* 69 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q17) DELETE FROM usage_series
+/* q21 */ q2 with other lines, /* 6 */ AND EXISTS (SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2) AND NOT EXISTS (SELECT 1 FROM usage_limits)
+/* 68 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q21), blocked AS MATERIALIZED (q3)
+/* 69 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q21) DELETE FROM usage_series
 
 -- With API keys that an operator verifies: 70, 71, 72, 73, 5, 6, 7, 8, 9, 10, 11, 74, 13, 75
 /* 70 */ 1 with other lines, /* 1 to 2 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN (length(e.value) > 64 AND substr(e.value, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (
@@ -382,23 +496,23 @@ FROM json_each(?2) e WHERE NOT EXISTS (SELECT 1 FROM product_metrics pm WHERE pm
   WHERE f.value NOT IN (SELECT value FROM json_each((SELECT pl.features FROM plans pl WHERE pl.number = o.plan)))
 ) END THEN 'feature' END, 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'hasHolds', EXISTS (SELECT 1 FROM usage_holds WHERE status = 'active'), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), 'ownRequestsPerSecond', k.requests_per_second, 'addresses', k.addresses , 'key', json_array(k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at, k.last_used_at, k.environment, coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id, (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at, json((SELECT pl.features FROM plans pl WHERE pl.number = o.plan))), NULL), k.disabled_at, k.requests_per_second, k.addresses, k.external_id, json(k.metadata)))) AS list
 FROM json_each(?1) e JOIN api_keys k ON k.key_hash = substr(e.value, 1, 64) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
-/* q18 */ SELECT 1 FROM operator_tokens t WHERE t.token_hash = substr(e.value ->> 0, 66, 64) AND t.revoked_at IS NULL
+/* q22 */ SELECT 1 FROM operator_tokens t WHERE t.token_hash = substr(e.value ->> 0, 66, 64) AND t.revoked_at IS NULL
 AND (t.expires_at IS NULL OR t.expires_at > ?3) AND instr(t.scopes, '"keys:verify"') > 0
-/* q19 */ SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[1]') f
+/* q23 */ SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[1]') f
 WHERE f.value NOT IN (SELECT value FROM json_each((SELECT pl.features FROM plans pl WHERE pl.number = o.plan)))
 /* 71 */ 2 with other lines, /* 4 to 5 */     FROM json_each(?2) e JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3) AND k.disabled_at IS NULL JOIN organizations o ON o.id = k.organization_id
-/* 7 */     AND CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (q18)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value ->> 0) = 64, NULL, substr(e.value ->> 0, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q19) END THEN 'feature' END IS NULL
+/* 7 */     AND CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (q22)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value ->> 0) = 64, NULL, substr(e.value ->> 0, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q23) END THEN 'feature' END IS NULL
 /* 72 */ 3 with other lines, /* 4 to 6 */     FROM json_each(?2) e JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > ?3) AND k.disabled_at IS NULL JOIN organizations o ON o.id = k.organization_id WHERE true
-    AND CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (q18)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value ->> 0) = 64, NULL, substr(e.value ->> 0, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q19) END THEN 'feature' END IS NULL
-/* q20 */ q2 with other lines, /* 2 to 5 */ JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
+    AND CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (q22)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value ->> 0) = 64, NULL, substr(e.value ->> 0, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q23) END THEN 'feature' END IS NULL
+/* q24 */ q2 with other lines, /* 2 to 5 */ JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)
 AND k.disabled_at IS NULL JOIN organizations o ON o.id = k.organization_id
 JOIN usage_series us ON us.organization = iif(k.environment = 'test', -o.number, o.number) AND us.product_slug = e.value ->> 1
 AND us.metric = e.value ->> 2 AND us.api_key = k.number
-WHERE CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (q18)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value ->> 0) = 64, NULL, substr(e.value ->> 0, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q19) END THEN 'feature' END IS NULL
-/* 73 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q20), blocked AS MATERIALIZED (q3)
-/* 74 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q20) DELETE FROM usage_series
+WHERE CASE WHEN (length(e.value ->> 0) > 64 AND substr(e.value ->> 0, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (q22)) THEN 'token' WHEN k.addresses IS NOT iif(length(e.value ->> 0) = 64, NULL, substr(e.value ->> 0, 131) ->> '$[2]') THEN 'addresses' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (SELECT 1 FROM json_each(substr(e.value ->> 0, 131), '$[0]') p WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' WHEN CASE WHEN length(e.value ->> 0) > 64 THEN EXISTS (q23) END THEN 'feature' END IS NULL
+/* 73 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q24), blocked AS MATERIALIZED (q3)
+/* 74 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q24) DELETE FROM usage_series
 /* 75 */ UPDATE api_keys AS k SET last_used_at = ?3 WHERE k.key_hash IN (
   SELECT substr(value, 1, 64) FROM json_each(?1) WHERE NOT (length(value) > 64 AND substr(value, 66, 64) <> hex(zeroblob(32)) AND NOT EXISTS (
     SELECT 1 FROM operator_tokens t WHERE t.token_hash = substr(value, 66, 64) AND t.revoked_at IS NULL
@@ -411,17 +525,17 @@ AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)
 /* 76 */ SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'environment', k.environment, 'seq', (SELECT seq FROM usage_cursor), 'hasLimits', EXISTS (SELECT 1 FROM usage_limits), 'hasDimensions', (EXISTS (SELECT 1 FROM usage_dimensions WHERE removed_at IS NULL) OR EXISTS (SELECT 1 FROM usage_aggregations WHERE removed_at IS NULL AND aggregation IN ('last', 'unique'))), 'hasHolds', EXISTS (SELECT 1 FROM usage_holds WHERE status = 'active'), 'requestsPerSecond', coalesce(o.requests_per_second, (SELECT pl.requests_per_second FROM plans pl WHERE pl.number = o.plan)), 'ownRequestsPerSecond', k.requests_per_second, 'addresses', k.addresses )) AS list
 FROM json_each(?1) e LEFT JOIN api_keys k ON k.id = e.value JOIN organizations o ON o.id = coalesce(k.organization_id, e.value)
 AND o.deleted_at IS NULL
-/* q21 */ q1 with other lines, /* 2 */ AND us.metric = e.value ->> 2 AND us.api_key = coalesce(k.number, 0)
+/* q25 */ q1 with other lines, /* 2 */ AND us.metric = e.value ->> 2 AND us.api_key = coalesce(k.number, 0)
 /* 77 */ 2 with other lines, /* 3 to 5 */     SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
     FROM json_each(?2) e LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
     AND o.deleted_at IS NULL
 /* 7 to 8 */     AND nullif(?3, ?3) IS NULL AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* 10 */     AND NOT EXISTS (q21)
+/* 10 */     AND NOT EXISTS (q25)
 /* 78 */ 3 with other lines, /* 3 to 7 */     SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, iif(k.environment = 'test', -o.number, o.number) AS usage_number, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) AS series_max, coalesce(o.usage_series_max, (SELECT pl.usage_series_max FROM plans pl WHERE pl.number = o.plan)) - o.series AS room
     FROM json_each(?2) e LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
     AND o.deleted_at IS NULL WHERE true AND nullif(?3, ?3) IS NULL AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* 9 */     AND NOT EXISTS (q21)
-/* q22 */ q20 with other lines, /* 2 to 3 */ LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0) AND o.deleted_at IS NULL
+/* 9 */     AND NOT EXISTS (q25)
+/* q26 */ q24 with other lines, /* 2 to 3 */ LEFT JOIN api_keys k ON k.id = e.value ->> 0 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0) AND o.deleted_at IS NULL
 /* 5 to 7 */ AND us.metric = e.value ->> 2 AND us.api_key = coalesce(k.number, 0) WHERE nullif(?3, ?3) IS NULL AND true AND NOT EXISTS (SELECT 1 FROM usage_limits)
-/* 79 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q22), blocked AS MATERIALIZED (q3)
-/* 80 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q22) DELETE FROM usage_series
+/* 79 */ 4 with other lines, /* 1 */ WITH series AS MATERIALIZED (q26), blocked AS MATERIALIZED (q3)
+/* 80 */ 12 with other lines, /* 1 */ WITH series AS MATERIALIZED (q26) DELETE FROM usage_series

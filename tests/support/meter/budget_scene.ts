@@ -4,6 +4,8 @@ import { meterWork } from "../../../services/meter/background.ts";
 import { createTestKey, type TestApp } from "../app/app.ts";
 import { senderOf } from "../operators/operator_api.ts";
 import { grantVoids, newOperatorToken } from "../operators/operators.ts";
+import { sql } from "../../../db/engine/database.ts";
+import { poll } from "../runner/poll.ts";
 import type { TraceStep } from "../runner/quint.ts";
 
 /** A tick of the model. */
@@ -126,9 +128,21 @@ export class BudgetScene {
     await act(this, picks as unknown as Picks, state);
     this.test.advance(tick0 + state.s.now * tickMs - this.test.now());
     if (this.refills.length > 0) await doWork(this.test, "turns of refills");
+    await this.#completeCounters();
     await this.#compareLimits(state);
     await this.#compareGrants(state);
     await this.#compareHolds(state);
+  }
+
+  /** Waits for counters that were counted while they lacked earlier usage: grants are used once they are complete. */
+  async #completeCounters(): Promise<void> {
+    const { database } = this.test.opened;
+    await poll(async () =>
+      await database.readFirst(sql`SELECT 1 FROM usage_limit_counters c
+        JOIN usage_limits l ON l.number = c.usage_limit JOIN organizations o ON o.number = c.organization
+        WHERE c.is_known = 0 AND c.sum_high + c.sum_low + c.sum_micro > 0
+          AND c.opened_seq >= max(l.created_seq, o.limits_seq)`) === undefined
+    );
   }
 
   async #compareLimits({ s, shown }: BudgetState): Promise<void> {
