@@ -16,7 +16,7 @@ const microsMax = sql`9000000000000000000`;
 export const million = integer(1_000_000);
 
 /** A condition: any organization has grants of limits with a window. It is evaluated once for a statement. */
-export const hasWindowGrants = sql`EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per <> 'total')`;
+export const hasWindowGrants = sql`EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per > '' AND per <> 'total')`;
 
 /** The account `t` of grants that raise the limit `l` of an organization. */
 export const isAccount = (organization: Statement): Statement =>

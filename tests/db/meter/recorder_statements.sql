@@ -148,9 +148,10 @@ ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum
     SELECT DISTINCT a.usage_limit, a.organization, CASE l.per WHEN 'minute' THEN h.created_at / 60000 WHEN 'hour' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END AS window_number
     FROM first a CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN usage_grant_accounts t ON t.organization = a.organization
     AND t.product_slug = l.product_slug AND t.metric = l.metric AND t.per = l.per
-    AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per <> 'total')) AND l.lineage IS NULL AND l.alert_of IS NULL
-    AND t.per <> 'total' CROSS JOIN organizations o ON o.number = a.organization CROSS JOIN usage_holds h ON h.organization = o.number
-    AND h.status = 'active' AND (coalesce(l.lineage, l.alert_lineage) IS NULL OR coalesce(l.lineage, l.alert_lineage) = h.lineage)
+    AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per > '' AND per <> 'total')) AND l.lineage IS NULL
+    AND l.alert_of IS NULL AND t.per <> 'total' CROSS JOIN organizations o ON o.number = a.organization
+    CROSS JOIN usage_holds h ON h.organization = o.number AND h.status = 'active'
+    AND (coalesce(l.lineage, l.alert_lineage) IS NULL OR coalesce(l.lineage, l.alert_lineage) = h.lineage)
     AND CASE l.per WHEN 'minute' THEN h.created_at / 60000 WHEN 'hour' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END = CASE l.per WHEN 'minute' THEN h.created_at / 60000 WHEN 'hour' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END
     CROSS JOIN json_each(h.records) p ON l.product_slug IN ('', p.value ->> 0) AND l.metric IN ('', p.value ->> 1)
   ) a CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization
@@ -174,7 +175,7 @@ AND g.product_slug = t.product_slug AND g.metric = t.metric AND g.per = t.per AN
 AND g.used_micros < g.quantity_micros AND g.starts_at <= CAST(?3 AS INTEGER)
 /* q12 */ SELECT iif(t.per = 'total', t.taken_whole, coalesce((q10), 0)) + coalesce((q11), 0) FROM usage_grant_accounts t WHERE t.organization = a.organization
 AND t.product_slug = l.product_slug AND t.metric = l.metric AND t.per = l.per
-AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per <> 'total')) AND l.lineage IS NULL AND l.alert_of IS NULL
+AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per > '' AND per <> 'total')) AND l.lineage IS NULL AND l.alert_of IS NULL
 /* q13 */ q10 with other lines, /* 1 */ SELECT sum(w.micros % 1000000) FROM usage_grant_windows w WHERE w.organization = t.organization AND w.product_slug = t.product_slug
 /* q14 */ q11 with other lines, /* 1 */ SELECT sum((g.quantity_micros - g.used_micros) % 1000000) FROM usage_grants g WHERE g.organization = t.organization
 /* q15 */ q12 with other lines, /* 1 */ SELECT iif(t.per = 'total', t.taken_micro, coalesce((q13), 0)) + coalesce((q14), 0) FROM usage_grant_accounts t WHERE t.organization = a.organization
@@ -202,7 +203,7 @@ LIMIT 1
   )) AS unknown_window FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
   AND n.window_number = a.window_number CROSS JOIN usage_limits l ON l.number = a.usage_limit
   LEFT JOIN usage_grant_accounts t ON t.organization = a.organization AND t.product_slug = l.product_slug AND t.metric = l.metric AND t.per = l.per
-  AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per <> 'total')) AND l.lineage IS NULL AND l.alert_of IS NULL
+  AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per > '' AND per <> 'total')) AND l.lineage IS NULL AND l.alert_of IS NULL
   AND t.per <> 'total' WHERE l.mode = 'hard'
   AND (n.is_known = 0 OR (((n.sum_high + n.held_high) + a.sum_high) + ((((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) >> 26), (((n.sum_low + n.held_low) + a.sum_low) + ((n.sum_micro + n.held_micro) + a.sum_micro) / 1000000) & 67108863, ((n.sum_micro + n.held_micro) + a.sum_micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000))
 ), full AS MATERIALIZED (
@@ -292,19 +293,20 @@ FROM (
         FROM (SELECT 1 WHERE EXISTS (SELECT 1 FROM usage_grant_accounts)) CROSS JOIN usage_limit_added a
         CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.per = 'total' CROSS JOIN usage_grant_accounts t ON t.organization = a.organization
         AND t.product_slug = l.product_slug AND t.metric = l.metric AND t.per = l.per
-        AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per <> 'total')) AND l.lineage IS NULL AND l.alert_of IS NULL
-        CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization AND n.window_number = a.window_number
-        CROSS JOIN usage_grants g ON g.organization = t.organization AND g.product_slug = t.product_slug AND g.metric = t.metric AND g.per = t.per
-        AND g.ends_at > CAST(?3 AS INTEGER) AND g.voided_at IS NULL AND g.used_micros < g.quantity_micros AND g.starts_at <= CAST(?3 AS INTEGER)
+        AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per > '' AND per <> 'total')) AND l.lineage IS NULL
+        AND l.alert_of IS NULL CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
+        AND n.window_number = a.window_number CROSS JOIN usage_grants g ON g.organization = t.organization AND g.product_slug = t.product_slug
+        AND g.metric = t.metric AND g.per = t.per AND g.ends_at > CAST(?3 AS INTEGER) AND g.voided_at IS NULL AND g.used_micros < g.quantity_micros
+        AND g.starts_at <= CAST(?3 AS INTEGER)
       ) f
     ) f
   ) s CROSS JOIN usage_cursor c UNION ALL SELECT * FROM (
     WITH needs AS MATERIALIZED (
       SELECT a.usage_limit, a.window_number, t.organization, t.product_slug, t.metric, t.per, CAST(max(0, min(((n.sum_high * 67108864 + (n.sum_low - l.quantity_whole - iif(t.per = 'total', t.taken_whole, coalesce((q10), 0)))) * 1000000 + n.sum_micro - l.quantity_micro - iif(t.per = 'total', t.taken_micro, coalesce((q13), 0))), 9000000000000000000)) AS INTEGER) AS amount
-      FROM (SELECT 1 WHERE EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per <> 'total'))
+      FROM (SELECT 1 WHERE EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per > '' AND per <> 'total'))
       CROSS JOIN usage_limit_added a ON a.sum_high + a.sum_low + a.sum_micro > 0 OR ?1 IS 1 CROSS JOIN usage_limits l ON l.number = a.usage_limit
       AND l.per <> 'total' CROSS JOIN usage_grant_accounts t ON t.organization = a.organization AND t.product_slug = l.product_slug
-      AND t.metric = l.metric AND t.per = l.per AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per <> 'total'))
+      AND t.metric = l.metric AND t.per = l.per AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per > '' AND per <> 'total'))
       AND l.lineage IS NULL AND l.alert_of IS NULL CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
       AND n.organization = a.organization AND n.window_number = a.window_number AND n.is_known
     ), needed AS (
@@ -357,14 +359,14 @@ FROM (
   AND (a.reason IS NOT NULL OR (n.is_known AND iif(l.notify_at IS NULL, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * 80) + ((((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) >> 26), (((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) & 67108863, (l.quantity_micro * 80) % 1000000), ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * min(l.notify_at ->> 0, 100)) + ((((l.quantity_whole & 67108863) * min(l.notify_at ->> 0, 100)) + (l.quantity_micro * min(l.notify_at ->> 0, 100)) / 1000000) >> 26), (((l.quantity_whole & 67108863) * min(l.notify_at ->> 0, 100)) + (l.quantity_micro * min(l.notify_at ->> 0, 100)) / 1000000) & 67108863, (l.quantity_micro * min(l.notify_at ->> 0, 100)) % 1000000))))
   CROSS JOIN organizations o ON o.number = a.organization LEFT JOIN usage_grant_accounts t ON t.organization = a.organization
   AND t.product_slug = l.product_slug AND t.metric = l.metric AND t.per = l.per
-  AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per <> 'total')) AND l.lineage IS NULL AND l.alert_of IS NULL
+  AND (l.per = 'total' OR EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per > '' AND per <> 'total')) AND l.lineage IS NULL AND l.alert_of IS NULL
 ) a WHERE percent IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM limit_notices x WHERE x.usage_limit = a.usage_limit AND x.organization = a.organization AND x.window_number = a.window_number
   AND x.percent >= a.percent AND (a.reason IS NOT NULL OR x.is_refusal = 0)
 ) GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0
 /* 40 */ 37 with other lines, /* 1 to 2 */ INSERT INTO events (id, type, organization, at, facts)
 SELECT ? || lower(hex(randomblob(8))), r.type, o.number, ?, json_set(r.facts, '$.organization', json_object('id', o.id, 'externalId', o.external_id, 'name', o.name))
-/* 4 to 55 */   SELECT x.organization, iif(x.percent < 100, 'limit.approaching', iif(l.mode = 'hard', 'limit.reached', 'limit.exceeded')) AS type, json_object('limit', json_set(json_object('id', l.id, 'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''), 'per', l.per, 'mode', l.mode, 'isAlert', l.alert_of IS NOT NULL, 'whole', coalesce(x.quantity_whole, l.quantity_whole), 'micro', coalesce(x.quantity_micro, l.quantity_micro)), '$.apiKey', (
+/* 4 to 56 */   SELECT x.organization, iif(x.percent < 100, 'limit.approaching', iif(l.mode = 'hard', 'limit.reached', 'limit.exceeded')) AS type, json_object('limit', json_set(json_object('id', l.id, 'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''), 'per', l.per, 'mode', l.mode, 'isAlert', l.alert_of IS NOT NULL, 'whole', coalesce(x.quantity_whole, l.quantity_whole), 'micro', coalesce(x.quantity_micro, l.quantity_micro)), '$.apiKey', (
     SELECT json_object('id', k.id, 'name', k.name) FROM api_keys k
     WHERE k.number = (SELECT max(q.number) FROM api_keys q WHERE q.lineage = coalesce(l.lineage, l.alert_lineage))
   )), 'used', json(x.used), 'percent', x.percent, 'isRefusal', x.is_refusal, 'usedAt', x.at, 'timezone', o.timezone) AS facts FROM limit_notices x
