@@ -169,7 +169,7 @@ export function giveBackToWindowGrants(seq: number, condition: Statement): State
           ) f
         ) f
       ) f WHERE f.back > 0 GROUP BY 1
-    ) d WHERE u.number = d.grant_number`;
+    ) d WHERE u.number = +d.grant_number`;
 }
 
 /** Deletes some of what windows of an organization have taken. */

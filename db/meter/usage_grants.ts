@@ -16,7 +16,8 @@ const microsMax = sql`9000000000000000000`;
 export const million = integer(1_000_000);
 
 /** A condition: any organization has grants of limits with a window. It is evaluated once for a statement. */
-export const hasWindowGrants = sql`EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per > '' AND per <> 'total')`;
+export const hasWindowGrants =
+  sql`EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per > '' AND per <> 'total')`;
 
 /** The account `t` of grants that raise the limit `l` of an organization. */
 export const isAccount = (organization: Statement): Statement =>
@@ -232,7 +233,7 @@ export const takeFromGrants: Statement = sql`
       ) f
     ) s CROSS JOIN usage_cursor c
     UNION ALL SELECT * FROM (${takenByWindows})
-  ) d WHERE u.number = d.number AND d.taken > 0`;
+  ) d WHERE u.number = +d.number AND d.taken > 0`;
 
 /**
  * Gives the quantity of a voided record back to the grants that it was taken from, once the counters lack it: those that were used when

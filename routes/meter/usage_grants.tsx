@@ -100,9 +100,7 @@ const schema = z.object({
   ),
   productSlug: stringSchema("The product. Null for all products together.", "tiles").nullable(),
   metric: stringSchema("The metric. Null for all metrics together.", "requests").nullable(),
-  per: z.enum(windowPeriods).optional().describe(
-    "The window of the limits that it raises. Missing for limits in total.",
-  ),
+  per: z.enum(windowPeriods).optional().describe("Of the limits that it raises. Missing for those in total."),
   quantity: z.number().openapi({ description: "How much it added to the limit.", example: 5_000 }),
   used: z.number().openapi({
     description: "The used part. It stays used when the grant ends.",

@@ -22,7 +22,7 @@ const schema = z.object({
   productSlug: stringSchema("The product. Null for all products together.", "tiles").nullable(),
   metric: stringSchema("The metric. Null for all metrics together.", "requests").nullable(),
   per: z.enum(windowPeriods).optional().describe(
-    "The window of the limits that it raises. Missing for limits in total.",
+    "Of the limits that it raises. Missing for those in total.",
   ),
   quantity: z.number().openapi({ description: "That of each grant.", example: 5_000 }),
   every: z.enum(refillPeriods).describe("How often it gives a grant."),

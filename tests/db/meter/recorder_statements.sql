@@ -335,7 +335,7 @@ FROM (
     SELECT k.number, sum(k.taken), 0, NULL, NULL, json_group_array(json_array(k.window_number, coalesce(k.place, 2 * c.seq - (?1 IS 1)), k.ends_at, k.taken))
     FROM takes k CROSS JOIN usage_cursor c WHERE k.taken > 0 GROUP BY k.number
   )
-) d WHERE u.number = d.number AND d.taken > 0
+) d WHERE u.number = +d.number AND d.taken > 0
 /* 38 */ 31 with other lines, /* 1 to 3 */ DELETE FROM limit_notices WHERE (usage_limit, organization, window_number, percent) IN (
   SELECT x.usage_limit, x.organization, x.window_number, x.percent FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit
   CROSS JOIN organizations o ON o.number = a.organization CROSS JOIN limit_notices x ON x.usage_limit = a.usage_limit
