@@ -63,7 +63,6 @@ export const errorStatuses = {
   unsupported_media_type: 415,
   validation_failed: 422,
   range_too_long: 422,
-  limit_not_total: 422,
   limit_per_value: 422,
   dimension_unknown: 422,
   hold_too_long: 422,

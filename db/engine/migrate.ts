@@ -12,6 +12,7 @@ import cutoff from "./migrations/0036_cutoff.sql" with { type: "text" };
 import planBudgets from "./migrations/0037_plan_budgets.sql" with { type: "text" };
 import valuePrices from "./migrations/0038_value_prices.sql" with { type: "text" };
 import valueLimits from "./migrations/0039_value_limits.sql" with { type: "text" };
+import windowGrants from "./migrations/0040_window_grants.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -31,6 +32,7 @@ export const migrations: readonly Migration[] = [
   { number: 37, name: "plan_budgets", text: planBudgets },
   { number: 38, name: "value_prices", text: valuePrices },
   { number: 39, name: "value_limits", text: valueLimits },
+  { number: 40, name: "window_grants", text: windowGrants },
 ];
 
 /** The last of the migrations that the whole schema replaces. With it, a database has the same schema. */

@@ -56,6 +56,15 @@ export function selectHeld(window: Statement, now: Statement): Statement {
         AND iif(n.usage_limit IS NULL, NOT ${isOver(now)}, ${isOver(now)})), NULL)))`;
 }
 
+/** JSON of the parts of what active holds have taken of the counter `n`, of the limit `l` and the organization `o`; null if it is nothing. */
+export const heldParts = (window: Statement, now: Statement): Statement =>
+  sql`iif(n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0, (SELECT json_array(
+    n.held_high - coalesce(sum(${parts.high}), 0), n.held_low - coalesce(sum(${parts.low}), 0),
+    n.held_micro - coalesce(sum(${parts.micro}), 0))
+    FROM (SELECT 1) CROSS JOIN ${activeHolds(window)} WHERE h.expires_at <= ${now} AND ${
+    isOver(now)
+  }), NULL)`;
+
 /** The value that {@linkcode selectHeld} selects. */
 export type HeldColumns = readonly [
   high: string,

@@ -193,7 +193,7 @@ const text = (part: Statement) => sql`CAST(${part} AS TEXT)`;
  * @param holds Has the holds `h`. @param condition Without it, none are selected.
  */
 export const selectBeyond = (holds: Statement, now: Statement, condition = sql`true`): Statement => {
-  const raised = raisedQuantity(sql`o.number`, now);
+  const raised = raisedQuantity(sql`o.number`, now, sql`d.window_number`);
   return sql`SELECT json_group_array(json_object('id', d.id, 'limitId', l.id,
       'own', json_array(d.high, d.low, d.micro), 'used', json_array(${text(sql`n.sum_high`)},
       ${text(sql`n.sum_low`)}, ${text(sql`n.sum_micro`)}), 'held', ${selectHeld(sql`d.window_number`, now)},

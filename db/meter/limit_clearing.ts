@@ -4,7 +4,8 @@ import { type Database, type DatabaseReader, sql, type Statement } from "../engi
 import { insertEvents } from "../outbox/mod.ts";
 import type { LimitOwner } from "./limit_rows.ts";
 import { openCounters } from "./open_counters.ts";
-import { isUsedOfRaised, type LimitCell } from "./recorder_limits.ts";
+import { isUsedOfRaised } from "./limit_notices.ts";
+import type { LimitCell } from "./recorder_limits.ts";
 import { isAccount, raisedQuantity } from "./usage_grants.ts";
 import {
   ahead,
@@ -24,7 +25,7 @@ const isApplying = isApplied({
   withAlerts: true,
   counts: "any",
 });
-const raised = raisedQuantity(sql`o.number`, sql`w.now`);
+const raised = raisedQuantity(sql`o.number`, sql`w.now`, sql`x.window_number`);
 const per = sql`iif(l.number IS NULL, g.facts ->> 'per', l.per)`;
 /** The facts of a limit. One that was removed or doesn't apply has no quantity. */
 const clearedFacts = sql`json_remove(json_set(iif(l.number IS NULL, g.facts, ${limitFacts(raised)}),
@@ -175,16 +176,16 @@ const listed = (cells: readonly CurrentCell[]) =>
   sql`SELECT e.value ->> 0 AS usage_limit, e.value ->> 1 AS organization, e.value ->> 2 AS window_number
     FROM json_each(${JSON.stringify(cells)}) e`;
 
-/** Opens counters of limits that apply, unless they are valid. Returns those that lack earlier usage. */
+/** Opens counters of limits that apply, unless they are valid. Returns those that lack earlier usage. @param at A time in their windows. */
 export async function openCells(
   database: Pick<Database, "write">,
   cells: readonly CurrentCell[],
-  now: number,
+  at: number,
 ): Promise<LimitCell[]> {
   const results = await database.write([
     sql`INSERT OR IGNORE INTO usage_limit_added
       (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro)
-    SELECT c.usage_limit, c.organization, c.window_number, CAST(${now} AS INTEGER), 0, 0, 0 FROM (${
+    SELECT c.usage_limit, c.organization, c.window_number, CAST(${at} AS INTEGER), 0, 0, 0 FROM (${
       listed(cells)
     }) c
     CROSS JOIN usage_limits l ON l.number = c.usage_limit

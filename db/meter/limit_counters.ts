@@ -16,7 +16,8 @@ import {
   sql,
   type Statement,
 } from "../engine/database.ts";
-import { type LimitCell, noteLimits } from "./recorder_limits.ts";
+import { noteLimits } from "./limit_notices.ts";
+import type { LimitCell } from "./recorder_limits.ts";
 import { isAccount, takeFromGrants } from "./usage_grants.ts";
 import type { LimitScopeRow } from "./usage_limits.ts";
 import { allMonths } from "./usage_sums.ts";

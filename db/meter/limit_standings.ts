@@ -62,7 +62,7 @@ export const selectStandings = (
   },
 ): Statement => {
   const window = windowNumber(sql`l.per`, now, ahead(sql`o.timezone`, now));
-  const raised = raisedQuantity(sql`o.number`, now);
+  const raised = raisedQuantity(sql`o.number`, now, window);
   const sum = (column: Statement) => sql`CAST(coalesce(n.${column}, 0) AS TEXT)`;
   return sql`
     SELECT ${columns} l.id AS limitId, o.number AS organization, l.product_slug AS productSlug, l.metric, l.per,
@@ -117,7 +117,12 @@ export async function findOrganizationLimits(
   organizationId: string,
   now: number,
 ): Promise<UsageLimit[]> {
-  const raised = raisedQuantity(sql`o.number`, sql`CAST(${now} AS INTEGER)`);
+  const time = sql`CAST(${now} AS INTEGER)`;
+  const raised = raisedQuantity(
+    sql`o.number`,
+    time,
+    windowNumber(sql`l.per`, time, ahead(sql`o.timezone`, time)),
+  );
   const rows = await database.read<
     Omit<UsageLimit, "quantity" | "notifyAt"> & { low: string; micro: string; notifyAt: string | null }
   >(sql`

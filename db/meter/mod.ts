@@ -20,6 +20,7 @@ export { deleteIdempotencyKeys } from "./idempotency_keys.ts";
 export { findLineagesUsedSince, lineagesUsedSince } from "./last_usage.ts";
 export { limitsJson, lineageOf, parseLimits, recheckLimits, replaceLimits } from "./limit_rows.ts";
 export { findOrganizationLimits } from "./limit_standings.ts";
+export { deleteWindowTakes } from "./grant_windows.ts";
 export { deleteHolds } from "./holds.ts";
 export { deleteCounts } from "./limit_sweep.ts";
 export {

@@ -6,7 +6,7 @@ import type { LimitMode, LimitScope } from "../../domain/meter/usage_limit.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import type { RunningOutLimit } from "../../domain/console/organization_list.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
-import { isUsedOfRaised } from "./recorder_limits.ts";
+import { isUsedOfRaised } from "./limit_notices.ts";
 import { isAccount, raisedQuantity } from "./usage_grants.ts";
 import {
   ahead,
@@ -159,7 +159,7 @@ export async function findReachedLimits(
   { now, since, limit, ...range }: NumberRange & { now: number; since: number; limit: number },
 ): Promise<ReachedLimit[]> {
   const time = sql`CAST(${now} AS INTEGER)`;
-  const raised = raisedQuantity(sql`o.number`, time);
+  const raised = raisedQuantity(sql`o.number`, time, sql`n.window_number`);
   return await database.read<ReachedLimit>(sql`
     SELECT o.id, o.name, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric, l.per, l.mode,
       max(coalesce(x.noted_at, max(l.created_at, o.limits_at))) AS reachedAt
@@ -197,7 +197,8 @@ export async function findFastLimits(
 ): Promise<{ rows: FastLimitRow[]; last: CounterPosition | null }> {
   const time = sql`CAST(${now} AS INTEGER)`;
   const used = sql`(n.sum_high * ${integer(2 ** lowBits)}.0 + n.sum_low + n.sum_micro / 1e6)`;
-  const quantity = sql`(l.quantity_whole + l.quantity_micro / 1e6)`;
+  const raised = raisedQuantity(sql`n.organization`, time, sql`n.window_number`);
+  const quantity = sql`(${raised.whole} + ${raised.micro} / 1e6)`;
   const row = await database.readFirst<{ rows: string; last: string | null }>(sql`
     WITH step AS MATERIALIZED (
       SELECT usage_limit, organization, window_number FROM usage_limit_counters

@@ -2,22 +2,28 @@
 // that records, before the cursor moves. In all texts ?1 is the records, ?2 the series and ?3 the time.
 import { errorDetailsMax, limitUnknownCellsMax, rollupQuarterMs } from "../../domain/limits.ts";
 import { lowBits } from "../../domain/meter/quantity.ts";
-import { defaultNotifyAt, type LimitMode } from "../../domain/meter/usage_limit.ts";
-import { bind, integer, joinSql, sql, type Statement } from "../engine/database.ts";
+import type { LimitMode } from "../../domain/meter/usage_limit.ts";
+import { bind, integer, sql, type Statement } from "../engine/database.ts";
 import { addToHeld, endExpiredHolds, type HeldColumns, selectHeld } from "./hold_counts.ts";
 import type { CountedValue, CountedValues } from "./counted_values.ts";
 import { isCounter, openCounters } from "./open_counters.ts";
 import { field } from "./record_group.ts";
 import { addGroup } from "./rollups.ts";
-import { isAccount, isUsedSinceGrant, raisedQuantity, takeFromGrants } from "./usage_grants.ts";
-import { insertEvents } from "../outbox/mod.ts";
+import {
+  isOfOtherWindow,
+  joinShared,
+  mayShare,
+  selectDemands,
+  selectFull,
+  selectUnknownWindows,
+  sharedColumns,
+} from "./grant_windows.ts";
+import { raisedQuantity, takeFromGrants } from "./usage_grants.ts";
+import { noteLimits } from "./limit_notices.ts";
 import {
   ahead,
   comparable,
-  comparableQuantity,
   isApplied,
-  keyFacts,
-  limitFacts,
   limitQuantity,
   type LimitScopeRow,
   windowNumber,
@@ -113,7 +119,7 @@ const added = ([high, low, micro]: PairOfParts): [Statement, Statement, Statemen
 ];
 /** A question needs the smallest quantity of a cutoff limit, and no more. */
 const cutoffNeed = sql`(l.mode = 'cutoff')`;
-/** True if the sum of two columns for each part is more than the limit `l`. */
+/** True if the sum of two columns for each part is more than the quantity of `l`. */
 const isOver = (...parts: PairOfParts) =>
   sql`${comparable(...added(parts))}
     > ${limitQuantity}`;
@@ -126,13 +132,14 @@ const groupSum: PairOfParts = [
 /** Ends holds of organizations that have too little room for the group, as holds that have expired must not reject anything. */
 export const endsHoldsInTheWay = (more?: Statement): Statement =>
   sql`h.organization IN (SELECT a.organization FROM usage_limit_added a
-      CROSS JOIN usage_limit_counters n ON ${isCounter} AND (n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0)
-      CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode <> 'soft' WHERE ${
-    isOver(...groupSum)
-  }${more === undefined ? sql`` : sql` UNION ALL ${more}`})`;
+      CROSS JOIN usage_limit_counters n ON ${isCounter}
+      CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode <> 'soft' WHERE ${isOver(...groupSum)}
+        AND (n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0 OR ${mayShare})${
+    more === undefined ? sql`` : sql` UNION ALL ${more}`
+  })`;
 const endHoldsInTheWay = endExpiredHolds(endsHoldsInTheWay());
 /** The quantity of the limit `l` of the cell `a` with grants. It is never less than without. */
-const raised = raisedQuantity(sql`a.organization`, now);
+const raised = raisedQuantity(sql`a.organization`, now, sql`a.window_number`);
 /** Adds up a part of the requests before one, and its own need. */
 const runningSum = (part: Statement) =>
   sql`sum(own_${part}) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request)
@@ -157,16 +164,19 @@ const overWithoutHolds = isOver(
  * group.
  */
 const rejectRequests = (select: SelectSeries) =>
-  sql`WITH full AS MATERIALIZED (
+  sql`WITH over AS (
     SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high + n.held_high AS sum_high,
       n.sum_low + n.held_low AS sum_low, n.sum_micro + n.held_micro AS sum_micro,
-      n.held_high, n.held_low, n.held_micro, l.mode, ${raised.whole} AS quantity_whole, ${raised.micro} AS quantity_micro
-    FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter}
-    CROSS JOIN usage_limits l ON l.number = a.usage_limit
-    WHERE (l.mode = 'hard' OR (l.mode = 'cutoff' AND ?4 IS NOT NULL)) AND (n.is_known = 0 OR (${
-    isOver(...groupSum)
+      n.held_high, n.held_low, n.held_micro, l.mode, a.sum_high AS high, a.sum_low AS low,
+      a.sum_micro + ${cutoffNeed} AS micro, ${raised.whole} AS raised_whole, ${raised.micro} AS raised_micro, ${
+    sharedColumns(now)
   }
-      AND ${comparable(...added(groupSum))} > ${comparableQuantity(raised.whole, raised.micro)}))
+    FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter}
+    CROSS JOIN usage_limits l ON l.number = a.usage_limit ${joinShared}
+    WHERE (l.mode = 'hard' OR (l.mode = 'cutoff' AND ?4 IS NOT NULL))
+      AND (n.is_known = 0 OR ${isOver(...groupSum)})
+  ), full AS MATERIALIZED (
+    ${selectFull(overDemand)}
   ), ${applied(select, sql`EXISTS (SELECT 1 FROM full)`)},
   wanted AS MATERIALIZED (
     SELECT ${field.request} AS request, e.key AS position, a.usage_limit, a.organization,
@@ -188,22 +198,29 @@ const rejectRequests = (select: SelectSeries) =>
       LEFT JOIN usage_records r ON r.seq = (SELECT seq FROM usage_cursor) + w.position + 1
       GROUP BY 1, f.usage_limit, f.organization, f.window_number)
   ), judged AS MATERIALIZED (
-    SELECT *, max(is_judged AND NOT is_known) OVER (PARTITION BY request) AS is_unknown,
+    SELECT *, max(is_judged AND (NOT is_known OR unknown_window IS NOT NULL)) OVER (PARTITION BY request) AS is_unknown,
       max(is_over) OVER (PARTITION BY request) AS is_too_large
-    FROM (SELECT l.*, is_judged AND l.high + l.low + l.micro > 0 AND ${overDemand} AS is_over FROM demands l)
+    FROM (SELECT l.*, is_judged AND l.high + l.low + l.micro > 0 AND (${overDemand} OR l.is_together) AS is_over
+      FROM (${selectDemands}) l)
   )
-  INSERT INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason, is_held)
+  INSERT OR IGNORE INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason, is_held)
   SELECT request, usage_limit, organization, window_number, at, 'unknown', 0 FROM judged
   WHERE is_judged AND NOT is_known
+  UNION ALL ${selectUnknownWindows}
   UNION ALL
-  SELECT request, usage_limit, organization, window_number, at, 'exceeded', NOT ${overWithoutHolds} FROM judged l
-  WHERE is_over AND NOT is_unknown
+  SELECT request, usage_limit, organization, window_number, at, 'exceeded', NOT ${overWithoutHolds}
+    AND (reserved > 0 OR held_high <> 0 OR held_low <> 0 OR held_micro <> 0)
+  FROM (SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, held_high, held_low,
+      held_micro, high, low, micro, reserved, raised_whole AS quantity_whole, raised_micro AS quantity_micro
+    FROM judged WHERE is_over AND NOT is_unknown) l
   UNION ALL
   SELECT request, usage_limit, organization, window_number, at, 'others', 0 FROM (
     SELECT request, usage_limit, organization, window_number, at, is_judged, sum_high, sum_low, sum_micro, quantity_whole,
-      quantity_micro, ${runningSum(sql`high`)}, ${runningSum(sql`low`)}, ${runningSum(sql`micro`)}
+      quantity_micro, ${runningSum(sql`high`)}, ${runningSum(sql`low`)}, ${
+    runningSum(sql`micro`)
+  }, ${isOfOtherWindow} AS is_other
     FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0) l
-  WHERE is_judged AND ${overDemand}`;
+  WHERE is_judged AND (${overDemand} OR is_other)`;
 const deleteRejected = sql`
   DELETE FROM usage_records WHERE seq > (SELECT seq FROM usage_cursor) AND seq IN (
     SELECT (SELECT seq FROM usage_cursor) + e.key + 1 FROM json_each(?1) e
@@ -217,109 +234,11 @@ const addToCounters = sql`
   ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
     sum_micro = sum_micro + excluded.sum_micro`;
 
-/** If a product overflows, SQLite continues with a floating-point number, which is above all limits. */
-const multiplied = (factor: Statement, [high, low, micro]: readonly [Statement, Statement, Statement]) =>
-  comparable(sql`(${high} * ${factor})`, sql`(${low} * ${factor})`, sql`(${micro} * ${factor})`);
-
-/** True if at least this percentage of the limit `l` is used in the window of the counter `n`. */
-export const isUsed = (percent: Statement) =>
-  sql`${multiplied(integer(100), [sql`n.sum_high`, sql`n.sum_low`, sql`n.sum_micro`])}
-    >= ${
-    multiplied(percent, [
-      sql`(l.quantity_whole >> ${integer(lowBits)})`,
-      sql`(l.quantity_whole & ${integer(2 ** lowBits - 1)})`,
-      sql`l.quantity_micro`,
-    ])
-  }`;
-/** True if at least this percentage is used: with the account `t` of grants, of the rest when the last one was given. */
-export const isUsedOfRaised = (percent: Statement, now: Statement): Statement =>
-  sql`iif(t.organization IS NULL, ${isUsed(percent)}, ${isUsedSinceGrant(percent, now)})`;
-/**
- * The first percentage is used, if there are no grants: with grants, at most that is used. Those of most limits are the default,
- * which needs no parsing.
- */
-const isAnyUsed = sql`iif(l.notify_at IS NULL, ${isUsed(integer(defaultNotifyAt[0] ?? 0))},
-    ${isUsed(sql`min(l.notify_at ->> 0, 100)`)})`;
-/** The highest percentage `p.value` of the limit `l` that meets a condition. */
-export const highest = (condition: Statement) =>
-  sql`(SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(${
-    joinSql(defaultNotifyAt.map(integer), ", ")
-  }))) p WHERE ${condition})`;
-/** For minutes and hours, the day. */
-const noticeWindow = sql`iif(l.per IN ('minute', 'hour'),
-    ${windowNumber(sql`'day'`, sql`a.at`, ahead(sql`o.timezone`, sql`a.at`))}, a.window_number)`;
-const isFull = sql`${comparable(sql`n.sum_high`, sql`n.sum_low`, sql`n.sum_micro`)}
-    >= ${comparableQuantity(raised.whole, raised.micro)}`;
-/** A limit that a group has used up is noted again after a request that was too large for what was left. */
-const deleteRejections = sql`
-  DELETE FROM limit_notices WHERE (usage_limit, organization, window_number, percent) IN (
-    SELECT x.usage_limit, x.organization, x.window_number, x.percent
-    FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit
-    CROSS JOIN organizations o ON o.number = a.organization
-    CROSS JOIN limit_notices x ON x.usage_limit = a.usage_limit AND x.organization = a.organization
-      AND x.window_number = ${noticeWindow} AND x.percent = 100 AND x.is_refusal = 1
-    CROSS JOIN usage_limit_counters n ON ${isCounter} AND n.is_known
-    WHERE a.sum_high + a.sum_low + a.sum_micro > 0 AND ${isFull})`;
-/**
- * Notes the highest percentage of each limit that a group has used, or 100 if a request of it doesn't fit, unless nothing else is used.
- * Limits with an unknown counter are noted when it is completed.
- */
-const insertNotices = sql`
-  INSERT INTO limit_notices
-    (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole,
-      quantity_micro)
-  SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL AND mode = 'hard', used, at,
-    CAST(?3 AS INTEGER), NULL, quantity_whole, quantity_micro
-  FROM (
-    SELECT a.usage_limit, a.organization, ${noticeWindow} AS window_number, a.at, a.reason, l.mode,
-      ${raised.whole} AS quantity_whole, ${raised.micro} AS quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE
-        WHEN a.reason IS NULL THEN ${highest(isUsedOfRaised(sql`p.value`, now))}
-        WHEN (n.sum_high + n.sum_low + n.sum_micro > 0 OR ${isFull}) AND ${
-  highest(sql`true`)
-} >= 100 THEN 100 END AS percent
-    FROM (SELECT usage_limit, organization, window_number, at, NULL AS reason FROM usage_limit_added
-        WHERE sum_high + sum_low + sum_micro > 0
-      UNION ALL SELECT usage_limit, organization, window_number, at, reason FROM usage_limit_refused
-        WHERE reason = 'exceeded' AND NOT is_held) a
-    CROSS JOIN usage_limits l ON l.number = a.usage_limit
-    CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
-      AND n.window_number = a.window_number AND (a.reason IS NOT NULL OR (n.is_known AND ${isAnyUsed}))
-    CROSS JOIN organizations o ON o.number = a.organization
-    LEFT JOIN usage_grant_accounts t ON ${isAccount(sql`a.organization`)}
-  ) a WHERE percent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM limit_notices x WHERE x.usage_limit = a.usage_limit
-      AND x.organization = a.organization AND x.window_number = a.window_number AND x.percent >= a.percent
-      AND (a.reason IS NOT NULL OR x.is_refusal = 0))
-  GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0`;
-
-/** The facts of notices without an event. There are such only until the next statements of the batch. */
-const newFacts = sql`
-  SELECT x.organization, iif(x.percent < 100, 'limit.approaching',
-      iif(l.mode = 'soft', 'limit.exceeded', 'limit.reached')) AS type,
-    json_object('limit', json_set(${
-  limitFacts({
-    whole: sql`coalesce(x.quantity_whole, l.quantity_whole)`,
-    micro: sql`coalesce(x.quantity_micro, l.quantity_micro)`,
-  })
-}, '$.apiKey', ${keyFacts(sql`coalesce(l.lineage, l.alert_lineage)`)}),
-      'used', json(x.used), 'percent', x.percent, 'isRefusal', x.is_refusal, 'usedAt', x.at,
-      'timezone', o.timezone) AS facts
-  FROM limit_notices x CROSS JOIN usage_limits l ON l.number = x.usage_limit
-  CROSS JOIN organizations o ON o.number = x.organization WHERE x.mailed_at IS NULL`;
-
-/** Writes the notices about the limits of a group, and their events, of which emails are made. */
-export function noteLimits(now: number): Statement[] {
-  return [
-    bind(deleteRejections, null, null, now),
-    bind(insertNotices, null, null, now),
-    insertEvents(sql`r.type`, { at: now, rows: newFacts }),
-    sql`UPDATE limit_notices SET mailed_at = noted_at WHERE mailed_at IS NULL`,
-  ];
-}
-
-/** Windows with unknown usage of limits that records don't wait for, current ones first. */
+/** Windows with unknown usage of limits that didn't reject it, current ones first. */
 const unknownSoft = sql`
   SELECT a.* FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter} AND NOT n.is_known
-  CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode <> 'hard'
+  CROSS JOIN usage_limits l ON l.number = a.usage_limit
+    AND (l.mode <> 'hard' OR a.sum_high + a.sum_low + a.sum_micro > 0)
   ORDER BY a.at <> ${now} LIMIT ${integer(limitUnknownCellsMax)}`;
 /** The windows of now that are known, without those of alerts; those of other limits than hard ones that aren't, and those that requests of the group don't fit into. */
 const selectStates = sql`

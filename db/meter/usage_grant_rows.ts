@@ -1,5 +1,6 @@
 // SQL that reads and writes grants. Their use is noted in usage_grants.ts.
 import { lowBits, type Quantity } from "../../domain/meter/quantity.ts";
+import type { LimitPeriod } from "../../domain/meter/usage_limit.ts";
 import type { RefillPeriod } from "../../domain/meter/usage_refill.ts";
 import { type Audited, ifAudited } from "../access/mod.ts";
 import { bind, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
@@ -7,13 +8,15 @@ import { clearNotices } from "./limit_clearing.ts";
 import { recheckLimits } from "./limit_rows.ts";
 import { openCounters } from "./open_counters.ts";
 import { isAccount, isOpen, neverEnds, nextTurn, takeFromGrants } from "./usage_grants.ts";
-import { isApplied } from "./usage_limits.ts";
+import { activeHolds, windowOfHold } from "./hold_counts.ts";
+import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
 
 export interface UsageGrantRow {
   readonly id: string;
   readonly limitId: string;
   readonly productSlug: string | null;
   readonly metric: string | null;
+  readonly per: LimitPeriod;
   /** In millionths, as texts. */
   readonly quantity: string;
   readonly used: string;
@@ -32,7 +35,7 @@ export interface UsageGrantRow {
 
 const selectFrom = (condition: Statement) =>
   sql`SELECT g.id, g.limit_id AS limitId, nullif(g.product_slug, '') AS productSlug, nullif(g.metric, '') AS metric,
-    CAST(g.quantity_micros AS TEXT) AS quantity, CAST(g.used_micros AS TEXT) AS used, g.created_at AS createdAt,
+    g.per, CAST(g.quantity_micros AS TEXT) AS quantity, CAST(g.used_micros AS TEXT) AS used, g.created_at AS createdAt,
     iif(g.starts_at = 0, g.created_at, g.starts_at) AS startsAt,
     nullif(g.ends_at, ${integer(neverEnds)}) AS expiresAt, r.id AS refillId, r.every, r.rollover,
     nullif(r.ends_at, ${integer(neverEnds)}) AS until, g.voided_at AS voidedAt, g.reason,
@@ -68,12 +71,9 @@ export function findGrants(
   );
 }
 
-export interface GrantedLimit {
-  readonly per: string;
+export interface GrantedLimit extends Pick<UsageGrantRow, "productSlug" | "metric"> {
   /** Set if it is per value. */
   readonly by?: string | null;
-  readonly productSlug: string | null;
-  readonly metric: string | null;
 }
 
 /** Finds a limit that applies to an organization as a whole. */
@@ -83,7 +83,7 @@ export function findGrantedLimit(
   limitId: string,
 ): Promise<GrantedLimit | undefined> {
   return database.readFirst(sql`
-    SELECT l.per, nullif(l.property, '') AS "by", nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric
+    SELECT nullif(l.property, '') AS "by", nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric
     FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId} AND ${isApplied({ counts: "any" })}
     WHERE o.id = ${organizationId} AND o.deleted_at IS NULL`);
 }
@@ -100,11 +100,11 @@ export interface NewGrant {
 /** True if fewer grants of the organization `o` for the limit `l` can be used. */
 export const hasRoom = ({ now, activeMax }: { now: number; activeMax: number }): Statement =>
   sql`(SELECT count(*) FROM usage_grants g
-    CROSS JOIN (SELECT o.number AS organization, l.product_slug, l.metric) t WHERE ${
+    CROSS JOIN (SELECT o.number AS organization, l.product_slug, l.metric, l.per) t WHERE ${
     isOpen(sql`CAST(${now} AS INTEGER)`)
   }) < ${activeMax}`;
 
-/** Inserts a grant for a limit that applies in total, unless its idempotency key is taken or `activeMax` can be used. */
+/** Inserts a grant for a limit that applies, unless its idempotency key is taken or `activeMax` can be used. */
 export function insertGrant(
   organizationId: string,
   { id, limitId, quantity, expiresAt, reason, idempotencyKey }: NewGrant,
@@ -112,19 +112,19 @@ export function insertGrant(
 ): Statement {
   const whole = sql`CAST(${quantity.whole} AS INTEGER)`;
   return sql`
-    INSERT INTO usage_grants (id, organization, limit_id, product_slug, metric, quantity_micros, created_at, ends_at,
-      reason, idempotency_key)
-    SELECT ${id}, o.number, l.id, l.product_slug, l.metric,
+    INSERT INTO usage_grants (id, organization, limit_id, product_slug, metric, per, quantity_micros, created_at,
+      ends_at, reason, idempotency_key)
+    SELECT ${id}, o.number, l.id, l.product_slug, l.metric, l.per,
       ${whole} * 1000000 + CAST(${quantity.micro} AS INTEGER), ${now}, ${expiresAt ?? neverEnds}, ${reason},
       ${idempotencyKey}
-    FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId} AND l.per = 'total' AND ${isApplied()}
+    FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId} AND ${isApplied()}
     WHERE o.id = ${organizationId} AND o.deleted_at IS NULL AND ${hasRoom({ now, activeMax })}
     ON CONFLICT (organization, idempotency_key) DO NOTHING`;
 }
 
 /**
  * After an audited grant: it covers what is used beyond the limit already, percentages for notices count from here, and limits that
- * have room again are looked for.
+ * have room again are looked for. Windows share grants, so those of active holds are counted from here, too.
  */
 export function applyGrant(
   { limitId, organization }: { limitId: string; organization: Statement },
@@ -133,9 +133,12 @@ export function applyGrant(
   return [
     sql`INSERT OR IGNORE INTO usage_limit_added
       (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro)
-    SELECT l.number, o.number, 0, CAST(${now} AS INTEGER), 0, 0, 0
+    SELECT l.number, o.number, ${currentWindow(now)}, CAST(${now} AS INTEGER), 0, 0, 0
     FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId}
-    WHERE o.number = ${organization} AND ${ifAudited(audited)}`,
+    WHERE o.number = ${organization} AND ${ifAudited(audited)}
+    UNION SELECT l.number, o.number, ${windowOfHold}, CAST(${now} AS INTEGER), 0, 0, 0
+    FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId} AND l.per <> 'total'
+    CROSS JOIN ${activeHolds(windowOfHold)} WHERE o.number = ${organization} AND ${ifAudited(audited)}`,
     openCounters,
     bind(takeFromGrants, null, null, now),
     ...startBalance(now),
@@ -143,12 +146,18 @@ export function applyGrant(
   ];
 }
 
+/** The number of the current window of the limit `l` and the organization `o`. */
+export const currentWindow = (now: number): Statement => {
+  const time = sql`CAST(${now} AS INTEGER)`;
+  return windowNumber(sql`l.per`, time, ahead(sql`o.timezone`, time));
+};
+
 /** Starts a new balance for the limits of `usage_limit_added`, with its own percentages and notices. */
 export function startBalance(now: number): Statement[] {
   return [
     sql`UPDATE usage_grant_accounts AS t
       SET mark_whole = n.sum_high * ${integer(2 ** lowBits)} + n.sum_low, mark_micro = n.sum_micro,
-        mark_opened = iif(n.is_known, NULL, n.opened_seq), turn_at = ${
+        mark_opened = iif(n.is_known OR t.per <> 'total', NULL, n.opened_seq), turn_at = ${
       nextTurn(sql`CAST(${now + 1} AS INTEGER)`)
     }
       FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit

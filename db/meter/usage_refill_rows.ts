@@ -2,6 +2,7 @@
 // each batch holds only if the refill is as it was read.
 import { newId } from "../../domain/id.ts";
 import type { Quantity } from "../../domain/meter/quantity.ts";
+import type { LimitPeriod } from "../../domain/meter/usage_limit.ts";
 import {
   type GivenTurn,
   type RefillPeriod,
@@ -12,7 +13,7 @@ import { type Audited, ifAudited } from "../access/mod.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { recheckLimits } from "./limit_rows.ts";
 import { openCounters } from "./open_counters.ts";
-import { hasRoom, startBalance } from "./usage_grant_rows.ts";
+import { currentWindow, hasRoom, startBalance } from "./usage_grant_rows.ts";
 import { isAccount, neverEnds, nextTurn } from "./usage_grants.ts";
 import { isApplied } from "./usage_limits.ts";
 
@@ -21,6 +22,7 @@ export interface UsageRefillRow {
   readonly limitId: string;
   readonly productSlug: string | null;
   readonly metric: string | null;
+  readonly per: LimitPeriod;
   /** In millionths, as a text. */
   readonly quantity: string;
   readonly every: RefillPeriod;
@@ -34,7 +36,7 @@ export interface UsageRefillRow {
 
 const selectFrom = (condition: Statement) =>
   sql`SELECT r.id, r.limit_id AS limitId, nullif(r.product_slug, '') AS productSlug, nullif(r.metric, '') AS metric,
-    CAST(r.quantity_micros AS TEXT) AS quantity, r.every, r.rollover, nullif(r.ends_at, ${
+    r.per, CAST(r.quantity_micros AS TEXT) AS quantity, r.every, r.rollover, nullif(r.ends_at, ${
     integer(neverEnds)
   }) AS until,
     r.created_at AS createdAt, r.voided_at AS voidedAt, r.reason, r.void_reason AS voidReason
@@ -68,7 +70,7 @@ export interface NewRefill {
   readonly idempotencyKey: string;
 }
 
-/** Inserts a refill of a limit in total, unless its idempotency key is taken, or too many refills or grants of the limit are active. */
+/** Inserts a refill of a limit, unless its idempotency key is taken, or too many refills or grants of the limit are active. */
 export function insertRefill(
   organizationId: string,
   { id, limitId, quantity, every, rollover, until, reason, idempotencyKey }: NewRefill,
@@ -76,17 +78,17 @@ export function insertRefill(
 ): Statement {
   const whole = sql`CAST(${quantity.whole} AS INTEGER)`;
   return sql`
-    INSERT INTO usage_refills (id, organization, limit_id, product_slug, metric, quantity_micros, every, rollover,
+    INSERT INTO usage_refills (id, organization, limit_id, product_slug, metric, per, quantity_micros, every, rollover,
       ends_at, created_at, reason, write_at)
-    SELECT ${id}, o.number, l.id, l.product_slug, l.metric,
+    SELECT ${id}, o.number, l.id, l.product_slug, l.metric, l.per,
       ${whole} * 1000000 + CAST(${quantity.micro} AS INTEGER), ${every}, ${rollover}, ${
     until ?? neverEnds
   }, ${now},
       ${reason}, 0
-    FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId} AND l.per = 'total' AND ${isApplied()}
+    FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId} AND ${isApplied()}
     WHERE o.id = ${organizationId} AND o.deleted_at IS NULL AND ${hasRoom({ now, activeMax: grantsMax })}
       AND (SELECT count(*) FROM usage_refills r WHERE r.organization = o.number AND r.product_slug = l.product_slug
-        AND r.metric = l.metric AND r.voided_at IS NULL AND r.ends_at > ${now}) < ${refillsMax}
+        AND r.metric = l.metric AND r.per = l.per AND r.voided_at IS NULL AND r.ends_at > ${now}) < ${refillsMax}
       AND NOT EXISTS (SELECT 1 FROM usage_grants g WHERE g.organization = o.number
         AND g.idempotency_key = ${idempotencyKey})`;
 }
@@ -123,9 +125,9 @@ function upsertTurns(
     return { ...turn, id, key: at === 0 && firstKey !== null ? firstKey : id };
   });
   return sql`
-    INSERT INTO usage_grants (id, organization, limit_id, product_slug, metric, quantity_micros, created_at, starts_at,
-      ends_at, reason, idempotency_key, refill, turn)
-    SELECT e.value ->> 'id', r.organization, r.limit_id, r.product_slug, r.metric, r.quantity_micros, ${now},
+    INSERT INTO usage_grants (id, organization, limit_id, product_slug, metric, per, quantity_micros, created_at,
+      starts_at, ends_at, reason, idempotency_key, refill, turn)
+    SELECT e.value ->> 'id', r.organization, r.limit_id, r.product_slug, r.metric, r.per, r.quantity_micros, ${now},
       e.value ->> 'startsAt', e.value ->> 'endsAt', r.reason, e.value ->> 'key', r.number, e.value ->> 'turn'
     FROM usage_refills r CROSS JOIN json_each(${JSON.stringify(list)}) e WHERE ${isRefill} ORDER BY e.key
     ON CONFLICT (refill, turn) WHERE refill IS NOT NULL DO UPDATE SET
@@ -202,7 +204,7 @@ export function writeTurns(refill: DueRefill, now: number): Statement[] {
     setNextTurns(sql`(SELECT r.organization FROM usage_refills r WHERE ${isRefill})`, now),
     sql`INSERT OR IGNORE INTO usage_limit_added
       (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro)
-    SELECT l.number, o.number, 0, CAST(${now} AS INTEGER), 0, 0, 0
+    SELECT l.number, o.number, ${currentWindow(now)}, CAST(${now} AS INTEGER), 0, 0, 0
     FROM organizations o CROSS JOIN usage_grant_accounts t ON t.organization = o.number AND t.turn_at <= ${now}
     CROSS JOIN usage_limits l ON ${
       isAccount(sql`o.number`)

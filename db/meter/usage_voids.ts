@@ -10,6 +10,7 @@ import { noteVoidedRecord } from "./statement_changes.ts";
 import { isLatest, isVoided, subtractLatest, subtractUnique } from "./counting.ts";
 import { organizationOf } from "./environments.ts";
 import { clearNotices } from "./limit_clearing.ts";
+import { giveBackToWindowGrants } from "./grant_windows.ts";
 import { giveBackToGrants } from "./usage_grants.ts";
 import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
 import { millionths, monthOf, monthStart } from "./rollup_columns.ts";
@@ -188,6 +189,7 @@ export async function voidRecord(database: Pick<Database, "write">, which: Usage
     audit.statement,
     subtractFromCounters(seq),
     giveBackToGrants(seq, isMade),
+    giveBackToWindowGrants(seq, isMade),
     noteVoidedRecord(seq),
     ...clearNotices(windowsOf(seq), { now: which.now, after: "void" }),
     ...subtractLatest(seq, {

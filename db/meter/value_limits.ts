@@ -10,7 +10,8 @@ import { bind, integer, sql, type Statement } from "../engine/database.ts";
 import { endExpiredHolds, heldSums, isOver, windowOfHold } from "./hold_counts.ts";
 import { field } from "./record_group.ts";
 import type { CountedValues } from "./counted_values.ts";
-import { endsHoldsInTheWay, highest, isUsed, type SelectSeries } from "./recorder_limits.ts";
+import { highest, isUsed } from "./limit_notices.ts";
+import { endsHoldsInTheWay, type SelectSeries } from "./recorder_limits.ts";
 import { monthStart } from "./rollup_columns.ts";
 import { ahead, comparable, isApplied, limitQuantity, windowNumber } from "./usage_limits.ts";
 

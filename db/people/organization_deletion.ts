@@ -20,6 +20,7 @@ import {
   deleteIdempotencyKeys,
   deleteRefills,
   deleteValueSeries,
+  deleteWindowTakes,
   environmentOf,
   isUncounted,
   isUsageOf,
@@ -163,6 +164,7 @@ function deleteOwner(id: string, number: Statement): Statement[] {
     sql`DELETE FROM usage_grants WHERE number IN (
       SELECT number FROM usage_grants WHERE organization = ${number} LIMIT ${organizationEndRollupsMax})`,
     sql`DELETE FROM usage_grant_accounts WHERE organization = ${number}`,
+    deleteWindowTakes({ organization: number, rows: organizationEndRollupsMax }),
     deleteHolds({ organization: number, rows: organizationEndRollupsMax }),
     sql`DELETE FROM usage_hold_counts WHERE ${isIts}`,
     sql`DELETE FROM statement_changes WHERE organization = ${number} AND ${noSeries}`,
@@ -181,6 +183,7 @@ function deleteOwner(id: string, number: Statement): Statement[] {
       AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM usage_value_windows WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM usage_grants WHERE organization = ${number})
+      AND NOT EXISTS (SELECT 1 FROM usage_grant_windows WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM usage_holds WHERE ${isIts})
       AND NOT EXISTS (SELECT 1 FROM events WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM limit_notices WHERE organization = ${number})

@@ -1,5 +1,6 @@
-// Grants: quantities that raise an organization's limit in total, such as those that it bought in advance.
+// Grants: quantities that raise an organization's limit, such as those that it bought in advance.
 import { millionthsWholeMax } from "./quantity.ts";
+import type { LimitPeriod, WindowPeriod } from "./usage_limit.ts";
 import type { RefillPeriod } from "./usage_refill.ts";
 
 export const usageGrantStatuses = ["scheduled", "active", "used", "expired", "voided"] as const;
@@ -12,10 +13,12 @@ export const grantReasonCharactersMax = 200;
 
 export interface UsageGrant {
   readonly id: string;
-  /** The limit that it was given for. It raises any limit in total with the same product and metric. */
+  /** The limit that it was given for. It raises any limit with the same product, metric and `per`. */
   readonly limitId: string;
   readonly productSlug: string | null;
   readonly metric: string | null;
+  /** Missing for limits in total. */
+  readonly per?: WindowPeriod;
   readonly quantity: number;
   readonly used: number;
   /** The rest that can be used: 0 before it starts, and once it has expired or was voided. */
@@ -45,15 +48,19 @@ export interface GrantBalance {
   readonly nextExpiresAt: string | null;
 }
 
-/** The use and the quantity of a limit without what was used of grants that can't be used anymore: its current balance. */
+/**
+ * The use and the quantity of a limit without what was used of grants that can't be used anymore: its current balance. A window has no
+ * such past.
+ */
 export function currentUse(
-  { used, quantity, grants }: {
+  { used, quantity, grants, per = "total" }: {
+    readonly per?: LimitPeriod;
     readonly used: number;
     readonly quantity: number;
     readonly grants?: GrantBalance;
   },
 ): { used: number; quantity: number } {
-  if (grants === undefined) return { used, quantity };
+  if (grants === undefined || per !== "total") return { used, quantity };
   const past = quantity - grants.limitQuantity - grants.quantity;
   const exact = (value: number) => Number(value.toFixed(6));
   return { used: exact(used - past), quantity: exact(quantity - past) };

@@ -6,6 +6,8 @@ import type { LimitException } from "./value_limit.ts";
 /** The windows of limits, shortest first. `total` never ends. */
 export const limitPeriods = ["minute", "hour", "day", "month", "total"] as const;
 export type LimitPeriod = (typeof limitPeriods)[number];
+export const windowPeriods = ["minute", "hour", "day", "month"] as const;
+export type WindowPeriod = (typeof windowPeriods)[number];
 
 /**
  * `hard`: rejects usage that doesn't fit. `cutoff`: records usage, and denies verification, forward authentication and holds when nothing

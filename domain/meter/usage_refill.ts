@@ -1,5 +1,6 @@
 // Refills: grants that repeat at each turn of the calendar in the organization's time zone.
 import { zonedTime } from "../time.ts";
+import type { WindowPeriod } from "./usage_limit.ts";
 import { startOf } from "./usage_window.ts";
 
 export const refillPeriods = ["day", "week", "month"] as const;
@@ -11,10 +12,12 @@ export const activeRefillsMax = 10;
 
 export interface UsageRefill {
   readonly id: string;
-  /** The limit that it was given for. Its grants raise any limit in total with the same product and metric. */
+  /** The limit that it was given for. Its grants raise any limit with the same product, metric and `per`. */
   readonly limitId: string;
   readonly productSlug: string | null;
   readonly metric: string | null;
+  /** Missing for limits in total. */
+  readonly per?: WindowPeriod;
   /** That of each grant. */
   readonly quantity: number;
   readonly every: RefillPeriod;

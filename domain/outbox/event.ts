@@ -10,6 +10,12 @@ interface Named {
   readonly name: string | null;
 }
 
+/** The parts of a sum: high, low and millionths. */
+type Parts = readonly [high: number, low: number, micro: number];
+
+const sumOf = ([high, low, micro]: Parts) =>
+  sumMicros({ high: String(high), low: String(low), micro: String(micro) });
+
 /** A limit, and its use when people were notified. */
 export interface LimitFacts {
   readonly limit: {
@@ -27,8 +33,8 @@ export interface LimitFacts {
     /** The key whose usage counts. */
     readonly apiKey: Named | null;
   };
-  /** The parts of the sum: high, low and millionths. */
-  readonly used: readonly [high: number, low: number, micro: number];
+  /** The parts of the sum: high, low and millionths; and those of what active holds have taken, if anything. */
+  readonly used: readonly [...parts: Parts, held?: Parts | null];
   readonly percent: number;
   /** 1 if a request was rejected. */
   readonly isRefusal?: 0 | 1;
@@ -162,12 +168,12 @@ function subjectOf(type: EventType, facts: EventFacts): Record<string, unknown> 
 
 function limitData(
   type: EventType,
-  { limit, used: [high, low, millionths], percent, usedAt, timezone }: LimitFacts,
+  { limit, used: [high, low, millionths, held], percent, usedAt, timezone }: LimitFacts,
 ) {
   const { id, productSlug, metric, per, by, mode, isAlert, apiKey, whole, micro } = limit;
   const isLifted = whole === null || micro === null;
   const max = isLifted ? null : quantityMicros({ whole, micro });
-  const used = sumMicros({ high: String(high), low: String(low), micro: String(millionths) });
+  const used = sumOf([high, low, millionths]);
   const window = limitWindow(per, timezone, usedAt);
   return {
     limit: {
@@ -183,6 +189,7 @@ function limitData(
     }),
     ...(type !== "limit.cleared" && { percent }),
     used: microsToNumber(used),
+    held: microsToNumber(sumOf(held ?? [0, 0, 0])),
     window: window && { start: isoTime(window.start), end: isoTime(window.end) },
   };
 }

@@ -9,6 +9,7 @@ import {
   type UsageGrant,
   usageGrantStatuses,
 } from "../../domain/meter/usage_grant.ts";
+import { windowPeriods } from "../../domain/meter/usage_limit.ts";
 import { refillPeriods } from "../../domain/meter/usage_refill.ts";
 import { type Access, activeAccess, type OperatorAccess, operatorAccess } from "../../services/access/mod.ts";
 import {
@@ -52,7 +53,7 @@ const reason = (text: string, example: string) =>
   nameSchema(text, { charactersMax: grantReasonCharactersMax, example });
 const quantityFault = `must be more than 0 and at most ${grantQuantityMax}.`;
 const createSchema = z.strictObject({
-  limitId: idParam("lim", "A limit in total of the organization, or of its plan."),
+  limitId: idParam("lim", "A limit of the organization, or of its plan."),
   quantity: quantityIn.refine((value) => value > 0 && value <= grantQuantityMax, quantityFault).openapi({
     description: `How much it adds, with at most 6 decimal places, up to ${grantQuantityMax}.`,
     example: 5_000,
@@ -95,10 +96,11 @@ const schema = z.object({
   id: idOut("gra", "The grant's id."),
   limitId: idOut(
     "lim",
-    "The limit that it was given for. It raises every limit in total of the same product and metric.",
+    "The limit that it was given for. It raises every limit of the same product, metric and `per`.",
   ),
   productSlug: stringSchema("The product. Null for all products together.", "tiles").nullable(),
   metric: stringSchema("The metric. Null for all metrics together.", "requests").nullable(),
+  per: z.enum(windowPeriods).optional().describe("Of the limits that it raises. Missing for those in total."),
   quantity: z.number().openapi({ description: "How much it added to the limit.", example: 5_000 }),
   used: z.number().openapi({
     description: "The used part. It stays used when the grant ends.",
@@ -147,16 +149,17 @@ export function usageGrantRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     operationId: "createGrant",
     summary: "Raise a limit of an organization with a grant",
     description:
-      "Adds a quantity to a limit in total, such as one that was paid in advance. Grants that expire are used first, the first to " +
-      "expire first; then the limit's own quantity; then grants without an expiry, the oldest first. With `every`, it makes a refill, " +
-      "and returns its first grant. A repeated request with the same idempotency key has no effect.",
+      "Adds a quantity to a limit, such as one that was paid in advance. For a limit in total, grants that expire are used first, the " +
+      "first to expire first; then the limit's own quantity; then grants without an expiry, the oldest first. For a limit with a window, " +
+      "the window's own quantity is used first, then grants in the same order. With `every`, it makes a refill, and returns its first " +
+      "grant. A repeated request with the same idempotency key has no effect.",
     params: organizationParamsSchema,
     body: createSchema,
     responses: {
       201: { description: "The grant.", schema: one },
       200: { description: "The grant had already been given.", schema: one },
     },
-    errors: ["limit_not_total", "limit_per_value", "idempotency_conflict", "limit_reached"],
+    errors: ["limit_per_value", "idempotency_conflict", "limit_reached"],
   }, async (c, { body }, access) => {
     const { grant, isRepeat } = await createGrant(services, access, grantOf(body));
     return c.json({ grant }, isRepeat ? 200 : 201);
@@ -218,7 +221,7 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
       const access = await accessOf(c, actor);
       const limits = await readLimits(services, access, { signal: c.req.raw.signal });
       const catalogue = await readProductNames(services);
-      const choices = limits.filter(({ per }) => per === "total").map((limit) => ({
+      const choices = limits.map((limit) => ({
         value: limit.limitId,
         label: limitName(limit, catalogue),
       }));
@@ -256,7 +259,7 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
 }
 
 /** Mounts the console's page that voids a grant or a refill for a reason. */
-export function voidPage<Row extends Pick<UsageGrant, "productSlug" | "metric" | "reason">>(
+export function voidPage<Row extends Pick<UsageGrant, "productSlug" | "metric" | "per" | "reason">>(
   app: App,
   parts: PortalParts,
   { noun, find, fact, end, words }: {
@@ -284,7 +287,7 @@ export function voidPage<Row extends Pick<UsageGrant, "productSlug" | "metric" |
           {...shown}
           name={access.organizationName}
           facts={[
-            { label: "Limit", value: limitName({ ...row, per: "total" }, catalogue) },
+            { label: "Limit", value: limitName({ per: "total", ...row }, catalogue) },
             fact(row, catalogue),
             { label: "Given for", value: row.reason },
           ]}
@@ -345,8 +348,8 @@ function grantForm(
       heading="Add a grant for “{name}”"
       name={organizationName}
       text={choices.length === 0
-        ? "Grants raise limits in total. This organization has none: add one to its plan, or as an override."
-        : "Adds a quantity to a limit in total, such as one that was paid in advance."}
+        ? "Grants raise limits. This organization has none: add one to its plan, or as an override."
+        : "Adds a quantity to a limit, such as one that was paid in advance."}
       submit="Add grant"
       back={{ href: `${organizationHref(organizationId)}/limits`, label: "Limits" }}
       isNarrow

@@ -1,5 +1,6 @@
 // Refills: grants that repeat. Their shapes, their API for operators, and the console's page that voids one.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { windowPeriods } from "../../domain/meter/usage_limit.ts";
 import { refillPeriods, usageRefillStatuses } from "../../domain/meter/usage_refill.ts";
 import { operatorAccess } from "../../services/access/mod.ts";
 import { getRefill, listRefills, voidRefill } from "../../services/meter/mod.ts";
@@ -16,10 +17,13 @@ const schema = z.object({
   id: idOut("rfl", "The refill's id, which is the `refillId` of its grants."),
   limitId: idOut(
     "lim",
-    "The limit that it was given for. Its grants raise every limit in total of the same product and metric.",
+    "The limit that it was given for. Its grants raise every limit of the same product, metric and `per`.",
   ),
   productSlug: stringSchema("The product. Null for all products together.", "tiles").nullable(),
   metric: stringSchema("The metric. Null for all metrics together.", "requests").nullable(),
+  per: z.enum(windowPeriods).optional().describe(
+    "Of the limits that it raises. Missing for those in total.",
+  ),
   quantity: z.number().openapi({ description: "That of each grant.", example: 5_000 }),
   every: z.enum(refillPeriods).describe("How often it gives a grant."),
   rollover: z.literal([0, 1]).openapi({

@@ -30,6 +30,7 @@ import { CommitQueue } from "./commit_queue.ts";
 import { HoldRecorder } from "./hold_recorder.ts";
 import { type KeyClient, KnownKeys } from "./known_keys.ts";
 import { KnownSeries } from "./known_series.ts";
+import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import { type CounterContext, LimitCounters } from "./limit_counters.ts";
 import { recheckSomeLimits } from "./limit_rechecks.ts";
 
@@ -111,6 +112,11 @@ export class Recorder {
    */
   async checkChangedLimits(owner: LimitOwner): Promise<void> {
     await recheckSomeLimits(this.#context, this.#softCounters, owner).catch(() => {});
+  }
+
+  /** Resolves when these counters have all usage. @throws {AppError} `unavailable`. */
+  async completeCounters(cells: readonly LimitCell[]): Promise<void> {
+    await this.#hardCounters.complete(cells);
   }
 
   /**

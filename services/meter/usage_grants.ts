@@ -81,7 +81,7 @@ export function requireFutureEnd(
  * Gives an organization a grant, once for each idempotency key. If it repeats, it is the first one of a new refill.
  *
  * @returns `isRepeat`: the grant was given before.
- * @throws {AppError} `validation_failed`, `limit_not_total`, `limit_per_value`, `idempotency_conflict`, `limit_reached`.
+ * @throws {AppError} `validation_failed`, `limit_per_value`, `idempotency_conflict`, `limit_reached`.
  */
 export async function createGrant(
   context: SessionContext,
@@ -95,7 +95,7 @@ export async function createGrant(
   if (existing !== undefined) return { grant: repeated(existing, input, now), isRepeat: true };
   requireFutureEnd(context, expiresAt);
   requireFutureEnd(context, refill?.until ?? null, "until");
-  const limit = await requireLimitInTotal(context, { organizationId, limitId });
+  const limit = await requireLimit(context, { organizationId, limitId });
   const id = newId(refill === null ? "gra" : "rfl");
   const schedule = refill && { ...refill, ...input, id, timezone };
   const amount = microsToDecimal(quantityMicros(quantity));
@@ -138,8 +138,8 @@ export async function createGrant(
   );
 }
 
-/** @throws {AppError} `validation_failed` for a limit that doesn't apply to the organization, `limit_not_total`, `limit_per_value`. */
-async function requireLimitInTotal(
+/** @throws {AppError} `validation_failed` for a limit that doesn't apply to the organization, `limit_per_value`. */
+async function requireLimit(
   { database }: Pick<SessionContext, "database">,
   { organizationId, limitId }: { organizationId: string; limitId: string },
 ): Promise<GrantedLimit> {
@@ -153,12 +153,7 @@ async function requireLimitInTotal(
       details: [{ path: "limitId", message: "must be the id of a limit without `by`." }],
     });
   }
-  if (limit.per === "total") return limit;
-  throw new AppError(
-    "limit_not_total",
-    `This limit is per ${limit.per}. Grants raise limits in total only.`,
-    { details: [{ path: "limitId", message: 'must be the id of a limit with `per: "total"`.' }] },
-  );
+  return limit;
 }
 
 /** Voids a grant: its unused rest can't be used anymore. Again: nothing changes. @throws {AppError} `not_found`. */
@@ -205,7 +200,8 @@ export function scopeText({ productSlug, metric }: Pick<UsageGrant, "productSlug
 }
 
 function toGrant(
-  { quantity, used, createdAt, startsAt, expiresAt, voidedAt, rollover: _, until: __, ...row }: UsageGrantRow,
+  { quantity, used, createdAt, startsAt, expiresAt, voidedAt, rollover: _, until: __, per, ...row }:
+    UsageGrantRow,
   now: number,
 ): UsageGrant {
   const [all, taken] = [BigInt(quantity), BigInt(used)];
@@ -220,6 +216,7 @@ function toGrant(
     : "active";
   return {
     ...row,
+    ...per !== "total" && { per },
     quantity: microsToNumber(all),
     used: microsToNumber(taken),
     remaining: status === "active" ? microsToNumber(all - taken) : 0,

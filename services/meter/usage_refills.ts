@@ -80,11 +80,12 @@ export async function writeRefillTurns(
 }
 
 function toRefill(
-  { quantity, until, createdAt, voidedAt, ...row }: UsageRefillRow,
+  { quantity, until, createdAt, voidedAt, per, ...row }: UsageRefillRow,
   now: number,
 ): UsageRefill {
   return {
     ...row,
+    ...per !== "total" && { per },
     quantity: microsToNumber(BigInt(quantity)),
     until: isoTime(until),
     status: voidedAt !== null ? "voided" : until !== null && until <= now ? "ended" : "active",

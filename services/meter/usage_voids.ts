@@ -3,6 +3,8 @@ import { insertAuditEvent } from "../../db/access/mod.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import { findUsageRecord } from "../../db/meter/usage_records.ts";
 import type { OtherRecords } from "../../db/meter/other_records.ts";
+import { findUnknownWindows } from "../../db/meter/grant_windows.ts";
+import { openCells } from "../../db/meter/limit_clearing.ts";
 import { voidRecord } from "../../db/meter/usage_voids.ts";
 import { operatorIdentity } from "../../domain/access/actor.ts";
 import { notFoundError, unavailableError } from "../../domain/errors.ts";
@@ -56,6 +58,7 @@ export async function voidUsageRecord(
       target: { id, name: null },
       details: detailsOf(record, reason),
     }, { now });
+    await completeWindows(context, record);
     const input = { ...reference, keyHash: by.keyHash, voidedBy: by.id, reason, now, others };
     const voided = await voidRecord(by, input, audit);
     if (voided !== undefined && voided.voidedAt !== null) {
@@ -63,6 +66,15 @@ export async function voidUsageRecord(
     }
   }
   throw unavailableError("Too many records of the same 15 minutes are being voided. Try again.");
+}
+
+/** Completes the counters by which the batch knows what windows need of grants. */
+async function completeWindows(
+  { database, recorder }: Pick<Context, "database" | "recorder">,
+  { seq, timestamp }: StoredUsageRecord,
+): Promise<void> {
+  const cells = await findUnknownWindows(database, seq);
+  if (cells.length > 0) await recorder.completeCounters(await openCells(database, cells, timestamp));
 }
 
 function voiderOf(context: Context, access: OperatorAccess | KeyAccess) {

@@ -10,7 +10,7 @@ import { startTestApp } from "../support/app/app.ts";
 import { randomTraces, type TraceStep } from "../support/runner/quint.ts";
 
 /** The parts of the model that the program has: "holds", "refills", "windows" (grants of limits per month) and "cutoff". */
-const features: readonly string[] = ["holds", "refills", "cutoff"];
+const features: readonly string[] = ["holds", "refills", "cutoff", "windows"];
 
 const steps = 30;
 

@@ -59,7 +59,7 @@ export function GrantsCard({ grants, catalogue, now, hrefs }: {
             in: "title",
             cell: (grant) => (
               <div>
-                <Name text={limitName({ ...grant, per: "total" }, catalogue)} />
+                <Name text={limitName({ per: "total", ...grant }, catalogue)} />
                 <div class="muted tiny">
                   {grant.every !== null && `${everyWords[grant.every]} · `}
                   <bdi>{grant.reason}</bdi>

@@ -108,7 +108,6 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   range_too_long:
     `The range has more than ${limits.usageWindowsMax} windows, or the response would have too many rows.`,
   limit_per_value: "The limit is per value. Grants don't raise such limits.",
-  limit_not_total: "The limit is not one in total, which grants raise.",
   series_limit_reached:
     "The organization has as many series (combinations of product, metric and API key) as it may, and the request would add " +
     "another. Nothing was recorded. Usage of existing series is still accepted.",

@@ -89,7 +89,6 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   webhook_disabled: errors.webhookDisabledError().message,
   webhook_address_blocked: errors.webhookAddressError().message,
   limit_per_value: "This limit is per value. Grants don't raise such limits.",
-  limit_not_total: "This limit is per month. Grants raise limits in total only.",
   series_limit_reached: errors.seriesLimitError([], limits.usageSeriesMax).message,
   rate_limited: "Too many attempts. Try again in 1 minute.",
   limit_exceeded: errors.limitExceededError([], 0).message,

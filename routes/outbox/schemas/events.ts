@@ -77,6 +77,10 @@ const limit = z.object({
     example: 80,
   }),
   used: z.number().openapi({ description: "The usage in the window.", example: 80_000 }),
+  held: z.number().openapi({
+    description: "How much active holds had taken of the window, besides.",
+    example: 0,
+  }),
   window: z.object({
     start: timeOut("The start, inclusive."),
     end: timeOut("The end, exclusive."),

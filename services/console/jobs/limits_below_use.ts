@@ -93,11 +93,9 @@ async function usageBelowUse(
       const organizations = new Map(ofZone.map((row) => [row.number, row]));
       const window = limitWindow(what.per, timezone, now);
       const granted = new Map<number, bigint>();
-      if (what.per === "total") {
-        const added = selectAdded(what, { organizations: [...organizations.keys()], now });
-        for (const row of await database.read<SumParts & { organization: number }>(added)) {
-          granted.set(row.organization, sumMicros(row));
-        }
+      const added = selectAdded(what, { organizations: [...organizations.keys()], now });
+      for (const row of await database.read<SumParts & { organization: number }>(added)) {
+        granted.set(row.organization, sumMicros(row));
       }
       for (const sums of await sumUse(database, what, [...organizations.keys()], window)) {
         const { id = "", name = "" } = organizations.get(sums.organization) ?? {};

@@ -200,3 +200,34 @@ Deno.test("limits keep their numbers, indexes and triggers when their table is m
   assert.deepEqual(removed.map((row) => ({ ...row })), [{ number: 3, id: "lim_3" }]);
   await dispose();
 });
+
+Deno.test("grants that were given before grants of windows keep their account", async () => {
+  const { database, dispose } = await embeddedTestDatabase({
+    list: migrations.filter(({ number }) => number < 40),
+  });
+  const grant = (id: string) => ({
+    sql:
+      `INSERT INTO usage_grants (id, organization, limit_id, product_slug, metric, quantity_micros, created_at, ends_at, reason,
+        idempotency_key) VALUES (?, 1, 'lim_1', 'tiles', '', 9000000, 1, 2, 'Paid.', ?)`,
+    args: [id, id],
+  });
+  const use = sql`UPDATE usage_grants SET used_micros = 2500000 WHERE id = 'gra_1'`;
+  await database.write([
+    grant("gra_1"),
+    use,
+    sql`UPDATE usage_grant_accounts SET mark_whole = 7, turn_at = 9`,
+  ]);
+  await migrate(database, { now: 1 });
+  await database.write([
+    grant("gra_2"),
+    sql`UPDATE usage_grants SET used_micros = 1500000 WHERE id = 'gra_2'`,
+  ]);
+  assert.deepEqual(
+    await database.read(
+      sql`SELECT per, taken_whole, taken_micro, mark_whole, turn_at FROM usage_grant_accounts`,
+    ),
+    [{ per: "total", taken_whole: 3, taken_micro: 1_000_000, mark_whole: 7, turn_at: 9 }],
+  );
+  assert.deepEqual(await database.read(sql`SELECT DISTINCT per FROM usage_grants`), [{ per: "total" }]);
+  await dispose();
+});

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { alertMailsPerDayMax } from "../../../domain/outbox/webhook_limits.ts";
-import { noteLimits } from "../../../db/meter/recorder_limits.ts";
+import { noteLimits } from "../../../db/meter/limit_notices.ts";
 import { mailLimitNotices } from "../../../services/meter/limit_mails.ts";
 import { assertRows } from "../../support/app/rows.ts";
 import { createTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";

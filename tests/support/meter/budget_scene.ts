@@ -116,7 +116,7 @@ export class BudgetScene {
   static async create(
     test: TestApp,
     first: BudgetState,
-    program: BudgetProgram = { ...test, work: (name) => doWork(test.services, name) },
+    program: BudgetProgram = { ...test, work: (name) => doWork(test, name) },
   ): Promise<BudgetScene> {
     test.advance(tick0 - test.now());
     program.advance(tick0 - program.now());
@@ -142,6 +142,7 @@ export class BudgetScene {
     await act(this, picks as unknown as Picks, state);
     this.test.advance(tick0 + state.s.now * tickMs - this.test.now());
     if (this.refills.length > 0) await this.test.work("turns of refills");
+    await this.test.work("counters");
     await this.#compareLimits(state);
     await this.#compareGrants(state);
     await this.#compareHolds(state);

@@ -46,7 +46,7 @@ const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }
   if (dies !== undefined) deadline = JSON.parse(dies);
   const work = /^\/background\/(.*)/.exec(pathname)?.[1];
   if (work !== undefined) {
-    await doWork(test.services, decodeURIComponent(work));
+    await doWork(test, decodeURIComponent(work));
     return new Response();
   }
   const body = await request.text();

@@ -1,0 +1,191 @@
+// The SQL of windows that share grants. Two windows of a limit may need the same grant: this month, and last month while a hold of it is
+// active or when a late record belongs to it. So a window may only use what no hold of another window needs.
+import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { activeHolds } from "./hold_counts.ts";
+import type { CurrentCell } from "./limit_clearing.ts";
+import {
+  clamped,
+  hasWindowGrants,
+  inMicros,
+  isAccount,
+  isTakenBy,
+  leftMicros,
+  million,
+  summable,
+  taken,
+} from "./usage_grants.ts";
+import { ahead, countedSeq, isApplied, windowNumber } from "./usage_limits.ts";
+
+/** Held by a counter, in millionths. */
+const heldOf = (n: Statement) =>
+  clamped(inMicros(sql`${n}.held_high`, sql`${n}.held_low`, sql`${n}.held_micro`));
+const hasHeld = (n: Statement) => sql`(${n}.held_high <> 0 OR ${n}.held_low <> 0 OR ${n}.held_micro <> 0)`;
+
+/** The quantity of the limit `l` of the account `t` for a window, without what is left of grants. */
+const floor = (window: Statement) => ({
+  whole: sql`(l.quantity_whole + ${taken(window).whole})`,
+  micro: sql`(l.quantity_micro + ${taken(window).micro})`,
+});
+/** The millionths of grants that the holds of a counter need. */
+const neededByHolds = (n: Statement) => {
+  const { whole, micro } = floor(sql`${n}.window_number`);
+  return sql`min(${heldOf(n)}, ${
+    clamped(inMicros(
+      sql`(${n}.sum_high + ${n}.held_high)`,
+      sql`(${n}.sum_low + ${n}.held_low - ${whole})`,
+      sql`${n}.sum_micro + ${n}.held_micro - ${micro}`,
+    ))
+  })`;
+};
+/** Counters `m` of other windows of the limit `l` that hold something. */
+const others = sql`organizations o CROSS JOIN usage_limit_counters m ON m.usage_limit = a.usage_limit
+    AND m.organization = o.number AND m.window_number <> a.window_number AND ${hasHeld(sql`m`)}
+    AND m.opened_seq >= ${countedSeq} WHERE o.number = a.organization`;
+
+/** Joins the account `t` of the limit `l` of the cell `a`, if grants raise it and it has windows. */
+export const joinShared = sql`LEFT JOIN usage_grant_accounts t ON ${isAccount(sql`a.organization`)}
+    AND t.per <> 'total'`;
+/**
+ * Columns of the cell `a`, with its limit `l`, its counter `n` and {@linkcode joinShared}, in millionths: what is left of grants, what holds
+ * of other windows need of it, what those of its own need; and another window that holds something and lacks earlier usage.
+ */
+export const sharedColumns = (now: Statement): Statement => {
+  const shared = (value: Statement) => sql`iif(t.organization IS NULL, 0, ${value})`;
+  const { whole, micro } = floor(sql`a.window_number`);
+  return sql`t.organization IS NOT NULL AS is_shared, ${shared(leftMicros(now))} AS rest,
+    ${
+    shared(
+      sql`coalesce((SELECT ${clamped(sql`(sum(need / ${million}) * ${million} + sum(need % ${million}))`)}
+      FROM (SELECT ${neededByHolds(sql`m`)} AS need FROM ${others})), 0)`,
+    )
+  } AS reserved,
+    ${shared(neededByHolds(sql`n`))} AS own_need, ${shared(whole)} AS floor_whole, ${
+    shared(micro)
+  } AS floor_micro,
+    iif(t.organization IS NULL, NULL, (SELECT m.window_number FROM ${others} AND m.is_known = 0 LIMIT 1)) AS unknown_window`;
+};
+/** The part of what is left of grants that a row of {@linkcode sharedColumns} can't use, in millionths. */
+const lost = sql`min(rest, reserved)`;
+/** Needed of grants with what is added, in a row of {@linkcode sharedColumns}, in millionths. Null without. */
+const need = clamped(
+  inMicros(sql`(sum_high + high)`, sql`(sum_low + low - floor_whole)`, sql`sum_micro + micro - floor_micro`),
+);
+/** True if windows together need more of grants than is left. `need` has what each needs, which is more than what its holds need. */
+const isOverTogether = (partition: Statement): Statement => {
+  const more = sql`iif(need > own_need, need - own_need, 0)`;
+  const micro = sql`sum(${more} % ${million}) OVER (PARTITION BY ${partition})`;
+  const room = sql`(rest - reserved - own_need)`;
+  return sql`(sum(${more} / ${million}) OVER (PARTITION BY ${partition}) + ${micro} / ${million}, ${micro} % ${million})
+      > (${room} / ${million}, ${room} % ${million})`;
+};
+
+const ofLimit = sql`usage_limit, organization`;
+const withNeed = sql`iif(high + low + micro > 0, ${need}, NULL) AS need`;
+/** Selects those rows of `over`, with {@linkcode sharedColumns}, whose window may have too little room for the group. */
+export const selectFull = (isOver: Statement): Statement =>
+  sql`SELECT usage_limit, organization, window_number, at, is_known, mode, sum_high, sum_low, sum_micro, held_high, held_low,
+      held_micro, quantity_whole, quantity_micro, raised_whole, raised_micro, is_shared, rest, reserved, own_need,
+      floor_whole, floor_micro, unknown_window
+    FROM (SELECT *, is_shared AND ${isOverTogether(ofLimit)} AS is_together
+      FROM (SELECT *, raised_whole - 1 - ${lost} / ${million} AS quantity_whole,
+        raised_micro + ${million} - ${lost} % ${million} AS quantity_micro, ${withNeed} FROM over)) l
+    WHERE NOT is_known OR is_together OR unknown_window IS NOT NULL OR ${isOver}`;
+/** Selects the demands of requests, those that need more of grants for several windows than is left, and for how many windows. */
+export const selectDemands = sql`SELECT *, is_shared AND need > 0 AND ${
+  isOverTogether(sql`request, ${ofLimit}`)
+} AS is_together, count(need) OVER (PARTITION BY request, ${ofLimit}) AS windows FROM (SELECT *, ${withNeed} FROM demands)`;
+/** Of several windows that share grants, only that of the first request is decided in a group. */
+export const isOfOtherWindow =
+  sql`is_shared AND request <> min(request) OVER (PARTITION BY ${ofLimit}) AND window_number
+    IS NOT first_value(iif(windows = 1, window_number, NULL)) OVER (PARTITION BY ${ofLimit} ORDER BY request)`;
+
+/** Selects the windows without all earlier usage that requests of `judged` wait for. */
+export const selectUnknownWindows = sql`SELECT j.request, j.usage_limit, j.organization, j.unknown_window,
+      min(h.created_at), 'unknown', 0
+    FROM judged j CROSS JOIN usage_limits l ON l.number = j.usage_limit
+    CROSS JOIN organizations o ON o.number = j.organization CROSS JOIN ${activeHolds(sql`j.unknown_window`)}
+    WHERE j.is_judged AND j.unknown_window IS NOT NULL GROUP BY 1, 2, 3, 4`;
+
+/** True if the cell `a` of the limit `l` may have no room because of holds of other windows. */
+export const mayShare = sql`EXISTS (SELECT 1 FROM usage_grant_accounts t WHERE ${
+  isAccount(sql`a.organization`)
+} AND t.per <> 'total')`;
+
+const windowOf = (time: Statement) => windowNumber(sql`t.per`, time, ahead(sql`o.timezone`, time));
+
+/** The records `r`, and the accounts `t` of windows that count it. */
+const accountsOf =
+  sql`(SELECT 1 WHERE ${hasWindowGrants}) CROSS JOIN usage_records r CROSS JOIN usage_series s ON s.id = r.series
+    CROSS JOIN organizations o ON o.number = r.organization
+    CROSS JOIN usage_grant_accounts t ON t.organization = o.number AND t.per <> 'total'
+      AND t.product_slug IN ('', s.product_slug) AND t.metric IN ('', s.metric)`;
+/** The limit `l` of the account `t`, and its counter `n` of the record `r`, if it has all usage. */
+const counterOf = sql`usage_limits l ON ${isAccount(sql`o.number`)} AND ${isApplied()}
+    LEFT JOIN usage_limit_counters n ON n.usage_limit = l.number AND n.organization = o.number
+      AND n.window_number = ${
+  windowOf(sql`r.timestamp`)
+} AND n.is_known = 1 AND n.opened_seq >= ${countedSeq}`;
+
+/**
+ * Gives back to grants what a window doesn't need anymore after a record was voided, once the counters lack it: the last used first. What
+ * returns to a grant that has ended is lost with it.
+ *
+ * @param condition The record was voided in this batch.
+ */
+export function giveBackToWindowGrants(seq: number, condition: Statement): Statement {
+  // Without a known counter nothing is known to be needed.
+  const needed = sql`coalesce((SELECT ${
+    clamped(
+      inMicros(sql`n.sum_high`, sql`(n.sum_low - l.quantity_whole)`, sql`n.sum_micro - l.quantity_micro`),
+    )
+  } FROM (SELECT 1) CROSS JOIN ${counterOf}), 0)`;
+  const all = taken(windowOf(sql`r.timestamp`));
+  return sql`
+    WITH windows AS MATERIALIZED (
+      SELECT t.organization, t.product_slug, t.metric, t.per, ${
+    windowOf(sql`r.timestamp`)
+  } AS window_number, max(0, min(${clamped(sql`(r.quantity_whole * ${million} + r.quantity_micro)`)}, ${
+    clamped(sql`(${all.whole} * ${million} + ${all.micro})`)
+  } - ${needed})) AS amount
+      FROM ${accountsOf} WHERE r.seq = ${seq} AND ${condition}
+    )
+    UPDATE usage_grants AS u SET used_micros = u.used_micros - d.back, window_takes = d.takes
+    FROM (
+      SELECT f.grant_number, sum(f.back) AS back,
+        json_group_array(json_array(f.window_number, f.place, f.ends_at, -f.back)) AS takes
+      FROM (
+        SELECT f.*, max(0, min(f.micros, f.amount - (f.upto - f.part))) AS back
+        FROM (
+          SELECT f.*, sum(f.part) OVER (PARTITION BY f.product_slug, f.metric, f.per
+            ORDER BY f.place DESC, f.ends_at DESC, f.grant_number DESC) AS upto
+          FROM (
+            SELECT f.*, ${summable(sql`f.micros`)} AS part
+            FROM (
+              SELECT t.*, w.place, w.ends_at, w.grant_number, w.micros,
+                total(w.micros) OVER (PARTITION BY t.product_slug, t.metric, t.per) AS sum,
+                count(*) OVER (PARTITION BY t.product_slug, t.metric, t.per) AS count
+              FROM windows t CROSS JOIN usage_grant_windows w ON ${isTakenBy(sql`t.window_number`)}
+            ) f
+          ) f
+        ) f
+      ) f WHERE f.back > 0 GROUP BY 1
+    ) d WHERE u.number = +d.grant_number`;
+}
+
+/** Deletes some of what windows of an organization have taken. */
+export const deleteWindowTakes = (
+  { organization, rows }: { organization: Statement; rows: number },
+): Statement =>
+  sql`DELETE FROM usage_grant_windows WHERE organization = ${organization} AND (product_slug, metric, per, window_number)
+    IN (SELECT product_slug, metric, per, window_number FROM usage_grant_windows
+      WHERE organization = ${organization} LIMIT ${rows})`;
+
+/** Finds windows of limits that count a record and have taken from grants, and whose counter lacks earlier usage. */
+export async function findUnknownWindows(database: DatabaseReader, seq: number): Promise<CurrentCell[]> {
+  const row = await database.readFirst<{ cells: string }>(sql`
+    SELECT json_group_array(json_array(l.number, o.number, ${windowOf(sql`r.timestamp`)})) AS cells
+    FROM ${accountsOf} CROSS JOIN ${counterOf}
+    WHERE r.seq = ${seq} AND n.usage_limit IS NULL AND EXISTS (SELECT 1 FROM usage_grant_windows w
+      WHERE ${isTakenBy(windowOf(sql`r.timestamp`))})`);
+  return JSON.parse(row?.cells ?? "[]");
+}
