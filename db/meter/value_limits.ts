@@ -246,6 +246,18 @@ const isFirstUsed = sql`${
   isUsed(sql`min(coalesce(l.notify_at ->> 0, ${integer(defaultNotifyAt[0] ?? 0)}), 100)`)
 }`;
 
+/** What active holds that have expired have of the counter `n`: `v` has it. */
+const expiredOfValue = (time: Statement) =>
+  sql`usage_hold_values v CROSS JOIN usage_holds h ON h.number = v.hold AND h.status = 'active' AND ${
+    isOver(time)
+  }
+      WHERE v.usage_limit = n.usage_limit AND v.organization = n.organization AND v.window_number = n.window_number
+        AND v.counter = n.value`;
+/** JSON of the parts of what active holds have taken of the counter `n`; null if it is nothing. */
+const heldParts = sql`iif(n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0, (SELECT json_array(
+      n.held_high - coalesce(sum(v.held_high), 0), n.held_low - coalesce(sum(v.held_low), 0),
+      n.held_micro - coalesce(sum(v.held_micro), 0)) FROM ${expiredOfValue(now)}), NULL)`;
+
 /**
  * Notes the highest percentage that a value has used, or 100 if a request doesn't fit: once for each window of the limit, whichever value it
  * was. An hour's is once a day.
@@ -257,7 +269,8 @@ const insertNotices = sql`
     quantity_whole, quantity_micro
   FROM (
     SELECT l.usage_limit, l.organization, ${noticeWindow} AS window_number, l.is_refusal, l.mode, l.at, l.quantity_whole,
-      l.quantity_micro, json_array(coalesce(n.sum_high, 0), coalesce(n.sum_low, 0), coalesce(n.sum_micro, 0)) AS used,
+      l.quantity_micro, json_array(coalesce(n.sum_high, 0), coalesce(n.sum_low, 0), coalesce(n.sum_micro, 0),
+        json(${heldParts})) AS used,
       iif(l.is_refusal, iif(${highest(sql`true`)} >= 100, 100, NULL), ${
   highest(isUsed(sql`p.value`))
 }) AS percent
@@ -277,11 +290,7 @@ export const selectHeldOfValue = (time: Statement): Statement => {
     json(iif(n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0, (SELECT json_array(1, ${
     text(sql`sum(v.held_high)`)
   }, ${text(sql`sum(v.held_low)`)}, ${text(sql`sum(v.held_micro)`)})
-      FROM usage_hold_values v CROSS JOIN usage_holds h ON h.number = v.hold AND h.status = 'active' AND ${
-    isOver(time)
-  }
-      WHERE v.usage_limit = n.usage_limit AND v.organization = n.organization AND v.window_number = n.window_number
-        AND v.counter = n.value), NULL)))`;
+      FROM ${expiredOfValue(time)}), NULL)))`;
 };
 
 /** Since when the limit `l` counts the usage of the organization `o`, in milliseconds since 1970. */

@@ -4,6 +4,7 @@ import { createTestKey } from "../../../support/app/app.ts";
 import { holdScene, units } from "../../../support/meter/holds.ts";
 import { addLimit } from "../../../support/meter/limits.ts";
 import { onBothDatabases } from "../../../support/meter/usage.ts";
+import { operatorOf } from "../../../support/operators/operator_api.ts";
 
 onBothDatabases("a hold takes room, and is settled with what was used", async (test) => {
   const { hold, settle, record, standings, limitId, keyId } = await holdScene(test);
@@ -88,3 +89,21 @@ onBothDatabases(
     assert.deepEqual(await beyond(), [4]);
   },
 );
+
+onBothDatabases("an event about a limit has what is held beside what is used", async (test) => {
+  const { hold, record } = await holdScene(test);
+  await hold(1, { expiresIn: 60 });
+  await hold(0.5);
+  assert.equal((await record(8)).status, 201);
+  test.advance(61_000);
+  assert.equal((await record(1.5)).status, 201);
+  const token = await operatorOf(test, ["events:read"]);
+  const numbers = async () =>
+    (await token("GET /events")).body.events.map((
+      { type, data: { used, held } }: { type: string; data: { used: number; held: number } },
+    ) => [type, used, held]);
+  assert.deepEqual((await numbers())[0], ["limit.approaching", 8, 1.5]);
+  test.advance(600_000);
+  assert.equal((await record(0.5)).status, 201);
+  assert.deepEqual((await numbers())[0], ["limit.reached", 10, 0]);
+});
