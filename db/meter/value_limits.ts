@@ -246,7 +246,7 @@ const isFirstUsed = sql`${
   isUsed(sql`min(coalesce(l.notify_at ->> 0, ${integer(defaultNotifyAt[0] ?? 0)}), 100)`)
 }`;
 
-/** What active holds that have expired have of the counter `n`: `v` has it. */
+/** Joins what holds that have expired, and are still active, have taken of the counter `n`. */
 const expiredOfValue = (time: Statement) =>
   sql`usage_hold_values v CROSS JOIN usage_holds h ON h.number = v.hold AND h.status = 'active' AND ${
     isOver(time)

@@ -240,7 +240,6 @@ export interface SettledHold {
   readonly limits: readonly LimitStanding[];
 }
 
-/** Usage that must fit into the hard limits of the key and its organization, and of whose cutoff limits something must be left. The key doesn't need `usage:write`. */
 export interface SingleVerifiedUsage {
   /** The product, 1 to 64 characters. */
   readonly productSlug: string;
@@ -310,7 +309,7 @@ export interface VerifiedHold {
   readonly idempotencyKey?: string | null;
 }
 
-/** Usage that must fit into the hard limits of the key and its organization. The key doesn't need `usage:write`. */
+/** Usage that must fit into the hard limits of the key and its organization, and of whose cutoff limits something must be left. The key doesn't need `usage:write`. */
 export interface VerifiedUsage {
   /** The product, 1 to 64 characters. */
   readonly productSlug: string;

@@ -72,11 +72,14 @@ export const byIn = z.string().regex(dimensionPropertyForm, "must be the name of
       "The name of a property, for a limit per value: each value of it has a counter and the limit's quantity of its own. " +
       "Without the property, a record counts for `(none)`. Only with windows of an hour, a day or a month. " +
       `At most ${valueLimitsMax} limits of a list.`,
+    // Without the flag, which is no part of a pattern.
+    pattern: dimensionPropertyForm.source,
     example: "user",
   });
 const exceptionIn = z.strictObject({
   value: z.string().max(usagePropertyValueCharactersMax, characters(usagePropertyValueCharactersMax))
-    .refine((value) => value !== otherValue, `can't be ${otherValue}: it has the limit's quantity.`),
+    .refine((value) => value !== otherValue, `can't be ${otherValue}: it has the limit's quantity.`)
+    .openapi({ description: "The value.", example: "user_8" }),
   quantity: quantityIn.nullable(),
 });
 export const exceptionsIn = z.array(exceptionIn).max(limitExceptionsMax, atMost(limitExceptionsMax, "values"))
@@ -131,7 +134,10 @@ export const byOut = z.string().optional().openapi({
   description: "The property whose values each have the quantity. Only if it is per value.",
   example: "user",
 });
-export const exceptionsOut = z.array(z.object({ value: z.string(), quantity: z.number().nullable() }))
+export const exceptionsOut = z.array(z.object({
+  value: stringSchema("The value.", "user_8"),
+  quantity: z.number().nullable().describe("Its quantity in a window. Null for no limit."),
+}))
   .optional().openapi({
     description: "Values with a quantity of their own; null for no limit. Only if it is per value.",
   });

@@ -144,9 +144,9 @@ onEveryDatabase("notes the highest percentage that is used, of budgets of keys t
   const rows = await test.opened.database.read(sql`
     SELECT percent, used FROM limit_notices ORDER BY percent`);
   assert.deepEqual(rows.map((row) => Object.values(row)), [
-    [1, "[0,9,1000000]"],
-    [50, "[0,609,1000000]"],
-    [60, "[0,609,1000000]"],
+    [1, "[0,9,1000000,null]"],
+    [50, "[0,609,1000000,null]"],
+    [60, "[0,609,1000000,null]"],
   ]);
 });
 

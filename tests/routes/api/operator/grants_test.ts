@@ -132,7 +132,7 @@ onEveryDatabase("a low balance is one event per grant, and a grant clears a reac
     args: [],
   });
   const { limit, used } = JSON.parse(reached?.facts ?? "{}");
-  assert.deepEqual([limit.whole, limit.micro, used], [180, 0, [0, 160, 0]]);
+  assert.deepEqual([limit.whole, limit.micro, used.slice(0, 3)], [180, 0, [0, 160, 0]]);
 });
 
 onEveryDatabase("a grant covers usage beyond the limit, and outlives a change of limits", async (test) => {
