@@ -8,6 +8,7 @@ import mailedEvents from "./migrations/0032_mailed_events.sql" with { type: "tex
 import keyFields from "./migrations/0033_key_fields.sql" with { type: "text" };
 import refills from "./migrations/0034_refills.sql" with { type: "text" };
 import holds from "./migrations/0035_holds.sql" with { type: "text" };
+import collectors from "./migrations/0041_collectors.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -23,6 +24,7 @@ export const migrations: readonly Migration[] = [
   { number: 33, name: "key_fields", text: keyFields },
   { number: 34, name: "refills", text: refills },
   { number: 35, name: "holds", text: holds },
+  { number: 41, name: "collectors", text: collectors },
 ];
 
 /** The last of the migrations that the whole schema replaces. With it, a database has the same schema. */

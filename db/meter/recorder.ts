@@ -335,7 +335,7 @@ export async function insertUsageRecords(
     add(addRecords);
     if (group.hasLimits) {
       [deletedAt, limitsAt] = countAgainstLimits(add, statements.limits, values, {
-        as: "usage",
+        as: group.isUnlimited === true ? "settlement" : "usage",
         hasHolds: group.hasHolds,
       });
     }

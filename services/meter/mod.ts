@@ -2,6 +2,22 @@
 // once.
 export { changeAlert, createAlert, deleteAlert, getAlert, listAlerts } from "./alerts.ts";
 export { meterWork } from "./background.ts";
+export { collectEvents, type EventRejection } from "./collecting.ts";
+export {
+  assignEventSubject,
+  changeMapping,
+  createMapping,
+  deleteEventSubject,
+  deleteMapping,
+  getMapping,
+  getSubject,
+  listEventFaults,
+  listMappings,
+  listSubjects,
+  type ShownMapping,
+  type ShownSubject,
+  tryMapping,
+} from "./event_mappings.ts";
 export { findRepeats, type RecordedUsage } from "./commit_group.ts";
 export { admitApiKey, admitSession, type KeyConditions, type Meter } from "./forward_auth.ts";
 export { type UsageQuestion, verifyApiKey } from "./key_verification.ts";

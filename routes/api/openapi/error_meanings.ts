@@ -102,6 +102,11 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   dimension_unknown: "Usage isn't summed by these properties. The message names the dimensions that exist.",
   range_too_long:
     `The range has more than ${limits.usageWindowsMax} windows, or the response would have too many rows.`,
+  event_unmapped: "No mapping is for events of this type.",
+  subject_unknown:
+    "The event's subject is no organization, no API key and not assigned. The event is kept until it is assigned.",
+  nothing_to_record: "The event has none of the values that its mapping counts.",
+  mapping_taken: "Another mapping is for events of this type from this source.",
   limit_not_total: "The limit is not one in total, which grants raise.",
   series_limit_reached:
     "The organization has as many series (combinations of product, metric and API key) as it may, and the request would add " +

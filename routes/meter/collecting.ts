@@ -1,0 +1,101 @@
+// Usage that gateways report: CloudEvents with an operator token in place of an API key.
+import { isOperatorToken } from "../../domain/access/operator_token.ts";
+import type { OperatorActor } from "../../domain/access/actor.ts";
+import { AppError, type ErrorDetail, errorStatuses, validationError } from "../../domain/errors.ts";
+import { usageBatchRecordsMax } from "../../domain/limits.ts";
+import type { CollectedEvent } from "../../domain/meter/event_mapping.ts";
+import { requireOperatorToken } from "../../services/access/mod.ts";
+import { collectEvents, type EventRejection } from "../../services/meter/mod.ts";
+import type { Services } from "../../services/services.ts";
+import { bearerToken, bearerTokenHash, limitInvalidToken } from "../api/bearer.ts";
+import type { AppContext, AppParts } from "../env.ts";
+import { check } from "../schemas/check.ts";
+import { atMost } from "../schemas/messages.ts";
+import { apiKeyAuth } from "./api_key_auth.ts";
+import type { EventForm } from "./cloud_events.ts";
+import { collectedEventSchema } from "./schemas/event_mappings.ts";
+
+/** Returns the options of `mount` for routes that accept API keys, or operator tokens that may collect. */
+export function keyOrCollectorAuth(parts: AppParts) {
+  const { services } = parts;
+  const key = apiKeyAuth(parts);
+  const isCollector = (c: AppContext) =>
+    isOperatorToken(bearerToken(c.get("headers")["authorization"]) ?? "");
+  return {
+    /** Returns the hash of the key, or the operator. @throws {AppError} As `apiKeyAuth`; `invalid_operator_token`, `scope_missing`. */
+    async authenticate(c: AppContext): Promise<string | OperatorActor> {
+      if (!isCollector(c)) return await key.authenticate(c);
+      return await requireOperatorToken(services, {
+        tokenHash: bearerTokenHash(c.get("headers")["authorization"]),
+        scope: "usage:collect",
+        client: c.get("client"),
+      });
+    },
+    onError: async (c: AppContext, error: unknown): Promise<unknown> =>
+      isCollector(c) ? limitInvalidToken(services, c, error) : await key.onError(c, error),
+  };
+}
+
+/** An event, or what is wrong with it. */
+type Collected = CollectedEvent | { readonly faults: readonly ErrorDetail[] };
+
+/** Records events by their mappings. A bad one of a batch stops no other. */
+export function collectorForm(c: AppContext, services: Services, actor: OperatorActor): EventForm<Collected> {
+  const readEvent = (value: unknown): CollectedEvent => check(collectedEventSchema, value, "body");
+  return {
+    readEvent,
+    readBatch: (value) => listOf(value).map((item) => orFaults(() => readEvent(item))),
+    async record(all, { pathOf, isBatch }) {
+      const positions = all.flatMap((one, index) => "faults" in one ? [] : [index]);
+      const events = all.filter((one) => !("faults" in one)) as CollectedEvent[];
+      const found = await collectEvents(services, actor, events);
+      const rejections = found.map((one) => ({ ...one, index: positions[one.index] ?? 0 }));
+      const invalid = all.flatMap((one, index): EventRejection[] => {
+        const [first] = "faults" in one ? one.faults : [];
+        return first === undefined ? [] : [{ index, code: "validation_failed", ...first }];
+      });
+      const rejected = [...rejections, ...invalid].sort((a, b) => a.index - b.index);
+      if (rejected.length === 0) return c.body(null, 204);
+      throw rejectedError(rejected, { pathOf, isBatch });
+    },
+  };
+}
+
+/** @throws {AppError} `validation_failed` if it is no list of 1 to 1,000. */
+function listOf(value: unknown): readonly unknown[] {
+  const fault = !Array.isArray(value)
+    ? "must be an array of events."
+    : value.length === 0
+    ? "must have at least one event."
+    : value.length > usageBatchRecordsMax
+    ? atMost(usageBatchRecordsMax, "events")
+    : null;
+  if (fault !== null) throw validationError([{ path: "", message: fault }]);
+  return value as readonly unknown[];
+}
+
+function orFaults(read: () => CollectedEvent): Collected {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof AppError && error.details !== undefined) return { faults: error.details };
+    throw error;
+  }
+}
+
+/** Names every event that was not recorded: with its own code if it was sent alone, otherwise always with status 422. */
+function rejectedError(
+  rejections: readonly EventRejection[],
+  { pathOf, isBatch }: { pathOf: (index: number, path: string) => string; isBatch: boolean },
+): AppError {
+  const details = rejections.map(({ index, path, message }) => ({ path: pathOf(index, path), message }));
+  const [code = "validation_failed", ...others] = new Set(rejections.map((one) => one.code));
+  const [first] = details;
+  if (!isBatch || (others.length === 0 && errorStatuses[code] === 422)) {
+    const message = details.length === 1
+      ? `“${first?.path}”: ${first?.message}`
+      : `${details.length} events were not recorded.`;
+    return new AppError(code, message, { details });
+  }
+  return new AppError("validation_failed", `${details.length} events were not recorded.`, { details });
+}
