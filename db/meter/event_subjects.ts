@@ -131,6 +131,13 @@ export const deleteSubject = (id: string): Statement => sql`DELETE FROM event_su
 export const deleteKept = (id: string): Statement =>
   sql`DELETE FROM kept_events WHERE subject = (SELECT number FROM event_subjects WHERE id = ${id})`;
 
+/** Ends the assignments of subjects to an organization, given by its number. Those of which events are kept are unknown again. */
+export const endAssignments = (organization: Statement): Statement[] => [
+  sql`DELETE FROM event_subjects WHERE organization = ${organization} AND kept = 0`,
+  sql`UPDATE event_subjects SET organization = NULL, api_key = NULL, assigned_at = NULL
+    WHERE organization = ${organization}`,
+];
+
 /** A condition: events are kept of a subject that is assigned now. */
 export const hasDueEvents =
   sql`EXISTS (SELECT 1 FROM event_subjects WHERE organization IS NOT NULL AND kept > 0)`;

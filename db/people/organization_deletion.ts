@@ -17,6 +17,7 @@ import {
   deleteCountedValues,
   deleteCounts,
   deleteHolds,
+  endAssignments,
   deleteIdempotencyKeys,
   deleteRefills,
   deleteValueSeries,
@@ -165,6 +166,7 @@ function deleteOwner(id: string, number: Statement): Statement[] {
     sql`DELETE FROM usage_grant_accounts WHERE organization = ${number}`,
     deleteHolds({ organization: number, rows: organizationEndRollupsMax }),
     sql`DELETE FROM usage_hold_counts WHERE ${isIts}`,
+    ...endAssignments(number),
     sql`DELETE FROM statement_changes WHERE organization = ${number} AND ${noSeries}`,
     sql`UPDATE sessions SET organization_id = NULL WHERE token_hash IN (SELECT token_hash FROM sessions
       WHERE organization_id = ${id} AND ${number} IS NOT NULL LIMIT ${organizationEndRollupsMax})`,
