@@ -96,14 +96,19 @@ export function noteFaults(faults: readonly EventFault[]): Statement[] {
     sql`INSERT INTO event_faults (at, type, source, event_id, subject, code, path, message)
       SELECT ${of("at")}, ${of("type")}, ${of("source")}, ${of("eventId")}, ${of("subject")}, ${of("code")},
         ${of("path")}, ${of("message")} FROM json_each(${list}) e ORDER BY e.key`,
-    sql`DELETE FROM event_faults WHERE number <= (SELECT max(number) FROM event_faults) - ${
-      integer(faultsMax)
-    }`,
+    sql`DELETE FROM event_faults WHERE number IN (SELECT number FROM event_faults
+      WHERE number <= (SELECT max(number) FROM event_faults) - ${integer(faultsMax)} ORDER BY number
+      LIMIT ${faults.length})`,
   ];
 }
 
-/** Returns the events that were not recorded, the newest first. */
-export function findFaults(database: DatabaseReader, limit: number): Promise<EventFault[]> {
-  return database.read(sql`SELECT at, type, source, event_id AS eventId, subject, code, path, message
-    FROM event_faults ORDER BY number DESC LIMIT ${limit}`);
+/** Returns events that were not recorded, the newest first, from before the number `before`. */
+export function findFaults(
+  database: DatabaseReader,
+  { limit, before }: { limit: number; before?: number | undefined },
+): Promise<(EventFault & { readonly number: number })[]> {
+  return database.read(sql`SELECT number, at, type, source, event_id AS eventId, subject, code, path, message
+    FROM event_faults WHERE number < ${
+    before ?? Number.MAX_SAFE_INTEGER
+  } ORDER BY number DESC LIMIT ${limit}`);
 }

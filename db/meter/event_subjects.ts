@@ -35,12 +35,14 @@ export function findSubjects(
   return database.read(sql`${selectSubjects} WHERE ${after} ORDER BY s.number DESC LIMIT ${limit}`);
 }
 
-export function findSubject(
-  database: DatabaseReader,
-  by: { readonly id: string } | { readonly subject: string },
-): Promise<EventSubject | undefined> {
-  const condition = "id" in by ? sql`s.id = ${by.id}` : sql`s.subject = ${by.subject}`;
-  return database.readFirst(sql`${selectSubjects} WHERE ${condition}`);
+/** Reads the subject with an id, or with that text. */
+export const selectSubject = (by: { readonly id: string } | { readonly subject: string }): Statement =>
+  sql`${selectSubjects} WHERE ${"id" in by ? sql`s.id = ${by.id}` : sql`s.subject = ${by.subject}`}`;
+
+/** Returns how many events of subjects without a row were not kept, because there were too many. */
+export async function findLostCount(database: DatabaseReader): Promise<number> {
+  const row = await database.readFirst<{ lost: number }>(sql`SELECT lost FROM kept_event_count`);
+  return row?.lost ?? 0;
 }
 
 /** An organization or a key of it that a subject stands for. */
@@ -50,27 +52,27 @@ export interface SubjectTarget {
   readonly organizationId: string;
 }
 
-/**
- * Finds whom subjects stand for: an organization or a key with that id, otherwise to whom it is assigned, otherwise an organization with
- * that external id. Unknown ones are left out.
- */
+/** Finds the organizations and keys that have these ids. */
+export function findIdTargets(database: DatabaseReader, ids: readonly string[]): Promise<SubjectTarget[]> {
+  return database.read(sql`
+    SELECT e.value AS subject, coalesce(k.id, o.id) AS target, o.id AS organizationId
+    FROM json_each(${JSON.stringify(ids)}) e LEFT JOIN api_keys k ON k.id = e.value
+    JOIN organizations o ON o.id = coalesce(k.organization_id, e.value) AND o.deleted_at IS NULL`);
+}
+
+/** Finds to whom subjects are assigned, otherwise organizations with that external id. Unknown ones are left out. */
 export function findSubjectTargets(
   database: DatabaseReader,
-  { ids, others }: { ids: readonly string[]; others: readonly string[] },
+  subjects: readonly string[],
 ): Promise<SubjectTarget[]> {
-  const list = (values: readonly string[]) => sql`json_each(${JSON.stringify(values)}) e`;
+  const list = sql`json_each(${JSON.stringify(subjects)}) e`;
   return database.read(sql`
-    SELECT e.value AS subject, coalesce(k.id, o.id) AS target, o.id AS organizationId FROM ${list(ids)}
-    LEFT JOIN api_keys k ON k.id = e.value
-    JOIN organizations o ON o.id = coalesce(k.organization_id, e.value) AND o.deleted_at IS NULL
-    UNION ALL
-    SELECT e.value, coalesce(k.id, o.id), o.id FROM ${
-    list(others)
-  } CROSS JOIN event_subjects s ON s.subject = e.value
+    SELECT e.value AS subject, coalesce(k.id, o.id) AS target, o.id AS organizationId
+    FROM ${list} CROSS JOIN event_subjects s ON s.subject = e.value
     CROSS JOIN organizations o ON o.number = s.organization AND o.deleted_at IS NULL
     LEFT JOIN api_keys k ON k.number = s.api_key
     UNION ALL
-    SELECT e.value, o.id, o.id FROM ${list(others)} CROSS JOIN organizations o ON o.external_id = e.value
+    SELECT e.value, o.id, o.id FROM ${list} CROSS JOIN organizations o ON o.external_id = e.value
       AND o.deleted_at IS NULL
     WHERE NOT EXISTS (SELECT 1 FROM event_subjects s WHERE s.subject = e.value AND s.organization IS NOT NULL)`);
 }
@@ -124,12 +126,19 @@ export function assignSubject(
       assigned_at = excluded.assigned_at`;
 }
 
-/** Ends an assignment, or discards what is kept of an unknown subject. */
-export const deleteSubject = (id: string): Statement => sql`DELETE FROM event_subjects WHERE id = ${id}`;
+/** Deletes a subject of which nothing is kept. */
+export const deleteSubject = (id: string): Statement =>
+  sql`DELETE FROM event_subjects WHERE id = ${id} AND kept = 0`;
 
-/** Deletes events of a subject. */
-export const deleteKept = (id: string): Statement =>
-  sql`DELETE FROM kept_events WHERE subject = (SELECT number FROM event_subjects WHERE id = ${id})`;
+/** Makes an assigned subject of which events are kept an unknown one. */
+export const endAssignment = (id: string): Statement =>
+  sql`UPDATE event_subjects SET organization = NULL, api_key = NULL, assigned_at = NULL
+    WHERE id = ${id} AND kept > 0 AND organization IS NOT NULL`;
+
+/** Deletes some events of an unknown subject. */
+export const deleteKept = (id: string, limit: number): Statement =>
+  sql`DELETE FROM kept_events WHERE number IN (SELECT k.number FROM event_subjects s CROSS JOIN kept_events k
+    ON k.subject = s.number WHERE s.id = ${id} AND s.organization IS NULL LIMIT ${limit})`;
 
 /** Ends the assignments of subjects to an organization, given by its number. Those of which events are kept are unknown again. */
 export const endAssignments = (organization: Statement): Statement[] => [
@@ -170,9 +179,9 @@ export async function deleteOldKept(
 ): Promise<number> {
   const [deleted] = await database.write([
     sql`DELETE FROM kept_events WHERE number IN
-      (SELECT number FROM kept_events WHERE received_at < ${before} LIMIT ${limit})`,
-    sql`DELETE FROM event_subjects WHERE number IN
-      (SELECT number FROM event_subjects WHERE last_at < ${before} AND organization IS NULL AND kept = 0 LIMIT ${limit})`,
+      (SELECT number FROM kept_events WHERE received_at < ${before} ORDER BY received_at LIMIT ${limit})`,
+    sql`DELETE FROM event_subjects WHERE number IN (SELECT number FROM event_subjects
+      WHERE last_at < ${before} AND organization IS NULL AND kept = 0 ORDER BY last_at LIMIT ${limit})`,
   ]);
   return deleted?.changes ?? 0;
 }

@@ -1,6 +1,7 @@
 // How an event of a gateway becomes usage records: a mapping says where its quantities, its properties and its subject are.
 import { hash } from "node:crypto";
-import { usagePropertyValueCharactersMax } from "../limits.ts";
+import type { ErrorDetail } from "../errors.ts";
+import { usagePropertiesMax, usagePropertyValueCharactersMax } from "../limits.ts";
 import { parseQuantity, type Quantity, scaledToDecimal } from "./quantity.ts";
 import type { UsageInput } from "./usage_record.ts";
 
@@ -15,8 +16,9 @@ export const scaleForm = /^(?=.*[1-9])\d{1,12}(\.\d{1,12})?$/;
 /** Texts with more characters are no quantities. */
 const numberCharactersMax = 64;
 const placesOfQuantity = 6;
+export const eventSubjectCharactersMax = 255;
 
-/** What is recorded of an event, from one path. */
+/** Describes one record of an event, whose quantity is at one path. */
 export interface MappedMetric {
   readonly productSlug: string;
   readonly metric: string;
@@ -75,6 +77,9 @@ export function mapEvent(mapping: EventMapping, event: CollectedEvent): MappedEv
       : `is required: the mapping takes the subject from ${mapping.subject}.`;
     return invalid(pathIn(subjectPath), message);
   }
+  if (subject.length > eventSubjectCharactersMax) {
+    return invalid(pathIn(subjectPath), `must have at most ${eventSubjectCharactersMax} characters.`);
+  }
   const records: UsageInput[] = [];
   const properties = propertiesOf(mapping, event);
   for (const metric of mapping.metrics) {
@@ -98,6 +103,31 @@ export function mapEvent(mapping: EventMapping, event: CollectedEvent): MappedEv
   const message = "has nothing that the mapping counts.";
   return { fault: { code: "nothing_to_record", path: "data", message } };
 }
+
+/** Returns what is wrong with a mapping whose fields are valid one by one. */
+export function mappingFaults(
+  { metrics, properties }: Pick<EventMapping, "metrics" | "properties">,
+): ErrorDetail[] {
+  const names = metrics.map(({ productSlug, metric, properties }) =>
+    JSON.stringify([productSlug, metric, constantsOf(properties)])
+  );
+  return metrics.flatMap((metric, index) => {
+    const count = new Set([...Object.keys(properties), ...Object.keys(metric.properties)]).size;
+    return [
+      ...names.indexOf(names[index] ?? "") === index ? [] : [{
+        path: `metrics[${index}]`,
+        message: "must not have the product, metric and properties of an earlier one.",
+      }],
+      ...count <= usagePropertiesMax ? [] : [{
+        path: `metrics[${index}].properties`,
+        message: `must be at most ${usagePropertiesMax} together with those of all records.`,
+      }],
+    ];
+  });
+}
+
+const constantsOf = (properties: MappedMetric["properties"]) =>
+  Object.entries(properties).sort(([a], [b]) => a < b ? -1 : 1);
 
 const invalid = (path: string, message: string): MappedEvent => ({
   fault: { code: "validation_failed", path, message },
@@ -143,8 +173,7 @@ function mappedEventKey(
   { source, id }: Pick<CollectedEvent, "source" | "id">,
   { productSlug, metric, properties }: MappedMetric,
 ): string {
-  const constants = Object.entries(properties).sort(([a], [b]) => a < b ? -1 : 1);
-  const parts = JSON.stringify([source, id, productSlug, metric, constants]);
+  const parts = JSON.stringify([source, id, productSlug, metric, constantsOf(properties)]);
   return `map:${hash("sha256", parts, "base64url")}`;
 }
 

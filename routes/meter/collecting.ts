@@ -1,11 +1,11 @@
 // Usage that gateways report: CloudEvents with an operator token in place of an API key.
 import { isOperatorToken } from "../../domain/access/operator_token.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
-import { AppError, type ErrorDetail, errorStatuses, validationError } from "../../domain/errors.ts";
+import { AppError, errorStatuses, validationError } from "../../domain/errors.ts";
 import { usageBatchRecordsMax } from "../../domain/limits.ts";
 import type { CollectedEvent } from "../../domain/meter/event_mapping.ts";
 import { requireOperatorToken } from "../../services/access/mod.ts";
-import { collectEvents, type EventRejection } from "../../services/meter/mod.ts";
+import { collectEvents, type EventRejection, type InvalidEvent } from "../../services/meter/mod.ts";
 import type { Services } from "../../services/services.ts";
 import { bearerToken, bearerTokenHash, limitInvalidToken } from "../api/bearer.ts";
 import type { AppContext, AppParts } from "../env.ts";
@@ -14,6 +14,15 @@ import { atMost } from "../schemas/messages.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import type { EventForm } from "./cloud_events.ts";
 import { collectedEventSchema } from "./schemas/event_mappings.ts";
+
+/** Further errors of routes that accept events of collectors. */
+export const collectorErrors = [
+  "invalid_operator_token",
+  "scope_missing",
+  "event_unmapped",
+  "subject_unknown",
+  "nothing_to_record",
+] as const;
 
 /** Returns the options of `mount` for routes that accept API keys, or operator tokens that may collect. */
 export function keyOrCollectorAuth(parts: AppParts) {
@@ -36,25 +45,15 @@ export function keyOrCollectorAuth(parts: AppParts) {
   };
 }
 
-/** An event, or what is wrong with it. */
-type Collected = CollectedEvent | { readonly faults: readonly ErrorDetail[] };
+type Collected = CollectedEvent | InvalidEvent;
 
-/** Records events by their mappings. A bad one of a batch stops no other. */
+/** Records events by their mappings. A bad one stops no other. */
 export function collectorForm(c: AppContext, services: Services, actor: OperatorActor): EventForm<Collected> {
-  const readEvent = (value: unknown): CollectedEvent => check(collectedEventSchema, value, "body");
   return {
-    readEvent,
-    readBatch: (value) => listOf(value).map((item) => orFaults(() => readEvent(item))),
-    async record(all, { pathOf, isBatch }) {
-      const positions = all.flatMap((one, index) => "faults" in one ? [] : [index]);
-      const events = all.filter((one) => !("faults" in one)) as CollectedEvent[];
-      const found = await collectEvents(services, actor, events);
-      const rejections = found.map((one) => ({ ...one, index: positions[one.index] ?? 0 }));
-      const invalid = all.flatMap((one, index): EventRejection[] => {
-        const [first] = "faults" in one ? one.faults : [];
-        return first === undefined ? [] : [{ index, code: "validation_failed", ...first }];
-      });
-      const rejected = [...rejections, ...invalid].sort((a, b) => a.index - b.index);
+    readEvent: readCollected,
+    readBatch: (value) => listOf(value).map(readCollected),
+    async record(events, { pathOf, isBatch }) {
+      const rejected = await collectEvents(services, actor, events);
       if (rejected.length === 0) return c.body(null, 204);
       throw rejectedError(rejected, { pathOf, isBatch });
     },
@@ -74,12 +73,15 @@ function listOf(value: unknown): readonly unknown[] {
   return value as readonly unknown[];
 }
 
-function orFaults(read: () => CollectedEvent): Collected {
+function readCollected(value: unknown): Collected {
   try {
-    return read();
+    return check(collectedEventSchema, value, "body");
   } catch (error) {
-    if (error instanceof AppError && error.details !== undefined) return { faults: error.details };
-    throw error;
+    if (!(error instanceof AppError) || error.details === undefined) throw error;
+    const given = Object(value) as Record<string, unknown>;
+    const text = (name: string) => typeof given[name] === "string" ? given[name] : "";
+    const [type, source, eventId] = [text("type"), text("source"), text("id")];
+    return { type, source, eventId, subject: text("subject") || null, faults: error.details };
   }
 }
 

@@ -1,8 +1,5 @@
 // The operators' API of mappings of events, and of their subjects.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { validationError } from "../../domain/errors.ts";
-import type { EventMapping } from "../../domain/meter/event_mapping.ts";
-import { mappingPresets } from "../../domain/meter/mapping_presets.ts";
 import {
   assignEventSubject,
   changeMapping,
@@ -17,9 +14,8 @@ import {
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator_routes.ts";
 import type { AppEnv, AppParts } from "../env.ts";
-import { check, type Output } from "../schemas/check.ts";
+import { check } from "../schemas/check.ts";
 import { pageQuerySchema } from "../schemas/common.ts";
-import { required } from "../schemas/messages.ts";
 import * as schemas from "./schemas/event_mappings.ts";
 import { targetOf } from "./schemas/record_target.ts";
 
@@ -48,7 +44,7 @@ export function eventMappingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     description: "There can be one for each type and source, and one for each type without a source.",
     body: schemas.createMappingSchema,
     errors: ["mapping_taken", "limit_reached"],
-  }, ({ body }, actor) => createMapping(services, actor, newMapping(body)));
+  }, ({ body }, actor) => createMapping(services, actor, schemas.newMapping(body)));
   routes.get(
     { operationId: "getEventMapping", summary: "Get a mapping of events" },
     ({ params: { id } }) => getMapping(services, id),
@@ -60,7 +56,7 @@ export function eventMappingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
       "Events that were recorded stay as they are. Sent again, they are repeats, or conflict if their quantity or a property differs now.",
     body: schemas.changeMappingSchema,
     errors: ["mapping_taken"],
-  }, ({ params: { id }, body }, actor) => changeMapping(services, actor, id, given(body)));
+  }, ({ params: { id }, body }, actor) => changeMapping(services, actor, id, schemas.givenOf(body)));
   routes.delete({
     operationId: "deleteEventMapping",
     summary: "Delete a mapping of events",
@@ -118,23 +114,4 @@ function subjectRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     params: schemas.subjectParamsSchema,
     responses: { 204: { description: "Deleted." } },
   }, (_c, { params: { id } }, actor) => deleteEventSubject(services, actor, id));
-}
-
-/** Leaves out fields that are undefined. */
-const given = <T extends object>(body: T) =>
-  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as {
-    [Name in keyof T]?: Exclude<T[Name], undefined>;
-  };
-
-/** Completes a mapping by its preset. @throws {AppError} `validation_failed` for what is missing. */
-export function newMapping(
-  { preset, ...body }: Output<typeof schemas.createMappingSchema>,
-): Omit<EventMapping, "id"> {
-  const mapping = {
-    ...(preset === undefined ? { source: null, properties: {}, subject: null } : mappingPresets[preset]),
-    ...given(body),
-  };
-  const missing = (["name", "type", "metrics"] as const).filter((name) => mapping[name] === undefined);
-  if (missing.length > 0) throw validationError(missing.map((path) => ({ path, message: required })));
-  return mapping as Omit<EventMapping, "id">;
 }

@@ -5,7 +5,7 @@ import { readJsonBody } from "../body.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import { eventsQuerySchema, openMeterSchemas, readBatch, readEvent } from "./schemas/openmeter_event.ts";
 import { mount } from "../api/endpoint.ts";
-import { collectorForm, keyOrCollectorAuth } from "./collecting.ts";
+import { collectorErrors, collectorForm, keyOrCollectorAuth } from "./collecting.ts";
 import { eventsBody, formOfKey } from "./cloud_events.ts";
 
 export function eventRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -30,10 +30,7 @@ export function eventRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       "idempotency_conflict",
       "series_limit_reached",
       "limit_exceeded",
-      "scope_missing",
-      "event_unmapped",
-      "subject_unknown",
-      "nothing_to_record",
+      ...collectorErrors,
     ],
     hasProblems: true,
   }, {

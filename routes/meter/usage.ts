@@ -4,7 +4,7 @@ import { AppError, validationError } from "../../domain/errors.ts";
 import { usageBodyBytesMax } from "../../domain/limits.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import { cloudEventsBody, cloudEventsDescription, eventsBody } from "./cloud_events.ts";
-import { collectorForm, keyOrCollectorAuth } from "./collecting.ts";
+import { collectorErrors, collectorForm, keyOrCollectorAuth } from "./collecting.ts";
 import { cloudEventHeaders, cloudEventSchema, cloudEventType } from "./schemas/cloud_event.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import { mount } from "../api/endpoint.ts";
@@ -25,6 +25,7 @@ export function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
   mount(app, {
     ...common,
     route: "POST /api/v1/usage",
+    errors: [...common.errors, ...collectorErrors],
     operationId: "recordUsage",
     summary: "Record usage",
     description:

@@ -1,11 +1,12 @@
 // Collecting: events of many customers that a gateway reports with one credential. The work is done, so no limit rejects them, and a
 // bad event stops no other.
 import { hash } from "node:crypto";
-import { findMappingsOf, noteFaults } from "../../db/meter/event_mappings.ts";
+import { type EventFault, findMappingsOf, noteFaults } from "../../db/meter/event_mappings.ts";
 import {
   deleteOldKept,
   endLostAssignments,
   findDueEvents,
+  findIdTargets,
   findSubjectTargets,
   forgetEvents,
   keepEvents,
@@ -14,9 +15,14 @@ import {
 import type { Database } from "../../db/engine/database.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
 import { environments } from "../../domain/environment.ts";
-import { AppError, type ErrorCode } from "../../domain/errors.ts";
+import { AppError, type ErrorCode, type ErrorDetail } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
-import { type CollectedEvent, type EventMapping, mapEvent } from "../../domain/meter/event_mapping.ts";
+import {
+  type CollectedEvent,
+  type EventMapping,
+  mapEvent,
+  mappedMetricsMax,
+} from "../../domain/meter/event_mapping.ts";
 import { findUsageRecordsByKey } from "../../db/meter/usage_records.ts";
 import { idempotencyKeyHash, timestampFault, type UsageInput } from "../../domain/meter/usage_record.ts";
 import type { Context, SessionContext } from "../context.ts";
@@ -25,7 +31,9 @@ import type { Context, SessionContext } from "../context.ts";
 const keptMs = 30 * 24 * 3_600_000;
 /** The most records of one commit, so that others wait briefly. */
 const commitRecordsMax = 1_000;
-const stepEventsMax = 200;
+const stepEventsMax = Math.floor(commitRecordsMax / mappedMetricsMax);
+/** Larger events aren't kept. */
+const keptBytesMax = 65_536;
 
 /** Says why an event of a request was not recorded. `path`: from the event. */
 export interface EventRejection {
@@ -43,8 +51,16 @@ interface Mapped {
   readonly records: readonly UsageInput[];
 }
 
+/** Names an event that was not recorded. */
+type EventName = Pick<EventFault, "type" | "source" | "eventId" | "subject">;
+
+/** An event that is invalid, and why. */
+export interface InvalidEvent extends EventName {
+  readonly faults: readonly ErrorDetail[];
+}
+
 /**
- * Records events, each whole or not at all. What can't be mapped is noted, and what has an unknown subject is kept.
+ * Records events, each whole or not at all. What is invalid or can't be mapped is noted, and what has an unknown subject is kept.
  *
  * @returns The events that were not recorded, in their order.
  * @throws {AppError} Those of an operator who may not write; `unavailable`, and some of the events may have been recorded.
@@ -52,16 +68,46 @@ interface Mapped {
 export async function collectEvents(
   context: SessionContext,
   actor: OperatorActor,
-  events: readonly CollectedEvent[],
+  given: readonly (CollectedEvent | InvalidEvent)[],
 ): Promise<EventRejection[]> {
-  const { database, clock, recorder, writeAs } = context;
+  const { database, clock, writeAs } = context;
   const now = clock();
   const writer = { write: (batch: Parameters<Database["write"]>[0]) => writeAs(actor, batch) };
-  const { mapped, rejections } = mapAll(await mappingsOf(database, events), events, now);
+  const events = given.flatMap((event, index) => "faults" in event ? [] : [{ index, event }]);
+  const mappingOf = await mappingsOf(database, events.map(({ event }) => event));
+  const { mapped, rejections } = mapAll(mappingOf, events, now);
   const targets = await targetsOf(database, mapped.map(({ subject }) => subject));
-  const unknown = mapped.filter(({ subject }) => !targets.has(subject));
+  rejections.push(...await recordMapped(context, writer, { mapped, targets }));
+  const { kept, tooLarge } = toKeep(mapped.filter(({ subject }) => !targets.has(subject)), now);
+  rejections.push(
+    ...tooLarge,
+    ...given.flatMap((event, index) =>
+      "faults" in event
+        ? event.faults.map((fault) => ({ index, code: "validation_failed" as const, ...fault }))
+        : []
+    ),
+  );
+  const faults = rejections.map(({ index, ...fault }) => ({ ...nameOf(given[index]), ...fault, at: now }));
+  if (faults.length > 0) await writer.write(noteFaults(faults.slice(-commitRecordsMax)));
+  if (kept.length > 0) await keepEvents(writer, kept.map(({ row }) => row), now);
+  rejections.push(...kept.map(({ index, row }) => subjectUnknown(index, row.subject)));
+  return rejections.sort((a, b) => a.index - b.index);
+}
+
+/** Records events whose subject is known. Returns those that were not recorded. */
+async function recordMapped(
+  { database, recorder }: SessionContext,
+  writer: Pick<Database, "write">,
+  { mapped, targets }: { mapped: readonly Mapped[]; targets: ReadonlyMap<string, SubjectTarget> },
+): Promise<EventRejection[]> {
+  const known = mapped.filter(({ subject }) => targets.has(subject));
+  const { firsts, repeats, conflicts } = divided(known, targets);
+  const rejections: EventRejection[] = conflicts.map((index) => {
+    const message = "is that of an earlier event of the batch, with other content.";
+    return { index, code: "idempotency_conflict", path: "id", message };
+  });
   const late: Mapped[] = [];
-  for (const group of groupsOf(mapped, targets)) {
+  for (const group of groupsOf(firsts)) {
     const results = await recorder.recordAll(group.map((one) => requestOf(one, targets)), writer);
     for (const [at, one] of group.entries()) {
       const [rejection] = rejectionOf(one.index, results[at]);
@@ -69,19 +115,20 @@ export async function collectEvents(
       else if (rejection !== undefined) rejections.push(rejection);
     }
   }
-  for (const one of late) {
-    const known = await withKnownTime(database, one, targets);
-    const [result] = await recorder.recordAll([requestOf(known, targets)], writer);
-    rejections.push(...rejectionOf(one.index, result));
+  for (const group of groupsOf(late)) {
+    const timed = [];
+    for (const one of group) timed.push(await withKnownTime(database, one, targets));
+    const results = await recorder.recordAll(timed.map((one) => requestOf(one, targets)), writer);
+    rejections.push(...group.flatMap((one, at) => rejectionOf(one.index, results[at])));
   }
-  const faults = rejections.map(({ index, ...fault }) => {
-    const { id: eventId, ...event } = events[index] ?? { id: "", type: "", source: "", subject: null };
-    return { ...shortened({ ...event, eventId }), ...fault, at: now };
-  });
-  if (faults.length > 0) await writer.write(noteFaults(faults));
-  if (unknown.length > 0) await keepEvents(writer, unknown.map((one) => keptOf(one, now)), now);
-  rejections.push(...unknown.map(({ index, subject }) => subjectUnknown(index, subject)));
-  return rejections.sort((a, b) => a.index - b.index);
+  const byIndex = new Map(rejections.map((rejection) => [rejection.index, rejection]));
+  return [
+    ...rejections,
+    ...repeats.flatMap(({ index, of }) => {
+      const rejection = byIndex.get(of);
+      return rejection === undefined ? [] : [{ ...rejection, index }];
+    }),
+  ];
 }
 
 async function mappingsOf(
@@ -97,12 +144,12 @@ async function mappingsOf(
 
 function mapAll(
   mappingOf: (event: CollectedEvent) => EventMapping | undefined,
-  events: readonly CollectedEvent[],
+  events: readonly { readonly index: number; readonly event: CollectedEvent }[],
   now: number,
 ): { mapped: Mapped[]; rejections: EventRejection[] } {
   const mapped: Mapped[] = [];
   const rejections: EventRejection[] = [];
-  for (const [index, event] of events.entries()) {
+  for (const { index, event } of events) {
     const mapping = mappingOf(event);
     const late = timestampFault(event.time, now);
     if (mapping === undefined) {
@@ -119,39 +166,54 @@ function mapAll(
   return { mapped, rejections };
 }
 
-/** Finds whom subjects stand for, by subject. */
+/** Finds whom subjects stand for, by subject: an organization or a key with that id, otherwise whom it is assigned to, and so on. */
 async function targetsOf(
   database: SessionContext["database"],
-  subjects: readonly string[],
+  given: readonly string[],
 ): Promise<ReadonlyMap<string, SubjectTarget>> {
-  const { true: ids = [], false: others = [] } = Object.groupBy(
-    [...new Set(subjects)],
-    (subject) => `${isId("org", subject) || isId("key", subject)}`,
-  );
-  const found = subjects.length === 0 ? [] : await findSubjectTargets(database, { ids, others });
+  const subjects = [...new Set(given)];
+  const ids = subjects.filter((subject) => isId("org", subject) || isId("key", subject));
+  const found = ids.length === 0 ? [] : await findIdTargets(database, ids);
+  const known = new Set(found.map(({ subject }) => subject));
+  const others = subjects.filter((subject) => !known.has(subject));
+  if (others.length > 0) found.push(...await findSubjectTargets(database, others));
   return new Map(found.map((target) => [target.subject, target]));
 }
 
-/** Divides events with a known subject into groups to commit, none of which has an event twice. */
-function groupsOf(mapped: readonly Mapped[], targets: ReadonlyMap<string, SubjectTarget>): Mapped[][] {
-  const groups: { events: Mapped[]; names: Set<string>; records: number }[] = [];
+/** Divides events into the first with each source and id, those that repeat one, and those that contradict one. */
+function divided(mapped: readonly Mapped[], targets: ReadonlyMap<string, SubjectTarget>) {
+  const firsts = new Map<string, { readonly one: Mapped; readonly text: string }>();
+  const repeats: { index: number; of: number }[] = [];
+  const conflicts: number[] = [];
   for (const one of mapped) {
-    const target = targets.get(one.subject);
-    if (target === undefined) continue;
-    const name = `${target.organizationId} ${nameOf(one.event)}`;
-    let group = groups.find(({ names, records }) =>
-      !names.has(name) && records + one.records.length <= commitRecordsMax
-    );
-    if (group === undefined) groups.push(group = { events: [], names: new Set(), records: 0 });
-    group.events.push(one);
-    group.names.add(name);
-    group.records += one.records.length;
+    const { target = "", organizationId = "" } = targets.get(one.subject) ?? {};
+    const name = `${organizationId} ${hashOf(one.event)}`;
+    const text = JSON.stringify([target, one.records]);
+    const first = firsts.get(name);
+    if (first === undefined) firsts.set(name, { one, text });
+    else if (first.text === text) repeats.push({ index: one.index, of: first.one.index });
+    else conflicts.push(one.index);
   }
-  return groups.map(({ events }) => events);
+  return { firsts: [...firsts.values()].map(({ one }) => one), repeats, conflicts };
+}
+
+/** Divides events into groups to commit. */
+function groupsOf(mapped: readonly Mapped[]): Mapped[][] {
+  const groups: Mapped[][] = [];
+  let records = commitRecordsMax;
+  for (const one of mapped) {
+    records += one.records.length;
+    if (records > commitRecordsMax) {
+      groups.push([]);
+      records = one.records.length;
+    }
+    groups.at(-1)?.push(one);
+  }
+  return groups;
 }
 
 /** Identifies an event (CloudEvents 1.0, 3.1.1). */
-const nameOf = ({ source, id }: Pick<CollectedEvent, "source" | "id">) =>
+const hashOf = ({ source, id }: Pick<CollectedEvent, "source" | "id">) =>
   hash("sha256", JSON.stringify([source, id]), "base64url");
 
 /** Gives an event without a time that of its record: if it was kept, that is when it arrived first. */
@@ -161,22 +223,23 @@ async function withKnownTime(
   targets: ReadonlyMap<string, SubjectTarget>,
 ): Promise<Mapped> {
   const { organizationId = "" } = targets.get(one.subject) ?? {};
-  const found = await Promise.all(
-    one.records.flatMap(({ idempotencyKey }) =>
-      environments.map((environment) =>
-        findUsageRecordsByKey(database, {
-          organizationId,
-          idempotencyKey: idempotencyKey ?? "",
-          hash: idempotencyKeyHash(idempotencyKey ?? ""),
-          from: 0,
-          to: Number.MAX_SAFE_INTEGER,
-          filter: { environment },
-        })
-      )
-    ),
-  );
-  const timestamp = found.flat()[0]?.timestamp ?? null;
-  return { ...one, records: one.records.map((record) => ({ ...record, timestamp })) };
+  for (const { idempotencyKey } of one.records) {
+    for (const environment of environments) {
+      const key = idempotencyKey ?? "";
+      const [found] = await findUsageRecordsByKey(database, {
+        organizationId,
+        idempotencyKey: key,
+        hash: idempotencyKeyHash(key),
+        from: 0,
+        to: Number.MAX_SAFE_INTEGER,
+        filter: { environment },
+      });
+      if (found === undefined) continue;
+      const { timestamp } = found;
+      return { ...one, records: one.records.map((record) => ({ ...record, timestamp })) };
+    }
+  }
+  return one;
 }
 
 function requestOf({ subject, records }: Mapped, targets: ReadonlyMap<string, SubjectTarget>) {
@@ -214,23 +277,33 @@ function subjectUnknown(index: number, subject: string): EventRejection {
 }
 
 const textMax = 255;
-const shortened = (
-  { type, source, eventId, subject }: {
-    type: string;
-    source: string;
-    eventId: string;
-    subject: string | null;
-  },
-) => ({
-  type: type.slice(0, textMax),
-  source: source.slice(0, textMax),
-  eventId: eventId.slice(0, textMax),
-  subject: subject?.slice(0, textMax) ?? null,
-});
+/** Names an event that was not recorded. Its texts are cut. */
+function nameOf(event: CollectedEvent | InvalidEvent | undefined): EventName {
+  const { type = "", source = "", subject = null } = event ?? {};
+  const eventId = event === undefined ? "" : "faults" in event ? event.eventId : event.id;
+  return {
+    type: type.slice(0, textMax),
+    source: source.slice(0, textMax),
+    eventId: eventId.slice(0, textMax),
+    subject: subject?.slice(0, textMax) ?? null,
+  };
+}
 
-function keptOf({ event, subject }: Mapped, now: number) {
-  const arrived = { ...event, time: event.time ?? now };
-  return { id: newId("sub"), subject, hash: nameOf(event), event: JSON.stringify(arrived) };
+/** Returns the events to keep, and those that are too large for that. */
+function toKeep(unknown: readonly Mapped[], now: number) {
+  const kept = [];
+  const tooLarge: EventRejection[] = [];
+  for (const { index, event, subject } of unknown) {
+    const text = JSON.stringify({ ...event, time: event.time ?? now });
+    if (text.length <= keptBytesMax) {
+      kept.push({ index, row: { id: newId("sub"), subject, hash: hashOf(event), event: text } });
+    } else {
+      const message =
+        `is unknown, and the event is too large to be kept: more than ${keptBytesMax} characters.`;
+      tooLarge.push({ index, code: "validation_failed", path: "subject", message });
+    }
+  }
+  return { kept, tooLarge };
 }
 
 /** Records some of the events that were kept and whose subject is assigned now, by the mappings of now. Returns true if there may be more. */
@@ -254,7 +327,7 @@ export async function recordKeptEvents({ database, recorder, clock }: Context): 
       requests.push({ at, target: mapped.records.map(() => target), inputs: mapped.records });
     } else {
       const fault = mapped?.fault ?? { code: "event_unmapped", path: "type", message: "has no mapping." };
-      faults.push({ ...shortened({ ...event, eventId: event.id }), ...fault, at: now });
+      faults.push({ ...nameOf(event), ...fault, at: now });
     }
   }
   const results = await recorder.recordAll(requests, database);
@@ -263,7 +336,7 @@ export async function recordKeptEvents({ database, recorder, clock }: Context): 
     const [rejection] = rejectionOf(at, results[index]);
     if (event !== undefined && rejection !== undefined) {
       const { index: _, ...fault } = rejection;
-      faults.push({ ...shortened({ ...event, eventId: event.id }), ...fault, at: now });
+      faults.push({ ...nameOf(event), ...fault, at: now });
     }
   }
   await database.write([

@@ -13,22 +13,30 @@ import {
   assignSubject,
   deleteKept,
   deleteSubject,
+  endAssignment,
   type EventSubject,
-  findSubject,
+  findLostCount,
   findSubjects,
+  selectSubject,
 } from "../../db/meter/event_subjects.ts";
 import { findRecordTargets, type RecordTarget } from "../../db/meter/record_targets.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
-import { type CollectedEvent, type EventMapping, mapEvent } from "../../domain/meter/event_mapping.ts";
+import {
+  type CollectedEvent,
+  type EventMapping,
+  mapEvent,
+  mappingFaults,
+} from "../../domain/meter/event_mapping.ts";
 import { joinQuantity } from "../../domain/meter/quantity.ts";
 import { isoTime } from "../../domain/time.ts";
-import { writeChange } from "../access/mod.ts";
+import { writeAndRead, writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 
 const mappingsMax = 200;
+const deletedInOneWrite = 1_000;
 
 const toMapping = ({ createdAt, ...mapping }: StoredMapping) => ({
   ...mapping,
@@ -56,12 +64,13 @@ export async function getMapping({ database }: SessionContext, id: string): Prom
   return toMapping(row);
 }
 
-/** @throws {AppError} `mapping_taken`, `limit_reached`. */
+/** @throws {AppError} `validation_failed`, `mapping_taken`, `limit_reached`. */
 export async function createMapping(
   context: SessionContext,
   actor: OperatorActor,
   given: Omit<EventMapping, "id">,
 ): Promise<ShownMapping> {
+  checkMapping(given);
   const now = context.clock();
   const mapping = { id: newId("map", now), ...given };
   const isCreated = await writeChange(context, actor, {
@@ -75,7 +84,12 @@ export async function createMapping(
     : new AppError("limit_reached", `There are ${mappingsMax} mappings, which is the maximum.`);
 }
 
-/** @throws {AppError} `not_found`, `mapping_taken`. */
+function checkMapping(mapping: Omit<EventMapping, "id">): void {
+  const faults = mappingFaults(mapping);
+  if (faults.length > 0) throw validationError(faults);
+}
+
+/** @throws {AppError} `not_found`, `validation_failed`, `mapping_taken`. */
 export async function changeMapping(
   context: SessionContext,
   actor: OperatorActor,
@@ -84,6 +98,7 @@ export async function changeMapping(
 ): Promise<ShownMapping> {
   const before = await getMapping(context, id);
   const mapping = { ...before, ...changes };
+  checkMapping(mapping);
   const isChanged = await writeChange(context, actor, {
     statement: updateMapping(mapping),
     entry: { action: "mapping.changed", ...entryOf(mapping) },
@@ -112,6 +127,8 @@ const entryOf = ({ id, name }: Pick<EventMapping, "id" | "name">) =>
 const takenError = () =>
   new AppError("mapping_taken", "Another mapping is for events of this type from this source.");
 
+export type TriedMapping = Awaited<ReturnType<typeof tryMapping>>;
+
 /** Returns what would be recorded of an event. @throws {AppError} `not_found`, `validation_failed`, `nothing_to_record`. */
 export async function tryMapping(context: SessionContext, id: string, event: CollectedEvent) {
   const mapped = mapEvent(await getMapping(context, id), event);
@@ -130,9 +147,23 @@ export async function tryMapping(context: SessionContext, id: string, event: Col
   };
 }
 
-/** Returns the newest events that were not recorded, for other reasons than their subject. */
-export async function listEventFaults({ database }: SessionContext, limit: number): Promise<EventFault[]> {
-  return await findFaults(database, limit);
+const toFault = ({ number: _, at, ...fault }: EventFault & { number: number }) => ({
+  ...fault,
+  at: isoTime(at),
+});
+export type ShownFault = ReturnType<typeof toFault>;
+
+/** Lists events that were not recorded, for other reasons than their subject, the newest first. An invalid cursor is ignored. */
+export async function listEventFaults(
+  { database }: SessionContext,
+  { limit, cursor }: PageInput,
+): Promise<{ faults: ShownFault[]; nextCursor: string | null }> {
+  const before = /^\d{1,15}$/.test(cursor ?? "") ? Number(cursor) : undefined;
+  const { rows, nextCursor } = await readPage(
+    (limit) => findFaults(database, { limit, before }),
+    { limit, cursorOf: ({ number }) => String(number) },
+  );
+  return { faults: rows.map(toFault), nextCursor };
 }
 
 const toSubject = ({ firstAt, lastAt, assignedAt, ...subject }: EventSubject) => ({
@@ -142,6 +173,11 @@ const toSubject = ({ firstAt, lastAt, assignedAt, ...subject }: EventSubject) =>
   assignedAt: isoTime(assignedAt),
 });
 export type ShownSubject = ReturnType<typeof toSubject>;
+
+/** Returns how many events of unlisted subjects were not kept, because there were too many. */
+export async function countLostEvents({ database }: SessionContext): Promise<number> {
+  return await findLostCount(database);
+}
 
 /** Lists subjects, the newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function listSubjects(
@@ -158,7 +194,7 @@ export async function listSubjects(
 
 /** @throws {AppError} `not_found`. */
 export async function getSubject({ database }: SessionContext, id: string): Promise<ShownSubject> {
-  const found = await findSubject(database, { id });
+  const found = await database.readFirst<EventSubject>(selectSubject({ id }));
   if (found === undefined) throw notFoundError();
   return toSubject(found);
 }
@@ -169,10 +205,12 @@ export async function assignEventSubject(
   actor: OperatorActor,
   { subject, target }: { subject: string; target: RecordTarget },
 ): Promise<ShownSubject> {
-  const { database } = context;
   const now = context.clock();
-  const [found] = await findRecordTargets(database, [target]);
-  const isAssigned = found !== undefined && await writeChange(context, actor, {
+  const [found] = await findRecordTargets(context.database, [target]);
+  const unknown = () =>
+    validationError([{ path: target.kind, message: "must name an existing organization or API key." }]);
+  if (found === undefined) throw unknown();
+  const { isMade, row } = await writeAndRead<EventSubject>(context, actor, {
     statement: assignSubject({
       id: newId("sub", now),
       subject,
@@ -184,28 +222,34 @@ export async function assignEventSubject(
       organizationId: found.organizationId,
       target: { id: null, name: subject },
     },
-  });
-  const after = isAssigned ? await findSubject(database, { subject }) : undefined;
-  if (after !== undefined) return toSubject(after);
-  throw validationError([{ path: target.kind, message: "must name an existing organization or API key." }]);
+  }, selectSubject({ subject }));
+  if (isMade) return toSubject(row());
+  throw unknown();
 }
 
-/** Ends the assignment of a subject, and discards what is kept of it. @throws {AppError} `not_found`. */
+/**
+ * Ends the assignment of a subject, or discards what is kept of an unknown one. Events of an assigned subject that are not recorded yet
+ * are kept.
+ *
+ * @throws {AppError} `not_found`.
+ */
 export async function deleteEventSubject(
   context: SessionContext,
   actor: OperatorActor,
   id: string,
 ): Promise<void> {
   const { subject, organizationId, kept } = await getSubject(context, id);
-  await context.writeAs(actor, [deleteKept(id)]);
-  const isDeleted = await writeChange(context, actor, {
-    statement: deleteSubject(id),
-    entry: {
-      action: "subject.deleted",
-      organizationId,
-      target: { id, name: subject },
-      details: { kept: String(kept) },
-    },
-  });
-  if (!isDeleted) throw notFoundError();
+  const entry = {
+    action: "subject.deleted",
+    organizationId,
+    target: { id, name: subject },
+    details: { kept: String(organizationId === null ? kept : 0) },
+  } as const;
+  for (let isDone = false; !isDone;) {
+    isDone = await writeChange(context, actor, { statement: deleteSubject(id), entry }) ||
+      await writeChange(context, actor, { statement: endAssignment(id), entry });
+    if (isDone) return;
+    const [deleted] = await context.writeAs(actor, [deleteKept(id, deletedInOneWrite)]);
+    if (deleted?.changes === 0) throw notFoundError();
+  }
 }

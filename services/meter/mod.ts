@@ -2,10 +2,11 @@
 // once.
 export { changeAlert, createAlert, deleteAlert, getAlert, listAlerts } from "./alerts.ts";
 export { meterWork } from "./background.ts";
-export { collectEvents, type EventRejection } from "./collecting.ts";
+export { collectEvents, type EventRejection, type InvalidEvent } from "./collecting.ts";
 export {
   assignEventSubject,
   changeMapping,
+  countLostEvents,
   createMapping,
   deleteEventSubject,
   deleteMapping,
@@ -14,8 +15,10 @@ export {
   listEventFaults,
   listMappings,
   listSubjects,
+  type ShownFault,
   type ShownMapping,
   type ShownSubject,
+  type TriedMapping,
   tryMapping,
 } from "./event_mappings.ts";
 export { findRepeats, type RecordedUsage } from "./commit_group.ts";

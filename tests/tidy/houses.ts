@@ -15,7 +15,7 @@ import {
 const linesMax: Readonly<Record<string, number>> = {
   access: 4_700,
   outbox: 6_350,
-  meter: 20_000,
+  meter: 22_100,
   keys: 6_100,
   billing: 5_450,
   people: 15_150,

@@ -30,6 +30,8 @@ CREATE TABLE event_subjects (
 
 CREATE INDEX event_subjects_organization ON event_subjects (organization) WHERE organization IS NOT NULL;
 
+CREATE INDEX event_subjects_over ON event_subjects (last_at) WHERE organization IS NULL AND kept = 0;
+
 CREATE INDEX event_subjects_due ON event_subjects (number) WHERE organization IS NOT NULL AND kept > 0;
 
 -- Events with an unknown subject. `hash` is that of their source and id.

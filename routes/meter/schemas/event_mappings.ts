@@ -1,8 +1,11 @@
 // The shapes of events of gateways, of their mappings and of their subjects.
 import { z } from "@hono/zod-openapi";
+import { validationError } from "../../../domain/errors.ts";
 import {
   type CollectedEvent,
+  type EventMapping,
   eventPathForm,
+  eventSubjectCharactersMax,
   mappedMetricsMax,
   missingActions,
   roundings,
@@ -19,7 +22,7 @@ import {
   stringSchema,
   timeOut,
 } from "../../schemas/common.ts";
-import { atMost, characters } from "../../schemas/messages.ts";
+import { atMost, characters, required } from "../../schemas/messages.ts";
 import { checkAttributes, eventAttributes } from "./cloud_event.ts";
 import { targetId } from "./operator_usage.ts";
 import { propertyFaults, slugSchema } from "./usage.ts";
@@ -33,7 +36,7 @@ export const collectedEventSchema = eventAttributes.extend({
   id: text(idMax),
   source: text(idMax),
   type: text(textMax),
-  subject: text(textMax).nullish(),
+  subject: text(eventSubjectCharactersMax).nullish(),
   data: z.record(z.string(), z.unknown()).nullish(),
 }).transform((event, context): CollectedEvent => {
   checkAttributes(event, (path, message) => context.addIssue({ code: "custom", path, message }));
@@ -156,9 +159,31 @@ export const subjectSchema = z.object({
 }).openapi("EventSubject");
 export const subjectsSchema = pageOf("subjects", subjectSchema);
 export const assignSubjectSchema = z.strictObject({
-  subject: text(textMax).openapi({ description: "The subject of the events.", example: "user-17" }),
+  subject: text(eventSubjectCharactersMax).openapi({
+    description: "The subject of the events.",
+    example: "user-17",
+  }),
   organizationId: targetId("The organization whose usage it is.", exampleId("org")),
   externalId: targetId("The organization, by its external id.", "customer-4711"),
   apiKeyId: targetId("The API key to record for.", exampleId("key")),
 }).openapi("AssignEventSubject");
 export const subjectParamsSchema = z.object({ id: idParam("sub", "The subject's id.") });
+
+/** Leaves out fields that are undefined. */
+export const givenOf = <T extends object>(body: T) =>
+  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof T]?: Exclude<T[Name], undefined>;
+  };
+
+/** Completes a mapping by its preset. @throws {AppError} `validation_failed` for what is missing. */
+export function newMapping(
+  { preset, ...body }: z.output<typeof createMappingSchema>,
+): Omit<EventMapping, "id"> {
+  const mapping = {
+    ...(preset === undefined ? { source: null, properties: {}, subject: null } : mappingPresets[preset]),
+    ...givenOf(body),
+  };
+  const missing = (["name", "type", "metrics"] as const).filter((name) => mapping[name] === undefined);
+  if (missing.length > 0) throw validationError(missing.map((path) => ({ path, message: required })));
+  return mapping as Omit<EventMapping, "id">;
+}

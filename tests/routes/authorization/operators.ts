@@ -80,9 +80,10 @@ const inserts: readonly (readonly [path: RegExp, insert: Insert])[] = [
   [/\/:period/, ({ organizationId: id }) => Promise.resolve({ id, period: "open" })],
   [/\/organizations\/:id/, ({ organizationId: id }) => Promise.resolve({ id })],
   [/\/api-keys\/:id/, async (scene) => (await withKey()(scene)).params],
-  [/\/event-mappings\/:id/, async ({ test }) => {
+  [/\/(event-|collectors\/)mappings\/:id/, async ({ test }) => {
     const id = newId("map");
-    const insert = `INSERT INTO event_mappings (id, name, type, source, metrics, properties, created_at) VALUES (?, 'A', ?, '',
+    const insert =
+      `INSERT INTO event_mappings (id, name, type, source, metrics, properties, created_at) VALUES (?, 'A', ?, '',
       '[{"productSlug":"p","metric":"m","path":"n","scale":null,"round":null,"whenMissing":"reject","properties":{}}]', '{}', 0)`;
     await run(test, insert, id, id);
     return { id };
@@ -215,9 +216,6 @@ const routes: Readonly<Partial<Record<OperatorScope | "account", Readonly<Record
     "GET /statements/:id/organizations": null,
     "GET /event-mappings": null,
     "GET /event-mappings/:id": null,
-    "POST /event-mappings/:id/try": {
-      event: { specversion: "1.0", type: "a", source: "b", id: "c", subject: "d", data: { n: 1 } },
-    },
     "GET /products": null,
     "GET /products/:slug": null,
   },
@@ -294,6 +292,17 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
   "POST /api/operator/identity-providers": {
     ...byOperator("account", () => ({ json: newProvider })),
     also: [422],
+    writesNothing: true,
+  },
+  "POST /api/operator/event-mappings/:id/try": {
+    ...byOperator(
+      "statements:read",
+      attemptOn("/event-mappings/:id", () => ({
+        json: {
+          event: { specversion: "1.0", type: "a", source: "b", id: "c", subject: "d", data: { n: 1 } },
+        },
+      })),
+    ),
     writesNothing: true,
   },
   "GET /api/operator/api-keys": byOperator("keys:read", () => ({ query: "?externalId=user-1" })),
