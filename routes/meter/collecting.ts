@@ -8,11 +8,13 @@ import { requireOperatorToken } from "../../services/access/mod.ts";
 import { collectEvents, type EventRejection, type InvalidEvent } from "../../services/meter/mod.ts";
 import type { Services } from "../../services/services.ts";
 import { bearerToken, bearerTokenHash, limitInvalidToken } from "../api/bearer.ts";
+import type { OtherBody } from "../api/endpoint.ts";
+import { checkTexts } from "../body.ts";
 import type { AppContext, AppParts } from "../env.ts";
 import { check } from "../schemas/check.ts";
 import { atMost } from "../schemas/messages.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
-import type { EventForm } from "./cloud_events.ts";
+import { type EventForm, eventsBody } from "./cloud_events.ts";
 import { collectedEventSchema } from "./schemas/event_mappings.ts";
 
 /** Further errors of routes that accept events of collectors. */
@@ -47,8 +49,12 @@ export function keyOrCollectorAuth(parts: AppParts) {
 
 type Collected = CollectedEvent | InvalidEvent;
 
-/** Records events by their mappings. A bad one stops no other. */
-export function collectorForm(c: AppContext, services: Services, actor: OperatorActor): EventForm<Collected> {
+/** Returns the handler for events of a collector. Each is checked by itself, so that a bad one stops no other. */
+export function collectedBody(c: AppContext, services: Services, actor: OperatorActor): OtherBody {
+  return { ...eventsBody(c, collectorForm(c, services, actor)), isUnchecked: true };
+}
+
+function collectorForm(c: AppContext, services: Services, actor: OperatorActor): EventForm<Collected> {
   return {
     readEvent: readCollected,
     readBatch: (value) => listOf(value).map(readCollected),
@@ -75,6 +81,7 @@ function listOf(value: unknown): readonly unknown[] {
 
 function readCollected(value: unknown): Collected {
   try {
+    checkTexts(value);
     return check(collectedEventSchema, value, "body");
   } catch (error) {
     if (!(error instanceof AppError) || error.details === undefined) throw error;

@@ -5,7 +5,7 @@ import { readJsonBody } from "../body.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import { eventsQuerySchema, openMeterSchemas, readBatch, readEvent } from "./schemas/openmeter_event.ts";
 import { mount } from "../api/endpoint.ts";
-import { collectorErrors, collectorForm, keyOrCollectorAuth } from "./collecting.ts";
+import { collectedBody, collectorErrors, keyOrCollectorAuth } from "./collecting.ts";
 import { eventsBody, formOfKey } from "./cloud_events.ts";
 
 export function eventRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -37,7 +37,7 @@ export function eventRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...keyOrCollectorAuth(parts),
     async handle(c, { query }, auth) {
       const { contentType: type, handle, ...options } = typeof auth !== "string"
-        ? eventsBody(c, collectorForm(c, services, auth))
+        ? collectedBody(c, services, auth)
         : eventsBody(
           c,
           formOfKey(c, {

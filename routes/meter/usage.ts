@@ -3,8 +3,8 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { AppError, validationError } from "../../domain/errors.ts";
 import { usageBodyBytesMax } from "../../domain/limits.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
-import { cloudEventsBody, cloudEventsDescription, eventsBody } from "./cloud_events.ts";
-import { collectorErrors, collectorForm, keyOrCollectorAuth } from "./collecting.ts";
+import { cloudEventsBody, cloudEventsDescription } from "./cloud_events.ts";
+import { collectedBody, collectorErrors, keyOrCollectorAuth } from "./collecting.ts";
 import { cloudEventHeaders, cloudEventSchema, cloudEventType } from "./schemas/cloud_event.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import { mount } from "../api/endpoint.ts";
@@ -45,9 +45,7 @@ export function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
   }, {
     ...keyOrCollectorAuth(parts),
     otherBody: (c, auth) =>
-      typeof auth === "string"
-        ? cloudEventsBody(c, services, auth)
-        : eventsBody(c, collectorForm(c, services, auth)),
+      typeof auth === "string" ? cloudEventsBody(c, services, auth) : collectedBody(c, services, auth),
     async handle(c, { body, bytes }, auth) {
       // Without a key, all bodies are events.
       const keyHash = String(auth);

@@ -87,7 +87,12 @@ export async function collectEvents(
         : []
     ),
   );
-  const faults = rejections.map(({ index, ...fault }) => ({ ...nameOf(given[index]), ...fault, at: now }));
+  const faults = rejections.map(({ index, ...fault }) => ({
+    ...nameOf(given[index]),
+    ...fault,
+    path: shortText(fault.path),
+    at: now,
+  }));
   if (faults.length > 0) await writer.write(noteFaults(faults.slice(-commitRecordsMax)));
   if (kept.length > 0) await keepEvents(writer, kept.map(({ row }) => row), now);
   rejections.push(...kept.map(({ index, row }) => subjectUnknown(index, row.subject)));
@@ -282,12 +287,15 @@ function nameOf(event: CollectedEvent | InvalidEvent | undefined): EventName {
   const { type = "", source = "", subject = null } = event ?? {};
   const eventId = event === undefined ? "" : "faults" in event ? event.eventId : event.id;
   return {
-    type: type.slice(0, textMax),
-    source: source.slice(0, textMax),
-    eventId: eventId.slice(0, textMax),
-    subject: subject?.slice(0, textMax) ?? null,
+    type: shortText(type),
+    source: shortText(source),
+    eventId: shortText(eventId),
+    subject: subject === null ? null : shortText(subject),
   };
 }
+
+/** Cuts a text off, and replaces what can't be stored. */
+const shortText = (text: string) => text.slice(0, textMax).toWellFormed().replaceAll(/\p{Cc}/gu, "\ufffd");
 
 /** Returns the events to keep, and those that are too large for that. */
 function toKeep(unknown: readonly Mapped[], now: number) {

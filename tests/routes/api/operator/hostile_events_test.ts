@@ -96,6 +96,29 @@ testApp("hostile events get a clear error, and record nothing", async (test) => 
   assert.equal(await count("usage_records"), 1);
 });
 
+testApp("an event with invalid texts or names stops no other, and their names are noted", async (test) => {
+  const { sendText, count, organizationId: id, operator: _ } = await flood(test);
+  const batch = JSON.stringify([
+    eventOf("1", id),
+    eventOf("2\u0000", id),
+    eventOf("3", id, { n: 1, text: "\u0007" }),
+    eventOf("4", id, { n: 1, ["x\ud800".padEnd(400, "y")]: "\ud83d" }),
+    eventOf("5", `${"a".repeat(254)}\u{1f600}`),
+    eventOf("6", id, { n: 1, text: "two\nlines" }),
+    eventOf("7", id),
+  ]).replace('"id":"7","subject"', '"id":"7","__proto__":{"n":2},"subject"');
+  const { status, error } = await sendText(batch);
+  const paths = error.details.map(({ path }: { path: string }) => path.split(/[.["](?!\d)/)[0]);
+  assert.deepEqual([status, ...new Set(paths)], [422, "[1]", "[2]", "[3]", "[4]", "[6]"]);
+  assert.equal(await count("usage_records"), 2);
+  const faults = await test.opened.database.read<{ event_id: string; path: string }>({
+    sql: "SELECT event_id, path FROM event_faults",
+    args: [],
+  });
+  assert.ok(faults.some(({ event_id }) => event_id === "2\ufffd"));
+  assert.ok(faults.every(({ path }) => path.isWellFormed() && path.length <= 255));
+});
+
 testApp("a subject from the data has a bound, and a mapping names each entry once", async (test) => {
   const { send, operator, count } = await flood(test);
   const { body: { mappings: [{ id }] } } = await operator("GET /event-mappings");
@@ -186,3 +209,40 @@ Deno.test("a flood has commits and tables of bounded size, and a neighbor record
     await test.dispose();
   }
 });
+
+testApp(
+  "ending an assignment keeps what is not recorded yet, and deleting an unknown subject discards it",
+  async (test) => {
+    const { send, operator, count, organizationId } = await flood(test);
+    const subject = async () => (await operator("GET /subjects")).body.subjects[0];
+    const remove = async () => (await operator(`DELETE /subjects/${(await subject()).id}`)).status;
+    assert.equal((await send([eventOf("1", "u1"), eventOf("2", "u1"), eventOf("1", "u1")])).status, 422);
+    assert.equal((await operator("POST /subjects/assign", { subject: "u1", organizationId })).body.kept, 2);
+    assert.equal(await remove(), 204);
+    assert.deepEqual([(await subject()).organizationId, (await subject()).kept], [null, 2]);
+    assert.equal(await remove(), 204);
+    assert.deepEqual([await subject(), await count("kept_events")], [undefined, 0]);
+    assert.equal(
+      (await test.opened.database.readFirst({
+        sql: "SELECT kept FROM kept_event_count",
+        args: [],
+      }))?.["kept"],
+      0,
+    );
+    assert.equal(await count("audit_events WHERE action LIKE 'subject.%'"), 3);
+  },
+);
+
+testApp(
+  "a deleted organization is unknown, and so are the subjects that were assigned to it",
+  async (test) => {
+    const { send, operator, count, organizationId } = await flood(test);
+    assert.equal((await operator("POST /subjects/assign", { subject: "u1", organizationId })).status, 200);
+    assert.equal((await send(eventOf("1", "u1"))).status, 204);
+    assert.equal((await operator(`DELETE /organizations/${organizationId}`)).status, 204);
+    for (const subject of ["u1", organizationId]) {
+      assert.equal((await send(eventOf(`2 ${subject}`, subject))).error.code, "subject_unknown");
+    }
+    assert.equal(await count("kept_events"), 2);
+  },
+);
