@@ -99,6 +99,8 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   email_taken: exitStatus.data,
   validation_failed: exitStatus.data,
   provider_taken: exitStatus.data,
+  mapping_taken: exitStatus.data,
+  nothing_to_record: exitStatus.data,
   limit_reached: exitStatus.data,
   unavailable: exitStatus.busy,
 };

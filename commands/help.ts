@@ -1,5 +1,6 @@
 // The help texts: `gatehouse --help`, and those of the commands with their own, such as `gatehouse user --help`.
 import { operatorUsageGroups } from "../db/meter/mod.ts";
+import { mappingPresets } from "../domain/meter/mapping_presets.ts";
 import { queryWindows } from "../domain/meter/usage_window.ts";
 import { defaultQuantityProperty } from "../domain/meter/usage_record.ts";
 import { fileSetting, secrets, settings } from "../config.ts";
@@ -32,6 +33,7 @@ export function help(): string {
     "  operator      manage who may open the operator console; see gatehouse operator --help",
     "  token         manage operator tokens for programs; see gatehouse token --help",
     "  provider      manage providers that people sign in with, such as Google; see gatehouse provider --help",
+    "  mapping       manage how events of gateways become usage records; see gatehouse mapping --help",
     "  usage         print usage across organizations as CSV; see gatehouse usage --help",
     "  import        import usage from OpenMeter, Lago, Stripe or Gatehouse; see gatehouse import --help",
     "  export        print usage records or statements as NDJSON; see gatehouse export --help",
@@ -164,6 +166,32 @@ export function providerHelp(): string {
     ...exitStatusLines({
       [exitStatus.data]: "an unknown or taken slug, an invalid value, or a provider that can't be used",
       [exitStatus.input]: "the file of the secret can't be read",
+      ...commonMeanings,
+    }),
+  ].join("\n");
+}
+
+export function mappingHelp(): string {
+  return [
+    "Manage mappings: how events of gateways, sent with an operator token with the scope usage:collect, become usage",
+    "records. The command uses the server's settings and database, also while the server is running. Run it as the same",
+    "system user.",
+    "",
+    "  gatehouse mapping add --preset NAME | --file FILE",
+    "      add the mapping of a known gateway, or one from a JSON file with the body of POST /api/operator/event-mappings,",
+    "      and print its id",
+    "  gatehouse mapping list [--json]",
+    "      print all mappings as a table, or as one JSON object per line",
+    "  gatehouse mapping try ID --event FILE",
+    "      print what would be recorded of the CloudEvent in a JSON file. Nothing is recorded",
+    "  gatehouse mapping delete ID",
+    "      delete a mapping. Its events are rejected; recorded usage doesn't change",
+    "",
+    `Presets: ${Object.keys(mappingPresets).join(", ")}.`,
+    "",
+    ...exitStatusLines({
+      [exitStatus.data]: "an unknown id, an invalid value, or another mapping for these events",
+      [exitStatus.input]: "a file can't be read",
       ...commonMeanings,
     }),
   ].join("\n");

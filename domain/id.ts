@@ -26,7 +26,9 @@ export type IdPrefix =
   | "pse"
   | "idp"
   | "idn"
-  | "hld";
+  | "hld"
+  | "map"
+  | "sub";
 
 /** Returns a new id such as `key_0199d3c1…` (RFC 9562, version 7). @param at The time that it sorts by, by default now. */
 export function newId(prefix: IdPrefix, at?: number): string {

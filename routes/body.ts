@@ -26,13 +26,19 @@ export interface JsonBody {
  *
  * @param options `bytesMax`: the largest body; by default, it depends on whether the sender is signed in. `optional`: read a
  *   missing body as an empty object. `type`: the media type, in lower case, if not `application/json`. `isFreeText`: all values may
- *   have tabs and line ends.
+ *   have tabs and line ends. `isUnchecked`: the caller checks texts, one by one.
  * @throws {AppError} `unsupported_media_type`, `body_too_large`, `request_timeout`, `malformed_request` (invalid UTF-8 or JSON,
  *   or too deep), `validation_failed` (control characters or lone surrogates).
  */
 export async function readJsonBody(
   c: AppContext,
-  options: { bytesMax?: number; optional?: boolean; type?: string; isFreeText?: boolean } = {},
+  options: {
+    bytesMax?: number;
+    optional?: boolean;
+    type?: string;
+    isFreeText?: boolean;
+    isUnchecked?: boolean;
+  } = {},
 ): Promise<JsonBody> {
   const type = options.type ?? "application/json";
   if (!options.optional) requireType(c, type);
@@ -41,7 +47,8 @@ export async function readJsonBody(
     if (bytes === 0) return { value: {}, text, bytes };
     requireType(c, type);
   }
-  return { value: parseJson(text, options.isFreeText), text, bytes };
+  const parse = options.isUnchecked === true ? parseUnchecked : parseJson;
+  return { value: parse(text, options.isFreeText), text, bytes };
 }
 
 /**
@@ -51,16 +58,20 @@ export async function readJsonBody(
  * @throws {AppError} `malformed_request` (invalid JSON or too deep), `validation_failed` (control characters or lone surrogates).
  */
 export function parseJson(text: string, isFreeText = false): unknown {
-  checkJsonBounds(text);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new AppError("malformed_request", "The body is not valid JSON.");
-  }
+  const value = parseUnchecked(text);
   // Without these characters, no text can be invalid.
   if (/[\\\x7f-\x9f]|__proto__/.test(text)) checkTexts(value, isFreeText);
   return value;
+}
+
+/** Parses JSON like {@linkcode parseJson}, but with any texts. */
+function parseUnchecked(text: string): unknown {
+  checkJsonBounds(text);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AppError("malformed_request", "The body is not valid JSON.");
+  }
 }
 
 /**
@@ -249,7 +260,8 @@ export function hasMore(text: string, character: string, max: number): boolean {
   return false;
 }
 
-function checkTexts(value: unknown, isFreeText = false): void {
+/** @throws {AppError} `validation_failed` for control characters, lone surrogates and reserved names. */
+export function checkTexts(value: unknown, isFreeText = false): void {
   const faults: ErrorDetail[] = [];
   const fault = (path: string, message: string | null) => {
     if (message !== null && faults.length < 20) faults.push({ path, message });

@@ -13,6 +13,7 @@ import planBudgets from "./migrations/0037_plan_budgets.sql" with { type: "text"
 import valuePrices from "./migrations/0038_value_prices.sql" with { type: "text" };
 import valueLimits from "./migrations/0039_value_limits.sql" with { type: "text" };
 import windowGrants from "./migrations/0040_window_grants.sql" with { type: "text" };
+import collectors from "./migrations/0041_collectors.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -33,6 +34,7 @@ export const migrations: readonly Migration[] = [
   { number: 38, name: "value_prices", text: valuePrices },
   { number: 39, name: "value_limits", text: valueLimits },
   { number: 40, name: "window_grants", text: windowGrants },
+  { number: 41, name: "collectors", text: collectors },
 ];
 
 /** The last of the migrations that the whole schema replaces. With it, a database has the same schema. */

@@ -43,6 +43,8 @@ export interface RecordGroup {
    * a series doesn't exist or may not be recorded, nothing is.
    */
   readonly isSeriesKnown: boolean;
+  /** True if no limit rejects the requests. */
+  readonly isUnlimited?: boolean;
 }
 
 /** The SQL of what a group records for: API keys `k`, or organizations `o`. */

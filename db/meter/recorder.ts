@@ -342,8 +342,9 @@ export async function insertUsageRecords(
     if (idempotencyKeys > 0) existingAt = add(bind(statements.selectExisting, ...values, count));
     add(addRecords);
     if (group.hasLimits) {
-      const { byValue } = statements;
-      const counted = { as: "usage", hasHolds: group.hasHolds, questions: group.questions, byValue } as const;
+      const { hasHolds, questions, isUnlimited = false } = group;
+      const as = isUnlimited ? "settlement" : "usage";
+      const counted = { as, hasHolds, questions, byValue: statements.byValue } as const;
       [deletedAt, limitsAt] = countAgainstLimits(add, statements.limits, values, counted);
     }
     if (idempotencyKeys > 0) {

@@ -21,6 +21,7 @@ import {
   deleteRefills,
   deleteValueSeries,
   deleteWindowTakes,
+  endAssignments,
   environmentOf,
   isUncounted,
   isUsageOf,
@@ -167,6 +168,7 @@ function deleteOwner(id: string, number: Statement): Statement[] {
     deleteWindowTakes({ organization: number, rows: organizationEndRollupsMax }),
     deleteHolds({ organization: number, rows: organizationEndRollupsMax }),
     sql`DELETE FROM usage_hold_counts WHERE ${isIts}`,
+    ...endAssignments(number),
     sql`DELETE FROM statement_changes WHERE organization = ${number} AND ${noSeries}`,
     sql`UPDATE sessions SET organization_id = NULL WHERE token_hash IN (SELECT token_hash FROM sessions
       WHERE organization_id = ${id} AND ${number} IS NOT NULL LIMIT ${organizationEndRollupsMax})`,

@@ -29,6 +29,9 @@ export function generateOperatorToken(): { fullToken: string; tokenPrefix: strin
   return { fullToken: token, tokenPrefix: prefix };
 }
 
+/** True if a text begins as operator tokens do. */
+export const isOperatorToken = (text: string): boolean => text.startsWith(operatorTokenTag);
+
 /** True if a text has the form and checksum of an operator token. */
 export function isWellFormedOperatorToken(text: string): boolean {
   return isWellFormedSecretToken(operatorTokenTag, text);

@@ -66,6 +66,8 @@ export interface OtherBody {
   readonly optional: boolean;
   /** All values may have tabs and line ends. */
   readonly isFreeText?: boolean;
+  /** The handler checks texts. */
+  readonly isUnchecked?: boolean;
   readonly handle: (body: JsonBody) => Promise<Response>;
 }
 
@@ -163,8 +165,8 @@ export function mount<
         : check(endpoint.params, c.req.param(), "params");
       const other = handler.otherBody?.(c, auth) ?? null;
       if (other !== null) {
-        const { contentType: type, optional, isFreeText = false } = other;
-        return await other.handle(await readJsonBody(c, { ...bodyOptions, type, optional, isFreeText }));
+        const { contentType: type, handle, ...options } = other;
+        return await handle(await readJsonBody(c, { ...bodyOptions, type, ...options }));
       }
       const { value, bytes } = endpoint.body === undefined ? noBody : await readJsonBody(c, bodyOptions);
       const body = check(endpoint.body, value, "body");

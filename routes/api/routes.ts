@@ -9,6 +9,7 @@ import { auditRoutes } from "../access/audit.ts";
 import { sessionUserRoute } from "../people/session_user.ts";
 import { authRoutes } from "../people/auth.ts";
 import { ownSessionRoutes } from "../people/sessions.tsx";
+import { eventMappingRoutes } from "../meter/event_mappings.ts";
 import { eventRoutes } from "../meter/event_recording.ts";
 import { forwardRoutes } from "../keys/forward_auth.ts";
 import { keyVerificationRoutes } from "../keys/key_verification.ts";
@@ -69,6 +70,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   recordingRoutes(app, parts);
   readingRoutes(app, parts);
   eventRoutes(app, parts);
+  eventMappingRoutes(app, parts);
   limitRoutes(app, parts);
   holdRoutes(app, parts);
   alertRoutes(app, parts);

@@ -11,6 +11,7 @@ import { operatorAuditPages } from "../access/audit_log.tsx";
 import { operatorOrganizationPages } from "./organizations.tsx";
 import { operatorOverviewRoutes } from "./operator_overview.ts";
 import { planPages } from "../billing/plans.tsx";
+import { collectorPages } from "../meter/collectors.tsx";
 import { productPages } from "../meter/products.tsx";
 import { statementPages } from "../billing/statements.tsx";
 import { operatorSystemPages } from "./system.tsx";
@@ -31,6 +32,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationLimitForms(app, parts);
   planPages(app, parts);
   productPages(app, parts);
+  collectorPages(app, parts);
   statementPages(app, parts);
   operatorSystemPages(app, parts);
   operatorTokenPages(app, parts);

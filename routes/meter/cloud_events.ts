@@ -1,6 +1,6 @@
 // Usage as CloudEvents 1.0 over HTTP: one event (structured mode), several (batched), or one with its attributes in headers
 // (binary mode). See docs/decisions/0015.
-import { AppError, type ErrorDetail, validationError } from "../../domain/errors.ts";
+import { AppError, validationError } from "../../domain/errors.ts";
 import { jsonContentTypeForm } from "../../domain/meter/cloud_event.ts";
 import type { UsageInput } from "../../domain/meter/usage_record.ts";
 import type { RecordedUsage } from "../../services/meter/mod.ts";
@@ -29,45 +29,64 @@ export const cloudEventsDescription =
 /** Names an attribute of an event in errors. */
 type PathOf = (index: number, attribute: string) => string;
 
-/** Reads the events of a route, and responds. */
-export interface EventForm {
+/** Reads the events of a route. */
+interface EventReader<Event> {
   /** @throws {AppError} `validation_failed`. */
-  readonly readEvent: (value: unknown) => UsageInput;
+  readonly readEvent: (value: unknown) => Event;
   /** @throws {AppError} `validation_failed`. */
-  readonly readBatch: (value: unknown) => readonly UsageInput[];
-  readonly sendRecord: typeof sendRecord;
-  readonly sendBatch: typeof sendBatch;
+  readonly readBatch: (value: unknown) => readonly Event[];
 }
 
-/** The form of `POST /api/v1/usage`. */
-const usageForm: EventForm = {
+export interface EventForm<Event> extends EventReader<Event> {
+  /** Records events, and responds. `bytes`: the size of the body. */
+  readonly record: (
+    events: readonly Event[],
+    options: { readonly bytes: number; readonly pathOf: PathOf; readonly isBatch: boolean },
+  ) => Promise<Response>;
+}
+
+const usageReader: EventReader<UsageInput> = {
   readEvent: (value) => check(cloudEventSchema, value, "body"),
   readBatch: (value) => check(cloudEventBatchSchema, value, "body"),
-  sendRecord,
-  sendBatch,
 };
+
+/** Records events with an API key. `send`: by default, the responses of `POST /api/v1/usage`. */
+export function formOfKey(
+  c: AppContext,
+  { services, keyHash, send = {}, ...reader }: {
+    readonly services: Services;
+    readonly keyHash: string;
+    readonly send?: { readonly record?: typeof sendRecord; readonly batch?: typeof sendBatch };
+  } & EventReader<UsageInput>,
+): EventForm<UsageInput> {
+  const { record = sendRecord, batch = sendBatch } = send;
+  return {
+    ...reader,
+    async record(inputs, { isBatch, ...options }) {
+      const recorded = await recordEvents(c, services, keyHash, { inputs, ...options });
+      return isBatch ? batch(c, recorded, inputs.length) : record(c, recorded);
+    },
+  };
+}
 
 /** Returns the handler for a request with events, or null if its headers announce none. */
 export function cloudEventsBody(c: AppContext, services: Services, keyHash: string): OtherBody | null {
   const { "content-type": type, "ce-specversion": version } = c.get("headers");
   const hasEvents = version !== undefined ||
     (type !== "application/json" && type?.toLowerCase().startsWith("application/cloudevents"));
-  return hasEvents ? eventsBody(c, services, keyHash, usageForm) : null;
+  return hasEvents ? eventsBody(c, formOfKey(c, { services, keyHash, ...usageReader })) : null;
 }
 
 /** Returns the handler for a request with events. Plain JSON is an event or an array of them. */
-export function eventsBody(c: AppContext, services: Services, keyHash: string, form: EventForm): OtherBody {
+export function eventsBody<Event>(c: AppContext, form: EventForm<Event>): OtherBody {
   const { "content-type": given, "ce-specversion": version } = c.get("headers");
-  const record = (inputs: readonly UsageInput[], { bytes }: JsonBody, pathOf: PathOf) =>
-    recordEvents(c, services, keyHash, { inputs, bytes, pathOf });
-  const recordBatch = async (body: JsonBody) => {
-    const events = form.readBatch(body.value);
-    const recorded = await record(events, body, (index, name) => `[${index}].${name}`);
-    return form.sendBatch(c, recorded, events.length);
+  const recordBatch = async ({ value, bytes }: JsonBody) => {
+    const pathOf: PathOf = (index, name) => `[${index}].${name}`;
+    return await form.record(form.readBatch(value), { bytes, pathOf, isBatch: true });
   };
-  const recordEvent = async (body: JsonBody) => {
-    const event = form.readEvent(body.value);
-    return form.sendRecord(c, await record([event], body, (_index, name) => name));
+  const recordEvent = async ({ value, bytes }: JsonBody) => {
+    const pathOf: PathOf = (_index, name) => name;
+    return await form.record([form.readEvent(value)], { bytes, pathOf, isBatch: false });
   };
   const type = given?.toLowerCase() ?? "";
   if (type.startsWith("application/cloudevents-batch")) return bodyOf(c, cloudEventBatchType, recordBatch);
@@ -81,9 +100,9 @@ export function eventsBody(c: AppContext, services: Services, keyHash: string, f
   }
   // An event without data has no body. The body is the data.
   return {
-    ...bodyOf(c, dataType(given), async (body) => {
-      const event = binaryEvent(c, body.value, form);
-      return form.sendRecord(c, await record([event], body, (_index, name) => `ce-${name}`));
+    ...bodyOf(c, dataType(given), async ({ value, bytes }) => {
+      const pathOf: PathOf = (_index, name) => inHeader(name);
+      return await form.record([binaryEvent(c, value, form)], { bytes, pathOf, isBatch: false });
     }),
     optional: true,
     isFreeText: true,
@@ -117,7 +136,7 @@ function dataType(given: string | undefined): string {
 const headerAttributes = ["specversion", "id", "source", "type", "time", "subject", "quantity", "timestamp"];
 
 /** @throws {AppError} `validation_failed` that names the header of an invalid attribute. */
-function binaryEvent(c: AppContext, data: unknown, form: EventForm): UsageInput {
+function binaryEvent<Event>(c: AppContext, data: unknown, form: EventReader<Event>): Event {
   const headers = c.get("headers");
   const event: Record<string, unknown> = { data };
   for (const name of headerAttributes) {
@@ -134,13 +153,13 @@ function binaryEvent(c: AppContext, data: unknown, form: EventForm): UsageInput 
     return form.readEvent(event);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    const inHeader = ({ path, message }: ErrorDetail) => ({
-      path: /^data\b/.test(path) ? path : `ce-${path}`,
-      message,
-    });
-    throw validationError((error.details ?? []).map(inHeader));
+    const details = error.details ?? [];
+    throw validationError(details.map(({ path, message }) => ({ path: inHeader(path), message })));
   }
 }
+
+/** Names an attribute of a binary event. Its data is the body. */
+const inHeader = (path: string) => /^data\b/.test(path) ? path : `ce-${path}`;
 
 /**
  * Decodes an attribute in a header: first quotes, then percent-encoding, once (CloudEvents HTTP binding, 3.1.3.2). Some

@@ -5,8 +5,8 @@ import { readJsonBody } from "../body.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import { eventsQuerySchema, openMeterSchemas, readBatch, readEvent } from "./schemas/openmeter_event.ts";
 import { mount } from "../api/endpoint.ts";
-import { apiKeyAuth } from "./api_key_auth.ts";
-import { eventsBody } from "./cloud_events.ts";
+import { collectedBody, collectorErrors, keyOrCollectorAuth } from "./collecting.ts";
+import { eventsBody, formOfKey } from "./cloud_events.ts";
 
 export function eventRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
@@ -26,17 +26,28 @@ export function eventRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     query: eventsQuerySchema,
     otherBodies: openMeterSchemas,
     responses: { 204: { description: "The events are recorded, or had already been." } },
-    errors: ["idempotency_conflict", "series_limit_reached", "limit_exceeded"],
+    errors: [
+      "idempotency_conflict",
+      "series_limit_reached",
+      "limit_exceeded",
+      ...collectorErrors,
+    ],
     hasProblems: true,
   }, {
-    ...apiKeyAuth(parts),
-    async handle(c, { query }, keyHash) {
-      const { contentType: type, handle, ...options } = eventsBody(c, services, keyHash, {
-        readEvent: (body) => readEvent(body, query.value),
-        readBatch: (body) => readBatch(body, query.value),
-        sendRecord: done,
-        sendBatch: done,
-      });
+    ...keyOrCollectorAuth(parts),
+    async handle(c, { query }, auth) {
+      const { contentType: type, handle, ...options } = typeof auth !== "string"
+        ? collectedBody(c, services, auth)
+        : eventsBody(
+          c,
+          formOfKey(c, {
+            services,
+            keyHash: auth,
+            readEvent: (body) => readEvent(body, query.value),
+            readBatch: (body) => readBatch(body, query.value),
+            send: { record: done, batch: done },
+          }),
+        );
       return await handle(await readJsonBody(c, { bytesMax: usageBodyBytesMax, type, ...options }));
     },
   });

@@ -1,6 +1,6 @@
 // Holds: their API for keys, members and operators.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { type RecordTarget, recordTargetKinds } from "../../db/meter/mod.ts";
+import type { RecordTarget } from "../../db/meter/mod.ts";
 import { AppError, type ErrorCode, validationError } from "../../domain/errors.ts";
 import type { HoldRecord } from "../../domain/meter/hold.ts";
 import { activeAccess, organizationIdOf } from "../../services/access/mod.ts";
@@ -19,6 +19,7 @@ import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import { apiKeyAuth, keyRoutes } from "./api_key_auth.ts";
 import { addLimitHeaders } from "./recording.ts";
 import * as schemas from "./schemas/holds.ts";
+import { targetOf } from "./schemas/record_target.ts";
 import { idempotencyKeySchema } from "./schemas/usage.ts";
 import { idempotencyHeader } from "./usage.ts";
 
@@ -272,17 +273,4 @@ function recordsOf({ records }: Pick<NewHold, "records">): HoldRecord[] {
     quantity,
     properties,
   }));
-}
-
-function targetOf(body: Partial<Record<RecordTarget["kind"], string | undefined>>): RecordTarget {
-  const named = recordTargetKinds.flatMap((kind) => {
-    const id = body[kind];
-    return id === undefined ? [] : [{ kind, id }];
-  });
-  const [target] = named;
-  if (target !== undefined && named.length === 1) return target;
-  const message = `must be given, or one of ${
-    recordTargetKinds.slice(1).join(" and ")
-  }, but only one of them.`;
-  throw validationError([{ path: "organizationId", message }]);
 }

@@ -4,6 +4,7 @@ import { AppError, validationError } from "../../domain/errors.ts";
 import { usageBodyBytesMax } from "../../domain/limits.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import { cloudEventsBody, cloudEventsDescription } from "./cloud_events.ts";
+import { collectedBody, collectorErrors, keyOrCollectorAuth } from "./collecting.ts";
 import { cloudEventHeaders, cloudEventSchema, cloudEventType } from "./schemas/cloud_event.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import { mount } from "../api/endpoint.ts";
@@ -24,6 +25,7 @@ export function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
   mount(app, {
     ...common,
     route: "POST /api/v1/usage",
+    errors: [...common.errors, ...collectorErrors],
     operationId: "recordUsage",
     summary: "Record usage",
     description:
@@ -38,11 +40,15 @@ export function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
         schema: schemas.recordedUsageSchema,
       },
       200: { description: "The usage had already been recorded.", schema: schemas.recordedUsageSchema },
+      204: { description: "The events of a gateway are recorded, or had already been." },
     },
   }, {
-    ...apiKey,
-    otherBody: (c, keyHash) => cloudEventsBody(c, services, keyHash),
-    async handle(c, { body, bytes }, keyHash) {
+    ...keyOrCollectorAuth(parts),
+    otherBody: (c, auth) =>
+      typeof auth === "string" ? cloudEventsBody(c, services, auth) : collectedBody(c, services, auth),
+    async handle(c, { body, bytes }, auth) {
+      // Without a key, all bodies are events.
+      const keyHash = String(auth);
       const header = idempotencyHeader(c);
       if (header !== null && (body.idempotencyKey ?? header) !== header) {
         const message = "must not differ from the header Idempotency-Key.";

@@ -1,5 +1,6 @@
 // The background work on usage and limits.
 import { hasUnfilled } from "../../db/meter/aggregation_list.ts";
+import { hasDueEvents } from "../../db/meter/event_subjects.ts";
 import { hasExpiredHolds } from "../../db/meter/holds.ts";
 import { hasLimitRechecks } from "../../db/meter/limit_clearing.ts";
 import { hasDueRefills } from "../../db/meter/usage_refill_rows.ts";
@@ -7,6 +8,7 @@ import { limitNoticesIntervalMs, retentionIntervalMs, timezoneIntervalMs } from 
 import type { WithheldMails } from "../../domain/outbox/limit_mail_reach.ts";
 import { type BackgroundWork, upkeep } from "../background_work.ts";
 import type { Context } from "../context.ts";
+import { deleteSomeKept, recordKeptEvents } from "./collecting.ts";
 import { deleteRemovedDimensions, fillDimensions } from "./dimensions.ts";
 import { deleteSomeHolds, endExpired } from "./hold_upkeep.ts";
 import { LimitCounters } from "./limit_counters.ts";
@@ -53,6 +55,13 @@ export function meterWork(context: Context, { withheld }: { withheld: WithheldMa
       pauseMs: retentionIntervalMs,
       step: () => endExpired(context),
     },
+    {
+      name: "kept events of assigned subjects",
+      due: () => hasDueEvents,
+      pauseMs: retentionIntervalMs,
+      step: () => recordKeptEvents(context),
+    },
+    upkeep("old kept events", () => deleteSomeKept(context)),
     upkeep("old holds", () => deleteSomeHolds(context)),
     upkeep("old usage records", () => deleteOldUsageRecords(context)),
     upkeep("old counters of limits", () => deleteOldCounters(context)),

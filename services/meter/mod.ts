@@ -2,6 +2,25 @@
 // once.
 export { changeAlert, createAlert, deleteAlert, getAlert, listAlerts } from "./alerts.ts";
 export { meterWork } from "./background.ts";
+export { collectEvents, type EventRejection, type InvalidEvent } from "./collecting.ts";
+export {
+  assignEventSubject,
+  changeMapping,
+  countLostEvents,
+  createMapping,
+  deleteEventSubject,
+  deleteMapping,
+  getMapping,
+  getSubject,
+  listEventFaults,
+  listMappings,
+  listSubjects,
+  type ShownFault,
+  type ShownMapping,
+  type ShownSubject,
+  type TriedMapping,
+  tryMapping,
+} from "./event_mappings.ts";
 export { findRepeats, type RecordedUsage } from "./commit_group.ts";
 export { admitApiKey, admitSession, type KeyConditions, type Meter } from "./forward_auth.ts";
 export { type UsageQuestion, verifyApiKey } from "./key_verification.ts";

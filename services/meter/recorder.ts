@@ -186,15 +186,40 @@ export class Recorder {
     });
   }
 
+  /**
+   * Records requests of an operator in one batch, each whole or not at all. No limit rejects them. No two may share an idempotency key
+   * of an organization.
+   *
+   * @param writer Writes the batch for the operator.
+   * @returns For each request what it was rejected with, or null.
+   */
+  async recordAll(
+    requests: readonly Pick<GroupRequest, "target" | "inputs">[],
+    writer: Pick<Database, "write">,
+  ): Promise<unknown[]> {
+    const results: unknown[] = requests.map(() => null);
+    let left: readonly GroupRequest[] = requests.map((request, index) => ({
+      ...request,
+      repeats: null,
+      resolve: () => {},
+      reject: (error) => void (results[index] = error),
+    }));
+    while (left.length > 0) {
+      const { retries, waiting } = await this.#commit(left, writer, { isUnlimited: true });
+      left = [...retries, ...waiting.map(({ request }) => request)];
+    }
+    return results;
+  }
+
   async #commitAlone(
     request: GroupRequest,
     writer: Pick<Database, "write">,
     note?: Statement,
   ): Promise<void> {
-    let { retries, waiting } = await this.#commit([request], writer, note);
+    let { retries, waiting } = await this.#commit([request], writer, { note });
     while (retries.length + waiting.length > 0) {
       await this.#hardCounters.complete(waiting.flatMap(({ cells }) => cells));
-      ({ retries, waiting } = await this.#commit([request], writer, note));
+      ({ retries, waiting } = await this.#commit([request], writer, { note }));
     }
   }
 
@@ -208,7 +233,7 @@ export class Recorder {
   async #commit<T extends GroupRequest>(
     requests: readonly T[],
     writer: Pick<Database, "write">,
-    note?: Statement,
+    { note, isUnlimited = false }: { note?: Statement | undefined; isUnlimited?: boolean } = {},
   ): Promise<CompletedRequests<T>> {
     // Needed for the response, so it must be known before anything is written.
     const ids = await this.recordIds();
@@ -217,7 +242,7 @@ export class Recorder {
     const knownSeries = this.#knownSeries;
     const [hasLimits, hasDimensions, hasHolds] = [this.#hasLimits, this.#hasDimensions, this.#hasHolds];
     const hasValueLimits = this.#hasValueLimits;
-    const { group, starts } = buildGroup(requests, {
+    const { group: built, starts } = buildGroup(requests, {
       now: clock(),
       isCatalogueRequired,
       hasLimits,
@@ -226,6 +251,7 @@ export class Recorder {
       hasHolds,
       knownSeries,
     });
+    const group = isUnlimited ? { ...built, isUnlimited } : built;
     const startedAt = performance.now();
     let outcome = await insertUsageRecords(writer, group, note);
     if (!outcome.isComplete) {

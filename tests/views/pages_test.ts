@@ -349,6 +349,11 @@ async function sentForms(
 ): Promise<CrawledPage[]> {
   const plans = await test.opened.database.read(sql`SELECT id FROM plans ORDER BY is_default`);
   const [growth = "", other = ""] = plans.map(({ id }) => String(id));
+  const [first] = await test.opened.database.read(
+    sql`SELECT id, type FROM event_mappings WHERE type = 'image.created'`,
+  );
+  const { id: mapping, type } = first ?? {};
+  const event = { specversion: "1.0", type, source: markup, id: markup, subject: markup, data: { count: 1 } };
   const console_ = `/operator/organizations/${organizationId}`;
   const plan = {
     name: markup,
@@ -368,6 +373,7 @@ async function sentForms(
     ["operator", `${console_}/api-keys/new`, key],
     ["operator", `/operator/plans/${growth}/edit`, plan],
     ["operator", "/operator/tokens/new", token],
+    ["operator", `/operator/collectors/mappings/${mapping}/try`, { data: JSON.stringify(event) }],
   ];
   const pages: CrawledPage[] = [];
   for (const [viewer, path, form] of forms) {

@@ -28,6 +28,7 @@ const places = [
   { place: "operator/statements", href: "/operator/statements", label: "Statements", icon: "file" },
   { place: "operator/plans", href: "/operator/plans", label: "Plans", icon: "gauge", isApart: true },
   { place: "operator/products", href: "/operator/products", label: "Products", icon: "box" },
+  { place: "operator/collectors", href: "/operator/collectors", label: "Collectors", icon: "filter" },
   { place: "operator/tokens", href: "/operator/tokens", label: "Operator tokens", icon: "token" },
   {
     place: "operator/identity-providers",
@@ -61,6 +62,7 @@ export const consoleLinks: SearchLinks = {
     { href: `${organizationsHref}/new`, label: "Create organization", icon: "plus" },
     { href: `${plansHref}/new`, label: "Create plan", icon: "plus" },
     { href: "/operator/products/new", label: "Add product", icon: "plus" },
+    { href: "/operator/collectors/mappings/new", label: "Add mapping of events", icon: "plus" },
     { href: "/operator/tokens/new", label: "Create operator token", icon: "plus" },
     { href: "/operator/identity-providers/new", label: "Add sign-in provider", icon: "plus" },
     { href: "/operator/webhooks/new", label: "Add webhook", icon: "plus" },

@@ -108,6 +108,11 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   range_too_long:
     `The range has more than ${limits.usageWindowsMax} windows, or the response would have too many rows.`,
   limit_per_value: "The limit is per value. Grants don't raise such limits.",
+  event_unmapped: "No mapping is for events of this type.",
+  subject_unknown:
+    "The event's subject is no organization, no API key and not assigned. The event is kept until it is assigned.",
+  nothing_to_record: "The event has none of the values that its mapping counts.",
+  mapping_taken: "Another mapping is for events of this type from this source.",
   series_limit_reached:
     "The organization has as many series (combinations of product, metric and API key) as it may, and the request would add " +
     "another. Nothing was recorded. Usage of existing series is still accepted.",

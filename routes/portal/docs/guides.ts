@@ -6,6 +6,7 @@ import brand from "../../../docs/brand.md" with { type: "text" };
 import budgets from "../../../docs/budgets.md" with { type: "text" };
 import client from "../../../docs/client.md" with { type: "text" };
 import cloudEvents from "../../../docs/cloudevents.md" with { type: "text" };
+import collectors from "../../../docs/collectors.md" with { type: "text" };
 import concepts from "../../../docs/concepts.md" with { type: "text" };
 import counting from "../../../docs/counting.md" with { type: "text" };
 import dimensions from "../../../docs/dimensions.md" with { type: "text" };
@@ -81,6 +82,7 @@ const files: Readonly<Record<string, string>> = {
   "billing.md": billing,
   "prepaid.md": prepaid,
   "budgets.md": budgets,
+  "collectors.md": collectors,
   "guarantees.md": guarantees,
 };
 
@@ -112,6 +114,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/client": ["Check sessions and keys", "client.md"],
     "/docs/meter": ["Meter usage from your server", "client.md#meter-usage"],
     "/docs/cloudevents": ["CloudEvents", "cloudevents.md"],
+    "/docs/collectors": ["Usage from gateways", "collectors.md"],
     "/docs/webhooks": ["Webhooks", "webhooks.md"],
     "/docs/api-keys": ["Manage API keys", "api-keys.md"],
     "/docs/leaked-keys": ["Handle a leaked key", "leaked-keys.md"],

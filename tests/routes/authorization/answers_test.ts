@@ -59,7 +59,10 @@ function allTries(): Try[] {
   return Object.entries(table).flatMap(([route, entry]) => {
     if (route.startsWith("GET ")) return [];
     const caller = callerOf(entry);
-    const { attempt = () => ({}), writes } = entry;
+    const { attempt = () => ({}), tokenAttempt, writes } = entry;
+    if (tokenAttempt !== undefined) {
+      return [{ route, caller: "apiKey", attempt }, { route, caller, attempt: tokenAttempt }];
+    }
     const attempts = writes === undefined || writes.length === 0
       ? [attempt]
       : writes.map(({ attempt }) => attempt);

@@ -3,6 +3,7 @@ import { testPassword } from "../../support/app/app.ts";
 import {
   type Attempt,
   byKey,
+  byKeyOrCollector,
   type Entry,
   everybody,
   holdOf,
@@ -314,8 +315,8 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "GET /api/v1/usage": { who: byKey },
   "GET /api/v1/usage.csv": { who: byKey },
   "GET /api/v1/limits": { who: byKey },
-  "POST /api/v1/usage": { who: byKey, attempt: () => ({ json: record }) },
-  "POST /api/v1/events": { who: byKey, attempt: () => ({ json: event }) },
+  "POST /api/v1/usage": byKeyOrCollector(() => ({ json: record })),
+  "POST /api/v1/events": byKeyOrCollector(() => ({ json: event })),
   "POST /api/v1/usage/batch": { who: byKey, attempt: () => ({ json: { records: [record] } }) },
   "GET /api/v1/holds": { who: byKey },
   "GET /api/v1/holds/:id": {

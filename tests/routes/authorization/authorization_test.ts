@@ -8,7 +8,7 @@ import { type OperatorScope, operatorScopes } from "../../../domain/access/opera
 import { makeOperator, newOperatorToken, type OperatorOptions } from "../../support/operators/operators.ts";
 import { type Caller, customers, newScene, type Scene } from "../../support/people/scene.ts";
 import { type Entry, expectedOutcome, operatorsOf } from "./entry.ts";
-import { outcomeOf, send, table } from "./tries.ts";
+import { attemptOf, outcomeOf, send, table } from "./tries.ts";
 
 testApp("the authorization table lists exactly the routes of the app", (test) => {
   const routes = test.app.routes.filter(({ method, path }) =>
@@ -71,7 +71,7 @@ async function tryRoute(
   { route, entry, caller }: { route: string; entry: Entry; caller: Caller },
 ): Promise<{ fault: string | null; outcome: string }> {
   const operatorToken = await scene.tokenFor(entry);
-  const attempt = await entry.attempt?.(scene) ?? {};
+  const attempt = await attemptOf(entry, caller)?.(scene) ?? {};
   const response = await send(scene, { route, attempt, caller, operatorToken });
   const body = await response.text();
   const outcome = outcomeOf(response, { body, also: entry.also ?? [] });

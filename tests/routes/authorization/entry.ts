@@ -44,6 +44,8 @@ export interface Entry {
   readonly operators?: OperatorScope | "account";
   /** Operators can use it only with a token, not with their session. */
   readonly tokensOnly?: boolean;
+  /** Of routes that also accept operator tokens: what is sent with one. */
+  readonly tokenAttempt?: (scene: Scene) => Attempt | Promise<Attempt>;
   /** Operators confirm who they are before they see it: a page whose only purpose is a form. */
   readonly readsAfterProof?: boolean;
   /** Made for every try, as some requests use things up. */
@@ -100,6 +102,32 @@ export const byOperatorToken = (operators: OperatorScope, attempt: Entry["attemp
 /** A page of the operator console: it doesn't exist for anyone else who is signed in. */
 export const onlyOperators = { ...nobodyElses } as const;
 export const byKey = { ...everybody("key"), apiKey: "in" } as const;
+/** For API keys, and for operator tokens that may collect events. */
+export const byKeyOrCollector = (attempt: NonNullable<Entry["attempt"]>): Entry => ({
+  who: byKey,
+  operators: "usage:collect",
+  tokensOnly: true,
+  attempt,
+  tokenAttempt: async ({ test, organizationId }) => {
+    await run(
+      test,
+      "INSERT OR IGNORE INTO event_mappings (id, name, type, source, metrics, properties, created_at) VALUES (?, 'A', 'a', '', ?, '{}', 0)",
+      newId("map"),
+      '[{"productSlug":"p","metric":"m","path":"n","scale":null,"round":null,"whenMissing":"reject","properties":{}}]',
+    );
+    return {
+      json: {
+        specversion: "1.0",
+        type: "a",
+        source: "b",
+        id: newId("req"),
+        subject: organizationId,
+        data: { n: 1 },
+      },
+    };
+  },
+  writes: [],
+});
 
 /** @returns A page's form, which does the same as a route of the API with the same fields. @param more What differs. */
 export function formOf(entry: Entry | undefined, more: Partial<Entry> = {}): Entry {

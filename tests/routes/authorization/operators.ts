@@ -80,6 +80,19 @@ const inserts: readonly (readonly [path: RegExp, insert: Insert])[] = [
   [/\/:period/, ({ organizationId: id }) => Promise.resolve({ id, period: "open" })],
   [/\/organizations\/:id/, ({ organizationId: id }) => Promise.resolve({ id })],
   [/\/api-keys\/:id/, async (scene) => (await withKey()(scene)).params],
+  [/\/(event-|collectors\/)mappings\/:id/, async ({ test }) => {
+    const id = newId("map");
+    const insert =
+      `INSERT INTO event_mappings (id, name, type, source, metrics, properties, created_at) VALUES (?, 'A', ?, '',
+      '[{"productSlug":"p","metric":"m","path":"n","scale":null,"round":null,"whenMissing":"reject","properties":{}}]', '{}', 0)`;
+    await run(test, insert, id, id);
+    return { id };
+  }],
+  [/\/subjects\/:id/, async ({ test }) => {
+    const id = newId("sub");
+    await run(test, "INSERT INTO event_subjects (id, subject) VALUES (?, ?)", id, id);
+    return { id };
+  }],
   [/\/holds\/:id/, async (scene) => ({ id: await holdOf(scene) })],
   [/\/records\/:id/, async (scene) => ({ id: await recordOf(scene) })],
   [/\/users\/:id/, async ({ test }) => ({ id: (await newPerson(test, null)).userId })],
@@ -201,11 +214,20 @@ const routes: Readonly<Partial<Record<OperatorScope | "account", Readonly<Record
     "GET /statements": null,
     "GET /statements/:id": null,
     "GET /statements/:id/organizations": null,
+    "GET /event-mappings": null,
+    "GET /event-mappings/:id": null,
     "GET /products": null,
     "GET /products/:slug": null,
   },
   "statements:write": {
     "POST /statements": nextMonth,
+    "POST /event-mappings": ({ organizationId }) => ({
+      name: "A",
+      type: organizationId,
+      metrics: [{ productSlug: "p", metric: "m", path: "n" }],
+    }),
+    "PATCH /event-mappings/:id": { name: "B" },
+    "DELETE /event-mappings/:id": null,
     "POST /products": ({ organizationId }) => ({ slug: organizationId, name: "Tiles" }),
     "PATCH /products/:slug": { name: "Map tiles" },
     "DELETE /products/:slug": null,
@@ -233,8 +255,11 @@ const routes: Readonly<Partial<Record<OperatorScope | "account", Readonly<Record
     "GET /holds": null,
     "GET /usage/records": null,
     "GET /usage/records/:id": null,
+    "GET /subjects": null,
   },
   "usage:write": {
+    "POST /subjects/assign": ({ organizationId }) => ({ subject: organizationId, organizationId }),
+    "DELETE /subjects/:id": null,
     "POST /holds": ({ organizationId }) => ({
       organizationId,
       records: [{ productSlug: "p", metric: "m", quantity: 1 }],
@@ -267,6 +292,17 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
   "POST /api/operator/identity-providers": {
     ...byOperator("account", () => ({ json: newProvider })),
     also: [422],
+    writesNothing: true,
+  },
+  "POST /api/operator/event-mappings/:id/try": {
+    ...byOperator(
+      "statements:read",
+      attemptOn("/event-mappings/:id", () => ({
+        json: {
+          event: { specversion: "1.0", type: "a", source: "b", id: "c", subject: "d", data: { n: 1 } },
+        },
+      })),
+    ),
     writesNothing: true,
   },
   "GET /api/operator/api-keys": byOperator("keys:read", () => ({ query: "?externalId=user-1" })),

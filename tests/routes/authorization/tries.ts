@@ -18,6 +18,10 @@ export const table: Readonly<Record<string, Entry>> = {
   ...embedTable,
 };
 
+/** @returns What a caller sends to a route. */
+export const attemptOf = ({ attempt, tokenAttempt }: Entry, caller: Caller): Entry["attempt"] =>
+  caller === "operatorToken" || caller === "tokenWithoutScope" ? tokenAttempt ?? attempt : attempt;
+
 let address = 0;
 
 /** Sends an attempt. */

@@ -65,7 +65,8 @@ Deno.test("no route writes for a session that just ended or lost its role", () =
 Deno.test("no route writes for an operator whose credential just stopped working", () =>
   interruptAll(
     50,
-    (route, { operators, tokensOnly = false, attempt = () => ({}), writesNothing = false }) => {
+    (route, { operators, tokensOnly = false, writesNothing = false, ...entry }) => {
+      const attempt = entry.tokenAttempt ?? entry.attempt ?? (() => ({}));
       if (operators === undefined || route.startsWith("GET ") || writesNothing) return [];
       const writers = [
         ...(tokensOnly ? [] : ["operator"] as const),

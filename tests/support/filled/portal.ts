@@ -21,6 +21,7 @@ import {
   signUp,
   useOnce,
 } from "./scene.ts";
+import { addCollectors } from "./collectors.ts";
 import { addCustomers } from "./customers.ts";
 import { catalogue, metrics, recordsOfHour, traffic } from "./usage.ts";
 import { fillDeliveries } from "./deliveries.ts";
@@ -166,6 +167,7 @@ const events: readonly (readonly [time: string, act: Act])[] = [
   ["2026-11-09T11:20:00", setBudgets],
   ["2026-11-09T11:31:00", addAlerts],
   ["2026-11-11T10:31:00", invitation("li@northwind.example", "MEMBER")],
+  ["2026-11-12T10:00:00", addCollectors],
   ["2026-11-12T17:02:00", revokeOldKey],
   [
     "2026-11-16T09:14:00",

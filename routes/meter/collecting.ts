@@ -1,0 +1,110 @@
+// Usage that gateways report: CloudEvents with an operator token in place of an API key.
+import { isOperatorToken } from "../../domain/access/operator_token.ts";
+import type { OperatorActor } from "../../domain/access/actor.ts";
+import { AppError, errorStatuses, validationError } from "../../domain/errors.ts";
+import { usageBatchRecordsMax } from "../../domain/limits.ts";
+import type { CollectedEvent } from "../../domain/meter/event_mapping.ts";
+import { requireOperatorToken } from "../../services/access/mod.ts";
+import { collectEvents, type EventRejection, type InvalidEvent } from "../../services/meter/mod.ts";
+import type { Services } from "../../services/services.ts";
+import { bearerToken, bearerTokenHash, limitInvalidToken } from "../api/bearer.ts";
+import type { OtherBody } from "../api/endpoint.ts";
+import { checkTexts } from "../body.ts";
+import type { AppContext, AppParts } from "../env.ts";
+import { check } from "../schemas/check.ts";
+import { atMost } from "../schemas/messages.ts";
+import { apiKeyAuth } from "./api_key_auth.ts";
+import { type EventForm, eventsBody } from "./cloud_events.ts";
+import { collectedEventSchema } from "./schemas/event_mappings.ts";
+
+/** Further errors of routes that accept events of collectors. */
+export const collectorErrors = [
+  "invalid_operator_token",
+  "scope_missing",
+  "event_unmapped",
+  "subject_unknown",
+  "nothing_to_record",
+] as const;
+
+/** Returns the options of `mount` for routes that accept API keys, or operator tokens that may collect. */
+export function keyOrCollectorAuth(parts: AppParts) {
+  const { services } = parts;
+  const key = apiKeyAuth(parts);
+  const isCollector = (c: AppContext) =>
+    isOperatorToken(bearerToken(c.get("headers")["authorization"]) ?? "");
+  return {
+    /** Returns the hash of the key, or the operator. @throws {AppError} As `apiKeyAuth`; `invalid_operator_token`, `scope_missing`. */
+    async authenticate(c: AppContext): Promise<string | OperatorActor> {
+      if (!isCollector(c)) return await key.authenticate(c);
+      return await requireOperatorToken(services, {
+        tokenHash: bearerTokenHash(c.get("headers")["authorization"]),
+        scope: "usage:collect",
+        client: c.get("client"),
+      });
+    },
+    onError: async (c: AppContext, error: unknown): Promise<unknown> =>
+      isCollector(c) ? limitInvalidToken(services, c, error) : await key.onError(c, error),
+  };
+}
+
+type Collected = CollectedEvent | InvalidEvent;
+
+/** Returns the handler for events of a collector. Each is checked by itself, so that a bad one stops no other. */
+export function collectedBody(c: AppContext, services: Services, actor: OperatorActor): OtherBody {
+  return { ...eventsBody(c, collectorForm(c, services, actor)), isUnchecked: true };
+}
+
+function collectorForm(c: AppContext, services: Services, actor: OperatorActor): EventForm<Collected> {
+  return {
+    readEvent: readCollected,
+    readBatch: (value) => listOf(value).map(readCollected),
+    async record(events, { pathOf, isBatch }) {
+      const rejected = await collectEvents(services, actor, events);
+      if (rejected.length === 0) return c.body(null, 204);
+      throw rejectedError(rejected, { pathOf, isBatch });
+    },
+  };
+}
+
+/** @throws {AppError} `validation_failed` if it is no list of 1 to 1,000. */
+function listOf(value: unknown): readonly unknown[] {
+  const fault = !Array.isArray(value)
+    ? "must be an array of events."
+    : value.length === 0
+    ? "must have at least one event."
+    : value.length > usageBatchRecordsMax
+    ? atMost(usageBatchRecordsMax, "events")
+    : null;
+  if (fault !== null) throw validationError([{ path: "", message: fault }]);
+  return value as readonly unknown[];
+}
+
+function readCollected(value: unknown): Collected {
+  try {
+    checkTexts(value);
+    return check(collectedEventSchema, value, "body");
+  } catch (error) {
+    if (!(error instanceof AppError) || error.details === undefined) throw error;
+    const given = Object(value) as Record<string, unknown>;
+    const text = (name: string) => typeof given[name] === "string" ? given[name] : "";
+    const [type, source, eventId] = [text("type"), text("source"), text("id")];
+    return { type, source, eventId, subject: text("subject") || null, faults: error.details };
+  }
+}
+
+/** Names every event that was not recorded: with its own code if it was sent alone, otherwise always with status 422. */
+function rejectedError(
+  rejections: readonly EventRejection[],
+  { pathOf, isBatch }: { pathOf: (index: number, path: string) => string; isBatch: boolean },
+): AppError {
+  const details = rejections.map(({ index, path, message }) => ({ path: pathOf(index, path), message }));
+  const [code = "validation_failed", ...others] = new Set(rejections.map((one) => one.code));
+  const [first] = details;
+  if (!isBatch || (others.length === 0 && errorStatuses[code] === 422)) {
+    const message = details.length === 1
+      ? `“${first?.path}”: ${first?.message}`
+      : `${details.length} events were not recorded.`;
+    return new AppError(code, message, { details });
+  }
+  return new AppError("validation_failed", `${details.length} events were not recorded.`, { details });
+}
