@@ -24,7 +24,8 @@ export const cloudEventsDescription =
   "The idempotency key is derived from `id` and `source` (the header `Idempotency-Key` is rejected). The last path " +
   "segment of `source` is the product, `type` the metric, `time` the timestamp, and `data.quantity` the quantity, which " +
   `defaults to 1.\n\nUp to 1,000 events as \`${cloudEventBatchType}\`, an array, are recorded all or none, and get the response of ` +
-  "`POST /api/v1/usage/batch`. They are described only here, so that clients have one type for the response.";
+  "`POST /api/v1/usage/batch`. They are described only here, so that clients have one type for the response. With an operator token that may " +
+  "collect, the response is that of `POST /api/v1/events`.";
 
 /** Names an attribute of an event in errors. */
 type PathOf = (index: number, attribute: string) => string;

@@ -40,7 +40,6 @@ export function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
         schema: schemas.recordedUsageSchema,
       },
       200: { description: "The usage had already been recorded.", schema: schemas.recordedUsageSchema },
-      204: { description: "The events of a gateway are recorded, or had already been." },
     },
   }, {
     ...keyOrCollectorAuth(parts),

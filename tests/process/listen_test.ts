@@ -45,8 +45,11 @@ async function runsOut({ program }: Scene, threads: number): Promise<void> {
         open.push(await connectTo(program.baseUrl, texts[count % texts.length]));
       } catch (error) {
         // All threads have stopped listening, or the one that would have accepted this connection.
-        const { ConnectionRefused, ConnectionReset } = Deno.errors;
-        assert(error instanceof ConnectionRefused || error instanceof ConnectionReset, String(error));
+        const { ConnectionRefused, ConnectionReset, NotConnected } = Deno.errors;
+        const isClosed = [ConnectionRefused, ConnectionReset, NotConnected].some((one) =>
+          error instanceof one
+        );
+        assert(isClosed, String(error));
       }
     }
     await poll(() => program.output().includes("stopped accepting connections"));

@@ -52,7 +52,7 @@ onEveryDatabase("a void that makes room clears a limit, which can then be reache
     sql`SELECT facts FROM events WHERE type = 'limit.cleared'`,
   );
   const facts = events.map(({ facts }) => JSON.parse(facts)).find(({ limit }) => limit.id === limitId);
-  assert.deepEqual([facts.used, facts.percent, facts.limit.apiKey.id], [[0, 6, 0], 100, apiKeyId]);
+  assert.deepEqual([facts.used, facts.percent, facts.limit.apiKey.id], [[0, 6, 0, null], 100, apiKeyId]);
   assert.equal(facts.usedAt, test.now());
   await record(test, apiKey, 4);
   assert.deepEqual((await limitEvents(test)).slice(5).sort(), ["limit.exceeded 100", reached]);

@@ -65,7 +65,7 @@ function checkerOf(app: App): Checker {
  * @throws {assert.AssertionError} When the response isn't documented.
  */
 export async function assertDocumented(app: App, request: Request, response: Response): Promise<void> {
-  const pathname = documentedPath(request);
+  const pathname = documentedPath(request, response);
   if (!/^\/(api|health|metrics)(\/|$)/.test(pathname)) return;
   const check = checkerOf(app);
   const what = `${request.method} ${pathname} ${response.status}`;
@@ -87,12 +87,18 @@ export async function assertDocumented(app: App, request: Request, response: Res
   await assertBody(check, { what, request, response, documented });
 }
 
-/** @returns The path that describes the response. Batches of CloudEvents get that of a batch of records, as the document says, but not from a gateway. */
-function documentedPath({ url, headers }: Request): string {
+/**
+ * @returns The path that describes the response. As the document says, batches of CloudEvents get that of a batch of records, and events
+ *   of gateways that of events.
+ */
+function documentedPath({ url, headers }: Request, { status }: Response): string {
   const { pathname } = new URL(url);
-  const isEventBatch = /^application\/cloudevents-batch/i.test(headers.get("content-type") ?? "") &&
-    !headers.get("authorization")?.startsWith(`Bearer ${operatorTokenTag}`);
-  return pathname === "/api/v1/usage" && isEventBatch ? "/api/v1/usage/batch" : pathname;
+  if (pathname !== "/api/v1/usage") return pathname;
+  if (headers.get("authorization")?.startsWith(`Bearer ${operatorTokenTag}`)) {
+    return status === 204 ? "/api/v1/events" : pathname;
+  }
+  const isEventBatch = /^application\/cloudevents-batch/i.test(headers.get("content-type") ?? "");
+  return isEventBatch ? "/api/v1/usage/batch" : pathname;
 }
 
 /** Checks a response to an undocumented path or method. */

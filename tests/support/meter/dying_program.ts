@@ -1,9 +1,12 @@
 // A program that dies while it takes steps: at some writes its process is killed, and started again on the same data.
 import type { SendOptions, TestApp } from "../app/app.ts";
 import { root } from "../build/sources.ts";
+import { isFull } from "../runner/extent.ts";
 import type { Random } from "../runner/random.ts";
 import type { BudgetProgram } from "./budget_scene.ts";
 
+/** How likely it dies at a request that may write. Each time, it takes seconds to start again. */
+const deathChance = isFull ? 0.4 : 0.15;
 /** How many writes later the process dies, at most: a request has one or two. */
 const writesMax = 2;
 
@@ -61,7 +64,7 @@ export class DyingProgram implements BudgetProgram {
     { headers, ...init }: { method: string; headers: Record<string, string>; body: string | null },
   ): Promise<Response | null> {
     const { child, address } = await (this.#running ??= this.#run());
-    const dies = init.method !== "GET" && this.random.chance(0.4)
+    const dies = init.method !== "GET" && this.random.chance(deathChance)
       ? { writes: this.random.between(1, writesMax), isCommitted: this.random.chance(0.5) }
       : null;
     const own = { "x-now": String(this.#now), ...dies !== null && { "x-die": JSON.stringify(dies) } };

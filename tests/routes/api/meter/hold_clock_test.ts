@@ -1,7 +1,7 @@
 // Holds while the clock passes midnight, the end of a month, and both changes of the hour: they stay in the windows of their time.
 import assert from "node:assert/strict";
 import { holdScene } from "../../../support/meter/holds.ts";
-import { onBothDatabases } from "../../../support/meter/usage.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import { runSeed } from "../../../support/runner/extent.ts";
 import { seededRandom } from "../../../support/runner/random.ts";
 
@@ -27,7 +27,7 @@ interface ModelHold {
   readonly quantity: number;
 }
 
-onBothDatabases(
+onEveryDatabase(
   "holds stay in their windows through expiry, the end of a month and both changes of the hour",
   async (test) => {
     const scene = await holdScene(test, { per: "total", quantity: limits.total });
