@@ -38,7 +38,7 @@ export interface BudgetState {
       readonly refill: number;
       readonly isVoided: boolean;
     }[];
-    readonly records: readonly { readonly hold: number }[];
+    readonly records: readonly { readonly hold: number; readonly quantity: number }[];
     readonly holds: readonly {
       readonly expiresAt: number;
       readonly onExpiry: string;
@@ -210,6 +210,18 @@ export class BudgetScene {
     )?.id;
   }
 
+  /** @returns The id of the record of a hold that has expired; of one that isn't kept any longer, a new one with the quantity. */
+  async recordOfHold(id: string, quantity: number): Promise<string> {
+    const { status, body } = await this.customer(`GET /holds/${id}`);
+    if (status !== 404) return body.hold.usageRecordIds[0];
+    const range = "from=2026-11-01&to=2028-01-01&limit=100";
+    const { usageRecords } = await ok(this.customer(`GET /usage/records?${range}`));
+    const found: { id: string; quantity: number }[] = usageRecords;
+    const record = found.find((one) => one.quantity === quantity && !this.records.includes(one.id));
+    assert.ok(record, "an expired hold was not recorded");
+    return record.id;
+  }
+
   /** @returns A text that no other request has. */
   name(): string {
     return `name-${++this.#names}`;
@@ -314,9 +326,8 @@ const actions: Readonly<Record<string, Action>> = {
 
   async recordDue(scene, _picks, { s }) {
     await scene.test.work("expired holds");
-    for (const { hold } of s.records.slice(scene.records.length)) {
-      const { hold: { usageRecordIds } } = await ok(scene.customer(`GET /holds/${scene.holds[hold]}`));
-      scene.records.push(usageRecordIds[0]);
+    for (const { hold, quantity } of s.records.slice(scene.records.length)) {
+      scene.records.push(await scene.recordOfHold(scene.holds[hold] ?? "", quantity));
     }
   },
 
