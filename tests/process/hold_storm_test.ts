@@ -132,7 +132,7 @@ Deno.test(losesNothing, { timeout: faultsTimeoutMs }, () =>
     const { baseUrl } = await scene.start();
     const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
     await addRoom((statement) => changeDataFile(scene.folder, statement), 1_000_000);
-    const rounds = repeats({ quick: 2, full: 200 });
+    const rounds = repeats({ quick: 2, full: 30 });
     for (let round = 0; round < rounds; round++) {
       const { program } = scene;
       const made = new Map<number, string>();

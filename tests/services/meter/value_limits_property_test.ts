@@ -237,7 +237,7 @@ onEveryDatabase("the use of each value follows from the records, in random histo
     limits: fc.uniqueArray(limit, { selector: ({ per }) => per, minLength: 1, maxLength: 3 }),
     steps: fc.array(step, { minLength: 10, maxLength: 40 }),
   });
-  const rounds = repeats({ quick: isRemote(test) ? 4 : 15, full: isRemote(test) ? 20 : 150 });
+  const rounds = repeats({ quick: isRemote(test) ? 4 : 15, full: isRemote(test) ? 6 : 60 });
   await runHistories(history, async ({ limits, steps: list }) => {
     const model = new Model(test);
     await scene.setLimits();
