@@ -148,9 +148,19 @@ export function LimitRow(
   };
   const text = { autocomplete: "off", maxlength: slugCharactersMax };
   return (
-    <fieldset class={modes.length > 0 ? "row limit" : "row limit short"} aria-label={label}>
+    <fieldset
+      class={`row limit${canCountValues ? " each" : ""}${modes.length > 0 ? "" : " short"}`}
+      aria-label={label}
+    >
       <TextField {...field("productSlug", "Product")} {...text} placeholder="All products" list="products" />
       <TextField {...field("metric", "Metric")} {...text} placeholder="All metrics" list="metrics" />
+      {canCountValues && (
+        <TextField
+          {...field("by", "For each")}
+          {...text}
+          placeholder="All together"
+        />
+      )}
       <TextField
         {...field("quantity", "Quantity")}
         autocomplete="off"
@@ -168,13 +178,6 @@ export function LimitRow(
         placeholder={defaultNotifyAt.join(", ")}
         maxlength={percentagesCharactersMax}
       />
-      {canCountValues && (
-        <TextField
-          {...field("by", "For each")}
-          {...text}
-          placeholder="All together"
-        />
-      )}
     </fieldset>
   );
 }
