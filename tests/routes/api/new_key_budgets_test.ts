@@ -5,7 +5,7 @@ import type { BudgetLimit, UsageLimit } from "../../../domain/meter/usage_limit.
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
 import { listAudit } from "../../support/app/audit.ts";
 import { assertOutcome, assertRows, fetchJson, type Row } from "../../support/app/rows.ts";
-import { onBothDatabases, recordWith } from "../../support/meter/usage.ts";
+import { onEveryDatabase, recordWith } from "../../support/meter/usage.ts";
 import { assertSent, operatorOf } from "../../support/operators/operator_api.ts";
 import { run } from "../../support/people/scene.ts";
 import { joinedPerson } from "../../support/people/people.ts";
@@ -47,7 +47,7 @@ async function statusesOf(test: TestApp, apiKey: string, ...quantities: number[]
   return statuses;
 }
 
-onBothDatabases("a key that is created with a budget is never without it", async (test) => {
+onEveryDatabase("a key that is created with a budget is never without it", async (test) => {
   const ada = await test.signUp();
   const { apiKey, fullKey } = await create(test, ada, { budget: [perDay, inTotal] });
   assert.deepEqual(withoutIds(apiKey.budget), [perDay, inTotal]);
@@ -118,7 +118,7 @@ testApp("members don't choose the budgets of new keys, and can't leave out the p
   assert.deepEqual(withoutIds((await create(test, admin, { budget: [inTotal] })).apiKey.budget), [inTotal]);
 });
 
-onBothDatabases("a new key gets a copy of the plan's default budget", async (test) => {
+onEveryDatabase("a new key gets a copy of the plan's default budget", async (test) => {
   const ada = await test.signUp();
   const before = await createTestKey(test, ada);
   await planHas(test, { defaultBudget: [perDay, inTotal] });
@@ -155,7 +155,7 @@ testApp(
   },
 );
 
-onBothDatabases("imported keys get the default budgets of their plans", async (test) => {
+onEveryDatabase("imported keys get the default budgets of their plans", async (test) => {
   const [ada, eve] = [await test.signUp(), await test.signUp()];
   const send = await operatorOf(test);
   const { body: { plan } } = await send("POST /plans", { name: "Pro", defaultBudget: [inTotal] });

@@ -4,7 +4,7 @@ import { sql } from "../../../../db/engine/database.ts";
 import type { TestApp } from "../../../support/app/app.ts";
 import { holdScene, units } from "../../../support/meter/holds.ts";
 import { type AddedLimit, addLimit, softCountersAreKnown } from "../../../support/meter/limits.ts";
-import { onBothDatabases, onEveryDatabase, unlimited } from "../../../support/meter/usage.ts";
+import { onEveryDatabase, unlimited } from "../../../support/meter/usage.ts";
 import { ask as askForward } from "../../../support/network/forward.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 
@@ -45,7 +45,7 @@ async function eventsOf({ opened: { database } }: TestApp): Promise<string[]> {
   return rows.map(({ event }) => event);
 }
 
-onBothDatabases("questions are admitted while anything is left, also if it is less", async (test) => {
+onEveryDatabase("questions are admitted while anything is left, also if it is less", async (test) => {
   const { record, ask, verify, hold, settle, standings } = await cutoffScene(test);
   assert.equal((await record(9.999999)).status, 201);
   assert.equal((await verify(500)).code, "VALID");
@@ -59,7 +59,7 @@ onBothDatabases("questions are admitted while anything is left, also if it is le
   assert.deepEqual(await ask(0), denied);
 });
 
-onBothDatabases("each question is the last one that is admitted beyond the limit", async (test) => {
+onEveryDatabase("each question is the last one that is admitted beyond the limit", async (test) => {
   const { verify, apiKey, hold } = await cutoffScene(test, { per: "day", quantity: 3 });
   const forward = async () =>
     (await askForward(test, "?accept=key&meter=tiles/requests&limit=on", { apiKey })).status;
@@ -79,7 +79,7 @@ onBothDatabases("each question is the last one that is admitted beyond the limit
   assert.equal(await forward(), 200);
 });
 
-onBothDatabases("recording is never rejected, also for operators and in batches", async (test) => {
+onEveryDatabase("recording is never rejected, also for operators and in batches", async (test) => {
   const { record, apiKey, keyId, operator, standings, verify, limitId } = await cutoffScene(test);
   assert.equal((await record(12)).status, 201);
   await softCountersAreKnown(test);
@@ -158,7 +158,7 @@ onEveryDatabase("questions beside records are denied once nothing is left", asyn
   assert.equal((await verify(1, { record: true })).code, "USAGE_EXCEEDED");
 }, unlimited);
 
-onBothDatabases("expired holds are taken off before a question is denied", async (test) => {
+onEveryDatabase("expired holds are taken off before a question is denied", async (test) => {
   const { hold, verify, record } = await cutoffScene(test);
   await hold(10, { expiresIn: 60 });
   const { status, body } = await hold(1);
@@ -173,14 +173,14 @@ onBothDatabases("expired holds are taken off before a question is denied", async
   assert.equal((await record(20)).status, 201);
 });
 
-onBothDatabases("a settlement says by how much it is beyond a cutoff limit", async (test) => {
+onEveryDatabase("a settlement says by how much it is beyond a cutoff limit", async (test) => {
   const { hold, settle, limitId } = await cutoffScene(test);
   const { body } = await hold(4);
   const settled = await settle(body.hold.id, 14);
   assert.deepEqual(settled.body.beyond, [{ limitId, quantity: 4 }]);
 });
 
-onBothDatabases("the last unit is one event, with the reason cutoff", async (test) => {
+onEveryDatabase("the last unit is one event, with the reason cutoff", async (test) => {
   const { record, ask } = await cutoffScene(test, { per: "month", quantity: 10 });
   await record(8);
   await softCountersAreKnown(test);
@@ -194,7 +194,7 @@ onBothDatabases("the last unit is one event, with the reason cutoff", async (tes
   assert.deepEqual([data.reason, data.limit.mode, data.percent, data.used], ["cutoff", "cutoff", 100, 11]);
 });
 
-onBothDatabases("a limit of 0 denies each question, is noted once, and rejects no record", async (test) => {
+onEveryDatabase("a limit of 0 denies each question, is noted once, and rejects no record", async (test) => {
   const { record, ask } = await cutoffScene(test, { per: "day", quantity: 0 });
   assert.deepEqual(await ask(), denied);
   assert.equal((await record(2)).status, 201);
@@ -202,7 +202,7 @@ onBothDatabases("a limit of 0 denies each question, is noted once, and rejects n
   assert.deepEqual(await eventsOf(test), ["limit.reached 100"]);
 });
 
-onBothDatabases("a limit of an organization replaces the plan's in any mode", async (test) => {
+onEveryDatabase("a limit of an organization replaces the plan's in any mode", async (test) => {
   const { operator, person, ask, record, hold } = await cutoffScene(test);
   const override = async (limit: object | null) => {
     const limits = limit === null ? [] : [{ productSlug: null, metric: null, per: "month", ...limit }];
@@ -224,7 +224,7 @@ onBothDatabases("a limit of an organization replaces the plan's in any mode", as
   assert.deepEqual(await ask(), denied);
 });
 
-onBothDatabases("grants leave something of a limit in total", async (test) => {
+onEveryDatabase("grants leave something of a limit in total", async (test) => {
   const { person, record, verify, operator, hold, limitId } = await cutoffScene(test, {
     ...tiles,
     per: "total",

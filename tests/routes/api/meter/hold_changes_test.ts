@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createTestKey } from "../../../support/app/app.ts";
 import { holdScene } from "../../../support/meter/holds.ts";
-import { fromMillionths, millionths, onBothDatabases } from "../../../support/meter/usage.ts";
+import { fromMillionths, millionths, onEveryDatabase } from "../../../support/meter/usage.ts";
 import { seededRandom } from "../../../support/runner/random.ts";
 import { runSeed } from "../../../support/runner/extent.ts";
 
@@ -62,7 +62,7 @@ function heldOf(
   return fromMillionths(sum);
 }
 
-onBothDatabases(
+onEveryDatabase(
   "limits, plans and time zones that change keep held right while 1,000 holds are active",
   async (test) => {
     const scene = await holdScene(test, { per: "month", quantity: 1_000_000 });

@@ -6,7 +6,7 @@ import { createTestKey, type TestApp } from "../../../support/app/app.ts";
 import { grantScene } from "../../../support/meter/grants.ts";
 import { holdScene, units } from "../../../support/meter/holds.ts";
 import { addLimit } from "../../../support/meter/limits.ts";
-import { onBothDatabases, onEveryDatabase, voidOne } from "../../../support/meter/usage.ts";
+import { onEveryDatabase, voidOne } from "../../../support/meter/usage.ts";
 
 const dayMs = 24 * 3_600_000;
 
@@ -17,7 +17,7 @@ async function counted({ opened: { database } }: TestApp): Promise<number[]> {
   return rows.map(({ held }) => held);
 }
 
-onBothDatabases("1. Room: holds count in the windows of their time, by the limits of now", async (test) => {
+onEveryDatabase("1. Room: holds count in the windows of their time, by the limits of now", async (test) => {
   const scene = await holdScene(test, { per: "month", quantity: 10 });
   const { hold, standings, post, person } = scene;
   const { body: { hold: first } } = await hold(4);
@@ -54,7 +54,7 @@ onBothDatabases("1. Room: holds count in the windows of their time, by the limit
   assert.deepEqual(await standings(), [[0, 0, 10]]);
 });
 
-onBothDatabases(
+onEveryDatabase(
   "2. Nothing can leak: what has expired is taken off before anything is rejected",
   async (test) => {
     const { hold, record, standings, statusOf } = await holdScene(test, { per: "month", quantity: 10 });
@@ -77,7 +77,7 @@ onBothDatabases(
   },
 );
 
-onBothDatabases("3. Grants: holds need their room, and settlements use them", async (test) => {
+onEveryDatabase("3. Grants: holds need their room, and settlements use them", async (test) => {
   const { grant, grants, standing, apiKey } = await grantScene(test, 0);
   const post = async (path: string, records: object) => {
     const response = await test.send(`/api/v1/holds${path}`, { apiKey, json: { records } });
@@ -101,7 +101,7 @@ onBothDatabases("3. Grants: holds need their room, and settlements use them", as
   assert.deepEqual([used, held, remaining], [17, 0, 0]);
 });
 
-onBothDatabases(
+onEveryDatabase(
   "4. Settling: records may differ, no limit rejects them, and the first end counts",
   async (test) => {
     const { hold, settle, post, standings, keyId, limitId } = await holdScene(test);
@@ -155,7 +155,7 @@ onBothDatabases(
   },
 );
 
-onBothDatabases("5. Time: settlements are charged to the windows of the hold", async (test) => {
+onEveryDatabase("5. Time: settlements are charged to the windows of the hold", async (test) => {
   const { hold, settle, standings, get, apiKey } = await holdScene(test);
   const { body: { hold: { id, createdAt } } } = await hold(6, { expiresIn: 86_400 });
   test.advance(12 * 3_600_000);
@@ -172,7 +172,7 @@ onBothDatabases("5. Time: settlements are charged to the windows of the hold", a
   assert.equal(counter?.sum, 0);
 });
 
-onBothDatabases(
+onEveryDatabase(
   "6. Late: holds can be settled after they expired, by other keys, and while suspended",
   async (test) => {
     const scene = await holdScene(test, { per: "month", quantity: 10 });
@@ -215,7 +215,7 @@ onBothDatabases(
   },
 );
 
-onBothDatabases('7. onExpiry: "record" records the full amount exactly once', async (test) => {
+onEveryDatabase('7. onExpiry: "record" records the full amount exactly once', async (test) => {
   const { hold, get, person, keyId } = await holdScene(test);
   const { body: { hold: { id, createdAt } } } = await hold(6, { expiresIn: 10, onExpiry: "record" });
   const { body: { hold: settled } } = await hold(1, { expiresIn: 10, onExpiry: "record" });
@@ -311,7 +311,7 @@ onEveryDatabase("9. Who: operators' holds are theirs, and keys' holds need a rea
   assert.equal((await operator("POST /holds", { records: units(1) })).status, 422);
 });
 
-onBothDatabases("10. No room: when only holds are in the way, the error says until when", async (test) => {
+onEveryDatabase("10. No room: when only holds are in the way, the error says until when", async (test) => {
   const { hold, record } = await holdScene(test);
   const { body: { hold: { expiresAt } } } = await hold(4, { expiresIn: 3 });
   await hold(4, { expiresIn: 60 });
@@ -377,7 +377,7 @@ onEveryDatabase("12. Cost: without active holds, recording sends no statement mo
   assert.deepEqual([first, during, after], [before, (before ?? 0) + 4, before]);
 });
 
-onBothDatabases("a budget, an alert and a new limit count what is held", async (test) => {
+onEveryDatabase("a budget, an alert and a new limit count what is held", async (test) => {
   const { hold, keyId, standings, record } = await holdScene(test);
   await hold(6);
   await addLimit(test, { apiKeyId: keyId }, { per: "day", quantity: 8, mode: "hard" });

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { createTestKey } from "../../../support/app/app.ts";
 import { holdScene, units } from "../../../support/meter/holds.ts";
 import { addLimit } from "../../../support/meter/limits.ts";
-import { onBothDatabases } from "../../../support/meter/usage.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import { operatorOf } from "../../../support/operators/operator_api.ts";
 
-onBothDatabases("a hold takes room, and is settled with what was used", async (test) => {
+onEveryDatabase("a hold takes room, and is settled with what was used", async (test) => {
   const { hold, settle, record, standings, limitId, keyId } = await holdScene(test);
   const held = await hold(6);
   assert.equal(held.status, 201, test.logged());
@@ -44,7 +44,7 @@ onBothDatabases("a hold takes room, and is settled with what was used", async (t
   assert.equal((await record(4)).status, 201);
 });
 
-onBothDatabases(
+onEveryDatabase(
   "an operator and another key end what a revoked key holds, and it can't itself",
   async (test) => {
     const { hold, post, operator, person, keyId, apiKey } = await holdScene(test);
@@ -72,7 +72,7 @@ onBothDatabases(
   },
 );
 
-onBothDatabases(
+onEveryDatabase(
   "a settlement waits for no counter: beyond has what a new limit has counted so far, and a repeat all of it",
   async (test) => {
     const { hold, settle, record, person } = await holdScene(test, { per: "day", quantity: 100 });
@@ -90,7 +90,7 @@ onBothDatabases(
   },
 );
 
-onBothDatabases("an event about a limit has what is held beside what is used", async (test) => {
+onEveryDatabase("an event about a limit has what is held beside what is used", async (test) => {
   const { hold, record } = await holdScene(test);
   await hold(1, { expiresIn: 60 });
   await hold(0.5);

@@ -5,12 +5,12 @@ import { recheckSomeLimits } from "../../../../services/meter/limit_rechecks.ts"
 import { deleteCountersOfRemovedLimits, deleteOldCounters } from "../../../../services/meter/limit_upkeep.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { limitEvents } from "../../../support/meter/limits.ts";
-import { onBothDatabases, onEveryDatabase } from "../../../support/meter/usage.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import { ofUser, perUser, valueScene, valuesIn } from "../../../support/meter/value_limits.ts";
 
 const dayMs = 24 * 3_600_000;
 
-onBothDatabases("each value has the limit's quantity, exactly", async (test) => {
+onEveryDatabase("each value has the limit's quantity, exactly", async (test) => {
   const { record, get } = await valueScene(test, perUser);
   const responses = await Promise.all(Array.from({ length: 24 }, (_, n) => record(1, ofUser(`u${n % 3}`))));
   assert.equal(responses.filter(({ status }) => status === 201).length, 15, test.logged());
@@ -40,7 +40,7 @@ onBothDatabases("each value has the limit's quantity, exactly", async (test) => 
   assert.deepEqual(valuesIn((await record(5, ofUser("U1"))).body.limits), [["U1", 5, 0, 0]]);
 });
 
-onBothDatabases("a batch is recorded if all of its values fit, and lists the closest ones", async (test) => {
+onEveryDatabase("a batch is recorded if all of its values fit, and lists the closest ones", async (test) => {
   const { apiKey, values } = await valueScene(test, perUser);
   const send = async (...users: readonly string[]) => {
     const records = users.map((user) => ({
@@ -69,7 +69,7 @@ onBothDatabases("a batch is recorded if all of its values fit, and lists the clo
   assert.equal((await values()).length, 10);
 });
 
-onBothDatabases("values may have quantities of their own, or no limit", async (test) => {
+onEveryDatabase("values may have quantities of their own, or no limit", async (test) => {
   const { use, values, setLimits } = await valueScene(test, {
     ...perUser,
     values: [{ value: "big", quantity: 50 }, { value: "free", quantity: null }],
@@ -85,7 +85,7 @@ onBothDatabases("values may have quantities of their own, or no limit", async (t
   assert.notEqual(await use("u", 7), null);
 });
 
-onBothDatabases("a void gives back what was recorded since the counter was opened", async (test) => {
+onEveryDatabase("a void gives back what was recorded since the counter was opened", async (test) => {
   const { use, values, void: voidRecord, setLimits, change } = await valueScene(test);
   const before = await use("u", 4);
   await setLimits(perUser);
@@ -109,7 +109,7 @@ onBothDatabases("a void gives back what was recorded since the counter was opene
   assert.notEqual(await use("u", 4), null);
 });
 
-onBothDatabases("another plan adds nothing up again", async (test) => {
+onEveryDatabase("another plan adds nothing up again", async (test) => {
   const { use, values, operator, change } = await valueScene(test);
   const create = async (name: string, ...limits: readonly object[]) => {
     const { status, body } = await operator("POST /plans", { name, limits });
@@ -128,7 +128,7 @@ onBothDatabases("another plan adds nothing up again", async (test) => {
   assert.notEqual(await use("u", 3), null);
 });
 
-onBothDatabases("holds take room of their value", async (test) => {
+onEveryDatabase("holds take room of their value", async (test) => {
   const { use, values, holdFor, post, setLimits } = await valueScene(test, perUser);
   const held = await holdFor("a", 4);
   assert.equal(held.status, 201, test.logged());

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import type { TestApp } from "../../../support/app/app.ts";
-import { onBothDatabases } from "../../../support/meter/usage.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import { ofUser, perUser, valueScene, valuesIn } from "../../../support/meter/value_limits.ts";
 
 const of = (user: string, quantity: number, more: object = {}) => ({
@@ -29,7 +29,7 @@ async function questionScene(test: TestApp, limit: object) {
   return { ...scene, ask, verifier };
 }
 
-onBothDatabases(
+onEveryDatabase(
   "a list fits if the usage of each value fits into its own part of the limit",
   async (test) => {
     const { ask, values } = await questionScene(test, perUser);
@@ -54,7 +54,7 @@ onBothDatabases(
   },
 );
 
-onBothDatabases("a cutoff limit per value denies a value with nothing left, and no other", async (test) => {
+onEveryDatabase("a cutoff limit per value denies a value with nothing left, and no other", async (test) => {
   const { ask, use, values } = await questionScene(test, { ...perUser, mode: "cutoff" });
   assert.equal((await ask([of("u1", 100)])).code, "VALID");
   assert.equal((await ask([of("u1", 4)], { record: true })).code, "VALID");

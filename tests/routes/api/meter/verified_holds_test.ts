@@ -5,11 +5,11 @@ import { assertError } from "../../../support/app/app.ts";
 import { testMeanwhile } from "../../../support/app/meanwhile.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
-import { onBothDatabases, onEveryDatabase } from "../../../support/meter/usage.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import { requests, tokens, verifiedScene } from "../../../support/meter/verified.ts";
 import { run } from "../../../support/people/scene.ts";
 
-onBothDatabases("a hold by verification takes room, and its token ends it", async (test) => {
+onEveryDatabase("a hold by verification takes room, and its token ends it", async (test) => {
   const { id, ask, addLimit, standings, records, verifier } = await verifiedScene(test);
   await addLimit("tokens", 1_000);
   const answer = await ask({ usage: [requests, tokens], hold: true });
@@ -43,7 +43,7 @@ onBothDatabases("a hold by verification takes room, and its token ends it", asyn
   assert.deepEqual([again.status, again.body.usageRecords.length], [200, 1]);
 });
 
-onBothDatabases(
+onEveryDatabase(
   "a hold's idempotency key makes one hold, of one key and one kind of holder",
   async (test) => {
     const { person, ask, send, addLimit, reader, standings } = await verifiedScene(test);
@@ -106,7 +106,7 @@ onEveryDatabase(
   },
 );
 
-onBothDatabases("a token that was revoked or lost its scope settles nothing", async (test) => {
+onEveryDatabase("a token that was revoked or lost its scope settles nothing", async (test) => {
   const { ask } = await verifiedScene(test);
   const token = await newOperatorToken(test, ["keys:verify"]);
   const verifier = asOperator(test, token.fullToken);

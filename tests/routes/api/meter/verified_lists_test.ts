@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { assertError, startTestApp, testApp } from "../../../support/app/app.ts";
 import { watchedDatabase } from "../../../support/network/forward.ts";
-import { onBothDatabases, onEveryDatabase, unlimited } from "../../../support/meter/usage.ts";
+import { onEveryDatabase, unlimited } from "../../../support/meter/usage.ts";
 import { dollars, requests, tokens, verifiedScene } from "../../../support/meter/verified.ts";
 
-onBothDatabases("a list is recorded whole, with the ids in its order and each limit once", async (test) => {
+onEveryDatabase("a list is recorded whole, with the ids in its order and each limit once", async (test) => {
   const { id, ask, addLimit, records, standings } = await verifiedScene(test);
   await addLimit("tokens", 1_000);
   await addLimit("", 2_000, { per: "month" });
@@ -40,7 +40,7 @@ onBothDatabases("a list is recorded whole, with the ids in its order and each li
   assert.deepEqual(await standings(), { tokens: [1_000, 0], all: [1_000.04, 0] });
 });
 
-onBothDatabases(
+onEveryDatabase(
   "a list fits only if it fits into every limit, added up, and otherwise nothing is recorded",
   async (test) => {
     const { ask, addLimit, standings } = await verifiedScene(test);
@@ -70,7 +70,7 @@ onBothDatabases(
   },
 );
 
-onBothDatabases(
+onEveryDatabase(
   "what was recorded already fits always, is counted once, and has its first record",
   async (test) => {
     const { ask, addLimit, standings, records } = await verifiedScene(test);
@@ -118,7 +118,7 @@ onEveryDatabase("a conflict in a list names its usage, and nothing of the list i
   assert.equal((await records()).length, 1);
 });
 
-onBothDatabases("concurrent lists are recorded and held exactly up to the limit", async (test) => {
+onEveryDatabase("concurrent lists are recorded and held exactly up to the limit", async (test) => {
   const { ask, addLimit, standings } = await verifiedScene(test);
   await addLimit("tokens", 5_000);
   const usage = [requests, tokens];

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { TestApp } from "../../../support/app/app.ts";
 import { grantScene } from "../../../support/meter/grants.ts";
 import { limitEvents } from "../../../support/meter/limits.ts";
-import { onBothDatabases, onEveryDatabase, unlimited } from "../../../support/meter/usage.ts";
+import { onEveryDatabase, unlimited } from "../../../support/meter/usage.ts";
 import { softCountersAreKnown } from "../../../support/meter/limits.ts";
 
 const usage = { productSlug: "tiles", metric: "requests" };
@@ -91,7 +91,7 @@ async function windowScene(test: TestApp, limits: readonly NewLimit[]) {
   };
 }
 
-onBothDatabases(
+onEveryDatabase(
   "a grant raises limits of its window only, and their own quantity is used first",
   async (test) => {
     const { at, grant, grants, numbers, record, standingOf } = await windowScene(test, [
@@ -158,7 +158,7 @@ onEveryDatabase("percentages are of the window's quantity with grants", async (t
   assert.deepEqual((await limitEvents(test)).at(-1), "limit.approaching 80");
 });
 
-onBothDatabases("what a window has taken outlives changes of plan, override and time zone", async (test) => {
+onEveryDatabase("what a window has taken outlives changes of plan, override and time zone", async (test) => {
   const { grant, grants, numbers, person, record, send, setLimits } = await windowScene(test, [
     { per: "month", quantity: 10 },
   ]);
@@ -190,7 +190,7 @@ onBothDatabases("what a window has taken outlives changes of plan, override and 
   assert.deepEqual(await grants(), [[10, 0, "used"]]);
 }, unlimited);
 
-onBothDatabases("late records take from the grants of now", async (test) => {
+onEveryDatabase("late records take from the grants of now", async (test) => {
   const { at, grant, grants, late, numbers } = await windowScene(test, [{ per: "month", quantity: 10 }]);
   await grant(5, { expiresAt: "2026-12-01T00:00:00.000Z" });
   at("2026-12-02T00:00:00Z");
@@ -202,7 +202,7 @@ onBothDatabases("late records take from the grants of now", async (test) => {
   assert.equal(await late(3, "2026-11-25T00:00:00.000Z"), 429);
 }, unlimited);
 
-onBothDatabases("room of grants that holds of another window need is not given twice", async (test) => {
+onEveryDatabase("room of grants that holds of another window need is not given twice", async (test) => {
   const { at, grant, grants, hold, numbers, record, release, settle } = await windowScene(test, [
     { per: "month", quantity: 10 },
   ]);
@@ -234,7 +234,7 @@ onBothDatabases("room of grants that holds of another window need is not given t
   assert.equal((await record(1)).status, 201);
 }, unlimited);
 
-onBothDatabases("a hold of another window that has expired is not in the way", async (test) => {
+onEveryDatabase("a hold of another window that has expired is not in the way", async (test) => {
   const { at, grant, hold, record } = await windowScene(test, [{ per: "month", quantity: 10 }]);
   at("2026-11-30T23:00:00Z");
   await grant(5);
@@ -245,7 +245,7 @@ onBothDatabases("a hold of another window that has expired is not in the way", a
   assert.equal((await record(15)).status, 201);
 }, unlimited);
 
-onBothDatabases("holds of another window count after the limit was replaced, too", async (test) => {
+onEveryDatabase("holds of another window count after the limit was replaced, too", async (test) => {
   const { at, grant, hold, record, setLimits } = await windowScene(test, [{ per: "month", quantity: 10 }]);
   at("2026-11-30T20:00:00Z");
   assert.equal((await record(9)).status, 201);
@@ -259,7 +259,7 @@ onBothDatabases("holds of another window count after the limit was replaced, too
   assert.equal((await record(13)).status, 201);
 }, unlimited);
 
-onBothDatabases("records of several windows take their grants together", async (test) => {
+onEveryDatabase("records of several windows take their grants together", async (test) => {
   const { at, batch, grant, grants, late, record } = await windowScene(test, [{
     per: "month",
     quantity: 10,
@@ -278,7 +278,7 @@ onBothDatabases("records of several windows take their grants together", async (
   assert.deepEqual([(await record(0.1)).status, await late(0.1, november)], [429, 429]);
 }, unlimited);
 
-onBothDatabases(
+onEveryDatabase(
   "a void returns to grants what the window no longer needs, the last used first",
   async (test) => {
     const { at, grant, grants, numbers, recordId, voidRecord } = await windowScene(test, [
@@ -304,7 +304,7 @@ onBothDatabases(
   unlimited,
 );
 
-onBothDatabases("a void in an earlier window returns by what that window needs", async (test) => {
+onEveryDatabase("a void in an earlier window returns by what that window needs", async (test) => {
   const { at, grant, grants, recordId, setLimits, voidRecord } = await windowScene(test, [
     { per: "month", quantity: 10 },
   ]);
@@ -372,7 +372,7 @@ onEveryDatabase("a soft limit takes from grants what is beyond its own quantity"
   assert.deepEqual(await numbers(), [9, 14, 0, 0]);
 });
 
-onBothDatabases("a grant of a window repeats, and its rest lasts for a turn longer", async (test) => {
+onEveryDatabase("a grant of a window repeats, and its rest lasts for a turn longer", async (test) => {
   const { at, grant, grants, numbers, record } = await windowScene(test, [{ per: "month", quantity: 5 }]);
   const first = await grant(3, { every: "month", rollover: 1 });
   assert.equal(first.expiresAt, "2027-01-01T00:00:00.000Z");
