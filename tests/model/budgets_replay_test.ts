@@ -41,7 +41,7 @@ for (const kind of databaseKinds) {
     timeout: 1_800_000,
     fn: async () => {
       const random = seededRandom(runSeed);
-      const traces = await tracesOf(repeats({ quick: 1, full: 3 }));
+      const traces = await tracesOf(repeats({ quick: 1, full: kind.name === "embedded" ? 2 : 1 }));
       let deaths = 0;
       for (const trace of traces) {
         const opened = await kind.open();
