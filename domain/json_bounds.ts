@@ -18,9 +18,13 @@ interface Container {
 /**
  * Checks the depth, the number of names in each object and the number of values. The parser checks the rest.
  *
+ * @param bounds `depthMax`, `namesMax`: others than those of bodies.
  * @throws {AppError} `malformed_request` for too many levels, `validation_failed` for too many names or values.
  */
-export function checkJsonBounds(text: string): void {
+export function checkJsonBounds(
+  text: string,
+  { depthMax = jsonDepthMax, namesMax = objectKeysMax }: { depthMax?: number; namesMax?: number } = {},
+): void {
   const open: Container[] = [];
   let inner: Container | undefined;
   let values = 0;
@@ -36,20 +40,20 @@ export function checkJsonBounds(text: string): void {
       values++;
       if (inner?.isArray) inner.count++;
     } else if (code === colon && inner !== undefined && !inner.isArray) {
-      if (++inner.count > objectKeysMax) {
+      if (++inner.count > namesMax) {
         throw validationError([{
           path: pathOf(text, open),
-          message: `must have at most ${objectKeysMax} names.`,
+          message: `must have at most ${namesMax} names.`,
         }]);
       }
       inner.nameStart = stringStart;
       inner.nameEnd = stringEnd;
     } else if (code === openObject || code === openArray) {
       values++;
-      if (open.length === jsonDepthMax) {
+      if (open.length === depthMax) {
         throw new AppError(
           "malformed_request",
-          `The body must have at most ${jsonDepthMax} levels of nesting.`,
+          `The body must have at most ${depthMax} levels of nesting.`,
         );
       }
       inner = { isArray: code === openArray, count: 0, nameStart: 0, nameEnd: 0 };

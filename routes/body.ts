@@ -5,6 +5,7 @@ import {
   anonymousBodyBytesMax,
   bodyBytesMax,
   bodyReadTimeoutMs,
+  jsonValuesMax,
   objectKeysMax,
   smallBodyBytesMax,
   unfinishedBodyGraceMs,
@@ -13,6 +14,9 @@ import type { BodyPlace } from "../services/body_room.ts";
 import type { AppContext } from "./env.ts";
 import { checkJsonBounds, joinPath } from "../domain/json_bounds.ts";
 import { atMost, reservedName } from "./schemas/messages.ts";
+
+/** Deeper JSON isn't parsed at all. */
+const uncheckedDepthMax = 200;
 
 export interface JsonBody {
   readonly value: unknown;
@@ -58,15 +62,20 @@ export async function readJsonBody(
  * @throws {AppError} `malformed_request` (invalid JSON or too deep), `validation_failed` (control characters or lone surrogates).
  */
 export function parseJson(text: string, isFreeText = false): unknown {
-  const value = parseUnchecked(text);
+  checkJsonBounds(text);
+  const value = parse(text);
   // Without these characters, no text can be invalid.
   if (/[\\\x7f-\x9f]|__proto__/.test(text)) checkTexts(value, isFreeText);
   return value;
 }
 
-/** Parses JSON like {@linkcode parseJson}, but with any texts. */
+/** Parses JSON whose parts are checked later: with any texts, and with few bounds on its shape. */
 function parseUnchecked(text: string): unknown {
-  checkJsonBounds(text);
+  checkJsonBounds(text, { depthMax: uncheckedDepthMax, namesMax: jsonValuesMax });
+  return parse(text);
+}
+
+function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -97,15 +97,17 @@ export async function keepEvents(
   const isKept = sql`EXISTS (SELECT 1 FROM kept_events k WHERE k.hash = ${part(2)})`;
   const isOfSubject = sql`EXISTS (SELECT 1 FROM event_subjects s WHERE s.subject = ${part(1)})`;
   await database.write([
-    sql`INSERT INTO event_subjects (id, subject) SELECT ${part(0)}, ${part(1)} FROM json_each(${list}) e
-      WHERE NOT ${isKept} AND ${room} > 0 ORDER BY e.key ON CONFLICT DO NOTHING`,
+    // No more new subjects than there is room for events.
+    sql`INSERT INTO event_subjects (id, subject) SELECT * FROM (SELECT ${part(0)}, ${
+      part(1)
+    } FROM json_each(${list}) e
+      WHERE NOT ${isKept} AND NOT ${isOfSubject} ORDER BY e.key LIMIT max(0, ${room})) WHERE true ON CONFLICT DO NOTHING`,
     sql`INSERT INTO kept_events (subject, hash, event, received_at)
       SELECT subject, hash, event, ${now} FROM (
         SELECT s.number AS subject, ${part(2)} AS hash, ${part(3)} AS event, e.key,
-          s.kept + row_number() OVER (PARTITION BY s.number ORDER BY e.key) AS rank,
-          row_number() OVER (ORDER BY e.key) AS added
+          s.kept + row_number() OVER (PARTITION BY s.number ORDER BY e.key) AS rank
         FROM json_each(${list}) e CROSS JOIN event_subjects s ON s.subject = ${part(1)} WHERE NOT ${isKept})
-      WHERE rank <= ${integer(keptOfSubjectMax)} AND added <= ${room} ORDER BY key ON CONFLICT DO NOTHING`,
+      WHERE rank <= ${integer(keptOfSubjectMax)} ORDER BY key LIMIT max(0, ${room}) ON CONFLICT DO NOTHING`,
     sql`UPDATE event_subjects AS s SET first_at = coalesce(first_at, ${now}), last_at = ${now}, lost = s.lost + a.lost
       FROM (SELECT ${part(1)} AS subject, sum(NOT ${isKept}) AS lost FROM json_each(${list}) e GROUP BY 1) a
       WHERE s.subject = a.subject`,
@@ -155,12 +157,15 @@ export const hasDueEvents =
 export function findDueEvents(
   database: DatabaseReader,
   limit: number,
-): Promise<{ number: number; event: string; organizationId: string | null; target: string | null }[]> {
-  return database.read(sql`SELECT k.number, k.event, o.id AS organizationId, coalesce(a.id, o.id) AS target
+): Promise<
+  { number: number; event: string; receivedAt: number; subject: string; organizationId: string | null }[]
+> {
+  return database.read(
+    sql`SELECT k.number, k.event, k.received_at AS receivedAt, s.subject, o.id AS organizationId
     FROM (SELECT * FROM event_subjects WHERE organization IS NOT NULL AND kept > 0 ORDER BY number LIMIT 1) s
     CROSS JOIN kept_events k ON k.subject = s.number
-    LEFT JOIN organizations o ON o.number = s.organization AND o.deleted_at IS NULL
-    LEFT JOIN api_keys a ON a.number = s.api_key ORDER BY k.number LIMIT ${limit}`);
+    LEFT JOIN organizations o ON o.number = s.organization AND o.deleted_at IS NULL ORDER BY k.number LIMIT ${limit}`,
+  );
 }
 
 /** Ends the assignments of subjects with kept events to organizations that were deleted. */
@@ -172,16 +177,18 @@ export const endLostAssignments =
 export const forgetEvents = (numbers: readonly number[]): Statement =>
   sql`DELETE FROM kept_events WHERE number IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`;
 
-/** Deletes events that arrived before a time, and subjects of which nothing is left. Returns how many events. */
+/** Deletes events of unknown subjects that arrived before a time, and subjects of which nothing is left. Returns true if there may be more. */
 export async function deleteOldKept(
   database: Pick<Database, "write">,
   { before, limit }: { before: number; limit: number },
-): Promise<number> {
-  const [deleted] = await database.write([
-    sql`DELETE FROM kept_events WHERE number IN
-      (SELECT number FROM kept_events WHERE received_at < ${before} ORDER BY received_at LIMIT ${limit})`,
+): Promise<boolean> {
+  const results = await database.write([
+    // What is kept of a subject that was assigned is recorded, however old it is.
+    sql`DELETE FROM kept_events WHERE number IN (SELECT k.number FROM kept_events k
+      WHERE k.received_at < ${before} AND NOT EXISTS (SELECT 1 FROM event_subjects s
+        WHERE s.number = k.subject AND s.organization IS NOT NULL) ORDER BY k.received_at LIMIT ${limit})`,
     sql`DELETE FROM event_subjects WHERE number IN (SELECT number FROM event_subjects
       WHERE last_at < ${before} AND organization IS NULL AND kept = 0 ORDER BY last_at LIMIT ${limit})`,
   ]);
-  return deleted?.changes ?? 0;
+  return results.some(({ changes }) => changes === limit);
 }

@@ -2,7 +2,8 @@
 import { isOperatorToken } from "../../domain/access/operator_token.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
 import { AppError, errorStatuses, validationError } from "../../domain/errors.ts";
-import { usageBatchRecordsMax } from "../../domain/limits.ts";
+import { jsonDepthMax, usageBatchRecordsMax } from "../../domain/limits.ts";
+import { checkJsonBounds } from "../../domain/json_bounds.ts";
 import type { CollectedEvent } from "../../domain/meter/event_mapping.ts";
 import { requireOperatorToken } from "../../services/access/mod.ts";
 import { collectEvents, type EventRejection, type InvalidEvent } from "../../services/meter/mod.ts";
@@ -81,14 +82,17 @@ function listOf(value: unknown): readonly unknown[] {
 
 function readCollected(value: unknown): Collected {
   try {
+    checkJsonBounds(JSON.stringify(value));
     checkTexts(value);
     return check(collectedEventSchema, value, "body");
   } catch (error) {
-    if (!(error instanceof AppError) || error.details === undefined) throw error;
+    if (!(error instanceof AppError)) throw error;
+    const deep = [{ path: "data", message: `must have at most ${jsonDepthMax} levels of nesting.` }];
+    const { details: faults = deep } = error;
     const given = Object(value) as Record<string, unknown>;
     const text = (name: string) => typeof given[name] === "string" ? given[name] : "";
     const [type, source, eventId] = [text("type"), text("source"), text("id")];
-    return { type, source, eventId, subject: text("subject") || null, faults: error.details };
+    return { type, source, eventId, subject: text("subject") || null, faults };
   }
 }
 

@@ -77,8 +77,11 @@ export async function collectEvents(
   const mappingOf = await mappingsOf(database, events.map(({ event }) => event));
   const { mapped, rejections } = mapAll(mappingOf, events, now);
   const targets = await targetsOf(database, mapped.map(({ subject }) => subject));
-  rejections.push(...await recordMapped(context, writer, { mapped, targets }));
-  const { kept, tooLarge } = toKeep(mapped.filter(({ subject }) => !targets.has(subject)), now);
+  const rejected = await recordMapped(context, writer, { mapped, targets });
+  rejections.push(...rejected.filter(({ code }) => code !== "subject_unknown"));
+  const isGone = new Set(rejected.filter(({ code }) => code === "subject_unknown").map(({ index }) => index));
+  const unknown = mapped.filter(({ index, subject }) => !targets.has(subject) || isGone.has(index));
+  const { kept, tooLarge } = toKeep(unknown);
   rejections.push(
     ...tooLarge,
     ...given.flatMap((event, index) =>
@@ -99,9 +102,9 @@ export async function collectEvents(
   return rejections.sort((a, b) => a.index - b.index);
 }
 
-/** Records events whose subject is known. Returns those that were not recorded. */
+/** Records events whose subject is known. Returns those that were not recorded: `subject_unknown` if its organization was deleted meanwhile. */
 async function recordMapped(
-  { database, recorder }: SessionContext,
+  { database, recorder }: Pick<SessionContext, "database" | "recorder">,
   writer: Pick<Database, "write">,
   { mapped, targets }: { mapped: readonly Mapped[]; targets: ReadonlyMap<string, SubjectTarget> },
 ): Promise<EventRejection[]> {
@@ -258,6 +261,14 @@ function rejectionOf(index: number, error: unknown): EventRejection[] {
   const isOwn = error instanceof AppError && ownErrors.has(error.code);
   if (!isOwn) throw error;
   const [detail] = error.details ?? [];
+  if (error.code === "validation_failed" && detail?.path.endsWith("]")) {
+    return [{
+      index,
+      code: "subject_unknown",
+      path: "subject",
+      message: "is of an organization that was deleted.",
+    }];
+  }
   // Of which record is unknown to the sender.
   const field = detail?.path.replace(/^.*\./, "");
   if (error.code === "idempotency_conflict") {
@@ -298,11 +309,11 @@ function nameOf(event: CollectedEvent | InvalidEvent | undefined): EventName {
 const shortText = (text: string) => text.slice(0, textMax).toWellFormed().replaceAll(/\p{Cc}/gu, "\ufffd");
 
 /** Returns the events to keep, and those that are too large for that. */
-function toKeep(unknown: readonly Mapped[], now: number) {
+function toKeep(unknown: readonly Mapped[]) {
   const kept = [];
   const tooLarge: EventRejection[] = [];
   for (const { index, event, subject } of unknown) {
-    const text = JSON.stringify({ ...event, time: event.time ?? now });
+    const text = JSON.stringify(event);
     if (text.length <= keptBytesMax) {
       kept.push({ index, row: { id: newId("sub"), subject, hash: hashOf(event), event: text } });
     } else {
@@ -315,46 +326,58 @@ function toKeep(unknown: readonly Mapped[], now: number) {
 }
 
 /** Records some of the events that were kept and whose subject is assigned now, by the mappings of now. Returns true if there may be more. */
-export async function recordKeptEvents({ database, recorder, clock }: Context): Promise<boolean> {
+export async function recordKeptEvents(context: Context): Promise<boolean> {
+  const { database, clock } = context;
   const due = await findDueEvents(database, stepEventsMax);
   if (due.length === 0) return false;
   if (due.some(({ organizationId }) => organizationId === null)) {
     await database.write([endLostAssignments]);
     return true;
   }
-  const now = clock();
   const events = due.map(({ event }): CollectedEvent => JSON.parse(event));
   const mappingOf = await mappingsOf(database, events);
-  const faults = [];
-  const requests = [];
-  for (const [at, event] of events.entries()) {
+  const rejections: EventRejection[] = [];
+  const mapped: Mapped[] = [];
+  for (const [index, event] of events.entries()) {
     const mapping = mappingOf(event);
-    const mapped = mapping === undefined ? undefined : mapEvent(mapping, event);
-    const target = due[at]?.target ?? "";
-    if (mapped !== undefined && "records" in mapped) {
-      requests.push({ at, target: mapped.records.map(() => target), inputs: mapped.records });
-    } else {
-      const fault = mapped?.fault ?? { code: "event_unmapped", path: "type", message: "has no mapping." };
-      faults.push({ ...nameOf(event), ...fault, at: now });
-    }
+    const time = event.time ?? due[index]?.receivedAt ?? null;
+    const result = mapping === undefined ? unmapped : mapEvent(mapping, { ...event, time });
+    if ("fault" in result) rejections.push({ index, ...result.fault });
+    else mapped.push({ index, event, ...result });
   }
-  const results = await recorder.recordAll(requests, database);
-  for (const [index, { at }] of requests.entries()) {
-    const event = events[at];
-    const [rejection] = rejectionOf(at, results[index]);
-    if (event !== undefined && rejection !== undefined) {
-      const { index: _, ...fault } = rejection;
-      faults.push({ ...nameOf(event), ...fault, at: now });
-    }
-  }
+  // A mapping that was changed may take another subject.
+  const targets = await targetsOf(database, mapped.map(({ subject }) => subject));
+  rejections.push(
+    ...await recordMapped(context, database, { mapped, targets }),
+    ...mapped.filter(({ subject }) => !targets.has(subject)).map(({ index, subject }) =>
+      subjectUnknown(index, subject)
+    ),
+  );
+  // Those whose own organization was deleted meanwhile are kept on.
+  const isOwn = (index: number) =>
+    mapped.some((one) => one.index === index && one.subject === due[index]?.subject);
+  const staying = new Set(
+    rejections.filter(({ code, index }) => code === "subject_unknown" && isOwn(index)).map(({ index }) =>
+      index
+    ),
+  );
+  const faults = rejections.filter(({ index }) => !staying.has(index)).map(({ index, ...fault }) => ({
+    ...nameOf(events[index]),
+    ...fault,
+    at: clock(),
+  }));
   await database.write([
     ...faults.length === 0 ? [] : noteFaults(faults),
-    forgetEvents(due.map(({ number }) => number)),
+    forgetEvents(due.flatMap(({ number }, index) => staying.has(index) ? [] : [number])),
   ]);
   return true;
 }
 
+const unmapped = {
+  fault: { code: "event_unmapped", path: "type", message: "has no mapping." },
+} as const;
+
 /** Deletes some events that aren't kept any longer. Returns true if there may be more. */
 export async function deleteSomeKept({ database, clock }: Context): Promise<boolean> {
-  return await deleteOldKept(database, { before: clock() - keptMs, limit: stepEventsMax }) === stepEventsMax;
+  return await deleteOldKept(database, { before: clock() - keptMs, limit: stepEventsMax });
 }

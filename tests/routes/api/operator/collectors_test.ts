@@ -259,3 +259,71 @@ onEveryDatabase("a mapping is added with a preset, tried, changed and deleted", 
   assert.equal((await operator(`DELETE ${path}`)).status, 204);
   assert.equal((await operator(`GET ${path}`)).status, 404);
 });
+
+onEveryDatabase(
+  "events of unknown subjects are kept for 30 days, and those of assigned ones until they are recorded",
+  async (test) => {
+    const { send, records, operator, organizationId } = await collectorScene(test);
+    const { time: _, ...timeless } = litellmEvent("1", "u1");
+    assert.match(await send([timeless, { ...timeless, subject: "u2", id: "2" }]), /subject_unknown/);
+    await operator("POST /subjects/assign", { subject: "u1", organizationId });
+    test.advance(31 * 86_400_000);
+    await doWork(test, "old kept events");
+    const { body: { subjects } } = await operator("GET /subjects");
+    assert.deepEqual(subjects.map(({ subject, kept }: Record<string, unknown>) => [subject, kept]), [[
+      "u1",
+      1,
+    ]]);
+    await doWork(test, "kept events of assigned subjects");
+    assert.equal((await records()).length, 2);
+  },
+);
+
+onEveryDatabase("a repeat that is recorded before the kept event is no fault", async (test) => {
+  const { send, records, operator, organizationId } = await collectorScene(test);
+  const { time: _, ...timeless } = litellmEvent("1", "u1");
+  assert.match(await send(timeless), /subject_unknown/);
+  await operator("POST /subjects/assign", { subject: "u1", organizationId });
+  test.advance(1_000);
+  assert.equal(await send(timeless), "204");
+  await doWork(test, "kept events of assigned subjects");
+  assert.equal((await records()).length, 2);
+  assert.deepEqual(await test.opened.database.read({ sql: "SELECT * FROM event_faults", args: [] }), []);
+});
+
+onEveryDatabase("kept events are recorded for the subject that the mapping of now takes", async (test) => {
+  const { send, records, operator, organizationId, mappingId } = await collectorScene(test);
+  const other = await test.signUp("Grace");
+  const otherKey = await createTestKey(test, other);
+  const events = ["1", "2"].map((id) =>
+    litellmEvent(id, "proxy", { user: id === "1" ? organizationId : "nobody" })
+  );
+  assert.match(await send(events), /subject_unknown/);
+  await operator(`PATCH /event-mappings/${mappingId}`, { subject: "user" });
+  await operator("POST /subjects/assign", { subject: "proxy", organizationId: other.organizationId });
+  await doWork(test, "kept events of assigned subjects");
+  assert.deepEqual([(await records()).length, (await records(otherKey.fullKey)).length], [2, 0]);
+  const faults = await test.opened.database.read({
+    sql: "SELECT event_id, code FROM event_faults",
+    args: [],
+  });
+  assert.deepEqual(faults.map((row) => ({ ...row })), [{ event_id: "2", code: "subject_unknown" }]);
+});
+
+onEveryDatabase("a full subject takes no room from another one", async (test) => {
+  const { send, operator } = await collectorScene(test);
+  assert.match(await send(litellmEvent("0", "full")), /subject_unknown/);
+  const { database } = test.opened;
+  const full = "UPDATE event_subjects SET kept = 10000 WHERE subject = 'full'";
+  await database.write([
+    { sql: full, args: [] },
+    { sql: "UPDATE kept_event_count SET kept = 99999", args: [] },
+  ]);
+  const events = [litellmEvent("1", "full"), litellmEvent("2", "a"), litellmEvent("3", "b")];
+  assert.match(await send(events), /^422 subject_unknown/);
+  const { body: { subjects } } = await operator("GET /subjects");
+  assert.deepEqual(
+    subjects.map(({ subject, kept, lost }: Record<string, unknown>) => [subject, kept, lost]),
+    [["a", 1, 0], ["full", 10_000, 1]],
+  );
+});
