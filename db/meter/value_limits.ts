@@ -30,7 +30,7 @@ const windowOf = (limit: Statement, time: Statement) =>
   windowNumber(sql`${limit}.per`, time, ahead(sql`${limit}.timezone`, time));
 
 /** A condition: counters of a window are kept, by the clocks of the time zone at `time`. */
-export const isWindowKept = (
+const isWindowKept = (
   per: Statement,
   window: Statement,
   time: Statement,
@@ -248,11 +248,11 @@ const isFirstUsed = sql`${
 
 /** Joins what holds that have expired, and are still active, have taken of the counter `n`. */
 const expiredOfValue = (time: Statement) =>
-  sql`usage_hold_values v CROSS JOIN usage_holds h ON h.number = v.hold AND h.status = 'active' AND ${
+  sql`usage_holds h CROSS JOIN usage_hold_values v ON v.hold = h.number AND v.usage_limit = n.usage_limit
+        AND v.organization = n.organization AND v.window_number = n.window_number AND v.counter = n.value
+      WHERE h.organization = n.organization AND h.status = 'active' AND h.expires_at <= ${time} AND ${
     isOver(time)
-  }
-      WHERE v.usage_limit = n.usage_limit AND v.organization = n.organization AND v.window_number = n.window_number
-        AND v.counter = n.value`;
+  }`;
 /** JSON of the parts of what active holds have taken of the counter `n`; null if it is nothing. */
 const heldParts = sql`iif(n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0, (SELECT json_array(
       n.held_high - coalesce(sum(v.held_high), 0), n.held_low - coalesce(sum(v.held_low), 0),

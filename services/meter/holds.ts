@@ -111,7 +111,8 @@ export async function createHold(
   const key = "key" in result ? result.key : null;
   if (isDone) return { hold: await holdOut(context, hold), limits: result.limits, isRepeat: false, key };
   // Who made a hold decides who can end it, and its key whose usage it becomes.
-  const isSame = hold.heldBy === request.heldBy && hold.apiKeyId === (key?.id ?? hold.apiKeyId) &&
+  const isSame = hold.heldBy === request.heldBy &&
+    (request.heldBy !== "verification" || hold.apiKeyId === key?.id) &&
     hold.records === holdRecordsText(records) && hold.expiresInMs === expiresInMs &&
     hold.isRecordedOnExpiry === (onExpiry === "record" ? 1 : 0);
   if (!isSame) throw holdConflictError();
