@@ -7,7 +7,7 @@ export interface CreateHoldFor {
   readonly externalId?: string;
   /** The API key, and so its organization. */
   readonly apiKeyId?: string;
-  /** What may be used: 1 to 8 records. */
+  /** The most that may be used: 1 to 8 records. */
   readonly records: readonly HoldRecordInput[];
   /**
    * After how many seconds the hold ends by itself.
@@ -36,7 +36,7 @@ export interface Hold {
   readonly id: string;
   /** Only active holds take room in limits. */
   readonly status: "active" | "settled" | "released" | "expired";
-  /** What is held. */
+  /** The records that are held. */
   readonly records: readonly {
     /** The product. */
     readonly productSlug: string;
@@ -53,7 +53,7 @@ export interface Hold {
   readonly apiKeyId: string | null;
   /** Who made the hold. Only operators can end those of operators. */
   readonly heldBy: "key" | "operator";
-  /** What happens when it expires. */
+  /** The action when it expires: `release` frees its room, `record` records all of it. */
   readonly onExpiry: "release" | "record";
   /** When it was made. It counts in the windows of this time. ISO 8601 in UTC, with milliseconds. */
   readonly createdAt: string;
@@ -68,7 +68,7 @@ export interface Hold {
 export interface HoldRecordInput {
   /** The product, 1 to 64 characters. */
   readonly productSlug: string;
-  /** What was used, 1 to 64 characters. */
+  /** The metric that was used, 1 to 64 characters. */
   readonly metric: string;
   /** The quantity in the metric's unit, with at most 6 decimal places. */
   readonly quantity: number;
@@ -151,7 +151,7 @@ export interface KeyVerification {
     readonly id: string;
     /** Only active holds take room in limits. */
     readonly status: "active" | "settled" | "released" | "expired";
-    /** What is held. */
+    /** The records that are held. */
     readonly records: readonly {
       /** The product. */
       readonly productSlug: string;
@@ -168,7 +168,7 @@ export interface KeyVerification {
     readonly apiKeyId: string | null;
     /** Who made the hold. Only operators can end those of operators. */
     readonly heldBy: "key" | "operator";
-    /** What happens when it expires. */
+    /** The action when it expires: `release` frees its room, `record` records all of it. */
     readonly onExpiry: "release" | "record";
     /** When it was made. It counts in the windows of this time. ISO 8601 in UTC, with milliseconds. */
     readonly createdAt: string;
@@ -243,7 +243,7 @@ export interface SettledHold {
 export interface SingleVerifiedUsage {
   /** The product, 1 to 64 characters. */
   readonly productSlug: string;
-  /** What was used, 1 to 64 characters. */
+  /** The metric that was used, 1 to 64 characters. */
   readonly metric: string;
   /**
    * The quantity in the metric's unit, with at most 6 decimal places.
@@ -268,7 +268,7 @@ export interface UsageRecord {
   readonly id: string;
   /** The product. */
   readonly productSlug: string;
-  /** What was used. */
+  /** The metric that was used. */
   readonly metric: string;
   /** The quantity in the metric's unit. */
   readonly quantity: number;
@@ -313,7 +313,7 @@ export interface VerifiedHold {
 export interface VerifiedUsage {
   /** The product, 1 to 64 characters. */
   readonly productSlug: string;
-  /** What was used, 1 to 64 characters. */
+  /** The metric that was used, 1 to 64 characters. */
   readonly metric: string;
   /**
    * The quantity in the metric's unit, with at most 6 decimal places.

@@ -75,7 +75,7 @@ const metricSchema = z.strictObject({
     description: "Rounds to a whole number. Without it, the quantity is rounded to 6 decimals.",
   }),
   whenMissing: z.enum(missingActions).default("reject").describe(
-    "What happens if an event has no value at the path: it is rejected, or has no record of this metric.",
+    "The action if an event has no value at the path: `reject` it, or `skip` this metric.",
   ),
   properties: constants.default({}).openapi({
     description: "Constant properties of the records.",
@@ -93,7 +93,7 @@ const fields = {
   metrics: z.array(metricSchema).min(1, "must have at least one metric.").max(
     mappedMetricsMax,
     atMost(mappedMetricsMax, "metrics"),
-  ).openapi({ description: "What is recorded: one record each, all or none." }),
+  ).openapi({ description: "The records of an event: one for each entry, all or none." }),
   properties: z.record(propertyName, path).openapi({
     description: "Where the properties of all records are, by their names.",
     example: { model: "model" },
@@ -124,9 +124,9 @@ export const mappingSchema = z.object({
     path: stringSchema("Where the quantity is.", "prompt_tokens"),
     scale: stringSchema("The quantity is multiplied by this.", "1000000").nullable(),
     round: z.enum(roundings).nullable().describe("How it is rounded to a whole number. Null if it isn't."),
-    whenMissing: z.enum(missingActions).describe("What happens without a value."),
+    whenMissing: z.enum(missingActions).describe("The action without a value at the path."),
     properties: z.record(z.string(), z.string()).describe("Constant properties."),
-  })).describe("What is recorded."),
+  })).describe("The records of an event."),
   properties: z.record(z.string(), z.string()).describe("Where the properties are."),
   subject: stringSchema("Where the subject is. Null for that of the event.", "user.id").nullable(),
   createdAt: timeOut("When the mapping was added."),
@@ -143,7 +143,7 @@ export const triedMappingSchema = z.object({
     metric: stringSchema("The metric.", "tokens"),
     quantity: z.number().describe("The quantity."),
     properties: z.record(z.string(), z.string()).describe("The properties."),
-  })).describe("What would be recorded."),
+  })).describe("The records that it would become."),
 }).openapi("TriedEventMapping");
 
 export const subjectSchema = z.object({

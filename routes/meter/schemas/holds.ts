@@ -47,7 +47,7 @@ export const holdTerms = {
   ),
 };
 const newHold = {
-  records: recordsIn(`What may be used: 1 to ${holdRecordsMax} records.`)
+  records: recordsIn(`The most that may be used: 1 to ${holdRecordsMax} records.`)
     .min(1, `must have 1 to ${holdRecordsMax} records.`),
   ...holdTerms,
 };
@@ -61,7 +61,7 @@ export const createHoldForSchema = z.strictObject({ ...targets, ...newHold }).op
 
 export const settleHoldSchema = z.strictObject({
   records: recordsIn(
-    "What was used: up to 8 records, which may differ from those of the hold. Empty for nothing.",
+    "The records that were used: up to 8, which may differ from those of the hold. Empty for nothing.",
   ),
 }).openapi("SettleHold");
 export const releaseHoldSchema = z.strictObject({
@@ -83,13 +83,15 @@ export const holdSchema = z.object({
     metric: stringSchema("The metric.", "requests"),
     quantity: z.number().describe("How much is held."),
     properties: z.record(z.string(), z.string()).nullable().describe("The properties of the record."),
-  })).describe("What is held."),
+  })).describe("The records that are held."),
   apiKeyId: idOut("key", "The API key that it is held for. Null for an organization without a key.")
     .nullable(),
   heldBy: z.enum(["key", "operator"]).describe(
     "Who made the hold. Only operators can end those of operators.",
   ),
-  onExpiry: z.enum(expiryActions).describe("What happens when it expires."),
+  onExpiry: z.enum(expiryActions).describe(
+    "The action when it expires: `release` frees its room, `record` records all of it.",
+  ),
   createdAt: timeOut("When it was made. It counts in the windows of this time."),
   expiresAt: timeOut("When it ends by itself."),
   endedAt: timeOut("When it ended. Null if it is active.").nullable(),

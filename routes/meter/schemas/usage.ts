@@ -52,7 +52,10 @@ export const idempotencyKeySchema = z.string()
     example: "invoice-2026-11-21-17",
   });
 const productSlug = slugSchema.openapi({ description: "The product, 1 to 64 characters.", example: "tiles" });
-const metric = slugSchema.openapi({ description: "What was used, 1 to 64 characters.", example: "requests" });
+const metric = slugSchema.openapi({
+  description: "The metric that was used, 1 to 64 characters.",
+  example: "requests",
+});
 
 /** Parses several values of one parameter, repeated or separated by commas, into distinct ones. */
 function severalOf<T extends string>(item: z.ZodType<T>) {
@@ -170,7 +173,7 @@ export const usageBatchSchema = batchOf(usageInputSchema).openapi("UsageBatch");
 export const usageRecordSchema = z.object({
   id: stringSchema("The record's id.", "use_01a1fde6017c9e3779b97f4b"),
   productSlug: stringSchema("The product.", "tiles"),
-  metric: stringSchema("What was used.", "requests"),
+  metric: stringSchema("The metric that was used.", "requests"),
   quantity: z.number().describe("The quantity in the metric's unit."),
   timestamp: timeOut("When the usage occurred."),
   recordedAt: timeOut("When the usage was recorded."),

@@ -117,7 +117,7 @@ onEveryDatabase("a repeat of what a question recorded is valid beyond the limit"
 
 for (const way of ["record", "hold"] as const) {
   onEveryDatabase(
-    `64 questions at once that ${way} exceed the limit by at most the last one`,
+    `64 concurrent questions that ${way} exceed the limit by at most the last one`,
     async (test) => {
       const { verify, hold, standings } = await cutoffScene(test, { per: "total", quantity: 20 });
       const quantity = 3;

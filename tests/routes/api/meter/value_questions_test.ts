@@ -1,4 +1,4 @@
-// Questions about the usage of several values at once: verified, recorded or held, with hard and cutoff limits per value.
+// Verification of usage of several values, which may be recorded or held: hard and cutoff limits per value judge each value by its own use.
 import assert from "node:assert/strict";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
