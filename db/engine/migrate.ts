@@ -1,8 +1,9 @@
-// Migrates a database to this program's schema. Each numbered file is applied once, in one transaction, and never changes.
+// Migrates a database to this program's schema: a new one begins with all of it. An older one gets each numbered file that it lacks, once,
+// in one transaction. These files never change.
 import { hash } from "node:crypto";
 import { type Database, DatabaseError, type DatabaseReader, sql, type Statement } from "./database.ts";
 import { fenceNumber } from "./move_fence.ts";
-import schema from "./migrations/0030_schema.sql" with { type: "text" };
+import schema from "./schema.sql" with { type: "text" };
 import events from "./migrations/0031_events.sql" with { type: "text" };
 import mailedEvents from "./migrations/0032_mailed_events.sql" with { type: "text" };
 import keyFields from "./migrations/0033_key_fields.sql" with { type: "text" };
@@ -15,15 +16,22 @@ import valueLimits from "./migrations/0039_value_limits.sql" with { type: "text"
 import windowGrants from "./migrations/0040_window_grants.sql" with { type: "text" };
 import collectors from "./migrations/0041_collectors.sql" with { type: "text" };
 
-interface Migration {
+/** A step of the schema. Applied once, in one transaction. */
+export interface Migration {
   readonly number: number;
   readonly name: string;
-  readonly text: string;
+  /** SHA-256 of its text, if the text is no longer needed. */
+  readonly checksum?: string;
+  readonly text?: string;
 }
 
-/** The first one is the whole schema at its number; the ones before it were never released. */
+/** The first one made the schema of its time, with which the oldest databases begin; the ones before it were never released. */
 export const migrations: readonly Migration[] = [
-  { number: 30, name: "schema", text: schema },
+  {
+    number: 30,
+    name: "schema",
+    checksum: "546402da95d468bb5642941e2b50a201d636b3c7bbc0dc1a7e3a4925cfa89be6",
+  },
   { number: 31, name: "events", text: events },
   { number: 32, name: "mailed_events", text: mailedEvents },
   { number: 33, name: "key_fields", text: keyFields },
@@ -37,7 +45,7 @@ export const migrations: readonly Migration[] = [
   { number: 41, name: "collectors", text: collectors },
 ];
 
-/** The last of the migrations that the whole schema replaces. With it, a database has the same schema. */
+/** The last of the migrations that the first one replaced. With it, a database has the same schema. */
 const replaced = {
   number: 30,
   checksum: "475f2c3b4131865bf9f5d2d122b558189cba549bd70a40c641693eca5907a407",
@@ -82,15 +90,18 @@ export async function migrate(
     const known = check(await appliedMigrations(database), list);
     const next = list[known.length];
     if (next === undefined) return applied;
+    // A database that has none gets all of this program's at once.
+    const made = next.text === undefined ? list.slice(0, migrations.length) : [next];
     try {
       await database.write([
         // First, so that only one of two programs that start at the same time continues.
-        sql`INSERT INTO schema_migrations (number, name, checksum, applied_at) VALUES (${next.number}, ${next.name}, ${
-          checksum(next)
-        }, ${options.now})`,
-        ...statements(next.text).map((text) => ({ sql: text, args: [] })),
+        ...made.map((one) =>
+          sql`INSERT INTO schema_migrations (number, name, checksum, applied_at)
+            VALUES (${one.number}, ${one.name}, ${checksum(one)}, ${options.now})`
+        ),
+        ...statements(next.text ?? schema).map((text) => ({ sql: text, args: [] })),
       ]);
-      applied.push(next.number);
+      applied.push(...made.map(({ number }) => number));
     } catch (error) {
       const isAppliedByOther = error instanceof DatabaseError && error.kind === "constraint" &&
         check(await appliedMigrations(database), list).length > known.length;
@@ -147,8 +158,8 @@ export const appliedMigrationsQuery: Statement =
   sql`SELECT number, name, checksum FROM schema_migrations ORDER BY number`;
 
 /** Returns the SHA-256 of a migration's text, to detect changes. */
-function checksum(migration: Migration): string {
-  return hash("sha256", migration.text.replaceAll("\r\n", "\n"), "hex");
+function checksum({ checksum, text = "" }: Migration): string {
+  return checksum ?? hash("sha256", text.replaceAll("\r\n", "\n"), "hex");
 }
 
 export type AppliedMigration = Pick<Migration, "number" | "name"> & { readonly checksum: string };

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { openEmbedded } from "../../db/engine/embedded.ts";
-import { migrate, migrations } from "../../db/engine/migrate.ts";
+import { migrate } from "../../db/engine/migrate.ts";
+import { upgrades } from "../support/database/upgrades.ts";
 import { type CommandEnd, runCommand } from "../support/process/command.ts";
 import { assertMonthSum, sendJson, signUpAndRecord } from "../support/process/journey.ts";
 import { poll } from "../support/runner/poll.ts";
@@ -153,26 +154,28 @@ Deno.test("backs up to standard output, and restores from standard input over a 
     );
   }));
 
-Deno.test("backs up and restores an older schema without a server, and migrates it on the next start", {
-  ignore: migrations.length < 2,
-}, () =>
-  inFolder(async ({ folder, path, start, runProcess }) => {
-    const onFatal = (error: Error) => assert.fail(error);
-    const older = await openEmbedded({ path: `${folder}/older.db`, create: "file", onFatal });
-    await migrate(older, { now: 1, list: migrations.slice(0, -1) });
-    await older.close();
-    const env = { DATABASE_URL: `file:${folder}/older.db` };
-    for (const what of ["a new backup", "an existing backup is replaced"]) {
-      assert.equal((await runHere({ folder, env }, "backup", `${folder}/kept.db`)).status, 0, what);
-    }
-    const restored = await runProcess("restore", "kept.db");
-    assert.equal(restored.status, 0, restored.stderr);
-    assert.match(restored.stdout, /older schema/);
-    assert.doesNotMatch(restored.stdout, /former/);
-    assert.deepEqual(namesIn(`${folder}/data`), ["gatehouse.db", "gatehouse.db.lock"]);
-    assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
-    await signUpAndRecord((await start()).baseUrl);
-  }));
+Deno.test(
+  "backs up and restores an older schema without a server, and migrates it on the next start",
+  {},
+  () =>
+    inFolder(async ({ folder, path, start, runProcess }) => {
+      const onFatal = (error: Error) => assert.fail(error);
+      const older = await openEmbedded({ path: `${folder}/older.db`, create: "file", onFatal });
+      await migrate(older, { now: 1, list: upgrades.slice(0, -1) });
+      await older.close();
+      const env = { DATABASE_URL: `file:${folder}/older.db` };
+      for (const what of ["a new backup", "an existing backup is replaced"]) {
+        assert.equal((await runHere({ folder, env }, "backup", `${folder}/kept.db`)).status, 0, what);
+      }
+      const restored = await runProcess("restore", "kept.db");
+      assert.equal(restored.status, 0, restored.stderr);
+      assert.match(restored.stdout, /older schema/);
+      assert.doesNotMatch(restored.stdout, /former/);
+      assert.deepEqual(namesIn(`${folder}/data`), ["gatehouse.db", "gatehouse.db.lock"]);
+      assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
+      await signUpAndRecord((await start()).baseUrl);
+    }),
+);
 
 Deno.test("restore rejects an unusable backup, and leaves the database unchanged", () =>
   inFolder(async ({ folder, path, run }) => {

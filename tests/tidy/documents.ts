@@ -99,7 +99,9 @@ export function migrationsAreFrozen(
 ): Rule {
   const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
   return (files) => {
-    const migrations = files.filter(({ path }) => /^db\/.*\.sql$/.test(path));
+    const migrations = files.filter(({ path }) =>
+      /^db\/engine\/migrations\/.*\.sql$|^tests\/support\/database\/\d.*\.sql$/.test(path)
+    );
     const texts = new Map(migrations.map(({ path, text }) => [nameOf(path), text]));
     const applied = new Map(
       listed.map((one) => [`${String(one.number).padStart(4, "0")}_${one.name}.sql`, one.text]),

@@ -1,7 +1,7 @@
 // Opens a new, migrated database for each test, embedded or remote.
 import { type Database, type MainDatabase, sql } from "../../../db/engine/database.ts";
 import { openEmbedded } from "../../../db/engine/embedded.ts";
-import { migrate, migrations } from "../../../db/engine/migrate.ts";
+import { migrate, type Migration, migrations } from "../../../db/engine/migrate.ts";
 import { makeMemoryFolder } from "./memory_folder.ts";
 import { newWriter } from "../app/reused_threads.ts";
 import { isFull } from "../runner/extent.ts";
@@ -28,7 +28,7 @@ const newRecordIdKey = sql`UPDATE record_id_key SET key = lower(hex(randomblob(1
 
 /** @param list The migrations, by default all. @returns A new data file in its own folder. */
 export async function embeddedTestDatabase(
-  { list }: { list?: typeof migrations } = {},
+  { list }: { list?: readonly Migration[] } = {},
 ): Promise<TestDatabase<MainDatabase>> {
   const folder = await makeMemoryFolder("gatehouse-test-");
   const place = `${folder}/gatehouse.db`;
@@ -52,7 +52,7 @@ export async function embeddedTestDatabase(
   };
 }
 
-async function migrateFile(list = migrations): Promise<Uint8Array> {
+async function migrateFile(list: readonly Migration[] = migrations): Promise<Uint8Array> {
   const folder = await makeMemoryFolder("gatehouse-test-");
   const place = `${folder}/gatehouse.db`;
   const database = await openFile(place);
