@@ -1,8 +1,8 @@
-// The gate: compares the working tree with the last commit that passed, in turns within one run, by what a start, an idle program
-// and the hot requests cost. Usage: `./denow task bench:gate [COMMIT]`. It takes three to four minutes and fails beyond 5%.
-import { bundle } from "../tests/support/build/bundle.ts";
+// The gate: compares the binary of the working tree with that of the last commit that passed, in turns within one run, by what a first
+// start, an idle program and the hot requests cost. Usage: `./denow task bench:gate [COMMIT]`. It takes three to four minutes and fails
+// beyond 5%.
 import { output, root } from "../tests/support/build/sources.ts";
-import { killProgram, type Program, sourceCommand, startProgram } from "../tests/support/process/program.ts";
+import { killProgram, type Program, startProgram } from "../tests/support/process/program.ts";
 import { sendJson } from "../tests/support/process/journey.ts";
 import { signUp } from "./account.ts";
 import { processorMs } from "./cpu.ts";
@@ -25,8 +25,8 @@ const threads = "2";
 /** A version of the program. */
 interface Side {
   readonly folder: string;
-  /** The command without its arguments. */
-  readonly command: readonly string[];
+  /** The path of its binary. */
+  readonly command: string;
 }
 
 /** The costs of both sides, a pair for each round. */
@@ -40,7 +40,10 @@ async function main(): Promise<void> {
     (JSON.parse(await Deno.readTextFile(passedFile)) as { commit: string }).commit;
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-gate-" });
   try {
-    const sides = [await workingTree(`${folder}/now`), await checkout(before, `${folder}/before`)] as const;
+    const sides = [
+      await compiled(root, `${folder}/now`),
+      await checkout(before, `${folder}/before`),
+    ] as const;
     const costs = { ...await measureStarts(sides), ...await measureRequests(sides) };
     const ratios = Object.entries(costs).map(([name, all]) => {
       const ratio = ratioOf(all);
@@ -59,36 +62,29 @@ async function main(): Promise<void> {
   }
 }
 
-async function workingTree(folder: string): Promise<Side> {
-  await Deno.mkdir(folder);
-  return { folder, command: commandOf(root, await bundle(`${folder}/bundle`)) };
+/** @param source A checkout, with a slash at its end. */
+async function compiled(source: string, folder: string): Promise<Side> {
+  const command = `${folder}/gatehouse`;
+  await Deno.mkdir(folder, { recursive: true });
+  await output(Deno.execPath(), ["task", "compile", command], { cwd: source });
+  return { folder, command };
 }
 
-/** @param commit From a time when the program was bundled, or from before: then it runs from its source. */
+/** @param commit From a time when `deno task compile` took the path of the binary. */
 async function checkout(commit: string, folder: string): Promise<Side> {
   const source = `${folder}/source/`;
   await Deno.mkdir(source, { recursive: true });
   await output("git", ["archive", `--output=${folder}/source.tar`, commit]);
   await output("tar", ["-xf", `${folder}/source.tar`, "-C", source]);
-  const bundler = `${source}tests/support/build/bundle.ts`;
-  if (!await Deno.stat(bundler).then(() => true, () => false)) {
-    return { folder, command: sourceCommand({ root: source }) };
-  }
-  const old: { bundle: typeof bundle } = await import(bundler);
-  return { folder, command: commandOf(source, await old.bundle(`${folder}/bundle`)) };
-}
-
-function commandOf(source: string, entry: string): string[] {
-  return [...sourceCommand({ root: source }).slice(0, -1), entry];
+  return await compiled(source, folder);
 }
 
 function start({ folder, command }: Side, name: string): Program {
-  const [binary = "", ...args] = command;
   const env = {
     ...{ DATABASE_URL: `file:${folder}/${name}.db`, HTTP_THREADS: threads, LOG_LEVEL: "warning" },
     API_KEY_REQUESTS_PER_SECOND: "0",
   };
-  return startProgram({ folder, binary, args, env });
+  return startProgram({ folder, binary: command, env });
 }
 
 async function ready({ baseUrl }: Program): Promise<void> {
@@ -172,9 +168,8 @@ async function hotRequests(
   { folder, command }: Side,
 ): Promise<Record<string, LoadRequest>> {
   const account = await signUp(baseUrl, { keys: 1 });
-  const [deno = "", ...flags] = command;
   const token = (...scopes: readonly string[]) =>
-    output(deno, [...flags, "token", "create", "Gate", ...scopes.flatMap((scope) => ["--scope", scope])], {
+    output(command, ["token", "create", "Gate", ...scopes.flatMap((scope) => ["--scope", scope])], {
       env: { DATABASE_URL: `file:${folder}/load.db` },
     });
   const apiKey = await token("organizations:write", "statements:write");
