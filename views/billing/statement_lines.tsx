@@ -15,7 +15,6 @@ import { ShortChange } from "../components/change.tsx";
 import { Icon } from "../components/icon.tsx";
 import { type ItemColumn, ItemTable } from "../components/item_table.tsx";
 import { Quantity } from "../components/quantity.tsx";
-import { unitPriceText } from "../text/amount.ts";
 import { periodWords, versus } from "./statement_text.ts";
 
 type Usage = StatementVoid & Partial<Pick<StatementLine, "aggregation">>;
@@ -97,22 +96,15 @@ const unitPrice = (currency: string | null): ItemColumn<StatementLine>[] =>
     },
   }];
 
-const splitProduct = (currency: string | null, isSigned = false): ItemColumn<StatementLine> => ({
-  ...product,
-  cell: (line) => (
+/** Returns what stands below a line: its values, by each dimension. */
+const splitsOf = (currency: string | null, isSigned = false) => (line: StatementLine) =>
+  line.dimensions.length === 0 ? null : (
     <>
-      {product.cell(line)}
       {line.dimensions.map((dimension) => (
-        <LineSplit
-          line={line}
-          dimension={dimension}
-          currency={currency}
-          isSigned={isSigned}
-        />
+        <LineSplit line={line} dimension={dimension} currency={currency} isSigned={isSigned} />
       ))}
     </>
-  ),
-});
+  );
 
 /** True if the values of a dimension have prices of their own. */
 const isPriced = (line: StatementLine, { values }: LineDimension): boolean =>
@@ -133,13 +125,14 @@ function LineSplit({ line, dimension, currency, isSigned }: {
       <>
         <SignedQuantity value={quantity} measure={measure} isSigned={isSigned} />
         {amount !== null && currency !== null && (
-          <span
-            title={unitPrice === null
-              ? undefined
-              : `${currency} ${unitPriceText(unitPrice, { quantity, measure }).text}`}
-          >
-            <Amount value={amount} currency={currency} />
-          </span>
+          <>
+            <span class="drop">
+              {unitPrice !== null && <UnitPrice price={unitPrice} quantity={quantity} measure={measure} />}
+            </span>
+            <span>
+              <Amount value={amount} currency={currency} />
+            </span>
+          </>
         )}
       </>
     );
@@ -200,6 +193,7 @@ export function UsageLineTable({ lines, statement, before, now }: {
     title: versus(statement, before, now),
     isNumber: true,
     isOptional: true,
+    ...currency !== null && { drop: 2 },
     cell: (line) => (
       <ShortChange percent={percentChange(line.quantity, before.quantities.get(lineName(line)) ?? "0")} />
     ),
@@ -208,9 +202,10 @@ export function UsageLineTable({ lines, statement, before, now }: {
     <ItemTable
       label="Usage"
       items={lines}
+      below={splitsOf(currency)}
       columns={[
-        splitProduct(currency),
-        records,
+        product,
+        { ...records, ...currency !== null && { drop: 1 } },
         quantity,
         ...change,
         ...unitPrice(currency),
@@ -237,8 +232,9 @@ export function AdjustmentTable(
     <ItemTable
       label="Adjustments"
       items={lines}
+      below={splitsOf(currency, true)}
       columns={[
-        splitProduct(currency, true),
+        product,
         {
           title: "Month",
           isOptional: true,

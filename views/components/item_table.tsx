@@ -30,13 +30,15 @@ interface ItemTableProps<Item> {
   readonly isOver?: (item: Item) => boolean;
   /** Ids of rows, as targets of links. */
   readonly rowId?: (item: Item) => string;
+  /** Returns what stands below an item's cells, across all columns; null for nothing. */
+  readonly below?: (item: Item) => Child | null;
   readonly kind?: TableKind;
   /** Its rows fit on a phone. */
   readonly isSmall?: boolean;
 }
 
 export function ItemTable<Item>(
-  { label, items, columns, actions, isOver, rowId, kind, isSmall }: ItemTableProps<Item>,
+  { label, items, columns, actions, isOver, rowId, below, kind, isSmall }: ItemTableProps<Item>,
 ) {
   const headings = [
     ...columns.map(({ isQuiet: _, ...column }) =>
@@ -47,14 +49,29 @@ export function ItemTable<Item>(
   return (
     <Table label={label} columns={headings} {...kind && { kind }} isSmall={isSmall ?? false}>
       {items.map((item) => (
-        <Row {...rowId && { id: rowId(item) }} over={isOver?.(item) ?? false}>
-          {columns.map(({ title, in: place, sort: _, isUnseen: __, cell, ...column }) => (
-            <Cell {...column} {...(place === undefined ? { label: title } : { place })} value={cell(item)} />
-          ))}
-          {actions && <Cell place="actions" value={<Actions actions={actions(item)} />} />}
-        </Row>
+        <>
+          <Row {...rowId && { id: rowId(item) }} over={isOver?.(item) ?? false}>
+            {columns.map(({ title, in: place, sort: _, isUnseen: __, cell, ...column }) => (
+              <Cell
+                {...column}
+                {...(place === undefined ? { label: title } : { place })}
+                value={cell(item)}
+              />
+            ))}
+            {actions && <Cell place="actions" value={<Actions actions={actions(item)} />} />}
+          </Row>
+          <RowBelow columns={headings.length} value={below?.(item) ?? null} />
+        </>
       ))}
     </Table>
+  );
+}
+
+function RowBelow({ columns, value }: { columns: number; value: Child | null }) {
+  return value === null ? null : (
+    <tr role="row" class="below">
+      <td role="cell" colspan={columns}>{value}</td>
+    </tr>
   );
 }
 

@@ -20,7 +20,7 @@ export const perWords: Readonly<Record<LimitPeriod, string>> = {
 
 export const modeWords: Readonly<Record<LimitMode, string>> = {
   hard: "Reject (hard)",
-  cutoff: "Deny new requests (cutoff)",
+  cutoff: "Deny (cutoff)",
   soft: "Record (soft)",
 };
 

@@ -21,9 +21,10 @@ import {
   signUp,
   useOnce,
 } from "./scene.ts";
+import { addCatalogue } from "./catalogue.ts";
 import { addCollectors } from "./collectors.ts";
 import { addCustomers } from "./customers.ts";
-import { catalogue, metrics, recordsOfHour, traffic } from "./usage.ts";
+import { recordsOfHour, traffic } from "./usage.ts";
 import { fillDeliveries } from "./deliveries.ts";
 import { addWebhooks } from "./webhooks.ts";
 import { sql } from "../../../db/engine/database.ts";
@@ -185,22 +186,6 @@ async function revokeOldKey(scene: Scene): Promise<void> {
   await as(scene, "Ada Lovelace", path, { method: "DELETE" });
 }
 
-async function addCatalogue({ test, operatorToken, named }: Scene): Promise<void> {
-  const metricsNamed = Object.fromEntries(
-    Object.entries(metrics).map(([slug, metric]) => [slug, {
-      ...metric,
-      name: named(metric.name),
-      ...(test.config.currency !== null && { unitPrice: metric.unit === "bytes" ? "0.000001" : "0.0004" }),
-    }]),
-  );
-  for (const { slug, name, metrics: names } of catalogue) {
-    const json = { slug, name: named(name), metrics: names.map((metric) => metricsNamed[metric]) };
-    await ok(test, "/api/operator/products", { apiKey: operatorToken, json });
-    // Their order decides their colors.
-    test.advance(1_000);
-  }
-}
-
 async function foundCompany(scene: Scene): Promise<void> {
   const { test, operatorToken } = scene;
   const ada = await signUp(scene, "Ada Lovelace", { email: "ada@northwind.example" });
@@ -318,7 +303,22 @@ async function reachLimits(scene: Scene): Promise<void> {
   await ok(test, `/api/operator/organizations/${scene.organizationId}`, {
     method: "PATCH",
     apiKey: operatorToken,
-    json: { overrides: { limits: [limit, { ...prepaid, per: "total", quantity: 0, mode: "hard" }] } },
+    json: {
+      overrides: {
+        limits: [
+          limit,
+          { ...prepaid, per: "total", quantity: 0, mode: "hard" },
+          {
+            productSlug: "tiles",
+            metric: "requests",
+            per: "month",
+            by: "region",
+            quantity: 5e6,
+            mode: "cutoff",
+          },
+        ],
+      },
+    },
   });
   await addGrants(scene);
   const last = { productSlug: "geocoding", metric: "requests", quantity: quantity - used };
