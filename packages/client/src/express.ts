@@ -94,7 +94,7 @@ export function requireKey<R extends ExpressRequest, S extends ExpressResponse>(
   };
 }
 
-function viewOf(
+export function viewOf(
   { method, originalUrl, protocol, ip, headers, headersDistinct }: ExpressRequest,
 ): RequestView {
   const path = originalUrl.startsWith("/") ? originalUrl : "/";
@@ -109,7 +109,7 @@ function viewOf(
   };
 }
 
-function deny(response: ExpressResponse, { status, headers, body }: Denial): void {
+export function deny(response: ExpressResponse, { status, headers, body }: Denial): void {
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.end(body ?? undefined);

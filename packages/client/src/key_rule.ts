@@ -206,7 +206,7 @@ function listOf(names: string | readonly string[]): readonly string[] {
 }
 
 /** Returns the key, if there is exactly one. */
-function bearerToken(authorization: string | undefined): string | undefined {
+export function bearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
 }
 
