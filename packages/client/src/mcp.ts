@@ -211,7 +211,8 @@ function rejectedCall(error: unknown, tool: string) {
     ? error
     : { code: "unavailable", message: "Usage can't be checked right now.", details: [], retryAfterMs: 5_000 };
   const retryAfter = retryAfterMs === null ? undefined : Math.ceil(retryAfterMs / 1000);
-  const text = retryAfter === undefined ? message : `${message} Try again in ${retryAfter} seconds.`;
+  const seconds = retryAfter === 1 ? "1 second" : `${retryAfter} seconds`;
+  const text = retryAfter === undefined ? message : `${message} Try again in ${seconds}.`;
   const facts = { code, retryAfter, ...(details.length > 0 && { details }) };
   return { content: [{ type: "text", text }], isError: true, _meta: { "gatehouse/error": facts } };
 }

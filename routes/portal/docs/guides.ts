@@ -14,6 +14,7 @@ import embed from "../../../docs/embed.md" with { type: "text" };
 import forwardAuth from "../../../docs/forward-auth.md" with { type: "text" };
 import guarantees from "../../../docs/guarantees.md" with { type: "text" };
 import leakedKeys from "../../../docs/leaked-keys.md" with { type: "text" };
+import mcp from "../../../docs/mcp.md" with { type: "text" };
 import metering from "../../../docs/metering.md" with { type: "text" };
 import moveFromUnkey from "../../../docs/move-from-unkey.md" with { type: "text" };
 import moveUsage from "../../../docs/move-usage.md" with { type: "text" };
@@ -29,6 +30,7 @@ import signInWith from "../../../docs/sign-in-with.md" with { type: "text" };
 import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import embeddingTs from "../../../examples/embedding/embedding.ts" with { type: "text" };
+import mcpServerMjs from "../../../examples/mcp/mcp_server.mjs" with { type: "text" };
 import appPy from "../../../examples/metering/app.py" with { type: "text" };
 import appMjs from "../../../examples/metering/app.mjs" with { type: "text" };
 import mainGo from "../../../examples/metering/main.go" with { type: "text" };
@@ -52,6 +54,7 @@ export const exampleFiles: ReadonlyMap<string, string> = new Map([
   ["billing.ts", billingTs],
   ["access.ts", accessTs],
   ["embedding.ts", embeddingTs],
+  ["mcp_server.mjs", mcpServerMjs],
 ]);
 
 const files: Readonly<Record<string, string>> = {
@@ -83,6 +86,7 @@ const files: Readonly<Record<string, string>> = {
   "prepaid.md": prepaid,
   "budgets.md": budgets,
   "collectors.md": collectors,
+  "mcp.md": mcp,
   "guarantees.md": guarantees,
 };
 
@@ -115,6 +119,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/meter": ["Meter usage from your server", "client.md#meter-usage"],
     "/docs/cloudevents": ["CloudEvents", "cloudevents.md"],
     "/docs/collectors": ["Usage from gateways", "collectors.md"],
+    "/docs/mcp": ["MCP servers", "mcp.md"],
     "/docs/webhooks": ["Webhooks", "webhooks.md"],
     "/docs/api-keys": ["Manage API keys", "api-keys.md"],
     "/docs/leaked-keys": ["Handle a leaked key", "leaked-keys.md"],
@@ -195,7 +200,7 @@ function addressOf(
 ): string | null {
   if (/^https?:/.test(href)) return href.endsWith(downloadsPath) ? downloadsPath : href;
   if (href === "../packages/python/gatehouse.py") return `${downloadsPath}gatehouse.py`;
-  const example = /^\.\.\/examples\/(?:metering|webhooks|embedding)\/(\w+\.\w+)$/.exec(href)?.[1];
+  const example = /^\.\.\/examples\/(?:metering|webhooks|embedding|mcp)\/(\w+\.\w+)$/.exec(href)?.[1];
   if (example !== undefined) return `${examplesPath}/${example}`;
   if (href.startsWith("../README.md")) return "/docs";
   const [name = "", anchor = ""] = href.split("#");
