@@ -20,7 +20,7 @@ export const mappingPresets: Readonly<Record<string, Omit<EventMapping, "id">>> 
     metrics: [
       { ...tokens("prompt_tokens", "input"), whenMissing: "skip" },
       { ...tokens("completion_tokens", "output"), whenMissing: "skip" },
-      of({ metric: "micro_dollars", path: "cost", scale: "1000000", round: "up", whenMissing: "skip" }),
+      of({ metric: "micro_dollars", path: "cost", scale: "1000000", whenMissing: "skip" }),
     ],
     properties: { model: "model" },
     subject: null,

@@ -47,7 +47,7 @@ Deno.test("mappings are added, listed, tried and deleted alongside a running ser
     const tried = JSON.parse((await gatehouse("try", id, "--event", event))[1]);
     assert.deepEqual(
       [tried.subject, ...tried.records.map(({ quantity }: { quantity: number }) => quantity)],
-      ["user-1", 10, 5, 13],
+      ["user-1", 10, 5, 12.3],
     );
     assert.equal((await gatehouse("try", id, "--event", `${folder}/none.json`))[0], 66);
     assert.match((await gatehouse("delete", id))[1], /^Deleted “LiteLLM”/);

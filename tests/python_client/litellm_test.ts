@@ -1,7 +1,7 @@
 // examples/litellm/gatehouse_litellm.py with Debian's Python and the real program. LiteLLM itself isn't installed: tests/support/litellm
 // calls the handler as LiteLLM's proxy does.
 import assert from "node:assert/strict";
-import { pythonPackage, python } from "../support/client/python_meter.ts";
+import { python, pythonPackage } from "../support/client/python_meter.ts";
 import { onServer, type Scene } from "../support/process/scene.ts";
 import { isMissing } from "../support/runner/needs.ts";
 
@@ -20,11 +20,26 @@ interface Customer {
   holds(): Promise<string[]>;
 }
 
-async function customer({ folder, baseUrl, run }: Scene, externalId: string): Promise<Customer> {
-  const tokenOf = async (scopes: string) => {
+/** Of the test, and of the handler. */
+interface Tokens {
+  readonly admin: string;
+  readonly handler: string;
+}
+
+async function createTokens({ run }: Scene): Promise<Tokens> {
+  const create = async (scopes: string) => {
     const { stdout } = await run("token", "create", "LiteLLM", "--scope", scopes);
     return stdout.trim().split("\n").at(-1) ?? "";
   };
+  const admin = await create("organizations:write,keys:write,usage:read");
+  return { admin, handler: await create("usage:write") };
+}
+
+async function customer(
+  { folder, baseUrl }: Scene,
+  { admin, handler }: Tokens,
+  externalId: string,
+): Promise<Customer> {
   const call = async (path: string, token: string, json?: unknown, method = "POST") => {
     const response = await fetch(`${baseUrl}${path}`, {
       method: json === undefined ? "GET" : method,
@@ -35,8 +50,6 @@ async function customer({ folder, baseUrl, run }: Scene, externalId: string): Pr
     assert.ok(response.ok, JSON.stringify(body));
     return body;
   };
-  const admin = await tokenOf("organizations:write,keys:write,usage:read");
-  const handler = await tokenOf("usage:write");
   const organization = `/api/operator/organizations/external:${externalId}`;
   await call("/api/operator/organizations", admin, { name: externalId, externalId });
   const limit = { productSlug: "models", metric: "tokens", per: "total", quantity: 5_000, mode: "hard" };
@@ -89,8 +102,10 @@ Deno.test({
         `${root}examples/litellm/gatehouse_litellm.py`,
         `${scene.folder}/gatehouse_litellm.py`,
       );
+      const tokens = await createTokens(scene);
       for (const [name, act] of Object.entries(steps)) {
-        await t.step(name, async () => act(await customer(scene, `cus_${name.split(" ", 2).join("_")}`)));
+        const externalId = `cus_${name.split(" ", 2).join("_")}`;
+        await t.step(name, async () => act(await customer(scene, tokens, externalId)));
       }
     }),
 });
@@ -119,7 +134,9 @@ const steps: Record<string, (customer: Customer) => Promise<void>> = {
       "micro_dollars small": [12.3],
     });
   },
-  async "settles whole, broken, aborted and closed streams, and releases one that delivered nothing"(customer) {
+  async "settles whole, broken, aborted and closed streams, and releases one that delivered nothing"(
+    customer,
+  ) {
     assert.deepEqual(await customer.run("streams"), [2, 500, 500]);
     const statuses = ["settled", "settled", "released", "settled", "settled"];
     assert.deepEqual(await customer.holds(), statuses);
@@ -131,7 +148,9 @@ const steps: Record<string, (customer: Customer) => Promise<void>> = {
     });
     assert.deepEqual((await customer.standing())[1], 0);
   },
-  async "releases the hold of a client that left, and prefers LiteLLM's numbers of an aborted stream"(customer) {
+  async "releases the hold of a client that left, and prefers LiteLLM's numbers of an aborted stream"(
+    customer,
+  ) {
     assert.deepEqual(await customer.run("leaves"), [0, 0]);
     assert.deepEqual(await customer.holds(), ["released", "settled"]);
     assert.deepEqual(await customer.used(), {

@@ -36,6 +36,11 @@ export const collectedEventSchema = eventAttributes.extend({
   id: text(idMax),
   source: text(idMax),
   type: text(textMax),
+  // LiteLLM on Python before 3.11 sends UTC without an offset.
+  time: z.preprocess(
+    (time) => typeof time === "string" && /T[\d:.]+$/.test(time) ? `${time}Z` : time,
+    eventAttributes.shape.time,
+  ),
   subject: text(eventSubjectCharactersMax).nullish(),
   data: z.record(z.string(), z.unknown()).nullish(),
 }).transform((event, context): CollectedEvent => {
