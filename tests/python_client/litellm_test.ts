@@ -65,9 +65,9 @@ async function customer(
           PYTHONDONTWRITEBYTECODE: "1",
         },
       }).output();
-      const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-      assert.equal(code, 0, errors);
-      return JSON.parse(output ?? "");
+      const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+      assert.equal(code, 0, text(stderr));
+      return JSON.parse(text(stdout));
     },
     async used() {
       const { usageRecords } = await call("/api/v1/usage/records?limit=100", fullKey);
@@ -102,6 +102,8 @@ Deno.test({
         `${root}examples/litellm/gatehouse_litellm.py`,
         `${scene.folder}/gatehouse_litellm.py`,
       );
+      const configuration = "litellm_settings:\n  callbacks: gatehouse_litellm.handler\n";
+      await Deno.writeTextFile(`${scene.folder}/config.yaml`, configuration);
       const tokens = await createTokens(scene);
       for (const [name, act] of Object.entries(steps)) {
         const externalId = `cus_${name.split(" ", 2).join("_")}`;
@@ -202,7 +204,7 @@ const steps: Record<string, (customer: Customer) => Promise<void>> = {
         // Three answers of 100 tokens, and no known price.
         usage("18", "300", "795.000000"),
         usage("3", "", "3.000000"),
-        // The image counts 7, whatever its size.
+        // The image counts 7 tokens.
         usage("29", "5", "39.000000"),
         usage("3", "6", "22.500000"),
       ],

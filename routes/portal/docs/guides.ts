@@ -15,6 +15,7 @@ import forwardAuth from "../../../docs/forward-auth.md" with { type: "text" };
 import guarantees from "../../../docs/guarantees.md" with { type: "text" };
 import leakedKeys from "../../../docs/leaked-keys.md" with { type: "text" };
 import mcp from "../../../docs/mcp.md" with { type: "text" };
+import litellm from "../../../docs/litellm.md" with { type: "text" };
 import metering from "../../../docs/metering.md" with { type: "text" };
 import moveFromUnkey from "../../../docs/move-from-unkey.md" with { type: "text" };
 import moveUsage from "../../../docs/move-usage.md" with { type: "text" };
@@ -31,6 +32,7 @@ import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" }
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import embeddingTs from "../../../examples/embedding/embedding.ts" with { type: "text" };
 import mcpServerMjs from "../../../examples/mcp/mcp_server.mjs" with { type: "text" };
+import gatehouseLitellmPy from "../../../examples/litellm/gatehouse_litellm.py" with { type: "text" };
 import appPy from "../../../examples/metering/app.py" with { type: "text" };
 import appMjs from "../../../examples/metering/app.mjs" with { type: "text" };
 import mainGo from "../../../examples/metering/main.go" with { type: "text" };
@@ -55,6 +57,7 @@ export const exampleFiles: ReadonlyMap<string, string> = new Map([
   ["access.ts", accessTs],
   ["embedding.ts", embeddingTs],
   ["mcp_server.mjs", mcpServerMjs],
+  ["gatehouse_litellm.py", gatehouseLitellmPy],
 ]);
 
 const files: Readonly<Record<string, string>> = {
@@ -87,6 +90,7 @@ const files: Readonly<Record<string, string>> = {
   "budgets.md": budgets,
   "collectors.md": collectors,
   "mcp.md": mcp,
+  "litellm.md": litellm,
   "guarantees.md": guarantees,
 };
 
@@ -120,6 +124,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/cloudevents": ["CloudEvents", "cloudevents.md"],
     "/docs/collectors": ["Usage from gateways", "collectors.md"],
     "/docs/mcp": ["MCP servers", "mcp.md"],
+    "/docs/litellm": ["LiteLLM", "litellm.md"],
     "/docs/webhooks": ["Webhooks", "webhooks.md"],
     "/docs/api-keys": ["Manage API keys", "api-keys.md"],
     "/docs/leaked-keys": ["Handle a leaked key", "leaked-keys.md"],
@@ -201,6 +206,7 @@ function addressOf(
   if (/^https?:/.test(href)) return href.endsWith(downloadsPath) ? downloadsPath : href;
   if (href === "../packages/python/gatehouse.py") return `${downloadsPath}gatehouse.py`;
   const example = /^\.\.\/examples\/(?:metering|webhooks|embedding|mcp)\/(\w+\.\w+)$/.exec(href)?.[1];
+  const example = /^\.\.\/examples\/(?:metering|webhooks|embedding|litellm)\/(\w+\.\w+)$/.exec(href)?.[1];
   if (example !== undefined) return `${examplesPath}/${example}`;
   if (href.startsWith("../README.md")) return "/docs";
   const [name = "", anchor = ""] = href.split("#");

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import sys
 import threading
 
@@ -10,8 +11,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "stu
 from proxy import Chunk, Failed, Proxy, answer, key, load  # noqa: E402
 
 FOLDER, SCENARIO, SUBJECT = sys.argv[1:4]
-gatehouse_litellm_handler = load("gatehouse_litellm.handler", FOLDER)
+config = os.path.join(FOLDER, "config.yaml")
+with open(config) as file:
+    callback = re.search(r"^  callbacks: (\S+)$", file.read(), re.MULTILINE)[1]
+gatehouse_litellm_handler = load(callback, FOLDER)
 Handler = type(gatehouse_litellm_handler)
+Handler.async_pre_call_hook.__globals__["PAUSE_SECONDS"] = 0.01
 CUSTOMER = key(user_id=SUBJECT)
 #: With its role and names 100 bytes, which are 100 tokens if each has one byte.
 PROMPT = [{"role": "user", "content": "x" * 85}]
@@ -19,7 +24,7 @@ SMALL = {"model": "small", "messages": PROMPT, "max_tokens": 400}
 
 
 def handler_of(**settings):
-    return Handler(**{"bytes_per_token": 1, "abort_seconds": 0, **settings})
+    return Handler(**{"bytes_per_token": 1, "abort_seconds": 0, "timeout": 60, **settings})
 
 
 def model(prompt_tokens, completion_tokens, after=None):
@@ -54,6 +59,14 @@ async def chunks(*parts, fails=False, waits=None):
         await waits.wait()
     if fails:
         raise Failed("the stream broke")
+
+
+async def guide():
+    """With the handler of config.yaml: a call that fits into 5,000 tokens, and one that doesn't."""
+    proxy, team = Proxy(gatehouse_litellm_handler), key(team_id=SUBJECT)
+    fits = await outcome(proxy.call({**SMALL, "max_tokens": 4_000}, model(90, 300), key=team))
+    await proxy.settled()
+    return [fits, await outcome(proxy.call({**SMALL, "max_tokens": 5_000}, model(90, 300), key=team))]
 
 
 async def budget():
