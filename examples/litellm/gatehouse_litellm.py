@@ -21,7 +21,7 @@ import secrets
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, NamedTuple
 
@@ -121,14 +121,9 @@ class GatehouseHandler(CustomLogger):
         output = self._output(data, kind) if kind in GENERATING else 0
         call = Call(None, target, data.get("model"), prompt, output, time.monotonic())
         terms = {"expires_in": self._set["hold_seconds"], "on_expiry": self._set["on_expiry"]}
-        usage = self._usage(call, prompt, output)
-        holding = asyncio.ensure_future(self._ask(self._gatehouse.hold, usage, **target, **terms))
         try:
-            held = await asyncio.shield(holding)
-            call = call._replace(hold_id=held["hold"]["id"])
-        except asyncio.CancelledError:  # The client went away.
-            self._spawn(self._release(holding))
-            raise
+            hold_id = await self._hold(self._usage(call, prompt, output), **target, **terms)
+            call = call._replace(hold_id=hold_id)
         except GatehouseError as error:
             if any(str(each.get("path")).endswith("Id") for each in error.details):
                 message = f"Unknown customer: {', '.join(target.values())}."
@@ -235,10 +230,10 @@ class GatehouseHandler(CustomLogger):
             if cost is None:
                 counts = {"prompt_tokens": prompt, "completion_tokens": output}
                 cost = math.fsum(litellm.cost_per_token(model=call.model, **counts))
+            # Exact from the number's shortest decimal on: 1.23e-05 dollars are 12.3 micro-dollars.
+            exact = (Decimal(str(cost)) * 1_000_000).quantize(Decimal("0.000001"), ROUND_HALF_UP)
         except Exception:  # LiteLLM doesn't know the model.
-            cost = (prompt + output) * self._set["micro_dollars_per_token"] / 1_000_000
-        # Exact from the number's shortest decimal on: 1.23e-05 dollars are 12.3 micro-dollars.
-        exact = (Decimal(str(cost)) * 1_000_000).quantize(Decimal("0.000001"), ROUND_HALF_UP)
+            exact = Decimal(str(self._set["micro_dollars_per_token"])) * (prompt + output)
         model = {"model": call.model} if call.model else {}
         records = [
             {"metric": "tokens", "quantity": prompt, "properties": {**model, "type": "input"}},
@@ -248,6 +243,19 @@ class GatehouseHandler(CustomLogger):
         product = self._set["product"]
         return [{"product": product, **each} for each in records if each["quantity"] > 0]
 
+    async def _hold(self, usage: list[dict[str, Any]], **terms: Any) -> str:
+        """Returns the id of a hold, and releases one that nobody waits for any more."""
+        holding = self._executor.submit(self._gatehouse.hold, usage, **terms)
+        try:
+            # Cancels the request if no thread has begun it.
+            held = await asyncio.wait_for(asyncio.wrap_future(holding), self._set["timeout"])
+            return str(held["hold"]["id"])
+        except (asyncio.CancelledError, asyncio.TimeoutError) as error:
+            self._spawn(self._release(holding))
+            if isinstance(error, asyncio.CancelledError):
+                raise  # The client went away.
+            raise GatehouseError("Gatehouse takes too long", "timeout") from error
+
     # How a call ends
 
     async def _end(self, call: Call, usage: list[dict[str, Any]] | None) -> None:
@@ -256,15 +264,19 @@ class GatehouseHandler(CustomLogger):
             for each in usage or []:
                 self._meter.record(**each, **call.target)
             return
-        act = self._gatehouse.release if usage is None else self._gatehouse.settle
+        gatehouse, id = self._gatehouse, call.hold_id
         last, pause = time.monotonic() + self._set["settle_seconds"], PAUSE_SECONDS
         while True:
             try:
-                await self._ask(act, call.hold_id, *([] if usage is None else [usage]))
+                if usage is None:
+                    ending = self._executor.submit(gatehouse.release, id)
+                else:
+                    ending = self._executor.submit(gatehouse.settle, id, usage)
+                await asyncio.wrap_future(ending)
                 return
             except Exception as error:
                 if not _is_away(error) or time.monotonic() + pause > last:
-                    return _logger.error("%s doesn't end with %s: %s", call.hold_id, usage, error)
+                    return _logger.error("%s doesn't end with %s: %s", id, usage, error)
             await asyncio.sleep(pause)
             pause = min(pause * 2, 30.0)
 
@@ -284,8 +296,11 @@ class GatehouseHandler(CustomLogger):
                 output = max(output, int(count))
         await self._end(call, self._usage(call, prompt, output))
 
-    async def _release(self, holding: asyncio.Future[Any]) -> None:
-        held = await holding
+    async def _release(self, holding: Future[dict[str, Any]]) -> None:
+        try:
+            held = await asyncio.wrap_future(holding)
+        except (Exception, asyncio.CancelledError):
+            return  # Nothing is held.
         await self._end(Call(held["hold"]["id"], {}, None, 0, 0, 0.0), None)
 
     def _take(self, secret: str | None) -> Call | None:
@@ -295,10 +310,6 @@ class GatehouseHandler(CustomLogger):
     def _secret(self, data: dict[str, Any]) -> str | None:
         found = (metadata.get(SECRET) for metadata in _metadata(data))
         return next((each for each in found if isinstance(each, str) and each in self._calls), None)
-
-    async def _ask(self, act: Any, *args: Any, **options: Any) -> Any:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, lambda: act(*args, **options))
 
     def _spawn(self, work: Any) -> None:
         """Works in the background, as LiteLLM ends slow callbacks."""

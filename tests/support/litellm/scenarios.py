@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import threading
+from decimal import Decimal
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "stubs"))
 from proxy import Chunk, Failed, Proxy, answer, key, load  # noqa: E402
@@ -134,7 +135,7 @@ async def streams():
 
 
 async def leaves():
-    """A client that goes away before its call is admitted, and a stream that LiteLLM reports late."""
+    """Holds that come too late for a client that left or a call, and a stream that LiteLLM reports."""
     proxy = Proxy(handler_of(abort_seconds=3_600))
     hold, has_begun, go = proxy.handler._gatehouse.hold, asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
@@ -149,6 +150,9 @@ async def leaves():
     await has_begun.wait()
     client.cancel()
     await asyncio.wait([client])
+    proxy.handler._set["timeout"] = 0.01
+    late = await outcome(proxy.call(SMALL, model(90, 300), key=CUSTOMER))
+    proxy.handler._set["timeout"] = 60
     go.set()
     await proxy.settled()
     data, kwargs = await proxy.admit(SMALL, CUSTOMER, "acompletion", {"response_cost": 0.000104})
@@ -159,7 +163,7 @@ async def leaves():
     proxy.log(kwargs, answer(90, 7))
     while proxy.handler._calls or len(proxy.handler._tasks) > 1:
         await asyncio.sleep(0)
-    return [len(proxy.handler._calls), len(proxy.handler._aborted)]
+    return [late, len(proxy.handler._calls), len(proxy.handler._aborted)]
 
 
 async def repeats():
@@ -237,7 +241,10 @@ async def amounts():
     hold, settle = handler._gatehouse.hold, handler._gatehouse.settle
 
     def quantities(usage):
-        return [[each["metric"], each["properties"].get("type"), str(each["quantity"])] for each in usage]
+        return [
+            [each["metric"], each["properties"].get("type"), f"{Decimal(each['quantity']).normalize():f}"]
+            for each in usage
+        ]
 
     def holding(usage, **terms):
         held.append(quantities(usage))
@@ -266,4 +273,4 @@ async def amounts():
     return {"held": held, "settled": settled, "sent": sent}
 
 
-print(json.dumps(asyncio.run(globals()[SCENARIO]())))
+print(json.dumps(asyncio.run(asyncio.wait_for(globals()[SCENARIO](), 300))))
