@@ -205,8 +205,7 @@ function addressOf(
 ): string | null {
   if (/^https?:/.test(href)) return href.endsWith(downloadsPath) ? downloadsPath : href;
   if (href === "../packages/python/gatehouse.py") return `${downloadsPath}gatehouse.py`;
-  const example = /^\.\.\/examples\/(?:metering|webhooks|embedding|mcp)\/(\w+\.\w+)$/.exec(href)?.[1];
-  const example = /^\.\.\/examples\/(?:metering|webhooks|embedding|litellm)\/(\w+\.\w+)$/.exec(href)?.[1];
+  const example = /^\.\.\/examples\/\w+\/(\w+\.\w+)$/.exec(href)?.[1];
   if (example !== undefined) return `${examplesPath}/${example}`;
   if (href.startsWith("../README.md")) return "/docs";
   const [name = "", anchor = ""] = href.split("#");
