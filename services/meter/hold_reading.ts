@@ -55,20 +55,12 @@ export async function limitsOf(
   if (organization < 0) return [];
   const now = clock();
   const rows = await findLimitStandings(database, { organizationId, apiKeyId: apiKeyId ?? undefined, now });
-  const values = await Promise.all(
-    records.map(({ properties, ...series }) =>
-      readValuesOf({ database }, { organizationId, series, properties, now })
-    ),
-  );
+  const values = await readValuesOf({ database }, records, { organizationId, now });
   const whole = rows.flatMap(({ grants: _grants, ...row }) => {
     const counts = records.some(({ productSlug, metric }) =>
       ["", productSlug].includes(row.productSlug) && ["", metric].includes(row.metric)
     );
     return counts && row.used !== null ? limitStanding(usageOf(row, row.used, now)) : [];
   });
-  const ofValues = values.flat().map(limitStanding);
-  return [
-    ...whole,
-    ...new Map(ofValues.map((standing) => [`${standing.limitId} ${standing.value}`, standing])).values(),
-  ];
+  return [...whole, ...values.map(limitStanding)];
 }

@@ -22,8 +22,6 @@ import { isoTime } from "../../domain/time.ts";
 import type { Context } from "../context.ts";
 import { verificationsOf } from "../reports/job_reader.ts";
 import { isAllowedFrom } from "../address_blocks.ts";
-import { otherValue } from "../../domain/meter/dimension.ts";
-import { valueOf } from "../../domain/meter/value_limit.ts";
 import { acceptOperatorToken } from "../access/mod.ts";
 import { sumMissing } from "./limits.ts";
 import { findRepeats } from "./commit_group.ts";
@@ -54,6 +52,9 @@ interface VerificationQuestion {
 
 /** Usage that was recorded with the same idempotency key and content always fits. */
 export type UsageQuestion = Omit<UsageInput, "timestamp">;
+
+/** `usage`: that which counts for its value, if it is per value. */
+type CountingLimit = LimitUsage & { readonly usage?: readonly UsageQuestion[] };
 
 interface Question extends VerificationQuestion {
   /** Null for a malformed key. */
@@ -204,29 +205,15 @@ async function findKey(
   const organizationId = key?.organization?.id ?? "";
   return {
     key,
-    sumLimits: async () => [
+    sumLimits: async (): Promise<CountingLimit[]> => [
       ...await sumMissing(context, { organizationId, rows: limits, now }, {
         reader: verificationsOf(organizationId),
       }),
       ...found.hasValueLimits && key !== undefined
-        ? await valuesOf(context, usage, { organizationId, apiKeyId: key.id, now })
+        ? await readValuesOf(context, usage, { organizationId, apiKeyId: key.id, now })
         : [],
     ],
   };
-}
-
-/** Reads where the values of usage stand in limits per value, each once. */
-async function valuesOf(
-  context: Context,
-  usage: readonly UsageQuestion[],
-  of: { readonly organizationId: string; readonly apiKeyId: string; readonly now: number },
-): Promise<LimitUsage[]> {
-  const found = await Promise.all(
-    usage.map(({ productSlug, metric, properties }) =>
-      readValuesOf(context, { ...of, series: { productSlug, metric }, properties })
-    ),
-  );
-  return [...new Map(found.flat().map((one) => [`${one.limitId} ${one.ofValue?.value}`, one])).values()];
 }
 
 /** Marks a working key as used, even if the verification denies the request. */
@@ -259,13 +246,13 @@ function judge(
 /** Returns true if usage fits into all hard limits, added up, without what was recorded already, and something is left of all cutoff limits. */
 async function isWithin(
   context: Context,
-  limits: readonly LimitUsage[],
+  limits: readonly CountingLimit[],
   { usage, organizationId }: {
     readonly usage: readonly UsageQuestion[];
     readonly organizationId: string | undefined;
   },
 ): Promise<boolean> {
-  if (limits.every((limit) => hasRoom(limit, limits, usage))) return true;
+  if (limits.every((limit) => hasRoom(limit, usage))) return true;
   // A list may repeat itself.
   const repeats = findRepeats(usage.map((one) => ({ ...one, timestamp: null })));
   const distinct = usage.filter((_, index) =>
@@ -275,26 +262,18 @@ async function isWithin(
     distinct.map(async (one) => !await wasRecorded(context, one, organizationId)),
   );
   const added = distinct.filter((_, index) => isNew[index]);
-  return added.length < usage.length && limits.every((limit) => hasRoom(limit, limits, added));
+  return added.length < usage.length && limits.every((limit) => hasRoom(limit, added));
 }
 
 /** True if all usage together fits into a limit, or something is left of a cutoff limit, or none of it counts against the limit. */
 function hasRoom(
-  { limitId, mode, productSlug, metric, usedMicros, heldMicros, micros, ofValue }: LimitUsage,
-  limits: readonly LimitUsage[],
+  { mode, productSlug, metric, usedMicros, heldMicros, micros, usage: ofValue }: CountingLimit,
   usage: readonly UsageQuestion[],
 ): boolean {
   if (mode === "soft") return true;
-  const counts = ({ properties }: UsageQuestion) => {
-    if (ofValue === undefined) return true;
-    const own = valueOf(properties, ofValue.by);
-    // A value without a place of its own counts with all others.
-    return own === ofValue.value || (ofValue.value === otherValue &&
-      !limits.some((one) => one.limitId === limitId && one.ofValue?.value === own));
-  };
   const counted = usage.filter((one) =>
-    (productSlug ?? one.productSlug) === one.productSlug && (metric ?? one.metric) === one.metric &&
-    counts(one)
+    ofValue?.includes(one) ??
+      ((productSlug ?? one.productSlug) === one.productSlug && (metric ?? one.metric) === one.metric)
   );
   const left = micros - usedMicros - heldMicros;
   if (mode === "cutoff") return counted.length === 0 || left > 0n;

@@ -4,12 +4,29 @@ import type { LimitUsage } from "../../domain/meter/limit_window.ts";
 import type { SessionContext } from "../context.ts";
 import type { JobOptions } from "../reports/reports.ts";
 
-/** Reads where the values of usage stand in all limits per value that count it. */
-export async function readValuesOf(
+/** Usage, whose properties have its values. */
+type ValueUsage = NonNullable<ValueQuery["series"]> & Pick<ValueQuery, "properties">;
+
+/** Reads where the values of usage stand in all limits per value that count it, each once, with the usage that counts there. */
+export async function readValuesOf<T extends ValueUsage>(
   { database }: Pick<SessionContext, "database">,
-  query: Omit<ValueQuery, "isComplete">,
-): Promise<LimitUsage[]> {
-  return (await findValueStandings(database, { ...query, isComplete: true })).standings;
+  usage: readonly T[],
+  query: Omit<ValueQuery, "isComplete" | keyof ValueUsage>,
+): Promise<(LimitUsage & { readonly usage: readonly T[] })[]> {
+  const found = await Promise.all(usage.map(async (one) => {
+    const { properties, ...series } = one;
+    const { standings } = await findValueStandings(database, {
+      ...query,
+      series,
+      properties,
+      isComplete: true,
+    });
+    return standings.map((standing) => ({ ...standing, one }));
+  }));
+  const values = Map.groupBy(found.flat(), ({ limitId, ofValue }) => `${limitId} ${ofValue?.value}`).values();
+  return [...values].flatMap((same) =>
+    same.slice(0, 1).map((first) => ({ ...first, usage: same.map(({ one }) => one) }))
+  );
 }
 
 /**
