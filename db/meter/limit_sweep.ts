@@ -1,14 +1,6 @@
 // Deletes counters and notices of limits that are not needed anymore, a bounded number of rows at a time.
-import { rollupNumber } from "../../domain/meter/rollup_unit.ts";
-import {
-  type Database,
-  type DatabaseReader,
-  integer,
-  joinSql,
-  sql,
-  type Statement,
-} from "../engine/database.ts";
-import { deleteOldValues, deleteValues, hasOldValues } from "./value_sweep.ts";
+import { type Database, type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
+import { deleteOldValues, deleteValues, endedBefore, hasOldValues } from "./value_sweep.ts";
 
 interface OldCounters {
   readonly now: number;
@@ -18,23 +10,8 @@ interface OldCounters {
   readonly longBefore: number;
 }
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
-
-/**
- * Conditions: windows of each length that are old. One index finds them all, because the numbers of each length are in a range of their
- * own: months since 1970, days since 1970, minutes since 1970, and milliseconds since 1970 for hours. `total` is 0, and never old.
- */
-function oldWindows({ shortBefore, longBefore }: OldCounters): Statement[] {
-  return [
-    { from: 1e6, before: Math.floor(shortBefore / minuteMs) },
-    { from: 1e11, before: shortBefore - hourMs },
-    // Slack for zones that are ahead of UTC or behind it.
-    { from: 1e4, before: Math.floor(longBefore / dayMs) - 1 },
-    { from: 1, before: rollupNumber("month", longBefore - dayMs) },
-  ].map(({ from, before }) => sql`window_number >= ${integer(from)} AND window_number < ${before}`);
-}
+const oldWindows = ({ shortBefore, longBefore }: OldCounters): Statement[] =>
+  endedBefore({ minute: shortBefore, hour: shortBefore, day: longBefore, month: longBefore });
 
 const deleteCounters = (condition: Statement, rows: number) =>
   sql`DELETE FROM usage_limit_counters WHERE (usage_limit, organization, window_number) IN

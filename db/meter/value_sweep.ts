@@ -19,17 +19,28 @@ export const deleteValues = (windows: Statement, rows: number): Statement[] => {
   ];
 };
 
-/** Windows that ended longer ago than their counters are kept. Numbers of each length are in a range of their own. */
-function oldWindows(now: number): Statement[] {
-  const { hour, day, month } = valueCountersKeptDays;
-  const msOf = (days: number) => days * 24 * 3_600_000;
-  const before = (days: number) => now - msOf(days) - limitClockMarginMs;
+const dayMs = 24 * 3_600_000;
+
+/**
+ * Conditions: windows of each length that ended before a time. One index finds them all, because the numbers of each length are in a range
+ * of their own: months since 1970, days since 1970, minutes since 1970, and milliseconds since 1970 for hours. `total` is 0, and never old.
+ */
+export function endedBefore(times: Readonly<Record<"hour" | "day" | "month", number> & { minute?: number }>) {
+  const { minute, hour, day, month } = times;
   return [
-    { from: 1e11, before: before(hour) - 3_600_000 },
+    ...minute === undefined ? [] : [{ from: 1e6, before: Math.floor(minute / 60_000) }],
+    { from: 1e11, before: hour - 3_600_000 },
     // Slack for zones that are ahead of UTC or behind it.
-    { from: 1e4, before: Math.floor(before(day) / msOf(1)) - 1 },
-    { from: 1, before: rollupNumber("month", before(month) - msOf(1)) },
+    { from: 1e4, before: Math.floor(day / dayMs) - 1 },
+    { from: 1, before: rollupNumber("month", month - dayMs) },
   ].map(({ from, before }) => sql`window_number >= ${integer(from)} AND window_number < ${before}`);
+}
+
+/** Windows that ended longer ago than their counters are kept. */
+function oldWindows(now: number): Statement[] {
+  const before = (days: number) => now - days * dayMs - limitClockMarginMs;
+  const { hour, day, month } = valueCountersKeptDays;
+  return endedBefore({ hour: before(hour), day: before(day), month: before(month) });
 }
 
 /** A condition: counters of values can be deleted. */

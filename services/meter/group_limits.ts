@@ -24,8 +24,10 @@ export class GroupLimits {
   readonly #states: ReadonlyMap<number, readonly LimitState[]>;
   /** By request. */
   readonly #rejected: ReadonlyMap<number | null, readonly LimitState[]>;
-  /** Known limits per value, by organization. */
-  readonly #values: ReadonlyMap<number, ValueStates>;
+  /** Known limits per value, by {@linkcode nameOfValue}. */
+  readonly #values: ReadonlyMap<string, LimitState>;
+  /** Any state of each limit per value, by organization. */
+  readonly #valueLimits: ReadonlyMap<number, readonly LimitState[]>;
   /** By series. */
   readonly #found = new Map<number, readonly LimitStanding[]>();
   readonly #standings = new Map<LimitState, LimitStanding>();
@@ -39,11 +41,15 @@ export class GroupLimits {
     this.#group = group;
     this.#targets = targets;
     const { limits } = outcome;
+    const known = limits.filter(({ request, reason }) => request === null && reason === null);
     this.#states = Map.groupBy(
-      limits.filter(({ request, reason, by }) => request === null && reason === null && by === undefined),
-      (state) => state.organization,
+      known.filter(({ by }) => by === undefined),
+      ({ organization }) => organization,
     );
-    this.#values = valuesOf(limits.filter(({ request, by }) => request === null && by !== undefined));
+    const values = known.filter(({ by }) => by !== undefined);
+    this.#values = new Map(values.map((state) => [nameOfValue(state, state.value), state]));
+    const one = new Map(values.map((state) => [nameOfValue(state), state]));
+    this.#valueLimits = Map.groupBy(one.values(), ({ organization }) => organization);
     this.#rejected = Map.groupBy(limits.filter(({ request }) => request !== null), (state) => state.request);
     this.unknown = limits.filter(({ request, reason }) => request === null && reason === "unknown");
   }
@@ -103,13 +109,12 @@ export class GroupLimits {
   #valueStandings(position: number): LimitStanding[] {
     const record = this.#group.records[position] ?? "";
     const [name, productSlug, metric] = this.#group.series[seriesOf(record)] ?? [];
-    const values = this.#values.get(this.#targets.get(name)?.organization ?? 0);
-    if (values === undefined) return [];
+    const limits = this.#valueLimits.get(this.#targets.get(name)?.organization ?? 0) ?? [];
     const properties = propertiesIn(record);
-    return [...values.limits.values()].flatMap(({ usageLimit, by = "", ...limit }) => {
+    return limits.flatMap((limit) => {
       if (limit.productSlug !== "" && limit.productSlug !== productSlug) return [];
       if (limit.metric !== "" && limit.metric !== metric) return [];
-      const state = values.states.get(nameOfValue(usageLimit, valueOf(properties, by)));
+      const state = this.#values.get(nameOfValue(limit, valueOf(properties, limit.by ?? "")));
       return state === undefined ? [] : [this.#standing(state)];
     });
   }
@@ -142,23 +147,6 @@ export class GroupLimits {
   }
 }
 
-function nameOfValue(usageLimit: number, value: string): string {
-  return `${usageLimit} ${value}`;
-}
-
-/** Limits per value of an organization: any state of each, and all by {@linkcode nameOfValue}. */
-interface ValueStates {
-  readonly limits: Map<number, LimitState>;
-  readonly states: Map<string, LimitState>;
-}
-
-function valuesOf(states: readonly LimitState[]): ReadonlyMap<number, ValueStates> {
-  const all = new Map<number, ValueStates>();
-  for (const state of states) {
-    const own = all.get(state.organization) ?? { limits: new Map(), states: new Map() };
-    own.limits.set(state.usageLimit, state);
-    own.states.set(nameOfValue(state.usageLimit, state.value ?? ""), state);
-    all.set(state.organization, own);
-  }
-  return all;
+function nameOfValue({ organization, usageLimit }: LimitState, value?: string): string {
+  return `${organization} ${usageLimit} ${value}`;
 }
