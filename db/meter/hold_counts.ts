@@ -37,33 +37,51 @@ export const heldSums =
   sql`coalesce(sum(${parts.high}), 0) AS held_high, coalesce(sum(${parts.low}), 0) AS held_low,
       coalesce(sum(${parts.micro}), 0) AS held_micro`;
 
+/** The active holds `h` that a counter `n` has, and the parts of what each has taken. */
+export interface Holders {
+  readonly holds: Statement;
+  readonly parts: Readonly<Record<"high" | "low" | "micro", Statement>>;
+}
+
+/** Those of a window of the limit `l` and the organization `o`. @param window Its number. */
+export const ofWindow = (window: Statement): Holders => ({ holds: activeHolds(window), parts });
+
+export const text = (part: Statement) => sql`CAST(coalesce(${part}, 0) AS TEXT)`;
+/** JSON of the parts of a sum, as texts. @param of Returns each of them. */
+export const sumTexts = (of: (part: Statement) => Statement): Statement =>
+  sql`json_array(${text(of(sql`high`))}, ${text(of(sql`low`))}, ${text(of(sql`micro`))})`;
+const hasHeld = sql`n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0`;
+
 /**
  * Selects JSON for {@linkcode parseHeld}: what the counter `n` has, and what to subtract because it has expired. Without a counter, what
- * isn't expired. Joined are the limit `l` and the organization `o`.
- *
- * @param window Its number.
+ * isn't expired.
  */
-export function selectHeld(window: Statement, now: Statement): Statement {
-  const has = sql`n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0`;
-  const text = (part: Statement) => sql`CAST(coalesce(${part}, 0) AS TEXT)`;
+export function selectHeld({ holds, parts }: Holders, now: Statement): Statement {
   return sql`json_array(${text(sql`n.held_high`)}, ${text(sql`n.held_low`)}, ${text(sql`n.held_micro`)},
-    json(iif(n.usage_limit IS NULL OR ${has}, (SELECT json_array(n.usage_limit IS NOT NULL, ${
+    json(iif(n.usage_limit IS NULL OR ${hasHeld}, (SELECT json_array(n.usage_limit IS NOT NULL, ${
     text(sql`sum(${parts.high})`)
   },
       ${text(sql`sum(${parts.low})`)}, ${text(sql`sum(${parts.micro})`)})
-    FROM (SELECT 1) CROSS JOIN ${activeHolds(window)}
+    FROM (SELECT 1) CROSS JOIN ${holds}
       WHERE h.expires_at <= iif(n.usage_limit IS NULL, ${integer(Number.MAX_SAFE_INTEGER)}, ${now})
         AND iif(n.usage_limit IS NULL, NOT ${isOver(now)}, ${isOver(now)})), NULL)))`;
 }
 
-/** JSON of the parts of what active holds have taken of the counter `n`, of the limit `l` and the organization `o`; null if it is nothing. */
-export const heldParts = (window: Statement, now: Statement): Statement =>
-  sql`iif(n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0, (SELECT json_array(
+/** JSON of the parts of what active holds have taken of the counter `n`; null if it is nothing. */
+export const heldParts = ({ holds, parts }: Holders, now: Statement): Statement =>
+  sql`iif(${hasHeld}, (SELECT json_array(
     n.held_high - coalesce(sum(${parts.high}), 0), n.held_low - coalesce(sum(${parts.low}), 0),
     n.held_micro - coalesce(sum(${parts.micro}), 0))
-    FROM (SELECT 1) CROSS JOIN ${activeHolds(window)} WHERE h.expires_at <= ${now} AND ${
-    isOver(now)
-  }), NULL)`;
+    FROM (SELECT 1) CROSS JOIN ${holds} WHERE h.expires_at <= ${now} AND ${isOver(now)}), NULL)`;
+
+/** A JSON list of `Beyond`, of settlements `d`. @param held For `parseHeld`. */
+export const beyondList = (
+  held: Statement,
+  { whole, micro }: Record<"whole" | "micro", Statement>,
+): Statement =>
+  sql`json_group_array(json_object('id', d.id, 'limitId', l.id,
+      'own', ${sumTexts((part) => sql`d.held_${part}`)}, 'used', ${sumTexts((part) => sql`n.sum_${part}`)},
+      'held', ${held}, 'whole', ${text(whole)}, 'micro', ${text(micro)}))`;
 
 /** The value that {@linkcode selectHeld} selects. */
 export type HeldColumns = readonly [

@@ -1,5 +1,4 @@
 // SQL that reads and ends single holds, and deletes old ones. Groups of them are made and settled in hold_group.ts.
-import { lowBits } from "../../domain/meter/quantity.ts";
 import type { Environment } from "../../domain/environment.ts";
 import { holdKeptMs, type HoldStatus, type StoredHold } from "../../domain/meter/hold.ts";
 import { isSuspended, keyMay, workingApiKey } from "../access/mod.ts";
@@ -12,9 +11,19 @@ import {
   type Statement,
 } from "../engine/database.ts";
 import { isUsageOf, ofAnyKey, usageNumbers } from "./environments.ts";
-import { endExpiredHolds, forgetEnding, isOver, selectHeld, subtractHeld } from "./hold_counts.ts";
+import {
+  beyondList,
+  endExpiredHolds,
+  forgetEnding,
+  heldSums,
+  isOver,
+  ofWindow,
+  selectHeld,
+  subtractHeld,
+  windowOfHold,
+} from "./hold_counts.ts";
 import { raisedQuantity } from "./usage_grants.ts";
-import { ahead, countedSeq, isApplied, windowNumber } from "./usage_limits.ts";
+import { countedSeq, isApplied } from "./usage_limits.ts";
 import { selectBeyondOfValues } from "./value_limit_standings.ts";
 
 const organizationOfHold = sql`(SELECT o.id FROM organizations o WHERE o.number = abs(h.organization))`;
@@ -183,9 +192,6 @@ export const deleteHolds = ({ organization, rows }: { organization: Statement; r
 export const hasOldHolds = (now: number): Statement =>
   sql`SELECT 1 FROM usage_holds WHERE kept_until <= ${now} LIMIT 1`;
 
-const sum = (part: Statement) => sql`CAST(sum(${part}) AS TEXT)`;
-const text = (part: Statement) => sql`CAST(${part} AS TEXT)`;
-
 /**
  * Selects a JSON list of the limits that reject, in the windows of settled holds, with what counts there and what the settlement itself
  * does: `Beyond`. Counters that lack earlier usage have what was counted so far, because settlements wait for no counter.
@@ -194,19 +200,9 @@ const text = (part: Statement) => sql`CAST(${part} AS TEXT)`;
  */
 export const selectBeyond = (holds: Statement, now: Statement, condition = sql`true`): Statement => {
   const raised = raisedQuantity(sql`o.number`, now, sql`d.window_number`);
-  return sql`SELECT json_group_array(json_object('id', d.id, 'limitId', l.id,
-      'own', json_array(d.high, d.low, d.micro), 'used', json_array(${text(sql`n.sum_high`)},
-      ${text(sql`n.sum_low`)}, ${text(sql`n.sum_micro`)}), 'held', ${selectHeld(sql`d.window_number`, now)},
-      'whole', ${text(raised.whole)}, 'micro', ${text(raised.micro)})) AS list
+  return sql`SELECT ${beyondList(selectHeld(ofWindow(sql`d.window_number`), now), raised)} AS list
     FROM (
-      SELECT h.id, o.number AS organization, l.number AS usage_limit,
-        ${
-    windowNumber(sql`l.per`, sql`h.created_at`, ahead(sql`o.timezone`, sql`h.created_at`))
-  } AS window_number,
-        ${sum(sql`(p.value ->> 2) >> ${integer(lowBits)}`)} AS high,
-        ${sum(sql`(p.value ->> 2) & ${integer(2 ** lowBits - 1)}`)} AS low, ${
-    sum(sql`p.value ->> 3`)
-  } AS micro
+      SELECT h.id, o.number AS organization, l.number AS usage_limit, ${windowOfHold} AS window_number, ${heldSums}
       FROM ${holds} CROSS JOIN organizations o ON o.number = h.organization
       CROSS JOIN json_each(coalesce(h.settlement, '[]')) p CROSS JOIN usage_limits l ON ${
     isApplied({

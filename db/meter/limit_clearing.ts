@@ -2,7 +2,7 @@
 // were changed. Their notices are deleted, so that they are noted again when they are reached again.
 import { type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { insertEvents } from "../outbox/mod.ts";
-import { heldParts } from "./hold_counts.ts";
+import { heldParts, ofWindow } from "./hold_counts.ts";
 import type { LimitOwner } from "./limit_rows.ts";
 import { openCounters } from "./open_counters.ts";
 import { isUsedOfRaised } from "./limit_notices.ts";
@@ -52,7 +52,7 @@ const untrueNotices = (cells: Statement, { now, after }: Clearing) => {
       max(x.percent) OVER (PARTITION BY x.usage_limit, x.organization, x.window_number) AS highest,
       json_object('limit', ${clearedFacts},
         'used', json(iif(n.usage_limit IS NULL, x.used, json_array(n.sum_high, n.sum_low, n.sum_micro,
-          json(${heldParts(sql`n.window_number`, sql`w.now`)})))),
+          json(${heldParts(ofWindow(sql`n.window_number`), sql`w.now`)})))),
         'percent', x.percent, 'isRefusal', 0, 'usedAt', iif(x.window_number = ${window}, w.now, x.at),
         'timezone', o.timezone) AS facts
     FROM (${cells}) c CROSS JOIN (SELECT CAST(${now} AS INTEGER) AS now) w

@@ -4,7 +4,7 @@ import { lowBits } from "../../domain/meter/quantity.ts";
 import { defaultNotifyAt } from "../../domain/meter/usage_limit.ts";
 import { bind, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 import { insertEvents } from "../outbox/mod.ts";
-import { heldParts } from "./hold_counts.ts";
+import { heldParts, ofWindow } from "./hold_counts.ts";
 import { isCounter } from "./open_counters.ts";
 import { isAccount, isUsedSinceGrant, raisedQuantity } from "./usage_grants.ts";
 import { ahead, comparable, comparableQuantity, keyFacts, limitFacts, windowNumber } from "./usage_limits.ts";
@@ -34,16 +34,18 @@ export const isUsedOfRaised = (percent: Statement, now: Statement): Statement =>
  * The first percentage is used, if there are no grants: with grants, at most that is used. Those of most limits are the default,
  * which needs no parsing.
  */
-const isAnyUsed = sql`iif(l.notify_at IS NULL, ${isUsed(integer(defaultNotifyAt[0] ?? 0))},
+export const isAnyUsed = sql`iif(l.notify_at IS NULL, ${isUsed(integer(defaultNotifyAt[0] ?? 0))},
     ${isUsed(sql`min(l.notify_at ->> 0, 100)`)})`;
 /** The highest percentage `p.value` of the limit `l` that meets a condition. */
 export const highest = (condition: Statement) =>
   sql`(SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(${
     joinSql(defaultNotifyAt.map(integer), ", ")
   }))) p WHERE ${condition})`;
-/** For minutes and hours, the day. */
-const noticeWindow = sql`iif(l.per IN ('minute', 'hour'),
-    ${windowNumber(sql`'day'`, sql`a.at`, ahead(sql`o.timezone`, sql`a.at`))}, a.window_number)`;
+/** The window of the notice about a cell: for minutes and hours, the day. */
+export const noticeWindow = (cell: Statement): Statement =>
+  sql`iif(l.per IN ('minute', 'hour'), ${
+    windowNumber(sql`'day'`, sql`${cell}.at`, ahead(sql`o.timezone`, sql`${cell}.at`))
+  }, ${cell}.window_number)`;
 const isFull = sql`${comparable(sql`n.sum_high`, sql`n.sum_low`, sql`n.sum_micro`)}
     >= ${comparableQuantity(raised.whole, raised.micro)}`;
 /** A limit that a group has used up is noted again after a request that was too large for what was left. */
@@ -53,27 +55,34 @@ const deleteRejections = sql`
     FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit
     CROSS JOIN organizations o ON o.number = a.organization
     CROSS JOIN limit_notices x ON x.usage_limit = a.usage_limit AND x.organization = a.organization
-      AND x.window_number = ${noticeWindow} AND x.percent = 100 AND x.is_refusal = 1
+      AND x.window_number = ${noticeWindow(sql`a`)} AND x.percent = 100 AND x.is_refusal = 1
     CROSS JOIN usage_limit_counters n ON ${isCounter} AND n.is_known
     WHERE a.sum_high + a.sum_low + a.sum_micro > 0 AND ${isFull})`;
-/**
- * Notes the highest percentage of each limit that a group has used, or 100 if a request of it doesn't fit, unless nothing else is used.
- * Limits with an unknown counter are noted when it is completed.
- */
-const insertNotices = sql`
+/** Writes the highest percentage of each window. @param rows What was used or rejected. @param isRepeated When a notice `x` suffices. */
+export const insertNoticesOf = (rows: Statement, isRepeated: Statement): Statement =>
+  sql`
   INSERT INTO limit_notices
     (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole,
       quantity_micro)
   SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL AND mode = 'hard', used, at,
     CAST(?3 AS INTEGER), NULL, quantity_whole, quantity_micro
-  FROM (
-    SELECT a.usage_limit, a.organization, ${noticeWindow} AS window_number, a.at, a.reason, l.mode,
+  FROM (${rows}) a WHERE percent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM limit_notices x WHERE x.usage_limit = a.usage_limit
+      AND x.organization = a.organization AND x.window_number = a.window_number AND x.percent >= a.percent
+      ${isRepeated})
+  GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0`;
+/**
+ * Notes the highest percentage of each limit that a group has used, or 100 if a request of it doesn't fit, unless nothing else is used.
+ * Limits with an unknown counter are noted when it is completed.
+ */
+const insertNotices = insertNoticesOf(
+  sql`
+    SELECT a.usage_limit, a.organization, ${noticeWindow(sql`a`)} AS window_number, a.at, a.reason, l.mode,
       ${raised.whole} AS quantity_whole, ${raised.micro} AS quantity_micro, json_array(n.sum_high, n.sum_low, n.sum_micro,
-        json(${heldParts(sql`a.window_number`, now)})) AS used, CASE
+        json(${heldParts(ofWindow(sql`a.window_number`), now)})) AS used, CASE
         WHEN a.reason IS NULL THEN ${highest(isUsedOfRaised(sql`p.value`, now))}
         WHEN (n.sum_high + n.sum_low + n.sum_micro > 0 OR ${isFull}) AND ${
-  highest(sql`true`)
-} >= 100 THEN 100 END AS percent
+    highest(sql`true`)
+  } >= 100 THEN 100 END AS percent
     FROM (SELECT usage_limit, organization, window_number, at, NULL AS reason FROM usage_limit_added
         WHERE sum_high + sum_low + sum_micro > 0
       UNION ALL SELECT usage_limit, organization, window_number, at, reason FROM usage_limit_refused
@@ -83,10 +92,9 @@ const insertNotices = sql`
       AND n.window_number = a.window_number AND (a.reason IS NOT NULL OR (n.is_known AND ${isAnyUsed}))
     CROSS JOIN organizations o ON o.number = a.organization
     LEFT JOIN usage_grant_accounts t ON ${isAccount(sql`a.organization`)}
-  ) a WHERE percent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM limit_notices x WHERE x.usage_limit = a.usage_limit
-      AND x.organization = a.organization AND x.window_number = a.window_number AND x.percent >= a.percent
-      AND (a.reason IS NOT NULL OR x.is_refusal = 0))
-  GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0`;
+  `,
+  sql`AND (a.reason IS NOT NULL OR x.is_refusal = 0)`,
+);
 
 /** The facts of notices without an event. There are such only until the next statements of the batch. */
 const newFacts = sql`

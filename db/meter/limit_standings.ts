@@ -3,7 +3,7 @@ import { microsToNumber, sumMicros, type SumParts } from "../../domain/meter/qua
 import type { GrantBalance } from "../../domain/meter/usage_grant.ts";
 import type { LimitMode, UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { parseHeld, selectHeld } from "./hold_counts.ts";
+import { ofWindow, parseHeld, selectHeld } from "./hold_counts.ts";
 import { parseBalance, raisedQuantity, selectBalance } from "./usage_grants.ts";
 import {
   ahead,
@@ -68,7 +68,7 @@ export const selectStandings = (
     SELECT ${columns} l.id AS limitId, o.number AS organization, l.product_slug AS productSlug, l.metric, l.per,
       coalesce(l.lineage, l.alert_lineage) AS lineage, l.mode, CAST(${raised.whole} AS TEXT) AS quantityLow,
       CAST(${raised.micro} AS TEXT) AS quantityMicro, o.timezone,
-      coalesce(n.is_known, ${isComplete(window)}) AS isKnown, ${selectHeld(window, now)} AS held,
+      coalesce(n.is_known, ${isComplete(window)}) AS isKnown, ${selectHeld(ofWindow(window), now)} AS held,
       ${sum(sql`sum_high`)} AS high, ${sum(sql`sum_low`)} AS low, ${sum(sql`sum_micro`)} AS micro
     FROM ${from} JOIN usage_limits l ON ${applied}
     LEFT JOIN usage_limit_counters n ON n.usage_limit = l.number AND n.organization = o.number

@@ -4,10 +4,10 @@ import { errorDetailsMax, limitUnknownCellsMax, rollupQuarterMs } from "../../do
 import { lowBits } from "../../domain/meter/quantity.ts";
 import type { LimitMode } from "../../domain/meter/usage_limit.ts";
 import { bind, integer, sql, type Statement } from "../engine/database.ts";
-import { addToHeld, endExpiredHolds, type HeldColumns, selectHeld } from "./hold_counts.ts";
-import type { CountedValue, CountedValues } from "./counted_values.ts";
+import { addToHeld, endExpiredHolds, type HeldColumns, ofWindow, selectHeld } from "./hold_counts.ts";
 import { isCounter, openCounters } from "./open_counters.ts";
 import { field } from "./record_group.ts";
+import type { ValueStatements } from "./value_limits.ts";
 import { addGroup } from "./rollups.ts";
 import {
   isOfOtherWindow,
@@ -42,6 +42,17 @@ export interface LimitCell extends LimitScopeRow {
   readonly openedSeq: number;
 }
 
+/** Where a limit per value stands. */
+interface CountedValue {
+  /** The property. */
+  readonly by: string;
+  /** That of a record. */
+  readonly value: string;
+  /** The value of its counter. */
+  readonly counter: string;
+  readonly countsFrom: number;
+}
+
 /** A window of a limit, and what counts against it. */
 export interface LimitState extends LimitCell, Partial<CountedValue> {
   readonly limitId: string;
@@ -68,24 +79,32 @@ export interface LimitState extends LimitCell, Partial<CountedValue> {
 const quarterMs = integer(rollupQuarterMs);
 const minuteMs = integer(60_000);
 const now = sql`CAST(?3 AS INTEGER)`;
-const high = sql`r.quantity_whole >> ${integer(lowBits)}`;
-const low = sql`r.quantity_whole & ${integer(2 ** lowBits - 1)}`;
-const isAnyRejected = sql`EXISTS (SELECT 1 FROM usage_limit_refused)`;
+/** The parts of the quantity of the record `r`. */
+export const high = sql`r.quantity_whole >> ${integer(lowBits)}`;
+export const low = sql`r.quantity_whole & ${integer(2 ** lowBits - 1)}`;
+export const isAnyRejected = sql`EXISTS (SELECT 1 FROM usage_limit_refused)`;
 /** The number of the window of a time for the limit of `a`. */
-const windowOf = (time: Statement) => windowNumber(sql`a.per`, time, ahead(sql`a.timezone`, time));
+export const windowOf = (time: Statement) => windowNumber(sql`a.per`, time, ahead(sql`a.timezone`, time));
 
-const applied = (select: SelectSeries, condition: Statement) =>
+/** The limits that count the series of the group. @param counts As for `isApplied`. */
+export const applied = (select: SelectSeries, condition: Statement, counts?: "values") =>
   sql`applied AS MATERIALIZED (${
-    select(sql`us.id AS series, us.organization, l.number AS usage_limit, l.per, o.timezone`, {
-      join: sql`CROSS JOIN usage_limits l ON ${
-        isApplied({
-          lineage: sql`k.lineage`,
-          withAlerts: true,
-          series: { productSlug: sql`us.product_slug`, metric: sql`us.metric` },
-        })
+    select(
+      sql`us.id AS series, us.organization, l.number AS usage_limit, l.per, o.timezone${
+        counts === undefined ? sql`` : sql`, l.property`
       }`,
-      condition,
-    })
+      {
+        join: sql`CROSS JOIN usage_limits l ON ${
+          isApplied({
+            lineage: sql`k.lineage`,
+            withAlerts: true,
+            series: { productSlug: sql`us.product_slug`, metric: sql`us.metric` },
+            counts,
+          })
+        }`,
+        condition,
+      },
+    )
   })`;
 
 /** Adds up the group by limit and window, from its rollups or, for minutes, from its records. The windows of now are always there. */
@@ -118,9 +137,9 @@ const added = ([high, low, micro]: PairOfParts): [Statement, Statement, Statemen
   sql`(${micro[0]} + ${micro[1]})`,
 ];
 /** A question needs the smallest quantity of a cutoff limit, and no more. */
-const cutoffNeed = sql`(l.mode = 'cutoff')`;
+export const cutoffNeed = sql`(l.mode = 'cutoff')`;
 /** True if the sum of two columns for each part is more than the quantity of `l`. */
-const isOver = (...parts: PairOfParts) =>
+export const isOver = (...parts: PairOfParts) =>
   sql`${comparable(...added(parts))}
     > ${limitQuantity}`;
 /** Sums of a counter with what is held, and of the group. */
@@ -140,22 +159,41 @@ export const endsHoldsInTheWay = (more?: Statement): Statement =>
 const endHoldsInTheWay = endExpiredHolds(endsHoldsInTheWay());
 /** The quantity of the limit `l` of the cell `a` with grants. It is never less than without. */
 const raised = raisedQuantity(sql`a.organization`, now, sql`a.window_number`);
+/** A condition: the limit `l` may reject a request of the group. */
+export const isRejecting = sql`(l.mode = 'hard' OR (l.mode = 'cutoff' AND ?4 IS NOT NULL))`;
+/** The columns of what a request adds by its records `r`. @param request Its number. @param limit The row of the limit. */
+export const ownSums = (request: Statement, limit: Statement) =>
+  sql`${limit}.mode = 'hard' OR ${request} IN (SELECT value FROM json_each(?4)) AS is_judged,
+        count(r.seq) AS records, coalesce(sum(${high}), 0) AS own_high, coalesce(sum(${low}), 0) AS own_low,
+        coalesce(sum(r.quantity_micro), 0) AS own_micro`;
+/** The columns of what a request needs: what it adds, or the least of a cutoff limit. */
+export const needs = sql`iif(mode = 'cutoff', 0, own_high) AS high, iif(mode = 'cutoff', 0, own_low) AS low,
+      iif(mode = 'cutoff', records > 0, own_micro) AS micro`;
 /** Adds up a part of the requests before one, and its own need. */
 const runningSum = (part: Statement) =>
   sql`sum(own_${part}) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request)
       - own_${part} + ${part} AS ${part}`;
 
-const overDemand = isOver(
+export const overDemand = isOver(
   [sql`l.sum_high`, sql`l.high`],
   [sql`l.sum_low`, sql`l.low`],
   [sql`l.sum_micro`, sql`l.micro`],
 );
 
-const overWithoutHolds = isOver(
+export const overWithoutHolds = isOver(
   [sql`(l.sum_high - l.held_high)`, sql`l.high`],
   [sql`(l.sum_low - l.held_low)`, sql`l.low`],
   [sql`(l.sum_micro - l.held_micro)`, sql`l.micro`],
 );
+/** Selects those of `judged` that fit alone, but not together with those before them. */
+export const selectOthers = (isKnown: Statement, isOther: Statement) =>
+  sql`SELECT request, usage_limit, organization, window_number, at, 'others', 0 FROM (
+    SELECT request, usage_limit, organization, window_number, at, is_judged, sum_high, sum_low, sum_micro, quantity_whole,
+      quantity_micro, ${runningSum(sql`high`)}, ${runningSum(sql`low`)}, ${
+    runningSum(sql`micro`)
+  }, ${isOther} AS is_other
+    FROM judged WHERE ${isKnown} AND NOT is_too_large AND high + low + micro > 0) l
+  WHERE is_judged AND (${overDemand} OR is_other)`;
 
 /**
  * Finds the requests that don't fit into hard limits, and the questions for which a cutoff limit has nothing left. `?4` has the questions,
@@ -173,7 +211,7 @@ const rejectRequests = (select: SelectSeries) =>
   }
     FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter}
     CROSS JOIN usage_limits l ON l.number = a.usage_limit ${joinShared}
-    WHERE (l.mode = 'hard' OR (l.mode = 'cutoff' AND ?4 IS NOT NULL))
+    WHERE ${isRejecting}
       AND (n.is_known = 0 OR ${isOver(...groupSum)})
   ), full AS MATERIALIZED (
     ${selectFull(overDemand)}
@@ -188,11 +226,8 @@ const rejectRequests = (select: SelectSeries) =>
     FROM json_each(?1) e CROSS JOIN applied a ON a.position = ${field.series}
     WHERE EXISTS (SELECT 1 FROM full)
   ), demands AS MATERIALIZED (
-    SELECT *, iif(mode = 'cutoff', 0, own_high) AS high, iif(mode = 'cutoff', 0, own_low) AS low,
-      iif(mode = 'cutoff', records > 0, own_micro) AS micro
-    FROM (SELECT w.request, f.*, f.mode = 'hard' OR w.request IN (SELECT value FROM json_each(?4)) AS is_judged,
-        count(r.seq) AS records, coalesce(sum(${high}), 0) AS own_high, coalesce(sum(${low}), 0) AS own_low,
-        coalesce(sum(r.quantity_micro), 0) AS own_micro
+    SELECT *, ${needs}
+    FROM (SELECT w.request, f.*, ${ownSums(sql`w.request`, sql`f`)}
       FROM wanted w CROSS JOIN full f ON f.usage_limit = w.usage_limit AND f.organization = w.organization
         AND f.window_number = w.window_number
       LEFT JOIN usage_records r ON r.seq = (SELECT seq FROM usage_cursor) + w.position + 1
@@ -213,14 +248,7 @@ const rejectRequests = (select: SelectSeries) =>
   FROM (SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, held_high, held_low,
       held_micro, high, low, micro, reserved, raised_whole AS quantity_whole, raised_micro AS quantity_micro
     FROM judged WHERE is_over AND NOT is_unknown) l
-  UNION ALL
-  SELECT request, usage_limit, organization, window_number, at, 'others', 0 FROM (
-    SELECT request, usage_limit, organization, window_number, at, is_judged, sum_high, sum_low, sum_micro, quantity_whole,
-      quantity_micro, ${runningSum(sql`high`)}, ${runningSum(sql`low`)}, ${
-    runningSum(sql`micro`)
-  }, ${isOfOtherWindow} AS is_other
-    FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0) l
-  WHERE is_judged AND (${overDemand} OR is_other)`;
+  UNION ALL ${selectOthers(sql`NOT is_unknown`, isOfOtherWindow)}`;
 const deleteRejected = sql`
   DELETE FROM usage_records WHERE seq > (SELECT seq FROM usage_cursor) AND seq IN (
     SELECT (SELECT seq FROM usage_cursor) + e.key + 1 FROM json_each(?1) e
@@ -240,16 +268,29 @@ const unknownSoft = sql`
   CROSS JOIN usage_limits l ON l.number = a.usage_limit
     AND (l.mode <> 'hard' OR a.sum_high + a.sum_low + a.sum_micro > 0)
   ORDER BY a.at <> ${now} LIMIT ${integer(limitUnknownCellsMax)}`;
-/** The windows of now that are known, without those of alerts; those of other limits than hard ones that aren't, and those that requests of the group don't fit into. */
-const selectStates = sql`
-  SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'isHeld', a.is_held,
-    'held', ${selectHeld(sql`a.window_number`, now)},
+/** A JSON list of {@linkcode LimitState}s. */
+export const stateList = (
+  { held, used, whole, micro, more = sql`` }: Record<"held" | "used" | "whole" | "micro", Statement> & {
+    more?: Statement;
+  },
+) =>
+  sql`json_group_array(json_object('request', a.request, 'reason', a.reason, 'isHeld', a.is_held,
+    'held', ${held},
     'heldUntil', iif(a.is_held, (SELECT min(h.expires_at) FROM usage_holds h
       WHERE h.organization = a.organization AND h.status = 'active'), NULL), 'usageLimit', a.usage_limit,
     'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id,
     'lineage', coalesce(l.lineage, l.alert_lineage), 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode,
-    'whole', CAST(${raised.whole} AS TEXT), 'micro', CAST(${raised.micro} AS TEXT), 'timezone', o.timezone, 'openedSeq', n.opened_seq,
-    'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
+    'whole', CAST(${whole} AS TEXT), 'micro', CAST(${micro} AS TEXT), 'timezone', o.timezone, 'openedSeq', n.opened_seq,
+    'used', ${used}${more}))`;
+/** The windows of now that are known, without those of alerts; those of other limits than hard ones that aren't, and those that requests of the group don't fit into. */
+const selectStates = sql`
+  SELECT ${
+  stateList({
+    ...raised,
+    held: selectHeld(ofWindow(sql`a.window_number`), now),
+    used: sql`json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT))`,
+  })
+} AS list
   FROM (SELECT NULL AS request, NULL AS reason, 0 AS is_held, usage_limit, organization, window_number, at
       FROM usage_limit_added a WHERE at = ${now}
         AND EXISTS (SELECT 1 FROM usage_limit_counters n WHERE ${isCounter} AND n.is_known)
@@ -282,7 +323,7 @@ export interface Counted {
   /** Run while `usage_limit_added` still has the group. */
   readonly select?: Statement;
   /** Set if the database has limits per value. */
-  readonly byValue?: CountedValues | undefined;
+  readonly byValue?: ValueStatements | undefined;
 }
 
 /**
@@ -301,7 +342,7 @@ export function countAgainstLimits(
   add(bind(statements.add, null, series, time));
   add(openCounters);
   const addAll = (some: readonly Statement[] = []) => some.forEach((statement) => add(statement));
-  addAll(byValue?.open(series, time));
+  addAll(byValue?.open(records, series, time));
   if (as !== "settlement") {
     if (hasHolds) addAll((byValue?.endHolds ?? endHoldsInTheWay)(time));
     const asking = questions.length === 0 ? null : JSON.stringify(questions);
@@ -312,7 +353,7 @@ export function countAgainstLimits(
     add(addGroup(isAnyRejected));
     add(sql`DELETE FROM usage_limit_added WHERE ${isAnyRejected}`);
     add(bind(statements.addAgain, null, series, time));
-    addAll(byValue?.addAgain(series, time));
+    addAll(byValue?.addAgain(records, series, time));
   }
   add(as === "holds" ? addToHeld : addToCounters);
   if (as !== "holds") addAll(byValue?.addToCounters);

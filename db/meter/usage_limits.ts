@@ -36,7 +36,7 @@ interface AppliedLimits {
   /** Only those that count this product and metric. */
   readonly series?: { readonly productSlug: Statement; readonly metric: Statement };
   /** `values`: only limits per value. `any`: them, too. By default, none of them. */
-  readonly counts?: "values" | "any";
+  readonly counts?: "values" | "any" | undefined;
 }
 
 /** The condition that a limit `l` applies to the organization `o`. */

@@ -3,72 +3,107 @@
 // recorded since it was opened. In all texts ?1 is the records, ?2 the series, ?3 the time and ?4 a list of holds,
 // or of requests that cutoff limits deny.
 import { errorDetailsMax } from "../../domain/limits.ts";
-import { lowBits } from "../../domain/meter/quantity.ts";
-import { defaultNotifyAt } from "../../domain/meter/usage_limit.ts";
 import { limitValuesMax, valueCountersKeptDays } from "../../domain/meter/value_limit.ts";
 import { bind, integer, sql, type Statement } from "../engine/database.ts";
-import { endExpiredHolds, heldSums, isOver, windowOfHold } from "./hold_counts.ts";
-import { field } from "./record_group.ts";
-import type { CountedValues } from "./counted_values.ts";
-import { highest, isUsed } from "./limit_notices.ts";
-import { endsHoldsInTheWay, type SelectSeries } from "./recorder_limits.ts";
+import {
+  activeHolds,
+  endExpiredHolds,
+  heldParts,
+  heldSums,
+  type Holders,
+  isOver as isExpired,
+  selectHeld,
+  sumTexts,
+  windowOfHold,
+} from "./hold_counts.ts";
+import { field, propertiesOfRecord } from "./record_group.ts";
+import { highest, insertNoticesOf, isAnyUsed, isUsed, noticeWindow } from "./limit_notices.ts";
+import {
+  applied,
+  cutoffNeed,
+  endsHoldsInTheWay,
+  high,
+  isAnyRejected,
+  isOver,
+  isRejecting,
+  low,
+  needs,
+  overDemand,
+  overWithoutHolds,
+  ownSums,
+  selectOthers,
+  type SelectSeries,
+  stateList,
+  windowOf,
+} from "./recorder_limits.ts";
 import { monthStart } from "./rollup_columns.ts";
-import { ahead, comparable, isApplied, limitQuantity, windowNumber } from "./usage_limits.ts";
+import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
 
 /** A condition: any limit is per value. */
 export const hasValueLimits = sql`EXISTS (SELECT 1 FROM usage_limits WHERE property <> '')`;
 
 const now = sql`CAST(?3 AS INTEGER)`;
 const cursor = sql`(SELECT seq FROM usage_cursor)`;
-const isAnyRejected = sql`EXISTS (SELECT 1 FROM usage_limit_refused)`;
-const dayMs = integer(24 * 3_600_000);
+const dayMs = 24 * 3_600_000;
 
 /** The value that counts for properties in JSON, by the limit of an alias. */
 export const valueIn = (properties: Statement, limit: Statement) =>
   sql`coalesce(${properties} ->> ${limit}.property, '(none)')`;
-const windowOf = (limit: Statement, time: Statement) =>
-  windowNumber(sql`${limit}.per`, time, ahead(sql`${limit}.timezone`, time));
 
-/** A condition: counters of a window are kept, by the clocks of the time zone at `time`. */
-const isWindowKept = (
-  per: Statement,
-  window: Statement,
-  time: Statement,
-  offset: Statement,
-): Statement => {
-  const { hour, day, month } = valueCountersKeptDays;
-  return sql`CASE ${per} WHEN 'hour' THEN ${window} + 3600000 + ${integer(hour)} * ${dayMs} > ${time}
-    WHEN 'day' THEN (${window} + 1 + ${integer(day)}) * ${dayMs} > ${time} + ${offset}
-    ELSE ${monthStart(sql`(${window} + 1)`)} + ${integer(month)} * ${dayMs} > ${time} + ${offset} END`;
+/** A condition: two rows are of one window of a limit. */
+const isWindow = (row: Statement, other: Statement) =>
+  sql`${row}.usage_limit = ${other}.usage_limit AND ${row}.organization = ${other}.organization
+      AND ${row}.window_number = ${other}.window_number`;
+/** A condition: a counter is that of a row's value. */
+export const isCounter = (counter: Statement, row: Statement) =>
+  sql`${isWindow(counter, row)} AND ${counter}.value = ${row}.value`;
+/** Joins the exception `x` of a row's value, for {@linkcode quantityOf}. */
+export const joinException = (row: Statement) =>
+  sql`LEFT JOIN usage_limit_exceptions x ON x.usage_limit = ${row}.usage_limit AND x.value = ${row}.value`;
+/** The parts of a value's quantity in the limit `l`, null for no limit. */
+export const quantityOf = {
+  whole: sql`iif(x.value IS NULL, l.quantity_whole, x.quantity_whole)`,
+  micro: sql`iif(x.value IS NULL, l.quantity_micro, x.quantity_micro)`,
 };
 
-const applied = (select: SelectSeries, condition: Statement) =>
-  sql`applied AS MATERIALIZED (${
-    select(
-      sql`us.id AS series, us.organization, l.number AS usage_limit, l.per, l.property, o.timezone`,
-      {
-        join: sql`CROSS JOIN usage_limits l ON ${
-          isApplied({
-            lineage: sql`k.lineage`,
-            withAlerts: true,
-            series: { productSlug: sql`us.product_slug`, metric: sql`us.metric` },
-            counts: "values",
-          })
-        }`,
-        condition,
-      },
-    )
-  })`;
+const hasOwn = sql`(s.value = '(other)' OR EXISTS (SELECT 1 FROM usage_value_counters c WHERE ${
+  isCounter(sql`c`, sql`s`)
+}) OR EXISTS (SELECT 1 FROM usage_limit_exceptions x WHERE x.usage_limit = s.usage_limit AND x.value = s.value))`;
+const room = sql`${integer(limitValuesMax)} - coalesce((SELECT w.counters FROM usage_value_windows w
+      WHERE ${isWindow(sql`w`, sql`s`)}), 0)`;
+/** The counter of the next usage of the value `s`: its own if it has one or there is room, otherwise that of all others. */
+export const counterOf = sql`iif(${hasOwn} OR ${room} > 0, s.value, '(other)')`;
+/** The counter that has the record `seq` of a row's value. */
+export const counterSince = (row: Statement, seq: Statement) =>
+  sql`iif(EXISTS (SELECT 1 FROM usage_value_counters c WHERE ${isCounter(sql`c`, row)}
+      AND c.opened_seq < ${seq}), ${row}.value, '(other)')`;
+
+const keptMs = (per: keyof typeof valueCountersKeptDays) => integer(valueCountersKeptDays[per] * dayMs);
+/** A condition: counters of the window of `s` are kept, by the clocks of now. */
+const isWindowKept = sql`CASE s.per WHEN 'hour' THEN s.window_number + 3600000 + ${keptMs("hour")} > ${now}
+    ELSE iif(s.per = 'day', (s.window_number + 1) * ${integer(dayMs)} + ${keptMs("day")}, ${
+  monthStart(sql`(s.window_number + 1)`)
+} + ${keptMs("month")}) > ${now} + ${ahead(sql`s.timezone`, now)} END`;
 
 const isSpanOpen = (limit: Statement, organization: Statement) =>
   sql`EXISTS (SELECT 1 FROM usage_value_spans s WHERE s.organization = ${organization} AND s.usage_limit = ${limit}
     AND s.until_seq IS NULL)`;
 
-/** Adds what active holds `h` take from counters of values, in the order in which they were made. */
-const insertHeld = (holds: Statement, condition: Statement) =>
+/** Joins the active holds `h`, and their records `p`, that the limit `l` of the organization `o` hasn't taken over. It does with the first usage. */
+export const untakenHolds = (window: Statement, time: Statement) =>
+  sql`${activeHolds(window)} WHERE NOT ${isSpanOpen(sql`l.number`, sql`o.number`)} AND NOT ${isExpired(time)}
+      AND NOT EXISTS (SELECT 1 FROM usage_hold_values v WHERE v.hold = h.number AND v.usage_limit = l.number)`;
+
+/** Adds what holds `h` take from counters of values, in the order in which they were made. */
+const insertHeld = (holds: Statement) =>
   sql`INSERT INTO usage_hold_values (hold, usage_limit, organization, window_number, value, held_high, held_low, held_micro)
     SELECT h.number, l.number, o.number, ${windowOfHold}, ${valueIn(sql`p.value -> 4`, sql`l`)}, ${heldSums}
-    FROM ${holds} CROSS JOIN organizations o ON o.number = h.organization CROSS JOIN json_each(h.records) p
+    FROM ${holds} GROUP BY 1, 2, 3, 4, 5 ORDER BY h.number, min(p.key)`;
+
+/** Adds what the new holds of the list ?4 take. */
+export const addNewHolds: Statement = insertHeld(
+  sql`json_each(?4) e CROSS JOIN usage_holds h ON h.id = e.value ->> 3 AND h.status = 'active'
+    CROSS JOIN organizations o ON o.number = h.organization CROSS JOIN json_each(h.records) p
     CROSS JOIN usage_limits l ON ${
     isApplied({
       lineage: sql`h.lineage`,
@@ -76,61 +111,46 @@ const insertHeld = (holds: Statement, condition: Statement) =>
       series: { productSlug: sql`(p.value ->> 0)`, metric: sql`(p.value ->> 1)` },
       counts: "values",
     })
-  } AND ${condition}
-    WHERE NOT EXISTS (SELECT 1 FROM usage_hold_values v WHERE v.hold = h.number AND v.usage_limit = l.number)
-    GROUP BY 1, 2, 3, 4, 5 ORDER BY h.number, min(p.key)`;
-
-/** Adds what the new holds of the list ?4 take. */
-export const addNewHolds: Statement = insertHeld(
-  sql`json_each(?4) e CROSS JOIN usage_holds h ON h.id = e.value ->> 3 AND h.status = 'active'`,
-  sql`true`,
+  }`,
 );
 
 /** The first group that a limit counts takes over active holds, and notes from which record on it counts. */
 const openSpans = (select: SelectSeries) => {
-  const isNew = sql`NOT ${isSpanOpen(sql`l.number`, sql`us.organization`)}`;
+  const opened = applied(select, sql`NOT ${isSpanOpen(sql`l.number`, sql`us.organization`)}`, "values");
   return [
-    sql`WITH ${applied(select, isNew)} ${
+    sql`WITH ${opened} ${
       insertHeld(
-        sql`(SELECT DISTINCT organization FROM applied) a
-          CROSS JOIN usage_holds h ON h.organization = a.organization AND h.status = 'active'`,
-        sql`NOT ${isSpanOpen(sql`l.number`, sql`o.number`)}`,
+        sql`(SELECT DISTINCT organization, usage_limit FROM applied) a CROSS JOIN usage_limits l ON l.number = a.usage_limit
+          CROSS JOIN organizations o ON o.number = a.organization CROSS JOIN ${
+          untakenHolds(windowOfHold, now)
+        }`,
       )
     }`,
-    sql`WITH ${applied(select, isNew)}
+    sql`WITH ${opened}
       INSERT OR REPLACE INTO usage_value_spans (organization, usage_limit, since_seq, timezone)
       SELECT DISTINCT organization, usage_limit, ${cursor}, timezone FROM applied`,
   ];
 };
 
-const hasCounter = sql`EXISTS (SELECT 1 FROM usage_value_counters n WHERE n.usage_limit = s.usage_limit
-      AND n.organization = s.organization AND n.window_number = s.window_number AND n.value = s.value)`;
-const hasOwn = sql`(s.value = '(other)' OR ${hasCounter} OR EXISTS (
-      SELECT 1 FROM usage_limit_exceptions x WHERE x.usage_limit = s.usage_limit AND x.value = s.value))`;
-const room = sql`${integer(limitValuesMax)} - coalesce((SELECT w.counters FROM usage_value_windows w
-      WHERE w.usage_limit = s.usage_limit AND w.organization = s.organization AND w.window_number = s.window_number), 0)`;
-
 /**
- * Adds up the group by limit, window and value, and finds the counter of each: that of the value if it has one or there is room, otherwise
- * that of all others. The windows of now are always there. A second time, after requests were rejected, counters stay the same.
+ * Adds up the group by limit, window and value, and finds the counter of each, as {@linkcode counterOf} does. The windows of now are always
+ * there, also those of repeats. A second time, after requests were rejected, counters stay the same.
  */
 const addUp = (select: SelectSeries, condition: Statement) =>
-  sql`WITH ${applied(select, condition)}, found AS (
-    SELECT a.usage_limit, a.organization, a.per, a.timezone, ${
+  sql`WITH ${applied(select, condition, "values")}, found AS (
+    SELECT a.*, ${
     valueIn(sql`r.properties`, sql`a`)
-  } AS value, r.seq,
-      iif(w.is_now, ${now}, r.timestamp) AS at, iif(w.is_now, 0, r.quantity_whole) AS whole,
-      iif(w.is_now, 0, r.quantity_micro) AS micro
-    FROM usage_records r CROSS JOIN applied a ON a.series = r.series
-    CROSS JOIN (SELECT 0 AS is_now UNION ALL SELECT 1) w ON w.is_now = 0 OR r.timestamp <> ${now}
-    WHERE r.seq > ${cursor}
+  } AS value, r.seq, r.timestamp AS at, ${high} AS high, ${low} AS low,
+      r.quantity_micro AS micro
+    FROM usage_records r CROSS JOIN applied a ON a.series = r.series WHERE r.seq > ${cursor}
+    UNION ALL
+    SELECT a.*, ${valueIn(propertiesOfRecord, sql`a`)}, ${cursor} + e.key + 1, ${now}, 0, 0, 0
+    FROM json_each(?1) e CROSS JOIN applied a ON a.position = ${field.series}
   ), summed AS MATERIALIZED (
-    SELECT usage_limit, organization, ${windowOf(sql`f`, sql`f.at`)} AS window_number, per, timezone, value,
-      min(seq) AS first_seq, iif(max(at = ${now}), ${now}, min(at)) AS at, sum(whole >> ${
-    integer(lowBits)
-  }) AS sum_high,
-      sum(whole & ${integer(2 ** lowBits - 1)}) AS sum_low, sum(micro) AS sum_micro
-    FROM found f GROUP BY usage_limit, organization, 3, value
+    SELECT usage_limit, organization, ${windowOf(sql`a.at`)} AS window_number, per, timezone, value,
+      min(seq) AS first_seq, iif(max(at = ${now}), ${now}, min(at)) AS at, sum(high) AS sum_high, sum(low) AS sum_low,
+      sum(micro) AS sum_micro
+    FROM found a GROUP BY usage_limit, organization, 3, value
   )
   INSERT INTO usage_value_added
     (usage_limit, organization, window_number, value, counter, at, sum_high, sum_low, sum_micro)
@@ -140,91 +160,61 @@ const addUp = (select: SelectSeries, condition: Statement) =>
     SELECT *, iif(has_own, 0, ${room}) AS room, row_number() OVER (
       PARTITION BY usage_limit, organization, window_number, has_own, sum_high + sum_low + sum_micro > 0
       ORDER BY first_seq) AS rank
-    FROM (SELECT s.*, ${hasOwn} AS has_own FROM summed s WHERE ${
-    isWindowKept(sql`s.per`, sql`s.window_number`, now, ahead(sql`s.timezone`, now))
-  }) s
+    FROM (SELECT s.*, ${hasOwn} AS has_own FROM summed s WHERE ${isWindowKept}) s
   ) WHERE true
   ON CONFLICT DO UPDATE SET sum_high = excluded.sum_high, sum_low = excluded.sum_low, sum_micro = excluded.sum_micro`;
 
 /** The counters of the group `l`, with their limits, their quantities (null for no limit), and what the group adds to them. */
 const cells = sql`(
-    SELECT a.*, q.per, q.mode, q.notify_at, q.alert_of, iif(x.value IS NULL, q.quantity_whole, x.quantity_whole) AS quantity_whole,
-      iif(x.value IS NULL, q.quantity_micro, x.quantity_micro) AS quantity_micro
+    SELECT a.*, l.per, l.mode, l.notify_at, l.alert_of, ${quantityOf.whole} AS quantity_whole,
+      ${quantityOf.micro} AS quantity_micro
     FROM (SELECT min(number) AS number, usage_limit, organization, window_number, counter AS value, max(at) AS at,
         sum(sum_high) AS sum_high, sum(sum_low) AS sum_low, sum(sum_micro) AS sum_micro
       FROM usage_value_added GROUP BY usage_limit, organization, window_number, counter) a
-    CROSS JOIN usage_limits q ON q.number = a.usage_limit
-    LEFT JOIN usage_limit_exceptions x ON x.usage_limit = a.usage_limit AND x.value = a.value) l`;
-const isCounter = sql`n.usage_limit = l.usage_limit AND n.organization = l.organization
-      AND n.window_number = l.window_number AND n.value = l.value`;
-const sumOf = (...[high, low, micro]: [Statement, Statement, Statement]) =>
-  comparable(sql`(${high})`, sql`(${low})`, sql`(${micro})`);
+    CROSS JOIN usage_limits l ON l.number = a.usage_limit ${joinException(sql`a`)}) l`;
+const isOwnCounter = isCounter(sql`n`, sql`l`);
 /** A part of what the counter has and what is held. */
 const counted = (part: Statement) => sql`coalesce(n.sum_${part} + n.held_${part}, 0)`;
-/** With what the group adds. A question needs the smallest quantity of a cutoff limit, and no more. */
-const groupSum = sumOf(
-  sql`${counted(sql`high`)} + l.sum_high`,
-  sql`${counted(sql`low`)} + l.sum_low`,
-  sql`${counted(sql`micro`)} + l.sum_micro + (l.mode = 'cutoff')`,
+const isFull = isOver(
+  [counted(sql`high`), sql`l.sum_high`],
+  [counted(sql`low`), sql`l.sum_low`],
+  [counted(sql`micro`), sql`(l.sum_micro + ${cutoffNeed})`],
 );
 
 /** Selects organizations that have too little room for the group, and holds. */
-const inTheWay = sql`SELECT l.organization FROM ${cells} CROSS JOIN usage_value_counters n ON ${isCounter}
+const inTheWay = sql`SELECT l.organization FROM ${cells} CROSS JOIN usage_value_counters n ON ${isOwnCounter}
       AND (n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0)
-    WHERE l.mode <> 'soft' AND ${groupSum} > ${limitQuantity}`;
-
-const overDemand = sql`${
-  sumOf(sql`l.sum_high + l.high`, sql`l.sum_low + l.low`, sql`l.sum_micro + l.micro`)
-} > ${limitQuantity}`;
-const overWithoutHolds = sql`${
-  sumOf(
-    sql`l.sum_high - l.held_high + l.high`,
-    sql`l.sum_low - l.held_low + l.low`,
-    sql`l.sum_micro - l.held_micro + l.micro`,
-  )
-} > ${limitQuantity}`;
-
-/** Adds up a part of the requests before one, and its own need. */
-const runningSum = (part: Statement) =>
-  sql`sum(own_${part}) OVER (PARTITION BY number ORDER BY request) - own_${part} + ${part} AS ${part}`;
+    WHERE l.mode <> 'soft' AND ${isFull}`;
 
 /** As in recorder_limits.ts. A rejected request has the negative number of its row of `usage_value_added` as its limit. */
 const rejectRequests = (select: SelectSeries) =>
   sql`WITH full AS MATERIALIZED (
-    SELECT l.number, l.mode, l.usage_limit, l.organization, l.window_number, l.value, l.at, l.quantity_whole, l.quantity_micro,
-      ${counted(sql`high`)} AS sum_high, ${counted(sql`low`)} AS sum_low, ${counted(sql`micro`)} AS sum_micro,
-      coalesce(n.held_high, 0) AS held_high, coalesce(n.held_low, 0) AS held_low, coalesce(n.held_micro, 0) AS held_micro
-    FROM ${cells} LEFT JOIN usage_value_counters n ON ${isCounter}
-    WHERE (l.mode = 'hard' OR (l.mode = 'cutoff' AND ?4 IS NOT NULL)) AND ${groupSum} > ${limitQuantity}
-  ), ${applied(select, sql`EXISTS (SELECT 1 FROM full)`)},
+    SELECT -l.number AS usage_limit, l.usage_limit AS number, l.mode, l.organization, l.window_number, l.value, l.at,
+      l.quantity_whole, l.quantity_micro, ${counted(sql`high`)} AS sum_high, ${counted(sql`low`)} AS sum_low,
+      ${
+    counted(sql`micro`)
+  } AS sum_micro, coalesce(n.held_high, 0) AS held_high, coalesce(n.held_low, 0) AS held_low,
+      coalesce(n.held_micro, 0) AS held_micro
+    FROM ${cells} LEFT JOIN usage_value_counters n ON ${isOwnCounter} WHERE ${isRejecting} AND ${isFull}
+  ), ${applied(select, sql`EXISTS (SELECT 1 FROM full)`, "values")},
   demands AS MATERIALIZED (
-    SELECT ${field.request} AS request, l.*, l.mode = 'hard' OR ${field.request} IN (SELECT value FROM json_each(?4)) AS is_judged,
-      sum(r.quantity_whole >> ${integer(lowBits)}) AS own_high,
-      sum(r.quantity_whole & ${integer(2 ** lowBits - 1)}) AS own_low, sum(r.quantity_micro) AS own_micro
-    FROM json_each(?1) e CROSS JOIN applied a ON a.position = ${field.series}
-    CROSS JOIN usage_records r ON r.seq = ${cursor} + e.key + 1
-    CROSS JOIN usage_value_added v ON v.usage_limit = a.usage_limit AND v.organization = a.organization
-      AND v.window_number = ${windowOf(sql`a`, sql`r.timestamp`)} AND v.value = ${
+    SELECT *, ${needs} FROM (SELECT ${field.request} AS request, l.*, ${ownSums(field.request, sql`l`)}
+      FROM json_each(?1) e CROSS JOIN applied a ON a.position = ${field.series}
+      CROSS JOIN usage_records r ON r.seq = ${cursor} + e.key + 1
+      CROSS JOIN usage_value_added v ON v.usage_limit = a.usage_limit AND v.organization = a.organization
+        AND v.window_number = ${windowOf(sql`r.timestamp`)} AND v.value = ${
     valueIn(sql`r.properties`, sql`a`)
   }
-    CROSS JOIN full l ON l.usage_limit = v.usage_limit AND l.organization = v.organization
-      AND l.window_number = v.window_number AND l.value = v.counter
-    WHERE EXISTS (SELECT 1 FROM full)
-    GROUP BY 1, l.number HAVING l.mode = 'cutoff' OR own_high + own_low + own_micro > 0
+      CROSS JOIN full l ON l.number = v.usage_limit AND l.organization = v.organization
+        AND l.window_number = v.window_number AND l.value = v.counter
+      WHERE EXISTS (SELECT 1 FROM full) GROUP BY 1, l.usage_limit)
   ), judged AS MATERIALIZED (
     SELECT *, max(is_over) OVER (PARTITION BY request) AS is_too_large
-    FROM (SELECT l.*, is_judged AND ${overDemand} AS is_over FROM (
-      SELECT *, iif(mode = 'cutoff', 0, own_high) AS high, iif(mode = 'cutoff', 0, own_low) AS low,
-        iif(mode = 'cutoff', 1, own_micro) AS micro FROM demands) l)
+    FROM (SELECT l.*, is_judged AND high + low + micro > 0 AND ${overDemand} AS is_over FROM demands l)
   )
   INSERT INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason, is_held)
-  SELECT request, -number, organization, window_number, at, 'exceeded', NOT ${overWithoutHolds} FROM judged l WHERE is_over
-  UNION ALL
-  SELECT request, -number, organization, window_number, at, 'others', 0 FROM (
-    SELECT request, number, organization, window_number, at, is_judged, sum_high, sum_low, sum_micro, quantity_whole,
-      quantity_micro, ${runningSum(sql`high`)}, ${runningSum(sql`low`)}, ${runningSum(sql`micro`)}
-    FROM judged WHERE NOT is_too_large) l
-  WHERE is_judged AND ${overDemand}`;
+  SELECT request, usage_limit, organization, window_number, at, 'exceeded', NOT ${overWithoutHolds} FROM judged l WHERE is_over
+  UNION ALL ${selectOthers(sql`true`, sql`false`)}`;
 
 const addToCounters = sql`
   INSERT INTO usage_value_counters
@@ -234,64 +224,45 @@ const addToCounters = sql`
   ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
     sum_micro = sum_micro + excluded.sum_micro`;
 
+/** The counter `l` of a row of `usage_value_added`. */
+const cellOf = sql`${cells} ON ${isWindow(sql`l`, sql`v`)} AND l.value = v.counter`;
 /** The row of `usage_value_added` of a rejected request, as the cell of its counter. */
 const refused = (columns: Statement) =>
   sql`SELECT l.*${columns} FROM usage_limit_refused f CROSS JOIN usage_value_added v ON v.number = -f.usage_limit
-    CROSS JOIN ${cells} ON l.usage_limit = v.usage_limit AND l.organization = v.organization
-      AND l.window_number = v.window_number AND l.value = v.counter`;
-const noticeWindow = sql`iif(l.per = 'hour', ${
-  windowNumber(sql`'day'`, sql`l.at`, ahead(sql`o.timezone`, sql`l.at`))
-}, l.window_number)`;
-const isFirstUsed = sql`${
-  isUsed(sql`min(coalesce(l.notify_at ->> 0, ${integer(defaultNotifyAt[0] ?? 0)}), 100)`)
-}`;
+    CROSS JOIN ${cellOf}`;
 
-/** Joins what holds that have expired, and are still active, have taken of the counter `n`. */
-const expiredOfValue = (time: Statement) =>
-  sql`usage_holds h CROSS JOIN usage_hold_values v ON v.hold = h.number AND v.usage_limit = n.usage_limit
-        AND v.organization = n.organization AND v.window_number = n.window_number AND v.counter = n.value
-      WHERE h.organization = n.organization AND h.status = 'active' AND h.expires_at <= ${time} AND ${
-    isOver(time)
-  }`;
-/** JSON of the parts of what active holds have taken of the counter `n`; null if it is nothing. */
-const heldParts = sql`iif(n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0, (SELECT json_array(
-      n.held_high - coalesce(sum(v.held_high), 0), n.held_low - coalesce(sum(v.held_low), 0),
-      n.held_micro - coalesce(sum(v.held_micro), 0)) FROM ${expiredOfValue(now)}), NULL)`;
+/** Those of the counter `n` of a value. */
+const holdersOfValue: Holders = {
+  holds: sql`usage_holds h ON h.organization = n.organization AND h.status = 'active'
+      CROSS JOIN usage_hold_values v ON v.hold = h.number AND ${
+    isWindow(sql`v`, sql`n`)
+  } AND v.counter = n.value`,
+  parts: { high: sql`v.held_high`, low: sql`v.held_low`, micro: sql`v.held_micro` },
+};
+/** As {@linkcode selectHeld}, of a value. */
+export const selectHeldOfValue = (time: Statement): Statement => selectHeld(holdersOfValue, time);
 
 /**
  * Notes the highest percentage that a value has used, or 100 if a request doesn't fit: once for each window of the limit, whichever value it
  * was. An hour's is once a day.
  */
-const insertNotices = sql`
-  INSERT INTO limit_notices
-    (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole, quantity_micro)
-  SELECT usage_limit, organization, window_number, percent, is_refusal AND mode = 'hard', used, at, ${now}, NULL,
-    quantity_whole, quantity_micro
-  FROM (
-    SELECT l.usage_limit, l.organization, ${noticeWindow} AS window_number, l.is_refusal, l.mode, l.at, l.quantity_whole,
+const insertNotices = insertNoticesOf(
+  sql`
+    SELECT l.usage_limit, l.organization, ${
+    noticeWindow(sql`l`)
+  } AS window_number, l.reason, l.mode, l.at, l.quantity_whole,
       l.quantity_micro, json_array(coalesce(n.sum_high, 0), coalesce(n.sum_low, 0), coalesce(n.sum_micro, 0),
-        json(${heldParts})) AS used,
-      iif(l.is_refusal, iif(${highest(sql`true`)} >= 100, 100, NULL), ${
-  highest(isUsed(sql`p.value`))
-}) AS percent
-    FROM (SELECT l.*, 0 AS is_refusal FROM ${cells} WHERE l.sum_high + l.sum_low + l.sum_micro > 0
-      UNION ALL ${refused(sql`, 1`)} WHERE f.reason = 'exceeded' AND NOT f.is_held) l
+        json(${heldParts(holdersOfValue, now)})) AS used,
+      iif(l.reason IS NULL, ${highest(isUsed(sql`p.value`))}, iif(${
+    highest(sql`true`)
+  } >= 100, 100, NULL)) AS percent
+    FROM (SELECT l.*, NULL AS reason FROM ${cells} WHERE l.sum_high + l.sum_low + l.sum_micro > 0
+      UNION ALL ${refused(sql`, f.reason`)} WHERE f.reason = 'exceeded' AND NOT f.is_held) l
     CROSS JOIN organizations o ON o.number = l.organization
-    LEFT JOIN usage_value_counters n ON ${isCounter}
-    WHERE iif(l.is_refusal, n.sum_high + n.sum_low + n.sum_micro > 0 OR l.quantity_whole + l.quantity_micro = 0, ${isFirstUsed})
-  ) a WHERE percent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM limit_notices x WHERE x.usage_limit = a.usage_limit
-      AND x.organization = a.organization AND x.window_number = a.window_number AND x.percent >= a.percent)
-  GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + NOT is_refusal) > 0`;
-
-/** JSON for `parseHeld` of the counter `n`: what it has, and what to subtract because it has expired. */
-export const selectHeldOfValue = (time: Statement): Statement => {
-  const text = (part: Statement) => sql`CAST(coalesce(${part}, 0) AS TEXT)`;
-  return sql`json_array(${text(sql`n.held_high`)}, ${text(sql`n.held_low`)}, ${text(sql`n.held_micro`)},
-    json(iif(n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0, (SELECT json_array(1, ${
-    text(sql`sum(v.held_high)`)
-  }, ${text(sql`sum(v.held_low)`)}, ${text(sql`sum(v.held_micro)`)})
-      FROM ${expiredOfValue(time)}), NULL)))`;
-};
+    LEFT JOIN usage_value_counters n ON ${isOwnCounter}
+    WHERE iif(l.reason IS NULL, ${isAnyUsed}, n.sum_high + n.sum_low + n.sum_micro > 0 OR l.quantity_whole + l.quantity_micro = 0)`,
+  sql``,
+);
 
 /** Since when the limit `l` counts the usage of the organization `o`, in milliseconds since 1970. */
 export const countsFrom =
@@ -299,20 +270,18 @@ export const countsFrom =
 
 /** The windows of now of the group's values, without those of alerts, and those that requests of it don't fit into. */
 const selectStates = sql`
-  SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'isHeld', a.is_held,
-    'held', ${selectHeldOfValue(now)},
-    'heldUntil', iif(a.is_held, (SELECT min(h.expires_at) FROM usage_holds h
-      WHERE h.organization = a.organization AND h.status = 'active'), NULL), 'usageLimit', a.usage_limit,
-    'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id, 'lineage', NULL,
-    'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode, 'by', l.property, 'value', a.value,
-    'counter', a.counter, 'countsFrom', ${countsFrom}, 'whole', CAST(a.quantity_whole AS TEXT),
-    'micro', CAST(a.quantity_micro AS TEXT), 'timezone', o.timezone, 'openedSeq', 0, 'used', json_array(
-      CAST(coalesce(n.sum_high, 0) AS TEXT), CAST(coalesce(n.sum_low, 0) AS TEXT), CAST(coalesce(n.sum_micro, 0) AS TEXT)))) AS list
+  SELECT ${
+  stateList({
+    held: selectHeldOfValue(now),
+    whole: sql`a.quantity_whole`,
+    micro: sql`a.quantity_micro`,
+    used: sumTexts((part) => sql`n.sum_${part}`),
+    more: sql`, 'by', l.property, 'value', a.value, 'counter', a.counter, 'countsFrom', ${countsFrom}`,
+  })
+} AS list
   FROM (SELECT NULL AS request, NULL AS reason, 0 AS is_held, v.value AS value, l.usage_limit, l.organization, l.window_number,
       l.value AS counter, l.at, l.quantity_whole, l.quantity_micro
-      FROM usage_value_added v CROSS JOIN ${cells} ON l.usage_limit = v.usage_limit AND l.organization = v.organization
-        AND l.window_number = v.window_number AND l.value = v.counter AND l.alert_of IS NULL
-      WHERE v.at = ${now}
+      FROM usage_value_added v CROSS JOIN ${cellOf} AND l.alert_of IS NULL WHERE v.at = ${now}
     UNION ALL SELECT request, reason, is_held, value, usage_limit, organization, window_number, value, at, quantity_whole,
         quantity_micro
       FROM (${
@@ -321,14 +290,14 @@ const selectStates = sql`
       WHERE rank <= ${integer(errorDetailsMax)}) a
   CROSS JOIN usage_limits l ON l.number = a.usage_limit
   CROSS JOIN organizations o ON o.number = a.organization
-  LEFT JOIN usage_value_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
-    AND n.window_number = a.window_number AND n.value = a.counter
+  LEFT JOIN usage_value_counters n ON ${isWindow(sql`n`, sql`a`)} AND n.value = a.counter
   WHERE a.quantity_whole IS NOT NULL`;
 
+/** Ends holds that have expired of organizations that have too little room, also in other limits. */
 const endHolds = endExpiredHolds(endsHoldsInTheWay(inTheWay));
 
 /** Builds the statements that count a group by value, whose series are found in one way. */
-export function valueStatements(select: SelectSeries): CountedValues {
+export function valueStatements(select: SelectSeries) {
   const statements = {
     open: openSpans(select),
     add: addUp(select, sql`true`),
@@ -336,23 +305,31 @@ export function valueStatements(select: SelectSeries): CountedValues {
     addAgain: addUp(select, isAnyRejected),
   };
   return {
-    open: (series, time) => [...statements.open, statements.add].map((one) => bind(one, null, series, time)),
+    /** Adds up the group by value. */
+    open: (records: string, series: string, time: number) => [
+      ...statements.open.map((one) => bind(one, null, series, time)),
+      bind(statements.add, records, series, time),
+    ],
     endHolds,
-    reject: (records, series, time, asking) => [bind(statements.reject, records, series, time, asking)],
-    addAgain: (series, time) => [
+    /** @param asking The numbers of the requests that cutoff limits deny, in JSON; null for none. */
+    reject: (records: string, series: string, time: number, asking: string | null) => [
+      bind(statements.reject, records, series, time, asking),
+    ],
+    addAgain: (records: string, series: string, time: number) => [
       sql`UPDATE usage_value_added SET sum_high = 0, sum_low = 0, sum_micro = 0 WHERE ${isAnyRejected}`,
-      bind(statements.addAgain, null, series, time),
+      bind(statements.addAgain, records, series, time),
     ],
     addToCounters: [addToCounters],
-    note: (time) => [bind(insertNotices, null, null, time)],
-    selectStates: (time) => [bind(selectStates, null, null, time)],
+    note: (time: number) => [bind(insertNotices, null, null, time)],
+    selectStates: (time: number) => [bind(selectStates, null, null, time)],
     end: [sql`DELETE FROM usage_value_added`],
   };
 }
 
+export type ValueStatements = ReturnType<typeof valueStatements>;
+
 /**
- * Subtracts a voided record from the counters that have it: of the limits that counted it, in the window of the time zone of then, that of its
- * value if that was open, otherwise that of all others.
+ * Subtracts a voided record from the counters that have it: of the limits that counted it, in the window of the time zone of then.
  *
  * @param condition The record was voided in this batch.
  */
@@ -367,12 +344,8 @@ export const subtractFromValues = (seq: number, condition: Statement): Statement
       CROSS JOIN usage_limits l ON l.number = s.usage_limit AND l.product_slug IN ('', us.product_slug)
         AND l.metric IN ('', us.metric) AND (l.alert_lineage IS NULL OR l.alert_lineage = k.lineage)
       WHERE r.seq = ${seq} AND ${condition})
-    UPDATE usage_value_counters AS n SET sum_high = n.sum_high - (r.quantity_whole >> ${integer(lowBits)}),
-      sum_low = n.sum_low - (r.quantity_whole & ${
-    integer(2 ** lowBits - 1)
-  }), sum_micro = n.sum_micro - r.quantity_micro
+    UPDATE usage_value_counters AS n SET sum_high = n.sum_high - (${high}), sum_low = n.sum_low - (${low}),
+      sum_micro = n.sum_micro - r.quantity_micro
     FROM usage_records r WHERE r.seq = ${seq} AND n.opened_seq < ${seq}
       AND (n.usage_limit, n.organization, n.window_number, n.value) IN (
-        SELECT v.usage_limit, v.organization, v.window_number, iif(EXISTS (SELECT 1 FROM usage_value_counters c
-          WHERE c.usage_limit = v.usage_limit AND c.organization = v.organization AND c.window_number = v.window_number
-            AND c.value = v.value AND c.opened_seq < ${seq}), v.value, '(other)') FROM v)`;
+        SELECT v.usage_limit, v.organization, v.window_number, ${counterSince(sql`v`, sql`${seq}`)} FROM v)`;
