@@ -1,9 +1,11 @@
 // The guides: maps parts of files in docs/ to pages. The files are embedded in the program.
 import apiKeys from "../../../docs/api-keys.md" with { type: "text" };
+import apache from "../../../docs/apache.md" with { type: "text" };
 import api from "../../../docs/api.md" with { type: "text" };
 import billing from "../../../docs/billing.md" with { type: "text" };
 import brand from "../../../docs/brand.md" with { type: "text" };
 import budgets from "../../../docs/budgets.md" with { type: "text" };
+import caddy from "../../../docs/caddy.md" with { type: "text" };
 import client from "../../../docs/client.md" with { type: "text" };
 import cloudEvents from "../../../docs/cloudevents.md" with { type: "text" };
 import collectors from "../../../docs/collectors.md" with { type: "text" };
@@ -13,12 +15,14 @@ import dimensions from "../../../docs/dimensions.md" with { type: "text" };
 import embed from "../../../docs/embed.md" with { type: "text" };
 import forwardAuth from "../../../docs/forward-auth.md" with { type: "text" };
 import guarantees from "../../../docs/guarantees.md" with { type: "text" };
+import haproxy from "../../../docs/haproxy.md" with { type: "text" };
 import leakedKeys from "../../../docs/leaked-keys.md" with { type: "text" };
 import mcp from "../../../docs/mcp.md" with { type: "text" };
 import litellm from "../../../docs/litellm.md" with { type: "text" };
 import metering from "../../../docs/metering.md" with { type: "text" };
 import moveFromUnkey from "../../../docs/move-from-unkey.md" with { type: "text" };
 import moveUsage from "../../../docs/move-usage.md" with { type: "text" };
+import nginx from "../../../docs/nginx.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
 import operators from "../../../docs/operators.md" with { type: "text" };
 import prepaid from "../../../docs/prepaid.md" with { type: "text" };
@@ -92,6 +96,10 @@ const files: Readonly<Record<string, string>> = {
   "mcp.md": mcp,
   "litellm.md": litellm,
   "guarantees.md": guarantees,
+  "nginx.md": nginx,
+  "caddy.md": caddy,
+  "haproxy.md": haproxy,
+  "apache.md": apache,
 };
 
 /** The list of all errors follows what this page says about them. */
@@ -135,6 +143,10 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/single-sign-on": ["Try single sign-on", "single-sign-on.md"],
     "/docs/forward-auth": ["Protect a proxy", "forward-auth.md"],
     "/docs/proxy-configuration": ["Proxy configuration", "forward-auth.md#nginx", { keepsHeading: true }],
+    "/docs/nginx": ["Keys and holds in nginx", "nginx.md"],
+    "/docs/caddy": ["Keys in Caddy", "caddy.md"],
+    "/docs/haproxy": ["Keys in HAProxy", "haproxy.md"],
+    "/docs/apache": ["Keys in Apache", "apache.md"],
   },
   "Run it": {
     "/docs/install": ["Install", "operations.md"],

@@ -87,7 +87,8 @@ async function runCaddy(
   });
 }
 
-async function started(
+/** Starts a proxy, and waits until it accepts connections. */
+export async function started(
   port: number,
   program: string,
   args: string[],

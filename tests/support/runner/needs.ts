@@ -16,9 +16,17 @@ const needs = {
   // The headless shell comes first: without windows, pages take half the time.
   "a browser": { commands: ["chromium-headless-shell", "chromium"], package: "chromium-headless-shell" },
   "firefox-esr": { commands: ["firefox-esr"], package: "firefox-esr" },
+  "apache2": { commands: ["apache2"], package: "apache2" },
   "caddy": { commands: ["caddy"], package: "caddy" },
   "curl": { commands: ["curl"], package: "curl" },
   "go": { commands: ["go"], package: "golang-go" },
+  "haproxy": { commands: ["haproxy"], package: "haproxy" },
+  "libnginx-mod-http-lua": {
+    commands: ["test -e /usr/lib/nginx/modules/ngx_http_lua_module.so"],
+    package: "libnginx-mod-http-lua",
+  },
+  "lua-cjson": { commands: ["test -e /usr/share/lua/5.1/cjson/util.lua"], package: "lua-cjson" },
+  "lua-socket": { commands: ["test -e /usr/share/lua/5.3/socket/http.lua"], package: "lua-socket" },
   "nginx": { commands: ["nginx"], package: "nginx" },
   "node": { commands: ["node"], package: "nodejs" },
   "npm": { commands: ["npm"], package: "npm" },
