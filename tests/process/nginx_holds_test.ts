@@ -21,7 +21,7 @@ const promises: Readonly<Record<string, (scene: KeyProxyScene) => Promise<void>>
   "parallel requests settle their exact sum": settlesParallel,
   "a request that ends while nginx is reloaded is settled": settlesAfterReload,
   "a request that ends while Gatehouse is down is settled later": settlesLater,
-  "an application that can't be reached releases the hold": releasesUnreached,
+  "a hold that can't be settled before nginx stops is logged with its content": logsUnsettled,
 };
 
 /** The streams of the application that wait, by the name in their query. */
@@ -176,9 +176,11 @@ async function endsFailed(scene: KeyProxyScene): Promise<void> {
   const { customer, get, ended, bytes } = await heldCustomer(scene);
   assert.equal((await get("/file?end=500")).status, 500);
   assert.deepEqual(await ended(), ["released"]);
+  assert.equal((await get("/unreached/")).status, 502);
+  assert.deepEqual(await ended(2), ["released", "released"]);
   const stream = await openStream(scene, customer, 5_000);
   stream.breakOff();
-  assert.deepEqual(await ended(2), ["settled", "released"]);
+  assert.deepEqual(await ended(3), ["settled", "released", "released"]);
   assert.equal(await bytes(), stream.bodyBytes());
   stream.leave();
 }
@@ -249,10 +251,16 @@ async function settlesLater(scene: KeyProxyScene): Promise<void> {
   assert.equal((await holds()).length, 1);
 }
 
-async function releasesUnreached(scene: KeyProxyScene): Promise<void> {
-  const { get, ended, bytes, seconds } = await heldCustomer(scene);
-  await scene.stopApplication();
-  assert.equal((await get("/file?bytes=1")).status, 502);
-  assert.deepEqual(await ended(), ["released"]);
-  assert.deepEqual([await bytes(), await seconds()], [0, 0]);
+async function logsUnsettled(scene: KeyProxyScene): Promise<void> {
+  const { customer, holds } = await heldCustomer(scene);
+  const stream = await openStream(scene, customer, 1_000);
+  const [hold] = await holds();
+  await killProgram(scene.program);
+  await stream.finish();
+  // It waits for running requests, and removes the file when it ends.
+  Deno.kill(Number(await Deno.readTextFile(`${scene.folder}/pid`)), "SIGQUIT");
+  await poll(() => Deno.stat(`${scene.folder}/pid`).then(() => false, () => true));
+  const log = await Deno.readTextFile(`${scene.folder}/error.log`);
+  const line = log.split("\n").find((one) => one.includes(`the hold ${hold?.id} wasn't ended`)) ?? "";
+  assert(line.includes('"metric":"bytes"') && line.includes(String(stream.bodyBytes())), log);
 }

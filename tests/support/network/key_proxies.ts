@@ -91,12 +91,13 @@ async function runNginx(places: Places): Promise<Proxy> {
   const { folder, port, token } = places;
   await Deno.writeTextFile(`${folder}/token`, token);
   const written = await Deno.readTextFile(await writeExample(keyProxy("nginx"), places));
-  // Another location with the other options.
-  const http = written.replace(
-    / {4}location \/ \{.*?^ {4}\}\n/ms,
-    (location) =>
-      location.replace("location /", "location /options/").replace("seconds = 60", nginxOptions) + location,
-  );
+  // Other locations: one with the other options, and one whose application can't be reached.
+  const http = written.replace(/ {4}location \/ \{.*?^ {4}\}\n/ms, (location) =>
+    [
+      location.replace("location /", "location /options/").replace("seconds = 60", nginxOptions),
+      location.replace("location /", "location /unreached/").replace(/http:\S+/, "http://127.0.0.1:1;"),
+      location,
+    ].join(""));
   const modules = ["ndk_http_module", "ngx_http_lua_module"]
     .map((name) => `load_module /usr/lib/nginx/modules/${name}.so;`);
   // With workers of their own, so that they can be replaced.
@@ -104,7 +105,8 @@ async function runNginx(places: Places): Promise<Proxy> {
     "master_process off;",
     `${modules.join(" ")} worker_processes 2; user ${Deno.env.get("USER") ?? "root"};`,
   );
-  await Deno.writeTextFile(`${folder}/nginx.conf`, text);
+  const logged = text.replace("error_log stderr", `error_log ${folder}/error.log`);
+  await Deno.writeTextFile(`${folder}/nginx.conf`, logged);
   return await started(port, "nginx", ["-p", folder, "-e", "stderr", "-c", `${folder}/nginx.conf`]);
 }
 
@@ -165,7 +167,6 @@ export interface KeyProxyScene {
   /** Sends a request as an operator, and asserts that it succeeds. @returns The JSON of the response. */
   // deno-lint-ignore no-explicit-any
   operate(method: string, path: string, json?: unknown): Promise<any>;
-  stopApplication(): Promise<void>;
   /** Starts Gatehouse again at the same address. */
   restart(): Promise<Program>;
   /** @returns The sum of a metric of the product `files`. */
@@ -224,7 +225,6 @@ export async function withKeyProxy(
         },
         received,
         operate,
-        stopApplication: () => server.shutdown(),
         restart: () => gatehouse.start(),
         async newCustomer() {
           const { organization: { id } } = await operate("POST", "organizations", { name: "Northwind" });
