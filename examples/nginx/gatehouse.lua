@@ -12,7 +12,7 @@ local final = { [400] = true, [404] = true, [409] = true, [413] = true, [422] = 
 function gatehouse.setup(options)
   host, port = options.host, options.port
   local file = assert(io.open(options.token_file))
-  token = file:read("*l")
+  token = assert(file:read("*l"), "the file of the token is empty")
   file:close()
 end
 
