@@ -54,7 +54,8 @@ export function requireKey<Rest extends unknown[]>(
     try {
       const response = withHeaders(await handler(request, { apiKey: passed }, ...rest), headers);
       settle(passed, { request, response, status: response.status });
-      return endHold === null ? response : whenSent(response, request.method, () => endHold(response));
+      if (endHold === null) return response;
+      return whenSent(response, request.method, () => endHold(response), endHold.sent);
     } catch (error) {
       endHold?.(undefined);
       throw error;

@@ -53,7 +53,7 @@ export function requireKey(options: KeyOptions<Context, Response>): MiddlewareHa
       const response = withHeaders(c.res, headers);
       const sent = endHold === null
         ? response
-        : whenSent(response, c.req.raw.method, () => endHold(response));
+        : whenSent(response, c.req.raw.method, () => endHold(response), endHold.sent);
       if (sent !== c.res) c.res = sent;
       settle(passed, { request: c, response, status: response.status });
       return undefined;

@@ -21,6 +21,7 @@ export type {
 export { ApiError, ConnectionError, GatehouseError, RateLimitError, TimeoutError } from "./errors.ts";
 export type { ErrorDetail } from "./errors.ts";
 export type { LimitStanding } from "./api.ts";
+export type { ModelUsage, SentBody } from "./sent_body.ts";
 export { verifyWebhook, WebhookError } from "./webhooks.ts";
 export type { WebhookDelivery, WebhookEvent, WebhookFault } from "./webhooks.ts";
 export type { RequestHeaders, RequestLike } from "./session_cookie.ts";

@@ -14,6 +14,7 @@ import {
   type RequestView,
   requireValues,
 } from "./middleware.ts";
+import type { SentBody } from "./sent_body.ts";
 
 /**
  * Options of `requireKey`. `R` and `S` are the request and the response of the framework, and `E` is the response that has ended, which
@@ -41,9 +42,10 @@ export interface KeyOptions<R, S, E = S | undefined> {
   /**
    * Returns what the handler has used, or a promise of it. Called when the response has ended, also if the client has disconnected or
    * the handler has failed, then without a response if there is none. An empty list means that nothing was used. Without a result
-   * (`undefined`), the hold is released if the handler has ended, and stays if it may go on.
+   * (`undefined`), the hold is released if the handler has ended, and stays if it may go on. `sent` is what was written of the body,
+   * with the tokens that a model has used.
    */
-  readonly settle?: (response: E, request: R) => MaybePromise<FoundUsage>;
+  readonly settle?: (response: E, request: R, sent: SentBody) => MaybePromise<FoundUsage>;
   /** After how many seconds the hold ends by itself: longer than responses take. Default: 600. */
   readonly expiresIn?: number;
   /** `release`, the default, gives the room of an expired hold back. `record` records all of it. */
