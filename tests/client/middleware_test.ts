@@ -1,5 +1,5 @@
-// The middlewares of @gatehouse/client with the real Hono, Express 4 and 5 under Node.js, and without a framework, against the
-// real program.
+// The middlewares of @gatehouse/client with the real Hono, Express 4 and 5 and Fastify under Node.js, and without a framework, against
+// the real program.
 import { requireKey as protect } from "../../packages/client/src/fetch.ts";
 import assert from "node:assert/strict";
 import { apiKeyOf, requireKey, requireSession, sessionOf } from "../../packages/client/src/express.ts";
@@ -7,11 +7,15 @@ import { Gatehouse } from "../../packages/client/src/gatehouse.ts";
 import { eachProduct, withClientScene } from "../support/client/scene.ts";
 import { holdCases } from "./hold_cases.ts";
 import { keyCases, recordsExactly, recordsSocket } from "./key_cases.ts";
+import { modelCases } from "./model_cases.ts";
 import { opensSocketForUsers, passesPreflight, sessionCases } from "./session_cases.ts";
 
 Deno.test("the middlewares", (t) =>
   withClientScene(async (scene) => {
-    await eachProduct(t, scene, { requireSession: sessionCases, requireKey: { ...keyCases, ...holdCases } });
+    await eachProduct(t, scene, {
+      requireSession: sessionCases,
+      requireKey: { ...keyCases, ...holdCases, ...modelCases },
+    });
     const step = (name: string, run: (given: typeof scene) => Promise<void>) =>
       t.step(name, () => run(scene));
     await step("CORS middleware that runs before responds to preflights", passesPreflight);

@@ -1,5 +1,6 @@
 // What requireKey reads of a model's response while it passes: usage of every form, split and cut anywhere.
 import assert from "node:assert/strict";
+import { protectedModel } from "../support/client/protected_model.ts";
 import { BodyReader } from "../../packages/client/src/sent_body.ts";
 import { modelBodies, wordsBytes } from "../support/client/model_bodies.ts";
 
@@ -122,4 +123,21 @@ Deno.test("reads usage behind any amount of text and numbers, without keeping th
 Deno.test("takes all fields of usage under the names of the API", () => {
   const { said } = read(modelBodies["Anthropic's messages, streamed"]!.text).usage!;
   assert.deepEqual([said["output_tokens"], said["cache_creation_input_tokens"]], [77, 90]);
+});
+
+Deno.test("a response that the client or the model breaks off at any byte settles once, with what was delivered", async () => {
+  for (const [name, { text }] of Object.entries(modelBodies)) {
+    const bytes = encode(text);
+    const { respond, ended, close } = protectedModel();
+    for (const [end, step] of [["canceled", 1], ["broken", 7], ["whole", 50]] as const) {
+      for (let i = 0; i <= bytes.length; i += step) {
+        const delivered = await respond({ first: bytes.slice(0, i), rest: bytes.slice(i), end });
+        const usage = usageIn(delivered);
+        const expected = usage === null ? "released" : `settled ${usage.totalTokens}`;
+        assert.deepEqual(await ended(), [expected], `${name}, ${end} at ${i}`);
+        assert.deepEqual(delivered, end === "whole" ? bytes : bytes.slice(0, i));
+      }
+    }
+    await close();
+  }
 });

@@ -1,4 +1,5 @@
 // Hooks for Fastify 4 and 5.
+import { Buffer } from "node:buffer";
 import { type KeyOptions, keyRule } from "./key_rule.ts";
 import type { Denial } from "./middleware.ts";
 import {
@@ -33,7 +34,8 @@ export interface FastifyReply {
   readonly raw: NodeResponse;
   code(status: number): unknown;
   header(name: string, value: string): unknown;
-  send(body?: string): unknown;
+  // deno-lint-ignore no-explicit-any
+  send: (...args: any[]) => any;
 }
 
 /** For `onRequest` and, if a function of the options reads the request's body, `preHandler`. */
@@ -65,9 +67,9 @@ export function requireKey<R extends FastifyRequest, S extends FastifyReply>(
     if (denial !== undefined) return deny(reply, denial);
     apiKeys.set(request, passed);
     for (const [name, value] of Object.entries(headers)) reply.header(name, value);
-    // A reply that was hijacked has its status only here.
     const { raw } = reply;
     onceAnswered(raw, () => settle(passed, { request, response: reply, status: raw.statusCode }));
+    alwaysEnd(reply);
     const endHold = holdOf(passed, request);
     if (endHold === null) return undefined;
     const until = Date.parse(passed.hold?.expiresAt ?? "");
@@ -76,10 +78,24 @@ export function requireKey<R extends FastifyRequest, S extends FastifyReply>(
   };
 }
 
+/** Ends also responses whose client has disconnected before they began: Fastify leaves those that are streams without an end. */
+function alwaysEnd(reply: FastifyReply): void {
+  let isClosed = false;
+  reply.raw.once("close", () => isClosed = true);
+  const { send } = reply;
+  reply.send = (...args) => {
+    const sent = send.apply(reply, args);
+    // The response to an error follows.
+    if (isClosed && !(args[0] instanceof Error)) reply.raw.end();
+    return sent;
+  };
+}
+
 /** @returns The reply, so that Fastify knows that it was sent. */
 function deny<S extends FastifyReply>(reply: S, { status, headers, body }: Denial): S {
   reply.code(status);
   for (const [name, value] of Object.entries(headers)) reply.header(name, value);
-  reply.send(body ?? undefined);
+  // Fastify adds a charset to the type of a text.
+  reply.send(body === null ? undefined : Buffer.from(body));
   return reply;
 }

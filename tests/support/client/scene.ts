@@ -4,6 +4,7 @@ import { cookieOf, testPassword } from "../app/app.ts";
 import { expressFolder, startExpressProduct } from "./products/express_product.ts";
 import { startFetchProduct } from "./products/fetch_product.ts";
 import { startHonoProduct } from "./products/hono_product.ts";
+import { type FakeModel, startModel } from "./model.ts";
 import type { Product } from "./products/settings.ts";
 import { runCommand } from "../process/command.ts";
 import { sendJson } from "../process/journey.ts";
@@ -27,11 +28,12 @@ export interface Customer {
 export interface ClientScene {
   readonly gatehouseUrl: string;
   /** By name, such as `hono`. */
-  readonly products: Readonly<Record<"fetch" | "hono" | "express 5" | "express 4", Product>>;
+  readonly products: Readonly<Record<"fetch" | "hono" | "express 5" | "express 4" | "fastify", Product>>;
   /** OWNER of the organization in the products' settings. */
   readonly ada: Person;
   /** MEMBER of Ada's organization, which is active, and OWNER of another one. */
   readonly bob: Person & { readonly ownOrganizationId: string };
+  readonly model: FakeModel;
   /** Calls the operators' API. @returns The body of the response. */
   // deno-lint-ignore no-explicit-any
   operate(method: string, path: string, json?: unknown): Promise<any>;
@@ -48,6 +50,7 @@ export async function withClientScene(run: (scene: ClientScene) => Promise<void>
     env: { HTTP_THREADS: "1", API_KEY_REQUESTS_PER_SECOND: "0", ALLOWED_ORIGINS: "https://app.example.com" },
   });
   const compiled = expressFolder();
+  const model = startModel();
   const hanging = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const products: Product[] = [];
   try {
@@ -61,6 +64,7 @@ export async function withClientScene(run: (scene: ClientScene) => Promise<void>
       gatehouseUrl: program.baseUrl,
       operatorToken,
       organizationId: people.ada.organizationId,
+      modelUrl: model.url,
       downUrl: `http://127.0.0.1:${freePort()}`,
       slowUrl: `http://127.0.0.1:${hanging.addr.port}`,
     };
@@ -69,14 +73,16 @@ export async function withClientScene(run: (scene: ClientScene) => Promise<void>
       startHonoProduct(settings),
       startExpressProduct(await compiled, { version: "express", settings }),
       startExpressProduct(await compiled, { version: "express4", settings }),
+      startExpressProduct(await compiled, { version: "fastify", settings }),
     ]);
     products.push(...started);
-    const [fetch, hono, express5, express4] = started;
+    const [fetch, hono, express5, express4, fastify] = started;
     const operate = operations(program.baseUrl, operatorToken);
     await run({
       ...people,
       gatehouseUrl: program.baseUrl,
-      products: { fetch, hono, "express 5": express5, "express 4": express4 },
+      model,
+      products: { fetch, hono, "express 5": express5, "express 4": express4, fastify },
       operate,
       async newCustomer(permissions = ["maps:edit", "maps:render"], overrides = {}) {
         const { organization: { id } } = await operate("POST", "organizations", { name: "Customer" });
@@ -94,6 +100,7 @@ export async function withClientScene(run: (scene: ClientScene) => Promise<void>
   } finally {
     for (const product of products) await product.stop();
     hanging.close();
+    await model.stop();
     await killProgram(program);
     for (const path of [folder, await compiled]) await Deno.remove(path, { recursive: true });
   }

@@ -1,8 +1,9 @@
 // A product with Express, run by Node.js. The first argument is the version's package name.
+import { Buffer } from "node:buffer";
 import process from "node:process";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { clientsOf, runs, Work } from "./work.js";
+import { clientsOf, Model, runs, Work } from "./work.js";
 
 const client = new URL("package/dist/", import.meta.url);
 const { Gatehouse } = await import(new URL("gatehouse.js", client));
@@ -12,6 +13,7 @@ const { default: express } = await import(version);
 const settings = JSON.parse(settingsText);
 const { gatehouse, down, slow, misconfigured } = clientsOf(Gatehouse, settings);
 const work = new Work();
+const model = new Model(settings.modelUrl);
 
 /** Sends what a handler of the other products returns. */
 async function send(response, made) {
@@ -66,6 +68,22 @@ const generate = (request, response, next) => {
 const holding = work.holding((request) => new URL(request.originalUrl, "http://localhost"));
 app.all("/generate", requireKey({ gatehouse, ...holding }), generate);
 app.get("/generate-down", requireKey({ gatehouse: down, ...holding }), generate);
+
+// Sends the body as it arrives, and as text.
+app.get("/model", requireKey({ gatehouse, ...model.holding() }), async (request, response, next) => {
+  const leaving = new AbortController();
+  response.on("close", () => leaving.abort());
+  const url = new URL(request.originalUrl, "http://localhost");
+  try {
+    const made = await model.ask({ url, signal: leaving.signal });
+    response.status(made.status).type(made.headers.get("content-type"));
+    for await (const bytes of made.body) response.write(Buffer.from(bytes).toString("latin1"), "latin1");
+    response.end();
+  } catch (error) {
+    // As most handlers do: without an end if the client has gone.
+    if (!leaving.signal.aborted) next(error);
+  }
+});
 
 app.get("/down", requireSession({ gatehouse: down }), member);
 app.get("/down-key", requireKey({ gatehouse: down }), key);

@@ -1,23 +1,25 @@
-// Starts express_product.mjs in Node.js, with the packed client and the other packages from Deno's cache.
+// Starts express_product.mjs and fastify_product.mjs in Node.js, with the packed client and the other packages from Deno's cache.
 // deno-lint-ignore no-import-prefix
 import type {} from "npm:express@5.3.0";
 // deno-lint-ignore no-import-prefix
 import type {} from "npm:express@4.22.3";
+// deno-lint-ignore no-import-prefix
+import type {} from "npm:fastify@5.12.8";
 import { runLines } from "../../runner/guides.ts";
 import { unpackClient } from "../package.ts";
 import type { Product, ProductSettings } from "./settings.ts";
 
-/** The versions of Express, as package names in the folder. */
-export type ExpressVersion = "express" | "express4";
+/** The frameworks, as package names in the folder. */
+export type ExpressVersion = "express" | "express4" | "fastify";
 
-const dependencies = { express: "5.3.0", express4: "npm:express@4.22.3" };
+const dependencies = { express: "5.3.0", express4: "npm:express@4.22.3", fastify: "5.12.8" };
 
 /** Creates a folder from which {@linkcode startExpressProduct} runs the product. */
 export async function expressFolder(): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-express-" });
   await Deno.writeTextFile(`${folder}/package.json`, JSON.stringify({ type: "module", dependencies }));
   await runLines(`'${Deno.execPath()}' install --quiet --node-modules-dir=auto`, { cwd: folder });
-  for (const name of ["express_product.mjs", "work.js"]) {
+  for (const name of ["express_product.mjs", "fastify_product.mjs", "work.js"]) {
     await Deno.copyFile(new URL(name, import.meta.url), `${folder}/${name}`);
   }
   await unpackClient(folder);
@@ -30,7 +32,7 @@ export async function startExpressProduct(
   { version, settings }: { version: ExpressVersion; settings: ProductSettings },
 ): Promise<Product> {
   const child = new Deno.Command("node", {
-    args: ["express_product.mjs", version, JSON.stringify(settings)],
+    args: [`${version === "fastify" ? "fastify" : "express"}_product.mjs`, version, JSON.stringify(settings)],
     cwd: folder,
     stdin: "piped",
     stdout: "piped",

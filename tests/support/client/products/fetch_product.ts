@@ -2,13 +2,14 @@
 import { requireKey, requireSession } from "../../../../packages/client/src/fetch.ts";
 import { Gatehouse } from "../../../../packages/client/src/gatehouse.ts";
 import type { Product, ProductSettings } from "./settings.ts";
-import { clientsOf, runs, Work } from "./work.js";
+import { clientsOf, Model, runs, Work } from "./work.js";
 
 type Handler = (request: Request) => Response | Promise<Response>;
 
 export function startFetchProduct(settings: ProductSettings): Promise<Product> {
   const { gatehouse, down, slow, misconfigured } = clientsOf(Gatehouse, settings);
   const work = new Work();
+  const model = new Model(settings.modelUrl);
   const member = (options: Omit<Parameters<typeof requireSession>[0], "gatehouse"> = {}, asked = gatehouse) =>
     requireSession({ gatehouse: asked, ...options }, (_request, { session }) => Response.json(session));
   const key = (options: Omit<Parameters<typeof requireKey>[0], "gatehouse"> = {}, asked = gatehouse) =>
@@ -38,6 +39,7 @@ export function startFetchProduct(settings: ProductSettings): Promise<Product> {
     free: key({ meter: askedRuns, limit: false }),
     generate: requireKey({ gatehouse, ...holding }, (request) => work.generate(request)),
     "generate-down": requireKey({ gatehouse: down, ...holding }, (request) => work.generate(request)),
+    model: requireKey({ gatehouse, ...model.holding() }, (request) => model.ask(request)),
     down: member({}, down),
     "down-key": key({}, down),
     slow: member({}, slow),

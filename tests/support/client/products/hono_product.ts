@@ -9,11 +9,12 @@ import {
 } from "../../../../packages/client/src/hono.ts";
 import { Gatehouse } from "../../../../packages/client/src/gatehouse.ts";
 import type { Product, ProductSettings } from "./settings.ts";
-import { clientsOf, runs, Work } from "./work.js";
+import { clientsOf, Model, runs, Work } from "./work.js";
 
 export function startHonoProduct(settings: ProductSettings): Promise<Product> {
   const { gatehouse, down, slow, misconfigured } = clientsOf(Gatehouse, settings);
   const work = new Work();
+  const model = new Model(settings.modelUrl);
   const app = new Hono<SessionEnv & KeyEnv>();
   const member = (c: Context<SessionEnv>) => c.json(c.get("session"));
   const key = (c: Context<KeyEnv>) => work.respond(c.req.raw, c.get("apiKey"));
@@ -53,6 +54,8 @@ export function startHonoProduct(settings: ProductSettings): Promise<Product> {
   const generate = (c: Context) => work.generate(c.req.raw);
   app.all("/generate", requireKey({ gatehouse, ...holding }), generate);
   app.get("/generate-down", requireKey({ gatehouse: down, ...holding }), generate);
+
+  app.get("/model", requireKey({ gatehouse, ...model.holding() }), (c) => model.ask(c.req.raw));
 
   app.get("/down", requireSession({ gatehouse: down }), member);
   app.get("/down-key", requireKey({ gatehouse: down }), key);

@@ -5,6 +5,8 @@ export interface ProductSettings {
   readonly operatorToken: string;
   /** Its members alone may open `/team`. */
   readonly organizationId: string;
+  /** A model's API. */
+  readonly modelUrl: string;
   /** An address where nothing listens. */
   readonly downUrl: string;
   /** An address that accepts connections and never responds. */

@@ -128,6 +128,39 @@ export class Work {
   }
 }
 
+/** Responds with what a model's API sends, as a proxy does, and settles with what its usage says. */
+export class Model {
+  #url;
+
+  /** @param {string} url Of the model's API. */
+  constructor(url) {
+    this.#url = url;
+  }
+
+  /** Returns options of `requireKey`. */
+  holding() {
+    return {
+      hold: () => ({ ...tokens, quantity: 1_000 }),
+      settle: (
+        /** @type {unknown} */ _response,
+        /** @type {unknown} */ _request,
+        /** @type {import("../../../../packages/client/src/index.ts").SentBody} */ { bytes, usage },
+      ) =>
+        usage && {
+          ...tokens,
+          quantity: usage.totalTokens,
+          properties: { bytes: String(bytes), estimate: String(usage.isEstimate) },
+        },
+    };
+  }
+
+  /** @param {Pick<Request, "url" | "signal">} request */
+  async ask({ url, signal }) {
+    const { status, headers, body } = await fetch(`${this.#url}${new URL(url).search}`, { signal });
+    return new Response(body, { status, headers: { "content-type": headers.get("content-type") ?? "" } });
+  }
+}
+
 function endlessStream() {
   return new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) });
 }
