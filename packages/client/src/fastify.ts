@@ -44,7 +44,7 @@ export type FastifyHook<R, S> = (request: R, reply: S) => Promise<unknown>;
 /** Requires a session that meets the conditions. Handlers get it from {@linkcode sessionOf}. */
 export function requireSession<R extends FastifyRequest, S extends FastifyReply>(
   options: SessionOptions<R>,
-): FastifyHook<R, S> {
+): FastifyHook<NoInfer<R>, NoInfer<S>> {
   const decide = sessionRule(options);
   return async function requireSession(request, reply) {
     const { passed, denial } = await decide(request, viewOf(request, request.raw.headersDistinct));
@@ -60,7 +60,7 @@ export function requireSession<R extends FastifyRequest, S extends FastifyReply>
  */
 export function requireKey<R extends FastifyRequest, S extends FastifyReply>(
   options: KeyOptions<R, S, S>,
-): FastifyHook<R, S> {
+): FastifyHook<NoInfer<R>, NoInfer<S>> {
   const { decide, holdOf, settle } = keyRule(options);
   return async function requireKey(request, reply) {
     const { passed, headers, denial } = await decide(request, viewOf(request, request.raw.headersDistinct));
