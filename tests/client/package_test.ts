@@ -29,6 +29,7 @@ const program = `
 import { ApiError, Gatehouse, GatehouseError, type KeyVerification, Meter, type SessionUser } from "@gatehouse/client";
 import type { User } from "@gatehouse/client/browser";
 import { requireKey as requireKeyOfExpress } from "@gatehouse/client/express";
+import { requireKey as requireKeyOfFastify } from "@gatehouse/client/fastify";
 import { requireKey } from "@gatehouse/client/fetch";
 import { requireSession } from "@gatehouse/client/hono";
 import type { me } from "https://auth.example.com/gatehouse.js";
@@ -75,7 +76,7 @@ export async function uses(request: IncomingMessage, inPage: Awaited<ReturnType<
   new Gatehouse({ token: "x" });
   return user;
 }
-export const middleware = [requireSession, requireKey, requireKeyOfExpress];
+export const middleware = [requireSession, requireKey, requireKeyOfExpress, requireKeyOfFastify];
 `;
 
 /** Copies packages from the cache of Deno, so that nothing is downloaded. */
