@@ -31,6 +31,7 @@ import logging
 import math
 import numbers
 import os
+import queue
 import random
 import re
 import secrets
@@ -52,7 +53,10 @@ __all__ = [
     "Gatehouse",
     "GatehouseError",
     "Meter",
+    "ModelUsage",
     "Problem",
+    "RequireKey",
+    "SentBody",
     "Stats",
     "WebhookError",
     "verify_webhook",
@@ -75,6 +79,18 @@ WEBHOOK_TOLERANCE_SECONDS = 5 * 60
 OPEN_SEGMENTS_MAX = 100
 SYNC_PAUSE_SECONDS = 0.05
 PROBLEM_RECORDS_MAX = 100
+TEXT_BYTES_OF_TOKEN = 4
+NAME_BYTES_MAX = 64
+USAGE_BYTES_MAX = 16_384
+HELD_SECONDS_MAX = 5
+SETTLING_THREADS_MAX = 4
+SETTLING_PAUSE_MAX_SECONDS = 30.0
+DATA_FIELD = b"data:"
+JSON_MARK = re.compile(rb'["{}\[\]:,]')
+STRING_MARK = re.compile(rb'["\\]')
+TEXT_NAMES = frozenset(
+    b"arguments content delta partial_json reasoning reasoning_content text thinking".split()
+)
 #: The shortest windows of limits: one day of the year has 23 hours.
 WINDOW_SECONDS = {"minute": 60, "hour": 3600, "day": 23 * 3600, "month": 28 * 86400 - 3600}
 OPEN_FLAGS = os.O_RDWR | os.O_APPEND
@@ -1179,6 +1195,475 @@ def _hold_path(hold_id: str, act: str) -> str:
     return f"/api/operator/holds/{hold_id}/{act}"
 
 
+class ModelUsage(NamedTuple):
+    """The tokens that a model has used, as the APIs of OpenAI and Anthropic say it."""
+
+    input_tokens: int  # Those of a cache included. 0 if the response broke off before they were said.
+    cached_tokens: int  # Those of `input_tokens` that came from a cache.
+    output_tokens: int  # Reasoning included.
+    total_tokens: int  # Input and output.
+    #: True if the response hasn't said its output, for example because it broke off: then 4 bytes of
+    #: text that were sent count as one token of `output_tokens`.
+    is_estimate: bool
+    said: Mapping[str, Any]  # The fields that the API has sent, by its own names.
+
+
+class SentBody:
+    """The part of a response's body that was sent. It keeps no bytes except the usage itself.
+
+    It reads JSON and server-sent events. Compressed bodies can't be read.
+    """
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        #: Those of a model's text, reasoning and arguments of tools, as JSON has them.
+        self.text_bytes = 0
+        self._said: dict[str, Any] = {}
+        self._has_output = False
+        self._form = b""  # The first byte: of JSON, of a field of events, or of something else.
+        # The line of events: how much of "data:" it has, or None for another field.
+        self._field: bytes | None = b""
+        self._has_return = False
+        self._reset()
+        self._key = self._name = b""
+        self._is_escaped = self._is_text = False
+
+    def _reset(self) -> None:
+        """Begins a document of JSON."""
+        self._depth = 0
+        self._path = [b""] * 3  # Keys on the way to the current value. Usage is no deeper than 2.
+        self._is_string = self._is_value = self._is_repetition = False
+        self._captured: bytearray | None = None
+        self._captured_depth = 0
+
+    @property
+    def usage(self) -> ModelUsage | None:
+        """None if the body has neither usage nor text of a model."""
+        said = self._said
+        if not said and not self.text_bytes:
+            return None
+        from_cache = _number_in(said, "cache_read_input_tokens") or 0
+        details = said.get("prompt_tokens_details") or said.get("input_tokens_details")
+        cached = _number_in(details, "cached_tokens")
+        # Anthropic counts the input of caches beside `input_tokens`, and OpenAI within.
+        input_tokens = from_cache + (_number_in(said, "cache_creation_input_tokens") or 0)
+        input_tokens += _number_in(said, "input_tokens", "prompt_tokens") or 0
+        output = _number_in(said, "output_tokens", "completion_tokens") or 0
+        if not self._has_output:
+            output = max(output, math.ceil(self.text_bytes / TEXT_BYTES_OF_TOKEN))
+        cached = from_cache if cached is None else cached
+        total = input_tokens + output
+        return ModelUsage(input_tokens, cached, output, total, not self._has_output, dict(said))
+
+    def _write(self, data: bytes) -> None:
+        """Reads the next bytes, which may end anywhere."""
+        self.bytes += len(data)
+        if not self._form:  # A byte order mark and space may precede it.
+            data = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+            self._form = data[:1]
+        if self._form == b"{":
+            self._read(data)
+        elif self._form and self._form in b":dier":  # Of fields and comments.
+            for line in data.splitlines(keepends=True):
+                self._read_line(line)
+
+    def _read_line(self, line: bytes) -> None:
+        """https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream"""
+        has_return, self._has_return = self._has_return, line.endswith(b"\r")
+        if has_return and line == b"\n":
+            return
+        content = line.rstrip(b"\r\n")
+        if self._field is not None and (missing := len(DATA_FIELD) - len(self._field)):
+            self._field += content[:missing]
+            content = content[missing:]
+            if not DATA_FIELD.startswith(self._field):
+                self._field = None
+        if self._field == DATA_FIELD:
+            self._read(content)
+        if line[-1:] in b"\r\n":
+            # JSON has no line breaks within strings, and none of it goes on after the event.
+            if self._field == b"" or self._is_string:
+                self._reset()
+            self._field = b""
+
+    def _read(self, data: bytes) -> None:
+        at = start = 0  # Of what is to be captured.
+        while at < len(data):
+            if self._is_string:
+                at = self._read_string(data, at)
+                continue
+            found = JSON_MARK.search(data, at)
+            if found is None:
+                break
+            mark, at = found[0], found.end()
+            if mark == b'"':
+                self._is_string, self._is_escaped, self._name = True, False, b""
+                is_fresh = self._is_value and not self._is_repetition
+                self._is_text = is_fresh and self._key in TEXT_NAMES
+            elif mark == b":":
+                self._key, self._is_value = self._name, True
+                if self._depth <= 2:
+                    self._path[self._depth] = self._name
+            elif mark == b",":
+                self._is_value = False
+            elif mark in b"{[":
+                if mark == b"{" and self._is_value and self._is_usage():
+                    self._captured, self._captured_depth, start = bytearray(), self._depth, at - 1
+                self._is_value = False
+                self._depth += 1
+                if self._depth <= 2:
+                    self._path[self._depth] = b""
+            else:
+                self._depth = max(0, self._depth - 1)
+                if self._captured is not None and self._depth == self._captured_depth:
+                    self._keep(self._captured + data[start:at])
+                    self._captured = None
+        if self._captured is not None:
+            self._captured += data[start:]
+            if len(self._captured) > USAGE_BYTES_MAX:
+                self._captured = None
+
+    def _read_string(self, data: bytes, at: int) -> int:
+        """Returns where to continue."""
+        if self._is_escaped:
+            self._is_escaped = False
+            self._take(data[at : at + 1])
+            return at + 1
+        found = STRING_MARK.search(data, at)
+        stop = found.start() if found else len(data)
+        self._take(data[at:stop])
+        if found is None:
+            return stop
+        if found[0] == b"\\":
+            self._is_escaped = True
+            self._take(found[0])
+        else:
+            self._is_string = False
+            if self._is_value and self._depth == 1 and self._key == b"type":
+                # Events of OpenAI that say again what others have said.
+                is_event = self._name.startswith(b"response.")
+                self._is_repetition = is_event and not self._name.endswith(b".delta")
+        return found.end()
+
+    def _take(self, part: bytes) -> None:
+        if self._is_text:
+            self.text_bytes += len(part)
+        else:
+            self._name = (self._name + part[:NAME_BYTES_MAX])[:NAME_BYTES_MAX]
+
+    def _is_usage(self) -> bool:
+        """True at `usage`, and at that in the `response` of OpenAI's and `message` of Anthropic's events."""
+        _, first, second = self._path
+        if self._depth == 1:
+            return first == b"usage"
+        return self._depth == 2 and second == b"usage" and first in (b"response", b"message")
+
+    def _keep(self, captured: bytes) -> None:
+        try:
+            usage = json.loads(captured) if len(captured) <= USAGE_BYTES_MAX else {}
+        except (ValueError, RecursionError):
+            return
+        names = ("input_tokens", "prompt_tokens", "output_tokens", "completion_tokens")
+        if _number_in(usage, *names) is None:
+            return
+        self._said.update(usage)
+        # Only the output that `message_start` says is that of the beginning.
+        self._has_output = self._has_output or self._path[1] != b"message"
+
+
+def _number_in(values: Any, *names: str) -> int | None:
+    """Returns the first of the fields that is a number."""
+    for name in names:
+        value = _as_dict(values).get(name)
+        if type(value) in (int, float) and 0 <= value < math.inf:
+            return int(value)
+    return None
+
+
+class RequireKey:
+    """Lets only requests with a valid API key reach an ASGI application, such as FastAPI's.
+
+        app.add_middleware(RequireKey, gatehouse=gatehouse, permissions="models:use")
+
+    To protect a part, wrap an application that you mount: `RequireKey(part, gatehouse=gatehouse)`.
+    Handlers find what verify() returned in `request.state.gatehouse`. WebSockets are denied.
+    """
+
+    def __init__(
+        self,
+        app: Callable[..., Any],
+        *,
+        gatehouse: Gatehouse,
+        permissions: str | Iterable[str] = (),
+        features: str | Iterable[str] = (),
+        hold: Iterable[Mapping[str, Any]] | Callable[..., Any] | None = None,
+        settle: Callable[[Any, SentBody], Iterable[Mapping[str, Any]] | None] | None = None,
+        expires_in: int | None = None,
+        on_expiry: str | None = None,
+        body_bytes_max: int = 10 * 1024 * 1024,
+    ) -> None:
+        """Protects an application.
+
+        Args:
+            app: The ASGI application.
+            gatehouse: Its token needs the scope `keys:verify`.
+            permissions: Permissions that the key must have, all of them.
+            features: Features that the plan of the key's organization must include, all of them.
+            hold: The usage to hold before the handler runs, as for Gatehouse.hold(), or a function of
+                the scope and the request's body that returns it, or an awaitable of it.
+            settle: A function of the scope and the SentBody, called when the response has ended, that
+                returns what was used. An empty list means nothing; None releases the hold. If it
+                raises, the hold stays until it expires. Handlers can leave results for it in
+                `request.state`, which is `scope["state"]`.
+            expires_in: After how many seconds the hold ends by itself. Default: 600.
+            on_expiry: "release" or "record", for what happens then.
+            body_bytes_max: The largest body that a function `hold` gets. Others are rejected.
+
+        Raises:
+            ValueError: One of hold and settle is missing.
+        """
+        if (hold is None) != (settle is None):
+            raise ValueError("hold and settle require each other")
+        self._app = app
+        self._gatehouse = gatehouse
+        self._required = {
+            "permissions": [permissions] if isinstance(permissions, str) else list(permissions),
+            "features": [features] if isinstance(features, str) else list(features),
+        }
+        self._hold = hold
+        self._settle = settle
+        terms = {"expires_in": expires_in, "on_expiry": on_expiry}
+        self._terms = {name: value for name, value in terms.items() if value is not None}
+        self._body_bytes_max = body_bytes_max
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            return await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            return await send({"type": "websocket.close", "code": 1008})
+        values = [value for name, value in scope["headers"] if name.lower() == b"authorization"]
+        # Which of two keys a proxy has read is unknown.
+        found = re.fullmatch(rb"(?i:Bearer) +([!-~]{1,1000})", values[0]) if len(values) == 1 else None
+        if found is None:
+            return await _deny(send, *_INVALID_KEY)
+        usage: Any = self._hold
+        if callable(usage):
+            body = await _read_body(receive, self._body_bytes_max)
+            if body is None:
+                return await _deny(send, 413, "body_too_large", "The body of this request is too large.")
+            receive = _replay(body, receive)
+            usage = usage(scope, body)
+            if hasattr(usage, "__await__"):
+                usage = await usage
+        denial, verification = await self._verify(found[1].decode(), scope.get("client"), usage)
+        if denial is not None:
+            return await _deny(send, *denial)
+        scope = {**scope, "state": {**scope.get("state", {}), "gatehouse": verification}}
+        if self._hold is None:
+            return await self._app(scope, receive, send)
+        sent = SentBody()
+        hold_ids = [verification["hold"]["id"]]
+
+        def end() -> None:
+            if hold_ids:
+                self._end(hold_ids.pop(), scope, sent)
+
+        async def send_and_read(message: Any) -> None:
+            is_body = message["type"] == "http.response.body"
+            if is_body:
+                sent._write(message.get("body", b""))
+            await send(message)
+            if is_body and not message.get("more_body", False):
+                end()
+
+        try:
+            await self._app(scope, receive, send_and_read)
+        finally:
+            end()
+
+    async def _verify(self, key: str, client: Any, usage: Any) -> tuple[Any, dict[str, Any]]:
+        """Returns the arguments of _deny() for a request that doesn't pass, and the verification."""
+        import asyncio  # Here, because it takes long and meters don't need it.
+        import ipaddress
+
+        options: dict[str, Any] = dict(self._required)
+        usage = [] if usage is None else list(usage)
+        with contextlib.suppress(ValueError, TypeError, IndexError):
+            options["address"] = str(ipaddress.ip_address(client[0]))
+        if self._hold is not None:
+            options.update(usage=usage, hold=self._terms or True)
+        try:
+            verification = await asyncio.to_thread(self._gatehouse.verify, key, **options)
+        except GatehouseError as error:
+            if error.code in ("headers_too_large", "series_limit_reached", "hold_limit_reached"):
+                return (error.status, error.code, str(error), 5), {}
+            if error.status is not None and error.status < 500 and error.status != 429:
+                raise RuntimeError(f"Gatehouse rejected the check of this request: {error}") from error
+            message = "Access can't be checked right now. Try again shortly."
+            return (503, "unavailable", message, max(1, math.ceil(error.retry_after))), {}
+        if not verification["valid"]:
+            return _denial_of(verification, self._required, usage), verification
+        if self._hold is not None and _as_dict(verification.get("hold")).get("status") != "active":
+            return (503, "unavailable", "Gatehouse returned no hold.", 1), verification
+        return None, verification
+
+    def _end(self, hold_id: str, scope: Any, sent: SentBody) -> None:
+        """Ends a hold in the background, with what was used. Never raises."""
+        try:
+            used = self._settle(scope, sent) if self._settle else None
+            if used is None:
+                _settler.add(hold_id, lambda: self._gatehouse.release(hold_id))
+            else:
+                usage = list(used)
+                _records(usage)
+                _settler.add(hold_id, lambda: self._gatehouse.settle(hold_id, usage))
+        except Exception as error:  # No one knows what was used: the hold expires.
+            _logger.error("the hold %s wasn't settled: %s", hold_id, _message_of(error))
+
+
+class _Settler:
+    """Ends holds from threads. Repeats each attempt until Gatehouse accepts or rejects it."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.SimpleQueue[tuple[str, Callable[[], Any]] | None] = queue.SimpleQueue()
+        self._closing = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+
+    def add(self, hold_id: str, attempt: Callable[[], Any]) -> None:
+        self._waiting.put((hold_id, attempt))
+        with self._lock:
+            if not self._threads:
+                atexit.register(self.close)
+            if len(self._threads) < SETTLING_THREADS_MAX:
+                self._threads.append(threading.Thread(target=self._work, daemon=True))
+                self._threads[-1].start()
+
+    def close(self, timeout: float = 10.0) -> None:
+        """Waits for holds that end. Attempts that fail now are the last ones: the holds expire."""
+        self._closing.set()
+        deadline = time.monotonic() + timeout
+        for _ in self._threads:
+            self._waiting.put(None)
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _work(self) -> None:
+        while (given := self._waiting.get()) is not None:
+            hold_id, attempt = given
+            try:
+                self._repeat(attempt)
+            except Exception as error:
+                _logger.error("the hold %s wasn't settled: %s", hold_id, _message_of(error))
+
+    def _repeat(self, attempt: Callable[[], Any]) -> None:
+        pause = 0.5
+        while True:
+            try:
+                attempt()
+                return
+            except GatehouseError as error:
+                # Nothing changes these. All others may pass: a token can get its scope back, too.
+                if error.status in (400, 404, 409, 413, 422) or self._closing.is_set():
+                    raise
+                self._closing.wait(min(max(pause, error.retry_after), SETTLING_PAUSE_MAX_SECONDS))
+                pause *= 2
+
+
+_INVALID_KEY = (401, "invalid_api_key", "Invalid or missing API key.")
+
+
+def _denial_of(
+    verification: Mapping[str, Any], required: Mapping[str, Any], usage: Sequence[Any]
+) -> tuple[Any, ...]:
+    """Returns the arguments of _deny() for a key that isn't valid."""
+    code = verification.get("code")
+    if code == "ORGANIZATION_SUSPENDED":
+        message = "This organization is suspended. Contact the people who run this service."
+        return 403, "organization_suspended", message
+    if code == "INSUFFICIENT_PERMISSIONS":
+        has = _as_dict(verification["apiKey"]).get("permissions", ())
+        missing = ", ".join(each for each in required["permissions"] if each not in has)
+        return 403, "permission_missing", f"This API key lacks the permission {missing}."
+    if code == "FEATURE_MISSING":
+        has = _as_dict(verification["organization"]).get("features", ())
+        missing = ", ".join(each for each in required["features"] if each not in has)
+        return 403, "feature_missing", f"The plan of this organization doesn't include {missing}."
+    if code == "RATE_LIMITED":
+        return 429, "rate_limited", "This API key has used up its requests of this second.", 1
+    if code == "USAGE_EXCEEDED":
+        message = "This usage exceeds a limit of your organization or of the API key."
+        limits = [each for each in verification["limits"] if _is_exceeded(each, usage)]
+        return 429, "limit_exceeded", message, max(map(_wait_for, limits), default=None), limits
+    return _INVALID_KEY  # Callers can't tell an unknown key from a revoked or expired one.
+
+
+def _is_exceeded(limit: Mapping[str, Any], usage: Sequence[Any]) -> bool:
+    """Returns True if a limit has no room for usage."""
+    names = (("productSlug", "product"), ("metric", "metric"))
+    asked = [
+        each["quantity"]
+        for each in usage
+        if all(limit[of_limit] in (None, each[name]) for of_limit, name in names)
+    ]
+    if limit["mode"] == "cutoff":
+        return bool(limit["remaining"] == 0)
+    return bool(limit["mode"] == "hard" and limit["remaining"] < sum(asked))
+
+
+def _wait_for(limit: Mapping[str, Any]) -> int:
+    """Returns for how many seconds to wait for room. Most holds end early."""
+    until = _parse_time(limit.get("heldUntil") or limit.get("resetsAt"))
+    seconds = max(1, math.ceil(until - time.time())) if until == until else 1
+    return min(HELD_SECONDS_MAX, seconds) if limit.get("heldUntil") else seconds
+
+
+async def _deny(
+    send: Any,
+    status: int,
+    code: str,
+    message: str,
+    retry_after: int | None = None,
+    details: Sequence[Any] = (),
+) -> None:
+    """Responds with an error in the form of Gatehouse's own."""
+    request_id = f"req_{secrets.token_hex(16)}"
+    error = {"code": code, "message": message, **({"details": details} if details else {})}
+    headers = {
+        "content-type": "application/json",
+        "cache-control": "no-store",
+        "x-request-id": request_id,
+        **({"www-authenticate": "Bearer"} if status == 401 else {}),
+        **({} if retry_after is None else {"retry-after": str(retry_after)}),
+    }
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    body = json.dumps({"error": error, "requestId": request_id}).encode()
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _read_body(receive: Any, bytes_max: int) -> bytes | None:
+    """Returns the body of a request, or None if it is larger, or the client has disconnected."""
+    body = b""
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if message["type"] != "http.request" or len(body) > bytes_max:
+            return None
+        if not message.get("more_body", False):
+            return body
+
+
+def _replay(body: bytes, receive: Any) -> Callable[[], Any]:
+    """Returns a function that first receives a body that was read."""
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Any:
+        return messages.pop() if messages else await receive()
+
+    return receive_again
+
+
 class WebhookError(GatehouseError):
     """A request doesn't come from this webhook of Gatehouse, or is too old. Respond with 400."""
 
@@ -1521,6 +2006,9 @@ def _keep_rejected(path: str, lines: list[bytes]) -> None:
 
 
 _started_at = time.time_ns() // 1_000_000
+
+
+_settler = _Settler()
 
 
 def _after_fork_in_child() -> None:

@@ -1,7 +1,12 @@
 // A running Gatehouse with products that use the client's middleware, one for each framework, and customers for them.
 import assert from "node:assert/strict";
 import { cookieOf, testPassword } from "../app/app.ts";
-import { expressFolder, startExpressProduct } from "./products/express_product.ts";
+import {
+  expressFolder,
+  type ExpressVersion,
+  startExpressProduct,
+  startFastApiProduct,
+} from "./products/express_product.ts";
 import { startFetchProduct } from "./products/fetch_product.ts";
 import { startHonoProduct } from "./products/hono_product.ts";
 import { type FakeModel, startModel } from "./model.ts";
@@ -25,10 +30,12 @@ export interface Customer {
   readonly apiKey: string;
 }
 
+type ProductName = "fetch" | "hono" | "express 5" | "express 4" | "fastify" | "fastapi";
+
 export interface ClientScene {
   readonly gatehouseUrl: string;
   /** By name, such as `hono`. */
-  readonly products: Readonly<Record<"fetch" | "hono" | "express 5" | "express 4" | "fastify", Product>>;
+  readonly products: Readonly<Record<ProductName, Product>>;
   /** OWNER of the organization in the products' settings. */
   readonly ada: Person;
   /** MEMBER of Ada's organization, which is active, and OWNER of another one. */
@@ -43,13 +50,17 @@ export interface ClientScene {
   usageOf(customer: Customer, metric: string): Promise<[count: number, sum: number]>;
 }
 
-export async function withClientScene(run: (scene: ClientScene) => Promise<void>): Promise<void> {
+/** @param names The products to start. Default: those with the package for TypeScript. */
+export async function withClientScene(
+  run: (scene: ClientScene) => Promise<void>,
+  names: readonly ProductName[] = ["fetch", "hono", "express 5", "express 4", "fastify"],
+): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-client-" });
   const program = startProgram({
     folder,
     env: { HTTP_THREADS: "1", API_KEY_REQUESTS_PER_SECOND: "0", ALLOWED_ORIGINS: "https://app.example.com" },
   });
-  const compiled = expressFolder();
+  const compiled = names.includes("fastify") ? expressFolder() : Deno.makeTempDir();
   const model = startModel();
   const hanging = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const products: Product[] = [];
@@ -68,21 +79,24 @@ export async function withClientScene(run: (scene: ClientScene) => Promise<void>
       downUrl: `http://127.0.0.1:${freePort()}`,
       slowUrl: `http://127.0.0.1:${hanging.addr.port}`,
     };
-    const started = await Promise.all([
-      startFetchProduct(settings),
-      startHonoProduct(settings),
-      startExpressProduct(await compiled, { version: "express", settings }),
-      startExpressProduct(await compiled, { version: "express4", settings }),
-      startExpressProduct(await compiled, { version: "fastify", settings }),
-    ]);
+    const inNode = async (version: ExpressVersion) =>
+      await startExpressProduct(await compiled, { version, settings });
+    const starts: Readonly<Record<ProductName, () => Promise<Product>>> = {
+      "fetch": () => startFetchProduct(settings),
+      "hono": () => startHonoProduct(settings),
+      "express 5": () => inNode("express"),
+      "express 4": () => inNode("express4"),
+      "fastify": () => inNode("fastify"),
+      "fastapi": () => startFastApiProduct(settings),
+    };
+    const started = await Promise.all(names.map((name) => starts[name]()));
     products.push(...started);
-    const [fetch, hono, express5, express4, fastify] = started;
     const operate = operations(program.baseUrl, operatorToken);
     await run({
       ...people,
       gatehouseUrl: program.baseUrl,
       model,
-      products: { fetch, hono, "express 5": express5, "express 4": express4, fastify },
+      products: Object.fromEntries(names.map((name, at) => [name, started[at]])) as ClientScene["products"],
       operate,
       async newCustomer(permissions = ["maps:edit", "maps:render"], overrides = {}) {
         const { organization: { id } } = await operate("POST", "organizations", { name: "Customer" });

@@ -33,6 +33,10 @@ const needs = {
   "openssl": { commands: ["openssl"], package: "openssl" },
   "promtool": { commands: ["promtool"], package: "prometheus" },
   "python3": { commands: ["python3"], package: "python3" },
+  "python3-fastapi": {
+    commands: ["/usr/bin/python3 -c 'import fastapi, httpx, uvicorn'"],
+    package: "python3-fastapi python3-httpx python3-uvicorn",
+  },
   "python3-requests": { commands: ["python3 -c 'import requests'"], package: "python3-requests" },
   "strace": { commands: ["strace"], package: "strace" },
   "systemd-analyze": { commands: ["systemd-analyze"], package: "systemd" },

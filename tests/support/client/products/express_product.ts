@@ -1,4 +1,4 @@
-// Starts express_product.mjs and fastify_product.mjs in Node.js, with the packed client and the other packages from Deno's cache.
+// Starts fastapi_product.py, and express_product.mjs and fastify_product.mjs in Node.js, with the packed client and the other packages from Deno's cache.
 // deno-lint-ignore no-import-prefix
 import type {} from "npm:express@5.3.0";
 // deno-lint-ignore no-import-prefix
@@ -7,6 +7,7 @@ import type {} from "npm:express@4.22.3";
 import type {} from "npm:fastify@5.12.8";
 import { runLines } from "../../runner/guides.ts";
 import { unpackClient } from "../package.ts";
+import { python, pythonEnv } from "../python_meter.ts";
 import type { Product, ProductSettings } from "./settings.ts";
 
 /** The frameworks, as package names in the folder. */
@@ -31,9 +32,19 @@ export async function startExpressProduct(
   folder: string,
   { version, settings }: { version: ExpressVersion; settings: ProductSettings },
 ): Promise<Product> {
-  const child = new Deno.Command("node", {
-    args: [`${version === "fastify" ? "fastify" : "express"}_product.mjs`, version, JSON.stringify(settings)],
-    cwd: folder,
+  const file = `${version === "fastify" ? "fastify" : "express"}_product.mjs`;
+  return await started("node", { args: [file, version, JSON.stringify(settings)], cwd: folder });
+}
+
+/** Starts the product with FastAPI. */
+export async function startFastApiProduct(settings: ProductSettings): Promise<Product> {
+  const file = new URL("fastapi_product.py", import.meta.url).pathname;
+  return await started(python, { args: [file, JSON.stringify(settings)], env: pythonEnv });
+}
+
+async function started(command: string, options: Deno.CommandOptions): Promise<Product> {
+  const child = new Deno.Command(command, {
+    ...options,
     stdin: "piped",
     stdout: "piped",
     stderr: "inherit",
