@@ -1,8 +1,13 @@
 // What requireKey reads of a model's response while it passes: usage of every form, split and cut anywhere.
 import assert from "node:assert/strict";
-import { protectedModel } from "../support/client/protected_model.ts";
+import { protectedModel, type ProtectedOptions } from "../support/client/protected_model.ts";
 import { BodyReader } from "../../packages/client/src/sent_body.ts";
 import { modelBodies, wordsBytes } from "../support/client/model_bodies.ts";
+import { readGuide } from "../support/runner/guides.ts";
+
+const block = await readGuide("client.md");
+const tokens = (quantity: number) => ({ product: "models", metric: "tokens", quantity });
+const documented = new Function("tokens", `${block("settle")} return options;`)(tokens) as ProtectedOptions;
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
@@ -128,7 +133,7 @@ Deno.test("takes all fields of usage under the names of the API", () => {
 Deno.test("a response that the client or the model breaks off at any byte settles once, with what was delivered", async () => {
   for (const [name, { text }] of Object.entries(modelBodies)) {
     const bytes = encode(text);
-    const { respond, ended, close } = protectedModel();
+    const { respond, ended, close } = protectedModel(documented);
     for (const [end, step] of [["canceled", 1], ["broken", 7], ["whole", 50]] as const) {
       for (let i = 0; i <= bytes.length; i += step) {
         const delivered = await respond({ first: bytes.slice(0, i), rest: bytes.slice(i), end });

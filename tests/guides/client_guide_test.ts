@@ -14,7 +14,7 @@ import { poll } from "../support/runner/poll.ts";
 const guide = await readGuide("client.md");
 const metering = await readGuide("metering.md");
 const applications = await readExamples("metering");
-const frameworks = "hono@4.13.19 @hono/node-server@2.1.8 express@5.3.0";
+const frameworks = "hono@4.13.19 @hono/node-server@2.1.8 express@5.3.0 fastify@5.12.8";
 
 /** A customer with a key, and the folder of a product with the client installed. */
 interface Scene {
@@ -79,7 +79,7 @@ async function prepare({ test, line, folder }: MeterScene): Promise<Scene> {
   await run(test, "UPDATE organizations SET name = 'Northwind' WHERE id = ?", organizationId);
   const json = { name: "Tiles", permissions: ["usage:write", "usage:read", "tiles:read"] };
   const { fullKey: key } = await (await test.send("/api/portal/api-keys", { cookie, json })).json();
-  for (const metric of ["hono", "express"]) {
+  for (const metric of ["hono", "express", "fastify"]) {
     await addLimit(test, { organizationId }, { metric, per: "total", quantity: 1, mode: "hard" });
   }
   const limit = {
@@ -202,6 +202,7 @@ async function runExamples(given: MeterScene): Promise<void> {
     findsOutWhoIsSignedIn(scene),
     protectsRoutes(scene, "hono", guide("hono.mjs")),
     protectsRoutes(scene, "express", guide("express.mjs")),
+    protectsRoutes(scene, "fastify", guide("fastify.mjs")),
     recordsAndVerifies(scene),
     metersRequests(scene, "node", metering("start app.mjs with Node.js")),
     metersRequests(scene, "deno", metering("start app.mjs with Deno")),

@@ -13,10 +13,13 @@ import {
   type See,
   withClientScene,
 } from "../support/client/scene.ts";
-import { runLines } from "../support/runner/guides.ts";
+import { readGuide, runLines, startCommand } from "../support/runner/guides.ts";
 import { isMissing } from "../support/runner/needs.ts";
+import { freePort } from "../support/database/sqld.ts";
 import { poll } from "../support/runner/poll.ts";
 import { visit } from "../support/network/visit.ts";
+
+const guide = await readGuide("client.md");
 
 /** Cases about what only the client for TypeScript has: `meter`, `limit`, `keyFrom`, and the header `RateLimit`. */
 const others = new Set([
@@ -151,6 +154,35 @@ Deno.test({
       await Deno.remove(folder, { recursive: true });
     }
   },
+});
+
+Deno.test({
+  name: "the guide's application of FastAPI settles what its handler says",
+  ignore,
+  fn: () =>
+    withClientScene(async (scene) => {
+      const customer = await scene.newCustomer();
+      const folder = await Deno.makeTempDir();
+      const port = String(freePort());
+      const text = guide("app.py").replace("https://auth.example.com", scene.gatehouseUrl);
+      await Deno.writeTextFile(`${folder}/app.py`, text);
+      const command = `${python} -m uvicorn app:app --port ${port} --log-level warning`;
+      const env = { ...pythonEnv, GATEHOUSE_OPERATOR_TOKEN: scene.operatorToken };
+      const server = startCommand(command, { cwd: folder, env });
+      try {
+        const url = `http://127.0.0.1:${port}/chat`;
+        const headers = { authorization: `Bearer ${customer.apiKey}` };
+        const ask = async (headers = {}) => await (await fetch(url, { headers })).text();
+        await poll(() => ask().then(() => true, () => false));
+        assert.match(await ask(), /"invalid_api_key"/);
+        assert.equal(await ask(headers), "Hello\nCustomer\n");
+        await poll(async () => (await scene.usageOf(customer, "tokens"))[1] === 2);
+        assert.equal(await server.stop(), 0, server.output());
+      } finally {
+        await server.stop();
+        await Deno.remove(folder, { recursive: true });
+      }
+    }, []),
 });
 
 /** Gatehouse is unavailable when the response ends, and again; rejects one settlement; and the last one follows when the process ends. */

@@ -1,4 +1,5 @@
 // The guides: maps parts of files in docs/ to pages. The files are embedded in the program.
+import aiBudgets from "../../../docs/ai-budgets.md" with { type: "text" };
 import apiKeys from "../../../docs/api-keys.md" with { type: "text" };
 import apache from "../../../docs/apache.md" with { type: "text" };
 import api from "../../../docs/api.md" with { type: "text" };
@@ -92,6 +93,7 @@ const files: Readonly<Record<string, string>> = {
   "billing.md": billing,
   "prepaid.md": prepaid,
   "budgets.md": budgets,
+  "ai-budgets.md": aiBudgets,
   "collectors.md": collectors,
   "mcp.md": mcp,
   "litellm.md": litellm,
@@ -125,6 +127,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/counting": ["Peaks, levels and seats", "counting.md"],
     "/docs/limits": ["Limits and budgets", "metering.md#stay-within-limits"],
     "/docs/budgets": ["Exact budgets", "budgets.md"],
+    "/docs/ai-budgets": ["AI budgets in ten minutes", "ai-budgets.md"],
     "/docs/alerts": ["Alerts", "metering.md#get-alerts-about-usage"],
     "/docs/clients": ["Metering clients", "metering.md#add-a-meter-to-your-application"],
     "/docs/client": ["Check sessions and keys", "client.md"],

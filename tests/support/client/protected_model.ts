@@ -17,7 +17,9 @@ export interface ProtectedModel {
   close(): Promise<unknown>;
 }
 
-export function protectedModel(): ProtectedModel {
+export type ProtectedOptions = Pick<Parameters<typeof requireKey>[0], "hold" | "settle">;
+
+export function protectedModel(options: ProtectedOptions): ProtectedModel {
   const hold = { id: "hld_1", status: "active", expiresAt: new Date(Date.now() + 600_000).toISOString() };
   const verification = {
     valid: true,
@@ -39,13 +41,8 @@ export function protectedModel(): ProtectedModel {
       return Promise.resolve(Response.json({ hold, usageRecords: [], beyond: [], limits: [] }));
     },
   });
-  const tokens = (quantity: number) => ({ product: "models", metric: "tokens", quantity });
   let body: ReadableStream<Uint8Array>;
-  const handle = requireKey({
-    gatehouse,
-    hold: () => tokens(1_000),
-    settle: (_response, _request, { usage }) => usage && tokens(usage.totalTokens),
-  }, () => new Response(body));
+  const handle = requireKey({ gatehouse, ...options }, () => new Response(body));
   return {
     async respond({ first, rest, end }) {
       const parts = [first, ...end === "whole" ? [rest] : []].filter(({ length }) => length > 0);

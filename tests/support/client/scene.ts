@@ -34,6 +34,7 @@ type ProductName = "fetch" | "hono" | "express 5" | "express 4" | "fastify" | "f
 
 export interface ClientScene {
   readonly gatehouseUrl: string;
+  readonly operatorToken: string;
   /** By name, such as `hono`. */
   readonly products: Readonly<Record<ProductName, Product>>;
   /** OWNER of the organization in the products' settings. */
@@ -96,6 +97,7 @@ export async function withClientScene(
       ...people,
       gatehouseUrl: program.baseUrl,
       model,
+      operatorToken,
       products: Object.fromEntries(names.map((name, at) => [name, started[at]])) as ClientScene["products"],
       operate,
       async newCustomer(permissions = ["maps:edit", "maps:render"], overrides = {}) {
