@@ -1409,8 +1409,8 @@ class RequireKey:
             gatehouse: Its token needs the scope `keys:verify`.
             permissions: Permissions that the key must have, all of them.
             features: Features that the plan of the key's organization must include, all of them.
-            hold: The usage to hold before the handler runs, as for Gatehouse.hold(), or a function of
-                the scope and the request's body that returns it, or an awaitable of it.
+            hold: The usage to hold before the handler runs, one or several, as for Gatehouse.hold(), or
+                a function of the scope and the request's body that returns it, or an awaitable of it.
             settle: A function of the scope and the SentBody, called when the response has ended, that
                 returns what was used. An empty list means nothing; None releases the hold. If it
                 raises, the hold stays until it expires. Handlers can leave results for it in
@@ -1487,7 +1487,7 @@ class RequireKey:
         import ipaddress
 
         options: dict[str, Any] = dict(self._required)
-        usage = [] if usage is None else list(usage)
+        usage = _as_list(usage)
         with contextlib.suppress(ValueError, TypeError, IndexError):
             options["address"] = str(ipaddress.ip_address(client[0]))
         if self._hold is not None:
@@ -1514,7 +1514,7 @@ class RequireKey:
             if used is None:
                 _settler.add(hold_id, lambda: self._gatehouse.release(hold_id))
             else:
-                usage = list(used)
+                usage = _as_list(used)
                 _records(usage)
                 _settler.add(hold_id, lambda: self._gatehouse.settle(hold_id, usage))
         except Exception as error:  # No one knows what was used: the hold expires.
@@ -1571,6 +1571,12 @@ class _Settler:
 
 
 _INVALID_KEY = (401, "invalid_api_key", "Invalid or missing API key.")
+
+
+def _as_list(usage: Any) -> list[Any]:
+    if usage is None or isinstance(usage, Mapping):
+        return [] if usage is None else [usage]
+    return list(usage)
 
 
 def _denial_of(

@@ -1,5 +1,6 @@
 // What requireKey reads of a model's response while it passes: usage of every form, split and cut anywhere.
 import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
 import { protectedModel, type ProtectedOptions } from "../support/client/protected_model.ts";
 import { BodyReader } from "../../packages/client/src/sent_body.ts";
 import { modelBodies, wordsBytes } from "../support/client/model_bodies.ts";
@@ -110,6 +111,7 @@ Deno.test("finds no usage elsewhere: in texts, deeper, in other fields, in other
     "",
   ];
   for (const body of none) assert.equal(usageIn(body), null, body.slice(0, 99));
+  for (const { text } of Object.values(modelBodies)) assert.equal(usageIn(gzipSync(text)), null);
 });
 
 Deno.test("reads usage behind any amount of text and numbers, without keeping them", () => {

@@ -13,7 +13,7 @@ const packages = "hono@4.13.19 @hono/node-server@2.1.8";
 const { text: streamed, usage } = modelBodies["chat completions, streamed"]!;
 const charge = (input: number, output: number) => Number((input * 0.15 + output * 0.6).toFixed(6));
 
-/** Responds as OpenAI does. The model `stall` stops before the last events, and `none` fails. */
+/** Responds as OpenAI does. `stall` and `silence` stop before the last events and the first text, and `none` fails. */
 function startOpenAi() {
   const asked: Record<string, unknown>[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
@@ -21,10 +21,13 @@ function startOpenAi() {
     assert.equal(request.headers.get("authorization"), "Bearer key of OpenAI");
     const body = await request.json();
     asked.push(body);
-    if (body.model === "none") return Response.json({ error: { message: "no such model" } }, { status: 404 });
+    const message = body.messages[0].content;
+    if (message === "none") return Response.json({ error: { message: "no such model" } }, { status: 404 });
     const headers = { "content-type": "text/event-stream" };
-    if (body.model !== "stall") return new Response(streamed, { headers });
-    const first = streamed.slice(0, streamed.indexOf('"finish_reason":"stop"'));
+    if (message !== "stall" && message !== "silence") return new Response(streamed, { headers });
+    const first = message === "stall"
+      ? streamed.slice(0, streamed.indexOf('"finish_reason":"stop"'))
+      : ":\n\n";
     const start = (controller: ReadableStreamDefaultController<Uint8Array>) =>
       controller.enqueue(new TextEncoder().encode(first));
     return new Response(new ReadableStream({ start }), { headers });
@@ -71,27 +74,43 @@ Deno.test({
         const whole = charge(usage.inputTokens, usage.outputTokens);
         await poll(async () => (await left())[1] === 0);
         assert.deepEqual(await left(), [whole, 0]);
-        const { max_completion_tokens, stream_options, n } = model.asked[0]!;
-        assert.deepEqual([max_completion_tokens, stream_options, n], [1_000, { include_usage: true }, 1]);
+        assert.deepEqual(model.asked, [{
+          model: "gpt-4o-mini",
+          messages: [{ role: "user", content: "Say hello." }],
+          max_completion_tokens: 1_000,
+          stream: true,
+          stream_options: { include_usage: true },
+        }]);
         assert.equal(JSON.parse(await withKey("too much")).error.code, "limit_exceeded");
         assert.equal(model.asked.length, 1);
 
-        const body = JSON.stringify({ model: "stall", stream: true, messages: [] });
+        const messages = [{ role: "user", content: "stall" }];
+        const body = JSON.stringify({
+          model: "gpt-4o",
+          n: 9,
+          stream: true,
+          max_completion_tokens: null,
+          messages,
+        });
         const headers = { authorization: `Bearer ${fullKey}`, "content-type": "application/json" };
-        const leaving = new AbortController();
-        const { signal } = leaving;
-        const response = await fetch(url, { method: "POST", headers, body, signal });
-        await response.body!.getReader().read();
-        assert.equal((await left())[1], charge(body.length, 1_000));
-        leaving.abort();
-        await poll(async () => (await left())[1] === 0);
-        const delivered = charge(body.length / 4, Math.ceil(wordsBytes / 4));
-        assert.deepEqual(await left(), [Number((whole + delivered).toFixed(6)), 0]);
+        let total = whole;
+        for (const [message, output] of [["stall", Math.ceil(wordsBytes / 4)], ["silence", 0]] as const) {
+          const leaving = new AbortController();
+          const { signal } = leaving;
+          const sent = body.replace("stall", message);
+          const response = await fetch(url, { method: "POST", headers, body: sent, signal });
+          await response.body!.getReader().read();
+          assert.equal((await left())[1], charge(sent.length, 1_000));
+          leaving.abort();
+          await poll(async () => (await left())[1] === 0);
+          total = Number((total + charge(sent.length / 4, output)).toFixed(6));
+          assert.deepEqual(await left(), [total, 0]);
+        }
 
         const failed = await fetch(url, { method: "POST", headers, body: body.replace("stall", "none") });
         assert.equal(failed.status, 404, await failed.text());
         await poll(async () => (await left())[1] === 0);
-        assert.deepEqual(await left(), [Number((whole + delivered).toFixed(6)), 0]);
+        assert.deepEqual(await left(), [total, 0]);
       } catch (error) {
         throw new Error(proxy.output(), { cause: error });
       } finally {

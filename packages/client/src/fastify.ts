@@ -1,4 +1,4 @@
-// Hooks for Fastify 4 and 5.
+// Hooks for Fastify 5.
 import { Buffer } from "node:buffer";
 import { type KeyOptions, keyRule } from "./key_rule.ts";
 import type { Denial } from "./middleware.ts";

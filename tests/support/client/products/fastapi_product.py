@@ -145,7 +145,7 @@ async def ask_model(request: Request):
 
 def settle_model(scope, sent):
     usage = sent.usage
-    return usage and [tokens(usage.total_tokens)]
+    return usage and tokens(usage.total_tokens)
 
 
 async def echo(request: Request):

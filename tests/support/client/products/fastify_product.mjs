@@ -1,13 +1,14 @@
-// A product with Fastify, run by Node.js.
+// A product with Fastify, run by Node.js. The first argument is the package's name.
 import process from "node:process";
 import { Readable } from "node:stream";
-import fastify from "fastify";
 import { clientsOf, Model, runs, Work } from "./work.js";
 
 const client = new URL("package/dist/", import.meta.url);
 const { Gatehouse } = await import(new URL("index.js", client));
 const { apiKeyOf, requireKey, requireSession, sessionOf } = await import(new URL("fastify.js", client));
-const settings = JSON.parse(process.argv[3]);
+const [, , version, settingsText] = process.argv;
+const { default: fastify } = await import(version);
+const settings = JSON.parse(settingsText);
 const { gatehouse, down, slow, misconfigured } = clientsOf(Gatehouse, settings);
 const work = new Work();
 const model = new Model(settings.modelUrl);
