@@ -35,9 +35,12 @@ const usageBytesMax = 16_384;
 const textNames: ReadonlySet<string> = new Set(
   "arguments content delta partial_json reasoning reasoning_content text thinking".split(" "),
 );
-const [lineFeed, carriageReturn, quote, backslash] = [10, 13, 34, 92];
+const [lineFeed, carriageReturn] = [10, 13];
+const [quote, comma, colon, bracket, backslash, brace] = [34, 44, 58, 91, 92, 123];
+/** 1 for the bytes between strings that matter. */
+const isMark = new Uint8Array(256);
+for (const mark of '",:[]{}') isMark[mark.charCodeAt(0)] = 1;
 const dataField = [..."data:"].map((letter) => letter.charCodeAt(0));
-const isSpace = (byte: number) => byte === 32 || byte === 9 || byte === lineFeed || byte === carriageReturn;
 
 /** Reads a body as it is written, in chunks that may end anywhere. Never throws. */
 export class BodyReader implements SentBody {
@@ -50,7 +53,7 @@ export class BodyReader implements SentBody {
   #form: "unknown" | "json" | "events" | "other" = "unknown";
   // The line of server-sent events: how much of `data:` it has, or -1 for another field.
   #field = 0;
-  #lastByte = 0;
+  #hasReturn = false;
   // The document of JSON.
   #depth = 0;
   /** Keys on the way to the current value, by depth. Usage is no deeper than 2. */
@@ -91,12 +94,12 @@ export class BodyReader implements SentBody {
 
   write(bytes: Uint8Array): void {
     this.bytes += bytes.length;
-    for (const byte of bytes) {
-      if (this.#form === "other") return;
-      if (this.#form === "unknown") this.#begin(byte);
-      if (this.#form === "json") this.#read(byte);
-      if (this.#form === "events") this.#readLine(byte);
-    }
+    let at = 0;
+    while (this.#form === "unknown" && at < bytes.length) this.#begin(bytes[at++]!);
+    // Without space and a byte order mark.
+    const begun = at > 0 ? at - 1 : 0;
+    if (this.#form === "json") this.#read(bytes.subarray(begun));
+    if (this.#form === "events") this.#readLines(bytes.subarray(begun));
   }
 
   #begin(byte: number): void {
@@ -105,20 +108,35 @@ export class BodyReader implements SentBody {
     // The first letters of fields and comments.
     else if (":dier".includes(letter)) this.#form = "events";
     // A byte order mark and space may precede both.
-    else if (!isSpace(byte) && !"\u00ef\u00bb\u00bf".includes(letter)) this.#form = "other";
+    else if (!" \t\r\n\u00ef\u00bb\u00bf".includes(letter)) this.#form = "other";
   }
 
   /** https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream */
-  #readLine(byte: number): void {
-    const last = this.#lastByte;
-    this.#lastByte = byte;
-    if (byte === lineFeed && last === carriageReturn) return;
-    if (byte === lineFeed || byte === carriageReturn) {
-      // JSON has no line breaks within strings, and none of it goes on after the event.
-      if (this.#field === 0 || this.#isString) this.#reset();
-      this.#field = 0;
-    } else if (this.#field === dataField.length) this.#read(byte);
-    else if (this.#field >= 0) this.#field = byte === dataField[this.#field] ? this.#field + 1 : -1;
+  #readLines(bytes: Uint8Array): void {
+    let at = 0;
+    while (at < bytes.length) {
+      const byte = bytes[at]!;
+      if (byte === lineFeed || byte === carriageReturn) {
+        at++;
+        const isSecond = byte === lineFeed && this.#hasReturn;
+        this.#hasReturn = byte === carriageReturn;
+        if (isSecond) continue;
+        // JSON has no line breaks within strings, and none of it goes on after the event.
+        if (this.#field === 0 || this.#isString) this.#reset();
+        this.#field = 0;
+        continue;
+      }
+      this.#hasReturn = false;
+      if (this.#field >= 0 && this.#field < dataField.length) {
+        this.#field = byte === dataField[this.#field] ? this.#field + 1 : -1;
+        at++;
+        continue;
+      }
+      let end = at;
+      while (end < bytes.length && bytes[end] !== lineFeed && bytes[end] !== carriageReturn) end++;
+      if (this.#field > 0) this.#read(bytes.subarray(at, end));
+      at = end;
+    }
   }
 
   #reset(): void {
@@ -128,52 +146,69 @@ export class BodyReader implements SentBody {
     this.#captured = null;
   }
 
-  #read(byte: number): void {
-    if (this.#captured !== null && this.#captured.push(byte) > usageBytesMax) this.#captured = null;
-    if (this.#isString) return this.#readString(byte);
-    switch (String.fromCharCode(byte)) {
-      case '"':
-        [this.#isString, this.#isEscaped, this.#name] = [true, false, ""];
+  #read(bytes: Uint8Array): void {
+    let at = 0;
+    let start = 0;
+    while (at < bytes.length) {
+      if (this.#isString) {
+        at = this.#readString(bytes, at);
+        continue;
+      }
+      const byte = bytes[at++]!;
+      if (isMark[byte] === 0) continue;
+      if (byte === quote) {
+        this.#isString = true;
+        this.#name = "";
         this.#isText = this.#isValue && !this.#isRepetition && textNames.has(this.#key);
-        break;
-      case ":":
-        [this.#key, this.#isValue] = [this.#name, true];
+      } else if (byte === colon) {
+        this.#key = this.#name;
+        this.#isValue = true;
         if (this.#depth <= 2) this.#path[this.#depth] = this.#name;
-        break;
-      case ",":
+      } else if (byte === comma) this.#isValue = false;
+      else if (byte === brace || byte === bracket) {
+        if (byte === brace && this.#isValue && this.#isUsage()) {
+          [this.#captured, this.#capturedDepth, start] = [[], this.#depth, at - 1];
+        }
         this.#isValue = false;
-        break;
-      case "{":
-        if (this.#isValue && this.#isUsage()) [this.#captured, this.#capturedDepth] = [[byte], this.#depth];
-        this.#open();
-        break;
-      case "[":
-        this.#open();
-        break;
-      case "}":
-      case "]":
+        this.#depth++;
+        if (this.#depth <= 2) this.#path[this.#depth] = "";
+      } else {
         this.#depth = Math.max(0, this.#depth - 1);
-        if (this.#captured !== null && this.#depth === this.#capturedDepth) this.#keep(this.#captured);
+        if (this.#captured !== null && this.#depth === this.#capturedDepth) {
+          this.#capture(bytes.subarray(start, at));
+          this.#keep();
+        }
+      }
     }
+    this.#capture(bytes.subarray(start));
   }
 
-  #open(): void {
-    this.#isValue = false;
-    this.#depth++;
-    if (this.#depth <= 2) this.#path[this.#depth] = "";
+  /** @returns Where to continue. */
+  #readString(bytes: Uint8Array, start: number): number {
+    let end = start;
+    if (this.#isEscaped) end++;
+    else while (end < bytes.length && bytes[end] !== quote && bytes[end] !== backslash) end++;
+    const mark = this.#isEscaped ? undefined : bytes[end];
+    this.#isEscaped = mark === backslash;
+    if (this.#isEscaped) end++;
+    if (this.#isText) this.textBytes += end - start;
+    else {
+      for (let i = start; i < end && this.#name.length < nameBytesMax; i++) {
+        this.#name += String.fromCharCode(bytes[i]!);
+      }
+    }
+    if (mark !== quote) return end;
+    this.#isString = false;
+    if (this.#isValue && this.#depth === 1 && this.#key === "type") {
+      this.#isRepetition = this.#name.startsWith("response.") && !this.#name.endsWith(".delta");
+    }
+    return end + 1;
   }
 
-  #readString(byte: number): void {
-    if (this.#isEscaped) this.#isEscaped = false;
-    else if (byte === backslash) this.#isEscaped = true;
-    else if (byte === quote) {
-      this.#isString = false;
-      const isType = this.#isValue && this.#depth === 1 && this.#key === "type";
-      if (isType) this.#isRepetition = this.#name.startsWith("response.") && !this.#name.endsWith(".delta");
-      return;
-    }
-    if (this.#isText) this.textBytes++;
-    else if (this.#name.length < nameBytesMax) this.#name += String.fromCharCode(byte);
+  #capture(bytes: Uint8Array): void {
+    if (this.#captured === null) return;
+    if (this.#captured.length + bytes.length > usageBytesMax) this.#captured = null;
+    else this.#captured.push(...bytes);
   }
 
   /** True at the value of `usage`, or of `usage` in the `response` of OpenAI's events and the `message` of Anthropic's. */
@@ -183,7 +218,8 @@ export class BodyReader implements SentBody {
     return this.#depth === 2 && second === "usage" && (first === "response" || first === "message");
   }
 
-  #keep(captured: readonly number[]): void {
+  #keep(): void {
+    const captured = this.#captured ?? [];
     this.#captured = null;
     let usage: unknown;
     try {
