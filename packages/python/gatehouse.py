@@ -1512,11 +1512,11 @@ class RequireKey:
         try:
             used = self._settle(scope, sent) if self._settle else None
             if used is None:
-                _settler.add(hold_id, lambda: self._gatehouse.release(hold_id))
+                _settler.add(hold_id, lambda: self._gatehouse.release(hold_id), None)
             else:
                 usage = _as_list(used)
                 _records(usage)
-                _settler.add(hold_id, lambda: self._gatehouse.settle(hold_id, usage))
+                _settler.add(hold_id, lambda: self._gatehouse.settle(hold_id, usage), usage)
         except Exception as error:  # No one knows what was used: the hold expires.
             _logger.error("the hold %s wasn't settled: %s", hold_id, _message_of(error))
 
@@ -1525,13 +1525,15 @@ class _Settler:
     """Ends holds from threads. Repeats each attempt until Gatehouse accepts or rejects it."""
 
     def __init__(self) -> None:
-        self._waiting: queue.SimpleQueue[tuple[str, Callable[[], Any]] | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[tuple[str, Callable[[], Any], Any] | None]
+        self._waiting = queue.SimpleQueue()
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
 
-    def add(self, hold_id: str, attempt: Callable[[], Any]) -> None:
-        self._waiting.put((hold_id, attempt))
+    def add(self, hold_id: str, attempt: Callable[[], Any], used: Any) -> None:
+        """Repeats an attempt to end a hold. What was used is for the log."""
+        self._waiting.put((hold_id, attempt, used))
         with self._lock:
             if not self._threads:
                 atexit.register(self.close)
@@ -1550,11 +1552,12 @@ class _Settler:
 
     def _work(self) -> None:
         while (given := self._waiting.get()) is not None:
-            hold_id, attempt = given
+            hold_id, attempt, used = given
             try:
                 self._repeat(attempt)
             except Exception as error:
-                _logger.error("the hold %s wasn't settled: %s", hold_id, _message_of(error))
+                reason = _message_of(error)
+                _logger.error("the hold %s wasn't settled: %s. Used: %s", hold_id, reason, used)
 
     def _repeat(self, attempt: Callable[[], Any]) -> None:
         pause = 0.5
@@ -2018,7 +2021,8 @@ _settler = _Settler()
 
 
 def _after_fork_in_child() -> None:
-    global _started_at
+    global _started_at, _settler
+    _settler = _Settler()  # The threads and the queue stay with the parent.
     _started_at = time.time_ns() // 1_000_000
     for meter in _meters:
         meter._leave_parent()

@@ -239,7 +239,8 @@ Deno.test({
       "later 5 [None]",
       "later 5 []",
       "rejected 5 [409]",
-      "the hold rejected wasn't settled: unavailable",
+      "the hold rejected wasn't settled: unavailable. Used: " +
+      "[{'product': 'models', 'metric': 'tokens', 'quantity': 5}]",
     ]);
   },
 });
