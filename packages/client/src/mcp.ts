@@ -1,19 +1,14 @@
 // Middleware for MCP servers made with @modelcontextprotocol/sdk: requires an API key for each HTTP request, and holds and
 // settles the usage of each tool call. The SDK's types are described by their form, so that it is no dependency.
 import { ApiError, rejectUnknown } from "./errors.ts";
-import {
-  deny,
-  type ExpressMiddleware,
-  type ExpressRequest,
-  type ExpressResponse,
-  viewOf,
-} from "./express.ts";
+import { deny, type ExpressMiddleware, type ExpressRequest, type ExpressResponse } from "./express.ts";
 import { denialResponse, type Handler, type IdentifiedHandler } from "./fetch.ts";
 import type { Gatehouse } from "./gatehouse.ts";
 import type { HeldUsage, Hold, HoldTerms } from "./holds.ts";
 import { type EndHold, endOfHold, type FoundUsage } from "./key_hold.ts";
 import { bearerToken, type KeyOptions, keyRule, type VerifiedApiKey } from "./key_rule.ts";
 import { type Decision, headerOf, type MaybePromise, type RequestView, requireValues } from "./middleware.ts";
+import { viewOf } from "./node_server.ts";
 
 export type { VerifiedApiKey } from "./key_rule.ts";
 
@@ -56,7 +51,7 @@ export function requireKey<R extends ExpressRequest, S extends ExpressResponse>(
 ): ExpressMiddleware<R, S> {
   const decide = mcpRule(options);
   return function requireKey(request, response, next) {
-    decide(request, viewOf(request)).then(({ passed, denial }) => {
+    decide(request, viewOf(request, request.headersDistinct)).then(({ passed, denial }) => {
       if (denial !== undefined) return deny(response, denial);
       // The SDK's transport reads this.
       Object.assign(request, { auth: passed });
