@@ -29,6 +29,8 @@ interface EndpointResponse {
 export interface Endpoint<Body extends Schema, Query extends Schema, Params extends Schema> {
   /** The method and the path in OpenAPI's form, such as `GET /api/portal/api-keys/{id}`. */
   readonly route: `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} /${string}`;
+  /** Other methods get the same response. The document has only that of `route`. */
+  readonly anyMethod?: true;
   readonly tag: Tag;
   /** The name in generated clients. */
   readonly operationId: string;
@@ -156,7 +158,8 @@ export function mount<
   const hasBody = endpoint.responses[status]?.schema !== undefined;
   const { bodyBytesMax: bytesMax, bodyOptional: optional = false } = endpoint;
   const bodyOptions = { ...(bytesMax === undefined ? {} : { bytesMax }), optional };
-  app.on(method, path.replaceAll(/\{(\w+)\}/g, ":$1"), async (c) => {
+  const pattern = path.replaceAll(/\{(\w+)\}/g, ":$1");
+  const respond = async (c: AppContext) => {
     try {
       const auth = await handler.authenticate(c);
       const query = check(endpoint.query, queryOf(c), "query");
@@ -177,7 +180,9 @@ export function mount<
     } catch (error) {
       throw handler.onError === undefined ? error : await handler.onError(c, error);
     }
-  });
+  };
+  app.on(method, pattern, respond);
+  if (endpoint.anyMethod) app.all(pattern, respond);
 }
 
 const noBody = { value: {}, bytes: 0 };

@@ -47,7 +47,31 @@ const definition = {
   errors: ["forbidden", "email_unverified", "limit_exceeded"],
 } as const;
 
+/** Outside of `/api/auth/`, where every method could carry a cookie, and its preflight would look like permission. */
+const keyDefinition = {
+  route: "GET /api/v1/keys/forward",
+  anyMethod: true,
+  tag: "API keys",
+  operationId: "forwardApiKey",
+  summary: "Authenticate a request with an API key for a gateway",
+  description:
+    "For gateways that ask with the method of the client's request, such as Envoy's `ext_authz`: any method gets the same " +
+    "response. Cookies are ignored. A 200 response identifies the key in headers. All of these headers are always present, " +
+    "empty if there is no value.",
+  security: "apiKey",
+  query: schemas.forwardKeyQuerySchema,
+  responses: { 200: { description: "The request is allowed.", headers: schemas.identityHeaders } },
+  errors: ["forbidden", "limit_exceeded"],
+} as const;
+
 export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  mount(app, keyDefinition, {
+    ...apiKeyAuth(parts),
+    async handle(c, { query: { meter = null, ...conditions } }, keyHash) {
+      const options = { client: c.get("client"), conditions, meter };
+      return c.body(null, 200, identityHeaders(await admitApiKey(parts.services, keyHash, options)));
+    },
+  });
   const fromApiKey = apiKeyAdmission(parts);
   const fromSession = sessionAdmission(parts);
   mount(app, definition, {

@@ -16,7 +16,7 @@ const linesMax: Readonly<Record<string, number>> = {
   access: 4_700,
   outbox: 6_350,
   meter: 24_650,
-  keys: 6_300,
+  keys: 6_350,
   billing: 5_700,
   people: 15_150,
   console: 7_500,

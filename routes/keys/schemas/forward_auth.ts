@@ -13,6 +13,11 @@ const meterSchema = parsed(z.string(), (text): Meter | null => {
   return isMeter ? { productSlug, metric } : null;
 }, () => "must be a product and a metric, such as tiles/requests.");
 
+function meterOf(description: string) {
+  const pattern = `${slugForm.source.slice(0, -1)}/${slugForm.source.slice(1)}`;
+  return meterSchema.optional().openapi({ type: "string", pattern, example: "tiles/requests", description });
+}
+
 /** The conditions that a session must meet. Also part of the address of the access page. */
 export const forwardConditionsShape = {
   role: z.enum(roles).optional().describe(
@@ -46,14 +51,10 @@ export const forwardQuerySchema = z.strictObject({
       "header alone.",
     default: "session",
   }),
-  meter: meterSchema.optional().openapi({
-    type: "string",
-    pattern: `${slugForm.source.slice(0, -1)}/${slugForm.source.slice(1)}`,
-    example: "tiles/requests",
-    description:
-      "A product and a metric. Records a quantity of 1 for each request admitted with an API key. Requires `key` in " +
+  meter: meterOf(
+    "A product and a metric. Records a quantity of 1 for each request admitted with an API key. Requires `key` in " +
       "`accept`. Requests with a session are not metered.",
-  }),
+  ),
   limit: z.enum(["on"]).optional().describe(
     "The status for a metered request that doesn't fit into a hard or cutoff limit: with `on` 429 with `Retry-After`, otherwise 403. " +
       "Requires `meter`. Caddy and Traefik pass 429 on; nginx passes only 401 and 403 on by itself.",
@@ -81,6 +82,17 @@ export const forwardQuerySchema = z.strictObject({
 }).refine(({ limit, meter }) => limit === undefined || meter !== undefined, {
   path: ["limit"],
   message: "requires meter.",
+});
+
+export const forwardKeyQuerySchema = z.strictObject({
+  organization: forwardConditionsShape.organization.openapi({
+    description: "Only API keys of this organization.",
+  }),
+  permission: keyPermission.optional().openapi({
+    description: "Only API keys with this permission.",
+    example: "maps:render",
+  }),
+  meter: meterOf("A product and a metric. Records a quantity of 1 for each request that is admitted."),
 });
 
 export const forwardedHeadersSchema = z.object({

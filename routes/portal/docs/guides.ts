@@ -14,6 +14,7 @@ import concepts from "../../../docs/concepts.md" with { type: "text" };
 import counting from "../../../docs/counting.md" with { type: "text" };
 import dimensions from "../../../docs/dimensions.md" with { type: "text" };
 import embed from "../../../docs/embed.md" with { type: "text" };
+import envoy from "../../../docs/envoy.md" with { type: "text" };
 import forwardAuth from "../../../docs/forward-auth.md" with { type: "text" };
 import guarantees from "../../../docs/guarantees.md" with { type: "text" };
 import haproxy from "../../../docs/haproxy.md" with { type: "text" };
@@ -34,6 +35,7 @@ import scaling from "../../../docs/scaling.md" with { type: "text" };
 import settings from "../../../docs/settings.md" with { type: "text" };
 import signInWith from "../../../docs/sign-in-with.md" with { type: "text" };
 import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" };
+import traefik from "../../../docs/traefik.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import embeddingTs from "../../../examples/embedding/embedding.ts" with { type: "text" };
 import mcpServerMjs from "../../../examples/mcp/mcp_server.mjs" with { type: "text" };
@@ -97,6 +99,8 @@ const files: Readonly<Record<string, string>> = {
   "collectors.md": collectors,
   "mcp.md": mcp,
   "litellm.md": litellm,
+  "traefik.md": traefik,
+  "envoy.md": envoy,
   "guarantees.md": guarantees,
   "nginx.md": nginx,
   "caddy.md": caddy,
@@ -150,6 +154,8 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/caddy": ["Keys in Caddy", "caddy.md"],
     "/docs/haproxy": ["Keys in HAProxy", "haproxy.md"],
     "/docs/apache": ["Keys in Apache", "apache.md"],
+    "/docs/traefik": ["Traefik", "traefik.md"],
+    "/docs/envoy": ["Envoy", "envoy.md"],
   },
   "Run it": {
     "/docs/install": ["Install", "operations.md"],

@@ -315,6 +315,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "GET /api/v1/usage": { who: byKey },
   "GET /api/v1/usage.csv": { who: byKey },
   "GET /api/v1/limits": { who: byKey },
+  "GET /api/v1/keys/forward": { who: byKey },
   "POST /api/v1/usage": byKeyOrCollector(() => ({ json: record })),
   "POST /api/v1/events": byKeyOrCollector(() => ({ json: event })),
   "POST /api/v1/usage/batch": { who: byKey, attempt: () => ({ json: { records: [record] } }) },

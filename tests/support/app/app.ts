@@ -221,7 +221,7 @@ export function cookieOf(response: Response): string {
 export async function createTestKey(
   test: TestApp,
   person: TestPerson,
-  more: { name?: string; expiresAt?: string; environment?: "test" } = {},
+  more: { name?: string; expiresAt?: string; environment?: "test"; permissions?: readonly string[] } = {},
 ): Promise<{ id: string; fullKey: string }> {
   const response = await test.send("/api/portal/api-keys", {
     cookie: person.cookie,

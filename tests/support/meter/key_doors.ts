@@ -25,6 +25,8 @@ export function usesOfKey(recordId: string): readonly Use[] {
     ["GET /api/auth/forward?accept=key", null],
     ["GET /api/auth/forward?accept=session,key", null],
     ["GET /api/auth/forward?accept=key&meter=tiles/requests", null],
+    ["GET /api/v1/keys/forward", null],
+    ["GET /api/v1/keys/forward?meter=tiles/requests", null],
     [`POST /api/v1/usage/records/${recordId}/void`, { reason: "test" }],
   ];
 }
