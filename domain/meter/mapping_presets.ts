@@ -11,7 +11,7 @@ const of = (metric: Partial<MappedMetric> & Pick<MappedMetric, "path" | "metric"
 });
 const tokens = (path: string, type: string) => of({ metric: "tokens", path, properties: { type } });
 
-/** By name. `litellm`: its callback `openmeter`. `openmeter`: the example of its quick start. `kong`: tokens of its AI gateway. */
+/** By name. `litellm`: its callback `openmeter`. `openmeter`: the example of its quick start. `kong`: its plugin Metering & Billing. */
 export const mappingPresets: Readonly<Record<string, Omit<EventMapping, "id">>> = {
   litellm: {
     name: "LiteLLM",
@@ -35,7 +35,7 @@ export const mappingPresets: Readonly<Record<string, Omit<EventMapping, "id">>> 
   },
   kong: {
     name: "Kong AI Gateway",
-    type: "kong.ai_gateway",
+    type: "kong.llm_request",
     source: null,
     metrics: [of({ metric: "tokens", path: "tokens" })],
     properties: { model: "model", type: "type" },

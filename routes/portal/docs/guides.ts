@@ -18,6 +18,7 @@ import envoy from "../../../docs/envoy.md" with { type: "text" };
 import forwardAuth from "../../../docs/forward-auth.md" with { type: "text" };
 import guarantees from "../../../docs/guarantees.md" with { type: "text" };
 import haproxy from "../../../docs/haproxy.md" with { type: "text" };
+import kong from "../../../docs/kong.md" with { type: "text" };
 import leakedKeys from "../../../docs/leaked-keys.md" with { type: "text" };
 import mcp from "../../../docs/mcp.md" with { type: "text" };
 import litellm from "../../../docs/litellm.md" with { type: "text" };
@@ -27,6 +28,7 @@ import moveUsage from "../../../docs/move-usage.md" with { type: "text" };
 import nginx from "../../../docs/nginx.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
 import operators from "../../../docs/operators.md" with { type: "text" };
+import portkey from "../../../docs/portkey.md" with { type: "text" };
 import prepaid from "../../../docs/prepaid.md" with { type: "text" };
 import quickStart from "../../../docs/quick-start.md" with { type: "text" };
 import releases from "../../../docs/releases.md" with { type: "text" };
@@ -44,6 +46,7 @@ import appPy from "../../../examples/metering/app.py" with { type: "text" };
 import appMjs from "../../../examples/metering/app.mjs" with { type: "text" };
 import mainGo from "../../../examples/metering/main.go" with { type: "text" };
 import meterGo from "../../../examples/metering/meter.go" with { type: "text" };
+import gatewayTs from "../../../examples/portkey/gateway.ts" with { type: "text" };
 import accessTs from "../../../examples/webhooks/access.ts" with { type: "text" };
 import billingTs from "../../../examples/webhooks/billing.ts" with { type: "text" };
 import chatTs from "../../../examples/webhooks/chat.ts" with { type: "text" };
@@ -65,6 +68,7 @@ export const exampleFiles: ReadonlyMap<string, string> = new Map([
   ["embedding.ts", embeddingTs],
   ["mcp_server.mjs", mcpServerMjs],
   ["gatehouse_litellm.py", gatehouseLitellmPy],
+  ["gateway.ts", gatewayTs],
 ]);
 
 const files: Readonly<Record<string, string>> = {
@@ -101,6 +105,8 @@ const files: Readonly<Record<string, string>> = {
   "litellm.md": litellm,
   "traefik.md": traefik,
   "envoy.md": envoy,
+  "kong.md": kong,
+  "portkey.md": portkey,
   "guarantees.md": guarantees,
   "nginx.md": nginx,
   "caddy.md": caddy,
@@ -156,6 +162,8 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/apache": ["Keys in Apache", "apache.md"],
     "/docs/traefik": ["Traefik", "traefik.md"],
     "/docs/envoy": ["Envoy", "envoy.md"],
+    "/docs/kong": ["Kong", "kong.md"],
+    "/docs/portkey": ["Portkey", "portkey.md"],
   },
   "Run it": {
     "/docs/install": ["Install", "operations.md"],
@@ -227,6 +235,7 @@ function addressOf(
   if (/^https?:/.test(href)) return href.endsWith(downloadsPath) ? downloadsPath : href;
   if (href === "../packages/python/gatehouse.py") return `${downloadsPath}gatehouse.py`;
   const example = /^\.\.\/examples\/\w+\/(\w+\.\w+)$/.exec(href)?.[1];
+  const example = /^\.\.\/examples\/(?:metering|webhooks|embedding|portkey)\/(\w+\.\w+)$/.exec(href)?.[1];
   if (example !== undefined) return `${examplesPath}/${example}`;
   if (href.startsWith("../README.md")) return "/docs";
   const [name = "", anchor = ""] = href.split("#");
