@@ -120,7 +120,7 @@ export const errorsPath = "/docs/errors";
 type GuideRow = readonly [title: string, start: string, options?: { readonly keepsHeading: true }];
 
 /**
- * The groups of the navigation, with pages by path. Integrators need the first two, the people who run the service the last one. A
+ * The groups of the navigation, with pages by path. Integrators need all but the last one, which the people who run the service need. A
  * page starts in its file at the anchor of a heading, which the title replaces by default, and ends where another page starts.
  */
 const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
@@ -137,15 +137,11 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/counting": ["Peaks, levels and seats", "counting.md"],
     "/docs/limits": ["Limits and budgets", "metering.md#stay-within-limits"],
     "/docs/budgets": ["Exact budgets", "budgets.md"],
-    "/docs/ai-budgets": ["AI budgets in ten minutes", "ai-budgets.md"],
     "/docs/alerts": ["Alerts", "metering.md#get-alerts-about-usage"],
     "/docs/clients": ["Metering clients", "metering.md#add-a-meter-to-your-application"],
     "/docs/client": ["Check sessions and keys", "client.md"],
     "/docs/meter": ["Meter usage from your server", "client.md#meter-usage"],
     "/docs/cloudevents": ["CloudEvents", "cloudevents.md"],
-    "/docs/collectors": ["Usage from gateways", "collectors.md"],
-    "/docs/mcp": ["MCP servers", "mcp.md"],
-    "/docs/litellm": ["LiteLLM", "litellm.md"],
     "/docs/webhooks": ["Webhooks", "webhooks.md"],
     "/docs/api-keys": ["Manage API keys", "api-keys.md"],
     "/docs/leaked-keys": ["Handle a leaked key", "leaked-keys.md"],
@@ -156,14 +152,20 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/single-sign-on": ["Try single sign-on", "single-sign-on.md"],
     "/docs/forward-auth": ["Protect a proxy", "forward-auth.md"],
     "/docs/proxy-configuration": ["Proxy configuration", "forward-auth.md#nginx", { keepsHeading: true }],
-    "/docs/nginx": ["Keys and holds in nginx", "nginx.md"],
-    "/docs/caddy": ["Keys in Caddy", "caddy.md"],
-    "/docs/haproxy": ["Keys in HAProxy", "haproxy.md"],
-    "/docs/apache": ["Keys in Apache", "apache.md"],
+  },
+  "Gateways and models": {
+    "/docs/ai-budgets": ["AI budgets in ten minutes", "ai-budgets.md"],
+    "/docs/collectors": ["Usage from gateways", "collectors.md"],
+    "/docs/litellm": ["LiteLLM", "litellm.md"],
+    "/docs/mcp": ["MCP servers", "mcp.md"],
+    "/docs/portkey": ["Portkey", "portkey.md"],
+    "/docs/kong": ["Kong", "kong.md"],
+    "/docs/nginx": ["nginx", "nginx.md"],
+    "/docs/caddy": ["Caddy", "caddy.md"],
+    "/docs/haproxy": ["HAProxy", "haproxy.md"],
+    "/docs/apache": ["Apache", "apache.md"],
     "/docs/traefik": ["Traefik", "traefik.md"],
     "/docs/envoy": ["Envoy", "envoy.md"],
-    "/docs/kong": ["Kong", "kong.md"],
-    "/docs/portkey": ["Portkey", "portkey.md"],
   },
   "Run it": {
     "/docs/install": ["Install", "operations.md"],
@@ -235,7 +237,6 @@ function addressOf(
   if (/^https?:/.test(href)) return href.endsWith(downloadsPath) ? downloadsPath : href;
   if (href === "../packages/python/gatehouse.py") return `${downloadsPath}gatehouse.py`;
   const example = /^\.\.\/examples\/\w+\/(\w+\.\w+)$/.exec(href)?.[1];
-  const example = /^\.\.\/examples\/(?:metering|webhooks|embedding|portkey)\/(\w+\.\w+)$/.exec(href)?.[1];
   if (example !== undefined) return `${examplesPath}/${example}`;
   if (href.startsWith("../README.md")) return "/docs";
   const [name = "", anchor = ""] = href.split("#");
