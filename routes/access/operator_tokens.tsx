@@ -186,7 +186,6 @@ export function operatorTokenPages(app: App, parts: PortalParts): void {
             { label: "Scopes", value: scopes.join(", ") },
             { label: "Last used", value: <RelativeTime at={lastUsedAt} now={form.frame.now} /> },
           ]}
-          submit="Revoke token"
         />
       );
     },

@@ -123,7 +123,6 @@ export function planPages(app: App, parts: PortalParts): void {
         title="Make default"
         heading="Make “{name}” the default plan?"
         text={defaultText}
-        submit="Make default"
         tone="primary"
       />
     ),
@@ -142,7 +141,6 @@ export function planPages(app: App, parts: PortalParts): void {
         title="Delete plan"
         heading="Delete “{name}”?"
         text="The plan and its limits are removed. This can't be undone."
-        submit="Delete plan"
       />
     ),
     async submit(c, actor) {

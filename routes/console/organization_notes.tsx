@@ -116,7 +116,6 @@ export function organizationNotePages(app: App, parts: PortalParts): void {
           name={organization.name}
           text="This can't be undone."
           facts={[{ label: "Organization", value: organization.name }]}
-          submit="Delete note"
           back={backTo(organization)}
         />
       );

@@ -156,7 +156,6 @@ function mountRevoke(pages: Pages<Viewer>, parts: PortalParts): void {
           title="Revoke key"
           heading="Revoke “{name}”?"
           text={revokeWarning(apiKey, use)}
-          submit="Revoke key"
         />
       );
     },

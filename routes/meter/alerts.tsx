@@ -226,7 +226,6 @@ export function alertPages(app: App, parts: PortalParts): void {
             { label: "Alert", value: <bdi>{limitName(alert, catalogue)}</bdi> },
             { label: "Quantity", value: limitQuantity(alert, catalogue) },
           ]}
-          submit="Delete alert"
         />
       );
     },

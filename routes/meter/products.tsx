@@ -209,7 +209,6 @@ export function productPages(app: App, parts: PortalParts): void {
             { label: "Slug", value: <code>{slug}</code> },
             { label: "Metrics", value: countOf(metrics.length, "metric") },
           ]}
-          submit="Delete product"
         />
       );
     },

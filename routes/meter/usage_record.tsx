@@ -193,7 +193,6 @@ function voidForm(
         { label: "Time", value: <MomentTime at={record.timestamp} now={now} /> },
         { label: "Idempotency key", value: record.idempotencyKey ?? "None" },
       ]}
-      submit="Void record"
       back={{ href: recordHref(base, record.id), label: "Record" }}
     >
       <TextField label="Reason" {...field("reason")} required maxlength={voidReasonCharactersMax} />

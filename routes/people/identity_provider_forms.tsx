@@ -184,7 +184,6 @@ export function confirmDeletion(
         { label: "Accounts that sign in with it", value: countText(accounts) },
         { label: "Of these, without a password", value: countText(withoutPassword) },
       ]}
-      submit="Delete provider"
     />
   );
 }

@@ -199,7 +199,6 @@ export function invitationPages(app: App, parts: PortalParts): void {
             { label: "Sent", value: <RelativeTime at={invitation.sentAt} now={form.frame.now} /> },
             { label: "Expires", value: <RelativeTime at={invitation.expiresAt} now={form.frame.now} /> },
           ]}
-          submit="Revoke invitation"
         />
       );
     },

@@ -247,7 +247,6 @@ function rolePage(pages: Pages<MemberViewer>, { services }: PortalParts): void {
           text={isYou
             ? "Your new role takes effect immediately. Only another owner can change it back."
             : "Their new role takes effect immediately. Their keys don't change."}
-          submit="Change role"
           tone="primary"
         >
           <RadioGroup
@@ -290,7 +289,6 @@ function removalPage(pages: Pages<MemberViewer>, { services }: PortalParts): voi
           title="Remove member"
           heading="Remove {name}?"
           text="They lose access immediately, and their open invitations are revoked. They keep their account."
-          submit="Remove member"
         >
           {member.activeApiKeys > 0 ? <KeysChoice form={form} member={member} /> : (
             <>

@@ -221,7 +221,6 @@ function leavePageOf({ error, ...form }: PageForm, member: Member) {
         text={`You lose access immediately.${
           member.activeApiKeys === 0 ? "" : ` Your ${keys} will be revoked.`
         } To rejoin, you need an invitation.`}
-        submit="Leave organization"
       />
     );
   }
@@ -332,7 +331,6 @@ function deletePage(pages: Pages<MemberViewer>, parts: PortalParts): void {
             { label: "Active keys", value: groupDigits(activeApiKeys) },
             { label: "Created", value: <DayTime at={createdAt} now={form.frame.now} /> },
           ]}
-          submit="Delete organization"
         >
           <NameField
             label="Type the organization's name to confirm"

@@ -18,7 +18,8 @@ export interface ConfirmPageProps extends Omit<FormProps, "class" | "children"> 
   readonly name?: string;
   readonly text: string;
   readonly facts: readonly Fact[];
-  readonly submit: string;
+  /** Default: the title. */
+  readonly submit?: string;
   /** Default: `destroy`. */
   readonly tone?: ButtonTone;
   readonly back: PageLink;
@@ -41,7 +42,7 @@ export function ConfirmPage(props: ConfirmPageProps): Page {
             </div>
           )}
           <footer>
-            <SubmitButton tone={props.tone ?? "destroy"}>{props.submit}</SubmitButton>
+            <SubmitButton tone={props.tone ?? "destroy"}>{props.submit ?? title}</SubmitButton>
             <ButtonLink href={back.href}>Cancel</ButtonLink>
           </footer>
         </Form>

@@ -114,7 +114,6 @@ export function verifyDomainPage(form: PageForm, { domain, recordName, recordVal
         { label: "Type", value: "TXT" },
         { label: "Value", value: <code class="pick">{recordValue}</code> },
       ]}
-      submit="Verify domain"
       tone="primary"
     />
   );
@@ -129,7 +128,6 @@ export function removeDomainPage(form: PageForm, { domain }: CompanyDomain): Pag
       name={domain}
       text="People with addresses of this domain can't sign in with your provider from now on. They use passwords and passkeys, and stay members."
       facts={[{ label: "Domain", value: domain }]}
-      submit="Remove domain"
     />
   );
 }
