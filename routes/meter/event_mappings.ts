@@ -15,7 +15,6 @@ import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator_routes.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { check } from "../schemas/check.ts";
-import { pageQuerySchema } from "../schemas/common.ts";
 import * as schemas from "./schemas/event_mappings.ts";
 import { targetOf } from "./schemas/record_target.ts";
 
@@ -84,14 +83,19 @@ export function eventMappingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
 function subjectRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = operatorRoutes(app, parts, { read: "usage:read", write: "usage:write" });
-  route({
-    route: `GET ${subjectsPath}`,
+  const routes = nounRoutes(route, {
+    path: subjectsPath,
+    one: "subject",
+    many: "subjects",
+    schema: schemas.subjectSchema,
+    id: "{id}",
+    params: schemas.subjectParamsSchema,
+  });
+  routes.list({
     operationId: "listEventSubjects",
     summary: "List subjects of events",
     description: "Those that are assigned, and those that are unknown, the newest first.",
-    query: pageQuerySchema,
-    responses: { 200: { description: "A page of subjects.", schema: schemas.subjectsSchema } },
-  }, (_c, { query }) => listSubjects(services, query));
+  }, ({ query }) => listSubjects(services, query));
   route(
     {
       route: `POST ${subjectsPath}/assign`,
@@ -106,12 +110,9 @@ function subjectRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     (_c, { body }, actor) =>
       assignEventSubject(services, actor, { subject: body.subject, target: targetOf(body) }),
   );
-  route({
-    route: `DELETE ${subjectsPath}/{id}`,
+  routes.delete({
     operationId: "deleteEventSubject",
     summary: "End the assignment of a subject",
     description: "What is kept of an unknown subject is discarded.",
-    params: schemas.subjectParamsSchema,
-    responses: { 204: { description: "Deleted." } },
-  }, (_c, { params: { id } }, actor) => deleteEventSubject(services, actor, id));
+  }, ({ params: { id } }, actor) => deleteEventSubject(services, actor, id));
 }
