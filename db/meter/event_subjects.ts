@@ -77,43 +77,43 @@ export function findSubjectTargets(
     WHERE NOT EXISTS (SELECT 1 FROM event_subjects s WHERE s.subject = e.value AND s.organization IS NOT NULL)`);
 }
 
-/** An event to keep. `id`: of its subject, if that is new. `hash`: of its source and id. */
+/** An event to keep. `id`: of its subject, if that is new. `hash`: of its source and id. `event`: null if it is too large to be kept. */
 export interface KeptEvent {
   readonly id: string;
   readonly subject: string;
   readonly hash: string;
-  readonly event: string;
+  readonly event: string | null;
 }
 
-/** Keeps events of unknown subjects, each once. */
-export async function keepEvents(
-  database: Pick<Database, "write">,
-  events: readonly KeptEvent[],
-  now: number,
-): Promise<void> {
-  const list = JSON.stringify(events.map(({ id, subject, hash, event }) => [id, subject, hash, event]));
+/** Keeps events of unknown subjects, each once, and counts those for which there is no room. The last statement returns the `hash` of each that is kept. */
+export function keepEvents(events: readonly KeptEvent[], now: number): Statement[] {
+  const rows = events.map(({ id, subject, hash, event }) => [id, subject, hash, event === null] as const);
+  const list = JSON.stringify(rows);
+  const whole = JSON.stringify(rows.map((row, at) => [...row, events[at]?.event]));
   const part = (index: number) => sql`(e.value ->> ${integer(index)})`;
   const room = sql`(SELECT ${integer(keptMax)} - kept FROM kept_event_count)`;
   const isKept = sql`EXISTS (SELECT 1 FROM kept_events k WHERE k.hash = ${part(2)})`;
+  const fits = sql`NOT ${isKept} AND NOT ${part(3)}`;
   const isOfSubject = sql`EXISTS (SELECT 1 FROM event_subjects s WHERE s.subject = ${part(1)})`;
-  await database.write([
+  return [
     // No more new subjects than there is room for events.
     sql`INSERT INTO event_subjects (id, subject) SELECT * FROM (SELECT ${part(0)}, ${
       part(1)
     } FROM json_each(${list}) e
-      WHERE NOT ${isKept} AND NOT ${isOfSubject} ORDER BY e.key LIMIT max(0, ${room})) WHERE true ON CONFLICT DO NOTHING`,
+      WHERE ${fits} AND NOT ${isOfSubject} ORDER BY e.key LIMIT max(0, ${room})) WHERE true ON CONFLICT DO NOTHING`,
     sql`INSERT INTO kept_events (subject, hash, event, received_at)
       SELECT subject, hash, event, ${now} FROM (
-        SELECT s.number AS subject, ${part(2)} AS hash, ${part(3)} AS event, e.key,
+        SELECT s.number AS subject, ${part(2)} AS hash, ${part(4)} AS event, e.key,
           s.kept + row_number() OVER (PARTITION BY s.number ORDER BY e.key) AS rank
-        FROM json_each(${list}) e CROSS JOIN event_subjects s ON s.subject = ${part(1)} WHERE NOT ${isKept})
+        FROM json_each(${whole}) e CROSS JOIN event_subjects s ON s.subject = ${part(1)} WHERE ${fits})
       WHERE rank <= ${integer(keptOfSubjectMax)} ORDER BY key LIMIT max(0, ${room}) ON CONFLICT DO NOTHING`,
     sql`UPDATE event_subjects AS s SET first_at = coalesce(first_at, ${now}), last_at = ${now}, lost = s.lost + a.lost
       FROM (SELECT ${part(1)} AS subject, sum(NOT ${isKept}) AS lost FROM json_each(${list}) e GROUP BY 1) a
       WHERE s.subject = a.subject`,
     sql`UPDATE kept_event_count SET lost = lost +
       (SELECT count(*) FROM json_each(${list}) e WHERE NOT ${isKept} AND NOT ${isOfSubject})`,
-  ]);
+    sql`SELECT k.hash FROM json_each(${list}) e CROSS JOIN kept_events k ON k.hash = ${part(2)}`,
+  ];
 }
 
 /** Assigns a subject to an organization, or to a key of it. */

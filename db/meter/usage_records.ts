@@ -1,11 +1,18 @@
 // The SQL of single usage records: finding and listing them, and deleting the oldest.
 import { rollupQuarterMs } from "../../domain/limits.ts";
 import { noneValue } from "../../domain/meter/dimension.ts";
-import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
+import { idempotencyKeyHash, type StoredUsageRecord } from "../../domain/meter/usage_record.ts";
 import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
 import { type Database, type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 import { cleanIdempotencyKeys, indexHash, lookUpIdempotencyKeys } from "./idempotency_keys.ts";
-import { environmentOf, isUsageOf, isUsageOfAny, organizationOf, usageNumbers } from "./environments.ts";
+import {
+  environmentOf,
+  isUsageOf,
+  isUsageOfAny,
+  ofAnyKey,
+  organizationOf,
+  usageNumbers,
+} from "./environments.ts";
 import { numberOf, seriesFilter, type UsageFilter } from "./usage_sums.ts";
 
 /** Finds the key that makes the ids of records opaque: 96 bits in hexadecimal, the same on every server. */
@@ -231,20 +238,58 @@ export function findUsageRecordsByKey(
     readonly filter: UsageFilter;
   },
 ): Promise<ListedUsageRecordRow[]> {
-  // Bound numbers reach SQLite as floating-point, which cannot hold the hash in the index.
-  const found = usageNumbers(sql`o.number`, query.filter).map((number) => {
-    const hash = indexHash(sql`CAST(${query.hash} AS INTEGER)`, number);
-    const hashed =
-      sql`(SELECT CAST(${number} AS INTEGER) AS organization, ${query.idempotencyKey} AS idempotency_key,
-    ${hash} AS hash FROM organizations o WHERE o.id = ${query.organizationId})`;
-    return lookUpIdempotencyKeys(sql`q.organization, q.idempotency_key, k.seq`, hashed);
+  const found = seqsOfKeys(query.filter, {
+    columns: sql`q.organization, q.idempotency_key, k.seq`,
+    given: sql`${query.idempotencyKey} AS idempotency_key`,
+    hash: sql`${query.hash}`,
+    from: sql`organizations o WHERE o.id = ${query.organizationId}`,
   });
   return database.read(sql`
     SELECT ${listedColumns}
-    FROM (${joinSql(found, " UNION ALL ")}) q
+    FROM (${found}) q
     CROSS JOIN usage_records r ON r.seq = q.seq AND r.organization = q.organization
       AND r.idempotency_key = q.idempotency_key ${listedJoins}
     WHERE r.timestamp >= ${query.from} AND r.timestamp < ${query.to} ${seriesFilter(query.filter)}`);
+}
+
+/** Looks up idempotency keys, each with its own hash, of organizations `o`. */
+function seqsOfKeys(
+  filter: UsageFilter,
+  { columns, given, hash, from }: Record<"columns" | "given" | "hash" | "from", Statement>,
+): Statement {
+  const found = usageNumbers(sql`o.number`, filter).map((number) => {
+    // Bound numbers reach SQLite as floating-point, which cannot hold the hash in the index.
+    const hashed = sql`(SELECT CAST(${number} AS INTEGER) AS organization, ${given},
+      ${indexHash(sql`CAST(${hash} AS INTEGER)`, number)} AS hash FROM ${from})`;
+    return lookUpIdempotencyKeys(columns, hashed);
+  });
+  return joinSql(found, " UNION ALL ");
+}
+
+/** Finds times of records of any environment by their idempotency keys. Returns them by the position of the keys, which several may share. */
+export async function findTimesByKey(
+  database: DatabaseReader,
+  keys: readonly {
+    readonly position: number;
+    readonly organizationId: string;
+    readonly idempotencyKey: string;
+  }[],
+): Promise<ReadonlyMap<number, number>> {
+  const list = JSON.stringify(
+    keys.map((
+      { position, organizationId, idempotencyKey: key },
+    ) => [position, organizationId, key, idempotencyKeyHash(key)]),
+  );
+  const found = seqsOfKeys(ofAnyKey, {
+    columns: sql`q.position, q.organization, q.idempotency_key, k.seq`,
+    given: sql`e.value ->> 0 AS position, e.value ->> 2 AS idempotency_key`,
+    hash: sql`e.value ->> 3`,
+    from: sql`json_each(${list}) e CROSS JOIN organizations o ON o.id = e.value ->> 1`,
+  });
+  const rows = await database.read<{ position: number; timestamp: number }>(sql`
+    SELECT q.position, r.timestamp FROM (${found}) q CROSS JOIN usage_records r ON r.seq = q.seq
+      AND r.organization = q.organization AND r.idempotency_key = q.idempotency_key`);
+  return new Map(rows.map(({ position, timestamp }) => [position, timestamp]));
 }
 
 /** A record by the parts of its id. */

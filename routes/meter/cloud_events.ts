@@ -1,6 +1,6 @@
 // Usage as CloudEvents 1.0 over HTTP: one event (structured mode), several (batched), or one with its attributes in headers
 // (binary mode). See docs/decisions/0015.
-import { AppError, validationError } from "../../domain/errors.ts";
+import { AppError, type ErrorDetail, validationError } from "../../domain/errors.ts";
 import { jsonContentTypeForm } from "../../domain/meter/cloud_event.ts";
 import type { UsageInput } from "../../domain/meter/usage_record.ts";
 import type { RecordedUsage } from "../../services/meter/mod.ts";
@@ -36,6 +36,8 @@ interface EventReader<Event> {
   readonly readEvent: (value: unknown) => Event;
   /** @throws {AppError} `validation_failed`. */
   readonly readBatch: (value: unknown) => readonly Event[];
+  /** Returns an event whose headers are invalid, if that rejects only the event and not the request. */
+  readonly invalidEvent?: (value: unknown, faults: readonly ErrorDetail[]) => Event;
 }
 
 export interface EventForm<Event> extends EventReader<Event> {
@@ -140,6 +142,7 @@ const headerAttributes = ["specversion", "id", "source", "type", "time", "subjec
 function binaryEvent<Event>(c: AppContext, data: unknown, form: EventReader<Event>): Event {
   const headers = c.get("headers");
   const event: Record<string, unknown> = { data };
+  const faults: ErrorDetail[] = [];
   for (const name of headerAttributes) {
     const given = headers[`ce-${name}`];
     if (given === undefined) continue;
@@ -147,10 +150,14 @@ function binaryEvent<Event>(c: AppContext, data: unknown, form: EventReader<Even
     const message = value === null
       ? "must be ASCII; percent-encode all other characters as UTF-8."
       : textFault(value);
-    if (message !== null) throw validationError([{ path: `ce-${name}`, message }]);
-    event[name] = value;
+    if (message === null) event[name] = value;
+    else faults.push({ path: name, message });
   }
   try {
+    if (faults.length > 0) {
+      if (form.invalidEvent === undefined) throw validationError(faults);
+      return form.invalidEvent(event, faults);
+    }
     return form.readEvent(event);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

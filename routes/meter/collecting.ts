@@ -1,8 +1,9 @@
 // Usage that gateways report: CloudEvents with an operator token in place of an API key.
+import { z } from "@hono/zod-openapi";
 import { isOperatorToken } from "../../domain/access/operator_token.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
-import { AppError, errorStatuses, validationError } from "../../domain/errors.ts";
-import { jsonDepthMax, usageBatchRecordsMax } from "../../domain/limits.ts";
+import { AppError, type ErrorDetail, errorStatuses } from "../../domain/errors.ts";
+import { jsonDepthMax } from "../../domain/limits.ts";
 import { checkJsonBounds } from "../../domain/json_bounds.ts";
 import type { CollectedEvent } from "../../domain/meter/event_mapping.ts";
 import { requireOperatorToken } from "../../services/access/mod.ts";
@@ -12,8 +13,8 @@ import { bearerToken, bearerTokenHash, limitInvalidToken } from "../api/bearer.t
 import type { OtherBody } from "../api/endpoint.ts";
 import { checkTexts } from "../body.ts";
 import type { AppContext, AppParts } from "../env.ts";
+import { batchArray } from "../schemas/batch_array.ts";
 import { check } from "../schemas/check.ts";
-import { atMost } from "../schemas/messages.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import { type EventForm, eventsBody } from "./cloud_events.ts";
 import { collectedEventSchema } from "./schemas/event_mappings.ts";
@@ -37,6 +38,8 @@ export function keyOrCollectorAuth(parts: AppParts) {
     /** Returns the hash of the key, or the operator. @throws {AppError} As `apiKeyAuth`; `invalid_operator_token`, `scope_missing`. */
     async authenticate(c: AppContext): Promise<string | OperatorActor> {
       if (!isCollector(c)) return await key.authenticate(c);
+      // Large bodies of collectors leave room for those of operators.
+      c.set("bodyPlace", c.get("bodyRooms").keys.open("collectors"));
       return await requireOperatorToken(services, {
         tokenHash: bearerTokenHash(c.get("headers")["authorization"]),
         scope: "usage:collect",
@@ -58,7 +61,8 @@ export function collectedBody(c: AppContext, services: Services, actor: Operator
 function collectorForm(c: AppContext, services: Services, actor: OperatorActor): EventForm<Collected> {
   return {
     readEvent: readCollected,
-    readBatch: (value) => listOf(value).map(readCollected),
+    invalidEvent,
+    readBatch: (value) => check(batchSchema, value, "body").map(readCollected),
     async record(events, { pathOf, isBatch }) {
       const rejected = await collectEvents(services, actor, events);
       if (rejected.length === 0) return c.body(null, 204);
@@ -67,18 +71,7 @@ function collectorForm(c: AppContext, services: Services, actor: OperatorActor):
   };
 }
 
-/** @throws {AppError} `validation_failed` if it is no list of 1 to 1,000. */
-function listOf(value: unknown): readonly unknown[] {
-  const fault = !Array.isArray(value)
-    ? "must be an array of events."
-    : value.length === 0
-    ? "must have at least one event."
-    : value.length > usageBatchRecordsMax
-    ? atMost(usageBatchRecordsMax, "events")
-    : null;
-  if (fault !== null) throw validationError([{ path: "", message: fault }]);
-  return value as readonly unknown[];
-}
+const batchSchema = batchArray(z.unknown(), "event", "must be an array of events.");
 
 function readCollected(value: unknown): Collected {
   try {
@@ -88,12 +81,20 @@ function readCollected(value: unknown): Collected {
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const deep = [{ path: "data", message: `must have at most ${jsonDepthMax} levels of nesting.` }];
-    const { details: faults = deep } = error;
-    const given = Object(value) as Record<string, unknown>;
-    const text = (name: string) => typeof given[name] === "string" ? given[name] : "";
-    const [type, source, eventId] = [text("type"), text("source"), text("id")];
-    return { type, source, eventId, subject: text("subject") || null, faults };
+    return invalidEvent(value, error.details ?? deep);
   }
+}
+
+function invalidEvent(value: unknown, faults: readonly ErrorDetail[]): InvalidEvent {
+  const given = Object(value) as Record<string, unknown>;
+  const text = (name: string) => typeof given[name] === "string" ? given[name] : "";
+  return {
+    type: text("type"),
+    source: text("source"),
+    id: text("id"),
+    subject: text("subject") || null,
+    faults,
+  };
 }
 
 /** Names every event that was not recorded: with its own code if it was sent alone, otherwise always with status 422. */
@@ -103,12 +104,10 @@ function rejectedError(
 ): AppError {
   const details = rejections.map(({ index, path, message }) => ({ path: pathOf(index, path), message }));
   const [code = "validation_failed", ...others] = new Set(rejections.map((one) => one.code));
-  const [first] = details;
-  if (!isBatch || (others.length === 0 && errorStatuses[code] === 422)) {
-    const message = details.length === 1
-      ? `“${first?.path}”: ${first?.message}`
-      : `${details.length} events were not recorded.`;
-    return new AppError(code, message, { details });
-  }
-  return new AppError("validation_failed", `${details.length} events were not recorded.`, { details });
+  const isOwn = !isBatch || (others.length === 0 && errorStatuses[code] === 422);
+  const [only, more] = details;
+  const message = isOwn && only !== undefined && more === undefined
+    ? `“${only.path}”: ${only.message}`
+    : `${details.length} events were not recorded.`;
+  return new AppError(isOwn ? code : "validation_failed", message, { details });
 }

@@ -49,7 +49,6 @@ export function subjectPages(pages: Pages<ConsoleActor>, { services }: PortalPar
             { label: "Kept events", value: groupDigits(kept) },
             { label: "Assigned to", value: organizationId ?? "No one" },
           ]}
-          submit={isAssigned ? "End assignment" : "Discard events"}
         />
       );
     },

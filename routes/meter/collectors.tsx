@@ -22,7 +22,7 @@ import { Card } from "../../views/components/card.tsx";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { EmptyState } from "../../views/components/empty_state.tsx";
 import { TextArea } from "../../views/components/field.tsx";
-import { FormPage, type PageForm } from "../../views/components/form_page.tsx";
+import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { ItemTable } from "../../views/components/item_table.tsx";
 import { listHref } from "../../views/components/list_filters.tsx";
 import { Notice } from "../../views/components/notice.tsx";
@@ -98,7 +98,7 @@ function overviewPage(pages: CollectorPages, { services }: PortalParts): void {
         {lost === 0 ? null : (
           <p class="muted small">
             {countOf(lost, "event")}{" "}
-            of other unknown subjects couldn't be kept, because too many already were.
+            of other subjects were lost, because too many were kept or because they were too large.
           </p>
         )}
         <More name="subjects" label="More subjects" cursor={subjects.nextCursor} />
@@ -209,8 +209,7 @@ function mappingPages(pages: CollectorPages, { services }: PortalParts): void {
       return mappingForm(form, { mapping, isNew: true, path: `${mappingsPath}/new` });
     },
     async submit(_c, actor, input) {
-      const mapping = schemas.newMapping(check(schemas.createMappingSchema, mappingInput(input), "body"));
-      await createMapping(services, actor, mapping);
+      await createMapping(services, actor, typedMapping(input));
       return `${path}?done=added`;
     },
   });
@@ -219,8 +218,7 @@ function mappingPages(pages: CollectorPages, { services }: PortalParts): void {
     show: async (c, form) =>
       mappingForm(form, { mapping: await getMapping(services, paramOf(c, "id")), isNew: false, path }),
     async submit(c, actor, input) {
-      const mapping = schemas.newMapping(check(schemas.createMappingSchema, mappingInput(input), "body"));
-      await changeMapping(services, actor, paramOf(c, "id"), mapping);
+      await changeMapping(services, actor, paramOf(c, "id"), typedMapping(input));
       return `${path}?done=saved`;
     },
   });
@@ -239,7 +237,6 @@ function mappingPages(pages: CollectorPages, { services }: PortalParts): void {
             { label: "Type", value: <code>{type}</code> },
             { label: "Source", value: source === null ? "Any" : <code>{source}</code> },
           ]}
-          submit="Delete mapping"
         />
       );
     },
@@ -263,6 +260,9 @@ function mappingPages(pages: CollectorPages, { services }: PortalParts): void {
     },
   });
 }
+
+const typedMapping = (input: FormInput) =>
+  schemas.newMapping(check(schemas.createMappingSchema, mappingInput(input), "body"));
 
 /** Tries a mapping with what is typed, and shows all faults of the event at its field. */
 async function tryTyped(services: PortalParts["services"], id: string, typed: string): Promise<TriedMapping> {

@@ -1,7 +1,7 @@
 // Collecting: events of many customers that a gateway reports with one credential. The work is done, so no limit rejects them, and a
 // bad event stops no other.
 import { hash } from "node:crypto";
-import { type EventFault, findMappingsOf, noteFaults } from "../../db/meter/event_mappings.ts";
+import { findMappingsOf, noteFaults } from "../../db/meter/event_mappings.ts";
 import {
   deleteOldKept,
   endLostAssignments,
@@ -10,11 +10,11 @@ import {
   findSubjectTargets,
   forgetEvents,
   keepEvents,
+  type KeptEvent,
   type SubjectTarget,
 } from "../../db/meter/event_subjects.ts";
-import type { Database } from "../../db/engine/database.ts";
+import type { Database, Statement } from "../../db/engine/database.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
-import { environments } from "../../domain/environment.ts";
 import { AppError, type ErrorCode, type ErrorDetail } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
 import {
@@ -23,8 +23,8 @@ import {
   mapEvent,
   mappedMetricsMax,
 } from "../../domain/meter/event_mapping.ts";
-import { findUsageRecordsByKey } from "../../db/meter/usage_records.ts";
-import { idempotencyKeyHash, timestampFault, type UsageInput } from "../../domain/meter/usage_record.ts";
+import { findTimesByKey } from "../../db/meter/usage_records.ts";
+import { timestampFault, type UsageInput } from "../../domain/meter/usage_record.ts";
 import type { Context, SessionContext } from "../context.ts";
 
 /** Events of unknown subjects are kept this long. */
@@ -33,14 +33,12 @@ const keptMs = 30 * 24 * 3_600_000;
 const commitRecordsMax = 1_000;
 const stepEventsMax = Math.floor(commitRecordsMax / mappedMetricsMax);
 /** Larger events aren't kept. */
-const keptBytesMax = 65_536;
+const keptCharactersMax = 65_536;
 
 /** Says why an event of a request was not recorded. `path`: from the event. */
-export interface EventRejection {
+export interface EventRejection extends ErrorDetail {
   readonly index: number;
   readonly code: ErrorCode;
-  readonly path: string;
-  readonly message: string;
 }
 
 /** An event that can be recorded once its subject is known. */
@@ -51,11 +49,8 @@ interface Mapped {
   readonly records: readonly UsageInput[];
 }
 
-/** Names an event that was not recorded. */
-type EventName = Pick<EventFault, "type" | "source" | "eventId" | "subject">;
-
 /** An event that is invalid, and why. */
-export interface InvalidEvent extends EventName {
+export interface InvalidEvent extends Pick<CollectedEvent, "type" | "source" | "id" | "subject"> {
   readonly faults: readonly ErrorDetail[];
 }
 
@@ -70,64 +65,70 @@ export async function collectEvents(
   actor: OperatorActor,
   given: readonly (CollectedEvent | InvalidEvent)[],
 ): Promise<EventRejection[]> {
-  const { database, clock, writeAs } = context;
+  const { clock, writeAs } = context;
   const now = clock();
   const writer = { write: (batch: Parameters<Database["write"]>[0]) => writeAs(actor, batch) };
   const events = given.flatMap((event, index) => "faults" in event ? [] : [{ index, event }]);
-  const mappingOf = await mappingsOf(database, events.map(({ event }) => event));
-  const { mapped, rejections } = mapAll(mappingOf, events, now);
-  const targets = await targetsOf(database, mapped.map(({ subject }) => subject));
-  const rejected = await recordMapped(context, writer, { mapped, targets });
-  rejections.push(...rejected.filter(({ code }) => code !== "subject_unknown"));
-  const isGone = new Set(rejected.filter(({ code }) => code === "subject_unknown").map(({ index }) => index));
-  const unknown = mapped.filter(({ index, subject }) => !targets.has(subject) || isGone.has(index));
-  const { kept, tooLarge } = toKeep(unknown);
+  const { mapped, rejections } = await mapAll(context, events);
+  const rejected = await recordMapped(context, writer, mapped);
+  const isUnknown = new Set(
+    rejected.filter(({ code }) => code === "subject_unknown").map(({ index }) => index),
+  );
+  const unknown = mapped.filter(({ index }) => isUnknown.has(index)).map((one) => ({
+    one,
+    row: keptRow(one),
+  }));
+  const isTooLarge = ({ row }: typeof unknown[number]) => row.event === null;
   rejections.push(
-    ...tooLarge,
+    ...rejected.filter(({ index }) => !isUnknown.has(index)),
+    ...unknown.filter(isTooLarge).map(({ one }) => subjectUnknown(one, fates.tooLarge)),
     ...given.flatMap((event, index) =>
       "faults" in event
         ? event.faults.map((fault) => ({ index, code: "validation_failed" as const, ...fault }))
         : []
     ),
   );
-  const faults = rejections.map(({ index, ...fault }) => ({
-    ...nameOf(given[index]),
-    ...fault,
-    path: shortText(fault.path),
-    at: now,
-  }));
-  if (faults.length > 0) await writer.write(noteFaults(faults.slice(-commitRecordsMax)));
-  if (kept.length > 0) await keepEvents(writer, kept.map(({ row }) => row), now);
-  rejections.push(...kept.map(({ index, row }) => subjectUnknown(index, row.subject)));
+  const statements = [
+    ...faultsOf(rejections, given, now),
+    ...unknown.length === 0 ? [] : keepEvents(unknown.map(({ row }) => row), now),
+  ];
+  const results = statements.length === 0 ? [] : await writer.write(statements);
+  const kept = new Set(results.at(-1)?.rows.map(({ hash }) => hash));
+  const fitting = unknown.filter((one) => !isTooLarge(one));
+  rejections.push(
+    ...fitting.map(({ one, row }) => subjectUnknown(one, kept.has(row.hash) ? fates.kept : fates.lost)),
+  );
   return rejections.sort((a, b) => a.index - b.index);
 }
 
-/** Records events whose subject is known. Returns those that were not recorded: `subject_unknown` if its organization was deleted meanwhile. */
+/** Records events. Returns those that were not recorded: `subject_unknown` also if their organization was deleted meanwhile. */
 async function recordMapped(
   { database, recorder }: Pick<SessionContext, "database" | "recorder">,
   writer: Pick<Database, "write">,
-  { mapped, targets }: { mapped: readonly Mapped[]; targets: ReadonlyMap<string, SubjectTarget> },
+  mapped: readonly Mapped[],
 ): Promise<EventRejection[]> {
+  // A mapping that was changed may take another subject than that of a kept event.
+  const targets = await targetsOf(database, mapped.map(({ subject }) => subject));
   const known = mapped.filter(({ subject }) => targets.has(subject));
   const { firsts, repeats, conflicts } = divided(known, targets);
-  const rejections: EventRejection[] = conflicts.map((index) => {
-    const message = "is that of an earlier event of the batch, with other content.";
-    return { index, code: "idempotency_conflict", path: "id", message };
-  });
+  const message = "is that of an earlier event of the batch, with other content.";
+  const rejections: EventRejection[] = [
+    ...mapped.filter(({ subject }) => !targets.has(subject)).map((one) => subjectUnknown(one, fates.dropped)),
+    ...conflicts.map((index) => ({ index, code: "idempotency_conflict" as const, path: "id", message })),
+  ];
   const late: Mapped[] = [];
   for (const group of groupsOf(firsts)) {
     const results = await recorder.recordAll(group.map((one) => requestOf(one, targets)), writer);
     for (const [at, one] of group.entries()) {
-      const [rejection] = rejectionOf(one.index, results[at]);
+      const [rejection] = rejectionOf(one, results[at]);
       if (rejection?.code === "idempotency_conflict" && one.event.time === null) late.push(one);
       else if (rejection !== undefined) rejections.push(rejection);
     }
   }
   for (const group of groupsOf(late)) {
-    const timed = [];
-    for (const one of group) timed.push(await withKnownTime(database, one, targets));
+    const timed = await withKnownTimes(database, group, targets);
     const results = await recorder.recordAll(timed.map((one) => requestOf(one, targets)), writer);
-    rejections.push(...group.flatMap((one, at) => rejectionOf(one.index, results[at])));
+    rejections.push(...group.flatMap((one, at) => rejectionOf(one, results[at])));
   }
   const byIndex = new Map(rejections.map((rejection) => [rejection.index, rejection]));
   return [
@@ -150,23 +151,25 @@ async function mappingsOf(
     byName.get(JSON.stringify([type, source])) ?? byName.get(JSON.stringify([type, null]));
 }
 
-function mapAll(
-  mappingOf: (event: CollectedEvent) => EventMapping | undefined,
-  events: readonly { readonly index: number; readonly event: CollectedEvent }[],
-  now: number,
-): { mapped: Mapped[]; rejections: EventRejection[] } {
+/** Maps events by the mappings of now. @param events `receivedAt`: of one that was kept, which may be older than others. */
+async function mapAll(
+  { database, clock }: Pick<SessionContext, "database" | "clock">,
+  events: readonly { readonly index: number; readonly event: CollectedEvent; readonly receivedAt?: number }[],
+): Promise<{ mapped: Mapped[]; rejections: EventRejection[] }> {
+  const now = clock();
+  const mappingOf = await mappingsOf(database, events.map(({ event }) => event));
   const mapped: Mapped[] = [];
   const rejections: EventRejection[] = [];
-  for (const { index, event } of events) {
+  for (const { index, event, receivedAt } of events) {
     const mapping = mappingOf(event);
-    const late = timestampFault(event.time, now);
+    const late = receivedAt === undefined ? timestampFault(event.time, now) : null;
     if (mapping === undefined) {
       const message = "has no mapping. Add one for it, or send it with an API key.";
       rejections.push({ index, code: "event_unmapped", path: "type", message });
     } else if (late !== null) {
       rejections.push({ index, code: "validation_failed", path: "time", message: late });
     } else {
-      const result = mapEvent(mapping, event);
+      const result = mapEvent(mapping, { ...event, time: event.time ?? receivedAt ?? null });
       if ("fault" in result) rejections.push({ index, ...result.fault });
       else mapped.push({ index, event, ...result });
     }
@@ -224,30 +227,24 @@ function groupsOf(mapped: readonly Mapped[]): Mapped[][] {
 const hashOf = ({ source, id }: Pick<CollectedEvent, "source" | "id">) =>
   hash("sha256", JSON.stringify([source, id]), "base64url");
 
-/** Gives an event without a time that of its record: if it was kept, that is when it arrived first. */
-async function withKnownTime(
+/** Gives events without a time that of their records: if they were kept, that is when they arrived first. */
+async function withKnownTimes(
   database: SessionContext["database"],
-  one: Mapped,
+  group: readonly Mapped[],
   targets: ReadonlyMap<string, SubjectTarget>,
-): Promise<Mapped> {
-  const { organizationId = "" } = targets.get(one.subject) ?? {};
-  for (const { idempotencyKey } of one.records) {
-    for (const environment of environments) {
-      const key = idempotencyKey ?? "";
-      const [found] = await findUsageRecordsByKey(database, {
-        organizationId,
-        idempotencyKey: key,
-        hash: idempotencyKeyHash(key),
-        from: 0,
-        to: Number.MAX_SAFE_INTEGER,
-        filter: { environment },
-      });
-      if (found === undefined) continue;
-      const { timestamp } = found;
-      return { ...one, records: one.records.map((record) => ({ ...record, timestamp })) };
-    }
-  }
-  return one;
+): Promise<Mapped[]> {
+  const keys = group.flatMap(({ subject, records }, position) => {
+    const { organizationId = "" } = targets.get(subject) ?? {};
+    return records.map(({ idempotencyKey }) => (
+      { position, organizationId, idempotencyKey: idempotencyKey ?? "" }
+    ));
+  });
+  const times = await findTimesByKey(database, keys);
+  return group.map((one, position) => {
+    const timestamp = times.get(position);
+    if (timestamp === undefined) return one;
+    return { ...one, records: one.records.map((record) => ({ ...record, timestamp })) };
+  });
 }
 
 function requestOf({ subject, records }: Mapped, targets: ReadonlyMap<string, SubjectTarget>) {
@@ -256,18 +253,13 @@ function requestOf({ subject, records }: Mapped, targets: ReadonlyMap<string, Su
 }
 
 /** Returns why an event was rejected, if it was. @throws What has nothing to do with the event. */
-function rejectionOf(index: number, error: unknown): EventRejection[] {
+function rejectionOf(one: Mapped, error: unknown): EventRejection[] {
   if (error === null) return [];
-  const isOwn = error instanceof AppError && ownErrors.has(error.code);
-  if (!isOwn) throw error;
+  const { index } = one;
+  if (!(error instanceof AppError) || !ownErrors.has(error.code)) throw error;
   const [detail] = error.details ?? [];
   if (error.code === "validation_failed" && detail?.path.endsWith("]")) {
-    return [{
-      index,
-      code: "subject_unknown",
-      path: "subject",
-      message: "is of an organization that was deleted.",
-    }];
+    return [subjectUnknown(one, fates.dropped)];
   }
   // Of which record is unknown to the sender.
   const field = detail?.path.replace(/^.*\./, "");
@@ -285,44 +277,44 @@ const ownErrors: ReadonlySet<ErrorCode> = new Set([
   "validation_failed",
 ]);
 
-function subjectUnknown(index: number, subject: string): EventRejection {
-  const message = `“${
-    subject.slice(0, 100)
-  }” is no organization, no API key and not assigned. The event is kept until it is assigned.`;
+const fates = {
+  kept: "The event is kept until it is assigned, for 30 days.",
+  lost: "The event is lost, because too many are kept. Assign its subject, then send it again.",
+  tooLarge:
+    `The event is lost: it has more than ${keptCharactersMax} characters, too large to be kept. Assign its subject, then send it again.`,
+  dropped: "The event is no longer kept.",
+};
+
+function subjectUnknown({ index, subject }: Pick<Mapped, "index" | "subject">, fate: string): EventRejection {
+  const message = `“${subject.slice(0, 100)}” is no organization, no API key and not assigned. ${fate}`;
   return { index, code: "subject_unknown", path: "subject", message };
 }
 
-const textMax = 255;
-/** Names an event that was not recorded. Its texts are cut. */
-function nameOf(event: CollectedEvent | InvalidEvent | undefined): EventName {
-  const { type = "", source = "", subject = null } = event ?? {};
-  const eventId = event === undefined ? "" : "faults" in event ? event.eventId : event.id;
-  return {
-    type: shortText(type),
-    source: shortText(source),
-    eventId: shortText(eventId),
-    subject: subject === null ? null : shortText(subject),
-  };
+/** Returns statements that note why events were not recorded. Texts are cut. */
+function faultsOf(
+  rejections: readonly EventRejection[],
+  events: readonly (CollectedEvent | InvalidEvent)[],
+  at: number,
+): Statement[] {
+  const faults = rejections.slice(-commitRecordsMax).map(({ index, path, ...fault }) => {
+    const { type = "", source = "", id = "", subject = null } = events[index] ?? {};
+    const [shortType = "", shortSource = "", eventId = "", shortPath = ""] = [type, source, id, path].map(
+      shortText,
+    );
+    const name = { type: shortType, source: shortSource, eventId, subject: subject && shortText(subject) };
+    return { ...name, ...fault, path: shortPath, at };
+  });
+  return faults.length === 0 ? [] : noteFaults(faults);
 }
 
+const textMax = 255;
 /** Cuts a text off, and replaces what can't be stored. */
 const shortText = (text: string) => text.slice(0, textMax).toWellFormed().replaceAll(/\p{Cc}/gu, "\ufffd");
 
-/** Returns the events to keep, and those that are too large for that. */
-function toKeep(unknown: readonly Mapped[]) {
-  const kept = [];
-  const tooLarge: EventRejection[] = [];
-  for (const { index, event, subject } of unknown) {
-    const text = JSON.stringify(event);
-    if (text.length <= keptBytesMax) {
-      kept.push({ index, row: { id: newId("sub"), subject, hash: hashOf(event), event: text } });
-    } else {
-      const message =
-        `is unknown, and the event is too large to be kept: more than ${keptBytesMax} characters.`;
-      tooLarge.push({ index, code: "validation_failed", path: "subject", message });
-    }
-  }
-  return { kept, tooLarge };
+function keptRow({ event, subject }: Mapped): KeptEvent {
+  const text = JSON.stringify(event);
+  const kept = text.length <= keptCharactersMax ? text : null;
+  return { id: newId("sub"), subject, hash: hashOf(event), event: kept };
 }
 
 /** Records some of the events that were kept and whose subject is assigned now, by the mappings of now. Returns true if there may be more. */
@@ -334,48 +326,22 @@ export async function recordKeptEvents(context: Context): Promise<boolean> {
     await database.write([endLostAssignments]);
     return true;
   }
-  const events = due.map(({ event }): CollectedEvent => JSON.parse(event));
-  const mappingOf = await mappingsOf(database, events);
-  const rejections: EventRejection[] = [];
-  const mapped: Mapped[] = [];
-  for (const [index, event] of events.entries()) {
-    const mapping = mappingOf(event);
-    const time = event.time ?? due[index]?.receivedAt ?? null;
-    const result = mapping === undefined ? unmapped : mapEvent(mapping, { ...event, time });
-    if ("fault" in result) rejections.push({ index, ...result.fault });
-    else mapped.push({ index, event, ...result });
-  }
-  // A mapping that was changed may take another subject.
-  const targets = await targetsOf(database, mapped.map(({ subject }) => subject));
-  rejections.push(
-    ...await recordMapped(context, database, { mapped, targets }),
-    ...mapped.filter(({ subject }) => !targets.has(subject)).map(({ index, subject }) =>
-      subjectUnknown(index, subject)
-    ),
-  );
+  const events = due.map(({ event, receivedAt }, index) => (
+    { index, event: JSON.parse(event) as CollectedEvent, receivedAt }
+  ));
+  const { mapped, rejections } = await mapAll(context, events);
+  rejections.push(...await recordMapped(context, database, mapped));
+  const subjects = new Map(mapped.map(({ index, subject }) => [index, subject]));
   // Those whose own organization was deleted meanwhile are kept on.
-  const isOwn = (index: number) =>
-    mapped.some((one) => one.index === index && one.subject === due[index]?.subject);
-  const staying = new Set(
-    rejections.filter(({ code, index }) => code === "subject_unknown" && isOwn(index)).map(({ index }) =>
-      index
-    ),
-  );
-  const faults = rejections.filter(({ index }) => !staying.has(index)).map(({ index, ...fault }) => ({
-    ...nameOf(events[index]),
-    ...fault,
-    at: clock(),
-  }));
+  const isStaying = ({ code, index }: EventRejection) =>
+    code === "subject_unknown" && subjects.get(index) === due[index]?.subject;
+  const staying = new Set(rejections.filter(isStaying).map(({ index }) => index));
   await database.write([
-    ...faults.length === 0 ? [] : noteFaults(faults),
+    ...faultsOf(rejections.filter((one) => !isStaying(one)), events.map(({ event }) => event), clock()),
     forgetEvents(due.flatMap(({ number }, index) => staying.has(index) ? [] : [number])),
   ]);
   return true;
 }
-
-const unmapped = {
-  fault: { code: "event_unmapped", path: "type", message: "has no mapping." },
-} as const;
 
 /** Deletes some events that aren't kept any longer. Returns true if there may be more. */
 export async function deleteSomeKept({ database, clock }: Context): Promise<boolean> {

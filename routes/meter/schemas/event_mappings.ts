@@ -13,15 +13,7 @@ import {
 } from "../../../domain/meter/event_mapping.ts";
 import { mappingPresets } from "../../../domain/meter/mapping_presets.ts";
 import * as limits from "../../../domain/limits.ts";
-import {
-  exampleId,
-  idOut,
-  idParam,
-  nameSchema,
-  pageOf,
-  stringSchema,
-  timeOut,
-} from "../../schemas/common.ts";
+import { exampleId, idOut, idParam, nameSchema, stringSchema, timeOut } from "../../schemas/common.ts";
 import { atMost, characters, required } from "../../schemas/messages.ts";
 import { checkAttributes, eventAttributes } from "./cloud_event.ts";
 import { targetId } from "./operator_usage.ts";
@@ -157,12 +149,13 @@ export const subjectSchema = z.object({
   organizationId: idOut("org", "Whose usage it is. Null for an unknown subject.").nullable(),
   apiKeyId: idOut("key", "The key that it is recorded for, if there is one.").nullable(),
   kept: z.int().describe("How many events are kept because the subject was unknown."),
-  lost: z.int().describe("How many events were not kept, because there were too many."),
+  lost: z.int().describe(
+    "How many events were not kept, because there were too many or they were too large.",
+  ),
   firstAt: timeOut("When the first event arrived that was not recorded. Null without any.").nullable(),
   lastAt: timeOut("When the last one arrived.").nullable(),
   assignedAt: timeOut("When it was assigned. Null for an unknown subject.").nullable(),
 }).openapi("EventSubject");
-export const subjectsSchema = pageOf("subjects", subjectSchema);
 export const assignSubjectSchema = z.strictObject({
   subject: text(eventSubjectCharactersMax).openapi({
     description: "The subject of the events.",

@@ -83,15 +83,55 @@ testApp("hostile events get a clear error, and record nothing", async (test) => 
   }
   assert.equal((await send(Array.from({ length: 1_001 }, (_, at) => eventOf(`${at}`, id)))).status, 422);
   assert.equal(await count("usage_records"), 0);
-  // Too large to be kept.
-  const large = await send(eventOf("1", "unknown", { n: 1, text: "x".repeat(70_000) }));
-  assert.deepEqual([large.status, large.error.code], [422, "validation_failed"]);
-  assert.match(large.error.message, /too large to be kept/);
-  assert.equal(await count("kept_events"), 0);
   // A label is less than usage.
   assert.equal((await send(eventOf("1", id, { n: 1, model: long }))).status, 204);
   assert.equal(await count("usage_records"), 1);
 });
+
+testApp(
+  "a large event of an unknown subject is lost, counted and noted, and one that fits is kept",
+  async (test) => {
+    const { send, operator, count } = await flood(test);
+    const large = (id: string, subject: string, characters: number) => {
+      const event = { id, source: "gateway", type: "call", subject, time: null, data: { n: 1, text: "" } };
+      return eventOf(id, subject, { n: 1, text: "x".repeat(characters - JSON.stringify(event).length) });
+    };
+    const reasons = async (...events: object[]) => {
+      const { status, error } = await send(events);
+      assert.deepEqual([status, error.code], [422, "subject_unknown"]);
+      return error.details.map(({ message }: { message: string }) =>
+        /The event (.*?)[,:]/.exec(message)?.[1]
+      );
+    };
+    assert.deepEqual(
+      await reasons(large("1", "u1", 65_536), large("2", "u1", 65_537), large("3", "u2", 65_537)),
+      [
+        "is kept until it is assigned",
+        "is lost",
+        "is lost",
+      ],
+    );
+    const { body: { subjects } } = await operator("GET /subjects");
+    assert.deepEqual(
+      subjects.map(({ subject, kept, lost }: Record<string, unknown>) => [subject, kept, lost]),
+      [["u1", 1, 1]],
+    );
+    assert.deepEqual([await count("kept_events"), await count("kept_event_count WHERE lost = 1")], [1, 1]);
+    // Without a row of its own, the subject is named by the rejected event.
+    assert.equal(
+      await count("event_faults WHERE subject = 'u2' AND message LIKE '%too large to be kept%'"),
+      1,
+    );
+    const full = "UPDATE event_subjects SET kept = 10000";
+    await test.opened.database.write([{ sql: full, args: [] }]);
+    assert.deepEqual(await reasons(eventOf("4", "u1"), large("1", "u1", 65_536), eventOf("5", "u3")), [
+      "is lost",
+      "is kept until it is assigned",
+      "is kept until it is assigned",
+    ]);
+    assert.equal(await count("event_subjects WHERE lost = 2"), 1);
+  },
+);
 
 testApp("an event that is too deep or has too many names stops no other, and is noted", async (test) => {
   const { sendText, count, organizationId: id } = await flood(test);
