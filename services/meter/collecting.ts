@@ -26,12 +26,11 @@ import {
 import { findTimesByKey } from "../../db/meter/usage_records.ts";
 import { timestampFault, type UsageInput } from "../../domain/meter/usage_record.ts";
 import type { Context, SessionContext } from "../context.ts";
+import { collectedRowsMax } from "./recorder.ts";
 
 /** Events of unknown subjects are kept this long. */
 const keptMs = 30 * 24 * 3_600_000;
-/** The most records of one commit, so that others wait briefly. */
-const commitRecordsMax = 1_000;
-const stepEventsMax = Math.floor(commitRecordsMax / mappedMetricsMax);
+const stepEventsMax = Math.floor(collectedRowsMax / mappedMetricsMax);
 /** Larger events aren't kept. */
 const keptCharactersMax = 65_536;
 
@@ -92,7 +91,8 @@ export async function collectEvents(
     ...faultsOf(rejections, given, now),
     ...unknown.length === 0 ? [] : keepEvents(unknown.map(({ row }) => row), now),
   ];
-  const results = statements.length === 0 ? [] : await writer.write(statements);
+  const rows = Math.min(rejections.length + unknown.length, collectedRowsMax);
+  const results = rows === 0 ? [] : await context.recorder.room.run(rows, () => writer.write(statements));
   const kept = new Set(results.at(-1)?.rows.map(({ hash }) => hash));
   const fitting = unknown.filter((one) => !isTooLarge(one));
   rejections.push(
@@ -211,10 +211,10 @@ function divided(mapped: readonly Mapped[], targets: ReadonlyMap<string, Subject
 /** Divides events into groups to commit. */
 function groupsOf(mapped: readonly Mapped[]): Mapped[][] {
   const groups: Mapped[][] = [];
-  let records = commitRecordsMax;
+  let records = collectedRowsMax;
   for (const one of mapped) {
     records += one.records.length;
-    if (records > commitRecordsMax) {
+    if (records > collectedRowsMax) {
       groups.push([]);
       records = one.records.length;
     }
@@ -296,7 +296,7 @@ function faultsOf(
   events: readonly (CollectedEvent | InvalidEvent)[],
   at: number,
 ): Statement[] {
-  const faults = rejections.slice(-commitRecordsMax).map(({ index, path, ...fault }) => {
+  const faults = rejections.slice(-collectedRowsMax).map(({ index, path, ...fault }) => {
     const { type = "", source = "", id = "", subject = null } = events[index] ?? {};
     const [shortType = "", shortSource = "", eventId = "", shortPath = ""] = [type, source, id, path].map(
       shortText,

@@ -27,6 +27,7 @@ import {
   type RecordCounts,
 } from "./commit_results.ts";
 import { CommitQueue } from "./commit_queue.ts";
+import { CommitRoom } from "./commit_room.ts";
 import { HoldRecorder } from "./hold_recorder.ts";
 import { type KeyClient, KnownKeys } from "./known_keys.ts";
 import { KnownSeries } from "./known_series.ts";
@@ -34,6 +35,8 @@ import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import { type CounterContext, LimitCounters } from "./limit_counters.ts";
 import { recheckSomeLimits } from "./limit_rechecks.ts";
 
+/** The most rows that collectors write in one commit, and in all commits in progress, so that others wait briefly. */
+export const collectedRowsMax = 1_000;
 const unknownClient: KeyClient = { address: null };
 
 type RecorderContext = BaseContext & CounterContext;
@@ -47,6 +50,8 @@ export class Recorder {
   readonly #queue: CommitQueue<PendingRequest>;
   /** Makes and settles holds. */
   readonly holds: HoldRecorder;
+  /** Where collectors write. */
+  readonly room = new CommitRoom(collectedRowsMax);
   #recordIds: UsageRecordIds | undefined;
   /** True if the database had limits of usage at the last commit. */
   #hasLimits = false;
@@ -194,6 +199,14 @@ export class Recorder {
    * @returns For each request what it was rejected with, or null.
    */
   async recordAll(
+    requests: readonly Pick<GroupRequest, "target" | "inputs">[],
+    writer: Pick<Database, "write">,
+  ): Promise<unknown[]> {
+    const records = requests.reduce((count, { inputs }) => count + inputs.length, 0);
+    return await this.room.run(records, () => this.#recordInRoom(requests, writer));
+  }
+
+  async #recordInRoom(
     requests: readonly Pick<GroupRequest, "target" | "inputs">[],
     writer: Pick<Database, "write">,
   ): Promise<unknown[]> {

@@ -264,6 +264,48 @@ Deno.test("a flood has commits and tables of bounded size, and a neighbor record
   }
 });
 
+Deno.test("however many batches collectors send at a time, a neighbor waits for one commit of them", async () => {
+  let [running, most, commits] = [0, 0, 0];
+  const open = async () => {
+    const opened = await openWatched(() => Promise.resolve());
+    const { database } = opened;
+    const write: typeof database.write = async (batch, options) => {
+      const isLarge = batch.some(({ args }) =>
+        args.some((one) => typeof one === "string" && one.length > 50_000)
+      );
+      if (isLarge) commits++;
+      if (isLarge) most = Math.max(most, ++running);
+      try {
+        return await database.write(batch, options);
+      } finally {
+        if (isLarge) running--;
+      }
+    };
+    return { ...opened, database: { ...database, write } };
+  };
+  const test = await startTestApp({}, { open });
+  try {
+    const { send, organizationId } = await flood(test);
+    const batch = (name: string, subject: (at: number) => string) =>
+      send(Array.from({ length: 1_000 }, (_, at) => eventOf(`${name}${at}`, subject(at))));
+    const batches = ["a", "b", "c"].flatMap((name) => [
+      batch(`known ${name}`, () => organizationId),
+      batch(`unknown ${name}`, (at) => `unknown ${name} ${at}`),
+    ]);
+    assert.deepEqual((await Promise.all(batches)).map(({ status }) => status), [
+      204,
+      422,
+      204,
+      422,
+      204,
+      422,
+    ]);
+    assert.deepEqual([commits, most], [6, 1]);
+  } finally {
+    await test.dispose();
+  }
+});
+
 testApp(
   "ending an assignment keeps what is not recorded yet, and deleting an unknown subject discards it",
   async (test) => {
