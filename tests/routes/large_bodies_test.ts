@@ -10,6 +10,7 @@ import {
 import { createTestKey, type TestApp } from "../support/app/app.ts";
 import { realTest } from "../support/app/real_app.ts";
 import { connectTo, requestText } from "../support/network/connection.ts";
+import { newOperatorToken } from "../support/operators/operators.ts";
 import { poll } from "../support/runner/poll.ts";
 
 const path = "/api/v1/usage/batch";
@@ -61,6 +62,35 @@ realTest("rejects only a sender's large bodies beyond its part of the room", asy
   assert.equal(await statusOf(quiet, usageBodyBytesMax), 201);
   for (const connection of open) connection.close();
   await poll(async () => await statusOf(loud, usageBodyBytesMax) === 201);
+});
+
+realTest("large bodies of collectors leave room for those of operators", async (test, baseUrl) => {
+  const { fullToken: collector } = await newOperatorToken(test, ["usage:collect"]);
+  const { fullToken: operator } = await newOperatorToken(test, ["usage:write"]);
+  const { organizationId } = await test.signUp();
+  const statusOf = async (path: string, token: string, json: unknown) => {
+    const body = JSON.stringify(json).padEnd(usageBodyBytesMax);
+    const response = await fetch(`${baseUrl}${path}`, {
+      method: "POST",
+      headers: headersOf(test, token),
+      body,
+    });
+    await response.body?.cancel();
+    return response.status;
+  };
+  const headers = { ...headersOf(test, collector), "content-length": String(usageBodyBytesMax) };
+  const open = await Promise.all(
+    Array.from(
+      { length: perSender },
+      () => connectTo(baseUrl, requestText("POST", "/api/v1/events", { headers, body: "[" })),
+    ),
+  );
+  await poll(async () => await statusOf("/api/v1/events", collector, []) === 503);
+  const status = await statusOf("/api/operator/usage", operator, {
+    records: [{ ...record, organizationId }],
+  });
+  for (const connection of open) connection.close();
+  assert.equal(status, 201);
 });
 
 realTest("a body that goes on after its request has timed out takes no room", async (test, baseUrl) => {
