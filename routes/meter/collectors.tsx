@@ -45,7 +45,7 @@ import * as schemas from "./schemas/event_mappings.ts";
 const path = "/operator/collectors";
 const mappingsPath = `${path}/mappings`;
 const subjectsPath = `${path}/subjects`;
-const itemsOfPage = 20;
+const itemsOfPage = 10;
 /** A name of free text. */
 const eventField = "data";
 const flashes = {
@@ -190,8 +190,15 @@ function Faults({ faults, now }: { faults: readonly ShownFault[]; now: number })
       items={faults}
       columns={[
         { title: "Event", in: "title", cell: ({ eventId }) => <Name text={eventId || "No id"} /> },
-        { title: "Type", cell: ({ type }) => <code>{type || "–"}</code> },
-        { title: "Source", cell: ({ source }) => <code>{source || "–"}</code> },
+        {
+          title: "Type and source",
+          cell: ({ type, source }) => (
+            <div>
+              <code>{type || "–"}</code>
+              <div class="muted tiny">{source || "–"}</div>
+            </div>
+          ),
+        },
         { title: "Subject", cell: ({ subject }) => <bdi>{subject ?? "–"}</bdi> },
         { title: "Reason", cell: ({ path, message }) => <span>{`“${path}”: ${message}`}</span> },
         { title: "Received", cell: ({ at }) => <RelativeTime at={at} now={now} /> },

@@ -17,6 +17,7 @@ import type { Database, Statement } from "../../db/engine/database.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
 import { AppError, type ErrorCode, type ErrorDetail } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
+import { groupDigits } from "../../domain/number_text.ts";
 import {
   type CollectedEvent,
   type EventMapping,
@@ -280,8 +281,9 @@ const ownErrors: ReadonlySet<ErrorCode> = new Set([
 const fates = {
   kept: "The event is kept until it is assigned, for 30 days.",
   lost: "The event is lost, because too many are kept. Assign its subject, then send it again.",
-  tooLarge:
-    `The event is lost: it has more than ${keptCharactersMax} characters, too large to be kept. Assign its subject, then send it again.`,
+  tooLarge: `The event is lost: it has more than ${
+    groupDigits(keptCharactersMax)
+  } characters, too large to be kept. Assign its subject, then send it again.`,
   dropped: "The event is no longer kept.",
 };
 
