@@ -19,7 +19,8 @@ import { ahead, countedSeq, isApplied, windowNumber } from "./usage_limits.ts";
 /** Held by a counter, in millionths. */
 const heldOf = (n: Statement) =>
   clamped(inMicros(sql`${n}.held_high`, sql`${n}.held_low`, sql`${n}.held_micro`));
-const hasHeld = (n: Statement) => sql`(${n}.held_high <> 0 OR ${n}.held_low <> 0 OR ${n}.held_micro <> 0)`;
+export const hasHeld = (n: Statement): Statement =>
+  sql`(${n}.held_high <> 0 OR ${n}.held_low <> 0 OR ${n}.held_micro <> 0)`;
 
 /** The quantity of the limit `l` of the account `t` for a window, without what is left of grants. */
 const floor = (window: Statement) => ({
@@ -37,6 +38,19 @@ const neededByHolds = (n: Statement) => {
     ))
   })`;
 };
+/**
+ * Adds up what holds of windows of the limit `l` need of the grants of its account `t`, in millionths.
+ *
+ * @param windows The rest of a query: the windows `m`, with the columns of a counter. @param isMost Those that lack earlier usage need
+ *   as much as they may need.
+ */
+export const reservedBy = (windows: Statement, isMost = false): Statement => {
+  const need = neededByHolds(sql`m`);
+  return sql`coalesce((SELECT ${clamped(sql`(sum(need / ${million}) * ${million} + sum(need % ${million}))`)}
+      FROM (SELECT ${
+    isMost ? sql`iif(m.is_known, ${need}, ${heldOf(sql`m`)})` : need
+  } AS need FROM ${windows})), 0)`;
+};
 /** Counters `m` of other windows of the limit `l` that hold something. */
 const others = sql`organizations o CROSS JOIN usage_limit_counters m ON m.usage_limit = a.usage_limit
     AND m.organization = o.number AND m.window_number <> a.window_number AND ${hasHeld(sql`m`)}
@@ -53,12 +67,7 @@ export const sharedColumns = (now: Statement): Statement => {
   const shared = (value: Statement) => sql`iif(t.organization IS NULL, 0, ${value})`;
   const { whole, micro } = floor(sql`a.window_number`);
   return sql`t.organization IS NOT NULL AS is_shared, ${shared(leftMicros(now))} AS rest,
-    ${
-    shared(
-      sql`coalesce((SELECT ${clamped(sql`(sum(need / ${million}) * ${million} + sum(need % ${million}))`)}
-      FROM (SELECT ${neededByHolds(sql`m`)} AS need FROM ${others})), 0)`,
-    )
-  } AS reserved,
+    ${shared(reservedBy(others))} AS reserved,
     ${shared(neededByHolds(sql`n`))} AS own_need, ${shared(whole)} AS floor_whole, ${
     shared(micro)
   } AS floor_micro,
@@ -105,6 +114,15 @@ export const selectUnknownWindows = sql`SELECT j.request, j.usage_limit, j.organ
     FROM judged j CROSS JOIN usage_limits l ON l.number = j.usage_limit
     CROSS JOIN organizations o ON o.number = j.organization CROSS JOIN ${activeHolds(sql`j.unknown_window`)}
     WHERE j.is_judged AND j.unknown_window IS NOT NULL GROUP BY 1, 2, 3, 4`;
+
+/** Selects other windows of the cells `a` that hold something and lack earlier usage, with a time in each. */
+export const selectUnknownOthers =
+  sql`SELECT a.usage_limit, a.organization, m.window_number, (SELECT min(h.created_at)
+      FROM (SELECT 1) CROSS JOIN ${activeHolds(sql`m.window_number`)}) AS at
+    FROM (SELECT 1 WHERE ${hasWindowGrants}) CROSS JOIN usage_limit_added a
+    CROSS JOIN usage_limits l ON l.number = a.usage_limit
+    CROSS JOIN usage_grant_accounts t ON ${isAccount(sql`a.organization`)} AND t.per <> 'total'
+    CROSS JOIN ${others} AND m.is_known = 0`;
 
 /** True if the cell `a` of the limit `l` may have no room because of holds of other windows. */
 export const mayShare = sql`EXISTS (SELECT 1 FROM usage_grant_accounts t WHERE ${

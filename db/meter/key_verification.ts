@@ -83,8 +83,8 @@ export type VerifiableKeyRow = [
 ];
 
 // One JSON column for three lists of rows, so that they are one read.
-const selectWith = (more: Statement): Statement =>
-  sql`SELECT json_array(
+const selectWith = (more: Statement, standings = sql``): Statement =>
+  sql`${standings} SELECT json_array(
   (SELECT json_group_array(json_array(t.token_hash, t.id, t.name, t.scopes, t.addresses, t.last_used_at))
     FROM operator_tokens t
     WHERE t.token_hash IN (SELECT value FROM json_each(?1)) AND ${activeOperatorToken(sql`?3`)}),
@@ -92,24 +92,28 @@ const selectWith = (more: Statement): Statement =>
     FROM api_keys k JOIN organizations o ON o.id = k.organization_id
     WHERE k.key_hash IN (SELECT value FROM json_each(?2)))${more}) AS rows`;
 const select = selectWith(sql``);
-const selectWithLimits = selectWith(sql`, ${hasValueLimits},
+// A server's parser has a stack of 100 entries, so that standings come first.
+const selectWithLimits = selectWith(
+  sql`, ${hasValueLimits},
   (SELECT json_group_array(json_object('question', s.question, 'limitId', s.limitId, 'organization', s.organization,
       'productSlug', s.productSlug, 'metric', s.metric, 'per', s.per, 'lineage', s.lineage, 'mode', s.mode,
       'quantityLow', s.quantityLow, 'quantityMicro', s.quantityMicro, 'timezone', s.timezone, 'isKnown', s.isKnown,
-      'held', s.held,
+      'held', s.held, 'reserved', s.reserved,
       'high', s.high, 'low', s.low, 'micro', s.micro))
-    FROM (${
-  selectStandings({
-    columns: sql`CAST(e.key AS INTEGER) AS question,`,
-    from: sql`json_each(?4) e CROSS JOIN api_keys k ON k.key_hash = e.value ->> 0 AND k.environment = 'live'
+    FROM standings s)`,
+  sql`WITH standings AS (${
+    selectStandings({
+      columns: sql`CAST(e.key AS INTEGER) AS question,`,
+      from: sql`json_each(?4) e CROSS JOIN api_keys k ON k.key_hash = e.value ->> 0 AND k.environment = 'live'
       JOIN organizations o ON o.id = k.organization_id`,
-    applied: isApplied({
-      lineage: sql`k.lineage`,
-      series: { productSlug: sql`(e.value ->> 1)`, metric: sql`(e.value ->> 2)` },
-    }),
-    now: sql`CAST(?3 AS INTEGER)`,
-  })
-}) s)`);
+      applied: isApplied({
+        lineage: sql`k.lineage`,
+        series: { productSlug: sql`(e.value ->> 1)`, metric: sql`(e.value ->> 2)` },
+      }),
+      now: sql`CAST(?3 AS INTEGER)`,
+    })
+  })`,
+);
 
 type TokenRow = [
   hash: string,

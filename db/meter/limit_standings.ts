@@ -4,6 +4,7 @@ import type { GrantBalance } from "../../domain/meter/usage_grant.ts";
 import type { LimitMode, UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { ofWindow, parseHeld, selectHeld } from "./hold_counts.ts";
+import { parseReserved, selectReserved } from "./reserved_room.ts";
 import { parseBalance, raisedQuantity, selectBalance } from "./usage_grants.ts";
 import {
   ahead,
@@ -32,6 +33,8 @@ export interface LimitStandingRow extends LimitScopeRow {
   /** Null if a counter lacks usage of the window, or is missing although there may be usage. */
   readonly used: SumParts | null;
   readonly held: SumParts;
+  /** See `LimitUsage`: millionths as a text. Null if a window whose holds need grants lacks usage. */
+  readonly reserved: string | null;
   /** The balance of grants, if the limit has grants and they were asked for. */
   readonly grants?: GrantBalance;
 }
@@ -44,6 +47,8 @@ export interface StandingColumns
   readonly grants?: string | null;
   /** JSON for {@linkcode parseHeld}. */
   readonly held: string;
+  /** For {@linkcode parseReserved}. */
+  readonly reserved: string | null;
   /** 1: the sums have all usage of the window. */
   readonly isKnown: 0 | 1;
 }
@@ -69,7 +74,9 @@ export const selectStandings = (
       coalesce(l.lineage, l.alert_lineage) AS lineage, l.mode, CAST(${raised.whole} AS TEXT) AS quantityLow,
       CAST(${raised.micro} AS TEXT) AS quantityMicro, o.timezone,
       coalesce(n.is_known, ${isComplete(window)}) AS isKnown, ${selectHeld(ofWindow(window), now)} AS held,
-      ${sum(sql`sum_high`)} AS high, ${sum(sql`sum_low`)} AS low, ${sum(sql`sum_micro`)} AS micro
+      ${selectReserved(window, now)} AS reserved, ${sum(sql`sum_high`)} AS high, ${
+    sum(sql`sum_low`)
+  } AS low, ${sum(sql`sum_micro`)} AS micro
     FROM ${from} JOIN usage_limits l ON ${applied}
     LEFT JOIN usage_limit_counters n ON n.usage_limit = l.number AND n.organization = o.number
       AND n.window_number = ${window} AND n.opened_seq >= ${countedSeq}
@@ -78,13 +85,14 @@ export const selectStandings = (
 };
 
 export function toStandingRow(
-  { quantityLow, quantityMicro, isKnown, high, low, micro, held, grants, ...row }: StandingColumns,
+  { quantityLow, quantityMicro, isKnown, high, low, micro, held, reserved, grants, ...row }: StandingColumns,
 ): LimitStandingRow {
   return {
     ...row,
     quantity: { high: "0", low: quantityLow, micro: quantityMicro },
     used: isKnown === 1 ? { high, low, micro } : null,
     held: parseHeld(JSON.parse(held)),
+    reserved: parseReserved(reserved),
     ...grants && { grants: parseBalance(grants) },
   };
 }

@@ -15,9 +15,11 @@ import {
   mayShare,
   selectDemands,
   selectFull,
+  selectUnknownOthers,
   selectUnknownWindows,
   sharedColumns,
 } from "./grant_windows.ts";
+import { selectReserved } from "./reserved_room.ts";
 import { raisedQuantity, takeFromGrants } from "./usage_grants.ts";
 import { noteLimits } from "./limit_notices.ts";
 import {
@@ -64,6 +66,8 @@ export interface LimitState extends LimitCell, Partial<CountedValue> {
   readonly used: readonly [high: string, low: string, micro: string];
   /** For `parseHeld`. */
   readonly held: HeldColumns;
+  /** For `parseReserved`. Undefined for a value. */
+  readonly reserved?: string | null;
   /** 1 if the request would fit without holds; then `heldUntil` is when the first of them expires. */
   readonly isHeld: 0 | 1;
   readonly heldUntil: number | null;
@@ -262,17 +266,16 @@ const addToCounters = sql`
   ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
     sum_micro = sum_micro + excluded.sum_micro`;
 
-/** Windows with unknown usage of limits that didn't reject it, current ones first. */
+/** Windows with unknown usage of limits that didn't reject it, current ones first; and those that share grants with the group's. */
 const unknownSoft = sql`
-  SELECT a.* FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter} AND NOT n.is_known
+  SELECT * FROM (SELECT a.usage_limit, a.organization, a.window_number, a.at FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter} AND NOT n.is_known
   CROSS JOIN usage_limits l ON l.number = a.usage_limit
     AND (l.mode <> 'hard' OR a.sum_high + a.sum_low + a.sum_micro > 0)
-  ORDER BY a.at <> ${now} LIMIT ${integer(limitUnknownCellsMax)}`;
+  ORDER BY a.at <> ${now} LIMIT ${integer(limitUnknownCellsMax)})
+  UNION ALL SELECT * FROM (${selectUnknownOthers} LIMIT ${integer(limitUnknownCellsMax)})`;
 /** A JSON list of {@linkcode LimitState}s. */
 export const stateList = (
-  { held, used, whole, micro, more = sql`` }: Record<"held" | "used" | "whole" | "micro", Statement> & {
-    more?: Statement;
-  },
+  { held, used, whole, micro, more }: Record<"held" | "used" | "whole" | "micro" | "more", Statement>,
 ) =>
   sql`json_group_array(json_object('request', a.request, 'reason', a.reason, 'isHeld', a.is_held,
     'held', ${held},
@@ -281,7 +284,7 @@ export const stateList = (
     'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id,
     'lineage', coalesce(l.lineage, l.alert_lineage), 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode,
     'whole', CAST(${whole} AS TEXT), 'micro', CAST(${micro} AS TEXT), 'timezone', o.timezone, 'openedSeq', n.opened_seq,
-    'used', ${used}${more}))`;
+    'used', ${used}, ${more}))`;
 /** The windows of now that are known, without those of alerts; those of other limits than hard ones that aren't, and those that requests of the group don't fit into. */
 const selectStates = sql`
   SELECT ${
@@ -289,6 +292,7 @@ const selectStates = sql`
     ...raised,
     held: selectHeld(ofWindow(sql`a.window_number`), now),
     used: sql`json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT))`,
+    more: sql`'reserved', ${selectReserved(sql`a.window_number`, now, "most")}`,
   })
 } AS list
   FROM (SELECT NULL AS request, NULL AS reason, 0 AS is_held, usage_limit, organization, window_number, at

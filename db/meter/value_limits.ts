@@ -276,7 +276,7 @@ const selectStates = sql`
     whole: sql`a.quantity_whole`,
     micro: sql`a.quantity_micro`,
     used: sumTexts((part) => sql`n.sum_${part}`),
-    more: sql`, 'by', l.property, 'value', a.value, 'counter', a.counter, 'countsFrom', ${countsFrom}`,
+    more: sql`'by', l.property, 'value', a.value, 'counter', a.counter, 'countsFrom', ${countsFrom}`,
   })
 } AS list
   FROM (SELECT NULL AS request, NULL AS reason, 0 AS is_held, v.value AS value, l.usage_limit, l.organization, l.window_number,

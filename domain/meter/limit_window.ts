@@ -12,6 +12,8 @@ export interface LimitUsage extends LimitScope {
   readonly micros: bigint;
   readonly usedMicros: bigint;
   readonly heldMicros: bigint;
+  /** Needed by holds of other windows, of the grants that are left. */
+  readonly reservedMicros?: bigint;
   readonly at: number;
   /** The organization's time zone. */
   readonly timezone: string;
@@ -21,9 +23,19 @@ export interface LimitUsage extends LimitScope {
   readonly ofValue?: { readonly by: string; readonly value: string; readonly countsFrom: number };
 }
 
+/** Returns how much fits, in millionths; below zero if more is taken than the limit allows. */
+export function roomOf(
+  { micros, usedMicros, heldMicros, reservedMicros = 0n }: Pick<
+    LimitUsage,
+    "micros" | "usedMicros" | "heldMicros" | "reservedMicros"
+  >,
+): bigint {
+  return micros - usedMicros - heldMicros - reservedMicros;
+}
+
 export function limitStanding(usage: LimitUsage): LimitStanding {
   const { limitId, productSlug, metric, per, mode, micros, usedMicros, heldMicros, at, timezone } = usage;
-  const taken = usedMicros + heldMicros;
+  const room = roomOf(usage);
   const end = recentWindow(per, timezone, at)?.end;
   return {
     limitId,
@@ -35,7 +47,7 @@ export function limitStanding(usage: LimitUsage): LimitStanding {
     quantity: microsToNumber(micros),
     used: microsToNumber(usedMicros),
     held: microsToNumber(heldMicros),
-    remaining: microsToNumber(taken < micros ? micros - taken : 0n),
+    remaining: microsToNumber(room > 0n ? room : 0n),
     resetsAt: end === undefined ? null : isoTime(end),
     ...usage.ofValue && { countsFrom: isoTime(usage.ofValue.countsFrom) },
     ...usage.grants && { grants: usage.grants },

@@ -1,6 +1,7 @@
 // The limits of a group of requests after its commit: their standings, and the requests that don't fit.
 import type { LimitCell, LimitState } from "../../db/meter/recorder_limits.ts";
 import { parseHeld } from "../../db/meter/hold_counts.ts";
+import { parseReserved } from "../../db/meter/reserved_room.ts";
 import { propertiesIn, seriesOf } from "../../db/meter/record_group.ts";
 import type { GroupTarget, RecordOutcome } from "../../db/meter/recorder.ts";
 import { type AppError, limitExceededError } from "../../domain/errors.ts";
@@ -138,6 +139,7 @@ export class GroupLimits {
       micros: sumMicros({ high: "0", low: state.whole, micro: state.micro }),
       usedMicros: sumMicros({ high, low, micro }),
       heldMicros: sumMicros(parseHeld(state.held)),
+      reservedMicros: BigInt(parseReserved(state.reserved) ?? 0),
       at,
       timezone,
       ...by !== undefined && { ofValue: { by, value: counter, countsFrom } },

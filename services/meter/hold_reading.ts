@@ -60,7 +60,9 @@ export async function limitsOf(
     const counts = records.some(({ productSlug, metric }) =>
       ["", productSlug].includes(row.productSlug) && ["", metric].includes(row.metric)
     );
-    return counts && row.used !== null ? limitStanding(usageOf(row, row.used, now)) : [];
+    return counts && row.used !== null && row.reserved !== null
+      ? limitStanding(usageOf(row, row.used, now))
+      : [];
   });
   return [...whole, ...values.map(limitStanding)];
 }

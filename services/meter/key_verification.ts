@@ -14,7 +14,7 @@ import {
   type VerifiedOrganization,
   type VerifiedWrites,
 } from "../../domain/meter/key_verification.ts";
-import { limitStanding, type LimitUsage } from "../../domain/meter/limit_window.ts";
+import { limitStanding, type LimitUsage, roomOf } from "../../domain/meter/limit_window.ts";
 import { quantityMicros } from "../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { idempotencyKeyHash, propertiesText, type UsageInput } from "../../domain/meter/usage_record.ts";
@@ -267,15 +267,16 @@ async function isWithin(
 
 /** True if all usage together fits into a limit, or something is left of a cutoff limit, or none of it counts against the limit. */
 function hasRoom(
-  { mode, productSlug, metric, usedMicros, heldMicros, micros, usage: ofValue }: CountingLimit,
+  limit: CountingLimit,
   usage: readonly UsageQuestion[],
 ): boolean {
+  const { mode, productSlug, metric, usage: ofValue } = limit;
   if (mode === "soft") return true;
   const counted = usage.filter((one) =>
     ofValue?.includes(one) ??
       ((productSlug ?? one.productSlug) === one.productSlug && (metric ?? one.metric) === one.metric)
   );
-  const left = micros - usedMicros - heldMicros;
+  const left = roomOf(limit);
   if (mode === "cutoff") return counted.length === 0 || left > 0n;
   const own = counted.reduce((sum, { quantity }) => sum + quantityMicros(quantity), 0n);
   return own === 0n || own <= left;

@@ -36,7 +36,7 @@ export async function readLimits(
   return [...limits, ...values].map(limitStanding);
 }
 
-/** Fills in usage for limits that have no counter. `now`: when they were read. @throws {AppError} `unavailable`. */
+/** Fills in usage for limits that have no counter, or share grants with a window that has none. `now`: when they were read. @throws {AppError} `unavailable`. */
 export async function sumMissing(
   { reports }: Pick<SessionContext, "reports">,
   { organizationId, rows, now }: {
@@ -46,18 +46,22 @@ export async function sumMissing(
   },
   options: JobOptions,
 ): Promise<LimitUsage[]> {
-  const limits = rows.filter(({ used }) => used === null);
+  const limits = rows.filter(({ used, reserved }) => used === null || reserved === null);
   const sums = limits.length === 0
     ? []
     : await reports.read("sumLimits", { organizationId, limits, now }, options);
   const summed = new Map(limits.map(({ limitId }, at) => [limitId, sums[at]]));
-  return rows.map((row) => usageOf(row, row.used ?? summed.get(row.limitId) ?? noUsage, now));
+  return rows.map((row) => {
+    const sum = summed.get(row.limitId);
+    const reserved = row.reserved ?? sum?.reserved ?? null;
+    return usageOf({ ...row, reserved }, row.used ?? sum?.used ?? noUsage, now);
+  });
 }
 
 export const noUsage: SumParts = { high: "0", low: "0", micro: "0" };
 
 export function usageOf(
-  { productSlug, metric, quantity, ...row }: LimitStandingRow,
+  { productSlug, metric, quantity, reserved, ...row }: LimitStandingRow,
   used: SumParts,
   at: number,
 ): LimitUsage {
@@ -68,6 +72,7 @@ export function usageOf(
     micros: sumMicros(quantity),
     usedMicros: sumMicros(used),
     heldMicros: sumMicros(row.held),
+    reservedMicros: BigInt(reserved ?? 0),
     at,
   };
 }

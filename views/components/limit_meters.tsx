@@ -109,17 +109,16 @@ function meterText(
   limit: LimitStanding,
   { measure, now }: { measure: Measure | undefined; now: number },
 ): string {
-  const { used, quantity, mode, held } = limit;
+  const { used, quantity, mode, remaining } = limit;
   const share = usedShare(limit);
   const effect = effects[mode];
   if (used > quantity) return `Over the limit by ${amount(used - quantity, measure)}. ${effect}`;
   if (share >= 1) return `Limit reached. ${effect}`;
-  const left = quantity - used - held;
-  if (held > 0 && left <= 0) {
+  if (remaining === 0) {
     return mode === "hard" ? "Nothing left until holds end." : "Everything else is held.";
   }
   const percent = `${usedPercentText(100 * share)} used`;
-  const text = share < nearShare ? percent : `${percent}, ${amount(left, measure)} left`;
+  const text = share < nearShare ? percent : `${percent}, ${amount(remaining, measure)} left`;
   const reachedAt = limitReachedAt(limit, now);
   if (reachedAt === null) return text;
   const day = shortDate(reachedAt, now, presentation().organizationTimezone);

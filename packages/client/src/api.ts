@@ -204,7 +204,7 @@ export interface LimitStanding {
   readonly used: number;
   /** How much active holds have taken. */
   readonly held: number;
-  /** How much is left after what is used and held, at least 0. */
+  /** How much is left after what is used and held, and without grants that active holds of another window need. At least 0. */
   readonly remaining: number;
   /** When the window ends. Null for `total`. ISO 8601 in UTC, with milliseconds. */
   readonly resetsAt: string | null;

@@ -34,7 +34,8 @@ export const limitStandingSchema = z.object({
   used: z.number().openapi({ description: "How much of it is used.", example: 8_250 }),
   held: z.number().openapi({ description: "How much active holds have taken.", example: 0 }),
   remaining: z.number().openapi({
-    description: "How much is left after what is used and held, at least 0.",
+    description:
+      "How much is left after what is used and held, and without grants that active holds of another window need. At least 0.",
     example: 1_750,
   }),
   resetsAt: timeOut("When the window ends. Null for `total`.").nullable(),

@@ -2,7 +2,8 @@
 import { findMissingSums, type MissingSums, sumLimit } from "../../../db/meter/limit_counters.ts";
 import { findClosestValues, type ValueWindow } from "../../../db/meter/value_limit_standings.ts";
 import type { LimitCell } from "../../../db/meter/recorder_limits.ts";
-import type { LimitScopeRow } from "../../../db/meter/usage_limits.ts";
+import type { LimitStandingRow } from "../../../db/meter/limit_standings.ts";
+import { findUnknownHeldWindows, sumReserved } from "../../../db/meter/reserved_room.ts";
 import { type LimitUsage, limitWindow } from "../../../domain/meter/limit_window.ts";
 import type { SumParts } from "../../../domain/meter/quantity.ts";
 import { type JobContext, type JobScope, pauseAfterSlices } from "../../reports/job_context.ts";
@@ -21,15 +22,40 @@ export async function sumLimitCells(context: JobContext, { cells }: LimitCells):
 }
 
 interface LimitsToSum extends JobScope {
-  readonly limits: readonly (LimitScopeRow & { readonly timezone: string })[];
+  readonly limits: readonly LimitStandingRow[];
 }
 
-export function sumLimits(context: JobContext, { limits, now }: LimitsToSum): Promise<SumParts[]> {
-  return inSlices(
-    context,
-    limits,
-    (limit) => sumLimit(context.database, limit, limitWindow(limit.per, limit.timezone, now)),
-  );
+/** Sums of a limit. `reserved`: see {@linkcode LimitStandingRow}. */
+interface LimitSums {
+  readonly used: SumParts;
+  readonly reserved: string;
+}
+
+/** Adds up what limits lack. */
+export function sumLimits(context: JobContext, { limits, now }: LimitsToSum): Promise<LimitSums[]> {
+  return inSlices(context, limits, async (limit) => {
+    const sumAt = (at: number) =>
+      sumLimit(context.database, limit, limitWindow(limit.per, limit.timezone, at));
+    return {
+      used: limit.used ?? await sumAt(now),
+      reserved: limit.reserved ?? await reservedOf(context, { limit, now, sumAt }),
+    };
+  });
+}
+
+async function reservedOf(
+  { database }: JobContext,
+  { limit, now, sumAt }: {
+    readonly limit: LimitStandingRow;
+    readonly now: number;
+    readonly sumAt: (at: number) => Promise<SumParts>;
+  },
+): Promise<string> {
+  const sums = [];
+  for (const { windowNumber, at } of await findUnknownHeldWindows(database, limit, now)) {
+    sums.push({ windowNumber, ...await sumAt(at) });
+  }
+  return await sumReserved(database, limit, { now, sums });
 }
 
 interface ValuesToRead extends JobScope {

@@ -1,28 +1,18 @@
 // Refills against a model in which a grant appears when its turn begins: random turns, records, voids, time zones and idle servers.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
-import { AppError } from "../../../domain/errors.ts";
-import { hashApiKey } from "../../../domain/keys/api_key.ts";
-import { splitQuantity } from "../../../domain/meter/quantity.ts";
 import { refillPeriods } from "../../../domain/meter/usage_refill.ts";
-import { operatorAccess } from "../../../services/access/access.ts";
-import { readLimits } from "../../../services/meter/limits.ts";
-import { keyAccess } from "../../../services/meter/usage_access.ts";
-import { createGrant } from "../../../services/meter/usage_grants.ts";
 import { voidRefill, writeRefillTurns } from "../../../services/meter/usage_refills.ts";
-import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
 import type { TestApp } from "../../support/app/app.ts";
 import { GrantModel } from "../../support/meter/grant_model.ts";
+import { GrantScene, hourMs, micros } from "../../support/meter/grant_scene.ts";
 import { runHistories } from "../../support/meter/histories.ts";
-import { addLimit } from "../../support/meter/limits.ts";
 import { RefillModel } from "../../support/meter/refill_model.ts";
 import { isRemote, onEveryDatabase } from "../../support/meter/usage.ts";
-import { commandLineActor } from "../../support/operators/operators.ts";
-import { newKeys, newOrganization, run } from "../../support/people/scene.ts";
+import { run } from "../../support/people/scene.ts";
 import { repeats } from "../../support/runner/extent.ts";
 import fc from "../../support/runner/fast_check.ts";
 
-const hourMs = 3_600_000;
 const zones = ["UTC", "Europe/Berlin", "America/Los_Angeles", "Pacific/Auckland", "Australia/Lord_Howe"];
 const step = fc.oneof(
   {
@@ -62,36 +52,15 @@ const history = fc.record({
   steps: fc.array(step, { minLength: 5, maxLength: 40 }),
 });
 
-const micros = (value: number) => BigInt(Math.round(value * 1e6));
-const whole = (value: number) => splitQuantity(value) ?? { whole: 0, micro: 0 };
-const client = { address: "127.0.0.1", userAgent: "", requestId: null };
-
 async function createScene(test: TestApp, { first, timezone }: { first: number; timezone: string }) {
-  const organizationId = await newOrganization(test, "Northwind Maps");
-  await run(test, "UPDATE organizations SET timezone = ? WHERE id = ?", timezone, organizationId);
-  const [key] = await newKeys(test, organizationId, 1);
-  const keyHash = hashApiKey(key?.fullKey ?? "");
-  const limit = await addLimit(test, { organizationId }, {
-    per: "total",
-    productSlug: "tiles",
-    mode: "hard",
-    quantity: first,
-  });
   const model = new GrantModel(micros(first));
-  return {
-    test,
-    organizationId,
-    keyHash,
-    limit,
-    model,
+  const limit = { per: "total", mode: "hard", quantity: first, timezone } as const;
+  const scene = await GrantScene.create(test, model, limit);
+  return Object.assign(scene, {
     refills: new RefillModel(model, timezone),
-    key: await keyAccess(test.services, keyHash, client),
-    operator: () => operatorAccess(test.services, commandLineActor, organizationId),
-    records: [] as { id: string; position: number; micros: bigint; isVoided: boolean }[],
     refillIds: [] as string[],
-    grants: 0,
     writtenAt: test.now(),
-  };
+  });
 }
 type Scene = Awaited<ReturnType<typeof createScene>>;
 
@@ -106,25 +75,20 @@ async function write(scene: Scene): Promise<void> {
 }
 
 async function give(scene: Scene, step: Step & { type: "grant" | "refill" }): Promise<void> {
-  const { test, model, refills, limit } = scene;
-  const until = step.type === "refill" && step.days !== null ? test.now() + step.days * 24 * hourMs : null;
-  const { grant } = await createGrant(test.services, await scene.operator(), {
-    limitId: limit.id,
-    quantity: whole(step.quantity),
-    expiresAt: null,
-    refill: step.type === "refill" ? { every: step.every, rollover: step.rollover, until } : null,
-    reason: "Paid.",
-    idempotencyKey: `k${scene.grants++}`,
-  });
-  if (step.type === "grant") return model.grant(micros(step.quantity), Infinity, test.now());
-  scene.refillIds.push(grant.refillId ?? "");
+  const { test, model, refills } = scene;
+  if (step.type === "grant") {
+    await scene.give(step.quantity);
+    return model.grant(micros(step.quantity), Infinity, test.now());
+  }
+  const until = step.days === null ? null : test.now() + step.days * 24 * hourMs;
+  const refill = { every: step.every, rollover: step.rollover, until };
+  const { refillId } = await scene.give(step.quantity, { refill });
+  scene.refillIds.push(refillId ?? "");
   refills.add({ ...step, quantity: micros(step.quantity), until: until ?? Infinity }, test.now());
 }
 
 async function take(scene: Scene, step: Step): Promise<void> {
-  const { test, model, refills, key, keyHash } = scene;
-  const { services } = test;
-  const { signal } = new AbortController();
+  const { test, model, refills } = scene;
   switch (step.type) {
     case "grant":
     case "refill":
@@ -133,38 +97,18 @@ async function take(scene: Scene, step: Step): Promise<void> {
       break;
     case "record": {
       const { quantity } = step;
-      const input = {
-        productSlug: "tiles",
-        metric: "requests",
-        quantity: whole(quantity),
-        timestamp: null,
-        idempotencyKey: null,
-        properties: null,
-      };
-      const recorded = await services.recorder.record({ keyHash, inputs: [input], bytes: 1 }).catch(
-        (error) => {
-          if (error instanceof AppError && error.code === "limit_exceeded") return null;
-          throw error;
-        },
-      );
-      const fits = model.record([micros(quantity)], { now: test.now(), isHard: true });
-      assert.equal(recorded !== null, fits);
+      const ids = await scene.record([{ quantity }]);
+      assert.equal(ids !== null, model.record([micros(quantity)], { now: test.now(), isHard: true }));
       // Rejected records have a position too.
-      if (recorded === null) model.count++;
-      else {
-        const { id } = recorded.usageRecord(0);
-        scene.records.push({ id, position: model.count, micros: micros(quantity), isVoided: false });
+      if (ids === null) model.count++;
+      for (const id of ids ?? []) {
+        scene.records.push({ id, record: { position: model.count, micros: micros(quantity) } });
       }
       break;
     }
-    case "void": {
-      const record = scene.records[step.which % scene.records.length];
-      if (record === undefined) break;
-      await voidUsageRecord(services, key, { id: record.id, reason: "Wrong.", signal });
-      if (!record.isVoided) model.void(record.position, record.micros);
-      record.isVoided = true;
+    case "void":
+      await scene.take(step);
       break;
-    }
     case "advance":
       test.advance(step.hours * hourMs);
       // The work in the background may be down for some days.
@@ -189,7 +133,7 @@ async function take(scene: Scene, step: Step): Promise<void> {
       const id = scene.refillIds[which];
       if (id === undefined) break;
       if (!refills.refills[which]?.isVoided) refills.void(which, test.now());
-      await voidRefill(services, await scene.operator(), { id, reason: "Ended." });
+      await voidRefill(test.services, await scene.operator(), { id, reason: "Ended." });
     }
   }
 }
@@ -205,14 +149,7 @@ interface GrantRow {
 async function checkStanding(scene: Scene): Promise<void> {
   const { test, model, refills, refillIds } = scene;
   const now = test.now();
-  const [limit] = await readLimits(test.services, await scene.operator(), {
-    signal: new AbortController().signal,
-  });
-  const raised = model.raised(now);
-  assert.deepEqual(
-    [limit?.quantity, limit?.used, limit?.remaining].map((value) => micros(value ?? -1)),
-    [raised, model.used, raised > model.used ? raised - model.used : 0n],
-  );
+  assert.deepEqual(await scene.numbers(), scene.expected(model.used));
   const rows = await test.opened.database.read<GrantRow>(
     sql`SELECT g.number, g.turn,
       g.ends_at AS ends, CAST(g.used_micros AS TEXT) AS used, r.id AS refill

@@ -88,7 +88,7 @@ export class GrantModel {
     }
   }
 
-  void(position: number, micros: bigint): void {
+  void({ position, micros }: { readonly position: number; readonly micros: bigint }): void {
     this.used -= micros;
     const isIn = (share: Share | null) => share !== null && share.from <= position && position <= share.to;
     const users = this.grants.filter(({ first, last }) =>

@@ -59,6 +59,10 @@ export class WindowGrantModel {
     return this.quantity + this.#taken(day) + this.#left(now);
   }
 
+  grant(quantity: bigint, endsAt: number): void {
+    this.grants.push({ quantity, endsAt, used: 0n, isVoided: false });
+  }
+
   /** Returns what a day needs of grants that it hasn't taken. */
   #need(day: number, added: bigint): bigint {
     return most(0n, this.used(day) + added - this.quantity - this.#taken(day));

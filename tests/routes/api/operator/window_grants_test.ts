@@ -211,7 +211,8 @@ onEveryDatabase("room of grants that holds of another window need is not given t
   const { status, body } = await hold(13);
   assert.equal(status, 201, JSON.stringify(body));
   at("2026-12-01T01:00:00Z");
-  assert.deepEqual(await numbers(), [15, 0, 0, 15]);
+  // Of the 5 granted, the hold needs 3.
+  assert.deepEqual(await numbers(), [15, 0, 0, 12]);
   const rejected = await record(13);
   assert.equal(rejected.status, 429);
   assert.ok(rejected.body.error.details[0].heldUntil, JSON.stringify(rejected.body));
@@ -220,6 +221,7 @@ onEveryDatabase("room of grants that holds of another window need is not given t
   const sent = await Promise.all(Array.from({ length: 30 }, () => record(1)));
   assert.equal(sent.filter(({ status }) => status === 201).length, 12);
   assert.equal((await record(0.1)).status, 429);
+  assert.deepEqual(await numbers(), [15, 12, 0, 0]);
   // The hold has the room that it took.
   const settled = await settle(body.hold.id, 13);
   assert.deepEqual([settled.status, settled.body.beyond], [201, []]);
@@ -235,18 +237,23 @@ onEveryDatabase("room of grants that holds of another window need is not given t
 }, unlimited);
 
 onEveryDatabase("a hold of another window that has expired is not in the way", async (test) => {
-  const { at, grant, hold, record } = await windowScene(test, [{ per: "month", quantity: 10 }]);
+  const { at, grant, hold, numbers, record } = await windowScene(test, [{ per: "month", quantity: 10 }]);
   at("2026-11-30T23:00:00Z");
   await grant(5);
   assert.equal((await hold(15, { expiresIn: 7_200 })).status, 201);
   at("2026-12-01T00:30:00Z");
   assert.equal((await record(11)).status, 429);
+  assert.deepEqual(await numbers(), [15, 0, 0, 10]);
   at("2026-12-01T01:00:00Z");
+  assert.deepEqual(await numbers(), [15, 0, 0, 15]);
   assert.equal((await record(15)).status, 201);
 }, unlimited);
 
 onEveryDatabase("holds of another window count after the limit was replaced, too", async (test) => {
-  const { at, grant, hold, record, setLimits } = await windowScene(test, [{ per: "month", quantity: 10 }]);
+  const { at, grant, hold, numbers, record, setLimits } = await windowScene(test, [{
+    per: "month",
+    quantity: 10,
+  }]);
   at("2026-11-30T20:00:00Z");
   assert.equal((await record(9)).status, 201);
   assert.equal((await hold(1)).status, 201);
@@ -255,6 +262,7 @@ onEveryDatabase("holds of another window count after the limit was replaced, too
   // The new limits have no counters of November. With its own 9, the hold needs 1 of the grant.
   await setLimits([{ per: "month", quantity: 9, mode: "soft" }]);
   await setLimits([{ per: "month", quantity: 9 }]);
+  assert.deepEqual(await numbers(), [14, 0, 0, 13]);
   assert.equal((await record(13.1)).status, 429);
   assert.equal((await record(13)).status, 201);
 }, unlimited);
