@@ -3,7 +3,7 @@ import type { Actor } from "../../domain/access/actor.ts";
 import type { ImportFault } from "../../domain/keys/imported_key.ts";
 import { effectiveNumber, endOfKey, insertAuditEvents } from "../access/mod.ts";
 import { sql, type Statement } from "../engine/database.ts";
-import { copyDefaultBudgets } from "../meter/mod.ts";
+import { insertBudgets } from "../meter/mod.ts";
 import { remindAt } from "./expiring_keys.ts";
 
 /** A key to import. Times in milliseconds since 1970. */
@@ -19,6 +19,17 @@ export interface ImportedKeyRow {
   readonly permissions: readonly string[];
   readonly createdAt: number;
   readonly expiresAt: number | null;
+  /** CIDR blocks as JSON. */
+  readonly addresses: string | null;
+  readonly requestsPerSecond: number | null;
+  /** The operator's own id for the key. */
+  readonly keyExternalId: string | null;
+  /** As JSON. */
+  readonly metadata: string;
+  /** Set for a disabled key. */
+  readonly disabledAt: number | null;
+  /** As of `storedBudget`; null for that of the plan. */
+  readonly budget: string | null;
 }
 
 /** The result for one row, by its position. */
@@ -43,7 +54,8 @@ export function importKeys(actor: Actor, rows: readonly ImportedKeyRow[], now: n
   // The active keys of each organization are counted once, and in an index alone: there can be 10,000 of them.
   const insert = sql`
     INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by_operator, permissions,
-      created_at, expires_at, remind_at, imported_at)
+      created_at, expires_at, remind_at, imported_at, addresses, requests_per_second, external_id, metadata,
+      disabled_at, disabled_by_operator)
     WITH given AS MATERIALIZED (
       SELECT r.key AS position, r.value, o.id AS organization, ${effectiveNumber("apiKeysMax")} AS keysMax,
         row_number() OVER (PARTITION BY o.id ORDER BY r.key) AS place
@@ -57,12 +69,15 @@ export function importKeys(actor: Actor, rows: readonly ImportedKeyRow[], now: n
     )
     SELECT value ->> 'id', organization, value ->> 'keyHash', value ->> 'keyPrefix', value ->> 'name', 1,
       value -> 'permissions', value ->> 'createdAt', value ->> 'expiresAt',
-      ${remindAt(sql`value ->> 'expiresAt'`, now)}, ${now}
+      ${
+    remindAt(sql`value ->> 'expiresAt'`, now)
+  }, ${now}, value ->> 'addresses', value ->> 'requestsPerSecond',
+      value ->> 'keyExternalId', value ->> 'metadata', value ->> 'disabledAt', value ->> 'disabledAt' IS NOT NULL
     FROM given JOIN active USING (organization) WHERE active.keys + place <= keysMax ORDER BY position`;
   const imported = sql`SELECT k.organization_id AS organizationId, NULL AS targetId, NULL AS targetName,
       json_object('keys', CAST(count(*) AS TEXT)) AS details
     FROM json_each(${json}) r CROSS JOIN api_keys k ON k.id = r.value ->> 'id' GROUP BY k.organization_id`;
-  const budgets = copyDefaultBudgets(rows.map(({ id }) => id), now);
+  const budgets = insertBudgets(rows, now);
   return [
     insert,
     budgets,

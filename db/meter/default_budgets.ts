@@ -36,16 +36,23 @@ export async function findDefaultBudget(
   return parseBudget(row?.budget ?? "[]");
 }
 
-/** Copies the budgets of plans to new keys, by their ids. Test keys get none, as their usage counts against no limit. */
-export function copyDefaultBudgets(ids: readonly string[], now: number): Statement {
+/** A new key, and its budget from {@linkcode storedBudget}; null or none for the plan's. */
+interface BudgetedKey {
+  readonly id: string;
+  readonly budget?: string | null;
+}
+
+/** Writes the budgets of new keys, by default those of plans. Test keys get none, as their usage counts against no limit. */
+export function insertBudgets(keys: readonly BudgetedKey[], now: number): Statement {
   return sql`INSERT INTO usage_limits (lineage, product_slug, metric, per, quantity_whole, quantity_micro, mode, id,
       notify_at, created_seq, created_at)
     SELECT k.lineage, coalesce(b.value ->> 'productSlug', ''), coalesce(b.value ->> 'metric', ''), b.value ->> 'per',
       b.value ->> 'whole', b.value ->> 'micro', b.value ->> 'mode', 'lim_' || lower(hex(randomblob(16))),
       b.value ->> 'notifyAt', (SELECT seq FROM usage_cursor), ${now}
     FROM json_each(${
-    JSON.stringify(ids)
-  }) i CROSS JOIN api_keys k ON k.id = i.value AND k.environment = 'live'
-    CROSS JOIN organizations o ON o.id = k.organization_id CROSS JOIN json_each(${planBudget}) b
+    JSON.stringify(keys.map(({ id, budget }) => [id, budget]))
+  }) i CROSS JOIN api_keys k ON k.id = i.value ->> 0 AND k.environment = 'live'
+    CROSS JOIN organizations o ON o.id = k.organization_id
+    CROSS JOIN json_each(coalesce(i.value ->> 1, ${planBudget})) b
     ORDER BY i.key, b.key`;
 }

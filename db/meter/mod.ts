@@ -12,7 +12,7 @@ export { type AggregationRow, areFilledBefore, findAggregations } from "./aggreg
 export { deleteAlerts } from "./alerts.ts";
 export { findProductsByAge, listUsedProducts } from "./catalogue.ts";
 export { deleteCountedSeries, deleteCountedValues, isUncounted } from "./counting.ts";
-export { copyDefaultBudgets, findDefaultBudget, parseBudget, storedBudget } from "./default_budgets.ts";
+export { findDefaultBudget, insertBudgets, parseBudget, storedBudget } from "./default_budgets.ts";
 export { deleteValueSeries, type DimensionRow, findDimensions } from "./dimension_list.ts";
 export { countValueSeries } from "./dimension_sums.ts";
 export { environmentOf, isUsageOf, ofAnyKey, usageNumbers } from "./environments.ts";

@@ -44,6 +44,7 @@ type Shapes = typeof memberShapes | typeof operatorShapes;
 const unchanged = "Omitted fields keep their values. Changes take effect immediately.";
 const revoked = "Requests with the key fail immediately. Revoking a key again has no effect.";
 
+const { externalId: keyExternalId, ...settings } = schemas.operatedKeyFields;
 const importedKeySchema = z.strictObject({
   organizationId: targetId("The organization.", exampleId("org")),
   externalId: targetId("The organization, by its external id.", "customer-4711"),
@@ -68,6 +69,9 @@ const importedKeySchema = z.strictObject({
   permissions: keyPermissionsSchema,
   expiresAt: optionalEnd("When the key expires. By default it doesn't expire."),
   createdAt: optionalEnd("When the key was created, in the past. By default now."),
+  ...settings,
+  keyExternalId,
+  enabled: schemas.keyEnabled.optional(),
 }).refine(
   ({ organizationId, externalId }) => (organizationId === undefined) !== (externalId === undefined),
   "must have exactly one of organizationId and externalId.",
@@ -155,7 +159,8 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
       description:
         "Up to 1,000 keys that another system issued, of any organizations. Your customers keep their keys: they work like keys " +
         "that Gatehouse issues, and their successors are such keys. A key has 16 to 255 printable ASCII characters without spaces. " +
-        "They can have every permission, also `usage:void`. Each gets the default budget of its organization's plan.\n\nEach key is imported unless it is a duplicate or has failed, so sending " +
+        "They can have every permission, also `usage:void`. Without `budget`, each gets the default budget of its organization's plan. A given one can be above a limit of the " +
+        "organization: the lower one takes effect.\n\nEach key is imported unless it is a duplicate or has failed, so sending " +
         "a request again is safe. The audit log of each organization gets one entry for a request; there are no webhooks.",
       body: importKeysSchema,
       bodyBytesMax: usageBodyBytesMax,
@@ -165,15 +170,24 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
       importApiKeys(
         services,
         actor,
-        body.keys.map(({ sha256, prefix, ...key }) => ({
-          name: key.name,
-          organizationId: key.organizationId ?? null,
-          externalId: key.externalId ?? null,
+        body.keys.map((
+          {
+            sha256,
+            prefix,
+            organizationId = null,
+            externalId = null,
+            expiresAt = null,
+            createdAt = null,
+            ...key
+          },
+        ) => ({
+          ...key,
+          organizationId,
+          externalId,
           keyHash: sha256,
           keyPrefix: `${prefix}…`,
-          permissions: key.permissions,
-          expiresAt: key.expiresAt ?? null,
-          createdAt: key.createdAt ?? null,
+          expiresAt,
+          createdAt,
         })),
       ),
   );

@@ -9,7 +9,7 @@ import {
   settingsOf,
 } from "../../db/keys/api_keys.ts";
 import { findEffectiveNumber } from "../../db/access/mod.ts";
-import { copyDefaultBudgets, findDefaultBudget, lineageOf, replaceLimits } from "../../db/meter/mod.ts";
+import { findDefaultBudget, insertBudgets, lineageOf, replaceLimits } from "../../db/meter/mod.ts";
 import {
   type ApiKey,
   apiKeyStatus,
@@ -128,7 +128,7 @@ export async function createApiKey(
     },
     after: (audited) => [
       ...(budget === undefined
-        ? [copyDefaultBudgets([id], now)]
+        ? [insertBudgets([{ id }], now)]
         : replaceLimits(lineageOf(id), budget, audited)),
       insertChangeEvent("api_key.created", audited),
     ],

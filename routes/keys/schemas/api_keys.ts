@@ -164,6 +164,26 @@ const keyFields = {
     }),
 };
 
+const createdFields = {
+  budget: budgetInSchema(budgetLimitsMax).optional().openapi({
+    description:
+      `Up to ${budgetLimitsMax} limits of the key, with different products, metrics or windows. By default it gets the ` +
+      "default budget of its organization's plan, or none if it is a test key. Only owners, admins and operators set it.",
+  }),
+  ...keyFields,
+};
+
+/** The fields of new keys that operators set besides name, permissions and expiry. */
+export const operatedKeyFields = {
+  ...createdFields,
+  externalId: externalIdInput,
+  metadata: metadataSchema.optional(),
+};
+
+export const keyEnabled = z.boolean().describe(
+  "False: requests with the key fail immediately, as if it was revoked, until it is enabled again.",
+);
+
 export const createApiKeySchema = z.strictObject({
   name: keyName,
   environment: environmentSchema.optional().openapi({
@@ -173,12 +193,7 @@ export const createApiKeySchema = z.strictObject({
   }),
   permissions: keyPermissionsSchema,
   expiresAt: optionalEnd("When the key expires, in the future. By default it doesn't expire."),
-  budget: budgetInSchema(budgetLimitsMax).optional().openapi({
-    description:
-      `Up to ${budgetLimitsMax} limits of the key, with different products, metrics or windows. By default it gets the ` +
-      "default budget of its organization's plan, or none if it is a test key. Only owners, admins and operators set it.",
-  }),
-  ...keyFields,
+  ...createdFields,
 }).openapi("CreateApiKey");
 
 export const changeApiKeySchema = z.strictObject({
@@ -189,15 +204,12 @@ export const changeApiKeySchema = z.strictObject({
   ),
   budget: budgetInSchema(budgetLimitsMax).optional(),
   ...keyFields,
-  enabled: z.boolean().optional().describe(
-    "False: requests with the key fail immediately, as if it was revoked, until it is enabled again.",
-  ),
+  enabled: keyEnabled.optional(),
 }).openapi("ChangeApiKey");
 
 export const createOperatedApiKeySchema = z.strictObject({
   ...createApiKeySchema.shape,
-  externalId: externalIdInput,
-  metadata: metadataSchema.optional(),
+  ...operatedKeyFields,
 }).openapi("CreateOperatedApiKey");
 
 export const changeOperatedApiKeySchema = z.strictObject({

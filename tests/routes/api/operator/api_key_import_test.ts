@@ -1,51 +1,20 @@
 // Keys that another system issued: importing them, and using them like keys of ours.
 import assert from "node:assert/strict";
-import { hash, randomBytes } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Statement } from "../../../../db/engine/database.ts";
 import { findImportedKeys } from "../../../../db/access/active_api_keys.ts";
 import { findListedKeys, revokeUnusedApiKeys } from "../../../../db/keys/api_key_list.ts";
 import { findApiKeysByText } from "../../../../db/console/search.ts";
 import { isWithoutRequests, toLines } from "../../../../domain/keys/key_list.ts";
 import { rejectedApiKeysPerMinuteMax } from "../../../../domain/limits.ts";
-import { assertError, type TestApp, testApp } from "../../../support/app/app.ts";
+import { assertError, testApp } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
 import { onBothDatabases, onEveryDatabase } from "../../../support/meter/usage.ts";
-import { asOperator } from "../../../support/operators/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { hex, importScene, newKey, usage } from "../../../support/operators/key_imports.ts";
 import { newKeys, newOrganization } from "../../../support/people/scene.ts";
 
-const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
-/** A key as Unkey issues it. */
-const newKey = () => `acme_${randomBytes(16).toString("base64url")}`;
-const hex = (key: string) => hash("sha256", key, "hex");
-
-async function scene(test: TestApp) {
-  const { fullToken } = await newOperatorToken(test);
-  const send = asOperator(test, fullToken);
-  const entry = (key: string, more: Record<string, unknown> = {}) => ({
-    name: "Production",
-    sha256: hex(key),
-    prefix: key.slice(0, 9),
-    ...more,
-  });
-  return {
-    send,
-    entry,
-    async importKeys(keys: readonly unknown[]) {
-      const { status, body } = await send("POST /api-keys/import", { keys });
-      assert.equal(status, 201, JSON.stringify(body));
-      return body;
-    },
-    async verify(key: string, more: Record<string, unknown> = {}) {
-      return await (await test.send("/api/v1/keys/verify", { apiKey: fullToken, json: { key, ...more } }))
-        .json();
-    },
-    record: (apiKey: string) => test.send("/api/v1/usage", { apiKey, json: usage }),
-  };
-}
-
 onEveryDatabase("an imported key records, verifies, rotates, expires and is revoked", async (test) => {
-  const { send, entry, importKeys, verify, record } = await scene(test);
+  const { send, entry, importKeys, verify, record } = await importScene(test);
   const ada = await test.signUp();
   const { organizationId } = ada;
   const [key, expiring, permitted] = [newKey(), newKey(), newKey()];
@@ -132,7 +101,7 @@ onEveryDatabase("an imported key records, verifies, rotates, expires and is revo
 });
 
 onEveryDatabase("an old key isn't unused after its import, and is found by its prefix", async (test) => {
-  const { entry, importKeys } = await scene(test);
+  const { entry, importKeys } = await importScene(test);
   const organizationId = await newOrganization(test, "Maps");
   const key = newKey();
   await importKeys([entry(key, { organizationId, createdAt: "2024-02-29T12:00:00Z" })]);
@@ -158,7 +127,7 @@ onEveryDatabase("an old key isn't unused after its import, and is found by its p
 });
 
 onBothDatabases("imports 1,000 keys in one request, and again without effect", async (test) => {
-  const { send, entry, importKeys, record } = await scene(test);
+  const { send, entry, importKeys, record } = await importScene(test);
   const organizations = await Promise.all(
     Array.from(
       { length: 20 },
@@ -190,7 +159,7 @@ onBothDatabases("imports 1,000 keys in one request, and again without effect", a
 });
 
 onEveryDatabase("imports the keys of a batch that can be, and says why others can't", async (test) => {
-  const { send, entry, importKeys, record } = await scene(test);
+  const { send, entry, importKeys, record } = await importScene(test);
   const [organizationId, other, deleted] = [
     await newOrganization(test, "Maps"),
     await newOrganization(test, "Elsewhere"),
@@ -234,7 +203,7 @@ onEveryDatabase("imports the keys of a batch that can be, and says why others ca
 });
 
 testApp("rejects a malformed key with its path, and imports none of its batch", async (test) => {
-  const { send, entry } = await scene(test);
+  const { send, entry } = await importScene(test);
   const organizationId = await newOrganization(test, "Maps");
   const key = newKey();
   const wrong: [path: string, more: Record<string, unknown>][] = [
@@ -274,7 +243,7 @@ testApp("unknown keys are rejected with the same bytes, counted by address, neve
   database.readFirst = (statement) =>
     (statements.push(statement), readFirst.call(database, statement)) as never;
   database.write = (batch, options) => (writes++, write.call(database, batch, options));
-  const { entry, importKeys, record } = await scene(test);
+  const { entry, importKeys, record } = await importScene(test);
   const organizationId = await newOrganization(test, "Maps");
   const [own] = await newKeys(test, organizationId, 1);
   const mistyped = `${own?.fullKey.slice(0, -1)}${own?.fullKey.endsWith("0") ? "1" : "0"}`;
