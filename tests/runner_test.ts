@@ -103,3 +103,16 @@ Deno.test("every test file is in one share, and a subject has the files of its f
 Deno.test("says how to install what tests missed", () => {
   assert.equal(installCommand("nginx\ngo\nnginx\n"), "apt-get install golang-go nginx");
 });
+
+Deno.test("rounds of faults don't shorten the time limit of their tests", async () => {
+  const limitWith = async (rounds: string) => {
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["eval", `console.log((await import("${root}tests/support/runner/random.ts")).faultsTimeoutMs)`],
+      env: { FAULT_ROUNDS: rounds, NO_COLOR: "1" },
+      stdin: "null",
+      stderr: "null",
+    }).output();
+    return Number(new TextDecoder().decode(stdout));
+  };
+  for (const rounds of ["1", "900"]) assert.equal(await limitWith(rounds), 1_200_000);
+});

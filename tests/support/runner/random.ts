@@ -1,9 +1,12 @@
 // Random choices that can be repeated with a printed seed, and pauses between faults.
-import { repeats, runSeed } from "./extent.ts";
+import { isFull, runSeed } from "./extent.ts";
 import type {} from "./time_limit.ts";
 
-/** Time limit of tests that kill a server or fail a write over and over, and wait each time until all is well again. */
-export const faultsTimeoutMs = repeats({ quick: 300_000, full: 1_200_000 });
+/**
+ * Time limit of tests that kill a server or fail a write over and over, and wait each time until all is well again. That of a full run with
+ * a given number of rounds.
+ */
+export const faultsTimeoutMs = isFull || Deno.env.has("FAULT_ROUNDS") ? 1_200_000 : 300_000;
 
 /** Choices determined by a seed. */
 export interface Random {
