@@ -166,3 +166,29 @@ onEveryDatabase("emails about limits name the quantity with grants", async (test
   await mailLimitNotices(test.services, test.parts.mailWorker.withheld);
   assert.match((await test.mails()).at(-1)?.text ?? "", /this limit: 100 \(/i);
 });
+
+onEveryDatabase(
+  "in a rare order, a voided record returns to another grant, and the sum is exact",
+  async (test) => {
+    const { grant, grants, record, voidRecord, day, standing } = await grantScene(test);
+    await grant(10, { expiresAt: day(10) });
+    await grant(10, { expiresAt: day(20) });
+    const recorded = async (quantity: number): Promise<string> =>
+      (await record(quantity)).body.usageRecord.id;
+    await recorded(5);
+    const early = await recorded(5);
+    await recorded(1);
+    assert.deepEqual(await grants(), [[10, 0, "used"], [1, 9, "active"]]);
+    // The first grant has room again, and is used up again.
+    assert.equal(await voidRecord(early), 200);
+    const second = await recorded(2);
+    await recorded(3);
+    await recorded(1);
+    assert.deepEqual(await grants(), [[10, 0, "used"], [2, 8, "active"]]);
+    // Both grants were used before and after this one, which was taken from the first.
+    assert.equal(await voidRecord(second), 200);
+    assert.deepEqual(await grants(), [[10, 0, "used"], [0, 10, "active"]]);
+    const { used, remaining } = await standing();
+    assert.deepEqual([used, remaining], [10, 10]);
+  },
+);
