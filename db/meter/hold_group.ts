@@ -32,9 +32,11 @@ export interface NewHold
   readonly start: number;
   readonly target: string;
   readonly isRecordedOnExpiry: boolean;
+  /** The operator token that holds. Null for a key, and for other operators, whom the writer checks. */
+  readonly token: HoldingToken | null;
 }
 
-export interface SettlingToken {
+export interface HoldingToken {
   readonly id: string;
   readonly scope: string;
 }
@@ -46,7 +48,7 @@ export interface Settlement extends Pick<StoredHold, "id"> {
   /** Those of the key that the client's address was checked against. */
   readonly addresses: string | null;
   /** The operator token that settles. Null for a key, for other operators, whom the writer checks, and for its expiry. */
-  readonly token: SettlingToken | null;
+  readonly token: HoldingToken | null;
   readonly records: string;
   /** True if its own records are recorded because it expired. */
   readonly isExpiry: boolean;
@@ -78,10 +80,18 @@ const isInserted = (start: Statement) =>
 const chosen = sql`(SELECT request FROM usage_hold_requests)`;
 const selectChosen = sql`SELECT json_group_array(request) AS list FROM usage_hold_requests`;
 
+/** The operator token that a request names still works and has the scope; or it names none. */
+const mayHold = (id: Statement, scope: Statement) =>
+  sql`(${id} IS NULL OR EXISTS (SELECT 1 FROM operator_tokens t WHERE t.id = ${id}
+      AND ${activeOperatorToken(now)} AND ${scope} IN (SELECT value FROM json_each(t.scopes))))`;
+
 function holdStatements(by: RecordGroup["by"]) {
   const { join, denial } = targetsBy[by];
   const target = part(2);
   const from = sql`FROM json_each(?4) e ${join(target)}`;
+  const isOpen = sql`${denial(target)} IS NULL${
+    by === "operatorHolds" ? sql` AND ${mayHold(part(9), part(10))}` : sql``
+  }`;
   return {
     /** Requests with an idempotency key that no hold has, up to the number of active holds. Those that have expired don't count. */
     choose: sql`INSERT INTO usage_hold_requests (request)
@@ -93,7 +103,7 @@ function holdStatements(by: RecordGroup["by"]) {
     } AS request, ${numberOfKeysUsage} AS organization, coalesce(c.active, 0) AS active,
             ${effectiveNumber("holdsMax")} AS most
           ${from} LEFT JOIN usage_hold_counts c ON c.organization = ${numberOfKeysUsage}
-          WHERE ${denial(target)} IS NULL AND NOT EXISTS (SELECT 1 FROM usage_holds h
+          WHERE ${isOpen} AND NOT EXISTS (SELECT 1 FROM usage_holds h
             WHERE h.organization = ${numberOfKeysUsage} AND h.idempotency_key = ${part(4)})) f
       ) WHERE rank <= most`,
     /** Holds with the idempotency keys of requests. */
@@ -101,7 +111,7 @@ function holdStatements(by: RecordGroup["by"]) {
       ${from} CROSS JOIN usage_holds h ON h.organization = ${numberOfKeysUsage} AND h.idempotency_key = ${
       part(4)
     }
-      WHERE ${denial(target)} IS NULL`,
+      WHERE ${isOpen}`,
     insert: sql`INSERT INTO usage_holds (id, organization, api_key, lineage, held_by, status, records,
         is_recorded_on_expiry, created_at, expires_in, expires_at, idempotency_key)
       SELECT ${part(3)}, ${numberOfKeysUsage}, k.number, k.lineage, ${part(8)}, 'active', ${part(5)}, ${
@@ -175,6 +185,7 @@ export async function insertHolds(
     hold.isRecordedOnExpiry ? 1 : 0,
     hold.expiresInMs,
     hold.heldBy,
+    ...hold.token === null ? [] : [hold.token.id, hold.token.scope],
   ]));
   const { statements, batch, add, values, addSeries, listed, count, deleteSeries } = startBatch(group, list);
   const { unlistedAt, limitedAt } = addSeries();
@@ -243,8 +254,7 @@ const chooseSettlements = sql`INSERT INTO usage_hold_requests (request, hold)
   workingApiKey(now)
 } AND ${keyMay("usage:write")}
         AND (k.environment = 'test') = (h.organization < 0))))
-    AND (${part(7)} IS NULL OR EXISTS (SELECT 1 FROM operator_tokens t WHERE t.id = ${part(7)}
-      AND ${activeOperatorToken(now)} AND ${part(8)} IN (SELECT value FROM json_each(t.scopes))))`;
+    AND ${mayHold(part(7), part(8))}`;
 const dropRejected = sql`DELETE FROM usage_hold_requests WHERE request IN (
     SELECT ${part(0)} FROM json_each(?4) e WHERE ${part(1)} IS NOT NULL AND NOT ${isInserted(part(1))})`;
 const markEnding = sql`INSERT OR IGNORE INTO usage_holds_ending (hold) SELECT hold FROM usage_hold_requests`;

@@ -59,8 +59,13 @@ export function actorOf(by: Writer): SessionActor | OperatorActor | PortalSessio
  * @throws {AppError} `unauthenticated`, `forbidden`, `organization_suspended`, or the permit's error for non-members;
  *   `invalid_operator_token`, `scope_missing`, `not_found` or `second_factor_required` for operators; `unavailable` when too
  *   many batches of the same person are waiting.
+ * @param options `organizationId`: the writer's waiting batches are limited for each organization.
  */
-export type WriteAs = (by: Writer, batch: readonly Statement[]) => Promise<readonly WriteResult[]>;
+export type WriteAs = (
+  by: Writer,
+  batch: readonly Statement[],
+  options?: { readonly organizationId?: string },
+) => Promise<readonly WriteResult[]>;
 
 interface Guard {
   readonly statement: Statement;
@@ -72,14 +77,15 @@ export function createWriteAs(
   base: BaseContext,
   { sessionWrites }: Pick<RateLimits, "sessionWrites">,
 ): WriteAs {
-  return async function writeAs(by, batch) {
+  return async function writeAs(by, batch, { organizationId = "" } = {}) {
     const guard = guardOf(base, by);
     if (guard === null) return await base.database.write(batch);
     const { statement, findError } = guard;
     try {
       // Keeps one person's waiting batches from blocking everyone else.
       const write = () => base.database.write([statement, ...batch]);
-      return (await sessionWrites.during(subjectOf(by), write, tooManyWaitingError)).slice(1);
+      const name = `${subjectOf(by)} ${organizationId}`;
+      return (await sessionWrites.during(name, write, tooManyWaitingError)).slice(1);
     } catch (error) {
       const isRejected = error instanceof DatabaseError && error.kind === "constraint";
       throw (isRejected ? await findError() : null) ?? error;

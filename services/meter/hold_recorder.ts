@@ -1,6 +1,6 @@
 // Makes and settles holds in groups, as usage is recorded. No request is acknowledged before its commit.
 import type { Database } from "../../db/engine/database.ts";
-import { insertHolds, settleHolds, type SettlingToken } from "../../db/meter/hold_group.ts";
+import { type HoldingToken, insertHolds, settleHolds } from "../../db/meter/hold_group.ts";
 import { isOutdated } from "../../db/meter/record_group.ts";
 import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import { invalidApiKeyError } from "../../domain/errors.ts";
@@ -31,7 +31,7 @@ import {
 } from "./hold_results.ts";
 import type { LimitCounters } from "./limit_counters.ts";
 
-interface NewHoldRequest {
+export interface NewHoldRequest {
   readonly kind: "hold";
   /** See `targetOfKey`; for an operator, the id of an organization or an API key. */
   readonly target: string;
@@ -40,6 +40,8 @@ interface NewHoldRequest {
   readonly expiresInMs: number;
   readonly isRecordedOnExpiry: boolean;
   readonly idempotencyKey: string | null;
+  /** The operator token that holds. */
+  readonly token: HoldingToken | null;
 }
 
 interface SettlementRequest {
@@ -51,7 +53,7 @@ interface SettlementRequest {
   /** Those of the key that the client's address was checked against. */
   readonly addresses: string | null;
   /** The operator token that settles. */
-  readonly token: SettlingToken | null;
+  readonly token: HoldingToken | null;
   readonly records: readonly HoldRecord[];
   readonly isExpiry: boolean;
 }
@@ -96,7 +98,7 @@ export class HoldRecorder {
   }
 
   /**
-   * Makes a hold with an API key, or settles one.
+   * Makes or settles a hold with an API key or an operator token.
    *
    * @param by `keyHash`: names the key or the token.
    *
@@ -177,7 +179,7 @@ export class HoldRecorder {
     return this.#queue.close();
   }
 
-  /** The database engine joins both batches. */
+  /** The database engine joins the batches. */
   async #commitBoth<T extends HoldWork>(
     requests: readonly T[],
     writer: Pick<Database, "write">,
@@ -191,15 +193,21 @@ export class HoldRecorder {
       for (const { reject } of some) reject(error);
       return nothingLeft;
     };
-    const [held, settled] = await Promise.all([
-      holds.length === 0 ? nothingLeft : this.#commitHolds(holds, writer).catch(rejecting(holds)),
+    // Targets of operators are other ones than those of keys.
+    const [ofKeys, ofOperators] = [true, false].map((isKeys) =>
+      holds.filter(({ heldBy }) => isKeys === (heldBy !== "operator"))
+    );
+    const rests: readonly CommitRest<T>[] = await Promise.all([
+      ...[ofKeys, ofOperators].map((some = []) =>
+        some.length === 0 ? nothingLeft : this.#commitHolds(some, writer).catch(rejecting(some))
+      ),
       settlements.length === 0
         ? nothingLeft
         : this.#commitSettlements(settlements, writer).catch(rejecting(settlements)),
     ]);
     return {
-      retries: [...held.retries, ...settled.retries],
-      waiting: [...held.waiting, ...settled.waiting],
+      retries: rests.flatMap(({ retries }) => retries),
+      waiting: rests.flatMap(({ waiting }) => waiting),
     };
   }
 
@@ -226,8 +234,12 @@ export class HoldRecorder {
     const done = await insertHolds(
       writer,
       holdGroup,
-      requests.map(({ target, heldBy, records, expiresInMs, isRecordedOnExpiry, idempotencyKey }, index) => ({
+      requests.map((
+        { target, heldBy, records, expiresInMs, isRecordedOnExpiry, idempotencyKey, token },
+        index,
+      ) => ({
         id: newId("hld", now),
+        token,
         heldBy,
         target,
         start: starts[index] ?? 0,

@@ -12,7 +12,7 @@ import {
 } from "../../db/meter/holds.ts";
 import type { VerifiableKey } from "../../db/meter/key_verification.ts";
 import { type RecordVerification, targetOfKey } from "../../db/meter/record_group.ts";
-import { findRecordTargets, type RecordTarget } from "../../db/meter/record_targets.ts";
+import type { RecordTarget } from "../../db/meter/record_targets.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
 import {
   AppError,
@@ -46,6 +46,7 @@ import { AddressesChangedError } from "./commit_results.ts";
 import { holdOut, limitsOf, readBeyond, recordsOf } from "./hold_reading.ts";
 import type { BeyondLimit, HeldResult, Unsettled } from "./hold_results.ts";
 import type { KeyClient } from "./known_keys.ts";
+import { holdAsOperator, tokenOf, writerOf } from "./operator_holds.ts";
 import { type KeyAccess, requireApiKey, requireKeyPermission } from "./usage_access.ts";
 
 /** An API key, by its hash, which a client uses. `verification`: an operator verifies it. */
@@ -88,6 +89,7 @@ export async function createHold(
     expiresInMs,
     isRecordedOnExpiry: onExpiry === "record",
     idempotencyKey,
+    token: tokenOf(actor),
   };
   const { recorder } = context;
   let result: HeldResult | Unsettled;
@@ -102,10 +104,7 @@ export async function createHold(
       await requireApiKey(context, keyHash, { client });
       return createHold(context, actor, { input });
     }
-  } else {
-    const own = { ...request, target: await heldTarget(context, target) };
-    result = await recorder.holds.runAlone(own, writerOf(context, actor));
-  }
+  } else result = await holdAsOperator(context, actor, { request, target });
   const { hold, isDone } = result;
   if (hold === undefined) throw new Error("a hold was neither made nor found");
   const key = "key" in result ? result.key : null;
@@ -140,20 +139,6 @@ const keyOf = async (context: Context, actor: HoldActor) =>
   "keyHash" in actor
     ? { keyHash: actor.keyHash, addresses: (await knownKey(context, actor)).addresses }
     : { keyHash: null, addresses: null };
-
-/** Returns the id of the organization or the key. */
-async function heldTarget({ database }: Context, target?: RecordTarget): Promise<string> {
-  const [found] = target === undefined ? [] : await findRecordTargets(database, [target]);
-  if (found !== undefined) return found.kind === "apiKeyId" ? found.id : found.organizationId;
-  throw validationError([{
-    path: target?.kind ?? "organizationId",
-    message: "must name an existing organization or API key.",
-  }]);
-}
-
-const writerOf = ({ writeAs }: Context, actor: OperatorActor) => ({
-  write: (batch: readonly Statement[]) => writeAs(actor, batch),
-});
 
 /**
  * Records what was used, and ends the hold.
@@ -233,7 +218,7 @@ export async function releaseHoldOf(
     } as const;
     batch.push(insertAuditEvent(actor, entry, { now }).statement);
   }
-  const after = await writeHold(context, actor, { id, batch });
+  const after = await writeHold(context, actor, { hold, batch });
   if (after.status === "released") return await holdOut(context, after);
   await requireOtherAddresses(context, actor, { hold: after, ...key });
   return releaseHoldOf(context, actor, { id, reason });
@@ -263,7 +248,7 @@ export async function extendHoldOf(
   const key = await keyOf(context, actor);
   const batch = [extendHold({ id, ...key, now, expiresAt })];
   const results: WriteResult[] = [];
-  const after = await writeHold(context, actor, { id, batch, results });
+  const after = await writeHold(context, actor, { hold, batch, results });
   if (results[0]?.changes === 1) return await holdOut(context, after);
   await requireOtherAddresses(context, actor, { hold: after, ...key });
   return extendHoldOf(context, actor, { id, expiresInMs });
@@ -273,10 +258,16 @@ export async function extendHoldOf(
 async function writeHold(
   context: Context,
   actor: HoldActor,
-  { id, batch, results = [] }: { id: string; batch: readonly Statement[]; results?: WriteResult[] },
+  { hold: { id, organizationId }, batch, results = [] }: {
+    hold: StoredHold;
+    batch: readonly Statement[];
+    results?: WriteResult[];
+  },
 ): Promise<StoredHold> {
   const all = [...batch, selectHold(id)];
-  const written = "keyHash" in actor ? await context.database.write(all) : await context.writeAs(actor, all);
+  const written = "keyHash" in actor
+    ? await context.database.write(all)
+    : await context.writeAs(actor, all, { organizationId });
   results.push(...written);
   const row = written.at(-1)?.rows[0];
   if (row === undefined) throw notFoundError();
@@ -304,10 +295,6 @@ async function requireOtherAddresses(
   }
   throw holdEndedError(await holdOut(context, hold));
 }
-
-/** The token of an operator, which is checked in the transaction that settles. */
-const tokenOf = (actor: HoldActor) =>
-  "keyHash" in actor || actor.credential.kind !== "token" ? null : actor.credential;
 
 /** Requires `usage:write` of tokens, except for what was held by verification. @throws {AppError} `scope_missing`. */
 function requireHoldScope(actor: HoldActor, { heldBy }: StoredHold): void {

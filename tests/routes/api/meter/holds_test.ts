@@ -4,7 +4,9 @@ import { createTestKey } from "../../../support/app/app.ts";
 import { holdScene, units } from "../../../support/meter/holds.ts";
 import { addLimit } from "../../../support/meter/limits.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
-import { operatorOf } from "../../../support/operators/operator_api.ts";
+import { asOperator, operatorOf } from "../../../support/operators/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { newOrganization } from "../../../support/people/scene.ts";
 
 onEveryDatabase("a hold takes room, and is settled with what was used", async (test) => {
   const { hold, settle, record, standings, limitId, keyId } = await holdScene(test);
@@ -106,4 +108,52 @@ onEveryDatabase("an event about a limit has what is held beside what is used", a
   test.advance(600_000);
   assert.equal((await record(0.5)).status, 201);
   assert.deepEqual((await numbers())[0], ["limit.reached", 10, 0]);
+});
+
+onEveryDatabase("a gateway holds, settles and releases for all customers at the same time", async (test) => {
+  const { person, operator, standings } = await holdScene(test, { per: "day", quantity: 190 });
+  const hold = (count: number, organizationId: string) =>
+    Array.from({ length: count }, () => operator("POST /holds", { organizationId, records: units(1) }));
+  const statuses = (all: readonly { status: number }[]) =>
+    [...Map.groupBy(all, ({ status }) => status)].map(([status, some]) => [status, some.length]).sort();
+  const made = await Promise.all(hold(200, person.organizationId));
+  // To the unit, and none is rejected because others wait.
+  assert.deepEqual(statuses(made), [[201, 190], [429, 10]]);
+  assert.deepEqual(await standings(), [[0, 190, 0]]);
+  const idsOf = (all: typeof made) => all.flatMap(({ body }) => body.hold?.id ?? []);
+  const ids = idsOf(made);
+  const settled = await Promise.all(
+    ids.slice(0, 130).map((id) => operator(`POST /holds/${id}/settle`, { records: units(1) })),
+  );
+  assert.deepEqual(statuses(settled), [[201, 130]]);
+  const other = idsOf(await Promise.all(hold(70, await newOrganization(test, "Southwind Maps"))));
+  const released = await Promise.all(
+    [...ids.slice(130), ...other].map((id) => operator(`POST /holds/${id}/release`)),
+  );
+  assert.deepEqual(statuses(released), [[200, 130]]);
+  assert.deepEqual(await standings(), [[130, 0, 60]]);
+});
+
+onEveryDatabase("a token that was revoked meanwhile holds nothing, and reads no hold", async (test) => {
+  const { person, standings } = await holdScene(test);
+  const { id, fullToken } = await newOperatorToken(test, ["usage:write"]);
+  const send = asOperator(test, fullToken);
+  const json = { organizationId: person.organizationId, records: units(1), idempotencyKey: "run-1" };
+  assert.equal((await send("POST /holds", json)).status, 201);
+  // After the request was authenticated.
+  const { database } = test.services;
+  const { write } = database;
+  database.write = async (batch, options) => {
+    await write.call(database, [{
+      sql: "UPDATE operator_tokens SET revoked_at = 1 WHERE id = ?",
+      args: [id],
+    }]);
+    return await write.call(database, batch, options);
+  };
+  const again = [send("POST /holds", json), send("POST /holds", { ...json, idempotencyKey: "run-2" })];
+  for (const { status, body } of await Promise.all(again)) {
+    assert.deepEqual([status, body.error?.code], [401, "invalid_operator_token"], JSON.stringify(body));
+  }
+  database.write = write;
+  assert.deepEqual(await standings(), [[0, 1, 9]]);
 });
