@@ -13,16 +13,17 @@ function textOf(html: string): string {
 }
 
 async function shown(limit: Partial<LimitStanding>, catalogue?: Catalogue): Promise<string> {
+  const { quantity = 1_000, used = 0, held = 0 } = limit;
   const standing: LimitStanding = {
     limitId: "lim_1",
     productSlug: "tiles",
     metric: "requests",
     per: "day",
     mode: "hard",
-    quantity: 1_000,
-    used: 0,
-    held: 0,
-    remaining: 0,
+    quantity,
+    used,
+    held,
+    remaining: Math.max(0, quantity - used - held),
     resetsAt: "2026-11-23T00:00:00.000Z",
     ...limit,
   };
@@ -51,6 +52,11 @@ Deno.test("a meter says what is held beside what is used", async () => {
   );
   assert.match(await shown({ ...limit, held: 3_800, mode: "soft" }), / Everything else is held\./);
   assert.match(await shown({ ...limit, used: 5_080, held: 10 }), /\[100\.0%\] Over the limit by 80\./);
+});
+
+Deno.test("a meter leaves out grants that holds of another window need", async () => {
+  assert.match(await shown({ used: 800, remaining: 50 }), / 80% used, 50 left Resets/);
+  assert.match(await shown({ used: 800, remaining: 0 }), / Nothing left until holds end\./);
 });
 
 Deno.test("a meter has the names and units of the catalogue", async () => {
