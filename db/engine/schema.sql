@@ -682,6 +682,8 @@ CREATE TABLE product_metrics (
   unit_price TEXT,
   -- `unit_price` is then null.
   price_list INTEGER,
+  -- The properties whose values events about limits per value may name, as a JSON list.
+  shareable TEXT NOT NULL DEFAULT '[]',
   PRIMARY KEY (product, slug)
 ) STRICT, WITHOUT ROWID;
 
@@ -793,26 +795,6 @@ CREATE TABLE usage_limit_refused (
   is_held INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (request, usage_limit, organization, window_number)
 ) STRICT, WITHOUT ROWID;
-
--- Not used anymore.
-CREATE TABLE usage_limit_notices (
-  usage_limit INTEGER NOT NULL,
-  organization INTEGER NOT NULL,
-  window_number INTEGER NOT NULL,
-  level TEXT NOT NULL CHECK (level IN ('near', 'reached', 'refused')),
-  at INTEGER NOT NULL,
-  noted_at INTEGER NOT NULL,
-  mailed_at INTEGER,
-  PRIMARY KEY (usage_limit, organization, window_number, level)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX usage_limit_notices_waiting ON usage_limit_notices (noted_at) WHERE mailed_at IS NULL;
-
-CREATE INDEX usage_limit_notices_organization ON usage_limit_notices (organization, noted_at);
-
-CREATE INDEX usage_limit_notices_noted ON usage_limit_notices (noted_at);
-
-CREATE INDEX usage_limit_notices_window ON usage_limit_notices (window_number, organization);
 
 -- By how much the clocks of a time zone are ahead of UTC from a moment on, in milliseconds. UTC has no rows.
 CREATE TABLE timezone_offsets (
@@ -1017,8 +999,8 @@ BEGIN
     WHERE organization = NEW.organization AND until_seq IS NULL
   ; END;
 
--- Notices about a limit for people and endpoints, one for each window and percentage. For minutes and hours there is one a day, with the day
--- as the window. `used` has the parts of the sum, as JSON.
+-- Notices about a limit for people and endpoints, one for each window, value and percentage. For minutes and hours there is one a day, with the
+-- day as the window. `used` has the parts of the sum, as JSON.
 CREATE TABLE limit_notices (
   usage_limit INTEGER NOT NULL,
   organization INTEGER NOT NULL,
@@ -1032,7 +1014,11 @@ CREATE TABLE limit_notices (
   -- The quantity of the limit at that moment. A limit that rejected a request has no more room until it is raised or less is used.
   quantity_whole INTEGER,
   quantity_micro INTEGER,
-  PRIMARY KEY (usage_limit, organization, window_number, percent)
+  -- The value that the event names; empty if it names none.
+  value TEXT NOT NULL DEFAULT '',
+  -- 1 if another value of the window causes the emails.
+  is_quiet INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (usage_limit, organization, window_number, value, percent)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX limit_notices_waiting ON limit_notices (noted_at) WHERE mailed_at IS NULL;

@@ -88,7 +88,8 @@ export function clearNotices(cells: Statement, clearing: Clearing): Statement[] 
     insertEvents("limit.cleared", {
       at: clearing.now,
       rows: sql`SELECT organization, facts FROM (${untrue})
-        WHERE percent = highest AND highest >= 100 AND facts ->> '$.limit.id' IS NOT NULL`,
+        WHERE percent = highest AND highest >= 100 AND facts ->> '$.limit.id' IS NOT NULL
+        GROUP BY usage_limit, organization, window_number`,
     }),
     sql`DELETE FROM limit_notices WHERE (usage_limit, organization, window_number, percent) IN
       (SELECT usage_limit, organization, window_number, percent FROM (${untrue})

@@ -46,13 +46,14 @@ export async function findLimitMailOperators(database: DatabaseReader): Promise<
 
 /**
  * A condition: no server has written the emails of an event, its limit still has a quantity, and its notice is still there. No higher
- * percentage of the window makes the emails needless. A request that was rejected earlier doesn't.
+ * percentage of the window makes the emails needless, and no other value of it has caused them. A request that was rejected earlier doesn't.
  */
 const isDue = (event: LimitEvent): Statement =>
   sql`${isUnmailed(event)} AND EXISTS (SELECT 1 FROM usage_limits l
     CROSS JOIN organizations o ON o.id = ${event.organization.id} AND o.deleted_at IS NULL
     CROSS JOIN limit_notices n ON n.organization = o.number AND n.noted_at = ${event.at} AND n.usage_limit = l.number
       AND n.percent = ${event.limit.percent} AND n.at = ${event.limit.usedAt}
+      AND n.value = ${event.limit.limit.value ?? ""} AND n.is_quiet = 0
     WHERE l.id = ${event.limit.limit.id} AND l.quantity_whole IS NOT NULL AND NOT EXISTS (
       SELECT 1 FROM limit_notices x WHERE x.usage_limit = n.usage_limit AND x.organization = n.organization
         AND x.window_number = n.window_number AND x.percent > n.percent

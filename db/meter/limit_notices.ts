@@ -58,18 +58,28 @@ const deleteRejections = sql`
       AND x.window_number = ${noticeWindow(sql`a`)} AND x.percent = 100 AND x.is_refusal = 1
     CROSS JOIN usage_limit_counters n ON ${isCounter} AND n.is_known
     WHERE a.sum_high + a.sum_low + a.sum_micro > 0 AND ${isFull})`;
-/** Writes the highest percentage of each window. @param rows What was used or rejected. @param isRepeated When a notice `x` suffices. */
-export const insertNoticesOf = (rows: Statement, isRepeated: Statement): Statement =>
+/**
+ * Writes the highest percentage of each window, or of each `value` in it, with `is_quiet`.
+ *
+ * @param rows What was used or rejected.
+ * @param isRepeated When a notice `x` suffices.
+ */
+export const insertNoticesOf = (
+  rows: Statement,
+  { isRepeated, byValue = false }: { isRepeated: Statement; byValue?: boolean },
+): Statement =>
   sql`
   INSERT INTO limit_notices
     (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole,
-      quantity_micro)
+      quantity_micro${byValue ? sql`, value, is_quiet` : sql``})
   SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL AND mode = 'hard', used, at,
-    CAST(?3 AS INTEGER), NULL, quantity_whole, quantity_micro
+    CAST(?3 AS INTEGER), NULL, quantity_whole, quantity_micro${byValue ? sql`, value, is_quiet` : sql``}
   FROM (${rows}) a WHERE percent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM limit_notices x WHERE x.usage_limit = a.usage_limit
       AND x.organization = a.organization AND x.window_number = a.window_number AND x.percent >= a.percent
       ${isRepeated})
-  GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0`;
+  GROUP BY usage_limit, organization, window_number${
+    byValue ? sql`, value` : sql``
+  } HAVING max(2 * percent + (reason IS NULL)) > 0`;
 /**
  * Notes the highest percentage of each limit that a group has used, or 100 if a request of it doesn't fit, unless nothing else is used.
  * Limits with an unknown counter are noted when it is completed.
@@ -93,7 +103,7 @@ const insertNotices = insertNoticesOf(
     CROSS JOIN organizations o ON o.number = a.organization
     LEFT JOIN usage_grant_accounts t ON ${isAccount(sql`a.organization`)}
   `,
-  sql`AND (a.reason IS NOT NULL OR x.is_refusal = 0)`,
+  { isRepeated: sql`AND (a.reason IS NOT NULL OR x.is_refusal = 0)` },
 );
 
 /** The facts of notices without an event. There are such only until the next statements of the batch. */
@@ -105,7 +115,7 @@ const newFacts = sql`
     whole: sql`coalesce(x.quantity_whole, l.quantity_whole)`,
     micro: sql`coalesce(x.quantity_micro, l.quantity_micro)`,
   })
-}, '$.apiKey', ${keyFacts(sql`coalesce(l.lineage, l.alert_lineage)`)}),
+}, '$.value', nullif(x.value, ''), '$.apiKey', ${keyFacts(sql`coalesce(l.lineage, l.alert_lineage)`)}),
       'used', json(x.used), 'percent', x.percent, 'isRefusal', x.is_refusal, 'usedAt', x.at,
       'timezone', o.timezone) AS facts
   FROM limit_notices x CROSS JOIN usage_limits l ON l.number = x.usage_limit

@@ -17,8 +17,8 @@ const deleteCounters = (condition: Statement, rows: number) =>
   sql`DELETE FROM usage_limit_counters WHERE (usage_limit, organization, window_number) IN
     (SELECT usage_limit, organization, window_number FROM usage_limit_counters WHERE ${condition} LIMIT ${rows})`;
 const deleteNotices = (condition: Statement, rows: number) =>
-  sql`DELETE FROM limit_notices WHERE (usage_limit, organization, window_number, percent) IN
-    (SELECT usage_limit, organization, window_number, percent FROM limit_notices WHERE ${condition} LIMIT ${rows})`;
+  sql`DELETE FROM limit_notices WHERE (usage_limit, organization, window_number, value, percent) IN
+    (SELECT usage_limit, organization, window_number, value, percent FROM limit_notices WHERE ${condition} LIMIT ${rows})`;
 
 export async function hasOldCounters(database: DatabaseReader, old: OldCounters): Promise<boolean> {
   const found = oldWindows(old).flatMap((isOld) => [

@@ -13,7 +13,7 @@ export interface ProductRow {
   readonly slug: string;
   readonly name: string;
   readonly createdAt: number;
-  /** JSON: a list of `[slug, name, unit, unitPrice, dimensions, counting, prices by value]`. */
+  /** JSON: a list of `[slug, name, unit, unitPrice, dimensions, counting, prices by value, shareable]`. */
   readonly metrics: string;
 }
 
@@ -26,10 +26,12 @@ export function productMetrics(json: string): ProductMetric[] {
     dimensions: DimensionNames[],
     counting: [Aggregation, string | null] | null,
     prices: PriceList | null,
+    shareable: string[],
   ][];
-  return list.map(([slug, name, unit, unitPrice, dimensions, counting, prices]) => {
+  return list.map(([slug, name, unit, price, dimensions, counting, prices, shareable]) => {
     const [aggregation, uniqueProperty] = counting ?? ["sum", null];
-    return { slug, name, unit, unitPrice: prices ?? unitPrice, dimensions, aggregation, uniqueProperty };
+    const unitPrice = prices ?? price;
+    return { slug, name, unit, unitPrice, dimensions, shareable, aggregation, uniqueProperty };
   });
 }
 
@@ -40,8 +42,8 @@ export const selectProducts = sql`
           WHERE d.product = p.slug AND d.metric = m.slug AND d.removed_at IS NULL AND d.is_kept = 0 ORDER BY d.number) d), (
         SELECT json_array(g.aggregation, g.property) FROM usage_aggregations g
           WHERE g.product = p.slug AND g.metric = m.slug AND g.removed_at IS NULL), (
-        SELECT json(v.prices) FROM value_prices v WHERE v.number = m.price_list)))
-      FROM (SELECT slug, name, unit, unit_price, price_list FROM product_metrics WHERE product = p.slug ORDER BY position) m)
+        SELECT json(v.prices) FROM value_prices v WHERE v.number = m.price_list), json(m.shareable)))
+      FROM (SELECT slug, name, unit, unit_price, price_list, shareable FROM product_metrics WHERE product = p.slug ORDER BY position) m)
       AS metrics
   FROM products p`;
 
@@ -94,20 +96,20 @@ export function replaceProductMetrics(
   { audited, now }: { audited: string; now: number },
 ): Statement[] {
   const list = JSON.stringify(
-    metrics.map(({ slug, name, unit, unitPrice }) =>
-      isPriceList(unitPrice)
-        ? [slug, name, unit, null, JSON.stringify(unitPrice)]
-        : [slug, name, unit, unitPrice, null]
-    ),
+    metrics.map(({ slug, name, unit, unitPrice, shareable }) => [
+      ...[slug, name, unit],
+      ...isPriceList(unitPrice) ? [null, JSON.stringify(unitPrice)] : [unitPrice, null],
+      JSON.stringify(shareable),
+    ]),
   );
   const condition = { if: ifAudited(audited) };
   return [
     insertPriceLists(slug, metrics, condition),
     sql`DELETE FROM product_metrics WHERE product = ${slug} AND ${ifAudited(audited)}`,
     sql`
-      INSERT INTO product_metrics (product, slug, name, unit, unit_price, position, price_list)
+      INSERT INTO product_metrics (product, slug, name, unit, unit_price, position, price_list, shareable)
       SELECT ${slug}, m.value ->> 0, m.value ->> 1, m.value ->> 2, m.value ->> 3, m.key,
-        ${priceListOf(slug, sql`m.value ->> 0`, sql`m.value ->> 4`)}
+        ${priceListOf(slug, sql`m.value ->> 0`, sql`m.value ->> 4`)}, m.value ->> 5
       FROM json_each(${list}) m WHERE ${ifAudited(audited)}`,
     ...replaceDimensions(slug, metrics, { now, ...condition }),
     ...replaceAggregations(slug, metrics, { now, ...condition }),

@@ -3,7 +3,7 @@
 // recorded since it was opened. In all texts ?1 is the records, ?2 the series, ?3 the time and ?4 a list of holds,
 // or of requests that cutoff limits deny.
 import { errorDetailsMax } from "../../domain/limits.ts";
-import { limitValuesMax, valueCountersKeptDays } from "../../domain/meter/value_limit.ts";
+import { limitValuesMax, namedValuesMax, valueCountersKeptDays } from "../../domain/meter/value_limit.ts";
 import { bind, integer, sql, type Statement } from "../engine/database.ts";
 import {
   activeHolds,
@@ -242,26 +242,55 @@ const holdersOfValue: Holders = {
 /** As {@linkcode selectHeld}, of a value. */
 export const selectHeldOfValue = (time: Statement): Statement => selectHeld(holdersOfValue, time);
 
-/**
- * Notes the highest percentage that a value has used, or 100 if a request doesn't fit: once for each window of the limit, whichever value it
- * was. An hour's is once a day.
- */
-const insertNotices = insertNoticesOf(
-  sql`
+/** The percentages that the values `name` have used, or 100 if a request doesn't fit. */
+const noted = sql`
     SELECT l.usage_limit, l.organization, ${
-    noticeWindow(sql`l`)
-  } AS window_number, l.reason, l.mode, l.at, l.quantity_whole,
+  noticeWindow(sql`l`)
+} AS window_number, l.reason, l.mode, l.at, l.quantity_whole,
       l.quantity_micro, json_array(coalesce(n.sum_high, 0), coalesce(n.sum_low, 0), coalesce(n.sum_micro, 0),
         json(${heldParts(holdersOfValue, now)})) AS used,
       iif(l.reason IS NULL, ${highest(isUsed(sql`p.value`))}, iif(${
-    highest(sql`true`)
-  } >= 100, 100, NULL)) AS percent
+  highest(sql`true`)
+} >= 100, 100, NULL)) AS percent, l.value AS name
     FROM (SELECT l.*, NULL AS reason FROM ${cells} WHERE l.sum_high + l.sum_low + l.sum_micro > 0
       UNION ALL ${refused(sql`, f.reason`)} WHERE f.reason = 'exceeded' AND NOT f.is_held) l
     CROSS JOIN organizations o ON o.number = l.organization
     LEFT JOIN usage_value_counters n ON ${isOwnCounter}
-    WHERE iif(l.reason IS NULL, ${isAnyUsed}, n.sum_high + n.sum_low + n.sum_micro > 0 OR l.quantity_whole + l.quantity_micro = 0)`,
-  sql``,
+    WHERE iif(l.reason IS NULL, ${isAnyUsed}, n.sum_high + n.sum_low + n.sum_micro > 0 OR l.quantity_whole + l.quantity_micro = 0)`;
+
+/** A condition: all metrics in the catalogue that the limit `y` counts let events name values of its property. */
+const isShareable =
+  sql`(SELECT min(EXISTS (SELECT 1 FROM json_each(m.shareable) e WHERE e.value = y.property))
+      FROM products p CROSS JOIN product_metrics m ON m.product = p.slug AND y.metric IN ('', m.slug)
+      WHERE y.product_slug IN ('', p.slug)) = 1`;
+
+/**
+ * Notes the highest percentage that a value has used, or 100 if a request doesn't fit: once for each window of the limit, whichever value it
+ * was, and once for each value that may be named. An hour's is once a day. Emails have the first one of a percentage.
+ */
+const insertNotices = insertNoticesOf(
+  sql`
+    WITH noted AS MATERIALIZED (${noted}), shared AS MATERIALIZED (
+      SELECT f.*, (SELECT count(DISTINCT x.value) FROM limit_notices x WHERE ${
+    isWindow(sql`x`, sql`f`)
+  } AND x.value > '') AS named
+      FROM (SELECT DISTINCT usage_limit, organization, window_number FROM noted) f
+      CROSS JOIN usage_limits y ON y.number = f.usage_limit AND ${isShareable}
+    ), known AS (
+      SELECT f.*, w.named, w.named IS NOT NULL AND EXISTS (SELECT 1 FROM limit_notices x
+        WHERE ${isWindow(sql`x`, sql`f`)} AND x.value = f.name) AS is_named
+      FROM noted f LEFT JOIN shared w ON ${isWindow(sql`w`, sql`f`)} WHERE f.percent IS NOT NULL
+    ), valued AS (
+      SELECT *, iif(is_named OR named + dense_rank() OVER (
+          PARTITION BY usage_limit, organization, window_number, is_named ORDER BY name) <= ${
+    integer(namedValuesMax)
+  }, name, '') AS value FROM known
+    )
+    SELECT *, value <> first_value(value) OVER (PARTITION BY usage_limit, organization, window_number
+        ORDER BY 2 * percent + (reason IS NULL) DESC, value) OR EXISTS (SELECT 1 FROM limit_notices x
+        WHERE ${isWindow(sql`x`, sql`v`)} AND x.percent >= v.percent) AS is_quiet
+    FROM valued v`,
+  { isRepeated: sql`AND x.value = a.value`, byValue: true },
 );
 
 /** Since when the limit `l` counts the usage of the organization `o`, in milliseconds since 1970. */

@@ -18,6 +18,8 @@ export const dimensionPropertyForm = /^(?!__proto__$)[\p{L}_][\p{L}\p{M}\p{N}_.\
 /** The names of its properties, in order. */
 export type DimensionNames = readonly string[];
 
+/** Maximum number of properties of a metric whose values events may name. */
+export const shareablePropertiesMax = 20;
 /** Maximum number of dimensions that an error lists. */
 export const dimensionsNamedMax = 20;
 

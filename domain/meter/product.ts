@@ -13,6 +13,8 @@ export interface ProductMetric extends Counting {
   readonly unitPrice: string | PriceList | null;
   /** The properties that its usage is also summed by. */
   readonly dimensions: readonly DimensionNames[];
+  /** The properties whose values events about limits per value may name. */
+  readonly shareable: readonly string[];
 }
 
 export interface Product {

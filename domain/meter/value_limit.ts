@@ -4,6 +4,8 @@ import type { LimitPeriod, LimitStanding } from "./usage_limit.ts";
 
 /** Values with a counter in one window of a limit. All further ones share that of `otherValue`. The schema's triggers have it, too. */
 export const limitValuesMax = 10_000;
+/** Values that the events of one window of a limit name. */
+export const namedValuesMax = 100;
 /** Values of a limit with a quantity of their own. */
 export const limitExceptionsMax = 1_000;
 /** Limits per value that apply to an organization, and its alerts per value. */

@@ -25,6 +25,8 @@ export interface LimitFacts {
     readonly per: LimitPeriod;
     /** The property of a limit per value. */
     readonly by?: string | null;
+    /** Its value, if the event may name it. */
+    readonly value?: string | null;
     readonly mode: LimitMode;
     readonly isAlert: 0 | 1;
     /** The quantity in parts; null for one that was removed or doesn't apply anymore, which clears the limit. */
@@ -170,7 +172,7 @@ function limitData(
   type: EventType,
   { limit, used: [high, low, millionths, held], percent, usedAt, timezone }: LimitFacts,
 ) {
-  const { id, productSlug, metric, per, by, mode, isAlert, apiKey, whole, micro } = limit;
+  const { id, productSlug, metric, per, by, value, mode, isAlert, apiKey, whole, micro } = limit;
   const isLifted = whole === null || micro === null;
   const max = isLifted ? null : quantityMicros({ whole, micro });
   const used = sumOf([high, low, millionths]);
@@ -179,6 +181,7 @@ function limitData(
     limit: {
       ...{ id, productSlug, metric, per },
       ...by && { by },
+      ...typeof value === "string" && { value },
       quantity: max === null ? null : microsToNumber(max),
       mode,
     },

@@ -229,16 +229,8 @@ function metricsText(metrics: Product["metrics"]): string {
 }
 
 const rowParts = [
-  ...[
-    "slug",
-    "name",
-    "unit",
-    "unitPrice",
-    "dimensions",
-    "aggregation",
-    "uniqueProperty",
-    "valuePrices",
-  ] as const,
+  ...["slug", "name", "unit", "unitPrice", "dimensions", "shareable"] as const,
+  ...["aggregation", "uniqueProperty", "valuePrices"] as const,
 ];
 
 const metricRows = (input: FormInput) =>
@@ -253,6 +245,7 @@ function productInput(input: FormInput) {
       ? metric.unitPrice.trim() || null
       : [...parsePrices(valuePrices) ?? [], { unitPrice: metric.unitPrice.trim() }],
     dimensions: separated(metric.dimensions, ",").map((names) => separated(names, "+")),
+    shareable: separated(metric.shareable, ","),
     // The schema rejects any other.
     aggregation: (metric.aggregation || "sum") as Aggregation,
     uniqueProperty: metric.uniqueProperty.trim() || null,
@@ -279,6 +272,7 @@ function productForm(
     ...metric,
     ...priceFields(metric.unitPrice, sent?.[index]),
     dimensions: metric.dimensions.map((names) => names.join(" + ")).join(", "),
+    shareable: metric.shareable.join(", "),
     aggregation: metric.aggregation === "sum" ? "" : metric.aggregation,
   }));
   const { field } = withInput(form, { slug, name, ...rowFields("metrics", texts) });
@@ -300,17 +294,16 @@ function productForm(
           <p class="muted small">
             In the order in which they are shown. Empty rows are left out. Dimensions are properties of usage
             records that customers can see their usage by: separate them with commas, and properties to
-            combine with plus signs. Prices by value are of the values of one dimension, one on each line; all
-            other values have the unit price. What a metric is counted as applies to sums, pages and
-            statements, but not to limits. It can't be changed once a month with usage of the metric is
-            closed.
+            combine with plus signs. Events about limits per value can name the values of the properties that
+            you list. Prices by value are of the values of one dimension, one on each line; all other values
+            have the unit price. What a metric is counted as applies to sums, pages and statements, but not to
+            limits. It can't be changed once a month with usage of the metric is closed.
           </p>
           {Array.from({ length: rows }, (_, index) => (
             <MetricRow
               index={index}
               field={(part) => field(`metrics[${index}].${part}`)}
-              dimensionsFault={faultIn(`metrics[${index}].dimensions`)}
-              pricesFault={faultIn(`metrics[${index}].unitPrice[`)}
+              faultIn={(part) => faultIn(`metrics[${index}].${part}`)}
               hasExamples={metrics.length === 0 && index === 0}
             />
           ))}
@@ -341,14 +334,17 @@ const choices = aggregations.map((one) => ({
 }));
 
 function MetricRow(
-  { index, field, dimensionsFault, pricesFault, hasExamples }: {
+  { index, field, faultIn, hasExamples }: {
     index: number;
     field: PageForm["field"];
-    dimensionsFault: string | undefined;
-    pricesFault: string | undefined;
+    faultIn: (part: string) => string | undefined;
     hasExamples: boolean;
   },
 ) {
+  const listField = (part: string, start = part) => {
+    const error = faultIn(start);
+    return { ...field(part), ...error && { error } };
+  };
   const example = (text: string) => ({ placeholder: hasExamples ? `For example: ${text}` : "" });
   return (
     <fieldset class="row four" aria-label={`Metric ${index + 1}`}>
@@ -369,10 +365,15 @@ function MetricRow(
       />
       <TextField
         label="Dimensions (optional)"
-        {...field("dimensions")}
-        {...(dimensionsFault === undefined ? {} : { error: dimensionsFault })}
+        {...listField("dimensions")}
         {...example("region, model + type")}
         maxlength={600}
+      />
+      <TextField
+        label="Values that events may name (optional)"
+        {...listField("shareable")}
+        {...example("user, team")}
+        maxlength={1_400}
       />
       <SelectField label="Counted as" {...field("aggregation")} choices={choices} />
       <TextField
@@ -383,8 +384,7 @@ function MetricRow(
       />
       <TextArea
         label="Prices by value (optional)"
-        {...field("valuePrices")}
-        {...(pricesFault === undefined ? {} : { error: pricesFault })}
+        {...listField("valuePrices", "unitPrice[")}
         {...hasExamples && { hint: "For example: model=large, type=output 0.000012" }}
         rows={2}
         maxlength={valuePricesMax * 1_000}

@@ -136,8 +136,8 @@ export async function deleteProduct(context: SessionContext, actor: OperatorActo
 function metricsText(metrics: readonly ProductMetric[]): string {
   return JSON.stringify(
     metrics.map((
-      { slug, name, unit, unitPrice, dimensions, aggregation, uniqueProperty },
-    ) => [slug, name, unit, unitPrice, dimensions, aggregation, uniqueProperty]),
+      { slug, name, unit, unitPrice, dimensions, shareable, aggregation, uniqueProperty },
+    ) => [slug, name, unit, unitPrice, dimensions, shareable, aggregation, uniqueProperty]),
   );
 }
 
@@ -214,7 +214,7 @@ function pricesOf(metrics: readonly ProductMetric[], slug: string): Map<string, 
   ]));
 }
 
-/** Returns new prices and aggregations for the audit log, such as `requests: none → 0.5`. */
+/** Returns new prices, aggregations and shareable properties for the audit log, such as `requests: none → 0.5`. */
 function changesOf(
   before: readonly ProductMetric[],
   after: readonly ProductMetric[],
@@ -227,6 +227,10 @@ function changesOf(
       .filter((name) => earlier.get(name) !== later.get(name))
       .map((name) => `${name}: ${earlier.get(name) ?? "none"} → ${later.get(name) ?? "none"}`);
   });
+  const sharedOf = (metrics: readonly ProductMetric[], slug: string) =>
+    metrics.find((metric) => metric.slug === slug)?.shareable.join(" + ") || "none";
+  const shared = slugs.filter((slug) => sharedOf(before, slug) !== sharedOf(after, slug))
+    .map((slug) => `${slug}: ${sharedOf(before, slug)} → ${sharedOf(after, slug)}`);
   const more = changed.length - pricesAuditedMax;
   const prices = [...changed.slice(0, pricesAuditedMax), ...more > 0 ? [`${more} more`] : []];
   const recounted = recountedMetrics(before, after)
@@ -234,6 +238,7 @@ function changesOf(
   return {
     ...(prices.length > 0 && { prices: prices.join(", "), ...(currency !== null && { currency }) }),
     ...(recounted.length > 0 && { aggregations: recounted.join(", ") }),
+    ...(shared.length > 0 && { shareable: shared.join(", ") }),
   };
 }
 

@@ -51,6 +51,9 @@ export function auditChanges(event: AuditEvent, catalogue: Catalogue): AuditChan
         ...nameChange(event),
         ...priceChanges(details, catalogue),
         ...aggregationChanges(details, catalogue),
+        ...metricChanges(details["shareable"], catalogue).map(({ name, values: [from, to] }) =>
+          clause`changed the values of ${name} that events may name from ${from} to ${to}`
+        ),
       ];
     case "identity_provider.changed":
     case "sso.changed":

@@ -11,6 +11,7 @@ import {
   dimensionPropertyForm,
   dimensionsMax,
   otherValue,
+  shareablePropertiesMax,
 } from "../../../domain/meter/dimension.ts";
 import {
   parsePrice,
@@ -19,6 +20,7 @@ import {
   type ValuePrice,
   valuePricesMax,
 } from "../../../domain/billing/price.ts";
+import { namedValuesMax } from "../../../domain/meter/value_limit.ts";
 import type { ProductMetric } from "../../../domain/meter/product.ts";
 import { nameSchema, parsed, stringSchema } from "../../schemas/common.ts";
 import { parse } from "../../schemas/issues.ts";
@@ -103,6 +105,15 @@ const dimensions = z.array(dimensionSchema).max(dimensionsMax, atMost(dimensions
       "of names doesn't matter.",
     example: [["region"]],
   });
+const shareable = z.array(propertySchema).max(
+  shareablePropertiesMax,
+  atMost(shareablePropertiesMax, "properties"),
+).superRefine((names, context) => requireDistinct(names, context)).default([]).openapi({
+  description:
+    `Up to ${shareablePropertiesMax} names of properties whose values events about limits per value of the metric may name, to all who ` +
+    `get these events: one event for each value, for up to ${namedValuesMax} values of a window. If a limit counts several metrics, all of them must list the property.`,
+  example: ["user"],
+});
 export const metricsSchema = z.array(
   z.strictObject({
     slug: slugSchema.openapi({
@@ -113,6 +124,7 @@ export const metricsSchema = z.array(
     unit,
     unitPrice,
     dimensions,
+    shareable,
     aggregation: z.enum(aggregations).default("sum")
       .openapi({
         description:
@@ -161,6 +173,10 @@ export const productMetricSchema = z.object({
   dimensions: z.array(z.array(z.string())).openapi({
     description: "The properties that its usage is also summed by.",
     example: [["region"]],
+  }),
+  shareable: z.array(z.string()).openapi({
+    description: "The properties whose values events about limits per value may name.",
+    example: ["user"],
   }),
   ...counting,
 }).openapi("ProductMetric");

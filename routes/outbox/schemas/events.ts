@@ -62,7 +62,10 @@ const limit = z.object({
     metric: stringSchema("The metric that counts. Null for all.", "tiles").nullable(),
     per: z.enum(limitPeriods).describe("The length of its windows."),
     by: z.string().optional().describe(
-      "The property of a limit per value. Usage is that of a value, which isn't named. Absent for others.",
+      "The property of a limit per value. Usage is that of a value. Absent for others.",
+    ),
+    value: z.string().optional().describe(
+      "The value, if the metrics in the catalogue that the limit counts list the property in `shareable`, for at most 100 values of a window.",
     ),
     quantity: z.number().openapi({ description: "The quantity it allows in a window.", example: 100_000 }),
     mode: z.enum(limitModes).describe(

@@ -205,6 +205,31 @@ Deno.test("limits keep their numbers, indexes and triggers when their table is m
   await dispose();
 });
 
+Deno.test("notices are kept when their table is made again", async () => {
+  const { database, dispose } = await embeddedTestDatabase({
+    list: upgrades.filter(({ number }) => number < 42),
+  });
+  await database.write(
+    [...[80, 100]].map((percent) =>
+      sql`INSERT INTO limit_notices VALUES (7, 1, 0, ${percent}, 1, '[0,5,0]', 2, 3, NULL, 5, 6)`
+    ),
+  );
+  const before = await database.read(sql`SELECT * FROM limit_notices`);
+  await database.write([
+    sql`INSERT INTO products (slug, name, created_at) VALUES ('a', 'A', 0)`,
+    sql`INSERT INTO product_metrics (product, slug, name, position) VALUES ('a', 'b', 'B', 0)`,
+  ]);
+  assert.deepEqual(
+    await migrate(database, { now: 1 }),
+    migrations.map(({ number }) => number).filter((n) => n >= 42),
+  );
+  const after = before.map((row) => ({ ...row, value: "", is_quiet: 0 }));
+  assert.equal(after.length, 2);
+  assert.deepEqual(await database.read(sql`SELECT x.* FROM limit_notices x`), after);
+  assert.deepEqual(await database.read(sql`SELECT shareable FROM product_metrics`), [{ shareable: "[]" }]);
+  await dispose();
+});
+
 Deno.test("grants that were given before grants of windows keep their account", async () => {
   const { database, dispose } = await embeddedTestDatabase({
     list: upgrades.filter(({ number }) => number < 40),

@@ -354,7 +354,7 @@ AND mode = 'hard', used, at, CAST(?3 AS INTEGER), NULL, quantity_whole, quantity
 ) GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0
 /* 40 */ 37 with other lines, /* 1 to 2 */ INSERT INTO events (id, type, organization, at, facts)
 SELECT ? || lower(hex(randomblob(8))), r.type, o.number, ?, json_set(r.facts, '$.organization', json_object('id', o.id, 'externalId', o.external_id, 'name', o.name))
-/* 4 to 56 */   SELECT x.organization, iif(x.percent < 100, 'limit.approaching', iif(l.mode = 'soft', 'limit.exceeded', 'limit.reached')) AS type, json_object('limit', json_set(json_object('id', l.id, 'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''), 'per', l.per, 'by', nullif(l.property, ''), 'mode', l.mode, 'isAlert', l.alert_of IS NOT NULL, 'whole', coalesce(x.quantity_whole, l.quantity_whole), 'micro', coalesce(x.quantity_micro, l.quantity_micro)), '$.apiKey', (
+/* 4 to 56 */   SELECT x.organization, iif(x.percent < 100, 'limit.approaching', iif(l.mode = 'soft', 'limit.exceeded', 'limit.reached')) AS type, json_object('limit', json_set(json_object('id', l.id, 'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''), 'per', l.per, 'by', nullif(l.property, ''), 'mode', l.mode, 'isAlert', l.alert_of IS NOT NULL, 'whole', coalesce(x.quantity_whole, l.quantity_whole), 'micro', coalesce(x.quantity_micro, l.quantity_micro)), '$.value', nullif(x.value, ''), '$.apiKey', (
     SELECT json_object('id', k.id, 'name', k.name) FROM api_keys k
     WHERE k.number = (SELECT max(q.number) FROM api_keys q WHERE q.lineage = coalesce(l.lineage, l.alert_lineage))
   )), 'used', json(x.used), 'percent', x.percent, 'isRefusal', x.is_refusal, 'usedAt', x.at, 'timezone', o.timezone) AS facts FROM limit_notices x
@@ -522,22 +522,54 @@ AND (((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 
 SELECT usage_limit, organization, window_number, counter, sum(sum_high), sum(sum_low), sum(sum_micro), (SELECT seq FROM usage_cursor)
 FROM usage_value_added WHERE sum_high + sum_low + sum_micro > 0 GROUP BY 1, 2, 3, 4 ON CONFLICT DO UPDATE
 SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro
-/* 59 */ 39 with other lines, /* 4 to 11 */   SELECT l.usage_limit, l.organization, iif(l.per IN ('minute', 'hour'), CASE 'day' WHEN 'minute' THEN l.at / 60000 WHEN 'hour' THEN (l.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= l.at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= l.at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (l.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= l.at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (l.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= l.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (l.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= l.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, l.window_number) AS window_number, l.reason, l.mode, l.at, l.quantity_whole, l.quantity_micro, json_array(coalesce(n.sum_high, 0), coalesce(n.sum_low, 0), coalesce(n.sum_micro, 0), json(iif(n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0, (
-    SELECT json_array( n.held_high - coalesce(sum(v.held_high), 0), n.held_low - coalesce(sum(v.held_low), 0), n.held_micro - coalesce(sum(v.held_micro), 0))
-    FROM (SELECT 1) CROSS JOIN usage_holds h ON h.organization = n.organization AND h.status = 'active'
-    CROSS JOIN usage_hold_values v ON v.hold = h.number AND v.usage_limit = n.usage_limit AND v.organization = n.organization
-    AND v.window_number = n.window_number AND v.counter = n.value WHERE h.expires_at <= CAST(?3 AS INTEGER)
-    AND (h.expires_at <= CAST(?3 AS INTEGER) AND h.is_recorded_on_expiry = 0)
-  ), NULL))) AS used, iif(l.reason IS NULL, (
-/* 13 to 24 */     WHERE ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * p.value) + ((((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) >> 26), (((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) & 67108863, (l.quantity_micro * p.value) % 1000000)
-  ), iif((SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p WHERE true) >= 100, 100, NULL)) AS percent FROM (
-    SELECT l.*, NULL AS reason FROM (q48) l WHERE l.sum_high + l.sum_low + l.sum_micro > 0 UNION ALL SELECT l.*, f.reason FROM usage_limit_refused f
-    CROSS JOIN usage_value_added v ON v.number = -f.usage_limit CROSS JOIN (q48) l ON l.usage_limit = v.usage_limit
-    AND l.organization = v.organization AND l.window_number = v.window_number AND l.value = v.counter WHERE f.reason = 'exceeded' AND NOT f.is_held
-  ) l CROSS JOIN organizations o ON o.number = l.organization LEFT JOIN usage_value_counters n ON n.usage_limit = l.usage_limit
-  AND n.organization = l.organization AND n.window_number = l.window_number AND n.value = l.value
-  WHERE iif(l.reason IS NULL, iif(l.notify_at IS NULL, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * 80) + ((((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) >> 26), (((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) & 67108863, (l.quantity_micro * 80) % 1000000), ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * min(l.notify_at ->> 0, 100)) + ((((l.quantity_whole & 67108863) * min(l.notify_at ->> 0, 100)) + (l.quantity_micro * min(l.notify_at ->> 0, 100)) / 1000000) >> 26), (((l.quantity_whole & 67108863) * min(l.notify_at ->> 0, 100)) + (l.quantity_micro * min(l.notify_at ->> 0, 100)) / 1000000) & 67108863, (l.quantity_micro * min(l.notify_at ->> 0, 100)) % 1000000)), n.sum_high + n.sum_low + n.sum_micro > 0 OR l.quantity_whole + l.quantity_micro = 0)
-/* 27 */   AND x.percent >= a.percent
+/* 59 */ INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at, quantity_whole, quantity_micro, value, is_quiet)
+SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL
+AND mode = 'hard', used, at, CAST(?3 AS INTEGER), NULL, quantity_whole, quantity_micro, value, is_quiet FROM (
+  WITH noted AS MATERIALIZED (
+    SELECT l.usage_limit, l.organization, iif(l.per IN ('minute', 'hour'), CASE 'day' WHEN 'minute' THEN l.at / 60000 WHEN 'hour' THEN (l.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= l.at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= l.at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (l.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= l.at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (l.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= l.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (l.at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= l.at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, l.window_number) AS window_number, l.reason, l.mode, l.at, l.quantity_whole, l.quantity_micro, json_array(coalesce(n.sum_high, 0), coalesce(n.sum_low, 0), coalesce(n.sum_micro, 0), json(iif(n.held_high <> 0 OR n.held_low <> 0 OR n.held_micro <> 0, (
+      SELECT json_array( n.held_high - coalesce(sum(v.held_high), 0), n.held_low - coalesce(sum(v.held_low), 0), n.held_micro - coalesce(sum(v.held_micro), 0))
+      FROM (SELECT 1) CROSS JOIN usage_holds h ON h.organization = n.organization AND h.status = 'active'
+      CROSS JOIN usage_hold_values v ON v.hold = h.number AND v.usage_limit = n.usage_limit AND v.organization = n.organization
+      AND v.window_number = n.window_number AND v.counter = n.value WHERE h.expires_at <= CAST(?3 AS INTEGER)
+      AND (h.expires_at <= CAST(?3 AS INTEGER) AND h.is_recorded_on_expiry = 0)
+    ), NULL))) AS used, iif(l.reason IS NULL, (
+      SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p
+      WHERE ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * p.value) + ((((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) >> 26), (((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) & 67108863, (l.quantity_micro * p.value) % 1000000)
+    ), iif((SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p WHERE true) >= 100, 100, NULL)) AS percent, l.value AS name
+    FROM (
+      SELECT l.*, NULL AS reason FROM (q48) l WHERE l.sum_high + l.sum_low + l.sum_micro > 0 UNION ALL SELECT l.*, f.reason FROM usage_limit_refused f
+      CROSS JOIN usage_value_added v ON v.number = -f.usage_limit CROSS JOIN (q48) l ON l.usage_limit = v.usage_limit
+      AND l.organization = v.organization AND l.window_number = v.window_number AND l.value = v.counter WHERE f.reason = 'exceeded' AND NOT f.is_held
+    ) l CROSS JOIN organizations o ON o.number = l.organization LEFT JOIN usage_value_counters n ON n.usage_limit = l.usage_limit
+    AND n.organization = l.organization AND n.window_number = l.window_number AND n.value = l.value
+    WHERE iif(l.reason IS NULL, iif(l.notify_at IS NULL, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * 80) + ((((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) >> 26), (((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) & 67108863, (l.quantity_micro * 80) % 1000000), ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * min(l.notify_at ->> 0, 100)) + ((((l.quantity_whole & 67108863) * min(l.notify_at ->> 0, 100)) + (l.quantity_micro * min(l.notify_at ->> 0, 100)) / 1000000) >> 26), (((l.quantity_whole & 67108863) * min(l.notify_at ->> 0, 100)) + (l.quantity_micro * min(l.notify_at ->> 0, 100)) / 1000000) & 67108863, (l.quantity_micro * min(l.notify_at ->> 0, 100)) % 1000000)), n.sum_high + n.sum_low + n.sum_micro > 0 OR l.quantity_whole + l.quantity_micro = 0)
+  ), shared AS MATERIALIZED (
+    SELECT f.*, (
+      SELECT count(DISTINCT x.value) FROM limit_notices x WHERE x.usage_limit = f.usage_limit AND x.organization = f.organization
+      AND x.window_number = f.window_number AND x.value > ''
+    ) AS named FROM (SELECT DISTINCT usage_limit, organization, window_number FROM noted) f CROSS JOIN usage_limits y ON y.number = f.usage_limit
+    AND (
+      SELECT min(EXISTS (SELECT 1 FROM json_each(m.shareable) e WHERE e.value = y.property)) FROM products p
+      CROSS JOIN product_metrics m ON m.product = p.slug AND y.metric IN ('', m.slug) WHERE y.product_slug IN ('', p.slug)
+    ) = 1
+  ), known AS (
+    SELECT f.*, w.named, w.named IS NOT NULL AND EXISTS (
+      SELECT 1 FROM limit_notices x WHERE x.usage_limit = f.usage_limit AND x.organization = f.organization AND x.window_number = f.window_number
+      AND x.value = f.name
+    ) AS is_named FROM noted f LEFT JOIN shared w ON w.usage_limit = f.usage_limit AND w.organization = f.organization
+    AND w.window_number = f.window_number WHERE f.percent IS NOT NULL
+  ), valued AS (
+    SELECT *, iif(is_named OR named + dense_rank() OVER ( PARTITION BY usage_limit, organization, window_number, is_named ORDER BY name) <= 100, name, '') AS value
+    FROM known
+  )
+  SELECT *, value <> first_value(value) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY 2 * percent + (reason IS NULL) DESC, value) OR EXISTS (
+    SELECT 1 FROM limit_notices x WHERE x.usage_limit = v.usage_limit AND x.organization = v.organization AND x.window_number = v.window_number
+    AND x.percent >= v.percent
+  ) AS is_quiet FROM valued v
+) a WHERE percent IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM limit_notices x WHERE x.usage_limit = a.usage_limit AND x.organization = a.organization AND x.window_number = a.window_number
+  AND x.percent >= a.percent AND x.value = a.value
+) GROUP BY usage_limit, organization, window_number, value HAVING max(2 * percent + (reason IS NULL)) > 0
 /* 60 */ 42 with other lines, /* 2 to 6 */   SELECT json_array(n.usage_limit IS NOT NULL, CAST(coalesce(sum(v.held_high), 0) AS TEXT), CAST(coalesce(sum(v.held_low), 0) AS TEXT), CAST(coalesce(sum(v.held_micro), 0) AS TEXT))
   FROM (SELECT 1) CROSS JOIN usage_holds h ON h.organization = n.organization AND h.status = 'active'
   CROSS JOIN usage_hold_values v ON v.hold = h.number AND v.usage_limit = n.usage_limit AND v.organization = n.organization

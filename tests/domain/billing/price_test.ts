@@ -50,6 +50,7 @@ Deno.test("usage is in the order of the catalogue, and by slug where it has none
     unit: null,
     unitPrice: null,
     dimensions: [],
+    shareable: [],
     aggregation: "sum" as const,
     uniqueProperty: null,
   });

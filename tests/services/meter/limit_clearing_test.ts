@@ -267,7 +267,7 @@ onEveryDatabase("all organizations of a changed plan are checked, and all limits
   );
   await run(
     test,
-    `INSERT INTO limit_notices SELECT l.number, l.alert_of, 0, 100, 0, '[0,11,0]', ?, ?, ?, 11, 0 FROM usage_limits l
+    `INSERT INTO limit_notices SELECT l.number, l.alert_of, 0, 100, 0, '[0,11,0]', ?, ?, ?, 11, 0, '', 0 FROM usage_limits l
      WHERE l.alert_of IS NOT NULL`,
     ...[test.now(), test.now(), test.now()],
   );

@@ -5,7 +5,14 @@ import { assertSent, operatorOf } from "../../../support/operators/operator_api.
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import { run } from "../../../support/people/scene.ts";
 
-const unpriced = { unit: null, unitPrice: null, dimensions: [], aggregation: "sum", uniqueProperty: null };
+const unpriced = {
+  unit: null,
+  unitPrice: null,
+  dimensions: [],
+  shareable: [],
+  aggregation: "sum",
+  uniqueProperty: null,
+};
 const tiles = {
   slug: "tiles",
   name: "Map tiles",
@@ -32,7 +39,14 @@ onEveryDatabase("adds, lists, changes and deletes products, and audits each chan
 
   const [bytes, requests] = reversed;
   const priced = [
-    { ...bytes, unitPrice: "012.50", dimensions: [], aggregation: "sum", uniqueProperty: null },
+    {
+      ...bytes,
+      unitPrice: "012.50",
+      dimensions: [],
+      shareable: [],
+      aggregation: "sum",
+      uniqueProperty: null,
+    },
     { ...requests, unitPrice: "0.000000000002" },
   ];
   const { product } = (await send("PATCH /products/tiles", { metrics: priced })).body;
@@ -86,6 +100,9 @@ onEveryDatabase("rejects products that are invalid or too many", async (test) =>
     [{ metrics: [metric, { ...metric, name: "Again" }] }, "metrics[1].slug"],
     [withMetric({ unit: "x".repeat(21) }), "metrics[0].unit"],
     [withMetric({ unit: "\u202e" }), "metrics[0].unit"],
+    [withMetric({ shareable: ["user", "user"] }), "metrics[0].shareable[1]"],
+    [withMetric({ shareable: ["a b"] }), "metrics[0].shareable[0]"],
+    [withMetric({ shareable: Array.from({ length: 21 }, (_, n) => `p${n}`) }), "metrics[0].shareable"],
     ...prices.map((unitPrice) => [withMetric({ unitPrice }), "metrics[0].unitPrice"] as const),
     [{ metrics: many }, "metrics"],
     [{ price: 1 }, "price"],

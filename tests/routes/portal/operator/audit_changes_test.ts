@@ -162,6 +162,22 @@ testApp("prices have their metrics' names and the currency", async (test) => {
   ]);
 }, { CURRENCY: "EUR" });
 
+testApp("entries say whose values events may name", async (test) => {
+  const { operator, send } = await newScene(test);
+  for (const shareable of [["user", "team"], ["team"], []]) {
+    const changed = await send("PATCH /products/elevation", {
+      metrics: [{ ...metrics[0], shareable }, metrics[1]],
+    });
+    assert.equal(changed.status, 200, JSON.stringify(changed.body));
+  }
+  const changed = "Changed the values of Requests that events may name";
+  assert.deepEqual(await sentencesOf(test, operator, "/operator/audit?action=product.changed"), [
+    `${changed} from none to user + team for Elevation`,
+    `${changed} from user + team to team for Elevation`,
+    `${changed} from team to none for Elevation`,
+  ]);
+});
+
 testApp("a sign-in provider's entries say what changed, without its secret", async (test) => {
   await using discovery = startDiscovery();
   const { operator, send } = await newScene(test);

@@ -23,7 +23,7 @@ async function products(test: TestApp, by: TestPerson) {
 }
 
 const metric = (more: { slug: string; name: string; unit?: string; unitPrice?: string }) => ({
-  ...{ unit: null, unitPrice: null, dimensions: [], aggregation: "sum", uniqueProperty: null },
+  ...{ unit: null, unitPrice: null, dimensions: [], shareable: [], aggregation: "sum", uniqueProperty: null },
   ...more,
 });
 
@@ -60,6 +60,23 @@ testApp("operators add, edit and delete products", async (test) => {
     [`GET ${edit}`, null, 404],
   ]);
   assert.deepEqual(await products(test, mara), []);
+});
+
+testApp("the form of a product has the properties whose values events may name", async (test) => {
+  const mara = await newOperator(test);
+  const shared = (list: string) => ({ ...tiles, "metrics[1].shareable": list });
+  await assertRows(test, mara, [
+    [`POST ${path}/new`, shared("user, a b"), 422, {
+      shows: ['id="metrics[0].shareable-error"', 'value="user, a b"', "must be 1 to 64 letters"],
+    }],
+    [`POST ${path}/new`, shared(" user,team "), 303],
+    [`GET ${path}/tiles/edit`, null, 200, { shows: ['value="user, team"'] }],
+  ]);
+  const [{ metrics }] = await products(test, mara);
+  assert.deepEqual(metrics.map((metric: { shareable: string[] }) => metric.shareable), [
+    ["user", "team"],
+    [],
+  ]);
 });
 
 testApp("a rejected product is shown again with what is wrong", async (test) => {

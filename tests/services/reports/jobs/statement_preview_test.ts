@@ -116,6 +116,7 @@ Deno.test("totals include the catalogue's metrics and the sum of all amounts, ho
     unitPrice: null,
     priceList: null,
     valueAmount: null,
+    shareable: [],
     aggregation: "sum" as const,
     count: 1,
     high: "0",
@@ -134,6 +135,7 @@ Deno.test("totals include the catalogue's metrics and the sum of all amounts, ho
     unit: null,
     unitPrice: null,
     dimensions: [],
+    shareable: [],
     aggregation: "sum" as const,
     uniqueProperty: null,
   }];
