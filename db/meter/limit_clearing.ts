@@ -42,14 +42,15 @@ const isStillRejected = sql`EXISTS (SELECT 1 FROM limit_notices r WHERE r.${of(s
 
 /**
  * Notices of current windows that are not true anymore: their percentage isn't used, by a counter that has all usage, or the limit was
- * removed or doesn't apply. Notices of 100 and more are all true, or none of a window is. `highest` is the highest one of the window.
+ * removed or doesn't apply. Notices of 100 and more are all true, or none of a window is. `highest` is the highest one of the window,
+ * and that of the row whose `place` is 1.
  *
  * @param cells Selects `usage_limit`, `organization` and `window_number`.
  */
 const untrueNotices = (cells: Statement, { now, after }: Clearing) => {
   const window = windowNumber(per, sql`w.now`, ahead(sql`o.timezone`, sql`w.now`));
   return sql`SELECT x.usage_limit, x.organization, x.window_number, x.percent,
-      max(x.percent) OVER (PARTITION BY x.usage_limit, x.organization, x.window_number) AS highest,
+      first_value(x.percent) OVER ranked AS highest, row_number() OVER ranked AS place,
       json_object('limit', ${clearedFacts},
         'used', json(iif(n.usage_limit IS NULL, x.used, json_array(n.sum_high, n.sum_low, n.sum_micro,
           json(${heldParts(ofWindow(sql`n.window_number`), sql`w.now`)})))),
@@ -67,7 +68,8 @@ const untrueNotices = (cells: Statement, { now, after }: Clearing) => {
     WHERE ${per} NOT IN ('minute', 'hour') AND x.window_number >= ${window}
       AND (l.number IS NULL OR ${isApplying} IS NOT TRUE
         OR (n.usage_limit IS NOT NULL AND NOT ${isUsedOfRaised(sql`min(x.percent, 100)`, sql`w.now`)}
-          ${after === "change" ? sql`AND NOT ${isStillRejected}` : sql``}))`;
+          ${after === "change" ? sql`AND NOT ${isStillRejected}` : sql``}))
+    WINDOW ranked AS (PARTITION BY x.usage_limit, x.organization, x.window_number ORDER BY x.percent DESC)`;
 };
 
 interface Clearing {
@@ -88,8 +90,7 @@ export function clearNotices(cells: Statement, clearing: Clearing): Statement[] 
     insertEvents("limit.cleared", {
       at: clearing.now,
       rows: sql`SELECT organization, facts FROM (${untrue})
-        WHERE percent = highest AND highest >= 100 AND facts ->> '$.limit.id' IS NOT NULL
-        GROUP BY usage_limit, organization, window_number`,
+        WHERE place = 1 AND highest >= 100 AND facts ->> '$.limit.id' IS NOT NULL`,
     }),
     sql`DELETE FROM limit_notices WHERE (usage_limit, organization, window_number, percent) IN
       (SELECT usage_limit, organization, window_number, percent FROM (${untrue})
