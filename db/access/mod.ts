@@ -68,7 +68,7 @@ export {
   type StoredProvider,
   toProvider,
 } from "./identity_providers.ts";
-export { activeOperatorToken } from "./operator_guard.ts";
+export { activeOperatorToken, requireOperator } from "./operator_guard.ts";
 export {
   type ActiveOperatorToken,
   findOperatorToken,

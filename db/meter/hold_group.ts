@@ -3,7 +3,13 @@
 // records that no limit rejects. In all texts ?3 is the time and ?4 the list of requests.
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import { holdKeptExpiredMs, holdKeptMs, type StoredHold } from "../../domain/meter/hold.ts";
-import { activeOperatorToken, effectiveNumber, keyMay, workingApiKey } from "../access/mod.ts";
+import {
+  activeOperatorToken,
+  effectiveNumber,
+  keyMay,
+  requireOperator,
+  workingApiKey,
+} from "../access/mod.ts";
 import { bind, type Database, integer, sql, type Statement } from "../engine/database.ts";
 import { numberOfKeysUsage } from "./environments.ts";
 import { forgetEnding, type HeldColumns, subtractHeld } from "./hold_counts.ts";
@@ -80,18 +86,11 @@ const isInserted = (start: Statement) =>
 const chosen = sql`(SELECT request FROM usage_hold_requests)`;
 const selectChosen = sql`SELECT json_group_array(request) AS list FROM usage_hold_requests`;
 
-/** The operator token that a request names still works and has the scope; or it names none. */
-const mayHold = (id: Statement, scope: Statement) =>
-  sql`(${id} IS NULL OR EXISTS (SELECT 1 FROM operator_tokens t WHERE t.id = ${id}
-      AND ${activeOperatorToken(now)} AND ${scope} IN (SELECT value FROM json_each(t.scopes))))`;
-
 function holdStatements(by: RecordGroup["by"]) {
   const { join, denial } = targetsBy[by];
   const target = part(2);
   const from = sql`FROM json_each(?4) e ${join(target)}`;
-  const isOpen = sql`${denial(target)} IS NULL${
-    by === "operatorHolds" ? sql` AND ${mayHold(part(9), part(10))}` : sql``
-  }`;
+  const isOpen = sql`${denial(target)} IS NULL`;
   return {
     /** Requests with an idempotency key that no hold has, up to the number of active holds. Those that have expired don't count. */
     choose: sql`INSERT INTO usage_hold_requests (request)
@@ -167,7 +166,19 @@ function noteUse(group: RecordGroup, targets: readonly string[]): Statement[] {
     : [bind(updateKeysUsed, JSON.stringify(targets), group.now - apiKeyUsedIntervalMs, group.now)];
 }
 
-/** Makes the holds of a group, each whole or not at all. Those with a known idempotency key, or without room, are left out. */
+/** Returns statements that undo a batch if an operator token that holds doesn't work anymore. */
+function tokensOf(holds: readonly NewHold[], now: number): Statement[] {
+  const tokens = new Map(
+    holds.flatMap(({ token }) => token === null ? [] : [[`${token.id} ${token.scope}`, token]]),
+  );
+  return [...tokens.values()].map(({ id, scope }) => requireOperator({ tokenId: id, scope, now }));
+}
+
+/**
+ * Makes the holds of a group, each whole or not at all. Those with a known idempotency key, or without room, are left out.
+ *
+ * @throws {DatabaseError} `constraint`, with nothing written, if an operator token that holds doesn't work anymore.
+ */
 export async function insertHolds(
   database: Pick<Database, "write">,
   group: RecordGroup,
@@ -185,7 +196,6 @@ export async function insertHolds(
     hold.isRecordedOnExpiry ? 1 : 0,
     hold.expiresInMs,
     hold.heldBy,
-    ...hold.token === null ? [] : [hold.token.id, hold.token.scope],
   ]));
   const { statements, batch, add, values, addSeries, listed, count, deleteSeries } = startBatch(group, list);
   const { unlistedAt, limitedAt } = addSeries();
@@ -212,7 +222,7 @@ export async function insertHolds(
   add(sql`DELETE FROM usage_added`);
   add(sql`DELETE FROM usage_hold_requests`);
   add(sql`DELETE FROM usage_records WHERE seq > (SELECT seq FROM usage_cursor)`);
-  batch.push(...noteUse(group, group.targets));
+  batch.push(...noteUse(group, group.targets), ...tokensOf(holds, group.now));
   const results = await database.write(batch, { bypassesQueueLimit: true });
   const { found, facts, firstSeq } = readTargets(results);
   return {
@@ -254,7 +264,8 @@ const chooseSettlements = sql`INSERT INTO usage_hold_requests (request, hold)
   workingApiKey(now)
 } AND ${keyMay("usage:write")}
         AND (k.environment = 'test') = (h.organization < 0))))
-    AND ${mayHold(part(7), part(8))}`;
+    AND (${part(7)} IS NULL OR EXISTS (SELECT 1 FROM operator_tokens t WHERE t.id = ${part(7)}
+      AND ${activeOperatorToken(now)} AND ${part(8)} IN (SELECT value FROM json_each(t.scopes))))`;
 const dropRejected = sql`DELETE FROM usage_hold_requests WHERE request IN (
     SELECT ${part(0)} FROM json_each(?4) e WHERE ${part(1)} IS NOT NULL AND NOT ${isInserted(part(1))})`;
 const markEnding = sql`INSERT OR IGNORE INTO usage_holds_ending (hold) SELECT hold FROM usage_hold_requests`;

@@ -1,8 +1,8 @@
 // New holds of operators. Those with a token wait with those of API keys; others are batches of their own.
-import type { Statement } from "../../db/engine/database.ts";
+import { DatabaseError, type Statement } from "../../db/engine/database.ts";
 import { findRecordTargets, type RecordTarget } from "../../db/meter/record_targets.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
-import { AppError, validationError } from "../../domain/errors.ts";
+import { validationError } from "../../domain/errors.ts";
 import { holdRecordsText } from "../../domain/meter/hold.ts";
 import type { Context } from "../context.ts";
 import type { NewHoldRequest } from "./hold_recorder.ts";
@@ -24,9 +24,9 @@ export async function holdAsOperator(
     const bytes = holdRecordsText(records).length;
     return await holds.run(own, { organizationId, keyHash: token.id, bytes });
   } catch (error) {
-    // Says if it is the token that may not.
-    if (error instanceof AppError && error.code === "hold_limit_reached") await context.writeAs(actor, []);
-    throw error;
+    // A token of the group doesn't work anymore. A batch of its own says whose.
+    if (!(error instanceof DatabaseError && error.kind === "constraint")) throw error;
+    return await holds.runAlone(own, writerOf(context, actor));
   }
 }
 
