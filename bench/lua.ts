@@ -8,18 +8,21 @@ export interface LoadRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Each {@linkcode keyPlace} in it is replaced by a new random UUID. */
   readonly body?: string;
+  /** Lua that replaces wrk's functions. */
+  readonly script?: string;
 }
 
 /** Placeholder for a random UUID (version 4) in a body. */
 export const keyPlace = "00000000-0000-4000-8000-000000000000";
 
 /** @returns A script for `wrk -s`. */
-export function luaScript({ method, headers, body = "" }: Omit<LoadRequest, "url">): string {
+export function luaScript({ method, headers, body = "", script }: Omit<LoadRequest, "url">): string {
   const lines = [
     `wrk.method = "${method}"`,
     ...Object.entries(headers).map(([name, value]) => `wrk.headers["${name}"] = [==[${value}]==]`),
     ...(body === "" ? [] : [`wrk.body = [==[${body}]==]`]),
     ...(body.includes(keyPlace) ? [keysScript] : []),
+    ...(script === undefined ? [] : [script]),
   ];
   return lines.join("\n");
 }
