@@ -6,7 +6,7 @@ import { createTestKey } from "../support/app/app.ts";
 import { realTest } from "../support/app/real_app.ts";
 import { addLimit } from "../support/meter/limits.ts";
 import { assertStops, hostileHeaders, identityOf, ledgerOf } from "../support/network/gateway_cases.ts";
-import { type ClientRequest, throughEnvoy } from "../support/network/gateways.ts";
+import { requestOf, throughEnvoy } from "../support/network/gateways.ts";
 import { readGuide } from "../support/runner/guides.ts";
 
 interface Pattern {
@@ -30,20 +30,6 @@ const options = {
     manager.common_http_protocol_options.headers_with_underscores_action === "REJECT_REQUEST",
 };
 
-const request = (headers: ClientRequest["headers"], rest: Partial<ClientRequest> = {}): ClientRequest => ({
-  method: "POST",
-  target: "/v1/tiles/7?zoom=3",
-  host: "api.example.com",
-  address: "203.0.113.7",
-  headers: [
-    ["User-Agent", "curl/8.14.1"],
-    ["Content-Type", "application/json"],
-    ["Content-Length", "17"],
-    ...headers,
-  ],
-  ...rest,
-});
-
 realTest("Envoy passes on and counts what fits, by any method", async (test, baseUrl) => {
   assert.deepEqual([authorization.name, router.name], [
     "envoy.filters.http.ext_authz",
@@ -58,7 +44,7 @@ realTest("Envoy passes on and counts what fits, by any method", async (test, bas
   await addLimit(test, {}, { productSlug: "tiles", per: "day", quantity: methods.length, mode: "hard" });
   const key = ["Authorization", `Bearer ${fullKey}`] as const;
   for (const method of methods) {
-    const outcome = await throughEnvoy(baseUrl, request([key, ...hostileHeaders], { method }), options);
+    const outcome = await throughEnvoy(baseUrl, requestOf([key, ...hostileHeaders], { method }), options);
     assert("passed" in outcome, `${method} ${JSON.stringify(outcome)}`);
     assert.deepEqual(identityOf(outcome.passed), [
       ada.organizationId,
@@ -69,7 +55,7 @@ realTest("Envoy passes on and counts what fits, by any method", async (test, bas
   }
   assert.equal(await counted(), methods.length);
   for (const method of ["GET", "POST"]) {
-    const full = await throughEnvoy(baseUrl, request([key], { method }), options);
+    const full = await throughEnvoy(baseUrl, requestOf([key], { method }), options);
     assert("denied" in full);
     assert.equal(full.denied.status, 429);
     const waitMs = Date.UTC(2026, 10, 22) - test.now();
@@ -80,8 +66,8 @@ realTest("Envoy passes on and counts what fits, by any method", async (test, bas
 });
 
 realTest("Envoy lets no one in without a key that works", async (test, baseUrl) => {
-  await assertStops(test, (headers, rest) => throughEnvoy(baseUrl, request(headers, rest), options));
-  const underscores = await throughEnvoy(baseUrl, request([["Remote_User", "usr_forged"]]), options);
+  await assertStops(test, (headers, rest) => throughEnvoy(baseUrl, requestOf(headers, rest), options));
+  const underscores = await throughEnvoy(baseUrl, requestOf([["Remote_User", "usr_forged"]]), options);
   assert("denied" in underscores && underscores.denied.status === 400);
 });
 
@@ -91,7 +77,7 @@ realTest(
     const { fullKey } = await createTestKey(test, await test.signUp());
     const path = service.path_override as string;
     const isDenied = async (client: string, target: (client: string) => string) => {
-      const own = request([["Authorization", `Bearer ${fullKey}`]], { method: "GET", target: client });
+      const own = requestOf([["Authorization", `Bearer ${fullKey}`]], { method: "GET", target: client });
       return "denied" in await throughEnvoy(baseUrl, own, { ...options, target });
     };
     assert.equal(await isDenied("/health/live", (client) => client), false);
@@ -108,7 +94,7 @@ Deno.test("Envoy denies everything while Gatehouse is down", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();
-  const outcome = await throughEnvoy(`http://127.0.0.1:${port}`, request([]), options);
+  const outcome = await throughEnvoy(`http://127.0.0.1:${port}`, requestOf([]), options);
   assert("denied" in outcome && outcome.denied.status === 503);
   assert.equal(config.failure_mode_allow, undefined);
 });

@@ -4,7 +4,7 @@ import { createTestKey } from "../support/app/app.ts";
 import { realTest } from "../support/app/real_app.ts";
 import { addLimit } from "../support/meter/limits.ts";
 import { assertStops, hostileHeaders, identityOf, ledgerOf } from "../support/network/gateway_cases.ts";
-import { type ClientRequest, type Outcome, throughTraefik } from "../support/network/gateways.ts";
+import { type ClientRequest, type Outcome, requestOf, throughTraefik } from "../support/network/gateways.ts";
 import { inScene } from "../support/process/scene.ts";
 import { installGatehouse, readGuide, runLines } from "../support/runner/guides.ts";
 
@@ -13,20 +13,6 @@ const configuration = guide("configuration");
 const [, address = ""] = /address: "([^"]+)"/.exec(configuration) ?? [];
 const [, replaced = ""] = /authResponseHeadersRegex: "\(\?i\)([^"]+)"/.exec(configuration) ?? [];
 const options = { address, replaced: new RegExp(replaced, "i"), removed: ["authorization"] };
-
-const request = (headers: ClientRequest["headers"], rest: Partial<ClientRequest> = {}): ClientRequest => ({
-  method: "POST",
-  target: "/v1/tiles/7?zoom=3",
-  host: "api.example.com",
-  address: "203.0.113.7",
-  headers: [
-    ["User-Agent", "curl/8.14.1"],
-    ["Content-Type", "application/json"],
-    ["Content-Length", "17"],
-    ...headers,
-  ],
-  ...rest,
-});
 
 Deno.test("the command prints the configuration that the guide shows", () =>
   inScene({}, async ({ folder }) => {
@@ -50,7 +36,7 @@ realTest(
     const counted = ledgerOf(test, fullKey);
     await addLimit(test, {}, { productSlug: "tiles", per: "day", quantity: 3, mode: "hard" });
     const send = (headers: ClientRequest["headers"], rest?: Partial<ClientRequest>): Promise<Outcome> =>
-      throughTraefik(baseUrl, request(headers, rest), options);
+      throughTraefik(baseUrl, requestOf(headers, rest), options);
     for (const method of ["GET", "POST", "DELETE"]) {
       const outcome = await send([["Authorization", `Bearer ${fullKey}`], ...hostileHeaders], { method });
       assert("passed" in outcome, JSON.stringify(outcome));
@@ -75,5 +61,5 @@ realTest(
 );
 
 realTest("Traefik lets no one in without a key that works", async (test, baseUrl) => {
-  await assertStops(test, (headers, rest) => throughTraefik(baseUrl, request(headers, rest), options));
+  await assertStops(test, (headers, rest) => throughTraefik(baseUrl, requestOf(headers, rest), options));
 });

@@ -64,3 +64,12 @@ export async function valueScene(test: TestApp, ...limits: readonly object[]) {
     },
   };
 }
+
+/** Usage of one user, for a verification, a record or a hold. */
+export const usageOf = (user: string, quantity: number, more: object = {}) => ({
+  productSlug: "tiles",
+  metric: "requests",
+  quantity,
+  ...ofUser(user),
+  ...more,
+});

@@ -16,6 +16,24 @@ export interface ClientRequest {
   readonly address: string;
 }
 
+/** Builds a request of a client. @param headers Those besides what curl sends. */
+export const requestOf = (
+  headers: ClientRequest["headers"],
+  rest: Partial<ClientRequest> = {},
+): ClientRequest => ({
+  method: "POST",
+  target: "/v1/tiles/7?zoom=3",
+  host: "api.example.com",
+  address: "203.0.113.7",
+  headers: [
+    ["User-Agent", "curl/8.14.1"],
+    ["Content-Type", "application/json"],
+    ["Content-Length", "17"],
+    ...headers,
+  ],
+  ...rest,
+});
+
 export interface GatewayResponse {
   readonly status: number;
   readonly headers: globalThis.Headers;

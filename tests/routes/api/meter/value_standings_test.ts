@@ -6,15 +6,7 @@ import { newOperatorToken } from "../../../support/operators/operators.ts";
 import type { TestApp } from "../../../support/app/app.ts";
 import { limitEvents } from "../../../support/meter/limits.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
-import { ofUser, perUser, valueScene, valuesIn } from "../../../support/meter/value_limits.ts";
-
-const of = (user: string, quantity: number, more: object = {}) => ({
-  productSlug: "tiles",
-  metric: "requests",
-  quantity,
-  ...ofUser(user),
-  ...more,
-});
+import { ofUser, perUser, usageOf, valueScene, valuesIn } from "../../../support/meter/value_limits.ts";
 
 async function standingScene(test: TestApp, ...limits: readonly object[]) {
   const scene = await valueScene(test, ...limits);
@@ -39,9 +31,9 @@ onEveryDatabase("a limit per value has the active holds as soon as it applies", 
   const assertHeld = async () => {
     assert.deepEqual(await values("?properties.user=c"), [["c", 0, 4, 1]]);
     assert.deepEqual(await values(), [["c", 0, 4, 1]]);
-    assert.deepEqual(await ask(of("c", 1)), ["VALID", ["c", 0, 4, 1]]);
-    assert.deepEqual(await ask(of("c", 2)), ["USAGE_EXCEEDED", ["c", 0, 4, 1]]);
-    assert.deepEqual(await ask(of("d", 5)), ["VALID", ["d", 0, 0, 5]]);
+    assert.deepEqual(await ask(usageOf("c", 1)), ["VALID", ["c", 0, 4, 1]]);
+    assert.deepEqual(await ask(usageOf("c", 2)), ["USAGE_EXCEEDED", ["c", 0, 4, 1]]);
+    assert.deepEqual(await ask(usageOf("d", 5)), ["VALID", ["d", 0, 0, 5]]);
   };
   await setLimits({ ...perUser, per: "month" });
   await assertHeld();
@@ -70,10 +62,10 @@ onEveryDatabase("holds made while a limit per value was lifted add to what it ha
   await holdFor("c", 1);
   await setLimits(perUser);
   assert.deepEqual(await values(), [["c", 1, 3, 1]]);
-  assert.deepEqual(await ask(of("c", 2)), ["USAGE_EXCEEDED", ["c", 1, 3, 1]]);
+  assert.deepEqual(await ask(usageOf("c", 2)), ["USAGE_EXCEEDED", ["c", 1, 3, 1]]);
   test.advance(61_000);
   assert.deepEqual(await values(), [["c", 1, 2, 2]]);
-  assert.deepEqual(await ask(of("c", 2)), ["VALID", ["c", 1, 2, 2]]);
+  assert.deepEqual(await ask(usageOf("c", 2)), ["VALID", ["c", 1, 2, 2]]);
   await use("d", 1);
   assert.deepEqual(await values("?properties.user=c"), [["c", 1, 2, 2]]);
 });
@@ -95,10 +87,10 @@ onEveryDatabase("a repeat names the limits per value that the first response nam
     const response = await test.send("/api/v1/usage/batch", { apiKey, json: { records } });
     return { status: response.status, body: await response.json() };
   };
-  const known = of("u", 3, { idempotencyKey: "now" });
-  const mixed = await batch(known, of("v", 1));
+  const known = usageOf("u", 3, { idempotencyKey: "now" });
+  const mixed = await batch(known, usageOf("v", 1));
   assert.deepEqual(valuesIn(mixed.body.limits), [["u", 3, 0, 2], ["v", 1, 0, 4]]);
-  assert.equal((await batch(known, of("w", 6))).status, 429);
+  assert.equal((await batch(known, usageOf("w", 6))).status, 429);
   const { body } = await get("/api/v1/limits?properties.user=u");
   assert.deepEqual(valuesIn(body.limits), [["u", 3, 0, 2]]);
 });
@@ -110,7 +102,7 @@ onEveryDatabase(
     await use("a", 1);
     await fill();
     const { body: { hold } } = await holdFor("x", 1);
-    const records = [of("x", 4), of("y", 4), of("a", 5), of("z", 0)];
+    const records = [usageOf("x", 4), usageOf("y", 4), usageOf("a", 5), usageOf("z", 0)];
     for (const status of [201, 200]) {
       const settled = await post(`/${hold.id}/settle`, { records });
       assert.equal(settled.status, status, JSON.stringify(settled.body));
@@ -127,10 +119,15 @@ onEveryDatabase("a lifted value counts against no other when all counters are us
   });
   await use("a", 1);
   await fill();
-  assert.deepEqual(await ask(of("free", 100)), ["VALID"]);
-  assert.deepEqual(await ask([of("free", 100), of("x", 5)]), ["VALID", ["(other)", 0, 0, 5]]);
-  assert.deepEqual(await ask([of("x", 3), of("y", 3)]), ["USAGE_EXCEEDED", ["(other)", 0, 0, 5]]);
-  assert.deepEqual(await ask([of("a", 4), of("free", 9), of("(other)", 5)]), ["VALID", ["a", 1, 0, 4], [
+  assert.deepEqual(await ask(usageOf("free", 100)), ["VALID"]);
+  assert.deepEqual(await ask([usageOf("free", 100), usageOf("x", 5)]), ["VALID", ["(other)", 0, 0, 5]]);
+  assert.deepEqual(await ask([usageOf("x", 3), usageOf("y", 3)]), ["USAGE_EXCEEDED", ["(other)", 0, 0, 5]]);
+  assert.deepEqual(await ask([usageOf("a", 4), usageOf("free", 9), usageOf("(other)", 5)]), ["VALID", [
+    "a",
+    1,
+    0,
+    4,
+  ], [
     "(other)",
     0,
     0,
