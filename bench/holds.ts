@@ -18,7 +18,7 @@ const usage = { productSlug: "models", metric: "tokens", quantity: 1 };
 
 const pairs = "hold and settle";
 
-/** What one of both together, or one record, took. */
+/** One round of one kind of work. A hold with its settlement counts as one. */
 interface Round {
   readonly rate: number;
   /** Microseconds of CPU. */

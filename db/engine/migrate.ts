@@ -92,7 +92,7 @@ export async function migrate(
     const known = check(await appliedMigrations(database), list);
     const next = list[known.length];
     if (next === undefined) return applied;
-    // A database that has none gets all of this program's at once.
+    // An empty database gets the whole schema at once.
     const made = next.text === undefined ? list.slice(0, migrations.length) : [next];
     try {
       await database.write([

@@ -2,8 +2,8 @@
 local address = "http://127.0.0.1:8000/api/auth/forward?accept=key&meter=files/requests&limit=on"
 -- What the application may read. Gatehouse sends them with each accepted key.
 local identity = { "remote-organization", "remote-api-key", "remote-key-environment", "remote-permissions" }
--- What a rejected client is told.
-local told = { "content-type", "www-authenticate", "retry-after", "ratelimit", "ratelimit-policy" }
+-- The headers that a rejected client gets.
+local passed_on = { "content-type", "www-authenticate", "retry-after", "ratelimit", "ratelimit-policy" }
 -- All other statuses mean that Gatehouse can't verify keys.
 local rejections = { [400] = true, [401] = true, [403] = true, [429] = true, [431] = true }
 
@@ -29,7 +29,7 @@ core.register_action("gatehouse", { "http-req" }, function(txn)
   end
   local reply = txn:reply { status = rejections[response.status] and response.status or 503 }
   if rejections[response.status] then
-    for _, name in ipairs(told) do
+    for _, name in ipairs(passed_on) do
       if response.headers[name] then reply:add_header(name, response.headers[name][0]) end
     end
     reply:set_body(response.body)

@@ -18,7 +18,7 @@ import {
   RateLimitError,
 } from "../../packages/client/src/index.ts";
 
-/** What Portkey sends, as far as it is used here. */
+/** The parts of Portkey's webhooks that this receiver reads. */
 interface PortkeyEvent {
   readonly eventType: "beforeRequestHook" | "afterRequestHook";
   readonly requestType: string;

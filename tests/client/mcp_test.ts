@@ -269,7 +269,7 @@ Deno.test("the MCP middleware", (t) =>
       "requires a key for every request, with a challenge": challengesWithoutKey,
       "meters calls by tool, and nothing else": metersCallsAlone,
       "rejects a revoked key on the next request": rejectsRevokedKey,
-      "spends a budget exactly in 20 calls at once": spendsExactly,
+      "lets 20 concurrent calls spend a budget exactly": spendsExactly,
       "settles what the handler used, however it ends": settlesWhatWasUsed,
       "settles calls that are canceled, whose session is deleted and whose client disconnects":
         settlesAbandoned,

@@ -40,7 +40,7 @@ interface Scene {
     body?: object,
     options?: { customer?: unknown; path?: string },
   ): Promise<{ status: number; code: unknown; text: string }>;
-  /** @returns What is used of the organization's tokens, and held. */
+  /** Reads how many of the organization's tokens are used, and how many are held. */
   counted(): Promise<[used: number, held: number]>;
 }
 

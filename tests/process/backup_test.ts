@@ -164,7 +164,7 @@ Deno.test(
       await migrate(older, { now: 1, list: upgrades.slice(0, -1) });
       await older.close();
       const env = { DATABASE_URL: `file:${folder}/older.db` };
-      for (const what of ["a new backup", "an existing backup is replaced"]) {
+      for (const what of ["writes a new file", "replaces an existing file"]) {
         assert.equal((await runHere({ folder, env }, "backup", `${folder}/kept.db`)).status, 0, what);
       }
       const restored = await runProcess("restore", "kept.db");

@@ -14,7 +14,7 @@ interface Customer {
   run(scenario: string): Promise<unknown>;
   /** Quantities by metric, type and model. */
   used(): Promise<Record<string, number[]>>;
-  /** What is used and held of the limit. */
+  /** Reads how much of the limit is used, and how much is held. */
   standing(): Promise<[used: number, held: number]>;
   /** The status of each hold, oldest first. */
   holds(): Promise<string[]>;

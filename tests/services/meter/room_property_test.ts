@@ -89,7 +89,7 @@ async function createScene(test: TestApp, { per, mode, first, total }: History) 
     records: [] as string[],
     /** Counters begin again with the next record or hold. */
     isRestarted: false,
-    /** What the questions found. */
+    /** The answers to all questions so far. */
     outcomes: [] as string[],
     send,
     async verify(quantity: number, more: object = {}) {

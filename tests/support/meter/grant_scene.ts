@@ -54,7 +54,7 @@ export const historyOf = <T>(step: fc.Arbitrary<T>) =>
     steps: fc.array(step, { minLength: 5, maxLength: 30 }),
   });
 
-/** What a model of grants is told of steps. */
+/** A model of grants, which follows each step of a history. */
 interface Model<Record> {
   quantity: bigint;
   readonly grants: readonly { used: bigint; isVoided: boolean }[];

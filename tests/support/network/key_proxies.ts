@@ -139,7 +139,7 @@ Include ${site}\n`;
   return await started(port, "apache2", ["-D", "FOREGROUND", "-d", folder, "-f", `${folder}/apache.conf`]);
 }
 
-/** What the application received. Values of a header that was sent several times are joined. */
+/** A request that reached the application. Values of a repeated header are joined. */
 export interface Received {
   readonly method: string;
   readonly path: string;

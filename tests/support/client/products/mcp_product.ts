@@ -10,7 +10,7 @@ import type { Product } from "./settings.ts";
 
 export const resourceMetadata = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp";
 
-/** What a call of `work` does: uses tokens, then ends in a way. */
+/** A call of `work`: how many tokens it uses, and how it then ends. */
 export interface Job {
   readonly tokens?: number | undefined;
   readonly then: "return" | "fail" | "throw" | "use nothing" | "know nothing" | "use nonsense" | "wait";
