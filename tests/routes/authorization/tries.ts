@@ -18,6 +18,9 @@ export const table: Readonly<Record<string, Entry>> = {
   ...embedTable,
 };
 
+/** Routes that send a test of a webhook: the second batch is the worker's, with the response. */
+export const isWebhookTest = /\/webhooks\/:\w+\/test$/;
+
 /** @returns What a caller sends to a route. */
 export const attemptOf = ({ attempt, tokenAttempt }: Entry, caller: Caller): Entry["attempt"] =>
   caller === "operatorToken" || caller === "tokenWithoutScope" ? tokenAttempt ?? attempt : attempt;

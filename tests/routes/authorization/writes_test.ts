@@ -7,7 +7,7 @@ import { openWatched } from "../../support/app/meanwhile.ts";
 import { makeOperator, newOperatorToken } from "../../support/operators/operators.ts";
 import { newScene, run, type Scene } from "../../support/people/scene.ts";
 import { type Attempt, type Entry, operatorsOf, type Outcome, type Write } from "./entry.ts";
-import { outcomeOf, send, table } from "./tries.ts";
+import { isWebhookTest, outcomeOf, send, table } from "./tries.ts";
 
 const denied = ["forbidden", "unknown"] as const;
 /** What happens to a writer just before a batch is written, and what the route may then do. */
@@ -39,8 +39,6 @@ interface Interrupter {
 const changesAnyway: readonly string[] = ["sign_in_failures", "mail_budgets"];
 /** More than any request writes. */
 const batchesMax = 20;
-/** Send a test of a webhook: the second batch is the worker's, with the response. */
-const isTest = /\/webhooks\/:\w+\/test$/;
 /** Need a role, but change nothing in the organization. */
 const whileSuspended: readonly string[] = [
   "POST /api/auth/organization",
@@ -90,7 +88,7 @@ async function interruptAll(
   const { test, interrupter } = await startInterruptedApp();
   try {
     for (const one of Object.entries(table).flatMap(([route, entry]) => triesOf(route, entry))) {
-      for (let nth = 1; nth <= (isTest.test(one.route) ? 1 : batchesMax); nth++) {
+      for (let nth = 1; nth <= (isWebhookTest.test(one.route) ? 1 : batchesMax); nth++) {
         const fault = await faultOf(test, { ...one, nth, interrupter });
         if (fault === "not written") {
           if (nth === 1) wrong.push(`${one.route}: writes nothing; say so in its table`);
