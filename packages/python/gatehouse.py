@@ -1542,7 +1542,7 @@ class _Settler:
                 self._threads[-1].start()
 
     def close(self, timeout: float = 10.0) -> None:
-        """Waits for holds that end. Attempts that fail now are the last ones: the holds expire."""
+        """Waits for holds that end. Attempts that begin now are the last ones, else holds expire."""
         self._closing.set()
         deadline = time.monotonic() + timeout
         for _ in self._threads:
@@ -1560,17 +1560,17 @@ class _Settler:
                 _logger.error("the hold %s wasn't settled: %s. Used: %s", hold_id, reason, used)
 
     def _repeat(self, attempt: Callable[[], Any]) -> None:
-        pause = 0.5
+        pause, is_last = 0.5, False
         while True:
             try:
                 attempt()
                 return
             except GatehouseError as error:
                 # Nothing changes these. All others may pass: a token can get its scope back, too.
-                if error.status in (400, 404, 409, 413, 422) or self._closing.is_set():
+                if error.status in (400, 404, 409, 413, 422) or is_last:
                     raise
                 self._closing.wait(min(max(pause, error.retry_after), SETTLING_PAUSE_MAX_SECONDS))
-                pause *= 2
+                pause, is_last = pause * 2, self._closing.is_set()
 
 
 _INVALID_KEY = (401, "invalid_api_key", "Invalid or missing API key.")
