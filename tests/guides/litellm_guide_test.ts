@@ -24,7 +24,7 @@ Deno.test({
   fn: () =>
     onServer({}, async ({ folder, baseUrl }) => {
       const bin = await installGatehouse(folder);
-      const env = { ...pythonEnv, GATEHOUSE: baseUrl, PATH: `${bin}:${Deno.env.get("PATH")}` };
+      const env = { ...pythonEnv, GATEHOUSE_URL: baseUrl, PATH: `${bin}:${Deno.env.get("PATH")}` };
       const run = (lines: string, more: Record<string, string> = {}) =>
         runLines(lines.replaceAll("https://auth.example.com", baseUrl), {
           cwd: folder,
@@ -52,7 +52,7 @@ Deno.test({
       assert.deepEqual([admitted, denied.slice(0, 3)], [200, [429, "limit_exceeded", reason]]);
       const reader = tokenIn(await run('gatehouse token create "Reader" --scope organizations:read'));
       const limits = await run(
-        `curl --fail --silent "$GATEHOUSE/api/operator/organizations/external:team-tideline/limits" ` +
+        `curl --fail --silent "$GATEHOUSE_URL/api/operator/organizations/external:team-tideline/limits" ` +
           `-H "Authorization: Bearer ${reader}"`,
       );
       const { limits: [limit] } = JSON.parse(limits);
