@@ -130,6 +130,17 @@ export function localPercent(number: string, locale: Locale): string {
   return parts.map(({ type, value }) => type === "integer" ? number : value).join("");
 }
 
+/** Adds the sign of a currency to a number that is already written in the locale: `€1,234.50`, `1.234,50 €`. A minus stays in front. */
+export function localCurrency(number: string, currency: string, locale: Locale): string {
+  const options = { style: "currency", currency, currencyDisplay: "narrowSymbol" } as const;
+  const parts = formatter(locale, currency, (tag) => new Intl.NumberFormat(tag, options)).formatToParts(1);
+  const minus = number.startsWith("−") ? "−" : "";
+  return minus +
+    parts.map(({ type, value }) =>
+      type === "integer" ? number.slice(minus.length) : type === "currency" || type === "literal" ? value : ""
+    ).join("");
+}
+
 /** Ways to write a date, by the parts it names. */
 export const dateStyles = {
   shortDay: { month: "short", day: "numeric" },

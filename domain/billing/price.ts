@@ -76,6 +76,14 @@ export function addAmount(
   return unitPrice === null ? sum : (sum ?? 0n) + micros * priceUnits(unitPrice);
 }
 
+/** Adds up exact decimal texts of up to 18 places. Null if all are. */
+export function sumAmounts(amounts: readonly (string | null)[]): string | null {
+  return amountToDecimal(amounts.reduce<bigint | null>((sum, amount) => {
+    const [, sign, whole = "", decimals = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(amount ?? "") ?? [];
+    return sign === undefined ? sum : (sum ?? 0n) + BigInt(sign + whole + decimals.padEnd(amountPlaces, "0"));
+  }, null));
+}
+
 /** Returns a sum of {@linkcode addAmount} as an exact decimal text. */
 export function amountToDecimal(sum: bigint | null): string | null {
   return sum === null ? null : scaledToDecimal(sum, amountPlaces);

@@ -160,6 +160,12 @@ export interface StatementLine extends StatementUsage {
   readonly dimensions: readonly LineDimension[];
 }
 
+/** Names a product's metric in one text. */
+export function metricKey({ productSlug, metric }: Pick<StatementUsage, "productSlug" | "metric">): string {
+  // No slug has a space in it.
+  return `${productSlug} ${metric}`;
+}
+
 /** Returns the id of a line: the same for the same statement, organization, product, metric and corrected month. */
 export function statementLineId(
   period: string,

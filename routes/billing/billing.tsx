@@ -10,6 +10,7 @@ import { readPlan } from "../../services/people/mod.ts";
 import { EstimateNote, organizationStatementPage } from "../../views/billing/statement.tsx";
 import {
   AmountChange,
+  paceFigures,
   type StatementFigure,
   StatementFigures,
 } from "../../views/billing/statement_facts.tsx";
@@ -46,7 +47,7 @@ import { cursorOf, readShownLines } from "./statement_lines.ts";
 import { organizationPages } from "../portal/viewer.ts";
 
 const statementsShownMax = 12;
-const openLinesShownMax = 12;
+const openLinesShownMax = 24;
 
 export function billingPages(app: App, parts: PortalParts): void {
   const { services } = parts;
@@ -144,16 +145,18 @@ function billingPage(props: Billing) {
 }
 
 function figuresOf(props: Billing): StatementFigure[] {
-  const { frame, plan, open, limits, statements } = props;
+  const { frame, plan, open, limits, statements, shown, before } = props;
+  const pace = shown === null ? [] : paceFigures({ ...shown, before, now: frame.now });
   return [
     { label: "Plan", value: <bdi>{plan.name}</bdi>, note: limits === null ? "" : limitsNote(limits) },
     openFigure(props),
+    ...pace,
     lastFigure(frame, statements?.[0]),
-    {
+    ...pace.length > 0 ? [] : [{
       label: "Month ends",
       value: shortDate(onClock(Date.parse(open.end), open.timezone), onClock(frame.now, open.timezone)),
       note: `00:00 in ${zoneWords(open.timezone)}`,
-    },
+    }],
   ];
 }
 
@@ -173,7 +176,7 @@ function openFigure({ frame, open, shown, before }: Billing): StatementFigure {
     return {
       label: `${label}, estimated`,
       value: <Amount value={shown.amount} currency={open.currency} />,
-      note: <AmountChange amount={shown.amount} statement={open} before={before} now={frame.now} />,
+      note: <AmountChange amount={shown.amount} statement={open} before={before} />,
     };
   }
   const [main] = shown.totals ?? [];
@@ -218,7 +221,7 @@ function OpenMonth({ frame, open, shown, before, nextCursor }: Billing) {
         )
         : usage.length === 0
         ? <EmptyState title="No usage yet" text="Usage appears here as soon as it is recorded." />
-        : <UsageLineTable lines={usage} statement={open} before={before} now={frame.now} />}
+        : <UsageLineTable lines={usage} statement={open} before={before} isPart={nextCursor !== null} />}
       {shown !== null && (nextCursor !== null || adjustments > 0) && (
         <footer class="list-foot">
           <span>

@@ -1,18 +1,15 @@
 // The console's page of a statement, closed or open: totals by product, and one row for each organization.
 import {
   openStatement,
-  type Statement,
   type StatementOrganization,
   type StatementOrganizationSort,
-  statementOrganizationSorts,
 } from "../../domain/billing/statement.ts";
-import { consolePageItemsMax, statementWaitMs } from "../../domain/limits.ts";
 import { billedMetric } from "../../domain/meter/catalogue.ts";
-import { slugForm } from "../../domain/meter/usage_record.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
-import { listStatementOrganizations } from "../../services/billing/mod.ts";
 import { EstimateNote } from "../../views/billing/statement.tsx";
 import {
+  AmountChange,
+  paceFigures,
   StatementDays,
   type StatementFigure,
   StatementFigures,
@@ -42,72 +39,8 @@ import { Notice } from "../../views/components/notice.tsx";
 import { PageHead } from "../../views/components/page_head.tsx";
 import { PageLinks } from "../../views/components/page_links.tsx";
 import { LinkedName } from "../../views/components/table.tsx";
-import { type Place, type PortalFrame, PortalPage } from "../../views/layout.tsx";
-import type { AppContext } from "../env.ts";
-import { inTime } from "../portal/in_time.ts";
-import { type ConsoleActor, searchOf } from "../portal/operator_page.ts";
-import type { PortalParts } from "../portal/page.ts";
-import { cursorOf } from "./statement_lines.ts";
-
-export interface Shown {
-  readonly frame: PortalFrame;
-  readonly place: Place;
-  readonly statement: Statement;
-  readonly c: AppContext;
-  readonly actor: ConsoleActor;
-}
-
-export async function readStatementPage({ services }: PortalParts, { c, actor, ...page }: Shown) {
-  const { period, status } = page.statement;
-  const { choice, fault } = choiceOf(c);
-  const cursor = cursorOf(c);
-  const { search, isAdjusted, metric, sort } = choice;
-  const query = { search: search || undefined, isAdjusted, metric: metric ?? undefined, sort };
-  const list = { ...query, id: period, limit: consolePageItemsMax, cursor };
-  const found = status === "closing" ? null : await inTime(
-    (signal) => listStatementOrganizations(services, actor, { ...list, signal }),
-    statementWaitMs,
-  );
-  const isUnknown = metric !== null && found !== null &&
-    found.totals.every((total) => total.metric !== metric) &&
-    found.organizations.every(({ quantity }) => quantity === "0");
-  return {
-    ...page,
-    choice,
-    /** Why a choice in the address is ignored. */
-    fault: fault ?? (isUnknown ? `No data for “${metric}”.` : null),
-    /** Null if they could not be read in time, and while the month is being closed. */
-    found,
-    isFirstPage: cursor === undefined,
-    nextCursor: found?.nextCursor ?? null,
-  };
-}
-
-type StatementPageProps = Awaited<ReturnType<typeof readStatementPage>>;
-type StatementOrganizations = NonNullable<StatementPageProps["found"]>;
-
-/** Choices in the address of the page. `metric`: null for the default one. */
-type StatementChoice = ReturnType<typeof choiceOf>["choice"];
-
-function choiceOf(c: AppContext) {
-  const { sort: sortText, show = "", metric = "", products } = c.req.query();
-  const sort = statementOrganizationSorts.find((one) => one === sortText);
-  const faults = [
-    sortText && sort === undefined && `Can’t sort by “${sortText}”. Showing organizations by name.`,
-    show !== "" && show !== "adjusted" && `No filter “${show}”. Showing all organizations.`,
-    metric !== "" && !slugForm.test(metric) && `No data for “${metric}”.`,
-  ];
-  return {
-    choice: {
-      search: searchOf(c),
-      isAdjusted: show === "adjusted",
-      metric: slugForm.test(metric) ? metric : null,
-      sort: sort ?? "name",
-      showsAllProducts: products === "all",
-    },
-    fault: faults.find((fault) => fault) || null,
-  };
-}
+import { PortalPage } from "../../views/layout.tsx";
+import type { StatementChoice, StatementOrganizations, StatementPageProps } from "./statement_reading.ts";
 
 const totalsShownMax = 8;
 
@@ -131,6 +64,7 @@ export function statementPage(props: StatementPageProps) {
         )}
       </PageHead>
       <Notice tone="error" text={props.fault} />
+      <Notice tone="done" text={props.closed} />
       <StatementNotice statement={statement} isBusy={status !== "closing" && found === null} />
       {found && (
         <>
@@ -151,7 +85,7 @@ function Totals(props: FoundProps) {
     <>
       <StatementFigures label="Summary" figures={figuresOf(props)} />
       <Card title="By product" flush>
-        <TotalTable totals={shown} statement={statement} />
+        <TotalTable totals={shown} statement={statement} isPart={shown.length < totals.length} />
         {shown.length < totals.length && (
           <footer class="list-foot">
             <span>{`${shown.length} of ${totals.length}`}</span>
@@ -179,10 +113,10 @@ function hrefTo(
   });
 }
 
-function figuresOf(
-  { statement: { currency }, choice, found }: FoundProps,
-): StatementFigure[] {
-  const { counts, previous, totals, amount, metric, quantity } = found;
+function figuresOf({ frame, statement, choice, found, before }: FoundProps): StatementFigure[] {
+  const { currency } = statement;
+  const { counts, previous, totals, amount, steadyAmount, metric, quantity } = found;
+  const pace = paceFigures({ statement, amount, steadyAmount, before, now: frame.now });
   const [one, ...others] = totals.filter((total) => total.metric === metric);
   const measure = measureOf(found);
   const isFiltered = choice.search !== "";
@@ -196,8 +130,9 @@ function figuresOf(
       : {
         label: "Estimated",
         value: <Amount value={amount} currency={currency} />,
-        note: "All organizations, adjustments included",
+        note: <AmountChange amount={amount} statement={statement} before={before} />,
       },
+    ...pace,
     {
       label: measure.name,
       value: <SignedQuantity value={quantity} measure={measure} />,
@@ -213,13 +148,13 @@ function figuresOf(
       value: groupDigits(counts.all),
       note: `${groupDigits(counts.adjusted)} with adjustments`,
     },
-    {
+    ...pace.length > 0 ? [] : [{
       label: "Compared with",
       value: previous === null ? "–" : shortPeriod(previous.period),
       note: previous === null
         ? "No earlier statement"
         : <a href={statementHref(previous.id)}>View statement</a>,
-    },
+    }],
   ];
 }
 
@@ -341,7 +276,8 @@ function MetricMenu(props: FoundProps) {
 }
 
 function OrganizationRows(props: FoundProps) {
-  const { statement, found: { organizations, previous } } = props;
+  const { statement, before, found: { organizations, previous } } = props;
+  const compared = before ?? (previous && { period: previous.period, days: null });
   const { id } = statement;
   const currency = props.found.amount === null ? null : statement.currency;
   const measure = measureOf(props.found);
@@ -389,8 +325,8 @@ function OrganizationRows(props: FoundProps) {
       sort: sorted("amount"),
       cell: ({ amount }: StatementOrganization) => <Amount value={amount} currency={currency} />,
     }]),
-    ...(previous === null ? [] : [{
-      title: versus(statement, previous, props.frame.now),
+    ...(compared === null ? [] : [{
+      title: versus(compared, statement.timezone),
       isNumber: true,
       isOptional: true,
       cell: change,

@@ -115,7 +115,7 @@ export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppPart
       return await sendStatementCsv(c, parts, { scope, id, organizationId: scope.organizationId });
     }
     const input = { id, ...page, signal: c.req.raw.signal };
-    return await readStatement(services, await scopeOf(actor, organizationId), input);
+    return withoutSteady(await readStatement(services, await scopeOf(actor, organizationId), input));
   });
 
   route({
@@ -133,7 +133,7 @@ export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppPart
     },
   }, async (c, { params: { id }, query: { hasAdjustments, ...query } }, actor) => {
     const input = { id, ...query, isAdjusted: hasAdjustments === "true", signal: c.req.raw.signal };
-    return await listStatementOrganizations(services, actor, input);
+    return withoutSteady(await listStatementOrganizations(services, actor, input));
   });
 }
 
@@ -197,8 +197,15 @@ export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
       check(schemas.noQuerySchema, c.req.query(), "query");
       return await sendStatementCsv(c, parts, { scope: access, id });
     }
-    return await readStatement(services, access, { id, ...query, signal: c.req.raw.signal });
+    return withoutSteady(
+      await readStatement(services, access, { id, ...query, signal: c.req.raw.signal }),
+    );
   });
+}
+
+/** Leaves out what only pages forecast with. */
+function withoutSteady<T extends { readonly steadyAmount: unknown }>({ steadyAmount: _, ...rest }: T) {
+  return rest;
 }
 
 async function sendStatementCsv(

@@ -1,8 +1,13 @@
 // The console's pages of statements.
-import { type NextStatement, openStatement, type Statement } from "../../domain/billing/statement.ts";
+import {
+  type NextStatement,
+  openStatement,
+  type Statement,
+  type StatementOrganization,
+} from "../../domain/billing/statement.ts";
 import { isId } from "../../domain/id.ts";
 import { statementWaitMs } from "../../domain/limits.ts";
-import { groupDigits } from "../../domain/number_text.ts";
+import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { resolveOrganization } from "../../services/access/mod.ts";
 import {
   closeStatement,
@@ -13,15 +18,19 @@ import {
 } from "../../services/billing/mod.ts";
 import { organizationStatementPage } from "../../views/billing/statement.tsx";
 import { StatementBadge } from "../../views/billing/statement_facts.tsx";
+import { OrganizationChange, organizationChange } from "../../views/billing/statement_lines.tsx";
 import {
   isRunning,
   periodWords,
+  shortPeriod,
   statementCsvHref,
   statementHref,
   statementTitle,
 } from "../../views/billing/statement_text.ts";
 import { Amount } from "../../views/components/amount.tsx";
+import { Card } from "../../views/components/card.tsx";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
+import type { Fact } from "../../views/components/facts.tsx";
 import { TextField } from "../../views/components/field.tsx";
 import type { PageForm } from "../../views/components/form_page.tsx";
 import { type ItemColumn, ItemTable } from "../../views/components/item_table.tsx";
@@ -32,7 +41,8 @@ import { DayTime, MomentTime } from "../../views/components/relative_time.tsx";
 import { LinkedName } from "../../views/components/table.tsx";
 import { zoneWords } from "../../views/text/zone.ts";
 import type { App } from "../env.ts";
-import { readStatementPage, type Shown, statementPage } from "./statement.tsx";
+import { statementPage } from "./statement.tsx";
+import { readStatementPage, type Shown } from "./statement_reading.ts";
 import { inTime } from "../portal/in_time.ts";
 import { mountFormPage, mountPage, paramOf, withInput } from "../portal/noun_pages.ts";
 import { type ConsoleActor, consolePages } from "../portal/operator_page.ts";
@@ -41,6 +51,9 @@ import { cursorOf, readShownLines } from "./statement_lines.ts";
 
 /** A year, because each statement is added up. */
 const statementsShownMax = 12;
+/** Organizations that are compared before a month is closed, and those of them that are shown. */
+const comparedMax = 100;
+const changedShownMax = 10;
 
 export function statementPages(app: App, parts: PortalParts): void {
   const { services, config } = parts;
@@ -74,15 +87,21 @@ export function statementPages(app: App, parts: PortalParts): void {
 
   mountFormPage(pages, {
     path: `${statementsHref}/close`,
-    async show(_c, form) {
+    async show(_c, form, actor) {
       const { statements, next } = await listStatements(services, { limit: 1 });
       const isFirst = statements.length === 0;
       const period = form.input?.["period"] ?? next.period;
-      return closeForm(withInput(form, { period }), { next, timezone: config.billingTimezone, isFirst });
+      const { currency, billingTimezone: timezone } = config;
+      const list = { id: openStatement, sort: currency === null ? "quantity" : "amount" } as const;
+      const preview = isFirst ? null : await inTime(
+        (signal) => listStatementOrganizations(services, actor, { ...list, limit: comparedMax, signal }),
+        statementWaitMs,
+      );
+      return closeForm(withInput(form, { period }), { next, timezone, isFirst, preview });
     },
     async submit(_c, actor, { period = "" }) {
       const { statement } = await closeStatement(services, actor, { period, waitMs: statementWaitMs });
-      return statementHref(statement.id);
+      return `${statementHref(statement.id)}?done=closed`;
     },
   });
 
@@ -134,10 +153,21 @@ function statementSums({ services }: PortalParts) {
   };
 }
 
-/** The page that asks whether to close a month. @param options `isFirst`: no month was closed yet, so that any can be the first. */
+type Preview = Awaited<ReturnType<typeof listStatementOrganizations>>;
+
+/**
+ * The page that asks whether to close a month.
+ *
+ * @param options `isFirst`: no month was closed yet, so that any can be the first. `preview`: its largest organizations; null if unknown.
+ */
 function closeForm(
   form: PageForm,
-  { next, timezone, isFirst }: { next: NextStatement; timezone: string; isFirst: boolean },
+  { next, timezone, isFirst, preview }: {
+    next: NextStatement;
+    timezone: string;
+    isFirst: boolean;
+    preview: Preview | null;
+  },
 ) {
   const month = periodWords(next.period);
   const moment = (at: string) => <MomentTime at={at} now={form.frame.now} timezone={timezone} />;
@@ -155,10 +185,12 @@ function closeForm(
           { label: "To", value: moment(next.end) },
         ]),
         { label: "Time zone", value: timezone },
+        ...preview === null ? [] : previewFacts(preview),
         { label: "Preview", value: <a href={statementHref(openStatement)}>{`Lines of ${month}`}</a> },
       ]}
       hidden={isFirst ? undefined : { period: next.period }}
       submit={isFirst ? "Close month" : `Close ${month}`}
+      after={preview && <ChangedMost preview={preview} />}
     >
       {isFirst && (
         <TextField
@@ -170,6 +202,63 @@ function closeForm(
         />
       )}
     </ConfirmPage>
+  );
+}
+
+function previewFacts({ statement: { currency }, counts, amount }: Preview): Fact[] {
+  return [
+    { label: "Organizations", value: groupDigits(counts.all) },
+    ...currency === null || amount === null
+      ? []
+      : [{ label: "Estimated", value: <Amount value={amount} currency={currency} /> }],
+    { label: "With adjustments", value: groupDigits(counts.adjusted) },
+  ];
+}
+
+/** The organizations whose statements changed by more than half, among the largest, so that a mistake is seen before it is billed. */
+function ChangedMost({ preview: { organizations, counts, statement, previous } }: { preview: Preview }) {
+  const { id, currency } = statement;
+  const changed = organizations.filter((one) => {
+    const percent = organizationChange(one);
+    return percent === null || (percent !== undefined && Math.abs(percent) > 50);
+  });
+  if (previous === null || changed.length === 0) return null;
+  const amount: ItemColumn<StatementOrganization> = {
+    title: "Estimated",
+    isNumber: true,
+    cell: ({ amount }) => currency === null ? "–" : <Amount value={amount} currency={currency} />,
+  };
+  return (
+    <Card
+      title="Changed by more than half"
+      aside={
+        <span class="muted small">
+          {counts.all > organizations.length
+            ? `Among the ${organizations.length} largest`
+            : countOf(changed.length, "organization")}
+        </span>
+      }
+      flush
+    >
+      <ItemTable
+        label="Changed by more than half"
+        items={changed.slice(0, changedShownMax)}
+        columns={[
+          {
+            title: "Organization",
+            in: "title",
+            cell: (one) => <LinkedName href={statementHref(id, one.id)} name={one.name} />,
+          },
+          ...organizations.some(({ amount }) => amount !== null) ? [amount] : [],
+          {
+            title: `vs ${shortPeriod(previous.period)}`,
+            isNumber: true,
+            cell: (one) => <OrganizationChange organization={one} />,
+          },
+        ]}
+        isSmall
+      />
+    </Card>
   );
 }
 

@@ -10,6 +10,7 @@ export {
   listStatements,
   readStatement,
   readStatementCsv,
+  readUsageOfDays,
   type StatementScope,
   statementsFor,
 } from "./statements.ts";

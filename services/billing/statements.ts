@@ -26,10 +26,12 @@ import {
   type StatementTotal,
   type StatementVoid,
 } from "../../domain/billing/statement.ts";
+import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
 import { invalidCursorError, type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { type JobReader, operatorReader } from "../reports/job_reader.ts";
+import type { MonthPart } from "./jobs/month_part.ts";
 import type { StatementMonth } from "./jobs/statement_charges.ts";
 import { parseLineCursor } from "./jobs/statement_lines.ts";
 import type { StatementOrganizations, StatementOrganizationsQuery } from "./jobs/statement_organizations.ts";
@@ -88,7 +90,7 @@ export async function getStatement(context: SessionContext, id: string): Promise
  * Reads a statement with a page of lines. Nothing is written for an open one: its lines are those that closing it now would write.
  *
  * @param input `id`: a statement's id, `open`, or a month such as `2026-10`, closed or open.
- * @returns Lines by organization, month (the statement's own first), product and metric; those of one organization in the order of
+ * @returns `steadyAmount`: see `StatementSums`. Lines by organization, month (the statement's own first), product and metric; those of one organization in the order of
  *   the catalogue. `totals`, `amount` (the sum of all amounts) and `voided` are on the first page only; `voided` is only for one
  *   organization.
  * @throws {AppError} `not_found`; `validation_failed` for an invalid cursor, also one from before the month was closed;
@@ -102,6 +104,7 @@ export async function readStatement(
   statement: Statement;
   totals: StatementTotal[] | null;
   amount: string | null;
+  steadyAmount: string | null;
   voided: StatementVoid[] | null;
   lines: StatementLine[];
   nextCursor: string | null;
@@ -110,13 +113,23 @@ export async function readStatement(
   const statement = toStatement(month);
   const after = cursor === undefined ? undefined : parseLineCursor(cursor, month);
   if (month.status === "closing") {
-    return { statement, totals: null, amount: null, voided: null, lines: [], nextCursor: null };
+    const none = { totals: null, amount: null, steadyAmount: null, voided: null };
+    return { statement, ...none, lines: [], nextCursor: null };
   }
   const input = { month, organizationId, after, limit, now: context.clock() };
   const read = await context.reports.read("readStatementLines", input, { reader, signal });
   const isNone = read.lines.length === 0 && organizationId !== undefined;
   if (isNone && !await existsOrganization(context.database, organizationId)) throw notFoundError();
   return { statement, ...read };
+}
+
+/** Reads usage of some days, at the prices of now. @throws {AppError} `unavailable`. */
+export async function readUsageOfDays(
+  { reports, clock }: SessionContext,
+  { reader, organizationId }: StatementScope,
+  { days, signal }: { days: UsageWindow; signal: AbortSignal },
+): Promise<MonthPart> {
+  return await reports.read("readMonthPart", { organizationId, days, now: clock() }, { reader, signal });
 }
 
 /**
@@ -169,6 +182,7 @@ const noOrganizations = {
   counts: { all: 0, adjusted: 0 },
   totals: [],
   amount: null,
+  steadyAmount: null,
   organizations: [],
   nextCursor: null,
 };

@@ -14,6 +14,7 @@ import { readKeyReport } from "../meter/jobs/key_report.ts";
 import { readUsageNames, readUsagePage } from "../meter/jobs/usage_page.ts";
 import { readUsageRecordPage } from "../meter/jobs/usage_record_list.ts";
 import { readUsageRecordView } from "../meter/jobs/usage_record_view.ts";
+import { readMonthPart } from "../billing/jobs/month_part.ts";
 import { readStatementStep } from "../billing/jobs/statement_charges.ts";
 import { readStatementLines, statementCsv } from "../billing/jobs/statement_lines.ts";
 import {
@@ -55,6 +56,7 @@ const jobs = {
   searchLimitsBelowUse,
   readOverview,
   readOperatorUsagePage,
+  readMonthPart,
   readStatementStep,
   readStatementLines,
   statementCsv,

@@ -16,7 +16,9 @@ import { type Page, type Place, type PortalFrame, PortalPage } from "../layout.t
 import { organizationHref } from "../components/links.ts";
 import { isRunning, periodWords, shortPeriod, statementTitle, valuesCsvHref } from "./statement_text.ts";
 import {
+  type AmountBefore,
   AmountChange,
+  paceFigures,
   StatementDays,
   type StatementFigure,
   StatementFigures,
@@ -30,16 +32,15 @@ export interface OrganizationLines {
   /** On the first page only, as are `amount` and `voided`. */
   readonly totals: readonly StatementTotal[] | null;
   readonly amount: string | null;
+  /** See `forecastAmount`. */
+  readonly steadyAmount: string | null;
   readonly voided: readonly StatementVoid[] | null;
   readonly lines: readonly StatementLine[];
 }
 
-/** The organization’s quantities in the statement of the month before. */
-export interface LinesBefore {
-  readonly period: string;
-  readonly amount: string | null;
-  readonly currency: string | null;
-  /** Quantities of the month itself, by `lineName`. */
+/** The organization’s usage in the month before, or in as many of its days. */
+export interface LinesBefore extends AmountBefore {
+  /** Without adjustments, by `metricKey`. */
   readonly quantities: ReadonlyMap<string, string>;
 }
 
@@ -59,7 +60,7 @@ export interface OrganizationStatementProps {
 }
 
 export function organizationStatementPage(props: OrganizationStatementProps): Page {
-  const { frame, place, back, statement, organization, shown, before } = props;
+  const { frame, place, back, statement, organization, shown } = props;
   const { status } = statement;
   const title = statementTitle(statement, frame.now);
   return (
@@ -91,7 +92,7 @@ export function organizationStatementPage(props: OrganizationStatementProps): Pa
               figures={figuresOf(props, { ...shown, totals: shown.totals })}
             />
           )}
-          <Lines shown={shown} before={before} now={frame.now} />
+          <Lines {...props} shown={shown} />
           <PageLinks links={[{ href: props.nextHref, label: "More lines" }]} />
           {shown.lines.some(({ amount }) => amount !== null) && <EstimateNote />}
         </>
@@ -111,7 +112,7 @@ export function EstimateNote() {
 
 function figuresOf(
   { frame, statement, before, nextHref }: OrganizationStatementProps,
-  { totals, amount, voided, lines }: OrganizationLines & { totals: readonly StatementTotal[] },
+  { totals, amount, steadyAmount, voided, lines }: OrganizationLines & { totals: readonly StatementTotal[] },
 ): StatementFigure[] {
   const [main] = totals;
   return [
@@ -124,8 +125,9 @@ function figuresOf(
       : {
         label: "Estimated",
         value: <Amount value={amount} currency={statement.currency} />,
-        note: <AmountChange amount={amount} statement={statement} before={before} now={frame.now} />,
+        note: <AmountChange amount={amount} statement={statement} before={before} />,
       },
+    ...paceFigures({ statement, amount, steadyAmount, before, now: frame.now }),
     { label: "Products and metrics", value: groupDigits(totals.length), note: "With usage or adjustments" },
     nextHref === null
       ? {
@@ -147,11 +149,9 @@ function figuresOf(
 }
 
 function Lines(
-  { shown: { statement, lines, voided }, before, now }: {
-    shown: OrganizationLines;
-    before: LinesBefore | null;
-    now: number;
-  },
+  { frame: { now }, before, nextHref, shown: { statement, lines, voided, totals } }:
+    & Pick<OrganizationStatementProps, "frame" | "before" | "nextHref">
+    & { readonly shown: OrganizationLines },
 ) {
   const usage = lines.filter(({ adjustmentOf }) => adjustmentOf === null);
   const adjustments = lines.filter(({ adjustmentOf }) => adjustmentOf !== null);
@@ -168,7 +168,14 @@ function Lines(
                   : `Nothing was recorded for ${periodWords(statement.period)}.`}
               />
             )
-            : <UsageLineTable lines={usage} statement={statement} before={before} now={now} />}
+            : (
+              <UsageLineTable
+                lines={usage}
+                statement={statement}
+                before={before}
+                isPart={totals === null || nextHref !== null}
+              />
+            )}
         </Card>
       )}
       {adjustments.length > 0 && (

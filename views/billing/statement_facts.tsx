@@ -1,11 +1,13 @@
 // What a statement says first: its status, the days that it is about, and its figures.
 import type { Child } from "hono/jsx";
+import { forecastAmount } from "../../domain/billing/forecast.ts";
 import type { Statement } from "../../domain/billing/statement.ts";
 import { Badge } from "../components/badge.tsx";
 import { ShortChange } from "../components/change.tsx";
 import { Notice } from "../components/notice.tsx";
 import { DayTime } from "../components/relative_time.tsx";
-import { isRunning, periodWords } from "./statement_text.ts";
+import { amountText } from "../text/amount.ts";
+import { type Before, isRunning, periodWords, shortPeriod, versus } from "./statement_text.ts";
 import { daysWords, zoneWords } from "../text/zone.ts";
 import { percentChange } from "./statement_lines.tsx";
 
@@ -37,24 +39,59 @@ export function StatementDays({ statement, now }: { statement: Statement; now: n
   );
 }
 
-/** The change of an estimated amount since the month before. */
-export function AmountChange({ amount, statement, before, now }: {
+/** Usage to compare a month with: its amount in the currency of the month. */
+export interface AmountBefore extends Before {
+  readonly amount: string | null;
+  /** The amount of the whole month, if it is closed. */
+  readonly wholeAmount: string | null;
+}
+
+/** The change of an estimated amount since the month before, or since as many of its days. */
+export function AmountChange({ amount, statement, before }: {
   amount: string;
   statement: Statement;
-  now: number;
-  before:
-    | { readonly period: string; readonly amount: string | null; readonly currency: string | null }
-    | null;
+  before: AmountBefore | null;
 }) {
-  return before?.amount && before.currency === statement.currency
+  return before?.amount
     ? (
       <>
         <ShortChange percent={percentChange(amount, before.amount)} />
-        {` vs ${isRunning(statement, now) ? "all of " : ""}${periodWords(before.period)}`}
+        {` ${versus(before, statement.timezone)}`}
       </>
     )
     : <>Adjustments included</>;
 }
+
+/** Returns the forecast of a running month, if there is one. */
+export function paceFigures(
+  { statement, amount, steadyAmount, before, now }: {
+    statement: Statement;
+    amount: string | null;
+    steadyAmount: string | null;
+    before: AmountBefore | null;
+    now: number;
+  },
+): StatementFigure[] {
+  const { currency } = statement;
+  const forecast = forecastAmount({ amount, steadyAmount }, statement, now);
+  if (forecast === null || currency === null) return [];
+  const { text } = amountText(String(forecast), currency);
+  return [{
+    label: "On pace for",
+    value: isWhole(forecast) ? text.replace(/[.,]0+(?=\D*$)/, "") : text,
+    note: before?.wholeAmount
+      ? (
+        <>
+          <ShortChange percent={percentChange(String(forecast), before.wholeAmount)} />
+          {` vs ${shortPeriod(before.period)}, if usage goes on as so far`}
+        </>
+      )
+      : <>If usage goes on as so far</>,
+  }];
+}
+
+/** True for an amount whose decimals say nothing. */
+const isWhole = (amount: number) => Math.abs(amount) >= 100;
 
 export interface StatementFigure {
   readonly label: string;

@@ -2,20 +2,22 @@
 import { aggregationLabels } from "../../domain/meter/aggregation.ts";
 import { billedMetric } from "../../domain/meter/catalogue.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
-import type {
-  LineDimension,
-  Statement,
-  StatementLine,
-  StatementOrganization,
-  StatementTotal,
-  StatementVoid,
+import { sumAmounts } from "../../domain/billing/price.ts";
+import {
+  type LineDimension,
+  metricKey,
+  type Statement,
+  type StatementLine,
+  type StatementOrganization,
+  type StatementTotal,
+  type StatementVoid,
 } from "../../domain/billing/statement.ts";
 import { Amount, UnitPrice } from "../components/amount.tsx";
 import { ShortChange } from "../components/change.tsx";
 import { Icon } from "../components/icon.tsx";
 import { type ItemColumn, ItemTable } from "../components/item_table.tsx";
 import { Quantity } from "../components/quantity.tsx";
-import { periodWords, versus } from "./statement_text.ts";
+import { type Before, periodWords, versus } from "./statement_text.ts";
 
 type Usage = StatementVoid & Partial<Pick<StatementLine, "aggregation">>;
 
@@ -72,6 +74,9 @@ const quantity: ItemColumn<Usage> = {
 
 type Priced = Pick<StatementLine, "amount">;
 
+/** The largest first. */
+const byAmount = (a: Priced, b: Priced) => Number(b.amount ?? -1) - Number(a.amount ?? -1);
+
 /** Returns the currency of lines; null if none has a price, so that there are no columns for amounts. */
 function currencyOf(lines: readonly Priced[], { currency }: Pick<Statement, "currency">): string | null {
   return lines.some(({ amount }) => amount !== null) ? currency : null;
@@ -92,7 +97,14 @@ const unitPrice = (currency: string | null): ItemColumn<StatementLine>[] =>
     cell: (line) => {
       const priced = line.dimensions.find((dimension) => isPriced(line, dimension));
       if (priced) return <>By {priced.properties.join(" + ")}</>;
-      return <UnitPrice price={line.unitPrice} quantity={line.quantity} measure={billedMetric(line)} />;
+      return (
+        <UnitPrice
+          price={line.unitPrice}
+          quantity={line.quantity}
+          measure={billedMetric(line)}
+          currency={currency}
+        />
+      );
     },
   }];
 
@@ -117,7 +129,8 @@ function LineSplit({ line, dimension, currency, isSigned }: {
   currency: string | null;
   isSigned: boolean;
 }) {
-  const { properties, values, others } = dimension;
+  const { properties, others } = dimension;
+  const values = isPriced(line, dimension) ? dimension.values.toSorted(byAmount) : dimension.values;
   const numbersOf = (part: { quantity: string; amount: string | null; unitPrice?: string | null }) => {
     const measure = billedMetric(line);
     const { quantity, amount, unitPrice = null } = part;
@@ -127,7 +140,9 @@ function LineSplit({ line, dimension, currency, isSigned }: {
         {amount !== null && currency !== null && (
           <>
             <span class="drop">
-              {unitPrice !== null && <UnitPrice price={unitPrice} quantity={quantity} measure={measure} />}
+              {unitPrice !== null && (
+                <UnitPrice price={unitPrice} quantity={quantity} measure={measure} currency={currency} />
+              )}
             </span>
             <span>
               <Amount value={amount} currency={currency} />
@@ -161,54 +176,94 @@ function LineSplit({ line, dimension, currency, isSigned }: {
   );
 }
 
-/** The totals of all organizations, in the order of the catalogue. */
-export function TotalTable(
-  { totals, statement }: { totals: readonly StatementTotal[]; statement: Pick<Statement, "currency"> },
-) {
-  return (
-    <ItemTable
-      label="Totals by product"
-      items={totals}
-      columns={[
-        product,
-        { title: "Lines", isNumber: true, isOptional: true, cell: ({ lines }) => groupDigits(lines) },
-        records,
-        quantity,
-        ...estimated(currencyOf(totals, statement)),
-      ]}
-      isSmall
-    />
-  );
+/** A row of usage: a line, alone or as a part of its product, or a sum of lines. */
+type RowOf<Line> = Line & { readonly place?: "part" | "product" | "total" };
+type Summed = StatementTotal | StatementLine;
+
+/** Adds up lines for a row of their own. */
+function sumOf<Line extends Summed>(lines: readonly Line[], place: "product" | "total"): RowOf<Line>[] {
+  const [first] = lines;
+  const amount = sumAmounts(lines.map(({ amount }) => amount));
+  const records = lines.reduce((sum, line) => sum + line.records, 0);
+  // The spread of a generic type has lost what `Line` and `place` are.
+  return first === undefined ? [] : [{ ...first, amount, records, dimensions: [], place } as RowOf<Line>];
 }
 
-/** The usage of the statement's own month. @param props `before`: the quantities of the month before by {@linkcode lineName}; null if unknown. */
-export function UsageLineTable({ lines, statement, before, now }: {
+/** Returns rows by product with subtotals, the largest amounts first, and the total. Without prices, lines keep their order. */
+function usageRows<Line extends Summed>(lines: readonly Line[]): RowOf<Line>[] {
+  const products = [...Map.groupBy(lines, ({ productSlug }) => productSlug).values()].map((lines) => ({
+    lines: lines.toSorted(byAmount),
+    amount: sumAmounts(lines.map(({ amount }) => amount)),
+  })).sort(byAmount);
+  const rows = products.flatMap(({ lines }) =>
+    lines.length < 2
+      ? lines
+      : [...sumOf(lines, "product"), ...lines.map((line) => ({ ...line, place: "part" as const }))]
+  );
+  return products.length < 2 ? rows : [...rows, ...sumOf(lines, "total")];
+}
+
+/** Leaves a column of lines empty in sums. */
+const ofLine = <Line,>(column: ItemColumn<Line>): ItemColumn<RowOf<Line>> => ({
+  ...column,
+  cell: (row) => row.place === "product" || row.place === "total" ? "" : column.cell(row),
+});
+
+const productOfRow: ItemColumn<RowOf<Summed>> = {
+  ...product,
+  cell: (row) => {
+    if (row.place === "total") return <div class="name">Total</div>;
+    if (row.place === "part") {
+      return (
+        <div class="line-part">
+          <bdi>{billedMetric(row).name}</bdi>
+          {row.aggregation !== "sum" && (
+            <span class="muted tiny">{` · ${aggregationLabels[row.aggregation]}`}</span>
+          )}
+        </div>
+      );
+    }
+    return row.place === "product"
+      ? (
+        <div class="name">
+          <bdi>{row.productName ?? row.productSlug}</bdi>
+        </div>
+      )
+      : product.cell(row);
+  },
+};
+
+/**
+ * The usage of the statement's own month.
+ *
+ * @param props `before`: the quantities of the month before, or of as many of its days, by `metricKey`; null if unknown. `isPart`: there
+ *   are further lines, so that nothing is added up.
+ */
+export function UsageLineTable({ lines, statement, before, isPart = false }: {
   lines: readonly StatementLine[];
   statement: Statement;
-  before: { readonly period: string; readonly quantities: ReadonlyMap<string, string> } | null;
-  now: number;
+  before: (Before & { readonly quantities: ReadonlyMap<string, string> }) | null;
+  isPart?: boolean;
 }) {
   const currency = currencyOf(lines, statement);
   const change: ItemColumn<StatementLine>[] = before === null ? [] : [{
-    title: versus(statement, before, now),
+    title: versus(before, statement.timezone),
     isNumber: true,
     isOptional: true,
     ...currency !== null && { drop: 2 },
     cell: (line) => (
-      <ShortChange percent={percentChange(line.quantity, before.quantities.get(lineName(line)) ?? "0")} />
+      <ShortChange percent={percentChange(line.quantity, before.quantities.get(metricKey(line)) ?? "0")} />
     ),
   }];
   return (
     <ItemTable
       label="Usage"
-      items={lines}
+      items={currency === null || isPart ? lines : usageRows(lines)}
       below={splitsOf(currency)}
       columns={[
-        product,
+        productOfRow,
         { ...records, ...currency !== null && { drop: 1 } },
-        quantity,
-        ...change,
-        ...unitPrice(currency),
+        ...[quantity, ...change, ...unitPrice(currency)].map(ofLine),
         ...estimated(currency),
       ]}
       isSmall
@@ -216,9 +271,27 @@ export function UsageLineTable({ lines, statement, before, now }: {
   );
 }
 
-/** Names a line among those of a month. */
-export function lineName({ productSlug, metric }: Pick<Usage, "productSlug" | "metric">): string {
-  return `${productSlug} ${metric}`;
+/** The totals of all organizations. @param props `isPart`: see {@linkcode UsageLineTable}. */
+export function TotalTable({ totals, statement, isPart }: {
+  totals: readonly StatementTotal[];
+  statement: Pick<Statement, "currency">;
+  isPart: boolean;
+}) {
+  const currency = currencyOf(totals, statement);
+  const lines: ItemColumn<StatementTotal> = {
+    title: "Lines",
+    isNumber: true,
+    isOptional: true,
+    cell: ({ lines }) => groupDigits(lines),
+  };
+  return (
+    <ItemTable
+      label="Totals by product"
+      items={currency === null || isPart ? totals : usageRows(totals)}
+      columns={[productOfRow, ofLine(lines), records, ofLine(quantity), ...estimated(currency)]}
+      isSmall
+    />
+  );
 }
 
 export function AdjustmentTable(
@@ -254,12 +327,18 @@ export function VoidTable({ voided }: { voided: readonly StatementVoid[] }) {
   return <ItemTable label="Voided records" items={voided} columns={[product, records, quantity]} isSmall />;
 }
 
-/** The change since the statement before: of the amounts if there are any, otherwise of the quantities. */
-export function OrganizationChange({ organization }: { organization: StatementOrganization }) {
-  const { amount, previousAmount, quantity, previousQuantity } = organization;
+/** Returns the change since the statement before: of the amounts if there are any, otherwise of the quantities. Undefined if neither has any. */
+export function organizationChange(
+  { amount, previousAmount, quantity, previousQuantity }: StatementOrganization,
+): number | null | undefined {
   const [now, before] = amount !== null && previousAmount !== null
     ? [amount, previousAmount]
     : [quantity, previousQuantity];
   const isNothing = before === null || (Number(before) === 0 && Number(now) === 0);
-  return isNothing ? <>–</> : <ShortChange percent={percentChange(now, before)} />;
+  return isNothing ? undefined : percentChange(now, before);
+}
+
+export function OrganizationChange({ organization }: { organization: StatementOrganization }) {
+  const percent = organizationChange(organization);
+  return percent === undefined ? <>–</> : <ShortChange percent={percent} />;
 }

@@ -1,7 +1,9 @@
 // The addresses of statements, and their months in words.
 import type { Statement } from "../../domain/billing/statement.ts";
+import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import type { PortalFrame } from "../layout.tsx";
 import { monthWords } from "../text/time.ts";
+import { shortDaysWords } from "../text/zone.ts";
 import { listHref } from "../components/list_filters.tsx";
 import { statementsHref } from "../components/links.ts";
 
@@ -47,9 +49,15 @@ export function isRunning({ status, end }: Pick<Statement, "status" | "end">, no
   return status === "open" && Date.parse(end) > now;
 }
 
-/** Returns the heading of changes since the month before: “vs October”, “vs all of October” of a month that goes on. */
-export function versus(statement: Statement, before: { readonly period: string }, now: number): string {
-  return `vs ${isRunning(statement, now) ? "all of " : ""}${shortPeriod(before.period)}`;
+/** The month before or, for a month that goes on, as many of its days. */
+export interface Before {
+  readonly period: string;
+  readonly days: UsageWindow | null;
+}
+
+/** Returns the heading of changes: “vs October”, “vs Oct 1–22” of a month that goes on. */
+export function versus({ period, days }: Before, timezone: string): string {
+  return `vs ${days === null ? shortPeriod(period) : shortDaysWords(days, timezone, days.end)}`;
 }
 
 /** Returns the title of a statement's page: “November 2026 so far”, “October 2026”. */

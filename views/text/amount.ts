@@ -1,11 +1,13 @@
 // Amounts of money: exact decimals as people read them.
+import { localCurrency } from "../../domain/locale.ts";
 import { groupDigits } from "../../domain/number_text.ts";
-import { axisUnit, type Measure, quantityText } from "./quantity.ts";
+import { presentation } from "../../domain/presentation.ts";
+import { axisUnit, type Measure, oneOf } from "./quantity.ts";
 
 interface AmountText {
-  /** With the decimals that the currency has, such as `1,234.50`; with more if it would be 0 otherwise. */
-  readonly number: string;
-  /** If `number` is rounded, all of its digits; otherwise null. */
+  /** With the currency's sign and decimals, such as `€1,234.50`; with more decimals if it would be 0 otherwise. */
+  readonly text: string;
+  /** If `text` is rounded, all of its digits; otherwise null. */
   readonly exact: string | null;
 }
 
@@ -20,9 +22,9 @@ const thousandths = /^(BHD|IQD|JOD|KWD|LYD|OMR|TND)$/;
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * assert.deepEqual(amountText("1234.5", "EUR"), { number: "1,234.50", exact: null });
- * assert.deepEqual(amountText("-0.125", "EUR"), { number: "−0.13", exact: "−0.125" });
- * assert.deepEqual(amountText("0.0012345", "EUR"), { number: "0.0012", exact: "0.0012345" });
+ * assert.deepEqual(amountText("1234.5", "EUR"), { text: "€1,234.50", exact: null });
+ * assert.deepEqual(amountText("-0.125", "EUR"), { text: "−€0.13", exact: "−0.125" });
+ * assert.deepEqual(amountText("0.0012345", "EUR"), { text: "€0.0012", exact: "0.0012345" });
  * ```
  */
 export function amountText(amount: string, currency: string): AmountText {
@@ -36,9 +38,14 @@ export function amountText(amount: string, currency: string): AmountText {
   const rounded = cut + (Number(fraction[places] ?? 0) >= 5 ? 1n : 0n);
   const digits = String(rounded).padStart(places + 1, "0");
   const point = digits.length - places;
-  const text = places === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`;
-  const number = sign + groupDigits(text);
-  return { number, exact: fraction.length > places ? all : null };
+  const decimal = places === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`;
+  const text = withCurrency(sign + groupDigits(decimal), currency);
+  return { text, exact: fraction.length > places ? all : null };
+}
+
+/** Adds the currency's sign to a number in the reader's format. */
+function withCurrency(number: string, currency: string): string {
+  return localCurrency(number, currency, presentation().locale);
 }
 
 /** Two digits are left of an amount that the usual decimals would round to nothing. */
@@ -50,23 +57,27 @@ function smallestPlaces(units: string, fraction: string, usual: number): number 
 const priceDecimalsMax = 12;
 
 /**
- * Returns the price of the unit in which a quantity is shown, such as `0.09 per GB` for gigabytes of a metric whose price is per byte.
+ * Returns the price of the unit in which a quantity is shown, such as `€0.09 per GB` for gigabytes of a metric whose price is per byte,
+ * and `€0.0004 per request`.
  *
  * @param price An exact decimal text.
  * @returns `exact`: the price itself if it is another one; otherwise null.
  */
 export function unitPriceText(
   price: string,
-  { quantity, measure }: { quantity: string; measure: Measure },
+  { quantity, measure, currency }: { quantity: string; measure: Measure; currency: string },
 ): { text: string; exact: string | null } {
   const size = axisUnit(Math.abs(Number(quantity)), measure);
-  if (size === 1) return { text: groupDigits(price), exact: null };
+  const priceOf = (price: string, count: number) => {
+    const unit = oneOf(count, measure);
+    return withCurrency(groupDigits(price), currency) + (unit === null ? "" : ` per ${unit}`);
+  };
   const [whole = "0", decimals = ""] = price.split(".");
+  const unitPrice = decimals.length === 1 ? `${price}0` : price;
+  if (size === 1) return { text: priceOf(unitPrice, 1), exact: null };
   const scaled = BigInt(whole + decimals.padEnd(priceDecimalsMax, "0")) * BigInt(size);
   const digits = String(scaled).padStart(priceDecimalsMax + 1, "0");
   const point = digits.length - priceDecimalsMax;
   const fraction = digits.slice(point).replace(/0+$/, "").padEnd(2, "0");
-  const number = groupDigits(`${digits.slice(0, point)}.${fraction}`);
-  const per = (count: number) => quantityText(count, measure).unit ?? "";
-  return { text: `${number} per ${per(size)}`, exact: `${groupDigits(price)} per ${per(1)}` };
+  return { text: priceOf(`${digits.slice(0, point)}.${fraction}`, size), exact: priceOf(price, 1) };
 }

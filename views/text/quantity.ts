@@ -59,6 +59,14 @@ function singular(unit: string): string {
     .replace(/(?<=\p{L}{3})(?<![sui]|bp)s$/u, "");
 }
 
+/** Returns what one of a unit is called: `GB` for 1e9 bytes, `request`. Null if a metric has no unit and isn't named after things. */
+export function oneOf(size: number, measure: Measure): string | null {
+  const { unit } = quantityText(size, measure);
+  if (unit !== null) return unit;
+  const [noun, one] = [measureNoun(measure), singular(measureNoun(measure))];
+  return one === noun ? null : one;
+}
+
 /** Returns a quantity as one text, such as `2.41 TB`. */
 export function quantityWords(value: number | string, measure: Measure): string {
   const { number, unit } = quantityText(value, measure);

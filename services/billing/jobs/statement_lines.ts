@@ -28,6 +28,7 @@ export async function readStatementLines(
 ): Promise<{
   totals: StatementTotal[] | null;
   amount: string | null;
+  steadyAmount: string | null;
   voided: StatementVoid[] | null;
   lines: StatementLine[];
   nextCursor: string | null;
@@ -49,7 +50,7 @@ export async function readStatementLines(
   return { ...sums, lines: split.map((row) => toLine(row, page.month)), nextCursor };
 }
 
-const noSums = { totals: null, amount: null, voided: null };
+const noSums = { totals: null, amount: null, steadyAmount: null, voided: null };
 
 const ofOpen = ({ month }: PageOfLines) => month.status === "open" ? { valuesMax: lineValuesShownMax } : {};
 
@@ -61,8 +62,8 @@ async function readAll(context: JobContext, page: PageOfLines) {
     if (lines.length >= wanted) break;
   }
   if (page.after !== undefined) return { lines, ...noSums };
-  const { totals, amount } = await readSummary(context, page);
-  return { lines, totals, amount, voided: null };
+  const { totals, amount, steadyAmount } = await readSummary(context, page);
+  return { lines, totals, amount, steadyAmount, voided: null };
 }
 
 async function readOne(context: JobContext, page: PageOfLines & { organizationId: string }) {

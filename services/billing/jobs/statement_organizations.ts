@@ -16,7 +16,9 @@ import type {
 } from "../../../domain/billing/statement.ts";
 import { addAmount, amountToDecimal } from "../../../domain/billing/price.ts";
 import { invalidCursorError, type PageInput, readPage } from "../../pages.ts";
+import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import type { JobContext, JobScope, JobTime } from "../../reports/job_context.ts";
+import { readPartsOf } from "./month_part.ts";
 import type { StatementMonth } from "./statement_charges.ts";
 import { type OrganizationSums, readSummary } from "./statement_summary.ts";
 
@@ -29,6 +31,8 @@ export interface StatementOrganizationsQuery extends PageInput {
   readonly metric?: string | undefined;
   /** By default the name. The others begin with the largest. */
   readonly sort?: StatementOrganizationSort | undefined;
+  /** Days before an open month to compare with, at the prices of now, instead of the previous statement. */
+  readonly days?: UsageWindow | undefined;
 }
 
 export interface StatementOrganizations<Previous> {
@@ -43,6 +47,8 @@ export interface StatementOrganizations<Previous> {
   /** Totals of the whole statement, even when searching. */
   readonly totals: readonly StatementTotal[];
   readonly amount: string | null;
+  /** See `StatementSums`. */
+  readonly steadyAmount: string | null;
   readonly organizations: readonly StatementOrganization[];
   readonly nextCursor: string | null;
 }
@@ -65,15 +71,15 @@ export async function readStatementOrganizations(
   );
   const [before] = await findStatements(context.database, { limit: 1, before: month.number });
   const previous = before?.number === month.number - 1 && before.status === "closed" ? before : null;
-  const { metric, totals, amount } = summary;
-  const sumsBefore = previous === null ? null : groupSums(
-    await sumStatementLines(context.database, {
-      parts: rows.map(({ id }) => [previous.number, id]),
-      metric,
-    }),
-    ({ organizationId }) => organizationId,
-  );
-  const hasAmounts = previous?.currency === month.currency;
+  const { metric, totals, amount, steadyAmount } = summary;
+  const ids = rows.map(({ id }) => id);
+  const sumsBefore = query.days !== undefined
+    ? await readPartsOf(context, { ids, metric, days: query.days, now })
+    : previous && groupSums(
+      await sumStatementLines(context.database, { parts: ids.map((id) => [previous.number, id]), metric }),
+      ({ organizationId }) => organizationId,
+    );
+  const hasAmounts = query.days !== undefined || previous?.currency === month.currency;
   return {
     previous,
     metric,
@@ -81,6 +87,7 @@ export async function readStatementOrganizations(
     counts: { all: found.length, adjusted: adjusted.length },
     totals,
     amount,
+    steadyAmount,
     organizations: rows.map(({ micros, amount, ...organization }) => {
       const sums = sumsBefore?.get(organization.id);
       return {

@@ -9,7 +9,7 @@ import {
   statementTotalsReadMax,
 } from "../../../domain/limits.ts";
 import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
-import type { StatementTotal } from "../../../domain/billing/statement.ts";
+import { metricKey, type StatementTotal } from "../../../domain/billing/statement.ts";
 import { addAmount, amountToDecimal } from "../../../domain/billing/price.ts";
 import { catalogueOrder, type Product } from "../../../domain/meter/product.ts";
 import type { JobContext, JobTime } from "../../reports/job_context.ts";
@@ -24,17 +24,27 @@ interface SumOfLines {
   amount: bigint | null;
 }
 
+export interface StatementSums {
+  readonly totals: StatementTotal[];
+  readonly amount: string | null;
+  /** The part of `amount` that doesn't grow with the days: adjustments, peaks, levels and distinct values. */
+  readonly steadyAmount: string | null;
+}
+
 /** Adds up lines by product and metric. */
 export class StatementTotals {
   readonly #sums = new Map<string, SumOfLines>();
   #amount: bigint | null = null;
+  #steadyAmount: bigint | null = null;
 
   add(row: StatementLineRow): void {
     const micros = sumMicros(row);
     const { unitPrice, valueAmount } = row;
-    this.#amount = addAmount(this.#amount, { micros, unitPrice, valueAmount });
-    // No slug has a space in it.
-    const name = `${row.productSlug} ${row.metric}`;
+    const part = { micros, unitPrice, valueAmount };
+    this.#amount = addAmount(this.#amount, part);
+    const grows = row.monthsBack === 0 && (row.aggregation === "sum" || row.aggregation === "count");
+    if (!grows) this.#steadyAmount = addAmount(this.#steadyAmount, part);
+    const name = metricKey(row);
     let sum = this.#sums.get(name);
     if (sum === undefined) {
       // Customers can record metrics of any name, but those with a price are in the catalogue.
@@ -45,13 +55,11 @@ export class StatementTotals {
     sum.lines++;
     sum.records += row.count;
     sum.micros += micros;
-    sum.amount = addAmount(sum.amount, { micros, unitPrice, valueAmount });
+    sum.amount = addAmount(sum.amount, part);
   }
 
-  /** Returns those with most lines in the order of the catalogue, and the sum of all amounts. */
-  list(
-    products: readonly Pick<Product, "slug" | "metrics">[],
-  ): { totals: StatementTotal[]; amount: string | null } {
+  /** Returns those with most lines in the order of the catalogue, and the sums of all amounts. */
+  list(products: readonly Pick<Product, "slug" | "metrics">[]): StatementSums {
     const sums = [...this.#sums.values()];
     const compare = catalogueOrder(products);
     const most = sums.toSorted((a, b) => b.lines - a.lines || compare(a.row, b.row)).slice(
@@ -72,7 +80,11 @@ export class StatementTotals {
       lines,
       amount: amountToDecimal(amount),
     }));
-    return { totals, amount: amountToDecimal(this.#amount) };
+    return {
+      totals,
+      amount: amountToDecimal(this.#amount),
+      steadyAmount: amountToDecimal(this.#steadyAmount),
+    };
   }
 }
 
@@ -88,11 +100,9 @@ export interface OrganizationSums {
   amount: bigint | null;
 }
 
-export interface StatementSummary {
+export interface StatementSummary extends StatementSums {
   /** The metric of the organizations' quantities; null without lines. */
   readonly metric: string | null;
-  readonly totals: StatementTotal[];
-  readonly amount: string | null;
   readonly organizations: readonly OrganizationSums[];
 }
 

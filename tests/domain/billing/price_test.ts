@@ -1,7 +1,7 @@
 // Prices and amounts.
 import assert from "node:assert/strict";
 import { microsToDecimal } from "../../../domain/meter/quantity.ts";
-import { addAmount, amountToDecimal, parsePrice } from "../../../domain/billing/price.ts";
+import { addAmount, amountToDecimal, parsePrice, sumAmounts } from "../../../domain/billing/price.ts";
 import { catalogueOrder } from "../../../domain/meter/product.ts";
 import fc from "../../support/runner/fast_check.ts";
 import { holds } from "../properties.ts";
@@ -71,4 +71,13 @@ Deno.test("usage is in the order of the catalogue, and by slug where it has none
     "a x",
     "a y",
   ]);
+});
+
+Deno.test("decimal texts of amounts add up exactly", () => {
+  const sums = fc.array(fc.option(fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n })));
+  holds(sums, (sums) => {
+    const known = sums.filter((sum) => sum !== null);
+    const total = known.length === 0 ? null : known.reduce((a, b) => a + b, 0n);
+    assert.equal(sumAmounts(sums.map(amountToDecimal)), amountToDecimal(total));
+  });
 });

@@ -50,13 +50,13 @@ testApp("members of every role read their plan, limits, the month so far and clo
   const base = `/operator/organizations/${organizationId}/billing`;
   for (const [person, at] of [[ada, path], [member, path], [operator, base]] as const) {
     const { html, text } = await show(person, at);
-    assert.match(text, /Plan Default 1 limit nearly used up November 2026 so far, estimated EUR 0\.86/);
+    assert.match(text, /Plan Default 1 limit nearly used up November 2026 so far, estimated €0\.86/);
     assert.match(
       text,
-      /October 2026, estimated EUR 0\.64 .*Map tiles Requests 1 .*90 \S+ more 0\.01 EUR 0\.90/,
+      /On pace for €1\.27 98\.4% more vs October.* October 2026, estimated €0\.64 .*vs Oct 1–21 .*Map tiles Requests 1 .*90 50\.0% more €0\.01 per request €0\.90/,
     );
     assert.match(text, /1 adjustment Show all .*Requests per month 90 of 100/);
-    assert.match(text, /October 2026 With 1 adjustment of earlier months EUR 0\.64 CSV “October 2026”/);
+    assert.match(text, /October 2026 With 1 adjustment of earlier months €0\.64 CSV “October 2026”/);
     assert.doesNotMatch(text, /4,321/);
     const csv = [...html.matchAll(/href="([^"]*\.csv[^"]*)"/g)].map(([, href = ""]) =>
       href.replace("&amp;", "&")
@@ -69,7 +69,7 @@ testApp("members of every role read their plan, limits, the month so far and clo
     const month = await show(person, `${at}/2026-11`);
     assert.match(
       month.text,
-      /Estimated EUR 0\.86 .*Adjustments .*Map tiles Requests September 2026 −1 −4 0\.01 EUR −0\.04 Voided .*1 7\.5/,
+      /Estimated €0\.86 .*Adjustments .*Map tiles Requests September 2026 −1 −4 €0\.01 per request −€0\.04 Voided .*1 7\.5/,
     );
     assert.match((await show(person, `${at}/2026-10`)).text, /October 2026 Closed .*September 2026 1 \+4/);
     // The late record was voided after both months were closed.

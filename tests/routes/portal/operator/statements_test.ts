@@ -1,6 +1,6 @@
 // The console's pages of statements.
 import assert from "node:assert/strict";
-import { testApp } from "../../../support/app/app.ts";
+import { testApp, type TestPerson } from "../../../support/app/app.ts";
 import { asBilling, customer } from "../../../support/meter/statements.ts";
 import { voidOne } from "../../../support/meter/usage.ts";
 import { newOperator } from "../../../support/operators/console.ts";
@@ -47,7 +47,13 @@ testApp("operators preview a month, close it, and read its statement", async (te
   assert.match(location, /^\/operator\/statements\/stm_/);
   const { html } = await openPage(test, location, { person: mara });
   assert.match(textOf(html), /October 2026 Closed October 1–31, 2026, in UTC · closed Nov 21 .*1,204\.25/);
-  assert.ok(html.includes(`href="/api${location}.csv"`));
+  assert.match(
+    textOf(html),
+    /October 2026 has been closed for 1 organization\. .*Download the CSV to bill by it/,
+  );
+  const address = location.replace("?done=closed", "");
+  assert.ok(html.includes(`href="/api${address}.csv"`));
+  assert.doesNotMatch((await openPage(test, address, { person: mara })).html, /has been closed/);
   assert.doesNotMatch(html, /\/statements\/close/);
   assert.match(textOf((await open("")).html), /November 2026 So far 1 .*October 2026 1 .* Closed CSV/);
   const noOne = `/2026-10?organizationId=org_${"0".repeat(32)}`;
@@ -81,26 +87,30 @@ testApp("a statement's page finds organizations, says what changed, and leads to
     assert.equal(status, 200, more);
     return { html, text: textOf(html) };
   };
+  assert.match(
+    (await open("/close")).text,
+    /Organizations 2 Estimated €229\.12 With adjustments 1 .*Changed by more than half 2 organizations .*vs September Ada’s organization €228\.92 28× more Bob’s organization €0\.20 New/,
+  );
   for (const isClosed of [false, true]) {
     const id = isClosed ? (await close("2026-10")).id : "open";
     const { html, text } = await open(`/${id}`);
     // 3,050.5 requests of 0.004, and the bytes.
-    assert.match(text, /Estimated EUR 229\.12 .*Organizations 2 1 with adjustments .*vs September/);
-    assert.match(text, /Map tiles Data transfer 1 1 2\.41 TB EUR 216\.92/);
+    assert.match(text, /Estimated €229\.12 .*Organizations 2 1 with adjustments .*vs September/);
+    assert.match(text, /Map tiles 2 €229\.12 Data transfer 1 1 2\.41 TB €216\.92/);
     assert.match(html, /title="EUR 229\.122980161"/);
     assert.match(html, /title="2,410,233,112,900 bytes"/);
-    assert.match(text, /Ada’s organization cus_1 .*1 adjustment 3 .*3,000\.5 EUR 228\.92 \S+ more/);
-    assert.match(text, /Bob’s organization .* 50 EUR 0\.20 New/);
+    assert.match(text, /Ada’s organization cus_1 .*1 adjustment 3 .*3,000\.5 €228\.92 \S+ more/);
+    assert.match(text, /Bob’s organization .* 50 €0\.20 New/);
     const lines = `/${id}?organizationId=${ada.organizationId}`;
     assert.ok(html.includes(`href="${path}${lines}"`));
     const one = await open(lines);
     assert.match(
       one.text,
-      /October 2026: Ada’s organization .*Requests 1 .*4,000\.5 \S+ more 0\.004 EUR 16\.00/,
+      /October 2026: Ada’s organization .*Requests 1 .*4,000\.5 \S+ more €0\.004 per request €16\.00/,
     );
     assert.match(
       one.text,
-      /2\.41 TB New 90\.00 per TB .*Adjustments .*Map tiles Requests September 2026 −1 −1,000 0\.004 EUR −4\.00/,
+      /2\.41 TB New €90\.00 per TB .*Adjustments .*Map tiles Requests September 2026 −1 −1,000 €0\.004 per request −€4\.00/,
     );
     assert.ok(one.html.includes(`/api${path}/${id}.csv?organizationId=${ada.organizationId}`));
     assert.match((await open(`/${id}?search=cus_1&sort=amount`)).text, /1 organization found for “ cus_1 ”/);
@@ -127,3 +137,45 @@ testApp("the figure of a statement is the list's metric in all products", async 
   assert.match(await open(""), /Requests 2,004\.25 All products Organizations 1/);
   assert.match(await open("?metric=bytes"), /Bytes 10 tiles Organizations 1/);
 });
+
+testApp("a running month is compared with as many days of the last one, and forecast", async (test) => {
+  const { send, close } = await asBilling(test);
+  const metrics = [
+    { slug: "requests", name: "Requests", unitPrice: "0.01" },
+    { slug: "peak", name: "Peak", unitPrice: "1", aggregation: "max" },
+  ];
+  await send("POST /products", { slug: "tiles", name: "Map tiles", metrics });
+  await send("POST /products", { slug: "routes", name: "Routes", metrics: metrics.slice(0, 1) });
+  test.advance(-21 * dayMs);
+  const [ada, bob] = [await customer(test, "Ada"), await customer(test, "Bob")];
+  // On October 31.
+  await ada.record("2026-10-10T00:00:00.000Z", { quantity: 1_000 });
+  await ada.record("2026-10-30T00:00:00.000Z", { quantity: 9_000 });
+  await bob.record("2026-10-30T00:00:00.000Z", { quantity: 9_000 });
+  test.advance(21 * dayMs);
+  const operator = await newOperator(test);
+  await close("2026-10");
+  await ada.record("2026-11-10T00:00:00.000Z", { quantity: 1_500 });
+  await ada.record("2026-11-10T00:00:00.000Z", { productSlug: "routes", quantity: 2_000.000001 });
+  await ada.record("2026-11-10T00:00:00.000Z", { metric: "peak", quantity: 7 });
+  await bob.record("2026-11-10T00:00:00.000Z", { quantity: 100 });
+  const text = async (address: string, person: TestPerson = ada) =>
+    textOf((await openPage(test, address, { person })).html);
+  const part =
+    /so far, estimated €42\.00 320% more vs Oct 1–21 On pace for €58\.00 42\.0% less vs October, if usage goes on as so far/;
+  for (const address of ["/portal/billing", "/portal/billing/2026-11"]) {
+    const page = await text(address);
+    if (address === "/portal/billing") assert.match(page, part);
+    assert.match(
+      page,
+      /vs Oct 1–21 Unit price Estimated Map tiles 2 €22\.00 Requests 1 1,500 50\.0% more €0\.01 per request €15\.00 Peak · Largest .* 1 7 New €1 €7\.00 Routes Requests 1 2,000\.000001 New €0\.01 per request €20\.00 Total 3 €42\.00/,
+      address,
+    );
+  }
+  const all = await text(`${path}/open`, operator);
+  assert.match(all, /Estimated €43\.00 330% more vs Oct 1–21 On pace for €\d\d\.\d\d \S+ less vs October/);
+  assert.match(all, /Ada’s organization .*€42\.00 320% more/);
+  assert.match(all, /Bob’s organization .*€1\.00 New/);
+  const json = await send("GET /statements/open");
+  assert.doesNotMatch(JSON.stringify(json), /steady/);
+}, { CURRENCY: "EUR", SESSION_IDLE_DAYS: "90", SESSION_MAX_DAYS: "90" });

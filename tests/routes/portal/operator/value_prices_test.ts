@@ -97,15 +97,15 @@ testApp("lines show the amount of each value to customers and operators", async 
     const text = textOf(html);
     assert.match(
       text,
-      /By model \+ type small · input 5,000,000 0\.000001 EUR 5\.00 large · output 1,000,000 0\.000012 EUR 12\.00/,
+      /By model \+ type large · output 1,000,000 €0\.000012 per token €12\.00 small · input 5,000,000 €0\.000001 per token €5\.00/,
       at,
     );
     assert.match(
       text,
-      /By region eu 6,000,000 (?!EUR|0)/,
+      /By region eu 6,000,000 (?!€|0)/,
       "the values of another dimension have no amounts",
     );
-    assert.match(text, /By model \+ type EUR 17\.00/, at);
+    assert.match(text, /By model \+ type €17\.00/, at);
     // Open without a script, unlike those of other dimensions.
     assert.equal(html.match(/<details class="numbers line-values" open/g)?.length, 1);
   }
