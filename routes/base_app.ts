@@ -43,7 +43,7 @@ export function createBaseApp(
     errorResponse,
     onResponse: (c, startedAt) => {
       parts.metrics.countResponse(c, startedAt);
-      noteKeyRequest(c, parts.services.lastRequests);
+      noteKeyRequest(c, parts.services);
     },
   }));
   app.use("/api/auth/*", preflight(config));

@@ -21,6 +21,10 @@ export interface AppEnv {
     headers: Readonly<Record<string, string | undefined>>;
     /** Counted against its API key's requests per second. */
     keyRequest: CountedRequest | undefined;
+    /** The hash of a key that doesn't work, with which the request was rejected. */
+    invalidKey: string | undefined;
+    /** True if everything that the request records or holds was recorded or held before. */
+    isRepeat: boolean | undefined;
     deadlines: Deadlines;
     bodyRooms: Services["bodyRooms"];
     /** Holds the room reserved for the request's body. */

@@ -6,6 +6,7 @@ import type { Mail } from "./outbox/mail.ts";
 import type { MailBudgets } from "./outbox/mail_budgets.ts";
 import type { CredentialSearch } from "./meter/credential_search.ts";
 import type { LastRequests } from "./meter/last_requests.ts";
+import type { RequestOutcomes } from "./meter/request_outcomes.ts";
 import type { Recorder } from "./meter/recorder.ts";
 import type { AddressGuard } from "./outbox/address_guard.ts";
 import type { RateLimits } from "./rate_limits.ts";
@@ -34,6 +35,7 @@ export interface Context extends BaseContext {
   readonly mailBudgets: MailBudgets;
   readonly recorder: Recorder;
   readonly lastRequests: LastRequests;
+  readonly requestOutcomes: RequestOutcomes;
   readonly reports: Reports;
   readonly webhooks: WebhookAccess;
   readonly credentialSearch: CredentialSearch;

@@ -8,6 +8,7 @@ import { Mail } from "./outbox/mail.ts";
 import { MailBudgets } from "./outbox/mail_budgets.ts";
 import { CredentialSearch } from "./meter/credential_search.ts";
 import { LastRequests } from "./meter/last_requests.ts";
+import { RequestOutcomes } from "./meter/request_outcomes.ts";
 import { Recorder } from "./meter/recorder.ts";
 import type { ProcessParts } from "./process_parts.ts";
 import { DatabaseReadiness, type UnreadyReason } from "./readiness.ts";
@@ -71,6 +72,7 @@ export function createServices(
     mailBudgets: new MailBudgets(base, rateLimits),
     recorder,
     lastRequests: new LastRequests(base, { onBackgroundError }),
+    requestOutcomes: new RequestOutcomes(base, { onBackgroundError }),
     reports,
     webhooks: parts.webhooks,
     credentialSearch: new CredentialSearch(base),
@@ -90,6 +92,7 @@ export function createServices(
     close: async () => {
       // Recording may need sums of limits.
       await Promise.all([recorder.close(), context.lastRequests.close()]);
+      await context.requestOutcomes.close();
       await reports.close();
     },
   };

@@ -16,6 +16,7 @@ import valueLimits from "./migrations/0039_value_limits.sql" with { type: "text"
 import windowGrants from "./migrations/0040_window_grants.sql" with { type: "text" };
 import collectors from "./migrations/0041_collectors.sql" with { type: "text" };
 import shareable from "./migrations/0042_shareable.sql" with { type: "text" };
+import outcomes from "./migrations/0043_outcomes.sql" with { type: "text" };
 
 /** A step of the schema. Applied once, in one transaction. */
 export interface Migration {
@@ -45,6 +46,7 @@ export const migrations: readonly Migration[] = [
   { number: 40, name: "window_grants", text: windowGrants },
   { number: 41, name: "collectors", text: collectors },
   { number: 42, name: "shareable", text: shareable },
+  { number: 43, name: "outcomes", text: outcomes },
 ];
 
 /** The last of the migrations that the first one replaced. With it, a database has the same schema. */

@@ -1,6 +1,6 @@
 // What keys use: recording with its rollups, values of dimensions, distinct and latest values, limits with their counters, and
 // grants. A record is stored once, every sum is that of its records, and what a hard limit rejects changes nothing.
-// Tables: event_faults, event_mappings, event_subjects, kept_event_count, kept_events, limit_notices, limit_rechecks, product_metrics, products, record_id_key, statement_changes, timezone_offsets,
+// Tables: api_key_outcomes, api_key_rejections, event_faults, event_mappings, event_subjects, kept_event_count, kept_events, limit_notices, limit_rechecks, product_metrics, products, record_id_key, statement_changes, timezone_offsets,
 // usage_added, usage_aggregations, usage_cursor, usage_dimension_added, usage_dimension_series, usage_dimension_values,
 // usage_dimensions, usage_grant_accounts, usage_grants,
 // usage_hold_counts, usage_hold_requests, usage_holds, usage_holds_ending, usage_keys_middle, usage_keys_recent, usage_keys_settled, usage_latest,
@@ -24,6 +24,7 @@ export { deleteWindowTakes } from "./grant_windows.ts";
 export { endAssignments } from "./event_subjects.ts";
 export { deleteHolds } from "./holds.ts";
 export { deleteCounts } from "./limit_sweep.ts";
+export { countsOfOutcomes, deleteOutcomesOf } from "./request_outcomes.ts";
 export {
   type CounterPosition,
   countOrganizations,

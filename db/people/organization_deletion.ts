@@ -13,11 +13,13 @@ import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
 import { type Database, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import {
   allMonths,
+  countsOfOutcomes,
   deleteCountedSeries,
   deleteCountedValues,
   deleteCounts,
   deleteHolds,
   deleteIdempotencyKeys,
+  deleteOutcomesOf,
   deleteRefills,
   deleteValueSeries,
   deleteWindowTakes,
@@ -157,9 +159,12 @@ function deleteOwner(id: string, number: Statement): Statement[] {
   return [
     sql`DELETE FROM usage_limits WHERE organization = ${number} OR alert_of = ${number}`,
     sql`DELETE FROM usage_limits WHERE number IN (SELECT number FROM ${budgets} LIMIT ${organizationEndApiKeysMax})`,
+    ...deleteOutcomesOf({ organization: number, rows: organizationEndRollupsMax }),
     sql`DELETE FROM api_keys WHERE number IN (SELECT number FROM api_keys
       WHERE organization_id = ${id} AND ${number} IS NOT NULL AND ${noSeries}
-        AND NOT EXISTS (SELECT 1 FROM ${budgets}) LIMIT ${organizationEndApiKeysMax})`,
+        AND NOT EXISTS (SELECT 1 FROM ${budgets})
+        AND NOT EXISTS (SELECT 1 FROM ${countsOfOutcomes(number)})
+        AND NOT EXISTS (SELECT 1 FROM api_key_rejections WHERE organization = ${number}) LIMIT ${organizationEndApiKeysMax})`,
     ...deleteCounts({ organization: number, rows: organizationEndRollupsMax }),
     deleteRefills(number),
     sql`DELETE FROM usage_grants WHERE number IN (

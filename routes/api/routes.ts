@@ -43,6 +43,7 @@ import { turnOffLinkRoutes } from "../people/turn_off_link.tsx";
 import { holdRoutes } from "../meter/holds.ts";
 import { leakedKeyRoutes } from "../keys/leaked_keys.ts";
 import { limitRoutes } from "../meter/limits.ts";
+import { outcomeRoutes } from "../meter/outcomes.ts";
 import { recordingRoutes } from "../meter/usage.ts";
 import { readingRoutes } from "../meter/usage_reading.ts";
 import { usageRecordRoutes } from "../meter/usage_record_routes.ts";
@@ -72,6 +73,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   eventRoutes(app, parts);
   eventMappingRoutes(app, parts);
   limitRoutes(app, parts);
+  outcomeRoutes(app, parts);
   holdRoutes(app, parts);
   alertRoutes(app, parts);
   statementRoutes(app, parts);

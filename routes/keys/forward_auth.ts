@@ -111,7 +111,7 @@ function apiKeyAdmission(parts: AppParts) {
     } catch (error) {
       const isExceeded = error instanceof AppError && error.code === "limit_exceeded";
       // Some proxies turn every other status into 500.
-      if (isExceeded && !hasLimitStatus) throw new AppError("forbidden", error.message);
+      if (isExceeded && !hasLimitStatus) throw new AppError("forbidden", error.message, { cause: error });
       throw await apiKey.onError(c, error);
     }
   };

@@ -43,7 +43,10 @@ export function apiKeyAuth({ services }: AppParts, options: { readonly allowsSus
       const lookup = bearerKey(c);
       const { keyHash } = lookup;
       const request = await countRequest(services, lookup, c.get("client"));
-      if (request === undefined) throw invalidApiKeyError();
+      if (request === undefined) {
+        c.set("invalidKey", keyHash);
+        throw invalidApiKeyError();
+      }
       // From here on, the key has authenticated the request: a rejected one is a use, too.
       c.set("keyRequest", request);
       // Usually recording checks the key. It is looked up earlier if the body is large, or if the address has sent many
@@ -60,6 +63,7 @@ export function apiKeyAuth({ services }: AppParts, options: { readonly allowsSus
         ? error
         : await findKeyError(services, bearerKey(c).keyHash, { client: c.get("client"), ...options });
       if (keyError?.code !== "invalid_api_key") return keyError ?? error;
+      c.set("invalidKey", c.get("keyRequest")?.keyHash ?? c.get("invalidKey"));
       return limitRejected(services, c, keyError, "API keys");
     },
   };

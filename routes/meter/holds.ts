@@ -248,6 +248,7 @@ async function make(
   try {
     const { hold, limits, isRepeat } = await createHold(services, actor, { input, ...target && { target } });
     addLimitHeaders(c, limits, now);
+    if (isRepeat) c.set("isRepeat", true);
     return isRepeat ? c.json({ duplicate: true, hold, limits }, 200) : c.json({ hold, limits }, 201);
   } catch (error) {
     if (error instanceof AppError) addLimitHeaders(c, error.limits ?? [], now);
@@ -263,6 +264,7 @@ async function settle(
   const settled = await settleHold(services, actor, { id, records: recordsOf(body) });
   const { hold, usageRecords, beyond, limits, isRepeat } = settled;
   addLimitHeaders(c, limits, services.clock());
+  if (isRepeat) c.set("isRepeat", true);
   return c.json({ hold, usageRecords, beyond, limits }, isRepeat ? 200 : 201);
 }
 

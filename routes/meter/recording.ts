@@ -39,6 +39,7 @@ export async function recordRequest(
   if (faults.length > 0) throw validationError(faults.slice(0, errorDetailsMax));
   try {
     const recorded = await context.recorder.record({ keyHash, client: c.get("client"), inputs, bytes });
+    if (recorded.duplicates === inputs.length) c.set("isRepeat", true);
     addLimitHeaders(c, recorded.limits, now);
     return recorded;
   } catch (error) {

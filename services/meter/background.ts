@@ -15,6 +15,7 @@ import { LimitCounters } from "./limit_counters.ts";
 import { mailLimitNotices } from "./limit_mails.ts";
 import { recheckSomeLimits } from "./limit_rechecks.ts";
 import { deleteCountersOfRemovedLimits, deleteOldCounters, refreshTimezones } from "./limit_upkeep.ts";
+import { deleteSomeOutcomes } from "./request_outcomes.ts";
 import { deleteOldUsageRecords } from "./usage_records.ts";
 import { writeRefillTurns } from "./usage_refills.ts";
 
@@ -63,6 +64,7 @@ export function meterWork(context: Context, { withheld }: { withheld: WithheldMa
     },
     upkeep("old kept events", () => deleteSomeKept(context)),
     upkeep("old holds", () => deleteSomeHolds(context)),
+    upkeep("old outcomes of requests", () => deleteSomeOutcomes(context)),
     upkeep("old usage records", () => deleteOldUsageRecords(context)),
     upkeep("old counters of limits", () => deleteOldCounters(context)),
     upkeep("counters of removed limits", () => deleteCountersOfRemovedLimits(context)),

@@ -5,7 +5,7 @@ import { findUsageRecordsByKey } from "../../db/meter/usage_records.ts";
 import type { ClientInfo } from "../../domain/access/actor.ts";
 import { apiKeyStatus } from "../../domain/keys/api_key.ts";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
-import { keyLookup } from "../../domain/keys/imported_key.ts";
+import { type KeyLookup, keyLookup } from "../../domain/keys/imported_key.ts";
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import {
   FeatureMissingError,
@@ -15,7 +15,8 @@ import {
   type VerifiedWrites,
 } from "../../domain/meter/key_verification.ts";
 import { limitStanding, type LimitUsage, roomOf } from "../../domain/meter/limit_window.ts";
-import { quantityMicros } from "../../domain/meter/quantity.ts";
+import { outcomeOfVerification, rejectingLimit } from "../../domain/meter/outcome.ts";
+import { joinQuantity, quantityMicros } from "../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { idempotencyKeyHash, propertiesText, type UsageInput } from "../../domain/meter/usage_record.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -79,6 +80,65 @@ export async function verifyApiKey(
   given: VerificationQuestion,
 ): Promise<Verified> {
   const lookup = keyLookup(given.key);
+  try {
+    const verified = await verify(context, operator, { given, lookup });
+    if (lookup !== null) noteOutcome(context, lookup.keyHash, { verified, given, client: operator.client });
+    return verified;
+  } catch (error) {
+    const { recorder, requestOutcomes } = context;
+    // Such as a conflict of idempotency keys. Known keys are not those of an invalid token.
+    const known = lookup === null ? undefined : recorder.keys.known(lookup.keyHash);
+    if (lookup !== null && known !== undefined && error instanceof AppError && isOfQuestion(error)) {
+      const requestId = operator.client.requestId ?? "";
+      requestOutcomes.rejectWith(lookup.keyHash, known.organizationId, { error, requestId });
+    }
+    throw error;
+  }
+}
+
+/** True for errors that are neither about the operator's token nor the server. */
+function isOfQuestion({ status, code }: AppError): boolean {
+  return status < 500 && code !== "invalid_operator_token" && code !== "scope_missing";
+}
+
+function noteOutcome(
+  { requestOutcomes }: Context,
+  keyHash: string,
+  { verified, given, client }: { verified: Verified; given: VerificationQuestion; client: ClientInfo },
+): void {
+  const { code, organization, duplicates } = verified;
+  const outcome = outcomeOfVerification(code);
+  if (organization === null || outcome === null) return;
+  if (outcome === "accepted") {
+    const isRepeat = duplicates > 0 && (verified.hold !== null || duplicates === given.usage.length);
+    requestOutcomes.accept(keyHash, organization.id, { isRepeat });
+    return;
+  }
+  const limit = code === "USAGE_EXCEEDED" ? exceededOf(verified, given) : undefined;
+  requestOutcomes.reject(keyHash, organization.id, {
+    outcome,
+    requestId: client.requestId ?? "",
+    message: null,
+    limit: rejectingLimit(limit),
+  });
+}
+
+/** Returns the first limit without room for the usage. */
+function exceededOf({ limits }: Verified, { usage }: VerificationQuestion): LimitStanding | undefined {
+  return limits.find(({ mode, productSlug, metric, remaining }) => {
+    const counted = usage.filter((one) =>
+      (productSlug ?? one.productSlug) === one.productSlug && (metric ?? one.metric) === one.metric
+    );
+    const asked = counted.reduce((sum, { quantity }) => sum + joinQuantity(quantity), 0);
+    return mode === "hard" ? asked > remaining : mode === "cutoff" && remaining <= 0;
+  });
+}
+
+async function verify(
+  context: Context,
+  operator: VerifyingOperator,
+  { given, lookup }: { given: VerificationQuestion; lookup: KeyLookup | null },
+): Promise<Verified> {
   const question = { ...given, keyHash: lookup?.keyHash ?? null };
   const token = context.credentialSearch.knownToken(operator.tokenHash);
   // Unknown tokens take no place in the recorder's queue.

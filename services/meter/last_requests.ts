@@ -125,7 +125,8 @@ export async function wasAccepted(
   return last === null || last.status < 400 || await hasRecorded(database, id);
 }
 
-function shortText(text: string): string {
+/** Replaces control characters, and cuts a text off. */
+export function shortText(text: string): string {
   // deno-lint-ignore no-control-regex
   return text.replaceAll(/[\x00-\x1f\x7f-\x9f]/g, " ").slice(0, charactersMax).toWellFormed();
 }

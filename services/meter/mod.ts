@@ -37,6 +37,8 @@ export {
 export { LastRequests, readLastRequest, wasAccepted } from "./last_requests.ts";
 export { readLimitMailReach } from "./limit_mails.ts";
 export { readLimits } from "./limits.ts";
+export type { OutcomeQuery } from "./jobs/request_outcomes.ts";
+export { listRejections } from "./outcomes.ts";
 export { changeProduct, createProduct, deleteProduct, getProduct, listProducts } from "./products.ts";
 export {
   type GivenUsageQuery,

@@ -57,6 +57,7 @@ type UsageJob =
   | "readUsageNames"
   | "readUsagePage"
   | "readUsageTotals"
+  | "sumOutcomes"
   | "sumKeyUsage";
 
 /** Runs a job on the usage of an organization. @throws {AppError} As {@linkcode usageScope}; `validation_failed`, `unavailable`. */

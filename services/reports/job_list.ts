@@ -4,6 +4,7 @@ import { readKeyList, readUnusedKeys } from "../keys/jobs/api_key_list.ts";
 import type { JobContext } from "./job_context.ts";
 import { readLastUsage, sumKeyUsage } from "../meter/jobs/key_usage.ts";
 import { closestValues, sumLimitCells, sumLimits } from "../meter/jobs/limit_sums.ts";
+import { sumOutcomes } from "../meter/jobs/request_outcomes.ts";
 import { findOtherRecords } from "../meter/jobs/other_records.ts";
 import { readOrganizationList } from "../console/jobs/organization_console_list.ts";
 import { organizationCsv, readOrganizationPage } from "../console/jobs/organization_list.ts";
@@ -45,6 +46,7 @@ const jobs = {
   readUsageRecordPage,
   readUsageRecordView,
   findOtherRecords,
+  sumOutcomes,
   sumLimitCells,
   sumLimits,
   closestValues,

@@ -308,7 +308,7 @@ export const usageQuerySchema = z.strictObject({
   }),
 });
 
-function timeOutInZone(description: string) {
+export function timeOutInZone(description: string) {
   return z.string().openapi({
     format: "date-time",
     description: `${description} ISO 8601 with milliseconds and the UTC offset of \`timezone\` (Z for UTC).`,
