@@ -47,6 +47,8 @@ const usageTables = {
   usage_grants: "organization = ?",
   usage_refills: "organization = ?",
   usage_grant_accounts: "organization = ?",
+  api_key_outcomes: "organization = ?",
+  api_key_rejections: "organization = ?",
 } as const;
 
 /** An organization with records of every kind. */
@@ -66,7 +68,7 @@ async function person(test: TestApp, name: string): Promise<Recorded> {
 }
 
 /** Records each metric in many quarters of a few hours, partly with idempotency keys, and voids one record. */
-async function record(test: TestApp, { apiKey }: Recorded, count: number): Promise<void> {
+async function record(test: TestApp, { apiKey, number }: Recorded, count: number): Promise<void> {
   const records = Array.from({ length: count }, (_, n) => ({
     productSlug: "tiles",
     metric: `m${n % 7}`,
@@ -75,6 +77,12 @@ async function record(test: TestApp, { apiKey }: Recorded, count: number): Promi
     ...(n % 3 === 0 ? {} : { idempotencyKey: `key ${n}` }),
   }));
   assert.equal(await recordAll(test, { apiKey, records }), count);
+  assert.equal((await recordWith(test, apiKey, { quantity: -1 })).status, 422);
+  await test.services.requestOutcomes.flush();
+  await test.opened.database.write([
+    sql`INSERT INTO api_key_outcomes (hour, organization, api_key, outcome, count)
+      SELECT hour - 5, organization, api_key, outcome, count FROM api_key_outcomes WHERE organization = ${number}`,
+  ]);
   const { usageRecords: [newest] } = await listPage(test, apiKey, "limit=1");
   assert.ok(newest);
   await voidOne(test, { apiKey, id: newest.id });
