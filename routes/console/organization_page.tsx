@@ -31,7 +31,7 @@ import { Used } from "../../views/components/used.tsx";
 import { Attention } from "../../views/console/attention.tsx";
 import { PortalPage } from "../../views/layout.tsx";
 import { grantsShownMax } from "../../views/meter/grants.tsx";
-import { GrantsCard } from "../../views/meter/mod.ts";
+import { GrantsCard, RejectedRequests } from "../../views/meter/mod.ts";
 import { providerFacts, SignInBadge } from "../../views/people/mod.ts";
 import { limitName, limitQuantity, modeWords, notifyText } from "../../views/text/limit.ts";
 import { missedText } from "../../views/text/limit_mails.ts";
@@ -40,11 +40,13 @@ import type { App, AppContext } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
 import { type ConsoleActor, operatorPages } from "../portal/operator_page.ts";
 import { readMonth } from "./overview.tsx";
+import { outcomeSummary } from "../meter/outcome_summary.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
 import { tabViewer } from "../portal/viewer.ts";
 
 const place = "operator/organizations";
 const notesShownMax = 3;
+const rejectionsShownMax = 5;
 const path = `${organizationsHref}/:id`;
 const flashes = {
   created: "Organization created.",
@@ -105,13 +107,16 @@ async function readOverview(c: AppContext, parts: PortalParts, actor: ConsoleAct
   const viewer = await tabViewer(c, parts, { actor, tab: "overview" });
   const { frame, head, access: { organizationId } } = viewer;
   const { timezone } = presentation();
-  const [{ numbers, usage }, sso, { notes, nextCursor }] = await Promise.all([
+  const [{ numbers, usage }, sso, { notes, nextCursor }, requests, catalogue] = await Promise.all([
     readMonth(parts, viewer, { metric: c.req.query("metric") || null, timezone }),
     getCompanySignIn(services, viewer.access),
     listNotes(services, { organizationId, limit: notesShownMax, cursor: c.req.query("notes") }),
+    outcomeSummary(parts, viewer.access, { rejectionsMax: rejectionsShownMax }),
+    readProductNames(services),
   ]);
   const olderNotesHref = nextCursor && `${organizationHref(organizationId)}?notes=${nextCursor}`;
-  return { frame, head, numbers, usage, sso, notes, olderNotesHref, flash: flashOf(c, flashes) };
+  const rejected = { ...requests, catalogue };
+  return { frame, head, numbers, usage, sso, notes, olderNotesHref, rejected, flash: flashOf(c, flashes) };
 }
 
 type Overview = Awaited<ReturnType<typeof readOverview>>;
@@ -135,9 +140,12 @@ function overviewPage(props: Overview) {
         </MetricChart>
         {numbers && <Attention {...numbers} limits={limits} now={frame.now} base={frame.base} />}
       </div>
-      <div class="columns even">
-        <Notes {...props} />
-        <Metadata organization={organization} />
+      <div class="columns aside">
+        <RejectedRequests {...props.rejected} frame={frame} />
+        <div class="stacked">
+          <Notes {...props} />
+          <Metadata organization={organization} />
+        </div>
       </div>
       <SingleSignOn {...props} />
     </PortalPage>

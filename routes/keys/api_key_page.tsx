@@ -30,7 +30,7 @@ import { KeyFacts, KeyUsage } from "../../views/keys/key_usage.tsx";
 import { KeyAccess } from "../../views/keys/key_access_fields.tsx";
 import { PermissionList } from "../../views/keys/permission_fields.tsx";
 import { PortalPage } from "../../views/layout.tsx";
-import { ActiveHolds } from "../../views/meter/mod.ts";
+import { ActiveHolds, KeyRequests } from "../../views/meter/mod.ts";
 import { fullDate } from "../../views/text/time.ts";
 import { flashOf, queryOf, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
@@ -39,16 +39,18 @@ import { KeyReference } from "./api_key_reference.tsx";
 import { DangerZone } from "./api_key_danger.tsx";
 import { firstRequestOf, keyReport } from "./key_report.ts";
 import { paramOf } from "../portal/noun_pages.ts";
+import { outcomeSummary } from "../meter/outcome_summary.ts";
 import { nearestFirst } from "../meter/usage_pages.ts";
 import type { PortalParts } from "../portal/page.ts";
 
 const latestEventsMax = 5;
 const shownHoldsMax = 10;
+const shownRejectionsMax = 10;
 
 export async function readKeyPage(c: AppContext, parts: PortalParts, { access, frame }: Viewer) {
   const { services } = parts;
   const { current: apiKey, generations } = await getApiKeyLineage(services, access, paramOf(c, "keyId"));
-  const [report, limits, { holds, nextCursor }, { plan }, lastRequest, events] = await Promise.all([
+  const [report, limits, { holds, nextCursor }, { plan }, lastRequest, requests, events] = await Promise.all([
     keyReport(parts, access, { apiKeyId: apiKey.id, metric: queryOf(c, "metric") ?? null }),
     inTime((signal) => readLimits(services, access, { apiKeyId: apiKey.id, signal })),
     listHolds(services, access, {
@@ -59,6 +61,10 @@ export async function readKeyPage(c: AppContext, parts: PortalParts, { access, f
     }),
     readPlan(services, access),
     readLastRequest(services, generations),
+    outcomeSummary(parts, access, {
+      apiKey: generations.map(({ id }) => id),
+      rejectionsMax: shownRejectionsMax,
+    }),
     may(access, "audit.read") ? latestEvents(parts, access, generations) : null,
   ]);
   return {
@@ -74,6 +80,8 @@ export async function readKeyPage(c: AppContext, parts: PortalParts, { access, f
     plan: plan.name,
     /** With any key of the lineage. */
     lastRequest,
+    /** With all keys of the lineage. */
+    requests,
     firstRequest: await firstRequestOf(parts, apiKey),
     events,
     catalogue: report?.catalogue ?? await readProductNames(services),
@@ -138,6 +146,7 @@ export function apiKeyPage(props: KeyPage) {
               />
             )
             : <KeyUsage frame={frame} apiKeyId={id} report={report} />}
+          <Requests {...props} />
           {events && <Events {...props} events={events} />}
         </div>
         <div class="stacked">
@@ -261,6 +270,11 @@ function Events(
         )}
     </Card>
   );
+}
+
+function Requests({ requests, frame, catalogue, apiKey }: KeyPage) {
+  const budget = new Set(apiKey.budget.map(({ id }) => id));
+  return <KeyRequests {...requests} frame={frame} catalogue={catalogue} budget={budget} />;
 }
 
 function Budget(props: KeyPage) {

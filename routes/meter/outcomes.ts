@@ -31,8 +31,9 @@ const outcomeSchema = z.enum(outcomes).openapi({
   example: "limit_exceeded",
 });
 
+const windows = ["hour", "day", "total"] as const;
 const querySchema = usageQuerySchema.pick({ from: true, to: true, apiKey: true, timezone: true }).extend({
-  window: z.enum(["hour", "day", "total"]).optional().openapi({
+  window: z.enum(windows).optional().openapi({
     description: "The windows to count by, in `timezone`. `total` is one window for the whole range.",
     default: "day",
   }),
@@ -41,7 +42,7 @@ const querySchema = usageQuerySchema.pick({ from: true, to: true, apiKey: true, 
 const countsSchema = z.object({
   from: timeOutInZone("The start of the range, inclusive."),
   to: timeOutInZone("The end of the range, exclusive."),
-  window: querySchema.shape.window.unwrap(),
+  window: z.enum(windows).openapi({ description: "The requested windows.", example: "day" }),
   data: z.array(
     z.object({
       start: timeOutInZone("The start of the window, inclusive."),

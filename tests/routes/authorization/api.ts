@@ -296,6 +296,8 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "GET /api/portal/usage.csv": { who: inActive },
   "GET /api/portal/limits": { who: inActive },
   "GET /api/portal/holds": { who: inActive },
+  "GET /api/portal/outcomes": { who: inActive },
+  "GET /api/portal/rejections": { who: inActive },
   "GET /api/portal/plan": { who: inActive },
   "GET /api/portal/grants": { who: inActive },
   "GET /api/portal/alerts": { who: inActive },

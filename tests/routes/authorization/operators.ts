@@ -305,6 +305,14 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     ),
     writesNothing: true,
   },
+  "GET /api/operator/outcomes": byOperator(
+    "usage:read",
+    ({ organizationId }) => ({ query: `?organizationId=${organizationId}` }),
+  ),
+  "GET /api/operator/rejections": byOperator(
+    "usage:read",
+    ({ organizationId }) => ({ query: `?organizationId=${organizationId}` }),
+  ),
   "GET /api/operator/api-keys": byOperator("keys:read", () => ({ query: "?externalId=user-1" })),
   "POST /api/operator/portal-sessions": byOperatorToken(
     "portal_sessions:write",
