@@ -1,4 +1,4 @@
-// Notes what became of requests with API keys, for the pages of keys and organizations.
+// Notes the outcomes of requests with API keys, for the pages of keys and organizations.
 import type { Services } from "../services/services.ts";
 import type { AppContext } from "./env.ts";
 

@@ -1,4 +1,4 @@
-// The SQL of what became of requests with API keys: counts by hour, and the last rejections of each key.
+// The SQL of outcomes of requests with API keys: counts by hour, and the last rejections of each key.
 import {
   type Outcome,
   outcomeNumber,
@@ -80,7 +80,7 @@ const deleteOldest = sql`
       ORDER BY n.at DESC, n.request_id DESC LIMIT 1 OFFSET ${integer(rejectionsOfKeyMax)})
     WHERE json_array_length(e.value, '$.rejections') > 0)`;
 
-/** Adds what became of requests. Unknown keys add nothing. */
+/** Adds outcomes of requests. Unknown keys add nothing. */
 export function addOutcomes(added: readonly KeyOutcomes[], now: number): Statement[] {
   const json = JSON.stringify(added);
   return [bind(insertCounts, json, now), bind(insertRejections, json), bind(deleteOldest, json)];

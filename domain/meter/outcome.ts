@@ -1,4 +1,4 @@
-// What became of requests with API keys. Counts and rejections help people find out what happened; nothing is billed by them.
+// Outcomes of requests with API keys. They explain what happened; nothing is billed by them.
 import type { ErrorCode } from "../errors.ts";
 import type { LimitStanding } from "./usage_limit.ts";
 import type { VerificationCode } from "./key_verification.ts";

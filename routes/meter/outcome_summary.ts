@@ -1,4 +1,4 @@
-// Reads what became of the requests of the last 30 days, for pages.
+// Reads the outcomes of requests of the last 30 days, for pages.
 import { keyUsagePeriod } from "../../domain/meter/key_usage.ts";
 import { presentation } from "../../domain/presentation.ts";
 import { isoTime } from "../../domain/time.ts";

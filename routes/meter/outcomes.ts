@@ -1,4 +1,4 @@
-// The API of what became of requests with API keys, for members and for operators.
+// The API of outcomes of requests with API keys, for members and for operators.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import {
   outcomes,
@@ -18,16 +18,16 @@ import { timeOutInZone, usageQuerySchema } from "./schemas/usage.ts";
 
 const dayMs = 24 * 3_600_000;
 const outcomeSchema = z.enum(outcomes).openapi({
-  description: "What became of requests:\n\n" +
-    "- `accepted`: they succeeded.\n" +
-    "- `duplicate`: everything in them had been recorded or held before.\n" +
-    "- `limit_exceeded`: they didn't fit into a limit of usage, holds or series.\n" +
+  description: "The outcome:\n\n" +
+    "- `accepted`: the request succeeded.\n" +
+    "- `duplicate`: it succeeded, and everything in it had been recorded or held before.\n" +
+    "- `limit_exceeded`: it didn't fit into a limit of usage, holds or series.\n" +
     "- `rate_limited`: the key had reached its requests per second.\n" +
     "- `permission_missing`, `feature_missing`: the key lacked a permission, or its plan a feature.\n" +
     "- `suspended`: the organization was suspended.\n" +
     "- `revoked`, `expired`, `disabled`: the key didn't work.\n" +
-    "- `address_denied`: the key may not be used from that address.\n" +
-    "- `invalid`: the request itself was rejected, with another 4xx status.",
+    "- `address_denied`: the key can't be used from that address.\n" +
+    "- `invalid`: any other 4xx status, such as 422.",
   example: "limit_exceeded",
 });
 

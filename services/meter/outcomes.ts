@@ -1,4 +1,4 @@
-// Reading what became of requests with the API keys of an organization.
+// Reading the last rejected requests with API keys of an organization.
 import { findRejections } from "../../db/meter/request_outcomes.ts";
 import type { Rejection } from "../../domain/meter/outcome.ts";
 import type { Access } from "../access/mod.ts";

@@ -1,4 +1,4 @@
-// Counts what became of requests with API keys, in memory, and writes the counts in the background: a request never waits for it.
+// Counts requests with API keys by outcome, in memory, and writes the counts in the background: a request never waits for it.
 // A server that is killed, or can't write, loses the last seconds. What needs more than its share of memory isn't counted.
 import {
   addOutcomes,

@@ -1,4 +1,4 @@
-// What became of requests with API keys: counts by outcome, and the last rejections.
+// Outcomes of requests with API keys: counts, and the last rejections.
 import type { Child } from "hono/jsx";
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import { keyUsageDays } from "../../domain/meter/key_usage.ts";

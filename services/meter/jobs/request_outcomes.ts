@@ -1,6 +1,6 @@
 // Counts of outcomes by window, added up by the reports thread.
 import { countOutcomes } from "../../../db/meter/request_outcomes.ts";
-import { rollupHourMs, usageSumRowsMax } from "../../../domain/limits.ts";
+import { rollupHourMs, usageSumRowsMax, usageWindowsMax } from "../../../domain/limits.ts";
 import { type Outcome, outcomes, outcomesKeptMs } from "../../../domain/meter/outcome.ts";
 import { type UsageRange, usageRange, type UsageRangeInput } from "../../../domain/meter/usage_window.ts";
 import { isoTimeIn } from "../../../domain/time.ts";
@@ -8,7 +8,7 @@ import type { JobContext, JobScope } from "../../reports/job_context.ts";
 import { tooManySumsError } from "./usage_sums.ts";
 
 /** Hours that one step reads. */
-const hoursPerReadMax = 96;
+const hoursPerReadMax = 48;
 
 export interface OutcomeQuery extends UsageRangeInput {
   /** Only these keys, by id. */
@@ -32,37 +32,31 @@ export async function sumOutcomes(
   { organizationId, now, apiKey, groupBy, ...given }: JobScope & OutcomeQuery,
 ) {
   const range = usageRange(given, now);
-  const isByKey = groupBy === "apiKey";
-  const counts = new Map<string, OutcomeCount & { readonly position: number; readonly number: number }>();
+  const inZone = (ms: number) => isoTimeIn(ms, range.timezone);
+  // By names that sort like their windows, keys and outcomes.
+  const counts = new Map<string, OutcomeCount>();
   const hours = hoursOf(range, now);
-  const [from, to] = [range.from, range.to].map((ms) => isoTimeIn(ms, range.timezone));
   for (let at = 0; at < hours.length; at += hoursPerReadMax) {
     if (at > 0) await context.pause();
-    const rows = await countOutcomes(context.database, organizationId, {
-      hours: hours.slice(at, at + hoursPerReadMax),
-      apiKey,
-      isByKey,
-    });
-    for (const { position, apiKey, outcome: number, count } of rows) {
-      const name = `${position} ${apiKey ?? ""} ${number}`;
-      const window = range.windows[position] ?? { start: range.from, end: range.to };
-      counts.set(name, {
-        position,
-        number,
-        start: isoTimeIn(window.start, range.timezone),
-        end: isoTimeIn(window.end, range.timezone),
-        ...apiKey !== null && { apiKey },
-        outcome: outcomes[number] ?? "invalid",
-        count: count + (counts.get(name)?.count ?? 0),
-      });
+    const some = hours.slice(at, at + hoursPerReadMax);
+    const isByKey = groupBy === "apiKey";
+    for (
+      const row of await countOutcomes(context.database, organizationId, { hours: some, apiKey, isByKey })
+    ) {
+      const { position, outcome, count } = row;
+      const name = `${usageWindowsMax + position} ${row.apiKey ?? ""} ${outcomes.length + outcome}`;
+      const { start, end } = range.windows[position] ?? { start: range.from, end: range.to };
+      const known = counts.get(name) ?? {
+        ...{ start: inZone(start), end: inZone(end) },
+        ...row.apiKey !== null && { apiKey: row.apiKey },
+        ...{ outcome: outcomes[outcome] ?? "invalid", count: 0 },
+      };
+      counts.set(name, { ...known, count: known.count + count });
     }
     if (counts.size > usageSumRowsMax) throw tooManySumsError();
   }
-  const sorted = [...counts.values()].sort((a, b) =>
-    a.position - b.position || compare(a.apiKey, b.apiKey) || a.number - b.number
-  );
-  const data = sorted.map(({ position: _position, number: _number, ...count }): OutcomeCount => count);
-  return { from: from ?? "", to: to ?? "", window: range.unit, data };
+  const data = [...counts].sort(([a], [b]) => a < b ? -1 : 1).map(([, count]) => count);
+  return { from: inZone(range.from), to: inZone(range.to), window: range.unit, data };
 }
 
 /** Returns the hours of a range for which counts may be kept, with the positions of their windows. */
@@ -79,8 +73,4 @@ function hoursOf(
     hours.push([position, hour]);
   }
   return hours;
-}
-
-function compare(a = "", b = ""): number {
-  return a === b ? 0 : a < b ? -1 : 1;
 }
