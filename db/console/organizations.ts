@@ -36,7 +36,7 @@ export interface OrganizationPosition {
 }
 
 export interface OrganizationQuery {
-  /** A part of the name or of the external id, or a whole id. */
+  /** A part of the name or of the external id, a whole id, or the beginning of an owner's email address, with its `@`. */
   readonly search?: string | undefined;
   readonly status?: OrganizationStatus | undefined;
   readonly externalId?: string | undefined;
@@ -105,7 +105,7 @@ export async function findOrganizationNumbers(
   { search, ...query }: OrganizationQuery,
   sort: StoredOrder,
 ): Promise<number[]> {
-  const indexed = search === undefined ? null : indexedText(sql`f.organization_search`, search);
+  const indexed = search === undefined ? null : inIndex(search);
   const isListed = query.externalId === undefined && (search === undefined || indexed !== null);
   const { conditions } = matching(indexed === null ? { search, ...query } : query, "name");
   const read = async (statement: Statement) => {
@@ -160,7 +160,7 @@ function matching(
   { search, status, externalId, planId, numbers }: OrganizationQuery,
   sort: StoredOrder,
 ): { from: Statement; number: Statement; conditions: Statement[] } {
-  const indexed = search === undefined ? null : indexedText(sql`f.organization_search`, search);
+  const indexed = search === undefined ? null : inIndex(search);
   const source = status === "suspended"
     ? "suspended"
     : indexed !== null && sort !== "name"
@@ -171,7 +171,7 @@ function matching(
     // The plus sign keeps the order of the list, so that many matches need not be sorted.
     const isFound = sql`+o.number IN (SELECT f.rowid FROM organization_search f WHERE ${indexed})`;
     conditions.push(source === "search" ? indexed : isFound);
-  } else if (search !== undefined) conditions.push(hasShortText(search));
+  } else if (search !== undefined) conditions.push(isNotInIndex(search));
   if (status !== undefined) {
     conditions.push(status === "suspended" ? sql`o.suspended_at IS NOT NULL` : sql`o.suspended_at IS NULL`);
   }
@@ -195,11 +195,22 @@ const sources = {
   suspended: sql`organizations o INDEXED BY organizations_suspended_at`,
 };
 
-function hasShortText(search: string): Statement {
-  return isId("org", search)
-    ? sql`o.id = ${search}`
-    : sql`(${hasText(sql`o.name`, search)} OR ${hasText(sql`o.external_id`, search)})`;
+/** Returns a condition on the index, or null for a text that may be an address: the index has no owners. */
+const inIndex = (search: string): Statement | null =>
+  search.includes("@") ? null : indexedText(sql`f.organization_search`, search);
+
+function isNotInIndex(search: string): Statement {
+  if (isId("org", search)) return sql`o.id = ${search}`;
+  const isOwned = search.includes("@") ? sql`o.id IN (${selectOwnedBy(search)})` : sql`false`;
+  return sql`(${hasText(sql`o.name`, search)} OR ${hasText(sql`o.external_id`, search)} OR ${isOwned})`;
 }
+
+const ownedMax = 100;
+
+/** Selects the ids of some organizations with an owner whose email address begins with a text. */
+export const selectOwnedBy = (text: string): Statement =>
+  sql`SELECT m.organization_id FROM users u CROSS JOIN memberships m ON m.user_id = u.id AND m.role = 'OWNER'
+    WHERE u.email BETWEEN ${text.toLowerCase()} AND ${`${text.toLowerCase()}\u{10ffff}`} LIMIT ${ownedMax}`;
 
 function isAfterName({ number, name }: OrganizationPosition): Statement {
   // SQLite looks up the name in the index, but not the pair.

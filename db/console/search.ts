@@ -10,8 +10,9 @@ import {
 import { activeApiKey, type ApiKeyScope, inScope, isActiveIn } from "../access/mod.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 import { hasText, indexedText } from "../text_search.ts";
+import { selectOwnedBy } from "./organizations.ts";
 
-/** Finds the organization with an id, then some whose names begin with a text, then the newest that contain it. */
+/** Finds the organization with an id, then some whose names or owners' addresses begin with a text, then the newest that contain it. */
 export function findOrganizationsByText(
   database: DatabaseReader,
   text: string,
@@ -22,6 +23,8 @@ export function findOrganizationsByText(
     sql`SELECT o.number, 0 FROM organizations o WHERE o.external_id = ${text} AND o.deleted_at IS NULL`,
     sql`SELECT o.number, 1 FROM organizations o
       WHERE ${startsWith(sql`o.name COLLATE NOCASE`, text)} AND o.deleted_at IS NULL`,
+    text.includes("@") && sql`SELECT o.number, 1 FROM (${selectOwnedBy(text)}) m
+      CROSS JOIN organizations o ON o.id = m.organization_id AND o.deleted_at IS NULL`,
     contains && sql`SELECT f.rowid, 2
       FROM organization_search f CROSS JOIN organizations o ON o.number = f.rowid
       WHERE ${contains} AND o.deleted_at IS NULL ORDER BY f.rowid DESC`,
@@ -88,8 +91,8 @@ const startsWith = (column: Statement, text: string): Statement =>
   sql`${column} BETWEEN ${text} AND ${`${text}\u{10ffff}`}`;
 
 /** Reads the numbers of some rows with the lowest ranks. Each query is read no further than it has to be. */
-function best(queries: readonly (Statement | null | "")[]): Statement {
-  const first = queries.filter((query) => query !== null && query !== "")
+function best(queries: readonly (Statement | null | "" | false)[]): Statement {
+  const first = queries.filter((query) => query !== null && query !== "" && query !== false)
     .map((query) => sql`SELECT * FROM (${query} LIMIT ${foundOfKindMax})`);
   return sql`SELECT number, min(rank) AS rank FROM (${joinSql(first, " UNION ALL ")})
     GROUP BY number ORDER BY min(rank), number DESC LIMIT ${foundOfKindMax}`;

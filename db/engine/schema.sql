@@ -862,6 +862,9 @@ CREATE INDEX webhooks_old_secret ON webhooks (old_secret_until) WHERE old_secret
 
 CREATE INDEX webhooks_deleted ON webhooks (number) WHERE deleted_at IS NOT NULL;
 
+CREATE INDEX webhooks_failing ON webhooks (failing_since)
+  WHERE failing_since IS NOT NULL AND disabled_at IS NULL AND deleted_at IS NULL;
+
 -- An event for one endpoint. `type` is that of the event. `attempts` counts those of the current run of the schedule. While it is leased, a server sends it until `due_at`.
 CREATE TABLE webhook_deliveries (
   number INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -123,16 +123,17 @@ const isNoted = (time: Statement) =>
 const isAnyUsed = sql`n.sum_high + n.sum_low + n.sum_micro > 0`;
 
 /**
- * Finds organizations that have used 80% or more of a limit in its current window: `isReached` is 1 for those that have used all of it.
- * Usage that no counter has yet is missing.
+ * Finds organizations that have used 80% or more of a limit in its current window: `isReached` is 1 for those that have used all of one,
+ * and `isRejecting` if it is a hard or cutoff limit. Usage that no counter has yet is missing.
  */
 export async function findPressed(
   database: DatabaseReader,
   { now, ...range }: NumberRange & { now: number },
-): Promise<{ organization: number; isReached: 0 | 1 }[]> {
+): Promise<{ organization: number; isReached: 0 | 1; isRejecting: 0 | 1 }[]> {
   const time = sql`CAST(${now} AS INTEGER)`;
+  const isUsed = isUsedOfRaised(integer(100), time);
   return await database.read(sql`
-    SELECT o.number AS organization, max(${isUsedOfRaised(integer(100), time)}) AS isReached
+    SELECT o.number AS organization, max(${isUsed}) AS isReached, max(${isUsed} AND l.mode <> 'soft') AS isRejecting
     FROM ${organizationsIn(range)} CROSS JOIN usage_limits l ON ${isApplied()}
     CROSS JOIN usage_limit_counters n ON ${isCurrentCounter(time)}
     LEFT JOIN usage_grant_accounts t ON ${isAccount(sql`o.number`)}

@@ -45,11 +45,11 @@ export const isWebhookOf = (organizationId: WebhookOwnerId): Statement =>
 const isWebhook = (organizationId: WebhookOwnerId, id: string): Statement =>
   sql`w.id = ${id} AND ${isWebhookOf(organizationId)}`;
 
-const select = sql`
-  SELECT w.id, w.url, w.events, w.description, w.disabled_at AS disabledAt, w.disabled_reason AS disabledReason,
+const columns =
+  sql`w.id, w.url, w.events, w.description, w.disabled_at AS disabledAt, w.disabled_reason AS disabledReason,
     w.failing_since AS failingSince, w.last_delivered_at AS lastDeliveredAt, w.created_at AS createdAt, w.old_secret_until AS oldSecretUntil,
-    w.created_by AS createdById, coalesce(w.created_by_name, u.name) AS createdByName
-  FROM webhooks w LEFT JOIN users u ON u.id = w.created_by`;
+    w.created_by AS createdById, coalesce(w.created_by_name, u.name) AS createdByName`;
+const select = sql`SELECT ${columns} FROM webhooks w LEFT JOIN users u ON u.id = w.created_by`;
 
 /** Finds endpoints, newest first, from after the id `before`. */
 export function findWebhooks(
@@ -61,6 +61,23 @@ export function findWebhooks(
     WHERE ${
     isWebhookOf(organizationId)
   } AND (${before} IS NULL OR w.id < ${before}) ORDER BY w.id DESC LIMIT ${limit}`);
+}
+
+/** A failing endpoint of a customer. */
+export type FailingWebhookRow = WebhookRow & {
+  readonly organizationId: string;
+  readonly organizationName: string;
+};
+
+/** Finds enabled endpoints of all customers that fail, those that fail the longest first. */
+export function findFailingWebhooks(database: DatabaseReader, limit: number): Promise<FailingWebhookRow[]> {
+  return database.read(sql`
+    SELECT ${columns}, o.id AS organizationId, o.name AS organizationName
+    FROM webhooks w INDEXED BY webhooks_failing
+    CROSS JOIN organizations o ON o.number = w.organization AND o.deleted_at IS NULL
+    LEFT JOIN users u ON u.id = w.created_by
+    WHERE w.failing_since IS NOT NULL AND w.disabled_at IS NULL AND w.deleted_at IS NULL
+    ORDER BY w.failing_since LIMIT ${limit}`);
 }
 
 export const selectWebhook = (organizationId: WebhookOwnerId, id: string): Statement =>

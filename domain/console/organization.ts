@@ -38,9 +38,20 @@ export const externalIdPrefix = "external:";
 export const organizationSorts = ["createdAt", "name", "usage", "growth"] as const;
 export type OrganizationSort = (typeof organizationSorts)[number];
 
-/** `over`: a limit is reached in its current window. `near`: 80% of one is used, and none is reached. */
-export const limitLevels = ["over", "near"] as const;
+/**
+ * `rejected`: a hard or cutoff limit is used up in its current window. `above`: only soft ones are. `near`: 80% of one is used, and
+ * none is used up.
+ */
+export const limitLevels = ["rejected", "above", "near"] as const;
 export type LimitLevel = (typeof limitLevels)[number];
+/** `over`: `rejected` or `above`. */
+export const limitFilters = ["over", ...limitLevels] as const;
+export type LimitFilter = (typeof limitFilters)[number];
+
+/** True if a list with this filter has organizations of the level. */
+export function hasLevel(filter: LimitFilter, level: LimitLevel | undefined): boolean {
+  return level === filter || filter === "over" && (level === "rejected" || level === "above");
+}
 
 /** An organization's usage of a metric this month, in UTC. Sums are exact decimal texts. */
 export interface MonthUsage {

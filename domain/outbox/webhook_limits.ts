@@ -89,3 +89,5 @@ export const webhookReplayStepMax = 1_000;
 /** Kept of a delivery, the newest. */
 export const deliveryAttemptsMax = 100;
 export const webhookHealthDays = 14;
+/** Failing endpoints of all customers that the console lists. */
+export const failingWebhooksMax = 100;

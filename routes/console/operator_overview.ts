@@ -4,8 +4,13 @@ import { monthSoFar } from "../../domain/meter/month_so_far.ts";
 import { percentChange } from "../../domain/meter/usage_report.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type { OperatorOverview } from "../../services/console/jobs/mod.ts";
+import { failingWebhooksMax } from "../../domain/outbox/webhook_limits.ts";
 import { type Webhook, webhookName } from "../../domain/outbox/webhook.ts";
-import { listFailingWebhooks } from "../../services/outbox/mod.ts";
+import {
+  type CustomerWebhook,
+  listFailingOfCustomers,
+  listFailingWebhooks,
+} from "../../services/outbox/mod.ts";
 import { listStatements } from "../../services/billing/mod.ts";
 import { readOperatorOverview } from "../../services/console/mod.ts";
 import { Change } from "../../views/components/change.tsx";
@@ -19,11 +24,12 @@ import { clockTime, monthWords, shortDate } from "../../views/text/time.ts";
 import { daysWords } from "../../views/text/zone.ts";
 import { webhookHref } from "../../views/outbox/webhook.tsx";
 import type { App } from "../env.ts";
+import { failingWebhooksHref } from "../outbox/failing_webhooks.tsx";
 import { readSystemState } from "../system_state.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
 import { operatorFrame, operatorHome, operatorPages } from "../portal/operator_page.ts";
 
-const namedLimitsMax = 3;
+const namedMax = 3;
 
 export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
@@ -31,7 +37,7 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
   get(operatorHome, async (c, actor) => {
     const frame = operatorFrame(parts, actor);
     const { now } = frame;
-    const [overview, state, billing, failing] = await Promise.all([
+    const [overview, state, billing, failing, ofCustomers] = await Promise.all([
       readOperatorOverview(services, actor, {
         metric: c.req.query("metric") ?? null,
         signal: c.req.raw.signal,
@@ -39,6 +45,7 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
       readSystemState(parts),
       listStatements(services, { limit: 1 }),
       listFailingWebhooks(services, { operator: actor }),
+      listFailingOfCustomers(services, actor),
     ]);
     const nameOf = (metric: string) => summedMetricOf(overview.catalogue, metric).name;
     const measure = overview.metric === null
@@ -65,6 +72,8 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
         ...attentionOf(health),
         ...failingWebhooks(failing, now),
         ...reachedLimits(overview),
+        ...failingOfCustomers(ofCustomers),
+        ...abovePlan(overview),
         ...suspendedOrganizations(overview),
         ...openMonth(billing, now),
       ],
@@ -152,11 +161,44 @@ function failingWebhooks(failing: readonly Webhook[], now: number): Attention[] 
   }];
 }
 
+function failingOfCustomers(webhooks: readonly CustomerWebhook[]): Attention[] {
+  if (webhooks.length === 0) return [];
+  const names = new Map(webhooks.map((one) => [one.organizationId, one.organizationName]));
+  const named = [...names].slice(0, namedMax);
+  const isMany = webhooks.length === failingWebhooksMax;
+  return [{
+    icon: "webhook",
+    tone: "soon",
+    title: `${countOf(webhooks.length, "customer webhook")}${isMany ? " or more" : ""} ${
+      webhooks.length === 1 ? "is" : "are"
+    } failing`,
+    text: "Deliveries fail for:",
+    links: named.map(([id, label]) => ({ href: `${organizationHref(id)}/webhooks`, label })),
+    others: names.size - named.length,
+    href: failingWebhooksHref,
+    label: "View",
+  }];
+}
+
+/** No fault: their requests are accepted. */
+function abovePlan({ aboveCount: count }: OperatorOverview): Attention[] {
+  return count === 0 ? [] : [{
+    icon: "gauge",
+    tone: null,
+    title: `${countOf(count, "organization")} ${count === 1 ? "is" : "are"} above ${
+      count === 1 ? "its" : "their"
+    } plan`,
+    text: "A soft limit is used up. Requests are accepted.",
+    href: `${organizationsHref}?limits=above`,
+    label: "View",
+  }];
+}
+
 function reachedLimits({ reachedLimits: reached, catalogue }: OperatorOverview): Attention[] {
-  const item = { icon: "gauge", tone: "soon", label: "View" } as const;
-  const others = reached.length - namedLimitsMax;
+  const item = { icon: "gauge", tone: "bad", label: "View" } as const;
+  const others = reached.length - namedMax;
   return [
-    ...reached.slice(0, namedLimitsMax).map(({ id, name, mode, ...limit }) => ({
+    ...reached.slice(0, namedMax).map(({ id, name, mode, ...limit }) => ({
       ...item,
       title: `${name} has hit a ${mode} limit`,
       text: `${mode === "hard" ? "Requests that don't fit are rejected" : "New requests are denied"}: ${
@@ -167,10 +209,10 @@ function reachedLimits({ reachedLimits: reached, catalogue }: OperatorOverview):
     ...(others <= 0 ? [] : [{
       ...item,
       title: `${countOf(others, "other organization")} ${others === 1 ? "has" : "have"} hit a limit`,
-      text: `${reached.slice(namedLimitsMax, 2 * namedLimitsMax).map(({ name }) => name).join(", ")}${
-        others > namedLimitsMax ? " and others" : ""
+      text: `${reached.slice(namedMax, 2 * namedMax).map(({ name }) => name).join(", ")}${
+        others > namedMax ? " and others" : ""
       }.`,
-      href: `${organizationsHref}?limits=over`,
+      href: `${organizationsHref}?limits=rejected`,
     }]),
   ];
 }

@@ -22,7 +22,7 @@ export async function readOrganizationHead(
   const [plan, limits, usage] = await Promise.all([
     getPlan(services, organization.planId),
     inTime((signal) => readLimits(services, access, { signal })),
-    inTime((signal) => readMonth(parts, access, signal)),
+    tab === "overview" ? inTime((signal) => readMonth(parts, access, signal)) : null,
   ]);
   return { tab, organization, plan, limits, usage };
 }

@@ -19,7 +19,13 @@ import { Card } from "../../views/components/card.tsx";
 import { EmptyState } from "../../views/components/empty_state.tsx";
 import { Facts } from "../../views/components/facts.tsx";
 import { FeatureList } from "../../views/components/feature_list.tsx";
-import { organizationHref, organizationLimitsHref, organizationsHref } from "../../views/components/links.ts";
+import {
+  organizationHref,
+  organizationLimitsHref,
+  organizationPlanHref,
+  organizationsHref,
+  planHref,
+} from "../../views/components/links.ts";
 import { ListCard } from "../../views/components/list_card.tsx";
 import { MetricChart } from "../../views/components/metric_chart.tsx";
 import { Notice } from "../../views/components/notice.tsx";
@@ -76,7 +82,7 @@ export function operatorOrganizationTabs(app: App, parts: PortalParts): void {
     return await sendPage(
       c,
       <PortalPage title="Limits" frame={frame} place={place}>
-        <PageHead title="Limits" text="The plan's values, and what this organization has instead.">
+        <PageHead title="Limits" text={<LimitsText {...head} />}>
           <ButtonLink href={`${frame.base}/alerts`}>Alerts</ButtonLink>
           <ButtonLink href={`${base}/grants/new`}>Add grant</ButtonLink>
           <ButtonLink href={organizationLimitsHref(access.organizationId)}>Edit overrides</ButtonLink>
@@ -100,6 +106,17 @@ export function operatorOrganizationTabs(app: App, parts: PortalParts): void {
       </PortalPage>,
     );
   });
+}
+
+function LimitsText({ plan, organization: { id } }: OrganizationHead) {
+  return (
+    <>
+      The values of the plan{" "}
+      <a href={planHref(plan.id)}>
+        <bdi>{plan.name}</bdi>
+      </a>, and what this organization has instead. <a href={organizationPlanHref(id)}>Change plan</a>
+    </>
+  );
 }
 
 async function readOverview(c: AppContext, parts: PortalParts, actor: ConsoleActor) {

@@ -2,7 +2,7 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { externalIdCharactersMax, plansMax } from "../../domain/limits.ts";
 import { summedMetricOf } from "../../domain/meter/catalogue.ts";
-import { limitLevels, organizationSorts, organizationStatuses } from "../../domain/console/organization.ts";
+import { limitFilters, organizationSorts, organizationStatuses } from "../../domain/console/organization.ts";
 import type { Plan } from "../../domain/billing/plan.ts";
 import { requireEmail } from "../../domain/outbox/email.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -163,7 +163,7 @@ function listAddress(c: AppContext, plans: readonly Plan[]) {
   const address: OrganizationListAddress = {
     search: searchOf(c),
     status: choice("status", organizationStatuses),
-    limits: choice("limits", limitLevels),
+    limits: choice("limits", limitFilters),
     plan: choice("plan", plans.map(({ id }) => id)),
     metric: c.req.query("metric") || null,
     sort: choice("sort", organizationSorts, "sorted by usage"),

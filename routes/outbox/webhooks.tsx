@@ -312,6 +312,12 @@ function webhookList(
         <p class="muted small">
           <GuideLink href="/docs/webhooks" embed={page.frame.embed} />{" "}
           about events, and how to verify and handle them.
+          {isConsole && viewed === null && (
+            <>
+              {" "}
+              <a href={`${base}/webhooks/failing`}>Customers’ failing webhooks</a>
+            </>
+          )}
         </p>
       }
       card={`${webhooks.length} of ${max} webhooks`}

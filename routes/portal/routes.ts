@@ -3,6 +3,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Assets } from "../../views/layout.tsx";
 import { openApiDocument } from "../api/openapi/openapi.ts";
 import type { AppEnv, AppParts } from "../env.ts";
+import { failingWebhookPages } from "../outbox/failing_webhooks.tsx";
 import { webhookPages } from "../outbox/webhooks.tsx";
 import { passkeyPages } from "../people/passkeys.tsx";
 import { alertPages } from "../meter/alerts.tsx";
@@ -61,6 +62,7 @@ export function portalRoutes(
   recordPages(app, parts);
   alertPages(app, parts);
   billingPages(app, parts);
+  failingWebhookPages(app, parts);
   webhookPages(app, parts);
   portalPasswordRoutes(app, parts);
   verifyEmailPages(app, parts);

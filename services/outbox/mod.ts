@@ -16,6 +16,6 @@ export {
 export { sendTestEvent } from "./test_delivery.ts";
 export { findTxtRecords } from "./txt_records.ts";
 export { ownerForOperator, ownerScope, type WebhookOwner } from "./webhook_owner.ts";
-export { getWebhook, listFailingWebhooks } from "./webhooks.ts";
+export { type CustomerWebhook, getWebhook, listFailingOfCustomers, listFailingWebhooks } from "./webhooks.ts";
 export * as deliveries from "./deliveries.ts";
 export * as webhooks from "./webhooks.ts";

@@ -2,6 +2,8 @@
 import {
   disableWebhook,
   enableWebhook,
+  type FailingWebhookRow,
+  findFailingWebhooks,
   findWebhooks,
   holdMissed,
   insertWebhook,
@@ -12,14 +14,18 @@ import {
   updateWebhook,
   type WebhookRow,
 } from "../../db/outbox/webhooks.ts";
-import { operatorIdentity } from "../../domain/access/actor.ts";
+import { type OperatorActor, operatorIdentity } from "../../domain/access/actor.ts";
 import { notFoundError, validationError, webhookLimitError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
 import { pageItemsDefault } from "../../domain/limits.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newWebhookSecret } from "../../domain/outbox/signature.ts";
 import { isOperatorsEventName, type Webhook, webhookName } from "../../domain/outbox/webhook.ts";
-import { webhookOldSecretMaxMs, webhookOldSecretMs } from "../../domain/outbox/webhook_limits.ts";
+import {
+  failingWebhooksMax,
+  webhookOldSecretMaxMs,
+  webhookOldSecretMs,
+} from "../../domain/outbox/webhook_limits.ts";
 import { parseAddress } from "../address_blocks.ts";
 import {
   type Change,
@@ -243,6 +249,21 @@ function switchOf(
 export async function listFailingWebhooks(context: SessionContext, owner: WebhookOwner): Promise<Webhook[]> {
   const { webhooks } = await listWebhooks(context, owner, { limit: pageItemsDefault });
   return webhooks.filter(({ status, failingSince }) => status === "enabled" && failingSince !== null);
+}
+
+/** A failing endpoint of a customer. */
+export type CustomerWebhook = Webhook & Pick<FailingWebhookRow, "organizationId" | "organizationName">;
+
+/** Lists enabled endpoints of all customers that fail, at most {@linkcode failingWebhooksMax}, the longest first. */
+export async function listFailingOfCustomers(
+  { database }: SessionContext,
+  _actor: OperatorActor,
+): Promise<CustomerWebhook[]> {
+  const rows = await findFailingWebhooks(database, failingWebhooksMax);
+  return rows.map((row) => {
+    const { organizationId, organizationName } = row;
+    return { ...toWebhook(row), organizationId, organizationName };
+  });
 }
 
 /** @throws {AppError} `validation_failed` for events that customers don't receive. */

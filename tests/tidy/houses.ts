@@ -13,13 +13,13 @@ import {
 
 /** The subjects from the ground up, and the most lines that each has in db/, services/, views/ and routes/. A change that needs more raises it. */
 const linesMax: Readonly<Record<string, number>> = {
-  access: 4_700,
-  outbox: 6_350,
+  access: 4_730,
+  outbox: 6_470,
   meter: 25_890,
   keys: 6_450,
   billing: 6_100,
   people: 15_150,
-  console: 7_500,
+  console: 7_700,
 };
 const order = Object.keys(linesMax);
 

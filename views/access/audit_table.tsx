@@ -8,6 +8,7 @@ import { presentation } from "../../domain/presentation.ts";
 import { zoneWords } from "../text/time.ts";
 import { MomentTime } from "../components/relative_time.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
+import { Icon } from "../components/icon.tsx";
 import { isId } from "../../domain/id.ts";
 import { apiKeyHref } from "../components/key_name.tsx";
 import type { PortalFrame } from "../layout.tsx";
@@ -19,13 +20,12 @@ export type AuditRow = AuditEvent & {
   readonly organizationId?: string | null;
 };
 
-type AuditFrame = Pick<PortalFrame, "base" | "isConsole" | "isReadOnly">;
+type AuditFrame = Pick<PortalFrame, "base" | "isConsole" | "isReadOnly" | "viewed">;
 
 const columns: Column[] = [
   { title: "Actor" },
   { title: "Action" },
   { title: "Source" },
-  { title: "Request", drop: 2 },
 ];
 
 export function AuditTable(
@@ -47,15 +47,28 @@ export function AuditTable(
           </Cell>
           <Cell place="title" value={<AuditSentence {...event} frame={frame} catalogue={catalogue} />} />
           <Cell place="client">
-            {event.address === "" ? <span class="off-only">—</span> : event.address}
+            <Source {...event} />
             {event.device === null ? null : <span class="second">{event.device}</span>}
-          </Cell>
-          <Cell drop={2} isOffCard>
-            {event.requestId === null ? "—" : <code class="request muted pick">{event.requestId}</code>}
           </Cell>
         </Row>
       ))}
     </Table>
+  );
+}
+
+/** Opens to the id of the request, for searches in logs. */
+function Source({ address, requestId }: Pick<AuditRow, "address" | "requestId">) {
+  const text = address === "" ? <span class="off-only">—</span> : address;
+  if (requestId === null) return text;
+  return (
+    <details class="source">
+      <summary>
+        {text}
+        <span class="unseen">: request</span>
+        <Icon name="chevron" />
+      </summary>
+      <span class="muted tiny">Request</span> <code class="request pick">{requestId}</code>
+    </details>
   );
 }
 
@@ -89,7 +102,7 @@ export function AuditSentence(
           <Badge tone="soon">{denial}</Badge>
         </>
       )}
-      {event.organizationId && (
+      {event.organizationId && event.organizationId !== frame.viewed?.id && (
         <div class="tiny">
           <a class="muted" href={organizationHref(event.organizationId)}>{event.organizationId}</a>
         </div>
@@ -98,7 +111,10 @@ export function AuditSentence(
   );
 }
 
-export function objectHref(id: string, { base, isConsole, isReadOnly }: AuditFrame): string | null {
+export function objectHref(
+  id: string,
+  { base, isConsole, isReadOnly }: Omit<AuditFrame, "viewed">,
+): string | null {
   if (isConsole) {
     return isId("usr", id) ? userHref(id) : isId("org", id) ? organizationHref(id) : null;
   }

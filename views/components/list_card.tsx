@@ -34,16 +34,23 @@ interface Tab {
   /** Null when it is unknown. `isAtLeast`: there may be more. */
   readonly count: number | null;
   readonly isAtLeast?: boolean;
+  /** Marks a count other than 0. */
+  readonly tone?: "bad";
   readonly isCurrent: boolean;
 }
 
 export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   return (
     <nav class="tabs" aria-label={label}>
-      {tabs.map(({ href, label, count, isAtLeast, isCurrent }) => (
+      {tabs.map(({ href, label, count, isAtLeast, tone, isCurrent }) => (
         <a href={href} aria-current={isCurrent ? "page" : undefined}>
           {`${label} `}
-          {count !== null && <span class="count">{groupDigits(count)}{isAtLeast && "+"}</span>}
+          {count !== null && (
+            <span class={tone && count > 0 ? `count ${tone}` : "count"}>
+              {groupDigits(count)}
+              {isAtLeast && "+"}
+            </span>
+          )}
         </a>
       ))}
     </nav>

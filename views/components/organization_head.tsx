@@ -5,7 +5,7 @@ import type { CatalogueMetric } from "../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { Badge } from "./badge.tsx";
-import { ButtonLink, SubmitButton } from "./button.tsx";
+import { SubmitButton } from "./button.tsx";
 import { ShortChange, unbroken } from "./change.tsx";
 import { Form } from "./form.tsx";
 import { Icon } from "./icon.tsx";
@@ -27,10 +27,11 @@ import { zoneWords } from "../text/time.ts";
 /** The tabs in their order. `path`: below the address of the organization. Members have pages at some of them, too. */
 export const organizationTabs = [
   { tab: "overview", path: "", label: "Overview" },
+  { tab: "usage", path: "/usage", label: "Usage" },
   { tab: "keys", path: "/api-keys", label: "Keys" },
-  { tab: "members", path: "/members", label: "Members" },
   { tab: "limits", path: "/limits", label: "Limits" },
-  { tab: "statements", path: "/billing", label: "Statements" },
+  { tab: "billing", path: "/billing", label: "Billing" },
+  { tab: "members", path: "/members", label: "Members" },
   { tab: "webhooks", path: "/webhooks", label: "Webhooks" },
   { tab: "log", path: "/audit", label: "Log" },
 ] as const;
@@ -44,7 +45,7 @@ export interface OrganizationHead {
   readonly plan: Plan;
   /** Null when they are not available. */
   readonly limits: readonly LimitStanding[] | null;
-  /** This month's usage; null when it is not available. `main`: null without usage. */
+  /** This month's usage, on the first tab; null when it is not available. `main`: null without usage. */
   readonly usage: {
     readonly main: {
       readonly metric: CatalogueMetric;
@@ -56,35 +57,26 @@ export interface OrganizationHead {
   } | null;
 }
 
+/** Two lines: the name with what operators do here, and the tabs. The first tab also has the facts. */
 export function OrganizationHead(props: OrganizationHead & { now: number }) {
-  const { tab, organization: { id, name, status, createdAt, memberCount, activeApiKeyCount }, now } = props;
+  const { tab, organization: { id, name, status, memberCount, activeApiKeyCount } } = props;
   const counts: Partial<Record<OrganizationTab, number>> = { keys: activeApiKeyCount, members: memberCount };
   const title = <bdi>{name}</bdi>;
   return (
     <div class="organization-head">
       <div class="head">
-        <div>
+        <div class="title-line">
           <a class="up-link" href={organizationsHref}>
             <Icon name="back" />
             Organizations
           </a>
-          <div class="title-line">
-            {/* Other tabs have a heading of their own. */}
-            {tab === "overview" ? <h1>{title}</h1> : <a class="title" href={organizationHref(id)}>{title}</a>}
-            <OrganizationStatusBadge status={status} />
-            <ReachedBadge standings={props.limits ?? []} />
-          </div>
-          <p class="muted small">
-            Created <DayTime at={createdAt} now={now} />
-            {" · "}
-            <a href={hrefOf(id, statusAction(status).path)}>{statusAction(status).label}</a>
-          </p>
+          {/* Other tabs have a heading of their own. */}
+          {tab === "overview" ? <h1>{title}</h1> : <a class="title" href={organizationHref(id)}>{title}</a>}
+          <OrganizationStatusBadge status={status} />
+          <ReachedBadge standings={props.limits ?? []} />
         </div>
         <Actions {...props} />
       </div>
-      <section class="card" aria-label="Details">
-        <HeadFacts {...props} />
-      </section>
       <Tabs
         label={`Pages of ${name}`}
         tabs={organizationTabs.map((one) => ({
@@ -94,6 +86,11 @@ export function OrganizationHead(props: OrganizationHead & { now: number }) {
           isCurrent: one.tab === tab,
         }))}
       />
+      {tab === "overview" && (
+        <section class="card" aria-label="Details">
+          <HeadFacts {...props} />
+        </section>
+      )}
     </div>
   );
 }
@@ -102,27 +99,23 @@ function hrefOf(id: string, path: string): string {
   return organizationHref(id) + path;
 }
 
-function statusAction(status: OperatedOrganization["status"]) {
-  return status === "active"
-    ? { path: "/suspend", label: "Suspend", isDanger: true } as const
-    : { path: "/resume", label: "Resume", isDanger: false } as const;
-}
-
-function Actions({ organization: { id, name, status }, tab }: OrganizationHead) {
-  const { path, label, isDanger } = statusAction(status);
+function Actions({ organization: { id, name, status } }: OrganizationHead) {
+  const isActive = status === "active";
   return (
     <div class="head-acts">
       <Form action={startViewHref(id)}>
         <SubmitButton tone="plain">View as customer</SubmitButton>
       </Form>
-      {tab !== "members" && <ButtonLink href={hrefOf(id, "/members#invitations")}>Invite</ButtonLink>}
-      {tab !== "keys" && <ButtonLink href={hrefOf(id, "/api-keys/new")}>Create key</ButtonLink>}
-      <ButtonLink href={hrefOf(id, "/edit")}>Edit</ButtonLink>
       <RowMenu
         about={name}
         actions={[
+          { href: hrefOf(id, "/api-keys/new"), label: "Create key", icon: "plus" },
+          { href: hrefOf(id, "/members#invitations"), label: "Invite a member", icon: "people" },
           { href: hrefOf(id, "/usage/records"), label: "Records", icon: "list" },
-          { href: hrefOf(id, path), label, icon: isDanger ? "alert" : "check" },
+          { href: hrefOf(id, "/edit"), label: "Edit", icon: "edit" },
+          isActive
+            ? { href: hrefOf(id, "/suspend"), label: "Suspend", icon: "pause" }
+            : { href: hrefOf(id, "/resume"), label: "Resume", icon: "play" },
           { href: hrefOf(id, "/delete"), label: "Delete", icon: "trash", isDanger: true },
         ]}
       />
@@ -131,7 +124,7 @@ function Actions({ organization: { id, name, status }, tab }: OrganizationHead) 
 }
 
 function HeadFacts({ organization, plan, usage, now }: OrganizationHead & { now: number }) {
-  const { id, externalId, lastUsedAt, lastUsageAt, timezone, overrides } = organization;
+  const { id, externalId, createdAt, lastUsedAt, lastUsageAt, timezone, overrides } = organization;
   const overrideCount = overrides.limits.length +
     Object.values({ ...overrides, limits: null }).filter((value) => value !== null).length;
   const facts = [
@@ -178,6 +171,11 @@ function HeadFacts({ organization, plan, usage, now }: OrganizationHead & { now:
         </a>
       ),
     },
+    {
+      label: "Created",
+      value: <DayTime at={createdAt} now={now} />,
+      second: <RelativeTime at={createdAt} now={now} />,
+    },
   ];
   return (
     <dl class="key-facts in-head">
@@ -222,12 +220,10 @@ function OrganizationStatusBadge({ status }: Pick<OperatedOrganization, "status"
   return status === "active" ? <Badge tone="on">Active</Badge> : <Badge tone="soon">Suspended</Badge>;
 }
 
-/** A badge if a limit is reached: of those that reject or deny requests first. Nothing otherwise. */
+/** Red if a limit that rejects or denies requests is used up. Usage above a limit that only notifies is no fault. */
 function ReachedBadge({ standings }: { standings: readonly LimitStanding[] }) {
-  const reached = standings.filter(({ remaining }) => remaining === 0);
-  if (reached.length === 0) return null;
-  const [denying] = reached.filter(({ mode }) => mode !== "soft").map(({ mode }) => mode).sort().reverse();
-  return denying !== undefined
-    ? <Badge tone="bad">{denying === "hard" ? "Hard limit reached" : "Cutoff limit reached"}</Badge>
-    : <Badge tone="soon">Soft limit reached</Badge>;
+  const modes = standings.filter(({ remaining }) => remaining === 0).map(({ mode }) => mode);
+  if (modes.includes("hard")) return <Badge tone="bad">Hard limit reached</Badge>;
+  if (modes.includes("cutoff")) return <Badge tone="bad">Cutoff limit reached</Badge>;
+  return modes.length === 0 ? null : <Badge tone="off">Above plan</Badge>;
 }

@@ -1,8 +1,9 @@
-// The console's list of organizations: their usage this month, and which are over a limit, near one or suspended.
+// The console's list of organizations: their usage this month, and which are rejected, above their plan, near a limit or suspended.
 import { consolePageItemsMax } from "../../domain/limits.ts";
 import { metricOf, summedMetricOf } from "../../domain/meter/catalogue.ts";
 import { countOf, groupDigits, percentText } from "../../domain/number_text.ts";
 import type {
+  LimitFilter,
   LimitLevel,
   OperatedOrganization,
   OrganizationSort,
@@ -37,7 +38,7 @@ export interface OrganizationListAddress {
   /** "" for none. */
   readonly search: string;
   readonly status: OrganizationStatus | null;
-  readonly limits: LimitLevel | null;
+  readonly limits: LimitFilter | null;
   /** The id of a plan. */
   readonly plan: string | null;
   readonly metric: string | null;
@@ -105,17 +106,17 @@ function hrefTo(
 function ListTabs({ list: { counts }, address }: OrganizationListProps) {
   const tabs = [
     { label: "All", count: counts.all, status: null, limits: null },
-    { label: "Over a limit", count: counts.over, status: null, limits: "over" },
+    { label: "Rejected", count: counts.rejected, status: null, limits: "rejected", tone: "bad" },
+    { label: "Above plan", count: counts.above, status: null, limits: "above" },
     { label: "Near a limit", count: counts.near, status: null, limits: "near" },
     { label: "Suspended", count: counts.suspended, status: "suspended", limits: null },
   ] as const;
   return (
     <Tabs
       label="Status"
-      tabs={tabs.map(({ label, count, status, limits }) => ({
+      tabs={tabs.map(({ status, limits, ...tab }) => ({
+        ...tab,
         href: hrefTo(address, { status, limits }),
-        label,
-        count,
         isCurrent: status === address.status && limits === address.limits,
       }))}
     />
@@ -138,7 +139,7 @@ function Tools({ list, address, plans }: OrganizationListProps) {
       <SearchBox
         action={organizationsHref}
         search={address.search}
-        searches="name or ID"
+        searches="name, ID or owner"
         hidden={Object.fromEntries(hidden)}
       />
       {metric !== null && metrics.length > 1 && (
@@ -199,14 +200,15 @@ function Hint({ list, address }: OrganizationListProps) {
 }
 
 const noneWords: Readonly<Record<LimitLevel, { title: string; text: string }>> = {
-  over: {
-    title: "No organization is over a limit",
-    text: "Organizations that have reached a limit appear here.",
+  rejected: {
+    title: "No organization is rejected",
+    text: "Organizations appear here whose requests are rejected because a hard or cutoff limit is used up.",
   },
-  near: {
-    title: "No organization is near a limit",
-    text: "Organizations that have used 80% of a limit appear here.",
+  above: {
+    title: "No organization is above its plan",
+    text: "Organizations that have used up a soft limit appear here. Their requests are accepted.",
   },
+  near: { title: "No organization is near a limit", text: "Those that have used 80% of one appear here." },
 };
 
 function NoLines({ address }: Pick<OrganizationListProps, "address">) {
@@ -218,7 +220,7 @@ function NoLines({ address }: Pick<OrganizationListProps, "address">) {
       </EmptyState>
     );
   }
-  if (limits !== null) return <EmptyState {...noneWords[limits]} />;
+  if (limits !== null) return <EmptyState {...noneWords[limits === "over" ? "above" : limits]} />;
   if (status !== null) {
     return (
       <EmptyState
@@ -352,7 +354,8 @@ const none = (
 
 function LineStatus({ line: { organization: { status }, level } }: { line: OrganizationLine }) {
   if (status === "suspended") return <Badge tone="soon">Suspended</Badge>;
-  if (level === "over") return <Badge tone="bad">Over limit</Badge>;
+  if (level === "rejected") return <Badge tone="bad">Rejected</Badge>;
+  if (level === "above") return <Badge tone="off">Above plan</Badge>;
   if (level === "near") return <Badge tone="soon">Near limit</Badge>;
   return <span class="muted">Active</span>;
 }

@@ -28,7 +28,8 @@ import { type Measure, quantityText } from "../text/quantity.ts";
 
 export interface Attention {
   readonly icon: IconName;
-  readonly tone: "bad" | "soon";
+  /** Null for what is no fault. */
+  readonly tone: "bad" | "soon" | null;
   readonly title: string;
   readonly text: string;
   /** Links at the end of the text. `others`: the number of further ones. */
@@ -95,16 +96,16 @@ export function overviewPage(props: OverviewProps): Page {
         </div>
       )}
       <Figures figures={figures} />
-      <MetricChart strip={null} chart={chart}>
-        <EmptyState title="No usage this month" text="Usage of all organizations appears here." />
-      </MetricChart>
       <div class="columns">
+        <MetricChart strip={null} chart={chart}>
+          <EmptyState title="No usage this month" text="Usage of all organizations appears here." />
+        </MetricChart>
+        <AttentionCard attention={props.attention} />
+      </div>
+      <div class="columns">
+        <Customers {...props} />
         <div class="stacked">
-          <Customers {...props} />
           <RunningOutCard runningOut={props.runningOut} now={frame.now} />
-        </div>
-        <div class="stacked">
-          <AttentionCard attention={props.attention} />
           <HealthCard health={props.health} />
         </div>
       </div>
@@ -174,7 +175,7 @@ function AttentionCard({ attention }: Pick<OverviewProps, "attention">) {
           <ul class="acts tight">
             {attention.map(({ icon, tone, title, text, links = [], others = 0, href, label }) => (
               <li>
-                <span class={`mark ${tone}`}>
+                <span class={`mark ${tone ?? ""}`}>
                   <Icon name={icon} />
                 </span>
                 <div>

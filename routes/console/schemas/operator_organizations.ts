@@ -3,7 +3,7 @@ import { z } from "@hono/zod-openapi";
 import * as limits from "../../../domain/limits.ts";
 import {
   externalIdForm,
-  limitLevels,
+  limitFilters,
   organizationSorts,
   organizationStatuses,
 } from "../../../domain/console/organization.ts";
@@ -120,14 +120,17 @@ export const listedOrganizationSchema = operatedOrganizationSchema.extend({
 }).openapi("OperatorListedOrganization");
 
 export const organizationFilters = {
-  search: searchSchema("A part of the name or external id, in upper or lower case, or an organization's id."),
+  search: searchSchema(
+    "A part of the name or external id, in upper or lower case, an organization's id, or the beginning of an owner's email " +
+      "address, with its @.",
+  ),
   status: z.enum(organizationStatuses).optional().openapi({
     description: "Only organizations with this status.",
   }),
-  limits: z.enum(limitLevels).optional().openapi({
+  limits: z.enum(limitFilters).optional().openapi({
     description:
-      "Only organizations that have reached a limit (`over`), or used 80% or more of one without reaching any (`near`), in its " +
-      "current window. Hard and soft limits count, budgets of API keys don't. Usage from before a limit was set or changed " +
+      "Only organizations that have reached a limit (`over`): a hard or cutoff one (`rejected`), or only soft ones (`above`); or " +
+      "used 80% or more of one without reaching any (`near`), in its current window. Budgets of API keys don't count. Usage from before a limit was set or changed " +
       "counts from the organization's next request on.",
   }),
   externalId: externalIdSchema.optional().openapi({

@@ -32,7 +32,7 @@ import {
 import type { RunningOut } from "../../../domain/console/organization_list.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import { findCatalogue } from "../../meter/jobs/mod.ts";
-import { inSteps } from "./organization_ranking.ts";
+import { inSteps, readLimitLevels } from "./organization_ranking.ts";
 import { readRunningOut } from "./running_out.ts";
 import type { JobContext, JobTime } from "../../reports/job_context.ts";
 
@@ -71,6 +71,8 @@ export interface OperatorOverview {
   readonly suspended: SuspendedOrganizations;
   /** Organizations that have hit a hard or cutoff limit, the latest first; at most 100. */
   readonly reachedLimits: readonly ReachedLimit[];
+  /** Organizations that have used up only soft limits. */
+  readonly aboveCount: number;
   readonly runningOut: RunningOut;
 }
 
@@ -150,6 +152,8 @@ async function readAnew(
       limit: suspendedNamedMax,
     }),
     reachedLimits: await readReachedLimits(context, { now }),
+    aboveCount: [...(await readLimitLevels(context, { now })).values()].filter((level) => level === "above")
+      .length,
     runningOut: await readRunningOut(context, { now }),
   };
 }

@@ -2,6 +2,7 @@
 import { isKnownMetric, sumWindows } from "../../../db/meter/mod.ts";
 import { findOrganizationNumbers, findOrganizationsByNumber } from "../../../db/console/organizations.ts";
 import { consolePageItemsMax } from "../../../domain/limits.ts";
+import { hasLevel } from "../../../domain/console/organization.ts";
 import { monthSoFar } from "../../../domain/meter/month_so_far.ts";
 import { sumMicros } from "../../../domain/meter/quantity.ts";
 import { percentChange, percentOf } from "../../../domain/meter/usage_report.ts";
@@ -35,13 +36,13 @@ export async function readOrganizationList(
   await context.pause();
   const levels = await readLimitLevels(context, { now });
   const suspended = new Set(await findOrganizationNumbers(database, { status: "suspended" }, "createdAt"));
-  const counts = { all: matching.length, suspended: 0, over: 0, near: 0 };
+  const counts = { all: matching.length, suspended: 0, rejected: 0, above: 0, near: 0 };
   const found = matching.filter((number) => {
     const level = levels.get(number);
     const isSuspended = suspended.has(number);
     if (isSuspended) counts.suspended++;
     if (level !== undefined) counts[level]++;
-    return (limits === undefined || level === limits) &&
+    return (limits === undefined || hasLevel(limits, level)) &&
       (status === undefined || isSuspended === (status === "suspended"));
   });
   await context.pause();

@@ -10,11 +10,13 @@ import {
   type OrganizationQuery,
 } from "../../../db/console/organizations.ts";
 import { type CsvCell, csvLine } from "../../../domain/csv.ts";
-import type {
-  LimitLevel,
-  ListedOrganization,
-  OperatedOrganization,
-  OrganizationSort,
+import {
+  hasLevel,
+  type LimitFilter,
+  type LimitLevel,
+  type ListedOrganization,
+  type OperatedOrganization,
+  type OrganizationSort,
 } from "../../../domain/console/organization.ts";
 import { eachNumber } from "../../../domain/billing/plan.ts";
 import { rollupStart } from "../../../domain/meter/rollup_unit.ts";
@@ -33,7 +35,7 @@ import { monthUsage, readMonthUsage, requireMetric } from "./organization_usage.
 
 export interface OrganizationFilter extends Omit<OrganizationQuery, "numbers"> {
   /** Only organizations that have nearly or completely used a limit. */
-  readonly limits?: LimitLevel | undefined;
+  readonly limits?: LimitFilter | undefined;
   readonly sort: OrganizationSort;
   /** The one with the most records by default. */
   readonly metric?: string | undefined;
@@ -75,7 +77,7 @@ async function readStoredPage(
   const after = cursor === undefined ? undefined : positionOf(cursor);
   const numbers = limits &&
     [...await readLimitLevels(context, { now })].flatMap(([number, level]) =>
-      level === limits ? [number] : []
+      hasLevel(limits, level) ? [number] : []
     );
   return await readPage(
     (limit) => findOperatedOrganizations(context.database, { ...filter, numbers, limit, after }, now),
@@ -115,7 +117,9 @@ async function readNumbers(
   const levels = await readLimitLevels(context, { now });
   const found = await findOrganizationNumbers(context.database, query, sort === "name" ? sort : "createdAt");
   await context.pause();
-  const numbers = limits === undefined ? found : found.filter((number) => levels.get(number) === limits);
+  const numbers = limits === undefined
+    ? found
+    : found.filter((number) => hasLevel(limits, levels.get(number)));
   return { numbers, levels };
 }
 
@@ -200,7 +204,7 @@ function cellsOf({ usage, ...organization }: ListedOrganization, level: LimitLev
     organization.name,
     organization.planId,
     organization.status,
-    level ?? "",
+    level === undefined || level === "near" ? level ?? "" : "over",
     String(organization.memberCount),
     String(organization.activeApiKeyCount),
     usage?.metric ?? "",

@@ -199,7 +199,7 @@ export async function readLimitLevels(
   return await keep(database, { now, last, name: "levels" }, async () => {
     const levels = new Map<number, LimitLevel>();
     for (const one of await inSteps(context, last, (range) => findPressed(database, { ...range, now }))) {
-      levels.set(one.organization, one.isReached === 1 ? "over" : "near");
+      levels.set(one.organization, one.isRejecting ? "rejected" : one.isReached ? "above" : "near");
     }
     return levels;
   });

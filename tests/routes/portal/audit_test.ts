@@ -48,8 +48,7 @@ testApp("an entry has its time, actor, action, source and request", async (test)
     "Nov 21, 14:03:11",
     "Ada Lovelace",
     `Changed ${name} &#39;s role from Member to Admin`,
-    "198.51.100.7 Chrome on Linux",
-    response.headers.get("x-request-id"),
+    `198.51.100.7 : request Request ${response.headers.get("x-request-id")} Chrome on Linux`,
   ]);
   assert.match(html, /<time datetime="2026-11-21T14:03:11.250Z" title="Nov 21, 2026, 14:03:11 UTC">/);
   assert.match(html, /<a href="\/portal\/audit" aria-current="page">/);

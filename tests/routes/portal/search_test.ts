@@ -44,7 +44,7 @@ testApp("operators find organizations, users, keys by prefix, and pages", async 
     assert.deepEqual(await find(text), {});
   }
   assert.deepEqual(await find(ada.userId), { Users: ["Ada Lovelace"] });
-  assert.deepEqual(await find(ada.email.toUpperCase()), { Users: ["Ada Lovelace"] });
+  assert.deepEqual(await find(ada.email.toUpperCase()), { ...organization, Users: ["Ada Lovelace"] });
   const shown = prefixOf(fullKey).replace("service_live_", "");
   for (const text of [id, shown, shown.slice(0, 5), `service_live_${shown}`]) {
     assert.deepEqual((await find(text))["API keys"], ["Production"], text);

@@ -143,6 +143,8 @@ onEveryDatabase("finds organizations over and near a limit in its current window
   }
   const namesOf = async (query: string) => (await list(query)).map(({ name }) => name);
   assert.deepEqual(await namesOf("limits=over"), ["Daily", "Over"]);
+  assert.deepEqual(await namesOf("limits=rejected"), ["Over"]);
+  assert.deepEqual(await namesOf("limits=above"), ["Daily"]);
   assert.deepEqual(await namesOf("limits=near&sort=name"), ["Minute", "Near"]);
   assert.deepEqual(await namesOf("limits=over&sort=usage"), ["Daily", "Over"]);
   assert.deepEqual(await namesOf("limits=near&sort=growth&search=near"), ["Near"]);

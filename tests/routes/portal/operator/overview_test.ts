@@ -12,6 +12,7 @@ import { recordAll } from "../../../support/meter/usage.ts";
 import { addLimit } from "../../../support/meter/limits.ts";
 import { makeOperator, newOperator } from "../../../support/operators/console.ts";
 import { openPage } from "../../../support/portal/pages.ts";
+import { addEndpoint } from "../../../support/webhooks/endpoints.ts";
 
 const dayMs = 24 * 3_600_000;
 
@@ -155,3 +156,27 @@ testApp("a month without a statement needs attention, once months are closed", a
   assert.equal(closed.status, 201, await closed.text());
   assert.match(await page(), /October 2026 is not closed The month ended 20 days ago\./);
 });
+
+testApp(
+  "the overview and one list have the failing webhooks of all customers, and no others",
+  async (test) => {
+    const mara = await newOperator(test);
+    const [ada, grace] = [await test.signUp("Ada"), await test.signUp("Grace")];
+    const create = async ({ organizationId }: TestPerson, host: string) =>
+      (await addEndpoint(test, { organizationId, url: `https://${host}/events` })).id;
+    const [failing, disabled] = [await create(ada, "billing.test"), await create(ada, "old.test")];
+    await create(grace, "fine.test");
+    const since = test.now() - 2 * dayMs;
+    await test.opened.database.write([
+      sql`UPDATE webhooks SET failing_since = ${since} WHERE id IN (${failing}, ${disabled})`,
+      sql`UPDATE webhooks SET disabled_at = ${test.now()}, disabled_reason = 'failing' WHERE id = ${disabled}`,
+    ]);
+    const { html } = await openPage(test, "/operator", { person: mara });
+    assert.match(textOf(html), /1 customer webhook is failing Deliveries fail for: Ada’s organization/);
+    assert.ok(html.includes(`href="/operator/organizations/${ada.organizationId}/webhooks"`));
+    const list = await openPage(test, "/operator/webhooks/failing", { person: mara });
+    assert.match(list.html, new RegExp(`/${ada.organizationId}/webhooks/${failing}"[^]*billing.test`));
+    assert.ok(!list.html.includes(disabled) && !list.html.includes(grace.organizationId));
+    assert.equal((await openPage(test, "/operator/webhooks/failing", { person: ada })).status, 404);
+  },
+);
