@@ -1,4 +1,5 @@
 // The closed set of errors that callers can see. Any other error is a bug: logged with its cause and reported as `internal`.
+import type { Role } from "./access/session.ts";
 import type { LimitStanding } from "./meter/usage_limit.ts";
 import { countOf } from "./number_text.ts";
 import { webhooksOfOperatorsMax, webhooksOfOrganizationMax } from "./outbox/webhook_limits.ts";
@@ -303,8 +304,14 @@ export function mailUnavailableError(): AppError {
   return new AppError("mail_unavailable", "Email isn't set up on this server. Contact its administrator.");
 }
 
-export function forbiddenError(): AppError {
-  return new AppError("forbidden", "Your role in this organization doesn't allow this.");
+/** @param least The role that it takes at least. */
+export function forbiddenError(least?: Role): AppError {
+  const roles = least === "ADMIN"
+    ? " Admins and owners can do it."
+    : least === "OWNER"
+    ? " Owners can do it."
+    : "";
+  return new AppError("forbidden", `Your role in this organization doesn't allow this.${roles}`);
 }
 
 export function invalidSignatureError(): AppError {

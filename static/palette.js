@@ -62,6 +62,7 @@ async function show(href, text) {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const found = page.getElementById("found");
     if (signal.aborted) return;
+    if (!found && response.status >= 500) throw new Error(`status ${response.status}`);
     if (!found) return location.assign(href);
     const summary = found.querySelector("[role=status]");
     summary.remove();

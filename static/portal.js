@@ -83,6 +83,8 @@ document.addEventListener("htmx:before:swap", (event) => {
   if (!ctx.select || (content?.firstElementChild && !content.querySelector("main.gate, .doc"))) return;
   event.preventDefault();
   if (isRefresh(ctx)) return;
+  // A proxy says so while the server starts again. The page stays, with what was typed.
+  if (ctx.response.raw.status >= 500) return sayFailed(ctx, "The server isn't available right now.");
   if (ctx.request.method === "GET" || ctx.response.raw.redirected) location.assign(ctx.response.raw.url);
   else say("Something went wrong. Reload the page and try again.");
 });
@@ -93,7 +95,9 @@ document.addEventListener("htmx:config:request", (event) => {
 });
 
 document.addEventListener("htmx:before:request", () => say(""));
-document.addEventListener("htmx:error", () => say("Connection failed. Try again."));
+document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
+  if (ctx && !isRefresh(ctx)) sayFailed(ctx, "Connection failed.");
+});
 
 // A submitted form is replaced in the history, so that Back leads to the page before it: the form's own address is not a page.
 document.addEventListener("htmx:before:history:update", (event) => {
@@ -297,9 +301,22 @@ function isRefresh(ctx) {
   return ctx.sourceEvent?.type === "every";
 }
 
-function say(text) {
-  const trouble = document.getElementById("trouble");
-  if (trouble) trouble.textContent = text;
+function say(...content) {
+  document.getElementById("trouble")?.replaceChildren(...content);
+}
+
+// Offers to send a request again as it was sent: by its link, or its form with the button that was used.
+function sayFailed({ sourceElement, sourceEvent }, text) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button";
+  button.textContent = "Retry";
+  button.addEventListener("click", () => {
+    if (sourceElement.localName === "form") sourceElement.requestSubmit(sourceEvent?.submitter ?? null);
+    else if (sourceElement.isConnected && sourceElement.localName === "a") sourceElement.click();
+    else location.reload();
+  });
+  say(text, button);
 }
 
 // Shows the current page's entry and what is below it, however long the navigation is.
@@ -367,3 +384,15 @@ document.addEventListener("click", (event) => {
   }
   tapped = bar;
 }, true);
+
+// In a product's app: tells the page around the frame how high this one is.
+const embedded = document.querySelector(".embedded");
+if (embedded && parent !== globalThis) {
+  const allowed = embedded.dataset.origins.split(" ");
+  // Firefox doesn't tell which page it is: then only the right one of them gets the message.
+  const origins = location.ancestorOrigins ? [location.ancestorOrigins[0]] : allowed;
+  new ResizeObserver(() => {
+    const message = { type: "gatehouse:height", height: Math.ceil(embedded.getBoundingClientRect().height) };
+    for (const origin of origins) if (allowed.includes(origin)) parent.postMessage(message, origin);
+  }).observe(embedded);
+}

@@ -36,9 +36,14 @@ export function limitsPage({ frame, limits, plan, catalogue }: {
 }
 
 /** The page for an address that a program opened, such as a link scanner: it takes a click. */
-export function enterPage({ assets, token }: { assets: Assets; token: string }): Page {
+export function enterPage(
+  { assets, given }: { assets: Assets; given: Readonly<Record<string, string | undefined>> },
+): Page {
+  const hidden = Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => value ? [[name, value]] : []),
+  );
   return (
-    <GateCard frame={gateFrame(assets)} title="Continue" action={embedEnterHref} hidden={{ token }}>
+    <GateCard frame={gateFrame(assets)} title="Continue" action={embedEnterHref} hidden={hidden}>
       <SubmitButton>Continue</SubmitButton>
     </GateCard>
   );

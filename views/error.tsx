@@ -10,6 +10,8 @@ interface ErrorPageProps {
   readonly title: string;
   readonly message: string;
   readonly requestId: string;
+  /** The people who can help. */
+  readonly helpers?: readonly { readonly name: string; readonly email: string }[];
   /** For people who are signed out: the page to return to after signing in. */
   readonly returnTo: string | null;
 }
@@ -44,12 +46,25 @@ export function errorPage(props: ErrorPageProps): Page {
   );
 }
 
-function Words({ status, title, message }: ErrorPageProps) {
+function Words({ status, title, message, helpers = [] }: ErrorPageProps) {
   return (
     <div>
       <p class="muted small">{`Error ${status}`}</p>
       <h1>{title}</h1>
       <p class="muted">{message}</p>
+      {helpers.length > 0 && (
+        <p class="muted">
+          {`Ask ${helpers.length === 1 ? "the owner" : "an owner"}: `}
+          {helpers.map(({ name, email }, index) => (
+            <>
+              {index > 0 && ", "}
+              <a href={`mailto:${email}`}>
+                <bdi>{name}</bdi>
+              </a>
+            </>
+          ))}
+        </p>
+      )}
     </div>
   );
 }

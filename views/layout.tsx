@@ -116,7 +116,7 @@ export function PortalPage({ title, frame, place, children }: {
         <div id="progress" aria-hidden="true"></div>
         <div id="trouble" class="trouble" role="alert"></div>
         <div id="announcer" class="unseen" role="status"></div>
-        <div class={embed === null ? "frame" : "embedded"}>
+        <div {...boxOf(embed)}>
           {embed !== null
             ? <EmbedBar {...frame} embed={embed} name={session.organization?.name ?? ""} place={place} />
             : isConsole
@@ -154,6 +154,13 @@ export function PortalPage({ title, frame, place, children }: {
       </body>
     </>,
   );
+}
+
+/** static/portal.js tells the origins how high the page is. */
+function boxOf(embed: Embedding | null) {
+  if (embed === null) return { class: "frame" };
+  const { isClear, origins } = embed;
+  return { "class": isClear ? "embedded clear" : "embedded", "data-origins": origins.join(" ") };
 }
 
 function ViewedNotice({ name, base }: { name: string; base: string }) {

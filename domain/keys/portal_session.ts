@@ -52,6 +52,28 @@ export interface CreatedPortalSession {
   readonly expiresAt: string;
 }
 
+/** The look of pages in a frame, as the address that opened the session says. */
+export interface EmbedLook {
+  readonly theme: "light" | "dark" | "system";
+  /** True if the page around the frame is the ground of its pages. */
+  readonly isClear: boolean;
+}
+
+const themes = ["light", "dark"] as const;
+
+/** Reads a look, such as `dark.transparent`. Other words are ignored. */
+export function parseEmbedLook(text: string): EmbedLook {
+  const words = text.split(/[ .]/);
+  return {
+    theme: themes.find((theme) => words.includes(theme)) ?? "system",
+    isClear: words.includes("transparent"),
+  };
+}
+
+export function embedLookText({ theme, isClear }: EmbedLook): string {
+  return `${theme}${isClear ? ".transparent" : ""}`;
+}
+
 /** A session whose cookie came with a request. */
 export interface PortalSession {
   readonly id: string;

@@ -35,9 +35,12 @@ export async function respond(
       // An address works once, so the page must not be stored.
       "Cache-Control": "no-store",
       "Content-Security-Policy":
-        `default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-src ${gatehouse.url}`,
+        `default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; frame-src ${gatehouse.url}`,
     };
     return new Response(page(address), { headers });
+  }
+  if (pathname === "/frame.js") {
+    return new Response(frameScript(gatehouse), { headers: { "Content-Type": "text/javascript" } });
   }
   if (pathname === "/keys") {
     const returnUrl = `${origin}/`;
@@ -63,6 +66,15 @@ async function portalAddress(
   return (await response.json()).url;
 }
 
+/** Makes the frame as high as its page. */
+const frameScript = ({ url }: Gatehouse) => `
+addEventListener("message", ({ origin, source, data }) => {
+  const frame = document.querySelector("iframe");
+  if (origin !== "${url}" || source !== frame.contentWindow) return;
+  if (data.type === "gatehouse:height") frame.style.height = data.height + "px";
+});
+`;
+
 function page(address: string): string {
   return `<!DOCTYPE html>
 <html lang="en">
@@ -71,6 +83,7 @@ function page(address: string): string {
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>Settings</title>
     <link rel="icon" href="data:,">
+    <script src="/frame.js"></script>
     <style>
       body { margin: 0; font-family: sans-serif } h1, p { margin: 16px }
       iframe { width: 100%; height: calc(100vh - 120px); border: 0 }
@@ -79,7 +92,7 @@ function page(address: string): string {
   <body>
     <h1>Settings</h1>
     <p><a href="/keys">API keys on their own page</a></p>
-    <iframe src="${address}" title="API keys and usage"></iframe>
+    <iframe src="${address}&ground=transparent" title="API keys and usage"></iframe>
   </body>
 </html>
 `;

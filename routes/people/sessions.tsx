@@ -23,7 +23,7 @@ import { ItemTable } from "../../views/components/item_table.tsx";
 import { securityLink } from "../../views/components/links.ts";
 import { Notice } from "../../views/components/notice.tsx";
 import { PageHead } from "../../views/components/page_head.tsx";
-import { DayTime, TimeCell } from "../../views/components/relative_time.tsx";
+import { DayTime, RelativeTime, TimeCell } from "../../views/components/relative_time.tsx";
 import { actionsColumn, Name } from "../../views/components/table.tsx";
 import { Unconfirmed } from "../../views/components/unconfirmed.tsx";
 import { PortalPage } from "../../views/layout.tsx";
@@ -203,17 +203,33 @@ function firstPasswordPage({ fields, ...form }: PageForm) {
   );
 }
 
-/** Returns the cards of two-step sign-in and of passkeys. */
+/** Returns the cards of passkeys and of two-step sign-in. */
 async function cardsOf({ services }: PortalParts, session: SessionActor) {
-  const [{ totp: { enabled: isOn }, recoveryCodesLeft: left }, { length: count }] = await Promise.all([
+  const [{ totp: { enabled: isOn }, recoveryCodesLeft: left }, passkeys] = await Promise.all([
     getTwoStepStatus(services, session),
     listPasskeys(services, session),
   ]);
-  const passkeys = count === 0
-    ? <Badge tone="off">None</Badge>
-    : <Badge tone="on">{countOf(count, "passkey")}</Badge>;
+  const count = passkeys.length;
+  const lastUsedAt = passkeys.map((one) => one.lastUsedAt).filter((at) => at !== null).sort().at(-1);
   return (
     <div class="pair">
+      <Card
+        title="Passkeys"
+        aside={count === 0
+          ? <Badge tone="off">None</Badge>
+          : <Badge tone="on">{countOf(count, "passkey")}</Badge>}
+      >
+        <p class="muted">
+          Sign in with your fingerprint, your face, or a security key.
+          {lastUsedAt !== undefined && (
+            <>
+              {" Last used "}
+              <RelativeTime at={lastUsedAt} now={services.clock()} />.
+            </>
+          )}
+        </p>
+        <ButtonLink href={passkeysPath}>{count === 0 ? "Set up passkeys" : "Manage passkeys"}</ButtonLink>
+      </Card>
       <Card title="Two-step sign-in" aside={<Badge tone={isOn ? "on" : "off"}>{isOn ? "On" : "Off"}</Badge>}>
         <p class="muted">
           After your password or provider, enter a code from an app on your phone.
@@ -222,10 +238,6 @@ async function cardsOf({ services }: PortalParts, session: SessionActor) {
         <ButtonLink href={twoStepPath}>
           {isOn ? "Manage two-step sign-in" : "Set up two-step sign-in"}
         </ButtonLink>
-      </Card>
-      <Card title="Passkeys" aside={passkeys}>
-        <p class="muted">Sign in with your fingerprint, your face, or a security key.</p>
-        <ButtonLink href={passkeysPath}>{count === 0 ? "Set up passkeys" : "Manage passkeys"}</ButtonLink>
       </Card>
     </div>
   );

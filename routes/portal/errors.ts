@@ -3,11 +3,14 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import { isEmbedPath } from "../../domain/keys/portal_session.ts";
 import { isConsolePath } from "../../domain/people/return_to.ts";
+import type { Session } from "../../domain/access/session.ts";
+import { activeAccess } from "../../services/access/mod.ts";
+import { listOwners } from "../../services/people/mod.ts";
 import { errorPage } from "../../views/error.tsx";
 import { formMessage } from "../schemas/messages.ts";
 import type { AppContext } from "../env.ts";
 import { setErrorHeaders } from "../errors.ts";
-import { findSession } from "../session.ts";
+import { findSession, sessionActor } from "../session.ts";
 import { embedError, sessionOver } from "./embed/session.ts";
 import { changedListMark, presented } from "./presented.ts";
 import { gateFrame, portalFrame, type PortalParts, redirect, sendPage, toSignIn } from "./page.ts";
@@ -42,11 +45,21 @@ export async function pageError(c: AppContext, error: AppError, parts: PortalPar
     title: errorTitles[error.code] ?? "Something went wrong",
     message: error.message,
     requestId: c.get("requestId"),
+    helpers: error.code === "forbidden" && session !== null && !isConsole
+      ? await helpersFor(c, parts, session)
+      : [],
     // The page may be there for people who are signed in.
     returnTo: error.code === "not_found" && c.req.method === "GET" ? addressOf(c) : null,
   });
   const send = () => sendPage(c, page, error.status as ContentfulStatusCode);
   return session === null ? send() : await presented(c, parts, { session, run: send });
+}
+
+/** Returns owners of the person's organization, who can do what the person may not. */
+async function helpersFor(c: AppContext, { services }: PortalParts, session: Session) {
+  const { organization, ...rest } = sessionActor(c, session);
+  if (organization === null) return [];
+  return await listOwners(services, activeAccess({ ...rest, organization })).catch(() => []);
 }
 
 async function embedPageError(c: AppContext, error: AppError, parts: PortalParts): Promise<Response> {

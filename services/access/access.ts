@@ -4,7 +4,12 @@ import type { OperatorActor, PortalSessionActor, SessionActor } from "../../doma
 import { AppError, forbiddenError, notFoundError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import { externalIdPrefix } from "../../domain/console/organization.ts";
-import { hasPermission, isReadPermission, type Permission } from "../../domain/access/permissions.ts";
+import {
+  hasPermission,
+  isReadPermission,
+  type Permission,
+  rolesWith,
+} from "../../domain/access/permissions.ts";
 import type { Membership, Role } from "../../domain/access/session.ts";
 import type { SessionContext } from "../context.ts";
 import { type JobReader, membersOf, operatorReader } from "../reports/job_reader.ts";
@@ -135,7 +140,9 @@ export function seesOperators({ actor }: Access): boolean {
 
 /** Returns the writer, whose permission `writeAs` checks again in the transaction. @throws {AppError} `forbidden`. */
 export function requirePermission(access: Access, permission: Permission): Writer {
-  if (!may(access, permission)) throw forbiddenError();
+  if (!may(access, permission)) {
+    throw forbiddenError(access.role === null ? undefined : rolesWith(permission)[0]);
+  }
   if (access.role === null) return access.actor;
   const { actor, organizationId, notMemberError } = access;
   return { actor, organizationId, permission, notMemberError };

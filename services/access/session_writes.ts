@@ -137,7 +137,7 @@ function sessionGuard(
 function sessionError(rejection: SessionRejection, permit: Permit | null): AppError {
   if (rejection === "ended" || permit === null) return unauthenticatedError();
   if (rejection === "suspended") return organizationSuspendedError();
-  return rejection === "role" ? forbiddenError() : permit.notMemberError();
+  return rejection === "role" ? forbiddenError(rolesWith(permit.permission)[0]) : permit.notMemberError();
 }
 
 function portalSessionGuard({ database, clock }: BaseContext, actor: PortalSessionActor): Guard {

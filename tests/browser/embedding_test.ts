@@ -76,16 +76,32 @@ Deno.test({
         await frame.getByText("Waiting for the first request").waitFor();
         await frame.getByRole("link", { name: "Limits", exact: true }).click();
         await heading(frame, "Limits");
+        // The frame follows the height of its page, and has its ground.
+        const inner = page.frames()[1];
+        const heights = async () => [
+          await page.evaluate("document.querySelector('iframe').getBoundingClientRect().height"),
+          Math.ceil(
+            await inner?.evaluate(
+              "document.querySelector('.embedded').getBoundingClientRect().height",
+            ) as number,
+          ),
+        ];
+        await poll(async () => {
+          const [outside, inside] = await heights();
+          return outside === inside;
+        });
+        assert.equal(
+          await inner?.evaluate("getComputedStyle(document.body).backgroundColor"),
+          "rgba(0, 0, 0, 0)",
+        );
         // The tabs follow without a new page.
         await frame.locator("#side [aria-current=page]", { hasText: "Limits" }).waitFor();
         await frame.getByRole("link", { name: "Usage", exact: true }).click();
         await heading(frame, "Usage");
         assert.equal(await frame.getByRole("link", { name: "Webhooks" }).count(), 0);
-        const [cookie, ...more] = await context.cookies();
-        assert.deepEqual([cookie?.name, cookie?.domain, more.length], [
-          "portal_session",
-          "auth.example.test",
-          0,
+        assert.deepEqual((await context.cookies()).map(({ name, domain }) => [name, domain]).sort(), [
+          ["portal_look", "auth.example.test"],
+          ["portal_session", "auth.example.test"],
         ]);
 
         // By a redirect, and back.

@@ -226,3 +226,40 @@ browserTests("the first field with an error has the focus", async ({ test, open 
   await send("https://1.1.1.1/", 'input[name="*"]');
   await send("http://1.1.1.1/", "[aria-describedby^=url-error]");
 }, { plainOnlyInFull: true });
+
+personTest(
+  "a proxy's error keeps the page and what was typed, and Retry sends it again",
+  async ({ open }) => {
+    const page = await open("/portal/organization");
+    const gone = {
+      status: 502,
+      contentType: "text/html",
+      body: "<html><body><h1>502 Bad Gateway</h1></body></html>",
+    };
+    await page.route("**/*", (route) => route.fulfill(gone));
+    const trouble = page.getByRole("alert").filter({ hasText: "isn't available" });
+    const retry = trouble.getByRole("button", { name: "Retry" });
+
+    await page.locator(".places").getByRole("link", { name: "Members" }).click();
+    await retry.waitFor();
+    await heading(page, "Organization");
+    assert.ok(page.url().endsWith("/portal/organization"));
+    await page.unroute("**/*");
+    await retry.click();
+    await heading(page, "Members");
+    assert.equal(await trouble.count(), 0);
+    assert.ok(page.url().endsWith("/portal/members"));
+
+    await page.goBack();
+    await heading(page, "Organization");
+    await page.route("**/*", (route) => route.fulfill(gone));
+    await page.getByLabel("Organization name").fill("Northwind");
+    await press(page, "Rename");
+    await retry.waitFor();
+    assert.equal(await page.getByLabel("Organization name").inputValue(), "Northwind");
+    assert.deepEqual(await problemsOnScreens(page), []);
+    await page.unroute("**/*");
+    await retry.click();
+    await page.getByRole("status").filter({ hasText: "Northwind" }).first().waitFor();
+  },
+);

@@ -8,6 +8,10 @@ import type { Place } from "./side.tsx";
 export interface Embedding {
   readonly pages: readonly PortalPage[];
   readonly returnUrl: string | null;
+  /** Of the pages that may have a frame. */
+  readonly origins: readonly string[];
+  /** True if the pages have no ground of their own. */
+  readonly isClear: boolean;
 }
 
 const labels: Readonly<Record<PortalPage, string>> = {

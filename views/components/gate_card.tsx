@@ -8,13 +8,14 @@ interface GateCardProps extends Partial<FormProps> {
   readonly frame: GateFrame;
   readonly title: string;
   readonly text?: Child | undefined;
-  readonly after?: Child;
+  /** A form of its own, above that of the card. */
+  readonly first?: Child;
   readonly goOnTo?: string;
 }
 
 /** Without an `action`, the card has no form. */
 export function GateCard(props: GateCardProps): Page {
-  const { frame, title, text, action, hidden, error, after, goOnTo, children } = props;
+  const { frame, title, text, action, hidden, error, first, goOnTo, children } = props;
   const head = (
     <div>
       <h1>{title}</h1>
@@ -23,16 +24,14 @@ export function GateCard(props: GateCardProps): Page {
   );
   return (
     <GatePage title={title} frame={frame} goOnTo={goOnTo}>
-      {action === undefined
-        ? <div class="card">{head}{children}</div>
-        : (
-          <Form class="card" action={action} hidden={hidden}>
-            {head}
-            <Notice tone="error" text={error} />
-            {children}
-          </Form>
-        )}
-      {after}
+      <div class="card">
+        {head}
+        <Notice tone="error" text={error} />
+        {first}
+        {action === undefined
+          ? children
+          : <Form class="part" action={action} hidden={hidden}>{children}</Form>}
+      </div>
     </GatePage>
   );
 }

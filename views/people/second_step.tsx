@@ -44,7 +44,7 @@ export function secondStepPage({ frame, email, hasPasskeys, isRecovery, returnTo
       action={path}
       hidden={{ ...returnField(returnTo), ...(isRecovery ? { recovery: "1" } : {}) }}
       error={form.message}
-      after={passkey}
+      first={passkey}
     >
       <TextField
         label={isRecovery ? "Recovery code" : "Code"}

@@ -26,18 +26,20 @@ export function signInPage({ frame, returnTo, providers, notice, form }: {
       action="/sign-in"
       hidden={returnField(returnTo)}
       error={form.message}
-      after={
-        <PasskeyForm
-          assets={frame.assets}
-          ceremony="get"
-          options="/api/auth/sign-in/passkey/options"
-          action="/sign-in/passkey"
-          returnTo={returnTo}
-          submit="Sign in with a passkey"
-        />
+      first={
+        <>
+          {notice && <Notice {...notice} />}
+          <PasskeyForm
+            assets={frame.assets}
+            ceremony="get"
+            options="/api/auth/sign-in/passkey/options"
+            action="/sign-in/passkey"
+            returnTo={returnTo}
+            submit="Sign in with a passkey"
+          />
+        </>
       }
     >
-      {notice && <Notice {...notice} />}
       <ProviderButtons {...providers} query={returnField(returnTo)} />
       <EmailField label="Email" {...email} autocomplete="username" autofocus={email.value === ""} />
       <PasswordField

@@ -28,8 +28,11 @@ export function embeddedPages(
       if (found === null) return await sessionOver(c, parts);
       if (!found.pages.includes(page)) throw notFoundError();
       if (changes && found.isReadOnly) throw forbiddenError();
-      const viewer = { access: portalSessionAccess(found, c.get("client")), frame: embedFrame(parts, found) };
-      return await presented(c, parts, { session: shownSession(found), run: () => handler(c, viewer) });
+      const viewer = {
+        access: portalSessionAccess(found, c.get("client")),
+        frame: embedFrame(c, parts, found),
+      };
+      return await presented(c, parts, { session: shownSession(c, found), run: () => handler(c, viewer) });
     });
   };
   return { get: mount("get"), post: mount("post") };

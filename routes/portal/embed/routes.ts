@@ -1,6 +1,6 @@
 // The address that opens a portal session, and the pages that only portal sessions have.
 import { catalogueOf } from "../../../domain/meter/catalogue.ts";
-import { embedEnterHref, portalPagePaths } from "../../../domain/keys/portal_session.ts";
+import { embedEnterHref, parseEmbedLook, portalPagePaths } from "../../../domain/keys/portal_session.ts";
 import { readLimits, readUsage, sumUsage } from "../../../services/meter/mod.ts";
 import { readPlan } from "../../../services/people/mod.ts";
 import { openPortalSession } from "../../../services/keys/mod.ts";
@@ -23,14 +23,18 @@ export function embedRoutes(app: App, parts: PortalParts): void {
   app.get(
     embedEnterHref,
     withoutReferrer(async (c) => {
-      const token = c.req.query("token") ?? "";
-      if (isOpenedByPerson(c)) return await enter(c, parts, token);
-      return await sendPage(c, enterPage({ assets: parts.assets, token }));
+      const given = {
+        token: c.req.query("token"),
+        theme: c.req.query("theme"),
+        ground: c.req.query("ground"),
+      };
+      if (isOpenedByPerson(c)) return await enter(c, parts, given);
+      return await sendPage(c, enterPage({ assets: parts.assets, given }));
     }),
   );
   app.post(
     embedEnterHref,
-    withoutReferrer(async (c) => await enter(c, parts, (await readFormBody(c))["token"] ?? "")),
+    withoutReferrer(async (c) => await enter(c, parts, await readFormBody(c))),
   );
   app.get(embedPath, async (c) => {
     const found = await readPortalSession(c, parts);
@@ -71,7 +75,12 @@ function isOpenedByPerson(c: AppContext): boolean {
     ["document", "iframe"].includes(headers["sec-fetch-dest"] ?? "");
 }
 
-async function enter(c: AppContext, parts: PortalParts, token: string): Promise<Response> {
+/** The address may say how the pages look, as only the page around them knows. */
+async function enter(
+  c: AppContext,
+  parts: PortalParts,
+  { token = "", theme, ground }: Partial<Record<string, string | undefined>>,
+): Promise<Response> {
   const opened = await openPortalSession(parts.services, c.get("client"), token);
   if (opened === null) {
     const page = deadPage({
@@ -81,7 +90,7 @@ async function enter(c: AppContext, parts: PortalParts, token: string): Promise<
     });
     return await sendPage(c, page, 404);
   }
-  setPortalSessionCookie(c, parts.config, opened);
+  setPortalSessionCookie(c, parts.config, { ...opened, look: parseEmbedLook(`${theme} ${ground}`) });
   // The address with the token is not the page's own, so nothing can send it on.
   return redirect(c, baseOf(opened.id));
 }

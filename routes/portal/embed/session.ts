@@ -3,7 +3,13 @@ import { serialize } from "hono/utils/cookie";
 import type { Config } from "../../../config.ts";
 import type { AppError } from "../../../domain/errors.ts";
 import { portalSessionMinutesMax } from "../../../domain/keys/portal_session_limits.ts";
-import { embedHref, type PortalSession } from "../../../domain/keys/portal_session.ts";
+import {
+  embedHref,
+  type EmbedLook,
+  embedLookText,
+  parseEmbedLook,
+  type PortalSession,
+} from "../../../domain/keys/portal_session.ts";
 import type { Session } from "../../../domain/access/session.ts";
 import { findPortalSession } from "../../../services/keys/mod.ts";
 import { deadPage } from "../../../views/embed.tsx";
@@ -15,6 +21,7 @@ import { portalFrame, type PortalParts, redirect, sendPage } from "../page.ts";
 import { presented } from "../presented.ts";
 
 const cookieName = "portal_session";
+const lookCookieName = "portal_look";
 /** Below it are the pages of a session. */
 export const embedPath = `${embedHref}/:portalSessionId`;
 
@@ -22,7 +29,7 @@ export const embedPath = `${embedHref}/:portalSessionId`;
 export function setPortalSessionCookie(
   c: AppContext,
   { secure }: Config,
-  { id, token }: { id: string; token: string },
+  { id, token, look }: { id: string; token: string; look: EmbedLook },
 ): void {
   const options = {
     httpOnly: true,
@@ -32,7 +39,12 @@ export function setPortalSessionCookie(
     maxAge: portalSessionMinutesMax * 60,
   } as const;
   c.header("Set-Cookie", serialize(cookieName, token, options), { append: true });
+  const text = embedLookText(look);
+  if (text !== "system") c.header("Set-Cookie", serialize(lookCookieName, text, options), { append: true });
 }
+
+const lookOf = (c: AppContext): EmbedLook =>
+  parseEmbedLook(cookieValues(c.get("headers")["cookie"], lookCookieName)[0] ?? "");
 
 /** Returns the live session that the path names and a cookie belongs to, or null. */
 export async function readPortalSession(
@@ -52,14 +64,15 @@ export function baseOf(id: string): string {
   return `${embedHref}/${id}`;
 }
 
-export function embedFrame(parts: PortalParts, session: PortalSession): PortalFrame {
+export function embedFrame(c: AppContext, parts: PortalParts, session: PortalSession): PortalFrame {
   const { id, pages, isReadOnly, returnUrl } = session;
-  const frame = portalFrame(parts, shownSession(session));
-  return { ...frame, base: baseOf(id), isReadOnly, sendsMail: false, embed: { pages, returnUrl } };
+  const frame = portalFrame(parts, shownSession(c, session));
+  const embed = { pages, returnUrl, origins: parts.config.embedOrigins, isClear: lookOf(c).isClear };
+  return { ...frame, base: baseOf(id), isReadOnly, sendsMail: false, embed };
 }
 
 /** Returns what pages show of a session: an admin of the organization. No verb gets it. */
-export function shownSession(session: PortalSession): Session {
+export function shownSession(c: AppContext, session: PortalSession): Session {
   const { id, organizationId, organizationName: name, isSuspended: suspended, timezone } = session;
   return {
     id,
@@ -69,7 +82,7 @@ export function shownSession(session: PortalSession): Session {
     authenticatedAt: 0,
     secondFactorAt: null,
     isOperator: false,
-    preferences: { timezone: null, locale: null, theme: "system" },
+    preferences: { timezone: null, locale: null, theme: lookOf(c).theme },
   };
 }
 
@@ -99,8 +112,11 @@ export async function embedError(
   if (!session) {
     return await sendPage(c, deadPage({ assets: parts.assets, title, text: message }), status);
   }
-  const frame = embedFrame(parts, session);
+  const frame = embedFrame(c, parts, session);
   const requestId = c.get("requestId");
   const page = errorPage({ frame, status, title, message, requestId, returnTo: null });
-  return await presented(c, parts, { session: shownSession(session), run: () => sendPage(c, page, status) });
+  return await presented(c, parts, {
+    session: shownSession(c, session),
+    run: () => sendPage(c, page, status),
+  });
 }

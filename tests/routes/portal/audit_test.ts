@@ -4,6 +4,7 @@ import { errorTitles } from "../../../routes/portal/errors.ts";
 import { createTestKey, type TestApp, testApp } from "../../support/app/app.ts";
 import { waitForAudit } from "../../support/app/audit.ts";
 import { joinedPerson } from "../../support/people/people.ts";
+import { openPage } from "../../support/portal/pages.ts";
 import { inPage } from "../../support/portal/words/sign_in.ts";
 
 const userAgent =
@@ -149,4 +150,17 @@ testApp("any address shows a page, with errors for invalid filters", async (test
       JSON.stringify(query),
     );
   }
+});
+
+testApp("a denied page names the owners of the member's organization, and no one else's", async (test) => {
+  const [ada, eve] = [await test.signUp("Ada"), await test.signUp("Eve")];
+  const admin = await joinedPerson(test, ada, "ADMIN");
+  const member = await joinedPerson(test, ada, "MEMBER");
+  const { status, html } = await openPage(test, "/portal/audit", { person: member });
+  assert.equal(status, 403);
+  assert.match(html, /Admins and owners can do it/);
+  assert.match(html, new RegExp(`Ask the owner: <a href="mailto:${ada.email}"><bdi>Ada</bdi>`));
+  for (const { email } of [eve, admin]) assert.ok(!html.includes(email));
+  // Owners get no such page of their own organization, and strangers none.
+  assert.doesNotMatch((await openPage(test, "/portal/nothing", { person: member })).html, /mailto:/);
 });

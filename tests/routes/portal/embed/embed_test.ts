@@ -281,3 +281,19 @@ testApp(
     assert.match(csv.answer.headers.get("content-type") ?? "", /^text\/csv/);
   },
 );
+
+testApp("the address says how a session's pages look; unknown looks are ignored", async (test) => {
+  const { organizationId } = await test.signUp();
+  const look = async (query: string) => {
+    const { entry } = await createPortalSession(test, organizationId, { pages: ["limits"] });
+    const opened = await test.send(entry + query, { headers: navigation });
+    const cookie = opened.headers.getSetCookie().map((one) => one.split(";")[0]).join("; ");
+    const path = `${opened.headers.get("location")}/limits`;
+    const html = await (await test.send(path, { cookie })).text();
+    return [/<html[^>]*data-theme="(\w+)"/.exec(html)?.[1], /class="(embedded[^"]*)"/.exec(html)?.[1]];
+  };
+  assert.deepEqual(await look(""), [undefined, "embedded"]);
+  assert.deepEqual(await look("&theme=dark&ground=transparent"), ["dark", "embedded clear"]);
+  assert.deepEqual(await look("&theme=light"), ["light", "embedded"]);
+  assert.deepEqual(await look("&theme=%22%3E%3Cb%3E&ground=url(x)"), [undefined, "embedded"]);
+});
