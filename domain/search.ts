@@ -1,4 +1,5 @@
 // What the search of the portal and of the console finds.
+import type { AuditAction } from "./access/audit.ts";
 import type { Environment } from "./environment.ts";
 
 /** Results of one kind that are shown. */
@@ -28,12 +29,54 @@ export interface FoundApiKey {
   readonly ended: 0 | 1;
 }
 
+export interface FoundMember {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+}
+
+/** `organizationId`: null for operators' own. */
+export interface FoundWebhook {
+  readonly id: string;
+  readonly url: string;
+  readonly description: string;
+  readonly organizationId: string | null;
+  readonly organizationName: string | null;
+}
+
+/** A delivery of the event whose id is searched for, with the endpoint. */
+export interface FoundDelivery extends FoundWebhook {
+  readonly deliveryId: string;
+  readonly type: string;
+}
+
+/** An entry of the audit log about the request whose id is searched for. */
+export interface FoundEntry {
+  readonly action: AuditAction;
+  readonly at: number;
+  readonly organizationId: string | null;
+}
+
 /** The best matches of each kind, up to a maximum. */
 export interface Found {
   readonly organizations: readonly FoundOrganization[];
   readonly apiKeys: readonly FoundApiKey[];
   readonly users: readonly FoundUser[];
+  readonly members: readonly FoundMember[];
+  readonly webhooks: readonly FoundWebhook[];
+  readonly deliveries: readonly FoundDelivery[];
+  readonly entries: readonly FoundEntry[];
 }
+
+export const nothingFound: Found = {
+  organizations: [],
+  apiKeys: [],
+  users: [],
+  members: [],
+  webhooks: [],
+  deliveries: [],
+  entries: [],
+};
 
 /** The prefix of a key or token: its tag and 8 characters. With fewer than 4, keys are found that no one is looking for. */
 const tokenPrefix = /[a-z][a-z0-9]{1,15}_(?:live|test|operator)_[0-9A-Za-z]{8}/;

@@ -1,5 +1,5 @@
 // The search above a page, with the results of the search page. portal.js loads it with the first search. The arrow keys move through
-// the results, and Enter in the field opens the first one.
+// the results and what can be done with them, and Enter in the field opens the first one.
 
 const waitMs = 120;
 /** The open dialog, the text whose results it has, and the request for others. */
@@ -86,9 +86,15 @@ function move(event, input) {
     event.preventDefault();
     return dialog.close();
   }
+  const active = document.activeElement;
+  const item = active.closest(".found li");
   const stops = [input, ...results()];
-  const at = stops.indexOf(document.activeElement);
+  const at = stops.indexOf(item?.querySelector(".menu-item") ?? active);
   const next = { ArrowDown: at + 1, ArrowUp: at - 1 }[key];
+  // What can be done with a result is beside it.
+  const beside = item &&
+    { ArrowRight: active.nextElementSibling, ArrowLeft: active.previousElementSibling }[key];
+  if (beside) beside.focus();
   if (next !== undefined && at !== -1) {
     event.preventDefault();
     stops.at(next % stops.length).focus();

@@ -1,7 +1,10 @@
 // The SQL of the search of the portal and of the console. Every query is bounded by an index or by an organization's active keys.
+import { isId } from "../../domain/id.ts";
 import { importedPrefixForm } from "../../domain/keys/imported_key.ts";
 import {
   type FoundApiKey,
+  type FoundEntry,
+  type FoundMember,
   foundOfKindMax,
   type FoundOrganization,
   type FoundUser,
@@ -84,6 +87,37 @@ export function findApiKeysByText(
     FROM (${found}) b CROSS JOIN api_keys k ON k.number = b.number
     CROSS JOIN organizations o ON o.id = k.organization_id
     WHERE o.deleted_at IS NULL ORDER BY b.rank, b.number DESC`);
+}
+
+/** Finds members of an organization by a part of their name or address. It has no more than its plan allows. */
+export function findMembersByText(
+  database: DatabaseReader,
+  text: string,
+  organizationId: string,
+): Promise<FoundMember[]> {
+  return database.read(sql`
+    SELECT u.id, u.name, u.email FROM memberships m CROSS JOIN users u ON u.id = m.user_id
+    WHERE m.organization_id = ${organizationId}
+      AND (u.id = ${text} OR ${hasText(sql`u.name`, text)} OR ${hasText(sql`u.email`, text)})
+    ORDER BY u.name COLLATE NOCASE, u.id LIMIT ${foundOfKindMax}`);
+}
+
+/** Entries are written at most this long after the request began, which is the time in its id. */
+const requestMs = 60_000;
+
+/** Finds entries of the request with an id in the log of an organization; for operators, in all. */
+export async function findEntriesOfRequest(
+  database: DatabaseReader,
+  text: string,
+  organizationId: string | null,
+): Promise<FoundEntry[]> {
+  if (!isId("req", text)) return [];
+  const startedAt = parseInt(text.slice(4, 16), 16);
+  const isInLog = organizationId === null ? sql`true` : sql`e.organization_id = ${organizationId}`;
+  return await database.read(sql`
+    SELECT e.action, e.at, e.organization_id AS organizationId FROM audit_events e
+    WHERE ${isInLog} AND e.at BETWEEN ${startedAt} AND ${startedAt + requestMs} AND e.request_id = ${text}
+    ORDER BY e.at LIMIT ${foundOfKindMax}`);
 }
 
 /** A condition: a column begins with a text, as the collation of its index compares it. */

@@ -21,4 +21,5 @@ export {
 } from "./link_tokens.ts";
 export { takeMail } from "./mail_budgets.ts";
 export { insertMails } from "./mails.ts";
+export { findDeliveriesOfEvent, findWebhooksByText } from "./search.ts";
 export { markWebhooksDeleted } from "./webhooks.ts";

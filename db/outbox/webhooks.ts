@@ -23,7 +23,7 @@ export interface WebhookRow {
 }
 
 /** An organization's endpoints; null for those of operators. */
-type WebhookOwnerId = string | null;
+export type WebhookOwnerId = string | null;
 
 interface NewWebhookRow extends Pick<WebhookRow, "id" | "url" | "events" | "description" | "createdAt"> {
   readonly organizationId: WebhookOwnerId;
@@ -33,7 +33,7 @@ interface NewWebhookRow extends Pick<WebhookRow, "id" | "url" | "events" | "desc
   readonly tokenName: string | null;
 }
 
-const numberOf = (organizationId: WebhookOwnerId): Statement =>
+export const numberOf = (organizationId: WebhookOwnerId): Statement =>
   organizationId === null
     ? sql`0`
     : sql`(SELECT o.number FROM organizations o WHERE o.id = ${organizationId} AND o.deleted_at IS NULL)`;

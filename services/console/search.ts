@@ -1,7 +1,7 @@
 // The search of the portal and of the console.
 import type { OperatorActor } from "../../domain/access/actor.ts";
 import type { Found } from "../../domain/search.ts";
-import type { MemberAccess } from "../access/mod.ts";
+import { may, type MemberAccess } from "../access/mod.ts";
 import { keysOpenTo } from "../keys/mod.ts";
 import type { SessionContext } from "../context.ts";
 import { operatorReader } from "../reports/job_reader.ts";
@@ -17,16 +17,21 @@ export async function searchAsOperator(
   actor: OperatorActor,
   { text, signal }: SearchInput,
 ): Promise<Found> {
-  const input = { text, scope: null, now: clock() };
+  const input = { text, scope: null, now: clock(), sees: null };
   return await reports.read("search", input, { reader: operatorReader(actor), signal });
 }
 
-/** Finds the keys that a member sees, by name or prefix. @throws {AppError} `forbidden`, `unavailable`. */
+/** Finds what a member sees of the organization: keys by name or prefix, and what their role may read. @throws {AppError} `forbidden`, `unavailable`. */
 export async function searchAsMember(
   { reports, clock }: SessionContext,
   access: MemberAccess,
   { text, signal }: SearchInput,
 ): Promise<Found> {
   const { scope } = keysOpenTo(access);
-  return await reports.read("search", { text, scope, now: clock() }, { reader: access.reader, signal });
+  const sees = {
+    members: may(access, "members.read"),
+    webhooks: may(access, "webhooks.read"),
+    audit: may(access, "audit.read"),
+  };
+  return await reports.read("search", { text, scope, now: clock(), sees }, { reader: access.reader, signal });
 }

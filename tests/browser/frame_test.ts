@@ -164,7 +164,7 @@ personTest(
     await page.locator("main summary:focus").waitFor();
 
     await page.setViewportSize({ width: 390, height: 800 });
-    await page.getByRole("link", { name: "Search keys, organizations and pages" }).click();
+    await page.getByRole("link", { name: /^Search keys/ }).click();
     await field.fill("service_live_0123456789SECRET");
     await palette.getByText("No results for").waitFor();
     assert.equal(await field.inputValue(), "service_live_01234567");
@@ -206,10 +206,10 @@ personTest(
 
     const plain = await open("/portal/organization", { javaScriptEnabled: false });
     assert.equal(await plain.locator(".copy").count(), 0);
-    await plain.getByRole("link", { name: "Search keys, organizations and pages" }).click();
+    await plain.getByRole("link", { name: /^Search keys/ }).click();
     await plain.getByRole("searchbox").fill("prod");
     await plain.keyboard.press("Enter");
-    await plain.locator("#found").getByRole("link", { name: "Production" }).click();
+    await plain.locator("#found").getByRole("link", { name: /^Production/ }).click();
     await heading(plain, "Production");
   },
 );
@@ -261,5 +261,32 @@ personTest(
     await page.unroute("**/*");
     await retry.click();
     await page.getByRole("status").filter({ hasText: "Northwind" }).first().waitFor();
+  },
+);
+
+personTest(
+  "the search acts on what it found with the arrow keys, and stays during a proxy's error",
+  async (scene) => {
+    const { test, person, open } = scene;
+    await createTestKey(test, person, { name: "Renderer" });
+    const page = await open("/portal/usage");
+    await page.keyboard.press("/");
+    const palette = page.getByRole("dialog", { name: "Search" });
+    const gone = { status: 502, contentType: "text/html", body: "<html><body>Bad gateway</body></html>" };
+    await page.route("**/search*", (route) => route.fulfill(gone));
+    await palette.getByRole("searchbox").fill("render");
+    await palette.getByText("Connection failed").waitFor({ state: "attached" });
+    await page.unroute("**/search*");
+    await palette.getByRole("searchbox").fill("renderer");
+    await palette.getByRole("link", { name: "Rotate Renderer" }).waitFor();
+    assert.deepEqual(await problemsOnScreens(page), []);
+    await palette.getByRole("searchbox").focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    await focusOn(page, "Revoke Renderer");
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("Enter");
+    await heading(page, "Rotate");
   },
 );

@@ -14,12 +14,12 @@ import {
 /** The subjects from the ground up, and the most lines that each has in db/, services/, views/ and routes/. A change that needs more raises it. */
 const linesMax: Readonly<Record<string, number>> = {
   access: 4_730,
-  outbox: 6_470,
+  outbox: 6_520,
   meter: 25_890,
   keys: 6_450,
   billing: 6_100,
   people: 15_150,
-  console: 7_700,
+  console: 7_790,
 };
 const order = Object.keys(linesMax);
 

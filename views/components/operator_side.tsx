@@ -25,8 +25,21 @@ const places = [
   },
   { place: "operator/users", href: "/operator/users", label: "Users", icon: "people" },
   { place: "operator/usage", href: "/operator/usage", label: "Usage", icon: "usage", isNear: true },
-  { place: "operator/statements", href: "/operator/statements", label: "Statements", icon: "file" },
-  { place: "operator/plans", href: "/operator/plans", label: "Plans", icon: "gauge", isApart: true },
+  {
+    place: "operator/statements",
+    href: "/operator/statements",
+    label: "Statements",
+    icon: "file",
+    also: "invoices billing",
+  },
+  {
+    place: "operator/plans",
+    href: "/operator/plans",
+    label: "Plans",
+    icon: "gauge",
+    isApart: true,
+    also: "limits prices",
+  },
   { place: "operator/products", href: "/operator/products", label: "Products", icon: "box" },
   { place: "operator/collectors", href: "/operator/collectors", label: "Collectors", icon: "filter" },
   { place: "operator/tokens", href: "/operator/tokens", label: "Operator tokens", icon: "token" },
@@ -49,11 +62,12 @@ const portal = { place: "", href: "/portal", label: "Portal", icon: "switch" } a
 
 export const consoleSearch: SearchPlace = {
   href: "/operator/search",
-  label: "Search organizations, users, keys and pages",
+  label: "Search organizations, users, keys, webhooks, statements, pages and IDs",
 };
 export const consoleLinks: SearchLinks = {
   pages: [
     ...places,
+    { href: "/operator/webhooks/failing", label: "Customers’ failing webhooks", icon: "webhook" },
     portal,
     ...accountLinks,
     { href: "/docs", label: "Documentation", icon: "book" },

@@ -35,13 +35,32 @@ export type Place =
 
 const places: readonly PlaceLink[] = [
   { place: "overview", href: "/portal", label: "Overview", icon: "home", isNear: true },
-  { place: "api-keys", href: "/portal/api-keys", label: "API keys", icon: "key", isNear: true },
+  {
+    place: "api-keys",
+    href: "/portal/api-keys",
+    label: "API keys",
+    icon: "key",
+    isNear: true,
+    also: "rotate revoke tokens",
+  },
   { place: "usage", href: "/portal/usage", label: "Usage", icon: "usage", isNear: true },
-  { place: "billing", href: "/portal/billing", label: "Billing", icon: "file" },
+  {
+    place: "billing",
+    href: "/portal/billing",
+    label: "Billing",
+    icon: "file",
+    also: "invoices statements plan limits",
+  },
   { place: "webhooks", href: "/portal/webhooks", label: "Webhooks", icon: "webhook" },
   { place: "members", href: "/portal/members", label: "Members", icon: "people" },
   { place: "audit", href: "/portal/audit", label: "Audit log", icon: "list" },
-  { place: "organization", href: "/portal/organization", label: "Organization", icon: "building" },
+  {
+    place: "organization",
+    href: "/portal/organization",
+    label: "Organization",
+    icon: "building",
+    also: "settings single sign-on",
+  },
 ];
 const organizationsPlace: PlaceLink = {
   place: "organizations",
@@ -59,6 +78,19 @@ const documentation: PlaceLink = {
   isElsewhere: true,
 };
 
+/** Pages that the sidebar lacks. */
+const subPages = [
+  { href: "/portal/alerts", label: "Alerts", icon: "gauge", also: "limits notifications budgets" },
+  { href: "/portal/usage/records", label: "Usage records", icon: "list", also: "events" },
+  { href: "/portal/account/passkeys", label: "Passkeys", icon: "key" },
+  {
+    href: "/portal/account/two-step",
+    label: "Two-step sign-in",
+    icon: "shield",
+    also: "authenticator codes 2fa",
+  },
+] as const;
+
 const createOrganization = {
   href: "/portal/organizations#new",
   label: "Create organization",
@@ -67,7 +99,7 @@ const createOrganization = {
 
 export const portalSearch: SearchPlace = {
   href: "/portal/search",
-  label: "Search keys, organizations and pages",
+  label: "Search keys, members, webhooks, statements, pages and IDs",
 };
 
 export function portalLinks(session: Session): SearchLinks {
@@ -76,6 +108,7 @@ export function portalLinks(session: Session): SearchLinks {
   return {
     pages: [
       ...placesOf(session),
+      ...(isMember ? subPages : []),
       ...(isMember ? [{ ...organizationsPlace, label: "All organizations" }] : []),
       ...accountLinks,
       ...operatorLinks(session),

@@ -15,6 +15,8 @@ export interface PlaceLink {
   readonly isNear?: boolean;
   readonly isApart?: boolean;
   readonly isElsewhere?: boolean;
+  /** Other words that find it. */
+  readonly also?: string;
 }
 
 /** The pages and actions that the search finds by their labels. */
@@ -23,7 +25,7 @@ export interface SearchLinks {
   readonly actions: readonly SearchLink[];
 }
 
-type SearchLink = Pick<PlaceLink, "href" | "label" | "icon">;
+type SearchLink = Pick<PlaceLink, "href" | "label" | "icon" | "also">;
 
 /** `label`: the scope of the search, for screen readers. */
 export interface SearchPlace {
@@ -142,11 +144,17 @@ export function Initial({ name }: { name: string }) {
   return <span class="initial" aria-hidden="true">{first?.segment.toUpperCase() ?? ""}</span>;
 }
 
-export type OwnLink = Pick<PlaceLink, "place" | "href" | "label" | "icon">;
+export type OwnLink = Pick<PlaceLink, "place" | "href" | "label" | "icon" | "also">;
 
 export const accountLinks: readonly OwnLink[] = [
   { place: "account", href: "/portal/account", label: "Account", icon: "person" },
-  { place: "security", href: "/portal/account/security", label: "Security", icon: "shield" },
+  {
+    place: "security",
+    href: "/portal/account/security",
+    label: "Security",
+    icon: "shield",
+    also: "password two-step sessions",
+  },
 ];
 
 /** `place`: the current page. `first`: links before those of the account. */

@@ -108,7 +108,7 @@ function ListTabs({ list: { counts }, address }: OrganizationListProps) {
     { label: "All", count: counts.all, status: null, limits: null },
     { label: "Rejected", count: counts.rejected, status: null, limits: "rejected", tone: "bad" },
     { label: "Above plan", count: counts.above, status: null, limits: "above" },
-    { label: "Near a limit", count: counts.near, status: null, limits: "near" },
+    { label: "Near limit", count: counts.near, status: null, limits: "near" },
     { label: "Suspended", count: counts.suspended, status: "suspended", limits: null },
   ] as const;
   return (

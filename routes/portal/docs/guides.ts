@@ -198,6 +198,8 @@ const allPages = Object.entries(groups).flatMap(([group, pages]) =>
 );
 type GuidePage = typeof allPages[number];
 
+export const guideLinks: readonly { readonly path: string; readonly title: string }[] = allPages;
+
 /** The address of the service in the guides. Settings and files of proxies keep it, as they have other names of that domain too. */
 const exampleOrigin = /https:\/\/auth\.example\.com(?![\w.:])/g;
 

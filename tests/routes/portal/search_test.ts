@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
 import { newOperator } from "../../support/operators/console.ts";
 import { joinedPerson } from "../../support/people/people.ts";
+import { sql } from "../../../db/engine/database.ts";
+import { addEndpoint, addEvents } from "../../support/webhooks/endpoints.ts";
 import { openPage } from "../../support/portal/pages.ts";
 
 /** Returns the names of results by the title of their group. */
@@ -50,7 +52,10 @@ testApp("operators find organizations, users, keys by prefix, and pages", async 
     assert.deepEqual((await find(text))["API keys"], ["Production"], text);
   }
   assert.deepEqual((await find(fullKey.slice(13, 16)))["API keys"], undefined);
-  assert.deepEqual(await find("stat"), { Pages: ["Statements"] });
+  assert.deepEqual(await find("stat"), {
+    Pages: ["Statements"],
+    Documentation: ["Bill by statements"],
+  });
   assert.deepEqual(await find("create org"), { Actions: ["Create organization"] });
   assert.match(
     (await openPage(test, "/operator/search?q=zzz", { person: mara })).html,
@@ -117,10 +122,76 @@ testApp("members find their own keys, pages and organizations, and nothing else"
     assert.deepEqual(await find(bob, text), {}, text);
   }
   assert.deepEqual(await find(bob, prefixOf(key.fullKey)), {});
-  assert.deepEqual(await find(bob, "ada"), { Organizations: ["Ada’s organization"] });
+  assert.deepEqual(await find(bob, "ada"), { Organizations: ["Ada’s organization"], Members: ["Ada"] });
   assert.deepEqual(await find(ada, "invite"), { Actions: ["Invite a member"] });
   assert.deepEqual(await find(bob, "invite"), {});
   await openPage(test, "/portal/api-keys/revoke", { person: ada, form: { [key.id]: "on" } });
   assert.deepEqual(await find(ada, prefixOf(key.fullKey)), { "API keys": ["Renderer_1"] });
   assert.equal((await openPage(test, "/operator/search?q=a", { person: ada })).status, 404);
+});
+
+testApp(
+  "members find members, webhooks, events and requests as far as their role reads them",
+  async (test) => {
+    const ada = await test.signUp("Ada");
+    const bob = await joinedPerson(test, ada, "MEMBER");
+    const grace = await test.signUp("Grace");
+    const mara = await newOperator(test, "Mara");
+    const find = (person: TestPerson, text: string) => found(test, person, text, "/portal/search");
+    const { organizationId } = ada;
+    const { id: webhookId } = await addEndpoint(test, { organizationId, url: "https://billing.test/events" });
+    const [eventId = ""] = await addEvents(test, organizationId);
+    await test.opened.database.write([sql`
+    INSERT INTO webhook_deliveries (id, webhook, event, type, status, due_at, created_at)
+    SELECT 'dlv_1', w.number, e.seq, e.type, 'delivered', 0, 0 FROM webhooks w, events e
+    WHERE w.id = ${webhookId} AND e.id = ${eventId}`]);
+    const created = await test.send("/api/portal/api-keys", { cookie: ada.cookie, json: { name: "CI" } });
+    const requestId = created.headers.get("x-request-id") ?? "";
+
+    assert.deepEqual(Object.keys(await find(ada, bob.email)), ["Members"]);
+    assert.deepEqual(await find(bob, ada.email), { Members: ["Ada"] });
+    assert.deepEqual(await find(ada, "billing.t"), { Webhooks: ["billing.test"] });
+    assert.deepEqual(await find(ada, webhookId), { Webhooks: ["billing.test"] });
+    assert.deepEqual(await find(ada, eventId), { Deliveries: ["organization.resumed"] });
+    assert.deepEqual(await find(ada, requestId), { "Audit log": ["API key created"] });
+    // Neither the role nor the organization of these reads them.
+    for (const text of ["billing.t", webhookId, eventId, requestId]) {
+      assert.deepEqual(await find(bob, text), {}, text);
+      assert.deepEqual(await find(grace, text), {}, text);
+    }
+    for (const text of [ada.email, bob.email]) assert.deepEqual(await find(grace, text), {}, text);
+    for (
+      const [text, group] of [[webhookId, "Webhooks"], [eventId, "Deliveries"], [
+        requestId,
+        "Audit log",
+      ]] as const
+    ) {
+      assert.deepEqual(Object.keys(await found(test, mara, text)), [group]);
+      const { html } = await openPage(test, `/operator/search?q=${text}`, { person: mara });
+      assert.ok(html.split('id="found"')[1]?.includes(organizationId), text);
+    }
+    // An entry's day is a filter of the log.
+    const { html } = await openPage(test, `/portal/search?q=${requestId}`, { person: ada });
+    const href = /href="(\/portal\/audit\?[^"]+)"/.exec(html)?.[1]?.replaceAll("&amp;", "&") ?? "";
+    const log = await openPage(test, href, { person: ada });
+    assert.ok(log.html.includes(requestId));
+  },
+);
+
+testApp("what is found can be acted on, and pages have the words that people use for them", async (test) => {
+  const ada = await test.signUp("Ada");
+  const { id } = await createTestKey(test, ada, { name: "Production" });
+  const { html } = await openPage(test, "/portal/search?q=production", { person: ada });
+  for (const act of ["rotate", "revoke"]) {
+    const href = `/portal/api-keys/${id}/${act}`;
+    assert.ok(html.includes(`href="${href}"`));
+    assert.equal((await openPage(test, href, { person: ada })).status, 200);
+  }
+  const pages = async (text: string) => (await found(test, ada, text, "/portal/search"))["Pages"];
+  assert.deepEqual(await pages("invoice"), ["Billing"]);
+  assert.deepEqual(await pages("rotate"), ["API keys"]);
+  assert.deepEqual(await pages("alert"), ["Alerts"]);
+  assert.deepEqual(await pages("limit"), ["Billing", "Alerts"]);
+  const guides = (await found(test, ada, "webhook", "/portal/search"))["Documentation"] ?? [];
+  assert.ok(guides.some((title) => /webhook/i.test(title ?? "")));
 });

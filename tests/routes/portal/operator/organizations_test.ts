@@ -87,7 +87,7 @@ testApp(
     const html = await page();
     const text = textOf(html);
     assert.match(text, /4 organizations, 4 active this month\./);
-    assert.match(text, /All 4 Rejected 0 Above plan 1 Near a limit 1 Suspended 0/);
+    assert.match(text, /All 4 Rejected 0 Above plan 1 Near limit 1 Suspended 0/);
     assert.match(text, /Over No external ID Small Above plan 0 0 100 in November 150% more 43\.5%/);
     assert.match(text, /Near No external ID Small Near limit 0 0 80 in November 100% more 34\.8%/);
     assert.match(text, /Below No external ID Small Active 0 0 50 in November New 21\.7%/);
