@@ -12,6 +12,8 @@ export interface CatalogueProduct {
   readonly slug: string;
   readonly name: string;
   readonly color: SeriesColor;
+  /** The slugs of its metrics, if it is in the operator's catalogue. */
+  readonly metrics?: readonly string[];
 }
 
 export interface CatalogueMetric {
@@ -63,17 +65,18 @@ export interface CatalogueInput {
  * ```
  */
 export function catalogueOf({ products, used }: CatalogueInput): Catalogue {
-  const names = new Map(products.map(({ slug, name }) => [slug, name]));
+  const known = new Map(products.map((product) => [product.slug, product]));
   const listed = products.length <= seriesColors
     ? products
     : products.filter(({ slug }) => used.includes(slug));
   const order = [...new Set([...listed.map(({ slug }) => slug), ...used])].slice(0, seriesColors);
-  const slugs = new Set([...order, ...names.keys()]);
+  const slugs = new Set([...order, ...known.keys()]);
   return {
     products: new Map([...slugs].map((slug) => [slug, {
       slug,
-      name: names.get(slug) ?? slug,
+      name: known.get(slug)?.name ?? slug,
       color: order.includes(slug) ? order.indexOf(slug) + 1 as SeriesColor : "other",
+      metrics: known.get(slug)?.metrics.map(({ slug }) => slug) ?? [],
     }])),
     metrics: metricsOf(products),
   };

@@ -1,6 +1,7 @@
 // The form that creates or edits a plan.
 import { featureCharactersMax, planFeaturesMax, typedFeatures } from "../../domain/feature.ts";
 import { budgetLimitsMax, planLimitsMax, plansMax } from "../../domain/limits.ts";
+import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import { countOf, typedDigits } from "../../domain/number_text.ts";
 import { notSearched } from "../../domain/billing/lowered_limits.ts";
 import { eachNumber, type Plan, planNumberNames } from "../../domain/billing/plan.ts";
@@ -19,12 +20,19 @@ import {
 } from "../../views/billing/plan_change.tsx";
 import { numberHints, numberWords } from "../../views/text/plan.ts";
 import { inTime } from "../portal/in_time.ts";
-import { limitInput, limitsOf, numberOf, typedLimits, withExceptions } from "../meter/limit_input.ts";
+import {
+  checkLimits,
+  limitInput,
+  limitsOf,
+  numberOf,
+  typedLimits,
+  withExceptions,
+} from "../meter/limit_input.ts";
 import { mountFormPage, type Pages, paramOf, rowFields, withInput } from "../portal/noun_pages.ts";
 import { catalogueSlugs } from "../meter/limit_suggestions.ts";
 import type { ConsoleActor } from "../portal/operator_page.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
-import { check } from "../schemas/check.ts";
+import { check, type Output } from "../schemas/check.ts";
 import { createPlanSchema } from "./schemas/plans.ts";
 
 /** In the form, every field is required. */
@@ -37,11 +45,12 @@ export function planFormPages(pages: Pages<ConsoleActor>, parts: PortalParts): v
     path: `${plansHref}/new`,
     async show(_c, form) {
       // A new plan begins with the values of the default one.
-      const input = form.input ?? { ...typed(await defaultPlan(parts)), name: "" };
-      return planForm(withInput(form, input), null, await catalogueSlugs(parts));
+      const suggestions = await catalogueSlugs(parts);
+      const input = form.input ?? { ...typed(await defaultPlan(parts), suggestions.catalogue), name: "" };
+      return planForm(withInput(form, input), null, suggestions);
     },
     async submit(_c, actor, input) {
-      const plan = check(createPlanSchema, valuesOf(input), "body");
+      const plan = await checkTyped(input, await readProductNames(services), createPlanSchema);
       const { id } = await createPlan(services, actor, { isDefault: false, ...plan });
       return `${planHref(id)}?done=created`;
     },
@@ -51,14 +60,15 @@ export function planFormPages(pages: Pages<ConsoleActor>, parts: PortalParts): v
     path: `${plansHref}/:id/edit`,
     async show(c, form) {
       const plan = await getPlan(services, paramOf(c, "id"));
-      return planForm(withInput(form, form.input ?? typed(plan)), plan, await catalogueSlugs(parts));
+      const suggestions = await catalogueSlugs(parts);
+      return planForm(withInput(form, form.input ?? typed(plan, suggestions.catalogue)), plan, suggestions);
     },
     async submit(c, actor, input) {
       const before = await getPlan(services, paramOf(c, "id"));
       const { id, name, organizationCount } = before;
-      const typedValues = check(planFormSchema, valuesOf(input, before), "body");
-      const values = { ...typedValues, limits: withExceptions(typedValues.limits, before.limits) };
       const catalogue = await readProductNames(services);
+      const typedValues = await checkTyped(input, catalogue, planFormSchema, before);
+      const values = { ...typedValues, limits: withExceptions(typedValues.limits, before.limits) };
       const changes = [
         ...valueChanges(before, { ...before, ...values }, catalogue),
         ...budgetChanges(before.defaultBudget, values.defaultBudget, catalogue),
@@ -97,10 +107,10 @@ async function defaultPlan({ services }: PortalParts): Promise<Plan> {
   return plan;
 }
 
-function typed(plan: Plan): FormInput {
-  const limits = rowFields("limits", typedLimits(plan.limits));
+function typed(plan: Plan, catalogue: Catalogue): FormInput {
+  const limits = rowFields("limits", typedLimits(plan.limits, catalogue));
   const features = plan.features.join(" ");
-  const budget = rowFields("defaultBudget", typedLimits(plan.defaultBudget));
+  const budget = rowFields("defaultBudget", typedLimits(plan.defaultBudget, catalogue));
   return {
     name: plan.name,
     ...eachNumber((number) => typedDigits(plan[number])),
@@ -111,20 +121,25 @@ function typed(plan: Plan): FormInput {
 }
 
 /** Returns a typed plan as the API takes it. @param before Has the values of fields that the form lacks. */
-function valuesOf(input: FormInput, before?: Plan) {
+function checkTyped<S extends typeof createPlanSchema | typeof planFormSchema>(
+  input: FormInput,
+  catalogue: Catalogue,
+  schema: S,
+  before?: Plan,
+): Promise<Output<S>> {
   const hasBudget = input["defaultBudget[0].quantity"] !== undefined;
-  const defaultBudget = hasBudget
-    ? limitsOf(limitInput(input, budgetLimitsMax, "defaultBudget"))
-    : before?.defaultBudget;
-  const limits = limitsOf(limitInput(input, planLimitsMax));
-  const features = typedFeatures(input["features"] ?? "");
-  return {
+  const [limits, budget] = [
+    limitInput(input, planLimitsMax),
+    limitInput(input, budgetLimitsMax, "defaultBudget"),
+  ];
+  const values = {
     name: input["name"] ?? "",
     ...eachNumber((number) => input[number] === undefined ? before?.[number] : numberOf(input[number])),
-    features,
-    defaultBudget,
-    limits,
+    features: typedFeatures(input["features"] ?? ""),
+    defaultBudget: hasBudget ? limitsOf(budget, catalogue) : before?.defaultBudget,
+    limits: limitsOf(limits, catalogue),
   };
+  return checkLimits(() => check(schema, values, "body"), { limits, defaultBudget: budget }, catalogue);
 }
 
 /** A number of up to a million. */

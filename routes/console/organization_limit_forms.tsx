@@ -1,6 +1,7 @@
 // The console's forms that give an organization another plan, or limits of its own.
 import { validationError } from "../../domain/errors.ts";
 import { planLimitsMax, plansMax } from "../../domain/limits.ts";
+import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import { typedDigits } from "../../domain/number_text.ts";
 import { effectiveLimits, type LimitsBelowUse, notSearched } from "../../domain/billing/lowered_limits.ts";
 import type { OperatedOrganization } from "../../domain/console/organization.ts";
@@ -29,7 +30,14 @@ import { timezoneNames } from "../../views/text/zone.ts";
 import type { App } from "../env.ts";
 import { queryOf } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
-import { limitInput, limitsOf, numberOf, typedLimits, withExceptions } from "../meter/limit_input.ts";
+import {
+  checkLimits,
+  limitInput,
+  limitsOf,
+  numberOf,
+  typedLimits,
+  withExceptions,
+} from "../meter/limit_input.ts";
 import { mountFormPage, type Pages, paramOf, rowFields, withInput } from "../portal/noun_pages.ts";
 import { catalogueSlugs } from "../meter/limit_suggestions.ts";
 import { type ConsoleActor, consolePages } from "../portal/operator_page.ts";
@@ -139,16 +147,23 @@ function limitPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
       const organization = await getOrganization(services, paramOf(c, "id"));
       const plan = await getPlan(services, organization.planId);
       const replaced = plan.limits.filter(({ id }) => id === queryOf(c, "limit"));
-      const filled = withInput(form, form.input ?? typed(organization, replaced));
-      return limitForm(filled, { organization, plan, ...await catalogueSlugs(parts) });
+      const suggestions = await catalogueSlugs(parts);
+      const filled = withInput(form, form.input ?? typed(organization, replaced, suggestions.catalogue));
+      return limitForm(filled, { organization, plan, ...suggestions });
     },
     async submit(c, actor, input) {
+      const catalogue = await readProductNames(services);
+      const rows = limitInput(input, planLimitsMax);
       const overrides = {
         ...eachNumber((name) => (input[name] ?? "").trim() === "" ? null : numberOf(input[name] ?? "")),
-        limits: limitsOf(limitInput(input, planLimitsMax)),
+        limits: limitsOf(rows, catalogue),
       };
       const { timezone = "" } = input;
-      const checked = check(changeOrganizationSchema, { timezone, overrides }, "body");
+      const checked = await checkLimits(
+        () => check(changeOrganizationSchema, { timezone, overrides }, "body"),
+        { "overrides.limits": rows },
+        catalogue,
+      );
       const organization = await getOrganization(services, paramOf(c, "id"));
       const plan = await getPlan(services, organization.planId);
       const before = [...organization.overrides.limits, ...plan.limits];
@@ -165,7 +180,6 @@ function limitPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
         ...eachNumber((name) => change.overrides?.[name] ?? null),
         limits: change.overrides?.limits ?? [],
       };
-      const catalogue = await readProductNames(services);
       const page = confirmChange(pages, {
         actor,
         organization,
@@ -188,11 +202,15 @@ function limitPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
 }
 
 /** Returns the typed overrides, and limits of the plan to replace. Empty numbers follow the plan. */
-function typed({ overrides, timezone }: OperatedOrganization, replaced: Plan["limits"]): FormInput {
+function typed(
+  { overrides, timezone }: OperatedOrganization,
+  replaced: Plan["limits"],
+  catalogue: Catalogue,
+): FormInput {
   return {
     ...eachNumber((name) => overrides[name] === null ? "" : typedDigits(overrides[name])),
     timezone,
-    ...rowFields("limits", typedLimits([...overrides.limits, ...replaced])),
+    ...rowFields("limits", typedLimits([...overrides.limits, ...replaced], catalogue)),
   };
 }
 

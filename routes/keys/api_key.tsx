@@ -20,7 +20,7 @@ import { apiKeyPage, readKeyPage } from "./api_key_page.tsx";
 import { expiryOf } from "../portal/expiry.ts";
 import type { Viewer } from "../portal/form.ts";
 import { accessErrors, accessOf, checkedKey, choiceOf, typedAccess, typedChoice } from "./key_form.ts";
-import { budgetRows, typedBudget } from "./key_budget.ts";
+import { budgetRows, checkBudget } from "./key_budget.ts";
 import { keyReport } from "./key_report.ts";
 import { mountFormPage, mountPage, type Pages, paramOf } from "../portal/noun_pages.ts";
 import { type PortalParts, redirect } from "../portal/page.ts";
@@ -75,8 +75,12 @@ function mountBudget(pages: Pages<Viewer>, parts: PortalParts): void {
     },
     async submit(c, { access, frame }, input) {
       const id = paramOf(c, "keyId");
-      const typed = { budget: typedBudget(input) ?? [] };
-      await changeApiKey(services, access, { id, ...check(changeApiKeySchema, typed, "body") });
+      const change = await checkBudget(
+        parts,
+        input,
+        (budget = []) => check(changeApiKeySchema, { budget }, "body"),
+      );
+      await changeApiKey(services, access, { id, ...change });
       return `${apiKeyHref(frame.base, id)}?done=budget`;
     },
   });

@@ -5,7 +5,7 @@ import type { Access } from "../../services/access/mod.ts";
 import { readDefaultBudget } from "../../services/keys/mod.ts";
 import { readProductNames, readUsage } from "../../services/meter/mod.ts";
 import type { LimitFieldsProps } from "../../views/components/limit_fields.tsx";
-import { limitInput, limitsOf, typedLimits } from "../meter/limit_input.ts";
+import { checkLimits, limitInput, limitsOf, typedLimits } from "../meter/limit_input.ts";
 import { inTime } from "../portal/in_time.ts";
 import type { PortalParts } from "../portal/page.ts";
 
@@ -27,21 +27,35 @@ export async function budgetRows(
   const names = await inTime((signal) =>
     readUsage(services, access, { job: "readUsageNames", query: {}, signal })
   );
+  const catalogue = await readProductNames(services);
   return {
     ...names ?? { productSlugs: [], metrics: [] },
-    limits: input !== undefined && hasRows(input) ? limitInput(input, budgetLimitsMax) : typedLimits(budget),
+    limits: input !== undefined && hasRows(input)
+      ? limitInput(input, budgetLimitsMax)
+      : typedLimits(budget, catalogue),
     // The fields are named as in other forms with limits.
     fields: Object.fromEntries(
       Object.entries(fields).map(([name, error]) => [name.replace(/^budget/, "limits"), error]),
     ),
     limitsMax: budgetLimitsMax,
-    catalogue: await readProductNames(services),
+    catalogue,
   };
 }
 
-/** Returns the typed budget as the API takes it; undefined if the form has no rows for it. */
-export function typedBudget(input: Input) {
-  return hasRows(input) ? limitsOf(limitInput(input, budgetLimitsMax)) : undefined;
+/**
+ * Runs the check of a form with a budget, which it gets as the API takes it: undefined if the form has no rows for it.
+ *
+ * @throws {AppError} `validation_failed`, with messages about quantities that say what is understood.
+ */
+export async function checkBudget<T>(
+  { services }: Pick<PortalParts, "services">,
+  input: Input,
+  run: (budget: ReturnType<typeof limitsOf> | undefined) => T | Promise<T>,
+): Promise<T> {
+  if (!hasRows(input)) return await run(undefined);
+  const catalogue = await readProductNames(services);
+  const rows = limitInput(input, budgetLimitsMax);
+  return await checkLimits(() => run(limitsOf(rows, catalogue)), { budget: rows }, catalogue);
 }
 
 /** Returns the budget to create a key with: undefined if it is the plan's, which may be above the organization's limits. */

@@ -14,7 +14,8 @@ import type { NewKeyValues } from "../../views/keys/new_api_key_form.tsx";
 import { createApiKeySchema } from "./schemas/api_keys.ts";
 import { blocksFault, typedBlocks } from "../schemas/address_blocks.ts";
 import { check, checkTogether } from "../schemas/check.ts";
-import { typedBudget } from "./key_budget.ts";
+import { checkBudget } from "./key_budget.ts";
+import type { PortalParts } from "../portal/page.ts";
 import { expiryOf } from "../portal/expiry.ts";
 
 type Input = Readonly<Record<string, string>>;
@@ -32,10 +33,13 @@ export function newKeyValues(input?: Input): NewKeyValues {
 }
 
 /** Returns the key that a form creates. @throws {AppError} `validation_failed`. */
-export async function newKeyOf({ environment = "live", ...input }: Input, now: number) {
-  const expiresAt = () => expiryOf(input, now);
-  const budget = typedBudget(input);
-  const key = await checkedKey(input, { environment, ...(budget && { budget }) }, expiresAt);
+export async function newKeyOf(parts: PortalParts, { environment = "live", ...input }: Input) {
+  const expiresAt = () => expiryOf(input, parts.services.clock());
+  const key = await checkBudget(
+    parts,
+    input,
+    (budget) => checkedKey(input, { environment, ...(budget && { budget }) }, expiresAt),
+  );
   return { ...key, expiresAt: expiresAt(), formToken: formTokenOf(input) };
 }
 

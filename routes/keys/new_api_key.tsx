@@ -86,7 +86,7 @@ export function newApiKeyPages(app: App, parts: PortalParts): void {
         { parts, viewer, replaced: null },
         async () => {
           const { access } = viewer;
-          const key = await newKeyOf(input, services.clock());
+          const key = await newKeyOf(parts, input);
           const budget = await chosenBudget(parts, access, key.budget);
           return await createApiKey(services, access, { ...key, budget });
         },

@@ -40,7 +40,7 @@ import { operatorRoutes } from "../api/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
 import { flashOf, queryOf, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
-import { numberOf, percentagesOf, typedLimits } from "./limit_input.ts";
+import { checkLimits, limitRow, limitsOf, typedLimits } from "./limit_input.ts";
 import { mountFormPage, mountPage, paramOf } from "../portal/noun_pages.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { organizationNounPages } from "../portal/viewer.ts";
@@ -190,7 +190,7 @@ export function alertPages(app: App, parts: PortalParts): void {
       return alertForm(form, parts, { access, typed, title: "Add alert", submit: "Add alert" });
     },
     async submit(_c, { access, frame }, input) {
-      const alert = check(createSchema, valuesOf(input), "body");
+      const alert = await typedAlert(parts, input);
       await createAlert(services, access, { ...alert, notifyAt: alert.notifyAt ?? null });
       return `${frame.base}${path}?done=added`;
     },
@@ -200,12 +200,12 @@ export function alertPages(app: App, parts: PortalParts): void {
     path: `${path}/:alertId/edit`,
     async show(c, form, { access }) {
       const alert = await alertOf(c, access);
-      const [row] = typedLimits([{ ...alert, mode: "soft" }]);
+      const [row] = typedLimits([{ ...alert, mode: "soft" }], await readProductNames(services));
       const typed = { ...row, apiKeyId: alert.apiKey?.id ?? "" };
       return await alertForm(form, parts, { access, typed, title: "Edit alert", submit: "Save" });
     },
     async submit(c, { access, frame }, input) {
-      const alert = check(createSchema, valuesOf(input), "body");
+      const alert = await typedAlert(parts, input);
       await changeAlert(services, access, { id: paramOf(c, "alertId"), ...alert });
       return `${frame.base}${path}?done=changed`;
     },
@@ -258,18 +258,16 @@ type AlertList = Awaited<ReturnType<typeof readAlerts>>;
 
 const emptyInput = { ...emptyLimit, apiKeyId: "" };
 
-/** Returns a typed alert as the API takes it. */
-function valuesOf(input: FormInput) {
-  const { productSlug, metric, per, by, quantity, notifyAt, apiKeyId } = { ...emptyInput, ...input };
-  return {
-    productSlug: productSlug.trim() || null,
-    metric: metric.trim() || null,
-    per,
-    by: by.trim() || null,
-    quantity: numberOf(quantity),
-    notifyAt: percentagesOf(notifyAt),
-    apiKeyId: apiKeyId || null,
-  };
+/** Returns a typed alert as the API takes it. @throws {AppError} `validation_failed`. */
+async function typedAlert({ services }: PortalParts, input: FormInput) {
+  const catalogue = await readProductNames(services);
+  const row = limitRow({ ...emptyInput, ...input });
+  const values = limitsOf([row], catalogue).map(({ mode: _, ...limit }) => ({
+    ...limit,
+    by: row.by || null,
+    apiKeyId: input["apiKeyId"] || null,
+  }));
+  return await checkLimits(() => check(createSchema, values[0], "body"), { "": [row] }, catalogue);
 }
 
 /** Returns the form, which offers products and metrics in use, and the newest keys. */
@@ -278,7 +276,7 @@ async function alertForm(
   { services }: PortalParts,
   { access, typed, ...words }: { access: Access; typed: FormInput; title: string; submit: string },
 ) {
-  const input = { ...emptyInput, ...typed, ...form.input };
+  const input = { ...emptyInput, ...typed, ...form.input, ...form.input && limitRow(form.input) };
   const { apiKeyId } = input;
   const [names, catalogue, { apiKeys, nextCursor }, chosen] = await Promise.all([
     inTime((signal) => readUsage(services, access, { job: "readUsageNames", query: {}, signal })),
@@ -296,7 +294,15 @@ async function alertForm(
       text="Sends emails and webhooks when usage reaches a share of the quantity. Requests are never rejected."
     >
       <ScopeSuggestions {...names ?? { productSlugs: [], metrics: [] }} catalogue={catalogue} />
-      <LimitRow label="Alert" prefix="" limit={input} fields={form.fields} modes={[]} canCountValues />
+      <LimitRow
+        label="Alert"
+        prefix=""
+        limit={input}
+        fields={form.fields}
+        modes={[]}
+        canCountValues
+        catalogue={catalogue}
+      />
       <SelectField
         label="API key"
         name="apiKeyId"

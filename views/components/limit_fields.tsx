@@ -1,9 +1,11 @@
 // The rows of forms that set usage limits, with as many empty ones as can be added at a time.
+import type { Child } from "hono/jsx";
 import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
 import { defaultNotifyAt, limitModes, limitPeriods } from "../../domain/meter/usage_limit.ts";
-import { modeWords, perWords } from "../text/limit.ts";
-import { type Choice, SelectField, TextField } from "./field.tsx";
+import { modeWords, perWords, scopeName } from "../text/limit.ts";
+import { type Choice, type ChoiceGroup, SelectField, TextField } from "./field.tsx";
 import type { FormErrors } from "./form.tsx";
+import { Icon } from "./icon.tsx";
 
 export interface LimitInput {
   readonly productSlug: string;
@@ -38,7 +40,7 @@ export interface LimitFieldsProps {
 }
 
 const slugCharactersMax = 64;
-const quantityCharactersMax = 28;
+const quantityCharactersMax = 40;
 const percentagesCharactersMax = 40;
 const emptyRows = 3;
 export const emptyLimit: LimitInput = {
@@ -50,6 +52,9 @@ export const emptyLimit: LimitInput = {
   mode: "hard",
   notifyAt: "",
 };
+
+/** The choice that the fields of a product and a metric go with. */
+export const otherScope = "other";
 
 /** The fields are `limits[0].productSlug` and so on, unless it is another list. */
 export function LimitFields(props: LimitFieldsProps) {
@@ -68,6 +73,32 @@ export function LimitFields(props: LimitFieldsProps) {
     ...limitModes.map((mode) => ({ value: mode, label: modeWords[mode] })),
     ...(canLift ? [{ value: "none", label: "No limit" }] : []),
   ];
+  const row = (index: number) => (
+    <LimitRow
+      label={`Limit ${index + 1}`}
+      prefix={`${list}[${index}]`}
+      limit={limits[index] ?? emptyLimit}
+      fields={fields}
+      path={path}
+      modes={modes}
+      canCountValues={canCountValues}
+      catalogue={props.catalogue}
+    />
+  );
+  /** Each empty row offers the next one. */
+  const addable = (index: number): Child =>
+    index < rows && (
+      <details class="event-group" open={index === 0}>
+        <summary>
+          <Icon name="chevron" />
+          Add limit
+        </summary>
+        <div class="stacked">
+          {row(index)}
+          {addable(index + 1)}
+        </div>
+      </details>
+    );
   return (
     <>
       {hasSuggestions && <ScopeSuggestions {...props} />}
@@ -81,20 +112,8 @@ export function LimitFields(props: LimitFieldsProps) {
           per hour, day or month.
         </p>
       )}
-      {Array.from(
-        { length: rows },
-        (_, index) => (
-          <LimitRow
-            label={`Limit ${index + 1}`}
-            prefix={`${list}[${index}]`}
-            limit={limits[index] ?? emptyLimit}
-            fields={fields}
-            path={path}
-            modes={modes}
-            canCountValues={canCountValues}
-          />
-        ),
-      )}
+      {limits.map((_, index) => row(index))}
+      {addable(limits.length)}
     </>
   );
 }
@@ -129,9 +148,28 @@ function Suggestions(
   );
 }
 
+/** Returns the products and metrics of the catalogue to choose from, by product. */
+function scopeChoices(catalogue: Catalogue): (Choice | ChoiceGroup)[] {
+  const choice = (productSlug: string, metric: string): Choice => ({
+    value: `${productSlug}/${metric}`,
+    label: metric && !productSlug
+      ? `${metricOf(catalogue, metric).name}, all products`
+      : scopeName({ productSlug: productSlug || null, metric: metric || null }, catalogue),
+  });
+  const group = (label: string, slug: string, metrics: Iterable<string>) => ({
+    label,
+    choices: ["", ...metrics].map((metric) => choice(slug, metric)),
+  });
+  return [
+    group("All products", "", catalogue.metrics.keys()),
+    ...[...catalogue.products.values()].map(({ slug, name, metrics = [] }) => group(name, slug, metrics)),
+    { value: otherScope, label: "Other…" },
+  ];
+}
+
 /** `prefix`: begins the names of the fields, empty for none. `modes`: empty for limits without a choice. */
 export function LimitRow(
-  { label, prefix, limit, fields, path = "", modes, canCountValues = false }: {
+  { label, prefix, limit, fields, path = "", modes, canCountValues = false, catalogue }: {
     label: string;
     prefix: string;
     limit: LimitInput;
@@ -139,45 +177,65 @@ export function LimitRow(
     path?: string;
     modes: readonly Choice[];
     canCountValues?: boolean;
+    catalogue: Catalogue;
   },
 ) {
+  const nameOf = (part: string) => prefix === "" ? part : `${prefix}.${part}`;
   const field = (part: keyof LimitInput, label: string) => {
-    const name = prefix === "" ? part : `${prefix}.${part}`;
-    const ofRow = part === "productSlug" ? fields[path + prefix] : undefined;
-    return { label, name, value: limit[part], error: fields[path + name] ?? ofRow };
+    const name = nameOf(part);
+    return { label, name, value: limit[part], error: fields[path + name] };
   };
   const text = { autocomplete: "off", maxlength: slugCharactersMax };
+  const choices = scopeChoices(catalogue);
+  const scope = `${limit.productSlug}/${limit.metric}`;
+  const isListed = choices.flatMap((one) => "choices" in one ? one.choices : [one])
+    .some(({ value }) => value === scope);
+  const isOpen = ["by", "notifyAt"].some((part) => fields[path + nameOf(part)] !== undefined) ||
+    limit.by !== "";
   return (
-    <fieldset
-      class={`row limit${canCountValues ? " each" : ""}${modes.length > 0 ? "" : " short"}`}
-      aria-label={label}
-    >
-      <TextField {...field("productSlug", "Product")} {...text} placeholder="All products" list="products" />
-      <TextField {...field("metric", "Metric")} {...text} placeholder="All metrics" list="metrics" />
-      {canCountValues && (
-        <TextField
-          {...field("by", "For each")}
-          {...text}
-          placeholder="All together"
-        />
-      )}
+    <fieldset class={`row limit${modes.length > 0 ? "" : " short"}`} aria-label={label}>
+      <SelectField
+        label="Product and metric"
+        name={nameOf("scope")}
+        value={isListed ? scope : otherScope}
+        choices={choices}
+        error={fields[path + prefix]}
+      />
       <TextField
         {...field("quantity", "Quantity")}
         autocomplete="off"
-        inputmode="decimal"
         maxlength={quantityCharactersMax}
+        placeholder="For example: 5 TB, 15M or 2 h"
       />
       <SelectField
         {...field("per", "Window")}
         choices={limitPeriods.map((per) => ({ value: per, label: perWords[per] }))}
       />
       {modes.length > 0 && <SelectField {...field("mode", "When exceeded")} choices={modes} />}
-      <TextField
-        {...field("notifyAt", "Notify at (%)")}
-        autocomplete="off"
-        placeholder={defaultNotifyAt.join(", ")}
-        maxlength={percentagesCharactersMax}
-      />
+      <div class="row half unlisted">
+        <TextField
+          {...field("productSlug", "Product slug")}
+          {...text}
+          placeholder="All products"
+          list="products"
+        />
+        <TextField {...field("metric", "Metric slug")} {...text} placeholder="All metrics" list="metrics" />
+      </div>
+      <details class="event-group" open={isOpen}>
+        <summary>
+          <Icon name="chevron" />
+          {canCountValues ? "Notifications and values" : "Notifications"}
+        </summary>
+        <div class="row half">
+          <TextField
+            {...field("notifyAt", "Notify at (%)")}
+            autocomplete="off"
+            placeholder={defaultNotifyAt.join(", ")}
+            maxlength={percentagesCharactersMax}
+          />
+          {canCountValues && <TextField {...field("by", "For each")} {...text} placeholder="All together" />}
+        </div>
+      </details>
     </fieldset>
   );
 }

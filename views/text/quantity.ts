@@ -1,6 +1,7 @@
 // Quantities with their units, as people write them: bytes as `2.41 TB`, seconds as `318.4 h`, everything else as it is.
 import { axisNumber, groupDigits } from "../../domain/number_text.ts";
 import type { CatalogueMetric } from "../../domain/meter/catalogue.ts";
+import { scaleOf, singular } from "../../domain/meter/typed_quantity.ts";
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 
 export type Measure = Pick<CatalogueMetric, "name" | "unit" | "aggregation">;
@@ -13,18 +14,6 @@ interface QuantityText {
   /** If `number` is rounded, all of its digits, such as `2,410,233,112,900 bytes`; otherwise null. */
   readonly exact: string | null;
 }
-
-type Scale = readonly (readonly [size: number, unit: string])[];
-
-const bytes: Scale = [[1, "bytes"], [1e3, "KB"], [1e6, "MB"], [1e9, "GB"], [1e12, "TB"], [1e15, "PB"]];
-const seconds: Scale = [[1, "s"], [60, "min"], [3_600, "h"]];
-const milliseconds: Scale = [[1, "ms"], [1e3, "s"], [6e4, "min"], [3.6e6, "h"]];
-/** Units that have larger ones, as operators write them. */
-const scales: ReadonlyMap<string, Scale> = new Map([
-  ...["byte", "bytes", "B"].map((name) => [name, bytes] as const),
-  ...["second", "seconds", "sec", "s"].map((name) => [name, seconds] as const),
-  ...["millisecond", "milliseconds", "msec", "ms"].map((name) => [name, milliseconds] as const),
-]);
 
 /**
  * @param value Not negative: a number or an exact decimal text.
@@ -39,7 +28,7 @@ const scales: ReadonlyMap<string, Scale> = new Map([
  * ```
  */
 export function quantityText(value: number | string, measure: Measure): QuantityText {
-  const scale = scaleOf(measure);
+  const scale = scaleOf(measure.unit);
   const exact = groupDigits(value);
   const ofOne = (unit: string | null) => exact === "1" && unit !== null ? singular(unit) : unit;
   if (scale === undefined) return { number: exact, unit: ofOne(measure.unit), exact: null };
@@ -49,14 +38,6 @@ export function quantityText(value: number | string, measure: Measure): Quantity
   if (size === 1) return { number: exact, unit: ofOne(unit), exact: null };
   const count = Number(value) / size;
   return { number: groupDigits(Number(count.toFixed(count < 100 ? 2 : 1))), unit, exact: `${exact} ${base}` };
-}
-
-/** Returns the singular of a unit: `request`, `person`. Abbreviations such as `fps` and words such as `status` stay as they are. */
-function singular(unit: string): string {
-  return unit.replace(/\bpeople$/i, "person")
-    .replace(/(?<=\p{L}{2})ies$/u, "y")
-    .replace(/(?<=\p{L}(?:ch|sh|ss|x))es$/u, "")
-    .replace(/(?<=\p{L}{3})(?<![sui]|bp)s$/u, "");
 }
 
 /** Returns what one of a unit is called: `GB` for 1e9 bytes, `request`. Null if a metric has no unit and isn't named after things. */
@@ -85,15 +66,11 @@ export function perWindow({ name }: Measure, by: WindowUnit): string {
 
 /** Returns the size of the unit for an axis whose largest number is `highest`. Round numbers of the axis are multiples of it. */
 export function axisUnit(highest: number, measure: Measure): number {
-  return scaleOf(measure)?.findLast(([size]) => highest >= size)?.[0] ?? 1;
+  return scaleOf(measure.unit)?.findLast(([size]) => highest >= size)?.[0] ?? 1;
 }
 
 /** Returns the text of a number on an axis, such as `800k` or `20 GB`. */
 export function axisText(value: number, measure: Measure): string {
-  if (scaleOf(measure) === undefined) return axisNumber(value, value);
+  if (scaleOf(measure.unit) === undefined) return axisNumber(value, value);
   return value === 0 ? "0" : quantityWords(value, measure).replace(/bytes?$/, "B");
-}
-
-function scaleOf({ unit }: Measure): Scale | undefined {
-  return unit === null ? undefined : scales.get(unit) ?? scales.get(unit.toLowerCase());
 }

@@ -153,6 +153,6 @@ testApp("a rejected plan is shown again with what is wrong", async (test) => {
   await assertRows(test, mara, [
     [`POST ${path}/new`, growth, 409, { shows: ["There is already a plan with this name."] }],
     [`POST ${path}/new`, wrong, 422, { shows: fields.map((field) => `id="${field}-error"`) }],
-    [`POST ${path}/new`, twice, 422, { shows: ['id="limits[1].productSlug-error"'] }],
+    [`POST ${path}/new`, twice, 422, { shows: ['id="limits[1].scope-error"'] }],
   ]);
 });

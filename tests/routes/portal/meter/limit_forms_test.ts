@@ -1,0 +1,101 @@
+// Forms of limits, alerts and budgets, without scripts: products and metrics to choose, and quantities with units.
+import assert from "node:assert/strict";
+import { createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { assertRows, fetchJson } from "../../../support/app/rows.ts";
+import { newOperator } from "../../../support/operators/console.ts";
+import { senderOf } from "../../../support/operators/operator_api.ts";
+import { openPage } from "../../../support/portal/pages.ts";
+
+/** An operator with a product, and a customer. */
+async function newScene(test: TestApp) {
+  const mara = await newOperator(test);
+  const send = senderOf(test, { path: "/api/operator", cookie: mara.cookie });
+  const metrics = [
+    { slug: "bytes", name: "Data transfer", unit: "bytes" },
+    { slug: "requests", name: "Requests" },
+  ];
+  await send("POST /products", { slug: "tiles", name: "Map <tiles>", metrics });
+  return { mara, send, ada: await test.signUp("Ada") };
+}
+
+testApp("an alert takes a metric of the catalogue and a quantity with a unit", async (test) => {
+  const { ada } = await newScene(test);
+  const path = "/portal/alerts";
+  const form = { scope: "tiles/bytes", per: "month", quantity: "1.5 TB" };
+  const { html } = await openPage(test, `${path}/new`, { person: ada });
+  const [, select = ""] = /<select id="scope"[^>]*>(.*?)<\/select>/s.exec(html) ?? [];
+  assert.match(
+    select,
+    /<optgroup label="Map (<|&lt;)tiles(>|&gt;)">.*value="tiles\/bytes"[^>]*>[^<]*Data transfer/s,
+  );
+  assert.match(select, /<option value="other"[^>]*>Other…/);
+  await assertRows(test, ada, [[`POST ${path}/new`, form, `303 ${path}?done=added`]]);
+  const { alerts: [alert] } = await fetchJson(test, ada, `GET /api${path}`);
+  assert.deepEqual([alert.productSlug, alert.metric, alert.quantity], ["tiles", "bytes", 1.5e12]);
+  await assertRows(test, ada, [[`GET ${path}/${alert.id}/edit`, null, 200, {
+    shows: ['<option value="tiles/bytes" selected', 'name="quantity" value="1.5 TB"'],
+  }]]);
+});
+
+testApp("a metric that isn't in the catalogue is typed", async (test) => {
+  const { ada } = await newScene(test);
+  const path = "/portal/alerts";
+  const form = { scope: "other", productSlug: "beta", metric: "calls", per: "day", quantity: "15M" };
+  // What is typed for another choice doesn't count.
+  const listed = { ...form, scope: "/requests", quantity: "2k" };
+  await assertRows(test, ada, [
+    [`POST ${path}/new`, form, 303],
+    [`POST ${path}/new`, listed, 303],
+  ]);
+  const { alerts } = await fetchJson(test, ada, `GET /api${path}`);
+  const scopes = alerts.map(
+    ({ productSlug, metric, quantity }: { productSlug: string; metric: string; quantity: number }) =>
+      [productSlug, metric, quantity].join(),
+  );
+  assert.deepEqual(scopes.sort(), [",requests,2000", "beta,calls,15000000"]);
+  const typed = alerts.find(({ metric }: { metric: string }) => metric === "calls");
+  await assertRows(test, ada, [[`GET ${path}/${typed.id}/edit`, null, 200, {
+    shows: ['<option value="other" selected', 'name="metric" value="calls"', 'value="15,000,000"'],
+  }]]);
+});
+
+testApp(
+  "a quantity that isn't understood says what is, beside its field and with all other errors",
+  async (test) => {
+    const { ada, mara, send } = await newScene(test);
+    const { id: key } = await createTestKey(test, ada);
+    const { plans: [plan] } = (await send("GET /plans")).body;
+    const row = (list: string) => ({
+      [`${list}[0].scope`]: "tiles/bytes",
+      [`${list}[0].per`]: "week",
+      [`${list}[0].quantity`]: "5 apples",
+    });
+    const shows = (list: string) => ({
+      shows: [`id="${list}[0].quantity-error"`, /1\.5 GB or 5 TB/, `id="${list}[0].per-error"`, "5 apples"],
+    });
+    await assertRows(test, ada, [
+      [`POST /portal/api-keys/${key}/budget`, row("limits"), 422, shows("limits")],
+      ["POST /portal/api-keys/new", { name: "", ...row("limits") }, 422, shows("limits")],
+    ]);
+    const organization = `/operator/organizations/${ada.organizationId}/limits/edit`;
+    await assertRows(test, mara, [
+      [`POST ${organization}`, { timezone: "UTC", ...row("limits") }, 422, shows("limits")],
+      [
+        `POST /operator/plans/${plan.id}/edit`,
+        { name: "Free", ...row("limits"), ...row("defaultBudget") },
+        422,
+        { shows: [...shows("limits").shows, ...shows("defaultBudget").shows] },
+      ],
+      [`POST ${organization}`, {
+        timezone: "UTC",
+        ...row("limits"),
+        "limits[0].per": "day",
+        "limits[0].mode": "hard",
+        "limits[0].quantity": "20 gb",
+      }, 303],
+      [`GET ${organization}`, null, 200, {
+        shows: ['value="20 GB"', '<option value="tiles/bytes" selected'],
+      }],
+    ]);
+  },
+);
