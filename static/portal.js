@@ -376,7 +376,7 @@ for (const type of ["focusin", "pointerover"]) {
 // The first tap on a bar shows its numbers, the second follows the link.
 let tapped = null;
 document.addEventListener("click", (event) => {
-  const bar = event.target.closest(".hit > a");
+  const bar = event.target.closest("a.hit");
   if (bar && bar !== tapped && event.pointerType === "touch") {
     event.preventDefault();
     event.stopImmediatePropagation();

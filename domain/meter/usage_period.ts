@@ -5,7 +5,7 @@ import { zonedTime } from "../time.ts";
 import { usageRange, type UsageWindow, type WindowUnit, windowUnits } from "./usage_window.ts";
 
 /** The ranges to choose from; `custom` is from one day to another. */
-export const reportRanges = ["24h", "7d", "month", "last-month", "30d", "90d", "custom"] as const;
+export const reportRanges = ["today", "24h", "7d", "month", "last-month", "30d", "90d", "custom"] as const;
 export type ReportRange = (typeof reportRanges)[number];
 
 /** The periods to compare with: the previous one of the same kind, the same days a month or a year earlier, or chosen days. */
@@ -14,6 +14,8 @@ export type ReportComparison = (typeof reportComparisons)[number];
 
 export interface PeriodQuery {
   readonly range?: string | undefined;
+  /** The range without one in the URL; the month by default. */
+  readonly usualRange?: ReportRange | undefined;
   /** The first and last day, both included, such as `2026-11-01`. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -51,8 +53,19 @@ export const periodFaults = {
 type PeriodFaults = Readonly<Partial<Record<keyof PeriodQuery, string>>>;
 const noFaults: PeriodFaults = {};
 
+/** Charts with more bars are hard to read. */
+const barsMax = 200;
+const unitMs: Readonly<Record<WindowUnit, number>> = {
+  "hour": 3_600_000,
+  "4h": 4 * 3_600_000,
+  "6h": 6 * 3_600_000,
+  "day": 86_400_000,
+  "week": 7 * 86_400_000,
+  "month": 28 * 86_400_000,
+};
+
 /** Up to this many days, the default unit is the hour, the day or the week; then the month. */
-const daysMax = { hour: 2, day: 100, week: 731 } as const;
+const daysMax: Readonly<Partial<Record<WindowUnit, number>>> = { hour: 2, day: 100, week: 731 };
 
 /**
  * Reads the page's URL. Returns no period if the days are invalid.
@@ -68,7 +81,8 @@ const daysMax = { hour: 2, day: 100, week: 731 } as const;
  */
 export function parsePeriodQuery(query: PeriodQuery, now: number) {
   const hasDays = (query.from ?? query.to ?? "") !== "";
-  const range = reportRanges.find((one) => one === query.range) ?? (hasDays ? "custom" : "month");
+  const range = reportRanges.find((one) => one === query.range) ??
+    (hasDays ? "custom" : query.usualRange ?? "month");
   const { usualTimezone = "UTC" } = query;
   const known = knownTimezone(query.timezone || usualTimezone, now);
   const timezone = known ?? usualTimezone;
@@ -81,13 +95,18 @@ export function parsePeriodQuery(query: PeriodQuery, now: number) {
   const period = span === null
     ? null
     : periodOf(range, { now, timezone, ...span, compare, against: against?.span ?? null });
+  const units = period === null ? windowUnits : unitsFor(period);
+  const wanted = windowUnits.find((unit) => unit === query.window) ?? period?.defaultUnit ?? "day";
   return {
     range,
     timezone,
     compare,
     /** Null when the days are invalid. */
     period,
-    unit: windowUnits.find((unit) => unit === query.window) ?? period?.defaultUnit ?? "day",
+    /** The length of the chart's windows: a longer one than requested if there would be too many. */
+    unit: units.find((unit) => windowUnits.indexOf(unit) >= windowUnits.indexOf(wanted)) ?? wanted,
+    /** The lengths to choose from. */
+    units,
     /** The days of the period, or the texts typed in their fields. */
     days: period === null ? typed : spanTexts(period, timezone),
     /** Like `days`, of the time to compare with. */
@@ -102,6 +121,13 @@ export function parsePeriodQuery(query: PeriodQuery, now: number) {
       ...(known === null ? { timezone: periodFaults.timezone } : {}),
     },
   };
+}
+
+/** Returns the units of windows that don't make too many bars, shortest first. The longest unit always fits. */
+function unitsFor(period: UsageWindow): WindowUnit[] {
+  const fits = (unit: WindowUnit) =>
+    unit === "month" || (period.end - period.start) / unitMs[unit] <= barsMax;
+  return windowUnits.filter(fits);
 }
 
 function spanTexts({ start, end }: UsageWindow, timezone: string) {
@@ -124,6 +150,8 @@ type DaySpan = { readonly first: Temporal.PlainDate; readonly last: Temporal.Pla
 function daysOf(range: ReportRange, today: Temporal.PlainDate): DaySpan {
   const month = today.with({ day: 1 });
   switch (range) {
+    case "today":
+      return { first: today, last: today };
     case "7d":
       return { first: today.subtract({ days: 6 }), last: today };
     case "30d":
@@ -262,7 +290,7 @@ function wholeDays(
   return {
     ...spanWindow({ first, last }, timezone),
     before: spanWindow(before, timezone),
-    defaultUnit: windowUnits.find((unit) => unit !== "month" && days <= daysMax[unit]) ?? "month",
+    defaultUnit: windowUnits.find((unit) => days <= (daysMax[unit] ?? 0)) ?? "month",
   };
 }
 

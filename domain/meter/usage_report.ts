@@ -75,11 +75,8 @@ export function reportLines(sums: Iterable<LineSum>, before: Iterable<LineSum>):
 export interface UsageStack {
   /** The parts with a series of their own, from the bottom of the stack up. */
   readonly series: readonly string[];
-  /** The parts in one more series, and the largest of them; null if there are none. Sums are exact decimal texts. */
-  readonly others: {
-    readonly count: number;
-    readonly largest: readonly { readonly part: string; readonly sum: string }[];
-  } | null;
+  /** The number of parts in one more series; 0 if there are none. */
+  readonly others: number;
   readonly windows: readonly {
     /** The sums as the nearest numbers, for drawing. */
     readonly values: readonly number[];
@@ -94,15 +91,14 @@ export interface UsageStack {
  *
  * @param sums Those of the named parts, by window.
  * @param options `named`: the parts with a series of their own, from the bottom up. `others`: the lines of all other parts.
- *   `totals`: the sum of everything by window, in millionths. `othersMax`: the other parts that the stack names.
+ *   `totals`: the sum of everything by window, in millionths.
  */
 export function stackOf(
   sums: Iterable<Omit<LineSum, "count"> & { readonly position: number }>,
-  { named, others, totals, othersMax = 20 }: {
+  { named, others, totals }: {
     named: readonly string[];
-    others: readonly Pick<ReportLine, "id" | "sum">[];
+    others: readonly Pick<ReportLine, "id">[];
     totals: readonly bigint[];
-    othersMax?: number;
   },
 ): UsageStack {
   const windows = totals.map(() => named.map(() => 0n));
@@ -111,10 +107,10 @@ export function stackOf(
     const index = id === null ? -1 : named.indexOf(id);
     if (window !== undefined && index >= 0) window[index] = (window[index] ?? 0n) + micros;
   }
-  const rest = others.map(({ id, sum }) => ({ part: id ?? noPart, sum }));
+  const rest = others.map(({ id }) => id ?? noPart);
   return {
-    series: rest.length === 1 ? [...named, ...rest.map(({ part }) => part)] : named,
-    others: rest.length > 1 ? { count: rest.length, largest: rest.slice(0, othersMax) } : null,
+    series: rest.length === 1 ? [...named, ...rest] : named,
+    others: rest.length > 1 ? rest.length : 0,
     windows: windows.map((window, position) => {
       const total = totals[position] ?? 0n;
       const all = rest.length === 0 ? window : [...window, largerOf(total - sumOf(window), 0n)];
@@ -143,7 +139,6 @@ export function reportStack(
     named: named.filter((part) => lines.some(({ id }) => id === part)),
     others: lines.filter(({ id }) => id !== null && !named.includes(id)),
     totals,
-    othersMax: 50,
   });
 }
 

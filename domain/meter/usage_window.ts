@@ -3,12 +3,12 @@ import { AppError, type ErrorDetail, validationError } from "../errors.ts";
 import { rollupQuarterMs, usageWindowsMax } from "../limits.ts";
 import { parseTime, timeFault, timezoneFault, timezoneName, zonedTime } from "../time.ts";
 
-/** The units of calendar windows, shortest first. */
-export const windowUnits = ["hour", "day", "week", "month"] as const;
+/** The units of calendar windows, shortest first. Those of several hours begin at midnight. */
+export const windowUnits = ["hour", "4h", "6h", "day", "week", "month"] as const;
 export type WindowUnit = (typeof windowUnits)[number];
 
-/** Windows of the calendar, or one for the whole range. */
-export const queryWindows = [...windowUnits, "total"] as const;
+/** Windows that the API has, or one for the whole range. */
+export const queryWindows = ["hour", "day", "week", "month", "total"] as const;
 type QueryWindow = (typeof queryWindows)[number];
 
 /** A window in milliseconds since 1970: `start` is included, `end` is not. */
@@ -20,7 +20,7 @@ export interface UsageWindow {
 export interface UsageRange {
   readonly from: number;
   readonly to: number;
-  readonly unit: QueryWindow;
+  readonly unit: WindowUnit | QueryWindow;
   readonly timezone: string;
   readonly windows: readonly UsageWindow[];
 }
@@ -28,7 +28,7 @@ export interface UsageRange {
 export interface UsageRangeInput {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  readonly window?: QueryWindow | undefined;
+  readonly window?: WindowUnit | QueryWindow | undefined;
   readonly timezone?: string | undefined;
 }
 
@@ -78,8 +78,8 @@ function split(range: { from: number; to: number; unit: WindowUnit; timezone: st
       throw new AppError("range_too_long", `Request at most ${usageWindowsMax} windows per query.`);
     }
     // From the first window each time: adding months one by one would drift.
-    const next = range.unit === "hour"
-      ? nextHour(zonedTime(start, range.timezone)).epochMilliseconds
+    const next = isOfHours(range.unit)
+      ? nextWindow(zonedTime(start, range.timezone), hoursOf[range.unit]).epochMilliseconds
       : startOf(range.unit, first.add({ [`${range.unit}s`]: n + 1 })).epochMilliseconds;
     const end = Math.min(next, range.to);
     if (end > start) windows.push({ start, end });
@@ -90,7 +90,7 @@ function split(range: { from: number; to: number; unit: WindowUnit; timezone: st
 
 export function startOf(unit: WindowUnit, time: Temporal.ZonedDateTime): Temporal.ZonedDateTime {
   // Hours are added in exact time, so that a repeated hour is a separate window, including in zones at :30 and :45.
-  if (unit === "hour") {
+  if (isOfHours(unit)) {
     return time.subtract({ minutes: time.minute, seconds: time.second, milliseconds: time.millisecond });
   }
   const day = time.startOfDay();
@@ -98,6 +98,22 @@ export function startOf(unit: WindowUnit, time: Temporal.ZonedDateTime): Tempora
   return unit === "week"
     ? day.subtract({ days: day.dayOfWeek - 1 }).startOfDay()
     : day.with({ day: 1 }).startOfDay();
+}
+
+const hoursOf = { "hour": 1, "4h": 4, "6h": 6 } as const;
+
+function isOfHours(unit: WindowUnit): unit is keyof typeof hoursOf {
+  return unit in hoursOf;
+}
+
+/** Returns the start of the next of the windows that some hours on the clock make of a day. */
+function nextWindow(time: Temporal.ZonedDateTime, hours: number): Temporal.ZonedDateTime {
+  let next = nextHour(time);
+  if (hours === 1) return next;
+  const isSame = () =>
+    next.day === time.day && Math.floor(next.hour / hours) === Math.floor(time.hour / hours);
+  while (isSame()) next = nextHour(next);
+  return next;
 }
 
 /** Returns the next full hour on the clock, even where clocks change by half an hour (Lord Howe) or within an hour (Chatham). */

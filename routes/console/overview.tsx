@@ -8,7 +8,7 @@ import { presentation } from "../../domain/presentation.ts";
 import { listAuditEvents, may } from "../../services/access/mod.ts";
 import type { OverviewQuery, PortalOverview } from "../../services/console/jobs/mod.ts";
 import { readFirstSteps, readOverview } from "../../services/console/mod.ts";
-import { readLimits, readProductNames } from "../../services/meter/mod.ts";
+import { readLimitMailReach, readLimits, readProductNames } from "../../services/meter/mod.ts";
 import { listFailingWebhooks } from "../../services/outbox/mod.ts";
 import { readPlan, readUsageMetric, rememberUsageChoices } from "../../services/people/mod.ts";
 import { auditActorName, AuditSentence } from "../../views/access/mod.ts";
@@ -25,9 +25,12 @@ import { PageHead } from "../../views/components/page_head.tsx";
 import { PlanLink } from "../../views/components/plan_link.tsx";
 import { refresh } from "../../views/components/refresh.ts";
 import { RelativeTime } from "../../views/components/relative_time.tsx";
+import { Unconfirmed } from "../../views/components/unconfirmed.tsx";
 import { Attention } from "../../views/console/attention.tsx";
 import { type PortalFrame, PortalPage } from "../../views/layout.tsx";
-import { Breakdown, type UsageReport } from "../../views/meter/mod.ts";
+import type { UsageAddress } from "../../views/meter/usage_address.ts";
+import { Breakdown, type BreakdownProps, type UsageReport } from "../../views/meter/mod.ts";
+import { withheldText } from "../../views/text/limit_mails.ts";
 import { monthWords } from "../../views/text/time.ts";
 import { onClock, zoneWords } from "../../views/text/zone.ts";
 import type { App, AppContext } from "../env.ts";
@@ -35,7 +38,7 @@ import { isChoice } from "../portal/choice.ts";
 import type { Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
 import { nearestFirst, readExampleCurl } from "../meter/usage_pages.ts";
-import { monthReport } from "../meter/usage_report.ts";
+import { reportOf, tableOf } from "../meter/usage_report.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
 import { customerPages } from "../portal/viewer.ts";
 
@@ -64,9 +67,10 @@ async function readOverviewPage(c: AppContext, parts: PortalParts, viewer: Viewe
   const wanted = c.req.query("metric") ?? "";
   const metric = slugForm.test(wanted) ? wanted : null;
   const { timezone } = presentation();
-  const [{ numbers, usage }, limits, { plan }, audit, failing] = await Promise.all([
+  const [{ numbers, usage }, limits, mailReach, { plan }, audit, failing] = await Promise.all([
     readMonth(parts, viewer, { timezone, metric: metric ?? knownMetric }),
     inTime((signal) => readLimits(services, access, { signal })),
+    readLimitMailReach(services, access),
     readPlan(services, access),
     may(access, "audit.read") ? listAuditEvents(services, access, { limit: activityMax }) : null,
     may(access, "webhooks.read") ? listFailingWebhooks(services, { access }) : [],
@@ -82,6 +86,7 @@ async function readOverviewPage(c: AppContext, parts: PortalParts, viewer: Viewe
     catalogue: numbers?.catalogue ?? await readProductNames(services),
     usage,
     limits: limits && nearestFirst(limits),
+    mailReach,
     plan: plan.name,
     failing,
     activity: audit && audit.events,
@@ -113,26 +118,32 @@ export async function readMonth(
   };
 }
 
-/** Returns the month's usage. Keys link to their pages for those who may open all of them. */
+/** Returns the month's usage. Metrics link to their charts here, keys to their pages for those who may open all of them. */
 function usageOf(
   { usage: { report, ...usage } }: PortalOverview,
   { frame, choice: { period, timezone, days } }: {
     frame: PortalFrame;
     choice: ReturnType<typeof parsePeriodQuery>;
   },
-): UsageReport | null {
+): Pick<UsageReport, "strip" | "chart"> & { keys: BreakdownProps } | null {
   if (report === null || period === null) return null;
-  const shown = monthReport({ ...usage, report }, {
-    base: frame.base,
-    now: frame.now,
-    period,
-    days,
-    timezone,
-    metricHref: (slug) => metricHref(frame, slug),
-    groups: { title: "Busiest keys", column: "API key" },
-    keyHref: (id) => managesAllKeys(frame) ? apiKeyHref(frame.base, id) : null,
-  });
-  return { ...shown, chart: shown.chart && { ...shown.chart, isSmall: true } };
+  const numbers = { ...usage, report };
+  const address: UsageAddress = {
+    ...{ path: `${frame.base}/usage`, range: "month", days, compare: "previous", comparedDays: days },
+    ...{ window: null, timezone: null, stack: null, page: null, hasNumbers: false },
+    filters: { productSlug: null, metric: usage.metric, apiKey: null, environment: null },
+  };
+  const options = { period, address, timezone, now: frame.now, keys: [] };
+  const { strip, chart } = reportOf(numbers, options);
+  const toKey = managesAllKeys(frame) ? { hrefOf: (id: string) => apiKeyHref(frame.base, id) } : {};
+  return {
+    strip: {
+      ...strip,
+      metrics: strip.metrics.map((one) => ({ ...one, href: metricHref(frame, one.metric.slug) })),
+    },
+    chart: chart && { ...chart, isSmall: true },
+    keys: tableOf(numbers, { ...options, ...toKey, group: "apiKey" }),
+  };
 }
 
 const everySeconds = 30;
@@ -168,30 +179,38 @@ function overviewPage(props: Overview) {
           {hasLimits && (
             <Card title="Limits" aside={<PlanLink name={props.plan} frame={frame} />}>
               {limits === null ? <p class="muted small">{unavailable}</p> : (
-                <LimitMeters
-                  limits={limits.slice(0, limitsMax)}
-                  now={frame.now}
-                  catalogue={props.catalogue}
-                />
+                <>
+                  <LimitMeters
+                    limits={limits.slice(0, limitsMax)}
+                    now={frame.now}
+                    catalogue={props.catalogue}
+                  />
+                  <MailReach {...props} />
+                </>
               )}
             </Card>
           )}
         </div>
         <div class="columns even">
           {usage && usage.keys.lines.length > 0 && (
-            <Breakdown
-              {...usage.keys}
-              title="Busiest keys"
-              lines={usage.keys.lines.slice(0, keysMax)}
-              newerHref={null}
-              olderHref={null}
-            />
+            <Card title="Busiest keys" aside={<span class="muted small">vs {usage.strip.period}</span>} flush>
+              <Breakdown {...usage.keys} lines={usage.keys.lines.slice(0, keysMax)} />
+            </Card>
           )}
           {activity && <Activity {...props} events={activity} />}
         </div>
       </div>
     </PortalPage>
   );
+}
+
+const unconfirmedText = "You don't get emails about these limits until you confirm your email address.";
+
+/** Says that emails about limits are withheld. */
+function MailReach({ frame, mailReach }: Pick<Overview, "frame" | "mailReach">) {
+  if (mailReach?.isOwn === 1) return <Unconfirmed frame={frame} text={unconfirmedText} />;
+  const withheld = mailReach && withheldText(mailReach);
+  return withheld ? <p class="muted small">{withheld}</p> : null;
 }
 
 function Head({ label, frame }: Pick<Overview, "label" | "frame">) {

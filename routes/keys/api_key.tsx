@@ -149,7 +149,7 @@ function mountRevoke(pages: Pages<Viewer>, parts: PortalParts): void {
       const apiKey = await getApiKey(services, access, paramOf(c, "keyId"));
       if (apiKey.status === "revoked") return redirect(c, apiKeyHref(frame.base, apiKey.id));
       const [report, { generations }] = await Promise.all([
-        keyReport(parts, access, { apiKeyId: apiKey.id, metric: null }),
+        keyReport(parts, access, apiKey.id),
         getApiKeyLineage(services, access, apiKey.id),
       ]);
       const use = { report, isRotated: generations.length > 1, now: frame.now };

@@ -95,7 +95,7 @@ export function DangerZone({ frame, apiKey, ...use }: DangerZoneProps) {
 /** The usage of a key with those that it replaced, by anyone who recorded it. */
 interface KeyUse {
   /** Null if it is not available. */
-  readonly report: Pick<KeyReport, "chart" | "lastUsageAt"> | null;
+  readonly report: Pick<KeyReport, "today" | "lastUsageAt"> | null;
   /** True if it replaced other keys. */
   readonly isRotated: boolean;
 }
@@ -117,9 +117,9 @@ export function revokeWarning(
 
 function usageFacts({ report, isRotated }: KeyUse, now: number): string[] {
   if (report === null) return [];
-  const { chart, lastUsageAt } = report;
+  const { today, lastUsageAt } = report;
   const which = isRotated ? ", with the keys it replaced" : "";
-  if (chart !== null && Number(chart.today) > 0) return [`Usage today${which}: ${todayText(chart)}`];
+  if (today !== null && Number(today.total) > 0) return [`Usage today${which}: ${todayText(today)}`];
   if (lastUsageAt === null) return ["No usage"];
   return [`Last usage${which}${which && ":"} ${whenText(lastUsageAt, { now, words: lastUsageWords })}`];
 }
@@ -134,6 +134,6 @@ function whenText(
   return when.charAt(0).toLowerCase() + when.slice(1);
 }
 
-function todayText({ metric, today }: { readonly metric: Measure; readonly today: string }): string {
-  return `${quantityWords(today, metric)}${metric.unit === null ? ` ${measureNoun(metric)}` : ""}`;
+function todayText({ metric, total }: { readonly metric: Measure; readonly total: string }): string {
+  return `${quantityWords(total, metric)}${metric.unit === null ? ` ${measureNoun(metric)}` : ""}`;
 }

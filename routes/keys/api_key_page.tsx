@@ -4,7 +4,6 @@ import type { ApiKey } from "../../domain/keys/api_key.ts";
 import { type Access, listAuditEvents, may } from "../../services/access/mod.ts";
 import { getApiKeyLineage } from "../../services/keys/mod.ts";
 import { listHolds, readLastRequest, readLimits, readProductNames } from "../../services/meter/mod.ts";
-import { readPlan } from "../../services/people/mod.ts";
 import { auditActorName, AuditSentence } from "../../views/access/mod.ts";
 import { ButtonLink } from "../../views/components/button.tsx";
 import { Card } from "../../views/components/card.tsx";
@@ -21,18 +20,17 @@ import { LimitMeters } from "../../views/components/limit_meters.tsx";
 import { listHref } from "../../views/components/list_filters.tsx";
 import { Notice } from "../../views/components/notice.tsx";
 import { PageHead } from "../../views/components/page_head.tsx";
-import { PlanLink } from "../../views/components/plan_link.tsx";
 import { DayTime, MomentTime } from "../../views/components/relative_time.tsx";
 import { RowMenu } from "../../views/components/row_menu.tsx";
 import { ApiKeyStatus, LeakText } from "../../views/keys/api_key_table.tsx";
 import { FirstRequestCard, statusText } from "../../views/keys/first_request.tsx";
-import { KeyFacts, KeyUsage } from "../../views/keys/key_usage.tsx";
+import { KeyFacts } from "../../views/keys/key_facts.tsx";
 import { KeyAccess } from "../../views/keys/key_access_fields.tsx";
 import { PermissionList } from "../../views/keys/permission_fields.tsx";
 import { PortalPage } from "../../views/layout.tsx";
-import { ActiveHolds, KeyRequests } from "../../views/meter/mod.ts";
+import { ActiveHolds, Explorer, KeyRequests } from "../../views/meter/mod.ts";
 import { fullDate } from "../../views/text/time.ts";
-import { flashOf, queryOf, type Viewer } from "../portal/form.ts";
+import { flashOf, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
 import type { AppContext } from "../env.ts";
 import { KeyReference } from "./api_key_reference.tsx";
@@ -40,18 +38,26 @@ import { DangerZone } from "./api_key_danger.tsx";
 import { firstRequestOf, keyReport } from "./key_report.ts";
 import { paramOf } from "../portal/noun_pages.ts";
 import { outcomeSummary } from "../meter/outcome_summary.ts";
-import { nearestFirst } from "../meter/usage_pages.ts";
+import { nearestFirst, readExplorer } from "../meter/usage_pages.ts";
 import type { PortalParts } from "../portal/page.ts";
 
 const latestEventsMax = 5;
 const shownHoldsMax = 10;
 const shownRejectionsMax = 10;
 
-export async function readKeyPage(c: AppContext, parts: PortalParts, { access, frame }: Viewer) {
+export async function readKeyPage(c: AppContext, parts: PortalParts, viewer: Viewer) {
   const { services } = parts;
+  const { access, frame } = viewer;
   const { current: apiKey, generations } = await getApiKeyLineage(services, access, paramOf(c, "keyId"));
-  const [report, limits, { holds, nextCursor }, { plan }, lastRequest, requests, events] = await Promise.all([
-    keyReport(parts, access, { apiKeyId: apiKey.id, metric: queryOf(c, "metric") ?? null }),
+  const usage = {
+    apiKey: apiKey.id,
+    path: apiKeyHref(frame.base, apiKey.id),
+    knownMetric: null,
+    usualRange: "30d",
+  } as const;
+  const [explored, report, limits, { holds, nextCursor }, lastRequest, requests, events] = await Promise.all([
+    inTime((signal) => readExplorer(c, parts, viewer, { ...usage, signal })),
+    keyReport(parts, access, apiKey.id),
     inTime((signal) => readLimits(services, access, { apiKeyId: apiKey.id, signal })),
     listHolds(services, access, {
       status: "active",
@@ -59,7 +65,6 @@ export async function readKeyPage(c: AppContext, parts: PortalParts, { access, f
       limit: shownHoldsMax,
       cursor: undefined,
     }),
-    readPlan(services, access),
     readLastRequest(services, generations),
     outcomeSummary(parts, access, {
       apiKey: generations.map(({ id }) => id),
@@ -72,12 +77,12 @@ export async function readKeyPage(c: AppContext, parts: PortalParts, { access, f
     apiKey,
     /** With the current one first, then newest first. */
     generations,
+    explorer: explored?.explorer ?? null,
     report,
-    /** Limits of the organization, then of the budget. */
+    /** Those of the budget are among them. */
     limits: limits && nearestFirst(limits),
     /** Active ones, for any key of the lineage. */
     active: { holds, isPart: nextCursor !== null },
-    plan: plan.name,
     /** With any key of the lineage. */
     lastRequest,
     /** With all keys of the lineage. */
@@ -145,7 +150,7 @@ export function apiKeyPage(props: KeyPage) {
                 record={report?.lastRecord}
               />
             )
-            : <KeyUsage frame={frame} apiKeyId={id} report={report} />}
+            : <Usage {...props} />}
           <Requests {...props} />
           {events && <Events {...props} events={events} />}
         </div>
@@ -163,6 +168,15 @@ export function apiKeyPage(props: KeyPage) {
       </div>
       {canAct && <DangerZone {...props} isRotated={generations.length > 1} />}
     </PortalPage>
+  );
+}
+
+function Usage({ explorer }: KeyPage) {
+  if (explorer !== null) return <Explorer {...explorer} />;
+  return (
+    <Card title="Usage">
+      <p class="muted">Not available right now</p>
+    </Card>
   );
 }
 
@@ -290,39 +304,30 @@ function Budget(props: KeyPage) {
   const ofBudget = new Set(apiKey.budget.map(({ id }) => id));
   const isEmpty = ofBudget.size === 0;
   const own = limits?.filter(({ limitId }) => ofBudget.has(limitId));
-  const others = limits?.filter(({ limitId }) => !ofBudget.has(limitId)) ?? [];
   return (
-    <>
-      <Card
-        title="Budget"
-        aside={canSetBudget && !isEmpty && <a href={hrefOf(props, "budget")}>Change</a>}
-      >
-        {isEmpty
-          ? (
-            <>
-              <p class="muted small">
-                {`No budget. A budget limits what this key can use, within ${
-                  frame.viewed === null ? "your" : "the"
-                } organization's limits.`}
+    <Card
+      title="Budget"
+      aside={canSetBudget && !isEmpty && <a href={hrefOf(props, "budget")}>Change</a>}
+    >
+      {isEmpty
+        ? (
+          <>
+            <p class="muted small">
+              {`No budget. A budget limits what this key can use, within ${
+                frame.viewed === null ? "your" : "the"
+              } organization's limits.`}
+            </p>
+            {canSetBudget && (
+              <p>
+                <ButtonLink href={hrefOf(props, "budget")}>Set budget</ButtonLink>
               </p>
-              {canSetBudget && (
-                <p>
-                  <ButtonLink href={hrefOf(props, "budget")}>Set budget</ButtonLink>
-                </p>
-              )}
-            </>
-          )
-          : own === undefined
-          ? <p class="muted">Not available right now</p>
-          : <LimitMeters limits={own} now={frame.now} catalogue={catalogue} />}
-      </Card>
-      {others.length > 0 && (
-        <Card title="Organization limits" aside={<PlanLink name={props.plan} frame={frame} />}>
-          <p class="muted small">All keys added up.</p>
-          <LimitMeters limits={others} now={frame.now} catalogue={catalogue} />
-        </Card>
-      )}
-    </>
+            )}
+          </>
+        )
+        : own === undefined
+        ? <p class="muted">Not available right now</p>
+        : <LimitMeters limits={own} now={frame.now} catalogue={catalogue} />}
+    </Card>
   );
 }
 

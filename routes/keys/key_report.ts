@@ -3,7 +3,6 @@ import type { ApiKey } from "../../domain/keys/api_key.ts";
 import type { KeyLine } from "../../domain/keys/key_list.ts";
 import { presentation } from "../../domain/presentation.ts";
 import type { Access } from "../../services/access/mod.ts";
-import type { KeyReportQuery } from "../../services/meter/jobs/mod.ts";
 import { readLastRequest, readUsage, wasAccepted } from "../../services/meter/mod.ts";
 import type { KeyLineRow } from "../../views/keys/api_key_table.tsx";
 import type { FirstRequest } from "../../views/keys/first_request.tsx";
@@ -22,15 +21,11 @@ export async function firstRequestOf({ services }: PortalParts, apiKey: ApiKey):
   return { isUsed, last, isAwaited };
 }
 
-/** Reads the usage of a key. @returns Null if it is not available. */
-export function keyReport(
-  { services }: PortalParts,
-  access: Access,
-  query: Omit<KeyReportQuery, "timezone">,
-) {
+/** Reads the latest use of a key. @returns Null if it is not available. */
+export function keyReport({ services }: PortalParts, access: Access, apiKeyId: string) {
   const { timezone } = presentation();
   return inTime((signal) =>
-    readUsage(services, access, { job: "readKeyReport", query: { ...query, timezone }, signal })
+    readUsage(services, access, { job: "readKeyReport", query: { apiKeyId, timezone }, signal })
   );
 }
 

@@ -96,9 +96,7 @@ export function newApiKeyPages(app: App, parts: PortalParts): void {
   organizationPages(app, parts).get(`${path}/:keyId/first-request`, async (c, { access, frame }) => {
     const apiKey = await getApiKey(services, access, paramOf(c, "keyId"));
     const request = await firstRequestOf(parts, apiKey);
-    const report = request.isUsed
-      ? await keyReport(parts, access, { apiKeyId: apiKey.id, metric: null })
-      : null;
+    const report = request.isUsed ? await keyReport(parts, access, apiKey.id) : null;
     return sendPage(c, firstRequestPage({ frame, apiKey, request, record: report?.lastRecord }));
   });
 }

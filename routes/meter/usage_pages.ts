@@ -1,5 +1,5 @@
-// The usage page: the totals of all metrics, a chart, products, keys, limits and the latest records. Invalid parameters never cause
-// an error page. What people choose is remembered.
+// The usage page, and what all explorers of usage share. Invalid parameters never cause an error page. What people choose is
+// remembered.
 import { environments } from "../../domain/environment.ts";
 import { dimensionPropertiesMax } from "../../domain/meter/dimension.ts";
 import { isId } from "../../domain/id.ts";
@@ -7,79 +7,67 @@ import { productOf } from "../../domain/meter/catalogue.ts";
 import { currentUse } from "../../domain/meter/usage_grant.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { presentation } from "../../domain/presentation.ts";
-import { parsePeriodQuery } from "../../domain/meter/usage_period.ts";
+import { parsePeriodQuery, type ReportRange } from "../../domain/meter/usage_period.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
-import { type Access, may } from "../../services/access/mod.ts";
-import { readExampleUsage, readLimitMailReach, readLimits, readUsage } from "../../services/meter/mod.ts";
+import { queryWindows } from "../../domain/meter/usage_window.ts";
+import { isoTime } from "../../domain/time.ts";
+import { may } from "../../services/access/mod.ts";
+import { readExampleUsage, readUsage } from "../../services/meter/mod.ts";
 import type { OperatorUsagePage } from "../../services/console/jobs/mod.ts";
 import type { UsagePageFilters, UsagePageNumbers } from "../../services/meter/jobs/mod.ts";
-import { readPlan, readUsageMetric, rememberUsageChoices } from "../../services/people/mod.ts";
+import { readUsageMetric, rememberUsageChoices } from "../../services/people/mod.ts";
 import { exampleCurl } from "../../views/components/code.tsx";
 import { opens } from "../../views/components/embed_bar.tsx";
 import { apiKeyHref, mayOpenKey } from "../../views/components/key_name.tsx";
 import type { PortalFrame } from "../../views/layout.tsx";
 import { newAlertHref } from "../../views/meter/alerts.tsx";
+import type { ExplorerProps } from "../../views/meter/explorer.tsx";
+import { recordsHref } from "../../views/meter/records.tsx";
 import { usagePage } from "../../views/meter/usage.tsx";
-import {
-  filteredHref,
-  type UsageAddress,
-  type UsageStackName,
-  usageStackNames,
-} from "../../views/meter/usage_address.ts";
-import type { UsageFilterProps } from "../../views/meter/usage_filters.tsx";
-import type { OrganizationFilter } from "../../views/meter/usage_organizations.tsx";
+import { type UsageAddress, type UsageStackName, usageStackNames } from "../../views/meter/usage_address.ts";
+import type { OrganizationFilter, UsageFilterProps } from "../../views/meter/usage_filters.tsx";
 import { monthWords } from "../../views/text/time.ts";
 import { daysWords, onClock, shortDaysWords, timezoneNames, zoneWords } from "../../views/text/zone.ts";
 import type { App, AppContext } from "../env.ts";
 import { isChoice, isUpdate } from "../portal/choice.ts";
-import { inTime } from "../portal/in_time.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
 import { organizationPages } from "../portal/viewer.ts";
+import type { Viewer } from "../portal/form.ts";
 import { isPropertyGroup } from "./schemas/usage_properties.ts";
-import { comparedWords, otherMetrics, propertyChoices, shownReport } from "./usage_report.ts";
+import {
+  comparedWords,
+  groupOf,
+  otherMetrics,
+  propertyChoices,
+  type ReportKey,
+  reportOf,
+  stackOf,
+} from "./usage_report.ts";
 
 const pagesMax = 1_000;
 type Choice = ReturnType<typeof parsePeriodQuery>;
 
 export function usagePages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  organizationPages(app, parts).get("/usage", async (c, { access, frame }) => {
+  organizationPages(app, parts).get("/usage", async (c, viewer) => {
+    const { access, frame } = viewer;
     const knownMetric = await readUsageMetric(services, access);
-    const requested = usageRequest(c, frame.now);
-    const { stack } = requested;
-    const query = {
-      ...requested.query,
-      usualMetric: knownMetric,
-      stack: stack === "key" ? "apiKey" : stack !== null && isPropertyGroup(stack) ? stack : "productSlug",
-    } as const;
-    const [numbers, limits] = await Promise.all([
-      readUsage(services, access, { job: "readUsagePage", query, signal: c.req.raw.signal }),
-      readPageLimits(parts, access),
-    ]);
-    const shown = usageFilters(c, requested, { numbers, path: `${frame.base}/usage` });
-    const { timezone, filters: { metric, environment } } = shown.address;
-    const isTest = environment === "test";
-    if (isChoice(c)) rememberUsageChoices(services, access, { knownMetric, metric, timezone });
+    const { signal } = c.req.raw;
+    const { numbers, explorer } = await readExplorer(c, parts, viewer, { knownMetric, signal });
+    const { metric, address: { filters } } = explorer;
+    if (isChoice(c)) {
+      rememberUsageChoices(services, access, {
+        knownMetric,
+        metric: filters.metric,
+        timezone: explorer.address.timezone,
+      });
+    }
     const page = usagePage({
       frame,
-      ...shown,
-      ...shownReport(numbers, {
-        ...shown,
-        period: requested.choice.period,
-        now: frame.now,
-        trends: numbers.trends,
-        groups: keyGroups(numbers, shown.address, frame),
-        csv: csvOf(shown.address, frame),
-      }),
-      problem: numbers.problem,
-      catalogue: numbers.catalogue,
-      ...limits,
-      ...(isTest ? { limits: null } : {}),
-      ...(frame.embed !== null && { mailReach: null }),
-      newAlertHref: may(access, "alerts.manage") && !isTest
-        ? newAlertHref(frame.base, { ...shown.address.filters, metric: shown.metric })
+      ...explorer,
+      newAlertHref: may(access, "alerts.manage") && filters.environment !== "test"
+        ? newAlertHref(frame.base, { ...filters, metric })
         : null,
-      records: numbers.records,
       empty: numbers.hasUsage ? null : {
         curl: frame.viewed === null && !frame.isReadOnly && opens(frame, "keys")
           ? await readExampleCurl(parts)
@@ -90,108 +78,208 @@ export function usagePages(app: App, parts: PortalParts): void {
   });
 }
 
-export function usageRequest(c: AppContext, now: number) {
+/** Reads the explorer of an organization's usage or, at `path`, of a key's. */
+export async function readExplorer(
+  c: AppContext,
+  { services }: PortalParts,
+  { access, frame }: Viewer,
+  { knownMetric, signal, apiKey, path = `${frame.base}/usage`, usualRange }: {
+    knownMetric: string | null;
+    signal: AbortSignal;
+    apiKey?: string;
+    path?: string;
+    usualRange?: ReportRange;
+  },
+) {
+  const requested = usageRequest(c, { now: frame.now, usualRange });
+  const query = {
+    ...requested.query,
+    filters: { ...requested.query.filters, ...apiKey !== undefined && { apiKey } },
+    usualMetric: knownMetric,
+    groups: apiKey === undefined ? ["productSlug", "apiKey"] as const : ["productSlug"] as const,
+  };
+  const numbers = await readUsage(services, access, { job: "readUsagePage", query, signal });
+  const explorer = explorerOf(c, requested, {
+    numbers,
+    path,
+    isOfKey: apiKey !== undefined,
+    csv: csvOf(frame),
+  });
+  return {
+    numbers,
+    explorer: { ...explorer, links: linksOf(numbers, { frame, isOfKey: apiKey !== undefined }) },
+  };
+}
+
+/** Returns pages about what is shown: the key, and single records. */
+function linksOf(
+  { filters, choices }: UsagePageNumbers,
+  { frame, isOfKey }: { frame: PortalFrame; isOfKey: boolean },
+) {
+  const { metric, productSlug, apiKey, environment } = filters;
+  const key = isOfKey ? undefined : choices.apiKeys.find(({ id }) => id === apiKey);
+  const [property] = Object.entries(filters.properties).map((pair) => pair.join("="));
+  const records = {
+    ...{ productSlug, metric, apiKey, property: property ?? null },
+    environment: environment === "test" ? environment : null,
+  };
+  return [
+    ...(key && mayOpenKey(frame, key.createdBy)
+      ? [{ href: apiKeyHref(frame.base, key.id), label: "Open key" }]
+      : []),
+    ...(opens(frame, "usage") ? [{ href: recordsHref(frame.base, records), label: "Open records" }] : []),
+  ];
+}
+
+export function usageRequest(
+  c: AppContext,
+  { now, usualRange }: { now: number; usualRange?: ReportRange | undefined },
+) {
   const query = c.req.query();
-  const choice = parsePeriodQuery({ ...query, usualTimezone: presentation().timezone }, now);
+  const choice = parsePeriodQuery({ ...query, usualTimezone: presentation().timezone, usualRange }, now);
   const { period, unit, timezone } = choice;
-  const pages = { products: pageOf(c, "productPage"), keys: pageOf(c, "keyPage") };
+  const wanted = Number(query["page"]);
+  const page = Number.isInteger(wanted) && wanted > 1 && wanted <= pagesMax ? wanted : null;
+  const stack = stackIn(query["stack"] ?? "");
   return {
     choice,
     now,
-    pages,
-    stack: stackOf(query["stack"] ?? ""),
+    page,
     query: {
-      period,
-      unit,
-      timezone,
-      filters: requestedFilters(c),
-      pages: { products: pages.products ?? 1, groups: pages.keys ?? 1 },
+      ...{ period, unit, timezone, filters: requestedFilters(c) },
+      page: page ?? 1,
+      /** Null for the first table. */
+      stack: stack && groupOf(stack),
     },
+    stack,
   };
 }
 
-interface FilterOptions {
+interface ExplorerOptions {
   readonly numbers: UsagePageNumbers | OperatorUsagePage;
   readonly path: string;
-  /** Subjects that the chart can stack, the default first. */
-  readonly stacks?: readonly UsageStackName[];
+  /** True on the page of a key, which has no other keys. */
+  readonly isOfKey?: boolean;
   /** Set in the console only. */
   readonly organization?: OrganizationFilter | null;
+  /** The address of the chart's numbers as a file. */
+  readonly csv: { readonly path: string; readonly query: Readonly<Record<string, string>> };
 }
 
-/** Returns the filters above the numbers that were read, with the address that the page has with them. */
-export function usageFilters(
+/** Returns the explorer of the numbers that were read, with the address that the page has with their filters. */
+export function explorerOf(
   c: AppContext,
   request: ReturnType<typeof usageRequest>,
-  options: FilterOptions,
-): UsageFilterProps & { readonly label: string | null } {
-  const { choice, now, pages, query } = request;
-  const { numbers, path, stacks = ["product", "key"], organization = null } = options;
-  const { filters, unit, choices, catalogue } = numbers;
+  options: ExplorerOptions,
+): ExplorerProps {
+  const { choice, now } = request;
+  const { numbers, organization = null, isOfKey = false } = options;
+  const { unit, choices, catalogue, report, filters: { metric } } = numbers;
   const { period, timezone } = choice;
-  const { metric } = query.filters;
-  const of = "plan" in filters
-    ? { organizationId: filters.organization?.id ?? null, planId: filters.plan?.id ?? null }
-    : {};
-  const { productSlug, apiKey } = filters;
-  const environment = filters.environment === "test" ? filters.environment : null;
-  const address: UsageAddress = {
-    path,
-    range: choice.range,
-    days: choice.days,
-    window: unit === period?.defaultUnit ? null : unit,
-    compare: choice.compare,
-    comparedDays: choice.comparedDays,
-    timezone: c.req.query("timezone") && choice.faults.timezone === undefined ? timezone : null,
-    filters: {
-      ...{ productSlug, apiKey, environment, ...of, metric: metric === filters.metric ? metric : null },
-      ...propertyNames(filters.properties ?? {}),
-    },
-    stack: [...stacks, ...numbers.report?.values.map(({ property }) => property) ?? []]
-      .find((one, index) => index > 0 && one === request.stack) ?? null,
-    pages,
-  };
+  const address = addressOf(c, request, options);
+  const keys: readonly ReportKey[] = choices.apiKeys ?? [];
   return {
     address,
     ...periodWords(choice, now),
     comparedWords: period === null ? null : comparedWords({ address, period, timezone, now }),
-    unit,
-    timezone,
-    metric: filters.metric,
-    organization,
+    ...{ unit, timezone, metric, organization },
+    report: period && report && reportOf({ ...numbers, report }, { period, address, timezone, now, keys }),
+    problem: numbers.problem ?? (period === null ? null : noUsage),
+    csvHref: csvHref(address, options, choice),
+    links: [],
     choices: {
       products: choices.products.map((slug) => ({ value: slug, label: productOf(catalogue, slug).name })),
       metrics: otherMetrics(numbers),
       properties: propertyChoices(numbers, address.filters),
-      apiKeys: choices.apiKeys?.map(({ id, name }) => ({ value: id, label: name })) ?? null,
+      apiKeys: isOfKey
+        ? undefined
+        : choices.apiKeys?.map(({ id, name }) => ({ value: id, label: name })) ?? null,
       ...("plans" in choices
         ? { plans: choices.plans.map(({ id, name }) => ({ value: id, label: name })) }
         : {}),
       timezones: isUpdate(c) ? [] : timezoneNames(),
+      units: choice.units,
     },
     faults: {
       ...choice.faults,
-      ...(unit === choice.unit ? {} : { window: `Too many ${choice.unit}s for one page. Showing ${unit}s.` }),
+      ...(unit === choice.unit ? {} : { window: `Too many bars for one page. Showing ${unit}s.` }),
       ...filterFaults(c.req.query(), options),
     },
   };
 }
 
+const noUsage = "No usage in this range. Choose another range or remove filters.";
+
+function addressOf(
+  c: AppContext,
+  { choice, page, query, stack }: ReturnType<typeof usageRequest>,
+  { numbers: { filters, report, unit }, path, isOfKey = false }: ExplorerOptions,
+): UsageAddress {
+  const { metric } = query.filters;
+  const of = "plan" in filters
+    ? { organizationId: filters.organization?.id ?? null, planId: filters.plan?.id ?? null }
+    : {};
+  const stacked = report?.stacked === report?.tables[0]?.group ? null : report?.stacked;
+  return {
+    path,
+    range: choice.range,
+    days: choice.days,
+    window: unit === choice.period?.defaultUnit ? null : unit,
+    compare: choice.compare,
+    comparedDays: choice.comparedDays,
+    timezone: c.req.query("timezone") && choice.faults.timezone === undefined ? choice.timezone : null,
+    filters: {
+      productSlug: filters.productSlug,
+      apiKey: isOfKey ? null : filters.apiKey,
+      environment: filters.environment === "test" ? filters.environment : null,
+      ...of,
+      metric: metric === filters.metric ? metric : null,
+      ...propertyNames(filters.properties ?? {}),
+    },
+    stack: report === null ? stack : stacked ? stackOf(stacked) : null,
+    page,
+    hasNumbers: c.req.query("numbers") === "1",
+  };
+}
+
+/** Returns the numbers of the chart as a file; null without a report. */
+function csvHref(
+  address: UsageAddress,
+  { numbers: { filters, report, metric }, csv }: ExplorerOptions,
+  { period, timezone }: Choice,
+): string | null {
+  if (period === null || report === null) return null;
+  const { groupBy = "", ...more } = csv.query;
+  const group = report.stacked === "organization" ? "productSlug" : report.stacked;
+  const window = queryWindows.find((one) => one === report.unit) ?? (report.unit === "4h" ? "hour" : "day");
+  const query = {
+    ...{ from: isoTime(period.start), to: isoTime(period.end), window, timezone },
+    ...address.filters,
+    apiKey: filters.apiKey,
+    metric,
+    ...more,
+    groupBy: `${groupBy}${group},metric`,
+  };
+  const given = Object.entries(query).flatMap(([name, value]) => value ? [[name, value]] : []);
+  return `${csv.path}?${new URLSearchParams(given)}`;
+}
+
 /** Returns a sentence for each filter of the address that has no effect. */
 function filterFaults(
   given: Readonly<Record<string, string>>,
-  { numbers: { filters }, stacks = ["product", "key"], organization = null }: FilterOptions,
+  { numbers: { filters }, isOfKey = false, organization = null }: ExplorerOptions,
 ): UsageFilterProps["faults"] {
   const { productSlug = "", metric = "", apiKey = "", stack = "", organizationId = "", planId = "" } = given;
   const search = organization?.search ?? null;
-  const isKnownStack = organization === null ? stacks : usageStackNames;
   return {
     ...(productSlug !== "" && filters.productSlug === null
       ? { productSlug: `No data for “${productSlug}”. Showing all products.` }
       : {}),
-    ...(apiKey !== "" && filters.apiKey === null ? { apiKey: "Key not found. Showing all keys." } : {}),
+    ...(apiKey !== "" && filters.apiKey === null && !isOfKey
+      ? { apiKey: "Key not found. Showing all keys." }
+      : {}),
     ...(metric === "" || metric === filters.metric ? {} : { metric: `No data for “${metric}”.` }),
-    ...(stack === "" || isKnownStack.some((one) => one === stack) || isPropertyGroup(stack)
+    ...(stack === "" || stackIn(stack) !== null
       ? {}
       : { stack: "Unknown chart. Showing the default chart." }),
     ...Object.fromEntries(
@@ -210,16 +298,6 @@ function filterFaults(
       ? {}
       : { organization: `No organization matches “${search.text}”. Showing all organizations.` }),
   };
-}
-
-/** Reads where limits stand, who gets emails about them, and the name of the plan. */
-async function readPageLimits({ services }: PortalParts, access: Access) {
-  const [limits, mailReach, { plan }] = await Promise.all([
-    inTime((signal) => readLimits(services, access, { signal })),
-    readLimitMailReach(services, access),
-    readPlan(services, access),
-  ]);
-  return { limits: limits && nearestFirst(limits), mailReach, plan: plan.name };
 }
 
 /** Returns a command that records usage. */
@@ -241,7 +319,9 @@ function usedPart(limit: LimitStanding): number {
 function periodWords({ period, timezone, range }: Choice, now: number) {
   if (period === null) return { label: null, rangeWords: null };
   const month = monthWords(onClock(period.start, timezone));
-  const words = range === "24h"
+  const words = range === "today"
+    ? "Today"
+    : range === "24h"
     ? "Last 24 hours"
     : range === "month"
     ? `${month} so far`
@@ -255,49 +335,14 @@ function periodWords({ period, timezone, range }: Choice, now: number) {
   };
 }
 
-function keyGroups({ choices }: UsagePageNumbers, address: UsageAddress, frame: PortalFrame) {
-  const keys = new Map(choices.apiKeys.map((key) => [key.id, key]));
-  return {
-    title: "API keys",
-    column: "Key",
-    nameOf: (id: string) => keys.get(id)?.name,
-    hrefOf: (id: string) =>
-      mayOpenKey(frame, keys.get(id)?.createdBy ?? null)
-        ? apiKeyHref(frame.base, id)
-        : filteredHref(address, { apiKey: id }),
-    stateOf: (id: string) => stateOf(keys.get(id), frame.now),
-  };
-}
-
-function csvOf({ stack }: UsageAddress, { viewed, isReadOnly, session, embed, base }: PortalFrame) {
+function csvOf({ viewed, isReadOnly, session, embed, base }: PortalFrame) {
+  const query = { mergeRotations: "true" };
+  if (embed !== null) return { path: `${base}/usage/sums.csv`, query };
   // The operator's session has no part in the organization.
   const organizationId = isReadOnly ? session.organization?.organizationId : viewed?.id;
-  return {
-    path: embed !== null
-      ? `${base}/usage/sums.csv`
-      : organizationId === undefined
-      ? "/api/portal/usage.csv"
-      : "/api/operator/usage.csv",
-    query: {
-      ...(organizationId !== undefined && embed === null && { organizationId }),
-      groupBy: `${csvGroup(stack)},metric`,
-      mergeRotations: "true",
-    },
-  };
-}
-
-/** Returns the subject that groups the chart's numbers. */
-export function csvGroup(stack: UsageStackName | null): string {
-  return stack === "key" ? "apiKey" : stack !== null && isPropertyGroup(stack) ? stack : "productSlug";
-}
-
-function stateOf(
-  key: { revokedAt: number | null; expiresAt: number | null } | undefined,
-  now: number,
-): string | null {
-  if (!key) return null;
-  if (key.revokedAt !== null) return "Revoked";
-  return key.expiresAt !== null && key.expiresAt <= now ? "Expired" : null;
+  return organizationId === undefined
+    ? { path: "/api/portal/usage.csv", query }
+    : { path: "/api/operator/usage.csv", query: { ...query, organizationId } };
 }
 
 /** Returns the filters of the address; null for those without a valid form. */
@@ -321,12 +366,6 @@ function propertyNames(properties: Readonly<Record<string, string>>) {
   return Object.fromEntries(Object.entries(properties).map(([name, value]) => [`properties.${name}`, value]));
 }
 
-function stackOf(text: string): UsageStackName | null {
+function stackIn(text: string): UsageStackName | null {
   return usageStackNames.find((name) => name === text) ?? (isPropertyGroup(text) ? text : null);
-}
-
-/** Returns a page of a table; null for the first. */
-function pageOf(c: AppContext, name: string): number | null {
-  const page = Number(c.req.query(name));
-  return Number.isInteger(page) && page > 1 && page <= pagesMax ? page : null;
 }

@@ -1,48 +1,42 @@
-// The report of the usage pages, from the services' numbers.
+// The report of an explorer, from the services' numbers: metrics, a chart, and the tabs of its table.
 import { type Catalogue, metricOf, metricsInOrder, productOf } from "../../domain/meter/catalogue.ts";
+import { noneValue, otherValue } from "../../domain/meter/dimension.ts";
 import { microsToDecimal } from "../../domain/meter/quantity.ts";
 import type { ReportPeriod } from "../../domain/meter/usage_period.ts";
 import { noPart, percentChange } from "../../domain/meter/usage_report.ts";
 import type { UsageWindow, WindowUnit } from "../../domain/meter/usage_window.ts";
-import { isoTime, isoTimeIn } from "../../domain/time.ts";
-import type { ReportNumbers } from "../../services/meter/jobs/mod.ts";
+import { isoTimeIn } from "../../domain/time.ts";
+import type { ReportGroup, ReportNumbers } from "../../services/meter/jobs/mod.ts";
+import { wideBarsMax } from "../../views/components/chart_geometry.ts";
 import { chartOf, seriesColor } from "../../views/components/chart_props.ts";
 import type { MetricTotal } from "../../views/components/metric_strip.tsx";
 import { operatorRecordsName } from "../../views/meter/record_table.tsx";
-import type { UsageReport } from "../../views/meter/usage.tsx";
+import type { UsageReport } from "../../views/meter/explorer.tsx";
 import {
   filteredHref,
-  firstPages,
   isPropertyName,
+  propertyTitle,
   type UsageAddress,
   usageHref,
   type UsageStackName,
 } from "../../views/meter/usage_address.ts";
-import { propertyTitle } from "../../views/meter/usage_filters.tsx";
 import type { BreakdownProps } from "../../views/meter/usage_tables.tsx";
 import { daysWords, shortDaysWords, zoneWords } from "../../views/text/zone.ts";
+
+/** A key that usage is of. */
+export interface ReportKey {
+  readonly id: string;
+  readonly name: string;
+  readonly revokedAt?: number | null;
+  readonly expiresAt?: number | null;
+}
 
 interface ReportOptions {
   readonly period: ReportPeriod;
   readonly address: UsageAddress;
   readonly timezone: string;
   readonly now: number;
-  /** The subject of the second table. `hrefOf`: the page of a line; null if there is none. */
-  readonly groups: {
-    readonly title: string;
-    readonly column: string;
-    readonly hrefOf: (id: string) => string | null;
-    /** Null for the name that the numbers have. */
-    readonly nameOf?: (id: string) => string | undefined;
-    /** The name of usage without an id. */
-    readonly noName?: string;
-    /** A state that stands out, such as `Revoked`. */
-    readonly stateOf?: (id: string) => string | null;
-  };
-  /** Subjects that the chart can stack, the default first. */
-  readonly stacks?: readonly UsageStackName[];
-  /** The last 30 days of lines of the second table, by id. */
-  readonly trends?: ReadonlyMap<string, readonly number[]>;
+  readonly keys: readonly ReportKey[];
 }
 
 /** Metrics with a place above the chart. */
@@ -50,69 +44,160 @@ const stripMax = 8;
 
 type Numbers = ReportNumbers & { readonly report: NonNullable<ReportNumbers["report"]> };
 
-function reportOf(numbers: Numbers, options: ReportOptions): UsageReport {
+/** The names of groups in addresses. */
+const stackNames = { productSlug: "product", apiKey: "key", organization: "organization" } as const;
+const groups = { product: "productSlug", key: "apiKey", organization: "organization" } as const;
+
+/** Returns the subject of numbers that a tab of the address has. */
+export function groupOf(stack: UsageStackName): ReportGroup {
+  return isPropertyName(stack) ? stack : groups[stack];
+}
+
+export function stackOf(group: ReportGroup): UsageStackName {
+  return isPropertyName(group) ? group : stackNames[group];
+}
+
+/** A subject that usage can be split by. */
+interface Subject {
+  readonly label: string;
+  /** Undefined for the name that the numbers have. */
+  readonly nameOf: (id: string) => string | undefined;
+  /** The name of usage without an id. */
+  readonly noName?: string;
+  /** The filters that select a line's usage only. */
+  readonly filtersOf: (id: string) => Parameters<typeof filteredHref>[1];
+  /** A state that stands out, such as `Revoked`. */
+  readonly stateOf?: (id: string) => string | null;
+}
+
+function subjectOf(
+  group: ReportGroup,
+  { catalogue, keys, now }: Pick<ReportOptions, "keys" | "now"> & { readonly catalogue: Catalogue },
+): Subject {
+  if (isPropertyName(group)) {
+    const names = new Map([[noneValue, "Not set"], [otherValue, "Other values"]]);
+    return {
+      label: propertyTitle(group),
+      nameOf: (value) => names.get(value),
+      filtersOf: (value) => ({ [group]: value }),
+    };
+  }
+  const keyOf = (id: string) => keys.find((key) => key.id === id);
+  return {
+    productSlug: {
+      label: "Product",
+      nameOf: (slug: string) => productOf(catalogue, slug).name,
+      filtersOf: (productSlug: string) => ({ productSlug }),
+    },
+    apiKey: {
+      label: "API key",
+      nameOf: (id: string) => keyOf(id)?.name,
+      noName: operatorRecordsName,
+      filtersOf: (apiKey: string) => ({ apiKey }),
+      stateOf: (id: string) => stateOf(keyOf(id), now),
+    },
+    organization: {
+      label: "Organization",
+      nameOf: () => undefined,
+      noName: "Deleted organizations",
+      filtersOf: (organizationId: string) => ({ organizationId, apiKey: null }),
+    },
+  }[group];
+}
+
+function stateOf(key: ReportKey | undefined, now: number): string | null {
+  if (key?.revokedAt) return "Revoked";
+  return key?.expiresAt && key.expiresAt <= now ? "Expired" : null;
+}
+
+export function reportOf(numbers: Numbers, options: ReportOptions): UsageReport {
   const { catalogue, metric, report } = numbers;
   const { period, timezone, now, address } = options;
-  const compared = comparedWords(options);
   const measure = metricOf(catalogue, metric ?? "");
-  const { stacks = ["product", "key"], groups: { nameOf, hrefOf, noName = operatorRecordsName } } = options;
-  const all = [...stacks, ...report.values.map(({ property }) => property)];
-  const stacked = all.find((one) => one === address.stack) ?? all[0];
-  const series = (part: string) => {
-    if (part === noPart) return { name: noName };
-    if (isPropertyName(stacked)) return { name: part, href: filteredHref(address, { [stacked]: part }) };
-    if (!isByProduct) {
-      return { name: nameOf?.(part) ?? report.names.get(part) ?? part, href: hrefOf(part) ?? undefined };
-    }
-    const { name, color } = productOf(catalogue, part);
-    return { name, color, href: filteredHref(address, { productSlug: part }) };
-  };
-  const isByProduct = stacked === "product";
+  const subject = subjectOf(report.stacked, { ...options, catalogue });
+  const [first] = report.tables;
+  const isDense = report.windows.length > wideBarsMax;
   return {
-    strip: { metrics: stripOf(numbers, address), period: compared },
+    strip: { metrics: stripOf(numbers, address), period: comparedWords(options) },
     chart: report.total.records === 0 ? null : chartOf(report.stack, {
       measure,
       by: report.unit,
       period: `${daysWords(period, timezone)}, ${zoneWords(timezone)}`,
       windows: report.windows,
+      before: report.before && { ...report.before, period: shortDaysWords(period.before, timezone, now) },
       timezone,
       now,
-      series,
+      numbersHref: isDense && !address.hasNumbers ? usageHref({ ...address, hasNumbers: true }) : undefined,
+      series: (part) => ({
+        name: part === noPart
+          ? subject.noName ?? part
+          : subject.nameOf(part) ?? report.names.get(part) ?? part,
+        ...(report.stacked === "productSlug" && { color: productOf(catalogue, part).color }),
+        ...(part !== noPart && { href: filteredHref(address, subject.filtersOf(part)) }),
+      }),
       hrefOf: (window) => windowHref(window, { unit: report.unit, address, timezone }),
     }),
-    stacks: all.map((stack, index) => ({
-      href: usageHref({ ...address, stack: index === 0 ? null : stack }),
-      label: `By ${isPropertyName(stack) ? propertyTitle(stack).toLowerCase() : stack}`,
-      isCurrent: stack === stacked,
+    tabs: report.tables.map(({ group, all }) => ({
+      href: usageHref({ ...address, stack: group === first?.group ? null : stackOf(group), page: null }),
+      label: subjectOf(group, { ...options, catalogue }).label,
+      count: all,
+      isCurrent: group === report.stacked,
     })),
-    products: { ...productsOf(report, { catalogue, address, isByProduct }), measure, period: compared },
-    keys: {
-      ...groupsOf(report, { ...options, isByProduct: isByProduct || isPropertyName(stacked) }),
-      measure,
-      period: compared,
-    },
+    table: tableOf(numbers, { ...options, group: report.stacked }),
     isComplete: report.total.isComplete,
-    values: report.values.map(({ property, lines, all }) => ({
-      title: `By ${propertyTitle(property).toLowerCase()}`,
-      column: propertyTitle(property),
-      lines: lines.map(({ id, name, ...line }) => ({
-        ...line,
-        name: name ?? "",
-        href: filteredHref(address, { [property]: id }),
-        ...(property === stacked ? { color: seriesColor(report.stack.series.indexOf(id ?? noPart)) } : {}),
-      })),
-      ...{ all, newerHref: null, olderHref: null, measure, period: compared },
+  };
+}
+
+/**
+ * Returns the table of a group. The lines of the one that the chart stacks have its colors.
+ *
+ * @param options `hrefOf`: the page of a line; by default, that of its usage only.
+ */
+export function tableOf(
+  { catalogue, metric, report }: Numbers,
+  { group, address, hrefOf, ...options }: Pick<ReportOptions, "address" | "keys" | "now"> & {
+    readonly group: ReportGroup;
+    readonly hrefOf?: (id: string) => string;
+  },
+): BreakdownProps {
+  const subject = subjectOf(group, { ...options, catalogue });
+  const linkOf = hrefOf ?? ((id: string) => filteredHref(address, subject.filtersOf(id)));
+  const { lines = [], all = 0, page = 1, pages = 1 } = report.tables.find((one) => one.group === group) ?? {};
+  const colorOf = (id: string | null) =>
+    group === "productSlug"
+      ? productOf(catalogue, id ?? "").color
+      : seriesColor(report.stack.series.indexOf(id ?? noPart));
+  const pageHref = (page: number) => usageHref({ ...address, page: page === 1 ? null : page });
+  return {
+    column: subject.label,
+    measure: metricOf(catalogue, metric ?? ""),
+    lines: lines.map(({ id, name, sum, share, change }) => ({
+      ...{ sum, share, change },
+      name: id === null ? subject.noName ?? "" : subject.nameOf(id) ?? name ?? id,
+      href: id === null ? null : linkOf(id),
+      state: id === null ? null : subject.stateOf?.(id) ?? null,
+      ...(group === report.stacked && { color: colorOf(id) }),
     })),
+    all,
+    newerHref: page === 1 ? null : pageHref(page - 1),
+    olderHref: page === pages ? null : pageHref(page + 1),
   };
 }
 
 /** Returns the choices of the filters by property: the most used values, and the chosen one. */
 export function propertyChoices({ report }: ReportNumbers, filters: UsageAddress["filters"]) {
-  return (report?.values ?? []).map(({ property: name, lines }) => {
-    const values = new Set(lines.flatMap(({ id }) => id ?? []));
-    const chosen = filters[name];
-    if (chosen) values.add(chosen);
-    return { name, values: [...values].map((value) => ({ value, label: value })) };
+  const tables = report?.tables ?? [];
+  const names = [...tables.map(({ group }) => group), ...Object.keys(filters)].filter(isPropertyName);
+  return [...new Set(names)].map((name) => {
+    const { lines = [] } = tables.find(({ group }) => group === name) ?? {};
+    const values = new Set([...lines.map(({ id }) => id), filters[name]].filter((id) => !!id));
+    return {
+      name,
+      values: [...values].map((value) => ({
+        value: value ?? "",
+        label: value === noneValue ? "Not set" : value ?? "",
+      })),
+    };
   });
 }
 
@@ -144,131 +229,12 @@ function stripOf({ metrics, metric, report, catalogue }: Numbers, address: Usage
   }));
 }
 
-/** Returns the page of a bar: the hours of a day, the days of a week or month. */
+/** Returns the page of a bar: the hours of a day or of a part of it, the days of a week or month. */
 function windowHref(
   { start, end }: UsageWindow,
   { unit, address, timezone }: { unit: WindowUnit; address: UsageAddress; timezone: string },
 ): string | undefined {
   if (unit === "hour") return undefined;
   const [from = "", to = ""] = [start, end - 1].map((ms) => isoTimeIn(ms, timezone).slice(0, 10));
-  return usageHref({ ...address, range: "custom", days: { from, to }, window: null });
-}
-
-/** The lines of the table that the chart stacks have its colors. */
-interface Stacked {
-  readonly isByProduct: boolean;
-}
-
-type Table = Omit<BreakdownProps, "measure" | "period">;
-
-function productsOf(
-  { products }: Numbers["report"],
-  { catalogue, address, isByProduct }: Stacked & { catalogue: Catalogue; address: UsageAddress },
-): Table {
-  const pageHref = (products: number) =>
-    usageHref({ ...address, pages: { ...address.pages, products: products === 1 ? null : products } });
-  return {
-    title: "Products",
-    column: "Product",
-    lines: products.lines.map(({ id, ...line }) => {
-      const { name, color } = productOf(catalogue, id ?? "");
-      return {
-        ...line,
-        name,
-        ...(isByProduct ? { color } : {}),
-        href: filteredHref(address, { productSlug: id }),
-      };
-    }),
-    ...pagesOf(products, pageHref),
-  };
-}
-
-function groupsOf(
-  { groups, stack }: Numbers["report"],
-  { groups: shown, address, trends, isByProduct }: ReportOptions & Stacked,
-): Table {
-  const colorOf = (id: string | null) => seriesColor(stack.series.indexOf(id ?? noPart));
-  const pageHref = (keys: number) =>
-    usageHref({ ...address, pages: { ...address.pages, keys: keys === 1 ? null : keys } });
-  return {
-    title: shown.title,
-    column: shown.column,
-    lines: groups.lines.map(({ id, name, ...line }) => ({
-      ...line,
-      name: id === null ? shown.noName ?? operatorRecordsName : shown.nameOf?.(id) ?? name ?? id,
-      href: id === null ? null : shown.hrefOf(id),
-      state: id === null ? null : shown.stateOf?.(id) ?? null,
-      ...(isByProduct ? {} : { color: colorOf(id) }),
-      ...(trends === undefined || id === null ? {} : { trend: trends.get(id) ?? [0, 0] }),
-    })),
-    ...pagesOf(groups, pageHref),
-  };
-}
-
-function pagesOf(
-  { all, page, pages }: { all: number; page: number; pages: number },
-  hrefOf: (page: number) => string,
-) {
-  return {
-    all,
-    newerHref: page === 1 ? null : hrefOf(page - 1),
-    olderHref: page === pages ? null : hrefOf(page + 1),
-  };
-}
-
-/** Returns the report of a usage page, and the address of its chart's numbers as a file; null if it can't be shown. */
-export function shownReport(
-  numbers: ReportNumbers,
-  { period, csv, ...options }: Omit<ReportOptions, "period"> & {
-    readonly period: ReportPeriod | null;
-    readonly csv: { readonly path: string; readonly query: Readonly<Record<string, string>> };
-  },
-): { report: UsageReport | null; csvHref: string | null } {
-  const { metric, report } = numbers;
-  if (period === null || report === null) return { report: null, csvHref: null };
-  const { address, timezone } = options;
-  const query = new URLSearchParams({
-    from: isoTime(period.start),
-    to: isoTime(period.end),
-    window: report.unit,
-    timezone,
-  });
-  const filters = { ...address.filters, metric, ...csv.query };
-  for (const [name, value] of Object.entries(filters)) if (value) query.set(name, value);
-  return {
-    report: reportOf({ ...numbers, report }, { ...options, period }),
-    csvHref: `${csv.path}?${query}`,
-  };
-}
-
-/** Returns this month's report for an overview. Metrics link to their charts there, everything else to the usage page. */
-export function monthReport(
-  numbers: Numbers,
-  { base, days, metricHref, ...options }:
-    & Pick<ReportOptions, "period" | "timezone" | "now" | "trends">
-    & Pick<UsageAddress, "days">
-    & {
-      readonly base: string;
-      readonly metricHref: (metric: string) => string;
-      readonly groups: Omit<ReportOptions["groups"], "hrefOf">;
-      /** The page of a key; null for the usage page. */
-      readonly keyHref: (id: string) => string | null;
-    },
-): UsageReport {
-  const address: UsageAddress = {
-    path: `${base}/usage`,
-    range: "month",
-    days,
-    window: null,
-    compare: "previous",
-    comparedDays: days,
-    timezone: null,
-    filters: { productSlug: null, metric: numbers.metric, apiKey: null, environment: null },
-    stack: null,
-    pages: firstPages,
-  };
-  const hrefOf = (id: string) => options.keyHref(id) ?? filteredHref(address, { apiKey: id });
-  const report = reportOf(numbers, { ...options, address, groups: { ...options.groups, hrefOf } });
-  const metrics = report.strip.metrics.map((one) => ({ ...one, href: metricHref(one.metric.slug) }));
-  return { ...report, strip: { ...report.strip, metrics } };
+  return usageHref({ ...address, range: "custom", days: { from, to }, window: null, page: null });
 }

@@ -154,7 +154,7 @@ function Health({ health, frame: { now } }: DeliveriesProps) {
             <Chart
               {...chartOf({
                 series: ["Delivered", "Failed"],
-                others: null,
+                others: 0,
                 windows: health.map(({ succeeded, failed }) => ({
                   values: [succeeded, failed],
                   sums: [String(succeeded), String(failed)],

@@ -25,6 +25,8 @@ async function record(
 
 const sum = (page: Page) => page.locator(".figure[aria-current] .value");
 const openMenu = (page: Page, label: string) => page.locator(`summary[data-key="${label}"]`).click();
+const tab = (page: Page, name: string) =>
+  page.getByRole("navigation", { name: "Usage by" }).getByRole("link", { name });
 const queryOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams);
 
 browserTests("range, days, windows, filters and time zone work", async ({ open, origin }, scripts) => {
@@ -35,10 +37,8 @@ browserTests("range, days, windows, filters and time zone work", async ({ open, 
 
   await page.locator(".figure", { hasText: "Bytes" }).click();
   await sum(page).getByText("2,048", { exact: true }).waitFor();
-  await openMenu(page, "By");
-  await page.getByRole("link", { name: "Week" }).click();
-  await page.getByRole("heading", { name: usageWords.chartTitle("week", "Bytes") }).waitFor();
-  await openMenu(page, "Time zone");
+  await openMenu(page, "Step and time zone");
+  await page.locator("#menu-window").selectOption("week");
   await page.locator("#menu-timezone").selectOption("Asia/Kathmandu");
   if (scripts) {
     const own = await page.locator("#menu-timezone option:checked").innerText();
@@ -46,6 +46,7 @@ browserTests("range, days, windows, filters and time zone work", async ({ open, 
   }
   await apply();
   await page.getByText(/Asia\/Kathmandu\. /).waitFor();
+  await page.getByRole("heading", { name: usageWords.chartTitle("week", "Bytes") }).waitFor();
   const { range, metric, window, timezone } = queryOf(page);
   assert.deepEqual([range, metric, window, timezone], ["month", "bytes", "week", "Asia/Kathmandu"]);
 
@@ -68,10 +69,17 @@ browserTests("range, days, windows, filters and time zone work", async ({ open, 
   await page.getByRole("link", { name: "24 h", exact: true }).click();
   await page.getByRole("heading", { name: usageWords.chartTitle("hour", "Bytes") }).waitFor();
   assert.equal(await sum(page).innerText(), "2,048");
-  await page.getByRole("link", { name: "By key" }).click();
-  await page.getByRole("link", { name: "By key", exact: true }).and(page.locator("[aria-current]"))
-    .waitFor();
+  await tab(page, "API key").click();
+  await tab(page, "API key").and(page.locator("[aria-current]")).waitFor();
   assert.equal(queryOf(page)["stack"], "key");
+  // A click anywhere on a row filters by it, and a chip removes the filter.
+  await page.locator("table.breakdown tbody tr").first().click({ position: { x: 320, y: 10 } });
+  await page.getByRole("link", { name: /^Remove the filter Key: / }).click();
+  await page.getByRole("link", { name: /^Remove the filter Key: / }).waitFor({ state: "detached" });
+  await openMenu(page, "Filter");
+  await page.locator("#menu-productSlug").selectOption("search");
+  await apply();
+  await page.getByRole("link", { name: "Remove the filter Product: search" }).waitFor();
   const saved = page.waitForEvent("download");
   await page.getByRole("link", { name: "Download CSV" }).click();
   assert.match((await saved).suggestedFilename(), /\.csv$/);
@@ -114,7 +122,7 @@ browserTest(
     await sum(page).getByText("441.6", { exact: true }).waitFor();
     await page.locator("a:focus", { hasText: "Download CSV" }).waitFor();
     // A choice that is not submitted yet stays.
-    await openMenu(page, "Time zone");
+    await openMenu(page, "Step and time zone");
     await page.locator("#menu-timezone").selectOption("Europe/Berlin");
     await refresh();
     await poll(() => Promise.resolve(requests === 3));

@@ -2,35 +2,24 @@
 // scaled, so it is as large on a phone as on a desktop.
 import type { SeriesColor } from "../../domain/meter/catalogue.ts";
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
-import { countOf } from "../../domain/number_text.ts";
-import { perWindow } from "../text/quantity.ts";
-import { chartGeometry } from "./chart_geometry.ts";
+import { perWindow, unitNames } from "../text/quantity.ts";
+import { chartGeometry, wideBarsMax } from "./chart_geometry.ts";
 import { ChartHits } from "./chart_hits.tsx";
-import type { ChartOthers, ChartProps, ChartSeries } from "./chart_props.ts";
+import type { ChartProps, ChartSeries } from "./chart_props.ts";
 import { Icon } from "./icon.tsx";
 import { Quantity } from "./quantity.tsx";
 
-export const unitNames: Readonly<Record<WindowUnit, string>> = {
-  hour: "Hour",
-  day: "Day",
-  week: "Week",
-  month: "Month",
-};
-
-export function Chart(props: ChartProps) {
+/** `hasLegend`: false if a table below is the legend. */
+export function Chart({ hasLegend = true, ...props }: ChartProps & { hasLegend?: boolean }) {
   const { series, others } = props;
-  const all = others === null ? series : [...series, otherSeries(others)];
+  const all = others === 0 ? series : [...series, { name: `${others} others`, color: "other" as const }];
   return (
     <div class="chart">
       <Plot {...props} series={all} />
-      <Legend series={series} others={others} measure={props.measure} />
+      {hasLegend && <Legend series={all} />}
       <ChartTable {...props} series={all} />
     </div>
   );
-}
-
-function otherSeries({ count }: ChartOthers): ChartSeries {
-  return { name: `${count} others`, color: "other" };
 }
 
 /** In percent: a label from here on would touch that of the last bar. */
@@ -40,7 +29,8 @@ const clearOfNowNarrow = 78;
 
 function Plot(props: ChartProps) {
   const { windows, series, measure, by, current, period, isSmall } = props;
-  const { bars, lines, labels, isDense, hasLongNumbers } = chartGeometry(windows, { by, measure });
+  const layout = chartGeometry(windows, { by, measure, before: props.before?.values });
+  const { bars, lines, labels, before, isDense, hasLongNumbers } = layout;
   const classes = [
     "plot",
     isSmall ? "small" : "",
@@ -61,7 +51,7 @@ function Plot(props: ChartProps) {
             <text x="0" y={`${y}%`} dx="-10" dy="4" text-anchor="end">{text}</text>
           </>
         ))}
-        <Bars bars={bars} series={series} current={current?.position} />
+        <Bars bars={bars} series={series} current={current?.position} before={before} />
         {current && <SoFar bar={bars[current.position]} nowName={nowName} />}
         {labels.map(({ x, text, isWideOnly }) =>
           nowName !== undefined && x > clearOfNow ? null : (
@@ -77,7 +67,7 @@ function Plot(props: ChartProps) {
           )
         )}
       </svg>
-      <ChartHits {...props} />
+      <ChartHits {...props} isDense={isDense} />
     </div>
   );
 }
@@ -86,10 +76,11 @@ type BarProps = ReturnType<typeof chartGeometry>["bars"][number];
 
 /** All bars, in one path for each series. The one that isn't complete is striped, which must not be stretched with the box. */
 function Bars(
-  { bars, series, current }: {
+  { bars, series, current, before }: {
     bars: readonly BarProps[];
     series: readonly ChartSeries[];
     current: number | undefined;
+    before: ReturnType<typeof chartGeometry>["before"];
   },
 ) {
   const open = current === undefined ? undefined : bars[current];
@@ -114,6 +105,12 @@ function Bars(
       <svg width="100%" height="100%" viewBox="0 0 100 100" preserveAspectRatio="none">
         {series.map(({ color }, at) => <path class={`part series-${color}`} d={shape(at)} />)}
         <path class="seam" d={seams.join("")} />
+        {before.length > 0 && (
+          <path
+            class="before"
+            d={before.map(({ x, y }, at) => `${at === 0 ? "M" : "L"}${x} ${y}`).join("")}
+          />
+        )}
       </svg>
     </>
   );
@@ -166,42 +163,18 @@ function SoFar({ bar, nowName }: { bar: BarProps | undefined; nowName: string | 
   );
 }
 
-/** Shows the colors of several series. The last one opens to show its parts. */
-function Legend({ series, others, measure }: Pick<ChartProps, "series" | "others" | "measure">) {
-  if (series.length + Number(others !== null) < 2) return null;
+/** Shows the colors of several series. */
+function Legend({ series }: { series: readonly ChartSeries[] }) {
+  if (series.length < 2) return null;
   return (
-    <div class="legend">
-      <ul>
-        {series.map(({ name, color, href }) => (
-          <li>
-            <span class={`swatch series-${color}`} aria-hidden="true"></span>
-            <SeriesName name={name} href={href} />
-          </li>
-        ))}
-      </ul>
-      {others && (
-        <details>
-          <summary>
-            <span class="swatch series-other" aria-hidden="true"></span>
-            {otherSeries(others).name}
-            <Icon name="chevron" />
-          </summary>
-          <ul>
-            {others.largest.map(({ name, total, href }) => (
-              <li>
-                <SeriesName name={name} href={href} />
-                <span class="num">
-                  <Quantity value={total} measure={measure} />
-                </span>
-              </li>
-            ))}
-            {others.count > others.largest.length && (
-              <li class="muted">{`and ${countOf(others.count - others.largest.length, "smaller one")}`}</li>
-            )}
-          </ul>
-        </details>
-      )}
-    </div>
+    <ul class="legend">
+      {series.map(({ name, color, href }) => (
+        <li>
+          <span class={`swatch series-${color}`} aria-hidden="true"></span>
+          <SeriesName name={name} href={href} />
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -214,11 +187,19 @@ function SeriesName({ name, href }: { name: string; href: string | undefined }) 
 }
 
 /** Lists the chart's windows, newest first. */
-function ChartTable({ windows, series, by, measure, current }: ChartProps) {
+function ChartTable({ windows, series, by, measure, current, numbersHref }: ChartProps) {
+  if (numbersHref !== undefined) {
+    return (
+      <a class="numbers" href={numbersHref}>
+        <Icon name="chevron" />
+        Show as table
+      </a>
+    );
+  }
   const isStacked = series.length > 1;
   const past = current === null ? windows : windows.slice(0, current.position + 1);
   return (
-    <details class="numbers">
+    <details class="numbers" open={windows.length > wideBarsMax}>
       <summary>
         <Icon name="chevron" />
         Show as table

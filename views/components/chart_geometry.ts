@@ -17,27 +17,31 @@ const shortCharactersMax = 6;
 /** Longer numbers don't fit next to the axis. */
 const axisCharactersMax = 5;
 /** More bars than this are narrow. */
-const wideBarsMax = 60;
+export const wideBarsMax = 60;
 /** The part of its slot that a bar fills. */
 const barWidth = { wide: 0.7, dense: 0.84 } as const;
 /** The maximum width of a bar, in percent of the chart. */
 const barWidthMax = 12;
-/** Beyond this number of hours, labels are days. */
-const hourLabelsMax = 48;
+/** Beyond this number of days, labels are days. */
+const hourLabelDaysMax = 2;
 /** Allowed steps between labels. */
-const steps = {
-  hour: [1, 2, 3, 4, 6, 12, 24],
-  day: [1, 2, 4, 7, 14, 30, 60, 90],
-  week: [1, 2, 4, 8, 13, 26, 52],
-  month: [1, 2, 3, 6, 12, 24, 60, 120],
-} as const;
+const steps: Readonly<Record<WindowUnit, readonly number[]>> = {
+  "hour": [1, 2, 3, 4, 6, 12, 24],
+  "4h": [1, 3, 6],
+  "6h": [1, 2, 4],
+  "day": [1, 2, 4, 7, 14, 30, 60, 90],
+  "week": [1, 2, 4, 8, 13, 26, 52],
+  "month": [1, 2, 3, 6, 12, 24, 60, 120],
+};
+/** Windows of a day. */
+const perDay: Readonly<Partial<Record<WindowUnit, number>>> = { "hour": 24, "4h": 6, "6h": 4 };
 
-/** Lays out a chart of stacked bars. `windows`: in order, without gaps. */
+/** Lays out a chart of stacked bars. `windows`: in order, without gaps. `before`: the totals of the time before, a line. */
 export function chartGeometry(
   windows: readonly ChartWindow[],
-  { by, measure }: { by: WindowUnit; measure: Measure },
+  { by, measure, before = [] }: { by: WindowUnit; measure: Measure; before?: readonly number[] | undefined },
 ) {
-  const lines = linesOf(windows, measure);
+  const lines = linesOf([...windows.map(({ values }) => values), ...before.map((value) => [value])], measure);
   const top = lines.at(-1) ?? 1;
   const isDense = windows.length > wideBarsMax;
   const slot = 100 / windows.length;
@@ -50,6 +54,11 @@ export function chartGeometry(
       width: percent(width),
       /** From the bottom up, without zeros. `series`: an index. */
       segments: segmentsOf(values, top),
+    })),
+    /** Where the line goes through the middle of each bar. */
+    before: before.slice(0, windows.length).map((value, index) => ({
+      x: percent((index + 0.5) * slot),
+      y: percent(100 - value / top * 100),
     })),
     lines: lines.map((value, index) => ({ y: percent(100 - value / top * 100), text: texts[index] ?? "" })),
     hasLongNumbers: texts.some((text) => text.length > axisCharactersMax),
@@ -64,10 +73,10 @@ export function sum(values: readonly number[]): number {
 }
 
 /** Returns round numbers from zero to one that no bar exceeds: whole ones if all values are whole. */
-function linesOf(windows: readonly ChartWindow[], measure: Measure): number[] {
-  const highest = Math.max(0, ...windows.map(({ values }) => sum(values)));
+function linesOf(stacks: readonly (readonly number[])[], measure: Measure): number[] {
+  const highest = Math.max(0, ...stacks.map(sum));
   const unit = axisUnit(highest, measure);
-  const isWhole = unit === 1 && windows.every(({ values }) => values.every(Number.isInteger));
+  const isWhole = unit === 1 && stacks.every((values) => values.every(Number.isInteger));
   const least = highest / unit / linesMax;
   const magnitude = 10 ** Math.floor(Math.log10(least || 1));
   const step = highest === 0
@@ -93,7 +102,7 @@ function segmentsOf(values: readonly number[], top: number) {
 }
 
 function timeLabels(windows: readonly ChartWindow[], by: WindowUnit) {
-  const isByDays = by === "hour" && windows.length > hourLabelsMax;
+  const isByDays = windows.length > hourLabelDaysMax * (perDay[by] ?? Infinity);
   const candidates = windows.flatMap(({ label, startsDay }, index) =>
     isByDays && !startsDay ? [] : [{ index, text: label, startsDay }]
   );

@@ -20,16 +20,6 @@ export interface ChartSeries {
   readonly href?: string | undefined;
 }
 
-export interface ChartOthers {
-  readonly count: number;
-  /** The largest ones. Totals are exact decimal texts. */
-  readonly largest: readonly {
-    readonly name: string;
-    readonly total: string;
-    readonly href?: string | undefined;
-  }[];
-}
-
 export interface ChartProps {
   readonly measure: Measure;
   readonly by: WindowUnit;
@@ -37,14 +27,29 @@ export interface ChartProps {
   readonly period: string;
   readonly windows: readonly ChartRow[];
   readonly series: readonly ChartSeries[];
-  /** Null if every series is one of `series`. */
-  readonly others: ChartOthers | null;
+  /** The number of parts in one more series; 0 if every part has its own. */
+  readonly others: number;
+  /** The time before, a line; null to leave it out. `period`: in words. */
+  readonly before: {
+    readonly period: string;
+    readonly values: readonly number[];
+    readonly rows: readonly { readonly name: string; readonly total: string }[];
+  } | null;
+  /** The page that shows the numbers of a chart with many bars; undefined if this one does. */
+  readonly numbersHref?: string | undefined;
   /** The window that isn't over yet, and how long it lasted so far: `15 h 12 min`. Those after it are still to come. */
   readonly current: { readonly position: number; readonly elapsed: string } | null;
   readonly isSmall?: boolean;
 }
 
-interface ChartOptions extends Pick<ChartProps, "measure" | "by" | "period" | "isSmall"> {
+interface ChartOptions extends Pick<ChartProps, "measure" | "by" | "period" | "isSmall" | "numbersHref"> {
+  /** `period`: in words. */
+  readonly before?: {
+    readonly period: string;
+    readonly windows: readonly UsageWindow[];
+    readonly values: readonly number[];
+    readonly sums: readonly string[];
+  } | null;
   readonly windows: readonly UsageWindow[];
   readonly timezone: string;
   readonly now: number;
@@ -59,8 +64,9 @@ export function seriesColor(index: number): SeriesColor {
 }
 
 export function chartOf(stack: UsageStack, options: ChartOptions): ChartProps {
-  const { windows, timezone, now, by, series, hrefOf, ...props } = options;
-  const names = windowNames(windows, { unit: by, timezone, now });
+  const { windows, timezone, now, by, series, hrefOf, before, ...props } = options;
+  const namesOf = (windows: readonly UsageWindow[]) => windowNames(windows, { unit: by, timezone, now });
+  const names = namesOf(windows);
   const position = windows.findIndex(({ start, end }) => start <= now && now < end);
   const elapsed = now - (windows[position]?.start ?? now);
   return {
@@ -78,10 +84,13 @@ export function chartOf(stack: UsageStack, options: ChartOptions): ChartProps {
       const { color = seriesColor(index), ...named } = series(part);
       return { ...named, color };
     }),
-    others: stack.others && {
-      count: stack.others.count,
-      largest: stack.others.largest.map(({ part, sum }) => ({ ...series(part), total: sum })),
-    },
+    others: stack.others,
+    before: before
+      ? {
+        ...before,
+        rows: namesOf(before.windows).map(({ name }, index) => ({ name, total: before.sums[index] ?? "0" })),
+      }
+      : null,
     current: position === -1 ? null : { position, elapsed: elapsedWords(elapsed) },
   };
 }

@@ -28,7 +28,7 @@ export function ListCard({ label, tabs, tools, footer, children }: {
   );
 }
 
-interface Tab {
+export interface Tab {
   readonly href: string;
   readonly label: string;
   /** Null when it is unknown. `isAtLeast`: there may be more. */

@@ -1,4 +1,4 @@
-// Menus, switches and the bar of a page's filters. All of them work without scripts.
+// Menus and switches. All of them work without scripts.
 import type { Child } from "hono/jsx";
 import { Icon, type IconName } from "./icon.tsx";
 
@@ -21,12 +21,9 @@ export function Menu(props: {
   isAtEnd?: boolean;
   isOpen?: boolean;
   class?: string;
-  /** On phones, in place of label and value: for the menu that has all filters there. */
-  foldedLabel?: string;
   children: Child;
 }) {
   const { label, value, isValueAlone = false, icon, isAtEnd = false, isOpen = false, children } = props;
-  const { foldedLabel } = props;
   return (
     <details
       open={isOpen}
@@ -35,12 +32,6 @@ export function Menu(props: {
     >
       <summary class="button" data-key={label}>
         {icon && <Icon name={icon} />}
-        {foldedLabel && (
-          <span class="in-fold">
-            <Icon name="filter" />
-            {foldedLabel}
-          </span>
-        )}
         <span class={isValueAlone ? "unseen" : value === undefined ? undefined : "muted"}>{label}</span>
         {value !== undefined && <bdi class="cut">{value}</bdi>}
         <Icon name="chevron" />
@@ -77,19 +68,5 @@ export function Switch(
         </a>
       ))}
     </nav>
-  );
-}
-
-/**
- * `start`: at the left, such as a switch and its menu. `children`: menus at the right. On phones, only the one of the class
- * `folded` is left, with everything in `in-fold`.
- */
-export function FilterBar({ start, children }: { start: Child; children: Child }) {
-  return (
-    <div class="filter-bar">
-      {start}
-      <span class="gap"></span>
-      {children}
-    </div>
   );
 }

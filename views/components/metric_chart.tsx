@@ -2,18 +2,21 @@
 import type { Child } from "hono/jsx";
 import { aggregationLabels } from "../../domain/meter/aggregation.ts";
 import { perWindow } from "../text/quantity.ts";
+import { unbroken } from "./change.tsx";
 import { Chart } from "./chart.tsx";
 import type { ChartProps } from "./chart_props.ts";
 import { EmptyState } from "./empty_state.tsx";
 import { MetricStrip, type MetricStripProps } from "./metric_strip.tsx";
 
-export function MetricChart({ strip, chart, isComplete = true, aside, children }: {
+export function MetricChart({ strip, chart, isComplete = true, aside, below, children }: {
   /** Left out if null, as for a single key. */
   strip: MetricStripProps | null;
   /** Null if there is nothing to draw; `children` say why. */
   chart: ChartProps | null;
   isComplete?: boolean;
   aside?: Child;
+  /** A table that is the legend of the chart. */
+  below?: Child;
   children?: Child;
 }) {
   return (
@@ -29,12 +32,14 @@ export function MetricChart({ strip, chart, isComplete = true, aside, children }
                   <p class="muted small">{captionOf(chart.measure.aggregation, isComplete)}</p>
                 )}
               </div>
+              {chart.before && <span class="before-key">{unbroken(chart.before.period)}</span>}
               {aside ?? null}
             </div>
-            <Chart {...chart} />
+            <Chart {...chart} hasLegend={below === undefined} />
           </>
         )}
       </div>
+      {below ?? null}
     </section>
   );
 }

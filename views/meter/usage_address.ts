@@ -1,4 +1,4 @@
-// The addresses of the usage pages, which have all filters.
+// The addresses of usage pages, which have all filters.
 import type { ReportComparison, ReportRange } from "../../domain/meter/usage_period.ts";
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 
@@ -23,7 +23,7 @@ export const usageStackNames = ["product", "key", "organization"] as const;
 export type UsageStackName = (typeof usageStackNames)[number] | PropertyName;
 
 export interface UsageAddress {
-  /** The path of the page: the portal's or the console's. */
+  /** The path of the page: the portal's, the console's or that of a key. */
   readonly path: string;
   readonly range: ReportRange;
   /** The first and the last day of the range, such as `2026-11-01`. */
@@ -37,14 +37,17 @@ export interface UsageAddress {
   readonly timezone: string | null;
   /** The metric is null for the person's own. */
   readonly filters: UsageFilters;
-  /** Null if the chart stacks the page's default. */
+  /** The tab of the table, which the chart stacks; null for the page's first. */
   readonly stack: UsageStackName | null;
-  /** The pages of the tables; null for the first. */
-  readonly pages: { readonly products: number | null; readonly keys: number | null };
+  /** The page of the table; null for the first. */
+  readonly page: number | null;
+  /** True if the numbers of a chart with many bars are shown. */
+  readonly hasNumbers: boolean;
 }
 
 export function usageHref(
-  { path, range, days, window, compare, comparedDays, timezone, filters, stack, pages }: UsageAddress,
+  { path, range, days, window, compare, comparedDays, timezone, filters, stack, page, hasNumbers }:
+    UsageAddress,
 ): string {
   const query = new URLSearchParams({ range });
   const more = {
@@ -55,8 +58,8 @@ export function usageHref(
     timezone,
     ...filters,
     stack,
-    productPage: pages.products,
-    keyPage: pages.keys,
+    page,
+    numbers: hasNumbers ? 1 : null,
   };
   for (const [name, value] of Object.entries(more)) {
     if (value !== null && value !== undefined) query.set(name, String(value));
@@ -65,7 +68,6 @@ export function usageHref(
 }
 
 const noFilters = { productSlug: null, metric: null, apiKey: null, environment: null } as const;
-export const firstPages = { products: null, keys: null } as const;
 
 /** Returns the page of live usage (null), or of test usage. They have different keys. */
 export function environmentHref(address: UsageAddress) {
@@ -75,17 +77,23 @@ export function environmentHref(address: UsageAddress) {
 /** Returns the page with some of its filters. */
 export function clearedHref(address: UsageAddress, keeps: (name: string) => boolean): string {
   const kept = Object.entries(address.filters).filter(([name]) => keeps(name));
-  return usageHref({ ...address, filters: { ...noFilters, ...Object.fromEntries(kept) }, pages: firstPages });
+  return usageHref({ ...address, filters: { ...noFilters, ...Object.fromEntries(kept) }, page: null });
 }
 
 export function isPropertyName(name: string | undefined): name is PropertyName {
   return name?.startsWith("properties.") === true;
 }
 
-/** Returns the page with other filters, from the first line of its tables on. */
+/** Returns the property as a title: `Region`. */
+export function propertyTitle(name: PropertyName): string {
+  const words = name.slice("properties.".length).replaceAll(/[._-]+/g, " ").trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** Returns the page with other filters, from the first line of its table on. */
 export function filteredHref(
   address: UsageAddress,
   filters: { readonly [Name in keyof UsageFilters]?: UsageFilters[Name] },
 ): string {
-  return usageHref({ ...address, filters: { ...address.filters, ...filters }, pages: firstPages });
+  return usageHref({ ...address, filters: { ...address.filters, ...filters }, page: null });
 }

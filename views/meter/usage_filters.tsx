@@ -1,19 +1,24 @@
-// The filters of the usage page: links, and forms for filters with too many choices. The address of the page has all of them.
+// The filters of an explorer: links, chips, and forms in menus. The address of the page has all of them.
 import {
   type ReportComparison,
   reportComparisons,
   type ReportRange,
   reportRanges,
 } from "../../domain/meter/usage_period.ts";
-import { type WindowUnit, windowUnits } from "../../domain/meter/usage_window.ts";
+import type { WindowUnit } from "../../domain/meter/usage_window.ts";
+import { unitNames, unitWords } from "../text/quantity.ts";
 import { zoneWords } from "../text/zone.ts";
-import { unitNames } from "../components/chart.tsx";
 import type { Choice, ChoiceGroup } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
-import { FilterBar, Menu, MenuLinks, Switch } from "../components/menu.tsx";
-import { firstPages, type PropertyName, type UsageAddress, usageHref } from "./usage_address.ts";
+import { Menu, MenuLinks, Switch } from "../components/menu.tsx";
 import {
-  ChoiceMenu,
+  filteredHref,
+  type PropertyName,
+  propertyTitle,
+  type UsageAddress,
+  usageHref,
+} from "./usage_address.ts";
+import {
   DaysForm,
   FilterForm,
   type FilterSelect,
@@ -21,20 +26,21 @@ import {
   TextField,
   type UsageFaults,
 } from "./usage_filter_forms.tsx";
-import { FoundOrganizations, type OrganizationFilter, OrganizationMenu } from "./usage_organizations.tsx";
 
 interface UsageChoices {
   readonly products: readonly Choice[];
   /** Metrics that have no link above the chart. */
   readonly metrics: readonly Choice[];
-  /** The organization's API keys; null for all organizations. */
-  readonly apiKeys: readonly Choice[] | null;
+  /** The organization's API keys; null for all organizations; undefined on the page of a key. */
+  readonly apiKeys: readonly Choice[] | null | undefined;
   /** Set in the console only. */
   readonly plans?: readonly Choice[];
   /** Values of properties of the metric. */
-  readonly properties?: readonly { readonly name: PropertyName; readonly values: readonly Choice[] }[];
+  readonly properties: readonly { readonly name: PropertyName; readonly values: readonly Choice[] }[];
   /** IANA names. */
   readonly timezones: readonly string[];
+  /** Lengths of windows that don't make too many bars. */
+  readonly units: readonly WindowUnit[];
 }
 
 export interface UsageFilterProps {
@@ -53,6 +59,13 @@ export interface UsageFilterProps {
   readonly organization: OrganizationFilter | null;
 }
 
+export interface OrganizationFilter {
+  /** The name of the chosen one; null for all. */
+  readonly name: string | null;
+  /** The text that was searched for, and several organizations that it found; null without any. */
+  readonly search: { readonly text: string; readonly found: readonly Choice[] } | null;
+}
+
 const comparisonNames: Readonly<Record<ReportComparison, string>> = {
   "previous": "Previous period",
   "last-month": "A month earlier",
@@ -61,6 +74,7 @@ const comparisonNames: Readonly<Record<ReportComparison, string>> = {
 };
 
 const rangeNames: Readonly<Record<ReportRange, string>> = {
+  "today": "Today",
   "24h": "24 hours",
   "7d": "7 days",
   "month": "This month",
@@ -70,48 +84,61 @@ const rangeNames: Readonly<Record<ReportRange, string>> = {
   "custom": "Custom range",
 };
 
-const shortRanges = [["24h", "24 h"], ["7d", "7 days"], ["month", "Month"], ["90d", "90 days"]] as const;
+const shortRanges = [
+  ["today", "Today"],
+  ["24h", "24 h"],
+  ["7d", "7 days"],
+  ["month", "Month"],
+  ["90d", "90 days"],
+] as const;
 
-/** The filters. On a phone, all but the usual ranges are in one menu. In the console, those of what was used have a line of their own. */
 export function UsageFilterBar(props: UsageFilterProps) {
-  const { address, organization, faults } = props;
-  const { timezone, interval, filters } = selectsOf(props);
-  const comparison = comparisonSelect(props);
-  const selects = [...filters, interval, comparison];
-  const scope = <ScopeFilters {...props} filters={filters} interval={interval} />;
+  const { address, organization, faults, choices, unit, timezone } = props;
+  const selects = selectsOf(props);
   return (
     <>
-      <FilterBar start={<RangeFilters {...props} comparison={comparison} />}>
-        {organization === null && scope}
+      <div class="filter-bar">
+        <RangeFilters {...props} />
+        {chipsOf(props, selects).map(({ title, value, href }) => (
+          <a class="chip" href={href} aria-label={`Remove the filter ${title}: ${value}`}>
+            <span class="muted">{title}</span> <bdi class="cut">{value}</bdi>
+            <Icon name="cross" />
+          </a>
+        ))}
+        <Menu class="add" label="Filter" icon="plus">
+          <FilterForm address={address} omit={selects.map(({ name }) => name)}>
+            {organization?.name === null && <TextField label="Organization name or ID" name="organization" />}
+            {selects.map((select) => <Select {...select} faults={faults} />)}
+            {choices.apiKeys === null && <TextField label="Key ID" name="apiKey" />}
+          </FilterForm>
+        </Menu>
+        <span class="gap"></span>
         <Menu
-          class="folded"
-          label={timezone.title}
-          value={timezone.shown}
-          foldedLabel="Filters"
+          class="quiet"
+          label="Step and time zone"
+          value={`By ${unitWords(unit)} · ${zoneWords(timezone)}`}
+          isValueAlone
           isAtEnd
         >
-          <div class="in-fold">
-            <DaysForm {...props} of="range" place="folded" />
-            <hr />
-          </div>
-          {/* The list of time zones is long, so the page has it once. */}
-          <FilterForm {...props} omit={[timezone, ...selects].map(({ name }) => name)}>
-            <div class="in-fold">
-              {organization && (
-                <TextField label="Organization name or ID" name="organization" place="folded" />
-              )}
-              {selects.map((select) => <Select {...select} place="folded" />)}
-            </div>
-            <Select {...timezone} place="menu" />
+          <FilterForm address={address} omit={["window", "timezone"]}>
+            <Select
+              title="Step"
+              name="window"
+              value={unit}
+              choices={choices.units.map((value) => ({ value, label: unitNames[value] }))}
+              faults={faults}
+            />
+            {/* The list of time zones is long, so the page has it once. */}
+            <Select
+              title="Time zone"
+              name="timezone"
+              value={timezone}
+              choices={timezoneChoices(choices.timezones, timezone)}
+              faults={faults}
+            />
           </FilterForm>
-          <div class="in-fold">
-            <hr />
-            <p class="label">Compare with custom days</p>
-            <DaysForm {...props} of="comparison" place="folded" />
-          </div>
         </Menu>
-      </FilterBar>
-      {organization && <FilterBar start={scope}>{null}</FilterBar>}
+      </div>
       {organization?.search && <FoundOrganizations address={address} {...organization.search} />}
       {Object.entries(faults).map(([name, fault]) => (
         <p class="field-error" id={`${name}-error`}>
@@ -123,47 +150,17 @@ export function UsageFilterBar(props: UsageFilterProps) {
   );
 }
 
-/** The filters of what was used, and by whom, and the length of windows. */
-function ScopeFilters({ filters, interval, ...props }: UsageFilterProps & {
-  filters: readonly FilterSelect[];
-  interval: FilterSelect;
-}) {
-  const { address, organization, choices } = props;
-  const menu = (select: FilterSelect) => (
-    <Menu label={select.title} value={select.shown} isAtEnd={organization === null}>
-      <ChoiceMenu {...props} select={select} />
-    </Menu>
-  );
-  return (
-    <>
-      {organization && (
-        <Menu label="Organization" value={organization.name ?? "All"}>
-          <OrganizationMenu address={address} organization={organization} />
-        </Menu>
-      )}
-      {filters.map(menu)}
-      {choices.apiKeys === null && (
-        <Menu label="Key" value="All">
-          <FilterForm {...props} omit={["apiKey"]}>
-            <TextField label="Key ID" name="apiKey" place="menu" />
-          </FilterForm>
-        </Menu>
-      )}
-      {menu(interval)}
-    </>
-  );
-}
-
 /** The range, and the time to compare it with. */
-function RangeFilters({ comparison, ...props }: UsageFilterProps & { comparison: FilterSelect }) {
+function RangeFilters(props: UsageFilterProps) {
   const { address, rangeWords, comparedWords } = props;
-  const { range } = address;
+  const { range, compare } = address;
+  const rangeHref = (range: ReportRange) => usageHref({ ...address, range, window: null, page: null });
   return (
     <>
       <Switch
         label="Range"
         choices={shortRanges.map(([one, label]) => ({
-          href: rangeHref(address, one),
+          href: rangeHref(one),
           label,
           isCurrent: one === range,
         }))}
@@ -171,102 +168,91 @@ function RangeFilters({ comparison, ...props }: UsageFilterProps & { comparison:
       <Menu label="Days" value={rangeWords ?? rangeNames[range]} isValueAlone>
         <MenuLinks
           choices={reportRanges.filter((one) => one !== "custom").map((one) => ({
-            href: rangeHref(address, one),
+            href: rangeHref(one),
             label: rangeNames[one],
             isCurrent: one === range,
           }))}
         />
         <hr />
         <p class="label">{rangeNames.custom}</p>
-        <DaysForm {...props} of="range" place="menu" />
+        <DaysForm {...props} of="range" />
       </Menu>
-      <Menu label="Compare with" value={`vs ${comparedWords ?? comparison.shown}`} isValueAlone>
-        <ChoiceMenu {...props} select={comparison} />
+      <Menu label="Compare with" value={`vs ${comparedWords ?? comparisonNames[compare]}`} isValueAlone>
+        <MenuLinks
+          choices={reportComparisons.filter((one) => one !== "custom" || compare === one).map((one) => ({
+            href: usageHref({ ...address, compare: one, page: null }),
+            label: comparisonNames[one],
+            isCurrent: one === compare,
+          }))}
+        />
         <hr />
         <p class="label">{comparisonNames.custom}</p>
-        <DaysForm {...props} of="comparison" place="menu" />
+        <DaysForm {...props} of="comparison" />
       </Menu>
     </>
   );
 }
 
-function comparisonSelect({ address: { compare }, faults }: UsageFilterProps): FilterSelect {
-  const valueOf = (one: ReportComparison) => one === "previous" ? "" : one;
-  return {
-    title: "Compare with",
-    name: "compare",
-    value: valueOf(compare),
-    shown: comparisonNames[compare],
-    choices: reportComparisons.filter((one) => one !== "custom" || compare === one).map((one) => ({
-      value: valueOf(one),
-      label: comparisonNames[one],
-    })),
-    error: faults.compare,
-  };
+/** Returns the filters that are set, with the page without them. */
+function chipsOf({ address, organization }: UsageFilterProps, selects: readonly FilterSelect[]) {
+  const chosen = selects.filter(({ name }) => name !== "metric" && address.filters[name as PropertyName])
+    .map(({ title, name, value, choices }) => ({
+      title,
+      value: choices.flatMap((one) => "value" in one && one.value === value ? [one.label] : [])[0] ?? value,
+      href: filteredHref(address, { [name]: null }),
+    }));
+  const { name = null } = organization ?? {};
+  return name === null ? chosen : [
+    {
+      title: "Organization",
+      value: name,
+      href: filteredHref(address, { organizationId: null, apiKey: null }),
+    },
+    ...chosen,
+  ];
 }
 
-function rangeHref(address: UsageAddress, range: ReportRange): string {
-  return usageHref({ ...address, range, window: null, pages: firstPages });
-}
-
-/** Returns the select of the time zone, that of the length of windows, and the filters that have menus of their own. */
-function selectsOf(
-  { address: { filters }, unit, timezone, metric, choices, faults }: UsageFilterProps,
-): { timezone: FilterSelect; interval: FilterSelect; filters: FilterSelect[] } {
-  const { productSlug, apiKey, planId = null } = filters;
+/** Returns the selects of the filters. */
+function selectsOf({ address: { filters }, metric, choices }: UsageFilterProps): FilterSelect[] {
   const select = (
     title: string,
     name: FilterSelect["name"],
-    { value, all, choices }: { value: string | null; all: string | null; choices: readonly Choice[] },
-  ): FilterSelect => {
-    const known = withAll(all, value, choices);
-    const chosen = value === null ? "All" : known.find((choice) => choice.value === value)?.label;
-    return { title, name, value: value ?? "", shown: chosen ?? "", choices: known, error: faults[name] };
-  };
-  return {
-    timezone: {
-      title: "Time zone",
-      name: "timezone",
-      value: timezone,
-      shown: zoneWords(timezone),
-      choices: timezoneChoices(choices.timezones, timezone),
-      error: faults.timezone,
+    { all, value = filters[name as PropertyName] ?? null, choices }: {
+      all: string | null;
+      value?: string | null;
+      choices: readonly Choice[];
     },
-    interval: select("By", "window", {
-      value: unit,
-      all: null,
-      choices: windowUnits.map((value) => ({ value, label: unitNames[value] })),
-    }),
-    filters: [
-      ...(choices.plans === undefined
-        ? []
-        : [select("Plan", "planId", { value: planId, all: "All plans", choices: choices.plans })]),
-      select("Product", "productSlug", {
-        value: productSlug,
-        all: "All products",
-        choices: choices.products,
-      }),
-      ...(choices.metrics.length === 0
-        ? []
-        : [select("Metric", "metric", { value: metric, all: null, choices: choices.metrics })]),
-      ...(choices.apiKeys === null
-        ? []
-        : [select("Key", "apiKey", { value: apiKey, all: "All keys", choices: choices.apiKeys })]),
-      ...(choices.properties ?? []).map(({ name, values }) =>
-        select(propertyTitle(name), name, {
-          value: filters[name] ?? null,
-          all: "All values",
-          choices: values,
-        })
-      ),
-    ],
-  };
+  ): FilterSelect => ({ title, name, value: value ?? "", choices: withAll(all, value, choices) });
+  const { plans, products, metrics, apiKeys, properties } = choices;
+  return [
+    ...(plans === undefined ? [] : [select("Plan", "planId", { all: "All plans", choices: plans })]),
+    select("Product", "productSlug", { all: "All products", choices: products }),
+    ...(metrics.length === 0
+      ? []
+      : [select("Metric", "metric", { all: null, value: metric, choices: metrics })]),
+    ...(apiKeys ? [select("Key", "apiKey", { all: "All keys", choices: apiKeys })] : []),
+    ...properties.map(({ name, values }) =>
+      select(propertyTitle(name), name, { all: "All values", choices: values })
+    ),
+  ];
 }
 
-/** Returns the property as a title: `Region`. */
-export function propertyTitle(name: PropertyName): string {
-  const words = name.slice("properties.".length).replaceAll(/[._-]+/g, " ").trim();
-  return words.charAt(0).toUpperCase() + words.slice(1);
+function FoundOrganizations(
+  { address, text, found }: { address: UsageAddress; text: string; found: readonly Choice[] },
+) {
+  const title = `Organizations that match “${text}”`;
+  return (
+    <nav class="card matches" aria-label={title}>
+      <p class="label">{title}</p>
+      <MenuLinks
+        choices={found.map(({ value, label }) => ({
+          href: filteredHref(address, { organizationId: value, apiKey: null }),
+          label,
+          isCurrent: false,
+        }))}
+      />
+    </nav>
+  );
 }
 
 function named(name: string): Choice {

@@ -1,13 +1,9 @@
-// Tables of what products, keys or organizations used: total, share and change.
+// The table of what products, keys, organizations or values of a property used: total, share and change.
 import type { CatalogueMetric, SeriesColor } from "../../domain/meter/catalogue.ts";
-import { groupDigits } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
-import { Card } from "../components/card.tsx";
 import { ShortChange } from "../components/change.tsx";
-import { PageLinks } from "../components/page_links.tsx";
 import { Quantity } from "../components/quantity.tsx";
 import { Share } from "../components/share.tsx";
-import { Sparkline } from "../components/sparkline.tsx";
 import { Cell, LinkedName, Name, Row, Table } from "../components/table.tsx";
 
 interface BreakdownLine {
@@ -18,8 +14,6 @@ interface BreakdownLine {
   readonly state?: string | null;
   /** That of its bars in the chart. */
   readonly color?: SeriesColor;
-  /** The last 30 days, today last; undefined to leave it out. */
-  readonly trend?: readonly number[];
   /** A decimal text. */
   readonly sum: string;
   /** Percent of the total; null if the total is 0. */
@@ -29,12 +23,9 @@ interface BreakdownLine {
 }
 
 export interface BreakdownProps {
-  readonly title: string;
   /** The subject of a line, such as `Product`. */
   readonly column: string;
   readonly measure: CatalogueMetric;
-  /** The time that changes are compared with. */
-  readonly period: string;
   readonly lines: readonly BreakdownLine[];
   /** The number of lines on all pages, and the other pages. */
   readonly all: number;
@@ -42,63 +33,36 @@ export interface BreakdownProps {
   readonly olderHref: string | null;
 }
 
-export function Breakdown(props: BreakdownProps) {
-  const { title, column, measure, period, lines, all } = props;
-  const hasTrends = lines.some(({ trend }) => trend !== undefined);
-  const columns = [
-    column,
-    ...(hasTrends ? [{ title: "30 days", drop: 2 as const }] : []),
-    { title: "Total", isNumber: true },
-    "Share",
-    { title: "Change", isNumber: true },
-  ];
-  const aside = (
-    <span class="muted small">
-      <bdi>{measure.name}</bdi>, vs {period}
-    </span>
-  );
+export function Breakdown(
+  { column, measure, lines }: Pick<BreakdownProps, "column" | "measure" | "lines">,
+) {
+  const columns = [column, { title: "Total", isNumber: true }, "Share", { title: "Change", isNumber: true }];
   return (
-    <Card title={title} aside={aside} flush>
-      <Table label={title} columns={columns} kind="breakdown">
-        {lines.map((line) => (
-          <Row>
-            <Cell place="title">
-              <div class="with-swatch">
-                {line.color === undefined
-                  ? null
-                  : <span class={`swatch series-${line.color}`} aria-hidden="true"></span>}
-                {line.href === null
-                  ? <Name text={line.name} />
-                  : <LinkedName href={line.href} name={line.name} />}
-                {line.state && <Badge tone="off">{line.state}</Badge>}
-              </div>
-            </Cell>
-            {hasTrends && (
-              <Cell drop={2}>
-                {line.trend && <Sparkline values={line.trend} />}
-              </Cell>
-            )}
-            <Cell place="total" isNumber>
-              <Quantity value={line.sum} measure={measure} />
-            </Cell>
-            <Cell place="start">
-              <Share percent={line.share} color={line.color} />
-            </Cell>
-            <Cell place="end" isNumber>
-              <ShortChange percent={line.change} />
-            </Cell>
-          </Row>
-        ))}
-      </Table>
-      {props.newerHref === null && props.olderHref === null ? null : (
-        <footer class="list-foot">
-          <span>{`${groupDigits(all)} in all`}</span>
-          <PageLinks
-            label={`Pages of ${title}`}
-            links={[{ href: props.newerHref, label: "Previous" }, { href: props.olderHref, label: "Next" }]}
-          />
-        </footer>
-      )}
-    </Card>
+    <Table label={column} columns={columns} kind="breakdown">
+      {lines.map((line) => (
+        <Row>
+          <Cell place="title">
+            <div class="with-swatch">
+              {line.color === undefined
+                ? null
+                : <span class={`swatch series-${line.color}`} aria-hidden="true"></span>}
+              {line.href === null
+                ? <Name text={line.name} />
+                : <LinkedName href={line.href} name={line.name} />}
+              {line.state && <Badge tone="off">{line.state}</Badge>}
+            </div>
+          </Cell>
+          <Cell place="total" isNumber>
+            <Quantity value={line.sum} measure={measure} />
+          </Cell>
+          <Cell place="start">
+            <Share percent={line.share} color={line.color} />
+          </Cell>
+          <Cell place="end" isNumber>
+            <ShortChange percent={line.change} />
+          </Cell>
+        </Row>
+      ))}
+    </Table>
   );
 }

@@ -61,7 +61,22 @@ export function measureNoun({ name }: Measure): string {
 
 /** Returns the heading of a chart, such as `Requests per day`. */
 export function perWindow({ name }: Measure, by: WindowUnit): string {
-  return `${name} per ${by}`;
+  return `${name} per ${unitWords(by)}`;
+}
+
+/** The names of windows in choices and headings. */
+export const unitNames: Readonly<Record<WindowUnit, string>> = {
+  "hour": "Hour",
+  "4h": "4 hours",
+  "6h": "6 hours",
+  "day": "Day",
+  "week": "Week",
+  "month": "Month",
+};
+
+/** Returns the name of windows inside a sentence. */
+export function unitWords(unit: WindowUnit): string {
+  return unitNames[unit].toLowerCase();
 }
 
 /** Returns the size of the unit for an axis whose largest number is `highest`. Round numbers of the axis are multiples of it. */

@@ -74,7 +74,7 @@ function windowName(
 ): WindowName {
   const start = onClock(window.start, timezone);
   const day = shortDate(window.start, now, timezone);
-  if (unit === "hour") {
+  if (unit === "hour" || unit === "4h" || unit === "6h") {
     const hour = clockTime(window.start, timezone).slice(0, 5);
     const startsDay = isDayStart(window.start, timezone);
     return { label: startsDay ? day : hour, name: `${day}, ${hour}`, startsDay };

@@ -11,34 +11,29 @@ import { plansMax, usagePageChoicesMax } from "../../../domain/limits.ts";
 import { externalIdPrefix } from "../../../domain/console/organization.ts";
 import type { JobContext, JobTime } from "../../reports/job_context.ts";
 import { readOrganizationPage } from "./organization_list.ts";
-import {
-  isProperty,
-  readFilteredReport,
-  type UsagePageFilters,
-  type UsageReportQuery,
-} from "../../meter/jobs/mod.ts";
+import { readFilteredReport, type UsagePageFilters, type UsageReportQuery } from "../../meter/jobs/mod.ts";
 
 /** Maximum number of organizations that a search returns. */
 const foundMax = 10;
 
-export type OperatorUsagePageQuery = Pick<UsageReportQuery, "period" | "unit" | "timezone" | "pages"> & {
-  readonly filters: UsagePageFilters & {
-    /** An id, or `external:` and an external id. */
-    readonly organizationId: string | null;
-    readonly planId: string | null;
+export type OperatorUsagePageQuery =
+  & Pick<UsageReportQuery, "period" | "unit" | "timezone" | "page" | "stack">
+  & {
+    readonly filters: UsagePageFilters & {
+      /** An id, or `external:` and an external id. */
+      readonly organizationId: string | null;
+      readonly planId: string | null;
+    };
+    /** A part of a name or an external id, or an id; null for no search. */
+    readonly search: string | null;
   };
-  /** A part of a name or an external id, or an id; null for no search. */
-  readonly search: string | null;
-  /** Null for the default: organizations, or the products of one. */
-  readonly stack: "product" | "key" | "organization" | `properties.${string}` | null;
-};
 
 export type OperatorUsagePage = Awaited<ReturnType<typeof readOperatorUsagePage>>;
 
 /** Reads what the page shows. Without a known metric, the one with the most records in the period is selected. */
 export async function readOperatorUsagePage(
   context: JobContext,
-  { filters: requested, search, stack, ...input }: JobTime & OperatorUsagePageQuery,
+  { filters: requested, search, ...input }: JobTime & OperatorUsagePageQuery,
 ) {
   const { database } = context;
   const { now } = input;
@@ -51,8 +46,6 @@ export async function readOperatorUsagePage(
     now,
   });
   const organizationId = organization?.id ?? null;
-  const group = organization === null ? "organization" : "apiKey";
-  const isByProduct = stack === "product" || (stack !== "key" && organization !== null);
   const scope = {
     now,
     organizationIds: organization === null ? undefined : [organization.id],
@@ -62,14 +55,12 @@ export async function readOperatorUsagePage(
     ...input,
     organizationId,
     filters: requested,
-    group,
-    stack: isProperty(stack) ? stack : isByProduct ? "productSlug" : group,
+    groups: organization === null ? ["organization", "productSlug"] : ["productSlug", "apiKey"],
   });
   const products = await listUsedProducts(database, { organizationId, limit: usagePageChoicesMax });
   return {
     ...read,
     filters: { ...filters, organization, plan },
-    group,
     /** The organizations that the search found, unless it was a single one, which is the filter then. */
     found,
     choices: { products: products.toSorted(), apiKeys, plans },

@@ -25,9 +25,7 @@ export async function readPortalOverview(
     ...scope,
     ...query,
     filter: {},
-    group: "apiKey",
-    stack: "productSlug",
-    pages: { products: 1, groups: 1 },
+    ...{ groups: ["productSlug", "apiKey"], stack: "productSlug", page: 1, isDetailed: false },
   });
   await context.pause();
   const { lines, counts } = await readKeyList(context, {

@@ -1,4 +1,4 @@
-// The usage of keys and organizations in the last 30 days.
+// The usage of keys in the last 30 days.
 import type { Environment } from "../../../domain/environment.ts";
 import { findLastUsage } from "../../../db/meter/last_usage.ts";
 import type { UsageFilter } from "../../../db/meter/usage_sums.ts";
@@ -8,7 +8,7 @@ import { microsToNumber } from "../../../domain/meter/quantity.ts";
 import { isoTime } from "../../../domain/time.ts";
 import type { JobContext, JobScope } from "../../reports/job_context.ts";
 import { findCatalogue } from "./catalogue.ts";
-import { streamUsageSums, type UsageScope } from "./usage_sums.ts";
+import { streamUsageSums } from "./usage_sums.ts";
 
 export interface KeyUsageQuery {
   /** Ids of keys; undefined for all keys of the organization. */
@@ -25,9 +25,7 @@ export async function sumKeyUsage(
   { organizationId, now, apiKeyIds, timezone = "UTC", window = "day" }: JobScope & KeyUsageQuery,
 ): Promise<Map<string, KeyUsage>> {
   const read = (environment?: Environment) =>
-    readLastDays(context, { organizationId, now }, {
-      ...{ group: "apiKey", timezone, window, filter: { apiKey: apiKeyIds, environment } },
-    });
+    readLastDays(context, { organizationId, now, apiKey: apiKeyIds, environment, timezone, window });
   // Named keys may be of both environments.
   const usage = apiKeyIds === undefined ? [...await read("live"), ...await read("test")] : [...await read()];
   const catalogue = await findCatalogue(context, { organizationId });
@@ -39,59 +37,25 @@ export async function sumKeyUsage(
   return new Map(usage.flatMap(([id, metrics]) => main(metrics).map((ofKey) => [id, ofKey])));
 }
 
-/**
- * Returns the quantities of the last 30 days by id, today last, for the small charts of tables.
- *
- * @param options `group`: the subject of the ids. `filter`: with one metric.
- */
-export async function readTrends(
-  context: JobContext,
-  scope: UsageScope,
-  { group, ids, timezone, filter }: {
-    group: "apiKey" | "organization";
-    ids: readonly string[];
-    timezone: string;
-    filter: UsageFilter;
-  },
-): Promise<Map<string, readonly number[]>> {
-  if (ids.length === 0) return new Map();
-  const usage = group === "apiKey"
-    ? await readLastDays(context, scope, { group, timezone, filter: { ...filter, apiKey: ids } })
-    : await readLastDays(context, { ...scope, organizationIds: ids }, { group, timezone, filter });
-  return new Map(
-    [...usage].flatMap(([id, metrics]) => [...metrics.values()].map(({ values }) => [id, values])),
-  );
-}
-
-/** Sums the last 30 days by the ids of keys or organizations, then by metric. */
+/** Sums the last 30 days by the ids of keys, then by metric. */
 async function readLastDays(
   context: JobContext,
-  scope: UsageScope,
-  { group, timezone, window = "day", filter }: {
-    group: "apiKey" | "organization";
-    timezone: string;
-    window?: "day" | "total";
-    filter: UsageFilter;
-  },
+  input: JobScope & UsageFilter & { readonly timezone: string; readonly window: "day" | "total" },
 ): Promise<Map<string, Map<string, Sums>>> {
-  const { start, end } = keyUsagePeriod(scope.now, timezone);
+  const { start, end } = keyUsagePeriod(input.now, input.timezone);
   const usage = new Map<string, Map<string, Sums>>();
   const { range, batches } = await streamUsageSums(context, {
-    ...scope,
-    ...filter,
-    timezone,
+    ...input,
     from: isoTime(start),
     to: isoTime(end),
-    window,
-    groupBy: ["metric", group],
+    groupBy: ["metric", "apiKey"],
     mergeRotations: true,
   });
   for await (const batch of batches()) {
-    for (const { apiKey, organizationId, metric, position, micros, count } of batch) {
-      const id = group === "apiKey" ? apiKey : organizationId;
-      if (!id || metric === undefined) continue;
-      const metrics = usage.get(id) ?? new Map<string, Sums>();
-      usage.set(id, metrics);
+    for (const { apiKey, metric, position, micros, count } of batch) {
+      if (!apiKey || metric === undefined) continue;
+      const metrics = usage.get(apiKey) ?? new Map<string, Sums>();
+      usage.set(apiKey, metrics);
       const sums = metrics.get(metric) ?? { micros: 0n, records: 0, values: range.windows.map(() => 0) };
       metrics.set(metric, sums);
       sums.micros += micros;

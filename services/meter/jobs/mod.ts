@@ -5,6 +5,11 @@ export { sumKeyUsage } from "./key_usage.ts";
 export type { OperatorRecordQuery, OperatorUsageRecord } from "./operator_usage_records.ts";
 export { usageCsv } from "./usage_export.ts";
 export { readFilteredReport, type UsagePageFilters, type UsagePageNumbers } from "./usage_page.ts";
-export { isProperty, readUsageReport, type ReportNumbers, type UsageReportQuery } from "./usage_report.ts";
+export {
+  readUsageReport,
+  type ReportGroup,
+  type ReportNumbers,
+  type UsageReportQuery,
+} from "./usage_report.ts";
 export { readUsageSums, type UsageScope } from "./usage_sums.ts";
 export { readValues, type UsageValue } from "./usage_values.ts";

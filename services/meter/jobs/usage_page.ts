@@ -1,4 +1,4 @@
-// The numbers of the usage page, read by the reports thread: the report, choices for the filters and the latest records.
+// The numbers of an explorer of usage, read by the reports thread: the report, and choices for the filters.
 import { findNamedKey } from "../../../db/access/mod.ts";
 import { withoutTag } from "../../../domain/keys/api_key.ts";
 import type { Environment } from "../../../domain/environment.ts";
@@ -7,13 +7,9 @@ import type { DatabaseReader } from "../../../db/engine/database.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { usagePageChoicesMax } from "../../../domain/limits.ts";
 import type { JobContext, JobScope } from "../../reports/job_context.ts";
-import { readTrends } from "./key_usage.ts";
-import { readUsageRecordPage } from "./usage_record_list.ts";
 import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
 import { findSplit } from "./usage_split.ts";
 import type { UsageScope } from "./usage_sums.ts";
-
-const latestRecordsMax = 5;
 
 /** Slugs and ids to filter by; null for all. */
 export interface UsagePageFilters {
@@ -27,7 +23,7 @@ export interface UsagePageFilters {
 }
 
 export interface UsagePageQuery
-  extends Pick<UsageReportQuery, "period" | "unit" | "timezone" | "pages" | "stack"> {
+  extends Pick<UsageReportQuery, "period" | "unit" | "timezone" | "page" | "stack" | "groups"> {
   readonly filters: UsagePageFilters;
   /** The metric to show if the filters have none; null: the one with the most records. */
   readonly usualMetric: string | null;
@@ -47,9 +43,8 @@ export async function readFilteredReport(
   context: JobContext,
   scope: UsageScope,
   { organizationId, filters: requested, pickMetric, ...query }:
-    & Omit<UsageReportQuery, "filter" | "group" | "metric" | "pickMetric">
+    & Omit<UsageReportQuery, "filter" | "metric" | "pickMetric" | "isDetailed">
     & {
-      readonly group: "apiKey" | "organization";
       readonly organizationId: string | null;
       readonly filters: UsagePageFilters;
       readonly pickMetric?: (metrics: readonly string[], selected: Selected) => Promise<string | null>;
@@ -70,27 +65,19 @@ export async function readFilteredReport(
     // Values of all organizations together have no totals, and would be slow to add up for a page.
     properties: organizationId === null ? {} : await knownProperties(database, requested),
   };
-  const filter = toUsageFilter(selected);
   const { metric, ...read } = await readUsageReport(context, {
     ...query,
     ...scope,
-    filter,
+    filter: toUsageFilter(selected),
     metric: wanted,
+    isDetailed: true,
     ...pickMetric && { pickMetric: (metrics) => pickMetric(metrics, selected) },
   });
-  const ids = read.report?.groups.lines.flatMap(({ id }) => id ?? []) ?? [];
   return {
     ...read,
     metric,
     filters: { ...selected, metric },
     apiKeys: keys && withDistinctNames(keys),
-    /** The last 30 days of the lines on the page, by id. */
-    trends: metric === null ? new Map<string, readonly number[]>() : await readTrends(context, scope, {
-      group: query.group,
-      ids,
-      timezone: query.timezone,
-      filter: { ...filter, metric: [metric] },
-    }),
   };
 }
 
@@ -103,7 +90,6 @@ export async function readUsagePage(
   const { apiKeys, ...read } = await readFilteredReport(context, scope, {
     ...query,
     organizationId,
-    group: "apiKey",
     pickMetric: (metrics, selected) =>
       pickMetric(context, { organizationId, filters: query.filters, usualMetric, selected }, metrics),
   });
@@ -116,18 +102,12 @@ export async function readUsagePage(
     });
   const { environment } = read.filters;
   const products = await listProducts(environment);
-  const { usageRecords: records } = await readUsageRecordPage(context, {
-    ...scope,
-    ...toUsageFilter(read.filters),
-    limit: latestRecordsMax,
-  });
   return {
     ...read,
     /** True if anything was ever recorded. */
     hasUsage: products.length > 0 ||
       (await listProducts(environment === "live" ? "test" : "live")).length > 0,
     choices: { products, apiKeys: apiKeys ?? [] },
-    records,
   };
 }
 

@@ -1,11 +1,12 @@
-// A report of a period: the totals of every metric, and of the chosen one a chart and tables of products and of keys or
-// organizations. Read by the reports thread.
+// A report of a period: the totals of every metric, and of the chosen one a chart and tables of what used it. Read by the reports
+// thread.
 import type { DatabaseReader } from "../../../db/engine/database.ts";
 import { findDimensions } from "../../../db/meter/dimension_list.ts";
 import type { UsageFilter } from "../../../db/meter/usage_sums.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { type Catalogue, coloredProducts } from "../../../domain/meter/catalogue.ts";
-import { propertiesShownMax } from "../../../domain/meter/dimension.ts";
+import { noneValue, propertiesShownMax } from "../../../domain/meter/dimension.ts";
+import { microsToDecimal, microsToNumber } from "../../../domain/meter/quantity.ts";
 import { reportLines, stackOf } from "../../../domain/meter/usage_report.ts";
 import { type UsageWindow, type WindowUnit, windowUnits } from "../../../domain/meter/usage_window.ts";
 import { isoTime } from "../../../domain/time.ts";
@@ -16,18 +17,16 @@ import { isOfAll, readUsageSums, type UsageQuery, type UsageScope, type UsageSum
 
 /** Keys or organizations with a series of their own. */
 const groupSeriesMax = 5;
-/** Lines of a page of a table. */
-const linesMax = { productSlug: 50, apiKey: 50, organization: 25 } as const;
-/** Values with a line of their own; the most used. */
-const valueLinesMax = 10;
+/** Lines of a page of a table: pages stay short. */
+const linesMax = 10;
 const noPartsText = "This metric can't be filtered by properties. Remove the filter.";
 
 type PropertyGroup = `properties.${string}`;
-type ReportGroup = "productSlug" | "apiKey" | "organization" | PropertyGroup;
+export type ReportGroup = "productSlug" | "apiKey" | "organization" | PropertyGroup;
 
 export interface UsageReportQuery {
   /** Null for a report without numbers. */
-  readonly period: (UsageWindow & { readonly compared: UsageWindow }) | null;
+  readonly period: (UsageWindow & { readonly before: UsageWindow; readonly compared: UsageWindow }) | null;
   /** The length of the chart's windows, unless there are too many. */
   readonly unit: WindowUnit;
   readonly timezone: string;
@@ -36,12 +35,14 @@ export interface UsageReportQuery {
   readonly metric?: string | null;
   /** Picks another metric of those that were used, the one with the most records first. */
   readonly pickMetric?: (metrics: readonly string[]) => Promise<string | null>;
-  /** The subject of the second table; null for a report with the table of products alone. */
-  readonly group: "apiKey" | "organization" | null;
-  /** Products, the subject of the second table, or a property of the metric. */
-  readonly stack: ReportGroup;
-  /** The pages of the tables, from 1 on. */
-  readonly pages: { readonly products: number; readonly groups: number };
+  /** The subjects of tables, besides properties of the metric. */
+  readonly groups: readonly Exclude<ReportGroup, PropertyGroup>[];
+  /** The subject that the chart stacks, if it has a table; otherwise, the first one. */
+  readonly stack: ReportGroup | null;
+  /** The page of the table that the chart stacks, from 1 on. */
+  readonly page: number;
+  /** True to also read the tables of properties, and the windows of the period before. */
+  readonly isDetailed: boolean;
 }
 
 /** The report, and the choices of its filters. */
@@ -57,7 +58,7 @@ type Period = NonNullable<UsageReportQuery["period"]>;
 
 /** Returns `report` null without a period or usage, or if `problem` says why it can't be shown. */
 export async function readUsageReport(context: JobContext, input: Input) {
-  const { unit, filter, group, stack, pages } = input;
+  const { unit, filter } = input;
   const catalogue = await findCatalogue(context, input);
   let metrics: MetricTotal[] = [];
   const none = { catalogue, metrics, metric: null, unit, report: null, problem: null };
@@ -69,45 +70,34 @@ export async function readUsageReport(context: JobContext, input: Input) {
     metrics = metricTotals(byProduct.now, byProduct.before);
     const metric = await pickFrom(metrics.map(({ metric }) => metric), input);
     if (metric === null) return { ...none, metrics };
-    const ofMetric = { metric: [metric] };
-    const chosen = byProduct.now.filter((sum) => sum.metric === metric);
-    const hasNoParts = chosen.some(({ aggregation }) => aggregation === "last" || aggregation === "unique");
+    const ofMetric = (sums: readonly UsageSum[]) => sums.filter((sum) => sum.metric === metric);
+    const chosen = { now: ofMetric(byProduct.now), before: ofMetric(byProduct.before) };
+    const hasNoParts = chosen.now.some(({ aggregation }) =>
+      aggregation === "last" || aggregation === "unique"
+    );
     if (hasNoParts && Object.keys(filter.properties ?? {}).length > 0) {
       return { ...none, metrics, metric, problem: noPartsText };
     }
-    const products = linesOf("productSlug", {
-      now: chosen,
-      before: byProduct.before.filter((sum) => sum.metric === metric),
-    });
     const total = metrics.find((one) => one.metric === metric) ??
       { metric, micros: 0n, before: 0n, records: 0, isComplete: true };
-    const groups = await readGroupLines(context, inPeriod, { total, filter: { ...filter, ...ofMetric } });
-    const values = group === null || hasNoParts
-      ? []
-      : await readPropertyLines(context, inPeriod, { ...filter, ...ofMetric });
-    const stacked = values.find(({ property }) => property === stack)?.lines;
-    const chart = await readChart(context, {
-      ...inPeriod,
-      stack: isProperty(stack) && !stacked ? "productSlug" : stack,
-    }, {
-      filter: { ...filter, ...ofMetric },
-      lines: stacked ?? (stack === group ? groups : products),
-      catalogue,
-    });
+    const chart = { filter: { ...filter, metric: [metric] }, catalogue };
+    const tables = await readTables(context, inPeriod, { ...chart, chosen, total, hasNoParts });
+    const stacked = tables.find(({ group }) => group === input.stack) ?? tables[0];
+    if (stacked === undefined) throw new Error("A report has no tables.");
+    const read = await readChart(context, inPeriod, { ...chart, ...stacked });
     return {
       ...none,
       metrics,
       metric,
-      unit: chart.unit,
+      unit: read.unit,
       report: {
         total,
-        ...chart,
-        products: pageOf(products, { wanted: pages.products, max: linesMax.productSlug }),
-        groups: pageOf(groups, { wanted: pages.groups, max: linesMax[group ?? "apiKey"] }),
-        /** The values of properties that the metric's usage is summed by. */
-        values: values.map(({ property, lines }) => ({
-          property,
-          ...pageOf(lines, { wanted: 1, max: valueLinesMax }),
+        ...read,
+        /** The subject that the chart stacks. */
+        stacked: stacked.group,
+        tables: tables.map((table) => ({
+          group: table.group,
+          ...pageOf(table.lines, table === stacked ? input.page : 1),
         })),
       },
     };
@@ -135,30 +125,46 @@ function propertyOf(group: PropertyGroup): string {
   return group.slice("properties.".length);
 }
 
-async function readGroupLines(
-  context: JobContext,
-  input: Input & { period: Period },
-  { total, filter }: { total: MetricTotal; filter: UsageFilter },
-): Promise<NamedLine[]> {
-  const { group } = input;
-  if (group === null) return [];
-  const sums = await bothPeriods(context, input, { groupBy: [group], ...filter });
-  return linesOf(group, withDeleted(input, total, sums));
+/** A table of all that used the metric, with the subject of its lines. */
+interface Table {
+  readonly group: ReportGroup;
+  readonly lines: readonly NamedLine[];
 }
 
-/** Reads the lines of each property of a dimension, for one organization. */
-async function readPropertyLines(
+/** Reads the tables of the groups, then of properties that some of the usage has: for one organization, and metrics that have parts. */
+async function readTables(
   context: JobContext,
   input: Input & { period: Period },
-  filter: UsageFilter,
-): Promise<{ property: PropertyGroup; lines: NamedLine[] }[]> {
-  const isOfOne = "organizationId" in input || input.organizationIds?.length === 1;
-  const all = [];
-  for (const property of isOfOne ? await findProperties(context.database, filter) : []) {
-    const query = { groupByProperties: [propertyOf(property)], ...filter };
-    all.push({ property, lines: linesOf(property, await bothPeriods(context, input, query)) });
+  { chosen, total, filter, hasNoParts }: {
+    chosen: BothSums;
+    total: MetricTotal;
+    filter: UsageFilter;
+    hasNoParts: boolean;
+  },
+): Promise<Table[]> {
+  const tables: Table[] = [];
+  for (const group of input.groups) {
+    const sums = group === "productSlug"
+      ? chosen
+      : await bothPeriods(context, input, { groupBy: [group], ...filter });
+    tables.push({
+      group,
+      lines: linesOf(group, group === "organization" ? withDeleted(input, total, sums) : sums),
+    });
   }
-  return all;
+  const isOfOne = "organizationId" in input || input.organizationIds?.length === 1;
+  if (!input.isDetailed || !isOfOne || hasNoParts) return tables;
+  const productSlug = linesOf("productSlug", chosen).flatMap(({ id }) => id ?? []);
+  for (const group of await findProperties(context.database, { ...filter, productSlug })) {
+    const query = { groupByProperties: [propertyOf(group)], ...filter };
+    const lines = linesOf(group, await bothPeriods(context, input, query));
+    const hasValues = lines.some(({ id }) => id !== noneValue);
+    if (hasValues || filter.properties?.[propertyOf(group)]) {
+      const isSet = Map.groupBy(lines, ({ id }) => id !== noneValue);
+      tables.push({ group, lines: [...isSet.get(true) ?? [], ...isSet.get(false) ?? []] });
+    }
+  }
+  return tables;
 }
 
 /** Finds the properties by which usage can be summed, along with those of the filter. */
@@ -200,7 +206,7 @@ interface BothSums {
 
 /** Adds sums without an id for organizations that have been deleted since, which only the total of all organizations includes. */
 function withDeleted(input: Input, total: MetricTotal, { now, before }: BothSums): BothSums {
-  if (input.group !== "organization" || !isOfAll(input)) return { now, before };
+  if (!isOfAll(input)) return { now, before };
   const none = {
     ...{ position: 0, start: "", end: "", minMicros: null, maxMicros: null, sumMicros: 0n },
     ...{ aggregation: "sum", isKnown: true, isCapped: false } as const,
@@ -259,20 +265,14 @@ function nameOf(group: ReportGroup, sum: UsageSum): string | null {
 }
 
 /** Returns some of the lines; the last page for a number beyond it. */
-function pageOf(lines: readonly NamedLine[], { wanted, max }: { wanted: number; max: number }) {
-  const pages = Math.max(1, Math.ceil(lines.length / max));
+function pageOf(lines: readonly NamedLine[], wanted: number) {
+  const pages = Math.max(1, Math.ceil(lines.length / linesMax));
   const page = Math.min(wanted, pages);
-  return {
-    lines: lines.slice((page - 1) * max, page * max),
-    all: lines.length,
-    page,
-    pages,
-  };
+  return { lines: lines.slice((page - 1) * linesMax, page * linesMax), all: lines.length, page, pages };
 }
 
-interface ChartInput {
+interface ChartInput extends Table {
   readonly filter: UsageFilter;
-  readonly lines: readonly NamedLine[];
   readonly catalogue: Catalogue;
 }
 
@@ -293,14 +293,14 @@ async function readChart(context: JobContext, input: Input & { period: Period },
 async function readWindows(
   context: JobContext,
   input: Input & { period: Period },
-  { filter, lines, catalogue }: ChartInput,
+  { filter, group: stack, lines, catalogue }: ChartInput,
 ) {
-  const { stack, period, unit } = input;
+  const { period, unit } = input;
   const used = lines.filter(({ records }) => records > 0);
   const named = namedOf(stack, used, catalogue);
   const others = used.filter(({ id }) => id === null || !named.includes(id));
-  const read = (query: UsageFilter & SumGroups) =>
-    readSums(context, input, { ...period, window: unit, ...filter, ...query });
+  const readTotals = (window: UsageWindow) =>
+    readSums(context, input, { ...window, window: unit, ...filter, groupBy: [] });
   const sums = await readSums(context, {
     ...input,
     ...(stack === "organization" ? { organizationIds: named } : {}),
@@ -317,14 +317,34 @@ async function readWindows(
       ? { groupBy: [stack] }
       : { [stack]: named, groupBy: [stack] }),
   });
-  const { range: { windows }, data: all } = await read({ groupBy: [] });
+  const { range: { windows }, data: all } = await readTotals(period);
   const totals = windows.map(() => 0n);
   for (const { position, micros } of all) totals[position] = micros;
   const ofNamed = sums.data.map((sum) => ({ ...sum, id: idOf(stack, sum) }));
   const result = stackOf(ofNamed, { named, others, totals });
-  const parts = new Set([...result.series, ...(result.others?.largest ?? []).map(({ part }) => part)]);
-  const names = used.flatMap(({ id, name }) => id !== null && parts.has(id) ? [[id, name] as const] : []);
-  return { unit, windows, stack: result, /** By part. */ names: new Map(names) };
+  const names = used.flatMap(({ id, name }) =>
+    id !== null && result.series.includes(id) ? [[id, name] as const] : []
+  );
+  return {
+    unit,
+    windows,
+    stack: result,
+    before: input.isDetailed ? beforeOf(await readTotals(sameLength(period))) : null,
+    /** By part. */
+    names: new Map(names),
+  };
+}
+
+/** Returns the part of the period before that has as many windows as the period, at most. */
+function sameLength({ start, end, before }: Period): UsageWindow {
+  return { start: before.start, end: Math.min(before.end, before.start + end - start) };
+}
+
+/** Returns the totals of the period before by window: numbers to draw, and exact decimal texts. */
+function beforeOf({ range: { windows }, data }: Awaited<ReturnType<typeof readSums>>) {
+  const totals = windows.map(() => 0n);
+  for (const { position, micros } of data) totals[position] = micros;
+  return { windows, values: totals.map(microsToNumber), sums: totals.map(microsToDecimal) };
 }
 
 /** Returns the ids that have a series of their own: products with a color in their order, or the largest keys or organizations. */

@@ -124,7 +124,8 @@ Deno.test("parsePeriodQuery() compares by clock time when clocks changed in betw
 
 Deno.test("parsePeriodQuery() defaults to windows that are neither few nor many", () => {
   const unit = (query: PeriodQuery) => parsePeriodQuery(query, now).unit;
-  assert.deepEqual(reportRanges.slice(0, 5).map((range) => unit({ range })), [
+  assert.deepEqual(reportRanges.slice(0, 6).map((range) => unit({ range })), [
+    "hour",
     "hour",
     "day",
     "day",
@@ -137,6 +138,24 @@ Deno.test("parsePeriodQuery() defaults to windows that are neither few nor many"
   assert.equal(unit({ from: "2020-01-01", to: "2026-11-21" }), "month");
   assert.equal(unit({ range: "90d", window: "week" }), "week");
   assert.equal(unit({ range: "90d", window: "minute" }), "day");
+});
+
+Deno.test("parsePeriodQuery() has longer windows and fewer choices where there would be too many bars", () => {
+  const read = (query: PeriodQuery) => parsePeriodQuery(query, now);
+  assert.equal(read({ range: "7d", window: "hour" }).unit, "hour");
+  assert.equal(read({ range: "month", window: "hour" }).unit, "4h");
+  assert.equal(read({ from: "2026-10-01", to: "2026-11-10", window: "hour" }).unit, "6h");
+  assert.equal(read({ range: "90d", window: "hour" }).unit, "day");
+  assert.equal(read({ from: "2025-01-01", to: "2026-11-10", window: "hour" }).unit, "week");
+  assert.deepEqual(read({ range: "90d" }).units, ["day", "week", "month"]);
+  assert.equal(read({ from: "2002-01-01", to: "2026-11-10", window: "hour" }).unit, "month");
+});
+
+Deno.test("parsePeriodQuery() compares today with yesterday until the same time", () => {
+  const { start, end, before, compared } = periodOf({ range: "today", timezone: "Europe/Berlin" });
+  assert.equal(words({ start, end }), "2026-11-20T23:00 2026-11-21T23:00");
+  assert.equal(words(before), "2026-11-19T23:00 2026-11-20T23:00");
+  assert.equal(words(compared), "2026-11-19T23:00 2026-11-20T14:15");
 });
 
 Deno.test("parsePeriodQuery() defaults custom days to the month up to today, in the zone", () => {

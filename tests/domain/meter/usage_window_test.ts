@@ -18,6 +18,7 @@ import { holds } from "../properties.ts";
 function label(unit: WindowUnit, ms: number, timezone: string): string {
   const { day, hour, offset } = wall(ms, timezone);
   if (unit === "hour") return `${day} ${hour} ${offset}`;
+  if (unit === "4h" || unit === "6h") return `${day} ${Math.floor(Number(hour) / Number.parseInt(unit))}`;
   if (unit === "day") return day;
   if (unit === "month") return day.slice(0, 7);
   const date = new Date(`${day}T00:00:00Z`);
@@ -53,7 +54,10 @@ for (const timezone of zones) {
       min: Date.UTC(2019, 0) / rollupQuarterMs,
       max: Date.UTC(2030, 0) / rollupQuarterMs,
     });
-    const lengths: Readonly<Record<WindowUnit, number>> = { hour: 40, day: 150, week: 600, month: 2_400 };
+    const lengths: Readonly<Record<WindowUnit, number>> = {
+      ...{ "hour": 40, "4h": 80, "6h": 100 },
+      ...{ day: 150, week: 600, month: 2_400 },
+    };
     const range = fc.tuple(quarter, fc.constantFrom(...windowUnits)).chain(([from, unit]) =>
       fc.integer({ min: 1, max: lengths[unit] }).map((length) => ({
         from: from * rollupQuarterMs,
@@ -88,7 +92,15 @@ for (const timezone of zones) {
 }
 
 Deno.test("a range is widened to full quarter-hours", () => {
-  const lengthMax = { hour: 900 * hourMs, day: 900 * 24 * hourMs, week: 2e11, month: 2e11, total: 9e11 };
+  const lengthMax = {
+    "hour": 900 * hourMs,
+    "4h": 9e8,
+    "6h": 9e8,
+    day: 900 * 24 * hourMs,
+    week: 2e11,
+    month: 2e11,
+    total: 9e11,
+  };
   const input = fc.record({
     from: anyTime,
     share: fc.double({ min: 0, max: 1, noNaN: true }),

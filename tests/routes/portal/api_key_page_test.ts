@@ -1,4 +1,4 @@
-// The page of one API key, and the meters on it and on the usage page.
+// The page of one API key, with its meters and its usage.
 import assert from "node:assert/strict";
 import { findGenerations } from "../../../db/keys/api_keys.ts";
 import { sql } from "../../../db/engine/database.ts";
@@ -8,6 +8,7 @@ import { holdScene, units } from "../../support/meter/holds.ts";
 import { addLimit } from "../../support/meter/limits.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { openPage } from "../../support/portal/pages.ts";
+import { shownOn } from "../../support/portal/usage_page.ts";
 import { joinedPerson } from "../../support/people/people.ts";
 import { onEveryDatabase, recordAll } from "../../support/meter/usage.ts";
 
@@ -27,7 +28,7 @@ function cardsOf(html: string): Record<string, string> {
 
 const show = (test: TestApp, address: string, person: TestPerson) => openPage(test, address, { person });
 
-testApp("a key's page shows its budget, and the limits of the organization", async (test) => {
+testApp("a key's page shows its budget, and the overview the limits of the organization", async (test) => {
   const ada = await test.signUp("Ada");
   const { id, fullKey } = await createTestKey(test, ada);
   const other = await createTestKey(test, ada, { name: "Other" });
@@ -41,11 +42,11 @@ testApp("a key's page shows its budget, and the limits of the organization", asy
   const budget = "tiles · Requests per day 45 of 50 90% used, 5 left Resets Nov 22, 00:00 UTC";
   const limit =
     "tiles · Requests per day 100 of 100 Limit reached. New requests are rejected. Resets Nov 22, 00:00 UTC";
+  assert.doesNotMatch((await show(test, "/portal/usage", ada)).html, /100 of 100|<h2>Limits/);
   const cards = cardsOf(html);
   assert.equal(cards["Budget"], `Change ${budget}`);
-  assert.equal(cards["Organization limits"], `Default plan All keys added up. ${limit}`);
   assert.match(
-    cardsOf((await show(test, "/portal/usage", ada)).html)["Limits"] ?? "",
+    cardsOf((await show(test, "/portal", ada)).html)["Limits"] ?? "",
     new RegExp(`${limit} You don.*t get emails about these limits until you confirm your email address`, "i"),
   );
   const without = cardsOf((await show(test, `${path}/${other.id}`, ada)).html);
@@ -95,9 +96,12 @@ testApp("the pages work without meters while reports are busy", async (test) => 
   const page = await show(test, `${path}/${id}`, ada);
   assert.equal(page.status, 200);
   assert.equal(cardsOf(page.html)["Budget"], "Change Not available right now");
-  const usage = await show(test, "/portal/usage", ada);
-  assert.equal(usage.status, 200);
-  assert.equal(cardsOf(usage.html)["Limits"], undefined);
+  const overview = await show(test, "/portal", ada);
+  assert.equal(overview.status, 200);
+  assert.equal(
+    cardsOf(overview.html)["Limits"],
+    "Default plan Not available right now. Try again in a minute.",
+  );
 });
 
 testApp("owners set a key's budget with a form, which shows again what is wrong", async (test) => {
@@ -135,7 +139,7 @@ testApp("owners set a key's budget with a form, which shows again what is wrong"
   assert.match(cardsOf((await show(test, `${path}/${id}`, ada)).html)["Budget"] ?? "", /^No budget/);
 });
 
-testApp("a key's page shows its usage with the keys it replaced, and the share of all keys", async (test) => {
+testApp("a key's page has an explorer of its usage with the keys it replaced", async (test) => {
   const ada = await test.signUp("Ada");
   const { id, fullKey } = await createTestKey(test, ada);
   const other = await createTestKey(test, ada, { name: "Other" });
@@ -152,7 +156,11 @@ testApp("a key's page shows its usage with the keys it replaced, and the share o
   })).json()).apiKeys;
   for (const address of [id, nextId]) {
     const { html } = await show(test, `${path}/${address}`, ada);
-    assert.match(cardsOf(html)["Totals by metric"] ?? "", /Requests 35 36\.8%.*Bytes 7.*100%/i);
+    const { strip, products, tabs, numbers } = shownOn(html);
+    assert.deepEqual(strip, [["Bytes", "7"], ["Requests", "35"]]);
+    assert.deepEqual([products, tabs], [[["tiles", "35", "100%", "New"]], ["Product 1"]]);
+    assert.equal(numbers.length, 30);
+    assert.doesNotMatch(html, /name="apiKey"|apiKey=[^"]*range/);
     assert.match(html, new RegExp(`href="${path}/${nextId}/rotate"`));
     assert.equal(html.match(/class="badge on">Current</g)?.length, 1);
     assert.match(cardsOf(html)["Audit log"] ?? "", /Rotated .* Ada .* Created .* Ada/);
@@ -161,9 +169,9 @@ testApp("a key's page shows its usage with the keys it replaced, and the share o
       /Usage today, with the keys it replaced: 35 requests\. Requests with this key will fail immediately/,
     );
   }
-  const bytes = await show(test, `${path}/${id}?metric=bytes`, ada);
-  const facts = /<dl class="key-facts">(.*?)<\/div>/.exec(bytes.html)?.[1] ?? "";
-  assert.match(facts.replaceAll(/<[^>]+>/g, " "), /Bytes, 30 days +7 /);
+  const bytes = (await show(test, `${path}/${nextId}?metric=bytes&range=today`, ada)).html;
+  assert.deepEqual([shownOn(bytes).metric, shownOn(bytes).sum], ["Bytes", "7"]);
+  assert.match(bytes, new RegExp(`href="${path}/${nextId}\\?range=7d&amp;metric=bytes"`));
 });
 
 testApp("a key's page shows where its last request came from", async (test) => {

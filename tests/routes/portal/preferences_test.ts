@@ -49,7 +49,7 @@ testApp("all pages of an organization show the month of its time zone, and name 
   for (
     const [path, person, ...texts] of [
       ["/portal", ada, "November 2026 so far, in Asia/Tokyo", `Requests ${total}`, limits, resets],
-      ["/portal/usage", ada, "November 2026 so far, in Asia/Tokyo", `Requests ${total}`, limits, resets],
+      ["/portal/usage", ada, "November 2026 so far, in Asia/Tokyo", `Requests ${total}`],
       ["/portal/usage?range=last-month", ada, "October 2026, in Asia/Tokyo", "Requests 300"],
       ["/portal/usage/records", ada, "Time, Asia/Tokyo", "Nov 1, 00:00:00", "Oct 31, 23:59:59"],
       ["/portal/api-keys", ada, "6.5k|6,534"],

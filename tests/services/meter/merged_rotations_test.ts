@@ -71,10 +71,9 @@ onEveryDatabase(
     const { metrics: totals } = await readUsageReport({ ...noJobContext, database: test.opened.database }, {
       organizationId,
       now: test.now(),
-      period: { start: Date.parse("2026-11-01"), end: Date.parse("2026-12-01"), compared },
+      period: { start: Date.parse("2026-11-01"), end: Date.parse("2026-12-01"), before: compared, compared },
       filter: { apiKey: [first.id] },
-      ...{ unit: "day", timezone: "UTC", group: null, stack: "productSlug" },
-      pages: { products: 1, groups: 1 },
+      ...{ unit: "day", timezone: "UTC", groups: ["productSlug"], stack: null, page: 1, isDetailed: false },
     });
     assert.deepEqual(
       totals.map(({ metric, micros, before, records }) => [metric, ...[micros, before].map(Number), records]),

@@ -23,7 +23,9 @@ const products = ["tiles", "routes", "search", "places", "matrix", "static", "tr
 const metrics = ["requests", "bytes", "seconds"];
 const timezones = ["UTC", "Europe/Berlin", "Asia/Kathmandu", "America/Santiago", "Pacific/Chatham"];
 const queries: PeriodQuery[] = [
+  { range: "today" },
   { range: "24h" },
+  { range: "month", window: "hour" },
   { range: "7d" },
   { range: "month" },
   { range: "last-month" },
@@ -132,7 +134,8 @@ async function checkView(
     filters: { productSlug, metric: view.metric, apiKey },
     usualMetric: null,
     stack,
-    pages: { products: 1, groups: 1 },
+    groups: ["productSlug", "apiKey"],
+    page: 1,
   }, { reader: testReader });
   const wanted = added.filter((one) =>
     (productSlug === null || one.productSlug === productSlug) &&
@@ -154,12 +157,14 @@ async function checkView(
   const total = sumOf(shown);
   assert.equal(report.total.micros, total);
   const tables = [
-    [report.products, (one: Added) => one.productSlug],
-    [report.groups, ({ lineage }: Added) => current[lineage] ?? ""],
+    ["productSlug", (one: Added) => one.productSlug],
+    ["apiKey", ({ lineage }: Added) => current[lineage] ?? ""],
   ] as const;
-  for (const [{ lines, all, pages }, nameOf] of tables) {
-    assert.deepEqual([lines.length, pages], [all, 1]);
-    const used = lines.filter(({ records }) => records > 0);
+  assert.deepEqual(report.tables.map(({ group }) => group), tables.map(([group]) => group));
+  for (const [index, table] of report.tables.entries()) {
+    const [, nameOf] = tables[index] ?? assert.fail("an unknown table");
+    assert.deepEqual([table.lines.length, table.pages], [table.all, 1]);
+    const used = table.lines.filter(({ records }) => records > 0);
     assert.deepEqual(
       new Map(used.map(({ id, sum, records }) => [id, `${sum} in ${records}`])),
       linesOf(shown, nameOf),
@@ -172,11 +177,17 @@ async function checkView(
     const inWindow = shown.filter(within(window));
     const sums = [
       ...series.map((part) => sumOf(inWindow.filter((one) => partOf(one) === part))),
-      ...(others === null ? [] : [sumOf(inWindow.filter((one) => !series.includes(partOf(one))))]),
+      ...(others === 0 ? [] : [sumOf(inWindow.filter((one) => !series.includes(partOf(one))))]),
     ];
     assert.deepEqual(windows[position]?.sums, sums.map(microsToDecimal));
     assert.equal(windows[position]?.total, microsToDecimal(sumOf(inWindow)));
   }
+  const earlier = wanted.filter(within(period.before)).filter((one) => one.metric === metric);
+  assert.deepEqual(
+    report.before?.sums,
+    report.before?.windows.map((window) => microsToDecimal(sumOf(earlier.filter(within(window))))),
+  );
+  assert.ok((report.before?.windows.length ?? 0) > 0);
   const address = { ...view.query, timezone, metric, ...(stack === "apiKey" && { stack: "key" }) };
   const { html } = await usagePage(test, person, {
     ...address as Record<string, string>,

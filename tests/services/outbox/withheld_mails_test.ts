@@ -30,7 +30,7 @@ async function mailed(test: TestApp) {
   return { written: row?.count, unconfirmed: value("unconfirmed"), noOwner: value("no_owner") };
 }
 
-/** @returns The texts of the usage page of a person and of the console's page of an organization. */
+/** @returns The texts of the overview of a person and of the console's page of an organization. */
 async function texts(
   test: TestApp,
   { person, operator, organizationId }: {
@@ -39,13 +39,13 @@ async function texts(
     organizationId: string;
   },
 ) {
-  const usage = person && await openPage(test, "/portal/usage", { person });
+  const overview = person && await openPage(test, "/portal", { person });
   const console = await openPage(test, `/operator/organizations/${organizationId}/limits`, {
     person: operator,
   });
   assert.equal(console.status, 200);
   const textOf = (html = "") => /[^<>]* emails about these limits[^<>]*/.exec(html)?.[0] ?? null;
-  return [textOf(usage?.html), textOf(console.html)];
+  return [textOf(overview?.html), textOf(console.html)];
 }
 
 onEveryDatabase(
@@ -61,7 +61,7 @@ onEveryDatabase(
     const own = escaped("You don't get emails about these limits until you confirm your email address.");
     assert.deepEqual(await said(), [own, unconfirmed], "before it matters");
     const blocked = async () =>
-      await Promise.all(["/portal/usage", "/portal/members", "/portal/account/security"].map(async (path) => {
+      await Promise.all(["/portal", "/portal/members", "/portal/account/security"].map(async (path) => {
         const { html } = await openPage(test, path, { person });
         return /aside-note between"><p>[^<]*until you confirm.*?Resend email/i.test(html);
       }));

@@ -19,7 +19,8 @@ function text(html: string): string {
   return html.replaceAll(/<[^>]*>/g, "").replaceAll("&amp;", "&").replaceAll("\u2060", "").trim();
 }
 
-function shownOn(html: string) {
+/** @returns What the explorer on a page shows. */
+export function shownOn(html: string) {
   const tableOf = (pattern: RegExp): string[][] => {
     const [table = ""] = pattern.exec(html) ?? [];
     return [...table.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].slice(1).map(([, row = ""]) =>
@@ -30,13 +31,18 @@ function shownOn(html: string) {
     ...stripOf(html),
     label: text(/<h1>Usage<\/h1><p class="muted">(.*?)<\/p>/s.exec(html)?.[1] ?? ""),
     // The page has the newest first.
-    numbers: tableOf(/<details class="numbers">.*?<\/details>/s).toReversed(),
-    records: tableOf(/<table[^>]*aria-label="Latest records">.*?<\/table>/s),
-    products: tableOf(/<table[^>]*aria-label="Products">.*?<\/table>/s),
-    keys: tableOf(/<table[^>]*aria-label="API keys">.*?<\/table>/s),
-    organizations: tableOf(/<table[^>]*aria-label="Organizations">.*?<\/table>/s),
+    numbers: tableOf(/<details class="numbers"[^>]*>.*?<\/details>/s).toReversed(),
+    // The table of the current tab.
+    products: tableOf(/<table[^>]*aria-label="Product">.*?<\/table>/s),
+    keys: tableOf(/<table[^>]*aria-label="API key">.*?<\/table>/s),
+    organizations: tableOf(/<table[^>]*aria-label="Organization">.*?<\/table>/s),
+    tabs: [
+      .../<nav class="tabs" aria-label="Usage by">.*?<\/nav>/s.exec(html)?.[0].matchAll(/<a .*?<\/a>/gs) ??
+        [],
+    ]
+      .map(([tab]) => text(tab).replace(/\s+/g, " ")),
     chosen: Object.fromEntries(
-      [...html.matchAll(/<select id="(?:folded|menu)-([^"]+)".*?<\/select>/gs)].map(([select, name = ""]) => [
+      [...html.matchAll(/<select id="menu-([^"]+)".*?<\/select>/gs)].map(([select, name = ""]) => [
         name,
         /<option value="([^"]*)" selected/.exec(select)?.[1],
       ]),
