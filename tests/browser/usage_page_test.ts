@@ -1,8 +1,9 @@
 // The usage page in a real browser: all filters work without scripts, and a refresh preserves what the user is doing.
-// axe-core checks the states that main_job_test.ts doesn't reach.
+// axe-core checks the states that main_job_test.ts doesn't reach. The filled page fits on a screen.
 import assert from "node:assert/strict";
 import { type Page, problemsOnScreens } from "../support/browser/browser.ts";
 import { browserTest, browserTests } from "../support/browser/app.ts";
+import { fillPortal } from "../support/filled/portal.ts";
 import { type Journey, sendJson, signUpAndRecord } from "../support/process/journey.ts";
 import { poll } from "../support/runner/poll.ts";
 import { usageWords } from "../support/portal/words/usage.ts";
@@ -148,5 +149,48 @@ browserTest(
       assert.deepEqual(await problemsOnScreens(page), []);
       assert.deepEqual(await problemsOnScreens(page, { on: [{ colorScheme: "light", width: 900 }] }), []);
     }
+  },
+);
+
+browserTest(
+  "the explorer of a filled portal fits on a screen, has few elements, and passes axe and the keyboard",
+  async ({ test, open, origin }) => {
+    const { owner, operator, organizationId } = await fillPortal(test, { days: 2 });
+    const look = { viewport: { width: 1440, height: 900 } };
+    for (
+      const [{ cookie }, path, isAlone = true] of [
+        [owner, "/portal/usage"],
+        [operator, `/operator/organizations/${organizationId}/usage`, false],
+        [operator, "/operator/usage?stack=product"],
+      ] as const
+    ) {
+      const page = await open(undefined, { ...look, cookie });
+      await page.goto(origin + path);
+      const height = Number(await page.evaluate("document.documentElement.scrollHeight"));
+      assert.ok(!isAlone || height < 1_200, `${path}: ${height} px`);
+      assert.deepEqual(await problemsOnScreens(page), []);
+      await page.goto(`${origin}${path.split("?")[0]}?range=month&window=hour`);
+      const bars = await page.locator(".hits > *").count();
+      const elements = Number(await page.evaluate("document.querySelectorAll('*').length"));
+      assert.equal(bars, 180);
+      assert.ok(elements <= 1_500, `${path}: ${elements} elements`);
+      assert.deepEqual(await problemsOnScreens(page), []);
+      await page.getByRole("link", { name: "Show as table" }).click();
+      await page.locator("details.numbers[open] tbody tr").first().waitFor();
+    }
+    const page = await open("/portal/usage?productSlug=tiles&stack=properties.region", {
+      ...look,
+      cookie: owner.cookie,
+    });
+    // The keyboard reaches the menu of filters, closes it, and follows a row.
+    await page.locator('summary[data-key="Filter"]').focus();
+    await page.keyboard.press("Enter");
+    assert.deepEqual(await problemsOnScreens(page), []);
+    await page.keyboard.press("Escape");
+    await page.locator('summary[data-key="Filter"]:focus').waitFor();
+    await page.getByRole("link", { name: "Not set" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Remove the filter Region: Not set" }).waitFor();
+    assert.equal(queryOf(page)["properties.region"], "(none)");
   },
 );

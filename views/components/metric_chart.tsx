@@ -20,7 +20,7 @@ export function MetricChart({ strip, chart, isComplete = true, aside, below, chi
   children?: Child;
 }) {
   return (
-    <section class="card" aria-label="Usage">
+    <section class={below ? "card explorer" : "card"} aria-label="Usage">
       {strip && <MetricStrip {...strip} />}
       <div class="body">
         {chart === null ? children ?? <EmptyState title="No usage yet" text="Usage appears here." /> : (
@@ -35,7 +35,7 @@ export function MetricChart({ strip, chart, isComplete = true, aside, below, chi
               {chart.before && <span class="before-key">{unbroken(chart.before.period)}</span>}
               {aside ?? null}
             </div>
-            <Chart {...chart} hasLegend={below === undefined} />
+            <Chart {...chart} hasLegend={!below} />
           </>
         )}
       </div>

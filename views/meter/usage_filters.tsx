@@ -112,7 +112,6 @@ export function UsageFilterBar(props: UsageFilterProps) {
             {choices.apiKeys === null && <TextField label="Key ID" name="apiKey" />}
           </FilterForm>
         </Menu>
-        <span class="gap"></span>
         <Menu
           class="quiet"
           label="Step and time zone"

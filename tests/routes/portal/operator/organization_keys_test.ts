@@ -27,7 +27,7 @@ testApp("searches an organization's keys, and shows the page of a key with its u
   assert.doesNotMatch(found, /Staging/);
   assert.match(found, /Ada’s organization[^]*<h1>API keys/);
   const html = await open(`/${production.id}`);
-  assert.match(html, /Requests, 30 days[^]*>7</);
+  assert.match(html, /Requests today[^]*>7<[^]*Usage by/);
   assert.match(html, /You’re viewing[^]*Ada’s organization[^]*as an operator[^]*by <bdi>Ada<\/bdi>/);
   for (const page of [found, html]) assert.doesNotMatch(page, /href="\/portal\/(api-keys|usage|audit)/);
   assert.match(await open(`/${staging.id}/first-request`), /Waiting for the first request/);

@@ -168,7 +168,7 @@ testApp("limits per value are set in the form, which keeps the quantities of sin
   await open(test, `${page}/limits/edit`, mara, { ...form, "limits[0].per": "total" })
     .then(({ html, status }) => assert.match(`${status} ${html}`, /^422 .*must be hour, day or month/s));
   // The meters have the values that are closest to the limit.
-  const meters = (await open(test, `${page}/usage`, mara)).html;
+  const meters = (await open(test, `${page}/billing`, mara)).html;
   assert.match(meters, /Requests per day per user.*<bdi>u1<\/bdi>.*17 of 25.*<bdi>u2<\/bdi>/s);
   assert.match((await open(test, `${page}/limits`, mara)).html, /Requests per day per user.*17 of 25/s);
 });

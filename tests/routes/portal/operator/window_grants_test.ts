@@ -23,6 +23,6 @@ testApp("operators add a grant for a limit per month, and pages count it in the 
   ]);
   await assertRows(test, person, [
     ["GET /portal/billing", null, 200, { shows: [/requests per month[^]*Invoice 7\./i] }],
-    ["GET /portal/usage", null, 200, { shows: ["1,500"] }],
+    ["GET /portal", null, 200, { shows: ["1,500"] }],
   ]);
 });
