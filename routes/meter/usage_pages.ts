@@ -26,6 +26,7 @@ import { recordsHref } from "../../views/meter/records.tsx";
 import { usagePage } from "../../views/meter/usage.tsx";
 import { type UsageAddress, type UsageStackName, usageStackNames } from "../../views/meter/usage_address.ts";
 import type { OrganizationFilter, UsageFilterProps } from "../../views/meter/usage_filters.tsx";
+import { unitWords } from "../../views/text/quantity.ts";
 import { monthWords } from "../../views/text/time.ts";
 import { daysWords, onClock, shortDaysWords, timezoneNames, zoneWords } from "../../views/text/zone.ts";
 import type { App, AppContext } from "../env.ts";
@@ -202,7 +203,9 @@ export function explorerOf(
     },
     faults: {
       ...choice.faults,
-      ...(unit === choice.unit ? {} : { window: `Too many bars for one page. Showing ${unit}s.` }),
+      ...(unit === choice.unit
+        ? {}
+        : { window: `Too many windows for one page. Showing usage by ${unitWords(unit)}.` }),
       ...filterFaults(c.req.query(), options),
     },
   };
