@@ -7,7 +7,11 @@ import type { Measure } from "../../../views/text/quantity.ts";
 import type { WindowUnit } from "../../../domain/meter/usage_window.ts";
 import { windowNames } from "../../../views/text/zone.ts";
 
-const stepMs = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, month: 30 * 86_400_000 };
+const [hour, day] = [3_600_000, 86_400_000];
+const stepMs: Readonly<Record<WindowUnit, number>> = {
+  ...{ hour, "4h": 4 * hour, "6h": 6 * hour },
+  ...{ day, week: 7 * day, month: 30 * day },
+};
 const measure = { name: "Requests", unit: null };
 const now = Date.parse("2026-11-21T14:05:11Z");
 
