@@ -4,6 +4,8 @@ import { assetRoutes } from "./routes/assets.ts";
 import { createBaseApp } from "./routes/base_app.ts";
 import { browserClientRoutes } from "./routes/browser_client.ts";
 import type { App, AppParts } from "./routes/env.ts";
+import { discoveryRoutes } from "./routes/oauth/discovery.ts";
+import { tokenRoutes } from "./routes/oauth/token.ts";
 import { operationRoutes } from "./routes/operations.ts";
 import { pageError } from "./routes/portal/errors.ts";
 import { portalRoutes } from "./routes/portal/routes.ts";
@@ -17,6 +19,8 @@ export function createApp(parts: AppParts, options: { version: string }): App {
       apiRoutes(app, parts, options);
       operationRoutes(app, parts);
 
+      discoveryRoutes(app, parts);
+      tokenRoutes(app, parts);
       browserClientRoutes(app);
       assets = assetRoutes(app, parts.config);
       portalRoutes(app, parts, { assets, version: options.version });

@@ -31,7 +31,8 @@ export type IdPrefix =
   | "sub"
   | "cli"
   | "res"
-  | "grt";
+  | "grt"
+  | "sig";
 
 /** Returns a new id such as `key_0199d3c1…` (RFC 9562, version 7). @param at The time that it sorts by, by default now. */
 export function newId(prefix: IdPrefix, at?: number): string {

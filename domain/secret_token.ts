@@ -26,6 +26,21 @@ export function generateSecretToken(tag: string): { token: string; prefix: strin
   };
 }
 
+/**
+ * Makes a token of this form from secret bytes, the same for the same bytes.
+ *
+ * @param bytes At least 32 that can't be guessed.
+ */
+export function secretTokenOf(tag: string, bytes: Uint8Array): string {
+  let value = bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+  let random = "";
+  for (let i = 0; i < randomCharacters; i++) {
+    random += base62[Number(value % 62n)];
+    value /= 62n;
+  }
+  return `${tag}${random}${checksum(random)}`;
+}
+
 /** Checks a token's tag, form and checksum. Returns false for anything that Gatehouse never issues with this tag. */
 export function isWellFormedSecretToken(tag: string, text: string): boolean {
   if (!hasSecretTokenForm(tag, text)) return false;

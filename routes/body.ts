@@ -154,7 +154,7 @@ function placeOf(c: AppContext): BodyPlace {
   return place;
 }
 
-async function readText(c: AppContext, bytesMax: number): Promise<{ text: string; bytes: number }> {
+export async function readText(c: AppContext, bytesMax: number): Promise<{ text: string; bytes: number }> {
   const headers = c.get("headers");
   // With chunks, the length means nothing (RFC 9112, section 6.3).
   const declared = headers["transfer-encoding"] === undefined ? headers["content-length"] : undefined;

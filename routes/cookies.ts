@@ -175,6 +175,26 @@ export function providerVisitTokens(header: string | undefined, config: Config):
   return cookieValues(header, providerVisitCookieName(config));
 }
 
+/** The cookie that ties requests of applications and their consent forms to a browser. */
+function oauthCookieName({ secure }: Config): string {
+  return secure ? "__Host-oauth_request" : "oauth_request";
+}
+
+export function setOAuthBrowserCookie(c: AppContext, config: Config, token: string): void {
+  const options = {
+    httpOnly: true,
+    sameSite: "Lax",
+    path: "/",
+    secure: config.secure,
+    maxAge: 3600,
+  } as const;
+  c.header("Set-Cookie", serialize(oauthCookieName(config), token, options), { append: true });
+}
+
+export function oauthBrowserTokens(header: string | undefined, config: Config): string[] {
+  return cookieValues(header, oauthCookieName(config));
+}
+
 const lastMethodCookieName = "last_sign_in";
 const lastMethodSeconds = 365 * daySeconds;
 

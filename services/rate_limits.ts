@@ -21,6 +21,7 @@ import {
   unlistedOriginsLoggedMax,
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
+import { wrongSecretsMax } from "../domain/oauth/oauth_limits.ts";
 import { portalSessionsPerMinuteMax } from "../domain/keys/portal_session_limits.ts";
 import { domainLookupsPerMinuteMax } from "../domain/people/company_sign_in.ts";
 import { providerPlacesMax, providerVisitsMax } from "../domain/people/provider_limits.ts";
@@ -92,6 +93,8 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     ...webhookLimits(limit),
     /** New portal sessions. By operator token. */
     portalSessions: limit(portalSessionsPerMinuteMax, minuteMs),
+    /** Wrong secrets of OAuth clients. By client and client address. */
+    clientSecrets: limitFailures(wrongSecretsMax, minuteMs),
     /** Look-ups of TXT records. By organization. */
     domainLookups: limit(domainLookupsPerMinuteMax, minuteMs),
     /** Warnings that are logged once. By subject. */

@@ -119,12 +119,15 @@ export {
   insertProviderSession,
   insertSession,
   listSessionsOfUser,
+  liveSession,
   type NewSession,
   selectSession,
+  type SessionBounds,
   updateSessionAuthenticated,
   updateSessionAuthenticatedIfAudited,
   updateSessionConfirmed,
   updateSessionOrganization,
+  updateSessionSeen,
   updateSessionToken,
 } from "./sessions.ts";
 export { hasTwoStep } from "./two_step.ts";

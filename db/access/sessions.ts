@@ -37,17 +37,19 @@ export const liveSession = (
 
 function insertSessionIf(
   session: NewSession,
-  { condition, secondFactorAt, ...method }: SignInMethod & {
+  { condition, secondFactorAt, amr, ...method }: SignInMethod & {
     condition: Statement;
     secondFactorAt: number | null;
+    /** Methods as in RFC 8176, with spaces; null if a provider alone signed the person in. */
+    amr: string | null | Statement;
   },
 ) {
   const { tokenHash, id, userId, now, address, userAgent } = session;
   return sql`
     INSERT INTO sessions (token_hash, id, user_id, organization_id, created_at, last_seen_at, proved_at,
-      second_factor_at, address, user_agent, provider_id, expires_at)
+      second_factor_at, address, user_agent, provider_id, amr, expires_at)
     SELECT ${tokenHash}, ${id}, u.id, ${landingOrganization}, ${now}, ${now}, ${now},
-      ${secondFactorAt}, ${address}, ${userAgent}, ${method.providerId ?? sql`NULL`}, ${
+      ${secondFactorAt}, ${address}, ${userAgent}, ${method.providerId ?? sql`NULL`}, ${amr}, ${
     sessionEnd(sql`u.email`, now)
   }
     FROM users u WHERE u.id = ${userId} AND u.disabled_at IS NULL AND ${condition}
@@ -61,13 +63,18 @@ function insertSessionIf(
  */
 export function insertSession(session: NewSession, passwordHash: string): Statement {
   const condition = sql`u.password_hash = ${passwordHash} AND NOT ${hasTwoStep}`;
-  return insertSessionIf(session, { condition, secondFactorAt: null });
+  return insertSessionIf(session, { condition, secondFactorAt: null, amr: "pwd" });
 }
 
 /** Inserts a session for an identity, unless the provider may not sign the user in or two-step sign-in is on. */
 export function insertProviderSession(session: NewSession, use: IdentityUse): Statement {
   const condition = sql`${identityMaySignIn(use)} AND NOT ${hasTwoStep}`;
-  return insertSessionIf(session, { condition, secondFactorAt: null, providerId: sql`${use.providerId}` });
+  return insertSessionIf(session, {
+    condition,
+    secondFactorAt: null,
+    amr: null,
+    providerId: sql`${use.providerId}`,
+  });
 }
 
 /**
@@ -90,6 +97,9 @@ export function insertAuditedSession(
       : sql`${ifAudited(audited)} AND ${identityMaySignIn(use)}`,
     secondFactorAt: session.now,
     providerId: sql`(SELECT p.provider_id FROM pending_sign_ins p WHERE p.token_hash = ${pendingHash})`,
+    amr: pendingHash === null
+      ? "pop"
+      : sql`(SELECT iif(p.provider_id IS NULL, 'pwd mfa', 'mfa') FROM pending_sign_ins p WHERE p.token_hash = ${pendingHash})`,
     isPasskey: pendingHash === null,
   });
 }

@@ -50,10 +50,16 @@ export function withinReturnTo(address: string): string {
   return url.href.length <= returnToCharactersMax ? url.href : `${url.origin}/`;
 }
 
-/** Does the same as {@linkcode safeReturnTo} for pages of the portal and of the operator console only. */
+/** True for the address to which applications send people who sign in here. */
+export function isAuthorizePath(path: string): boolean {
+  return /^\/oauth\/authorize(?=[?#]|$)/.test(path);
+}
+
+/** Does the same as {@linkcode safeReturnTo} for pages of the portal, of the operator console, and of applications that sign in. */
 export function portalReturnTo(text: string | undefined, base: URL): string | null {
   const path = safeReturnTo(text, { base, isAllowedOrigin: () => false });
-  return path !== null && /^\/(portal|operator)(?=[/?#]|$)/.test(path) ? path : null;
+  if (path === null) return null;
+  return /^\/(portal|operator)(?=[/?#]|$)/.test(path) || isAuthorizePath(path) ? path : null;
 }
 
 /** The page for a link that turns off two-step sign-in. */

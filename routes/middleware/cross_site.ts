@@ -15,14 +15,14 @@ const ownOnly = "/api/auth/identities";
  * Accepts writes with `Sec-Fetch-Site: same-origin` and the `Origin` of `BASE_URL`, or with one of these headers if the other
  * is missing. Allowed origins may write under `/api/auth/`, except about identities. A request with neither header comes from
  * a program or through a proxy that removes them: it is accepted only if no page of another site could have sent it.
- * `/api/v1/` is exempt, because it ignores cookies.
+ * `/api/v1/` is exempt, because it ignores cookies, and so does `/oauth/`, whose forms only become addresses.
  *
  * @param isKnown True if a route matches the request. Other requests get the usual 404 or 405.
  */
 export function crossSite(config: Config, isKnown: (c: AppContext) => boolean): Guard {
   const own = config.baseUrl.origin;
   return function crossSiteGuard(c) {
-    if (safeMethods.has(c.req.method) || c.req.path.startsWith("/api/v1/")) return;
+    if (safeMethods.has(c.req.method) || /^\/(api\/v1|oauth)\//.test(c.req.path)) return;
     const origin = c.req.header("Origin");
     const site = c.req.header("Sec-Fetch-Site");
     const isAllowedOrigin = origin !== undefined && c.req.path.startsWith("/api/auth/") &&

@@ -18,6 +18,7 @@ import { type FormState, mountForm, mountTarget } from "../portal/form.ts";
 import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../portal/page.ts";
 import { goToProvider } from "./go_to_provider.ts";
 import { parsePasskeyResponse } from "./second_step_pages.ts";
+import { continueTo } from "./sign_in_pages.ts";
 
 const path = "/portal/confirm-password";
 const home = "/portal/account";
@@ -70,7 +71,7 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
     },
     async submit(c, session, { password = "", code, return_to }) {
       await reauthenticate(services, session, { password, code: code?.slice(0, 100) });
-      return redirect(c, returnTo(return_to));
+      return continueTo(c, returnTo(return_to));
     },
     fieldOf: { invalid_credentials: "password" },
   });
@@ -80,7 +81,7 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
     show,
     async submit(c, session, { response, return_to }) {
       await reauthenticateWithPasskey(services, session, parsePasskeyResponse(response));
-      return redirect(c, returnTo(return_to));
+      return continueTo(c, returnTo(return_to));
     },
   });
 

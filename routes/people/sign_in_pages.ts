@@ -1,7 +1,7 @@
 // The pages for signing up, in and out.
 import type { Config } from "../../config.ts";
 import { requireEmail } from "../../domain/outbox/email.ts";
-import { safeReturnTo, withReturnTo } from "../../domain/people/return_to.ts";
+import { isAuthorizePath, safeReturnTo, withReturnTo } from "../../domain/people/return_to.ts";
 import { checkNewPassword, findProviderForEmail, signIn, signUp } from "../../services/people/mod.ts";
 import type { NoticeProps } from "../../views/components/notice.tsx";
 import { continuePage, signInPage, singleSignOnPage } from "../../views/people/sign_in.tsx";
@@ -84,9 +84,9 @@ function signInRoutes(app: App, parts: PortalParts): void {
     const target = returnToOf(c.req.query("return_to"), config);
     // A browser that rejected the cookie signs in again, instead of being redirected forever.
     if (await findSession(c, parts) === null) return redirect(c, withReturnTo("/sign-in", target));
-    return target === null || isOwn(target)
+    return target === null || staysHere(target)
       ? redirect(c, target ?? home)
-      : sendPage(c, continuePage({ frame, href: target, host: new URL(target).host }));
+      : sendPage(c, continuePage({ frame, href: target, host: new URL(target, config.baseUrl).host }));
   });
 }
 
@@ -144,12 +144,13 @@ export function returnToOf(text: string | undefined, { baseUrl, allowedOrigins }
  * redirect further, so other origins are reached from a page of ours.
  */
 export function continueTo(c: AppContext, target: string | null): Response {
-  if (target === null || isOwn(target)) return redirect(c, target ?? home);
+  if (target === null || staysHere(target)) return redirect(c, target ?? home);
   return redirect(c, withReturnTo("/sign-in/continue", target));
 }
 
-function isOwn(target: string): boolean {
-  return target.startsWith("/");
+/** The authorization endpoint redirects to applications. */
+function staysHere(target: string): boolean {
+  return target.startsWith("/") && !isAuthorizePath(target);
 }
 
 function pick(form: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> {

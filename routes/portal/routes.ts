@@ -38,6 +38,7 @@ import { recordPages } from "../meter/usage_records.tsx";
 import { portalOverviewRoutes } from "../console/overview.tsx";
 import { usagePages } from "../meter/usage_pages.ts";
 import { verifyEmailPages } from "../people/verify_email.tsx";
+import { authorizeRoutes } from "../oauth/authorize.tsx";
 import { searchRoutes } from "../console/search.tsx";
 
 export function portalRoutes(
@@ -81,6 +82,7 @@ export function portalRoutes(
   portalAuditRoutes(app, parts);
   operatorConsoleRoutes(app, parts);
   embedRoutes(app, parts);
+  authorizeRoutes(app, parts);
 
   const openApi = { baseUrl: parts.config.baseUrl.origin, version };
   docsRoutes(app, parts, { document: () => openApiDocument(app, openApi), version });

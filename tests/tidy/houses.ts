@@ -19,8 +19,8 @@ const linesMax: Readonly<Record<string, number>> = {
   keys: 6_450,
   billing: 6_110,
   people: 15_150,
-  console: 7_790,
   oauth: 6_000,
+  console: 7_790,
 };
 const order = Object.keys(linesMax);
 

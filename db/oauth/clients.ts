@@ -1,0 +1,71 @@
+// SQL of clients. Only the SHA-256 of a secret is stored.
+import type { Client } from "../../domain/oauth/client.ts";
+import { type DatabaseReader, sql } from "../engine/database.ts";
+
+/** Lists and objects are JSON; `access` is null for everyone. */
+export interface ClientRow
+  extends
+    Pick<Client, "id" | "name" | "type" | "backchannelLogoutUri" | "defaultResource" | "idTokenAlgorithm"> {
+  readonly disabledAt: number | null;
+  readonly secretHash: string | null;
+  readonly grants: string;
+  readonly redirectUris: string;
+  readonly postLogoutRedirectUris: string;
+  readonly access: string | null;
+  readonly scopes: string;
+  readonly consent: number;
+  readonly requirePkce: number;
+  readonly groupNames: string;
+  readonly createdAt: number;
+}
+
+/** With the hash of the secret; null for public clients. */
+export type StoredClient = Client & { readonly secretHash: string | null };
+
+export const selectClients =
+  sql`SELECT c.id, c.name, c.type, c.disabled_at AS disabledAt, c.secret_hash AS secretHash, c.grants,
+    c.redirect_uris AS redirectUris, c.post_logout_redirect_uris AS postLogoutRedirectUris,
+    c.backchannel_logout_uri AS backchannelLogoutUri, c.access, c.scopes, c.default_resource AS defaultResource, c.consent,
+    c.id_token_algorithm AS idTokenAlgorithm, c.require_pkce AS requirePkce, c.group_names AS groupNames,
+    c.created_at AS createdAt FROM oauth_clients c`;
+
+export function toClient({ disabledAt, createdAt: _createdAt, ...row }: ClientRow): StoredClient {
+  return {
+    ...row,
+    enabled: disabledAt === null,
+    grants: JSON.parse(row.grants),
+    redirectUris: JSON.parse(row.redirectUris),
+    postLogoutRedirectUris: JSON.parse(row.postLogoutRedirectUris),
+    access: row.access === null ? "everyone" : JSON.parse(row.access),
+    scopes: JSON.parse(row.scopes),
+    consent: row.consent === 1,
+    requirePkce: row.requirePkce === 1,
+    groupNames: JSON.parse(row.groupNames),
+  };
+}
+
+export async function findClient(database: DatabaseReader, id: string): Promise<StoredClient | undefined> {
+  const row = await database.readFirst<ClientRow>(sql`${selectClients} WHERE c.id = ${id}`);
+  return row && toClient(row);
+}
+
+/** A resource as authorization needs it. */
+export interface TargetResource {
+  readonly id: string;
+  readonly uri: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+}
+
+/** Finds a resource for which a client may get tokens, by its URI as it is compared, or by its id. */
+export async function findTargetResource(
+  database: DatabaseReader,
+  clientId: string,
+  named: { readonly id: string } | { readonly comparedUri: string },
+): Promise<TargetResource | undefined> {
+  const isNamed = "id" in named ? sql`r.id = ${named.id}` : sql`r.compared_uri = ${named.comparedUri}`;
+  const row = await database.readFirst<{ id: string; uri: string; name: string; scopes: string }>(sql`
+    SELECT r.id, r.uri, r.name, r.scopes FROM oauth_resources r WHERE ${isNamed}
+      AND (r.clients IS NULL OR ${clientId} IN (SELECT value FROM json_each(r.clients)))`);
+  return row && { ...row, scopes: JSON.parse(row.scopes) };
+}

@@ -1,0 +1,205 @@
+// SQL of grants and their tokens. Each look-up joins what a token depends on, so that whatever ended is rejected immediately.
+import { expiredRowsMax, offlineMs, refreshAgainMs } from "../../domain/oauth/oauth_limits.ts";
+import type { Role } from "../../domain/access/session.ts";
+import type { IdTokenAlgorithm } from "../../domain/oauth/client.ts";
+import type { Subject } from "../../domain/oauth/claims.ts";
+import { liveSession, type SessionBounds, updateSessionSeen } from "../access/mod.ts";
+import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+
+/** The tables that {@linkcode liveGrant} reads, from the grant `g` on. */
+const grantTables =
+  sql`oauth_grants g JOIN oauth_clients c ON c.id = g.client_id JOIN users u ON u.id = g.user_id
+  LEFT JOIN sessions s ON s.id = g.session_id LEFT JOIN oauth_resources r ON r.id = g.resource_id
+  LEFT JOIN organizations o ON o.id = g.organization_id
+  LEFT JOIN memberships m ON m.user_id = g.user_id AND m.organization_id = g.organization_id`;
+
+const rankOf = (role: Statement): Statement => sql`instr('MEMBER ADMIN  OWNER', ${role})`;
+
+/**
+ * A condition on {@linkcode grantTables}: the session or the offline time lasts, the client is enabled, and still open to the person
+ * in the organization. A suspension pauses tokens of resources.
+ */
+function liveGrant(bounds: SessionBounds): Statement {
+  return sql`c.disabled_at IS NULL AND u.disabled_at IS NULL
+    AND iif(g.offline_until IS NULL, s.id IS NOT NULL AND ${
+    liveSession(bounds)
+  }, g.offline_until > ${bounds.now})
+    AND (g.organization_id IS NULL OR m.role IS NOT NULL AND o.deleted_at IS NULL)
+    AND (g.resource_id IS NULL OR o.suspended_at IS NULL)
+    AND (c.access IS NULL OR (g.organization_id IN (SELECT value FROM json_each(c.access, '$.organizationIds'))
+      AND ${rankOf(sql`m.role`)} >= ${rankOf(sql`json_extract(c.access, '$.minRole')`)}))`;
+}
+
+/** A token whose grant is live. */
+export interface FoundToken extends Subject {
+  readonly kind: "access" | "refresh";
+  readonly grantId: string;
+  readonly clientId: string;
+  readonly sessionId: string;
+  /** The person's organization is null if the grant speaks for none. */
+  readonly scopes: readonly string[];
+  readonly grantScopes: readonly string[];
+  readonly resource:
+    | { readonly id: string; readonly uri: string; readonly tokenFormat: "opaque" | "jwt" }
+    | null;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly refreshSecret: string;
+  readonly authTime: number;
+  readonly amr: string | null;
+  readonly idTokenAlgorithm: IdTokenAlgorithm;
+}
+
+interface TokenRow {
+  readonly row: string;
+}
+
+const tokenColumns =
+  sql`json_array(t.kind, g.id, g.client_id, g.session_id, t.scopes, g.scopes, r.id, r.uri, r.token_format,
+  t.created_at, t.expires_at, g.refresh_secret, g.auth_time, g.amr, c.id_token_algorithm, u.id, u.name, u.email,
+  u.email_verified_at IS NOT NULL, o.id, o.name, m.role, u.operator_since IS NOT NULL AND s.second_factor_at IS NOT NULL,
+  (SELECT json_group_array(json_array(n.organization_id, n.role)) FROM memberships n WHERE n.user_id = u.id))`;
+
+/** Finds a token that works now, or a used refresh token. */
+export async function findToken(
+  database: DatabaseReader,
+  tokenHash: string,
+  bounds: SessionBounds,
+): Promise<FoundToken | undefined> {
+  const found = await database.readFirst<TokenRow>(sql`
+    SELECT ${tokenColumns} AS row FROM oauth_tokens t CROSS JOIN ${grantTables}
+    WHERE t.token_hash = ${tokenHash} AND g.id = t.grant_id AND t.expires_at > ${bounds.now} AND ${
+    liveGrant(bounds)
+  }`);
+  return found && toToken(JSON.parse(found.row));
+}
+
+// deno-lint-ignore no-explicit-any -- the columns above, in order
+function toToken(row: any[]): FoundToken {
+  const [
+    kind,
+    grantId,
+    clientId,
+    sessionId,
+    scopes,
+    grantScopes,
+    resourceId,
+    uri,
+    tokenFormat,
+    createdAt,
+    ...rest
+  ] = row;
+  const [
+    expiresAt,
+    refreshSecret,
+    authTime,
+    amr,
+    idTokenAlgorithm,
+    userId,
+    name,
+    email,
+    isVerified,
+    ...more
+  ] = rest;
+  const [organizationId, organizationName, role, isOperator, memberships] = more;
+  return {
+    kind,
+    grantId,
+    clientId,
+    sessionId,
+    scopes: scopes.split(" "),
+    grantScopes: grantScopes.split(" "),
+    resource: resourceId === null ? null : { id: resourceId, uri, tokenFormat },
+    createdAt,
+    expiresAt,
+    refreshSecret,
+    authTime,
+    amr,
+    idTokenAlgorithm,
+    userId,
+    name,
+    email,
+    emailVerified: isVerified === 1,
+    organization: organizationId === null ? null : { id: organizationId, name: organizationName, role },
+    memberships: memberships.map(([id, role]: [string, Role]) => ({ id, role })),
+    isOperator: isOperator === 1,
+  };
+}
+
+/** Inserts the grant of a code that was used for it. Access that may outlive the session begins with `offline_access`. */
+export function insertGrantOfCode(
+  { grantId, codeHash, refreshSecret, now }: {
+    grantId: string;
+    codeHash: string;
+    refreshSecret: string;
+    now: number;
+  },
+): Statement {
+  return sql`
+    INSERT INTO oauth_grants (id, client_id, user_id, session_id, organization_id, resource_id, scopes, auth_time, offline_until,
+      created_at, amr, refresh_secret)
+    SELECT ${grantId}, client_id, user_id, session_id, organization_id, resource_id, scopes, auth_time,
+      iif(' ' || scopes || ' ' LIKE '% offline_access %', ${
+    now + offlineMs
+  }, NULL), ${now}, amr, ${refreshSecret}
+    FROM oauth_codes WHERE code_hash = ${codeHash} AND grant_id = ${grantId}`;
+}
+
+export interface NewToken {
+  readonly tokenHash: string;
+  readonly kind: "access" | "refresh";
+  readonly grantId: string;
+  /** Null for those of the grant. */
+  readonly scopes: readonly string[] | null;
+  readonly now: number;
+  readonly expiresAt: number;
+}
+
+/** Inserts a token if its grant exists and the condition is true. */
+export function insertToken(token: NewToken, condition = sql`true`): Statement {
+  return sql`
+    INSERT INTO oauth_tokens (token_hash, kind, grant_id, scopes, created_at, expires_at)
+    SELECT ${token.tokenHash}, ${token.kind}, id, coalesce(${
+    token.scopes?.join(" ") ?? null
+  }, scopes), ${token.now},
+      ${token.expiresAt}
+    FROM oauth_grants WHERE id = ${token.grantId} AND ${condition} ON CONFLICT DO NOTHING`;
+}
+
+export const deleteOldTokens = (now: number): Statement =>
+  sql`DELETE FROM oauth_tokens WHERE token_hash IN (SELECT token_hash FROM oauth_tokens WHERE expires_at <= ${now}
+    ORDER BY expires_at LIMIT ${expiredRowsMax})`;
+
+/** Ends a grant with its tokens. */
+export const deleteGrant = (grantId: string): Statement =>
+  sql`DELETE FROM oauth_grants WHERE id = ${grantId}`;
+
+/**
+ * Replaces a refresh token. The last of the statements inserts the access token: it changes a row only if the refresh token was
+ * unused, or was used a moment ago and its successor never was. Any other reuse ends the grant.
+ *
+ * @param used `tokenHash`: of the presented token.
+ */
+export function rotateRefreshToken(
+  used: { readonly tokenHash: string; readonly sessionId: string; readonly bounds: SessionBounds },
+  { refresh, access }: { readonly refresh: NewToken; readonly access: NewToken },
+): Statement[] {
+  const { tokenHash, sessionId, bounds } = used;
+  const { now } = bounds;
+  const presented = sql`oauth_tokens p WHERE p.token_hash = ${tokenHash} AND p.kind = 'refresh'`;
+  const isFirstUse = sql`EXISTS (SELECT 1 FROM ${presented} AND p.successor_hash = ${refresh.tokenHash}
+    AND p.used_at > ${now - refreshAgainMs} AND NOT EXISTS (SELECT 1 FROM oauth_tokens n
+      WHERE n.token_hash = p.successor_hash AND n.used_at IS NOT NULL))`;
+  return [
+    sql`UPDATE oauth_tokens SET used_at = ${now}, successor_hash = ${refresh.tokenHash}
+      WHERE token_hash = ${tokenHash} AND kind = 'refresh' AND used_at IS NULL AND expires_at > ${now}
+        AND EXISTS (SELECT 1 FROM ${grantTables} WHERE g.id = oauth_tokens.grant_id AND ${
+      liveGrant(bounds)
+    })`,
+    sql`DELETE FROM oauth_grants WHERE id = ${refresh.grantId} AND EXISTS (SELECT 1 FROM ${presented}
+      AND p.used_at IS NOT NULL) AND NOT (${isFirstUse})`,
+    insertToken(refresh, isFirstUse),
+    sql`${updateSessionSeen(sessionId, now)} AND ${isFirstUse}`,
+    insertToken(access, isFirstUse),
+  ];
+}

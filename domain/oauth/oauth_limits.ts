@@ -1,0 +1,28 @@
+// Limits and lifetimes of the OpenID provider.
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+
+export const codeMs = minuteMs;
+/** Used codes are kept for longer than the access tokens that came of them. */
+export const codeKeptMs = 60 * minuteMs;
+export const openCodesMax = 20;
+export const accessTokenMs = 15 * minuteMs;
+export const jwtAccessTokenMs = 5 * minuteMs;
+export const idTokenMs = 60 * minuteMs;
+export const offlineMs = 30 * dayMs;
+/** Within this time, a refresh token may be repeated: its response may be lost. */
+export const refreshAgainMs = 10_000;
+export const waitingRequestMs = 10 * minuteMs;
+export const waitingRequestsOfAddressMax = 50;
+/** Keys are published before they sign, and after. */
+export const keyAheadMs = dayMs;
+export const keySignsMs = 90 * dayMs;
+export const keyKeptMs = 30 * dayMs;
+export const keysCachedMs = minuteMs;
+export const signaturesAtOnceMax = 2;
+export const signaturesWaitingMax = 64;
+/** Wrong secrets of a client from one address in a minute. */
+export const wrongSecretsMax = 20;
+/** Expired rows that one write deletes. */
+export const expiredRowsMax = 50;

@@ -1,0 +1,252 @@
+// The authorization endpoint, where applications send people, and the decision on its consent page.
+import type { SessionActor } from "../../domain/access/actor.ts";
+import type { Session } from "../../domain/access/session.ts";
+import { AppError } from "../../domain/errors.ts";
+import { hostOfRedirect, isNativeRedirect } from "../../domain/oauth/client.ts";
+import { OAuthError } from "../../domain/oauth/oauth_error.ts";
+import { withReturnTo } from "../../domain/people/return_to.ts";
+import { anonymousBodyBytesMax, returnToCharactersMax } from "../../domain/limits.ts";
+import { derivedToken, newToken } from "../../services/access/mod.ts";
+import {
+  answerAddress,
+  type CheckedRequest,
+  checkRequest,
+  type ClientRequest,
+  errorOfNeed,
+  findClientRequest,
+  findKeptRequest,
+  findNeed,
+  issueCode,
+  keepRequest,
+  type Need,
+} from "../../services/oauth/mod.ts";
+import {
+  backToApplicationPage,
+  confirmEmailFirstPage,
+  consentPage,
+  consentPath,
+  noAccessPage,
+} from "../../views/oauth/consent.tsx";
+import { readFormBody, readText } from "../body.ts";
+import { oauthBrowserTokens, setOAuthBrowserCookie } from "../cookies.ts";
+import type { App, AppContext } from "../env.ts";
+import {
+  gateFrame,
+  type PortalParts,
+  redirect,
+  sendPage,
+  signedInRoutes,
+  withoutReferrer,
+} from "../portal/page.ts";
+import { findSession, sessionActor } from "../session.ts";
+
+const path = "/oauth/authorize";
+const keptParameter = "kept";
+
+/** A request with its query, and when it came, if it was kept. */
+interface Asked {
+  readonly query: string;
+  readonly askedAt: number | null;
+}
+
+export function authorizeRoutes(app: App, parts: PortalParts): void {
+  app.get(path, withoutReferrer((c) => authorize(c, parts)));
+
+  // Another site's form comes without our cookies, and its parameters can be long.
+  app.post(
+    path,
+    withoutReferrer(async (c) =>
+      redirect(c, `${path}?${new URLSearchParams((await readText(c, anonymousBodyBytesMax)).text)}`)
+    ),
+  );
+
+  signedInRoutes(app, parts).post(consentPath, (c, session) => {
+    c.set("responseHeaders", [["referrer-policy", "no-referrer"]]);
+    return decide(c, parts, session);
+  });
+}
+
+async function authorize(c: AppContext, parts: PortalParts): Promise<Response> {
+  const headers = c.get("headers");
+  // An image, a frame or a prefetch must not get codes.
+  const destination = headers["sec-fetch-dest"];
+  const isNavigation = c.req.method === "GET" && headers["sec-purpose"] === undefined &&
+    (destination === undefined || destination === "document");
+  if (!isNavigation) throw new AppError("malformed_request", "Open this address as a page.");
+  const asked = await readAsked(c, parts);
+  const parameters = new URLSearchParams(asked.query);
+  const from = await findClientRequest(parts.services, parameters);
+  return await toApplication(c, parts, from, async () => {
+    const checked = await checkRequest(parts.services, from, parameters);
+    const isSilent = checked.request.prompts.includes("none");
+    const session = await findSession(c, parts);
+    const need: Need = session === null
+      ? { kind: "login" }
+      : await findNeed(parts.services, session, checked, { askedAt: asked.askedAt });
+    if (need.kind !== "nothing" && isSilent) throw errorOfNeed(need);
+    if (session === null) {
+      return await toSignIn(c, parts, { asked, isFresh: checked.request.prompts.includes("login") });
+    }
+    if (need.kind !== "nothing") return await showNeed(c, parts, { session, asked, checked, need });
+    const { organizationId } = need;
+    const actor = sessionActor(c, session);
+    return redirect(
+      c,
+      await issueCode(parts.services, actor, { checked, organizationId, consented: false }),
+      {
+        status: 302,
+      },
+    );
+  });
+}
+
+/** Sends errors to the application's redirect address, which is known good. */
+async function toApplication(
+  c: AppContext,
+  { services }: PortalParts,
+  from: ClientRequest,
+  run: () => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    return redirect(c, answerAddress(services, from, error), { status: 302 });
+  }
+}
+
+async function readAsked(c: AppContext, { config, services }: PortalParts): Promise<Asked> {
+  const { search, searchParams } = new URL(c.req.url);
+  const kept = searchParams.get(keptParameter);
+  if (kept === null) return { query: search.slice(1), askedAt: null };
+  const found = await findKeptRequest(services, kept, oauthBrowserTokens(c.get("headers")["cookie"], config));
+  if (found !== undefined) return found;
+  throw new AppError(
+    "malformed_request",
+    "This sign-in has expired. Go back to the application and start again.",
+  );
+}
+
+/** Returns the address of a request for after signing in. `isFresh`: the person must sign in after now. */
+async function addressOf(
+  c: AppContext,
+  { config, services }: PortalParts,
+  { query, askedAt }: Asked,
+  { isFresh }: { isFresh: boolean },
+): Promise<string> {
+  const { pathname, search } = new URL(c.req.url);
+  if (askedAt !== null && pathname === path) return pathname + search;
+  const address = `${path}?${query}`;
+  // The target is encoded twice on its way.
+  if (!isFresh && encodeURIComponent(address).length <= returnToCharactersMax) return address;
+  const browserToken = browserTokenOf(c, config);
+  const id = await keepRequest(services, query, { browserToken, address: c.get("client").address });
+  if (id === null) {
+    throw new AppError("rate_limited", "Too many sign-ins are open. Try again in a few minutes.");
+  }
+  return `${path}?${keptParameter}=${id}`;
+}
+
+async function toSignIn(
+  c: AppContext,
+  parts: PortalParts,
+  { asked, isFresh }: { asked: Asked; isFresh: boolean },
+): Promise<Response> {
+  return redirect(c, withReturnTo("/sign-in", await addressOf(c, parts, asked, { isFresh })), {
+    status: 302,
+  });
+}
+
+async function showNeed(
+  c: AppContext,
+  parts: PortalParts,
+  { session, asked, checked, need }: {
+    session: Session;
+    asked: Asked;
+    checked: CheckedRequest;
+    need: Exclude<Need, { kind: "nothing" }>;
+  },
+): Promise<Response> {
+  const frame = gateFrame(parts);
+  const { client, redirectUri, scopes, resource } = checked;
+  if (need.kind === "login") {
+    const target = await addressOf(c, parts, asked, { isFresh: true });
+    return redirect(c, `/portal/confirm-password?again=1&return_to=${encodeURIComponent(target)}`, {
+      status: 302,
+    });
+  }
+  if (need.kind === "email") {
+    const href = await addressOf(c, parts, asked, { isFresh: false });
+    return await sendPage(c, confirmEmailFirstPage({ frame, clientName: client.name, href }), 403);
+  }
+  if (need.kind === "no_access") {
+    const href = answerAddress(parts.services, checked, errorOfNeed(need));
+    return await sendPage(
+      c,
+      noAccessPage({ frame, clientName: client.name, email: session.user.email, href }),
+      403,
+    );
+  }
+  const token = browserTokenOf(c, parts.config);
+  return await sendPage(
+    c,
+    consentPage({
+      frame,
+      clientName: client.name,
+      host: hostOfRedirect(redirectUri),
+      isNative: isNativeRedirect(redirectUri),
+      person: session.user,
+      scopes,
+      resource,
+      organizations: need.organizations.map((one) => ({ value: one.organizationId, label: one.name })),
+      organizationId: session.organization?.organizationId ?? "",
+      hidden: { request: asked.query, proof: proofOf(token, session, asked.query) },
+      otherAccountHref: "/portal/account",
+    }),
+  );
+}
+
+/** Only this browser, with this session, can have the form with this request. */
+function proofOf(browserToken: string, session: Session, query: string): string {
+  return derivedToken(browserToken, ["consent", session.id, session.user.id, query]);
+}
+
+async function decide(c: AppContext, parts: PortalParts, session: SessionActor): Promise<Response> {
+  const { config, services } = parts;
+  const { request = "", proof = "", decision, organizationId = "" } = await readFormBody(c);
+  const isOwn = oauthBrowserTokens(c.get("headers")["cookie"], config)
+    .some((token) => proofOf(token, session, request) === proof);
+  if (!isOwn) {
+    const message = "This page is out of date. Go back to the application and start again.";
+    throw new AppError("malformed_request", message);
+  }
+  const parameters = new URLSearchParams(request);
+  const from = await findClientRequest(services, parameters);
+  const answer = async () => {
+    if (decision !== "allow") throw new OAuthError("access_denied", "The person denied the request.");
+    const checked = await checkRequest(services, from, parameters);
+    const consent = { organizationId: organizationId === "" ? null : organizationId };
+    // The page was only shown to someone who had signed in as the request asks.
+    const need = await findNeed(services, session, checked, { askedAt: session.authenticatedAt, consent });
+    if (need.kind !== "nothing") throw errorOfNeed(need);
+    return await issueCode(services, session, {
+      checked,
+      organizationId: need.organizationId,
+      consented: true,
+    });
+  };
+  const href = await answer().catch((error) => {
+    if (error instanceof OAuthError) return answerAddress(services, from, error);
+    throw error;
+  });
+  const frame = gateFrame(parts);
+  return await sendPage(c, backToApplicationPage({ frame, href, host: hostOfRedirect(from.redirectUri) }));
+}
+
+/** Returns the browser's token for requests and forms of applications, and sets its cookie the first time. */
+function browserTokenOf(c: AppContext, config: PortalParts["config"]): string {
+  const [known] = oauthBrowserTokens(c.get("headers")["cookie"], config);
+  const token = known ?? newToken();
+  setOAuthBrowserCookie(c, config, token);
+  return token;
+}

@@ -1,0 +1,22 @@
+// The OpenID provider: authorization requests, tokens, who a client is, and signing keys.
+export {
+  answerAddress,
+  type CheckedRequest,
+  checkRequest,
+  type ClientRequest,
+  errorOfNeed,
+  findClientRequest,
+  findKeptRequest,
+  findNeed,
+  issueCode,
+  keepRequest,
+  type Need,
+} from "./authorize.ts";
+export { authenticateClient, readClientCredentials } from "./client_authentication.ts";
+export {
+  exchangeCode,
+  findAccessToken,
+  findClientOfToken,
+  refreshTokens,
+  type TokenResponse,
+} from "./tokens.ts";

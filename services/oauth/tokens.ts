@@ -1,0 +1,277 @@
+// Exchanges codes and refresh tokens for tokens, and looks access tokens up.
+import { createHmac, hash, randomBytes } from "node:crypto";
+import { findCode, type StoredCode, useCode } from "../../db/oauth/codes.ts";
+import { findClient, type StoredClient } from "../../db/oauth/clients.ts";
+import {
+  deleteGrant,
+  deleteOldTokens,
+  findToken,
+  type FoundToken,
+  insertGrantOfCode,
+  insertToken,
+  type NewToken,
+  rotateRefreshToken,
+} from "../../db/oauth/tokens.ts";
+import { newId } from "../../domain/id.ts";
+import { claimsOf } from "../../domain/oauth/claims.ts";
+import { accessTokenMs, idTokenMs, jwtAccessTokenMs, offlineMs } from "../../domain/oauth/oauth_limits.ts";
+import { OAuthError } from "../../domain/oauth/oauth_error.ts";
+import { comparedUri } from "../../domain/oauth/resource_uri.ts";
+import { parseScopes } from "../../domain/oauth/scope_names.ts";
+import {
+  generateSecretToken,
+  hashSecretToken,
+  isWellFormedSecretToken,
+  secretTokenOf,
+} from "../../domain/secret_token.ts";
+import { hashToken, sessionBounds, sessionMaxMs } from "../access/mod.ts";
+import type { Context } from "../context.ts";
+import { isSameHash } from "./client_authentication.ts";
+
+/** The response of the token endpoint (RFC 6749, section 5.1). */
+export interface TokenResponse {
+  readonly access_token: string;
+  readonly token_type: "Bearer";
+  readonly expires_in: number;
+  readonly scope: string;
+  readonly refresh_token?: string;
+  readonly id_token?: string;
+}
+
+type TokenContext = Pick<Context, "config" | "database" | "clock" | "signingKeys">;
+
+/** The start of access and refresh tokens. Unlike keys, older ones with another `KEY_PREFIX` end: clients refresh or ask again. */
+const tagOf = ({ config }: Pick<Context, "config">, kind: "access" | "refresh") =>
+  `${config.keyPrefix}_${kind}_`;
+
+/**
+ * Exchanges a code (RFC 6749, section 4.1.3). A second use by the client ends what the first received.
+ *
+ * @throws {OAuthError} `invalid_grant`, `invalid_request`, `invalid_target`.
+ */
+export async function exchangeCode(
+  context: TokenContext,
+  client: StoredClient,
+  form: ReadonlyMap<string, string>,
+): Promise<TokenResponse> {
+  const { database, clock } = context;
+  const given = form.get("code");
+  if (given === undefined) throw new OAuthError("invalid_request", "The parameter code is missing.");
+  const codeHash = hashToken(given);
+  const code = await findCode(database, codeHash);
+  if (code === undefined || code.clientId !== client.id) throw invalidGrantError("The code is invalid.");
+  checkCode(code, form);
+  const now = clock();
+  const grantId = newId("grt", now);
+  const refreshSecret = randomBytes(32).toString("base64url");
+  const access = newAccessToken(context, { grantId, scopes: null, now });
+  const refresh = client.grants.includes("refresh_token") ? newRefreshToken(context, { grantId, now }) : null;
+  const [used] = code.usedAt === null
+    ? await database.write([
+      useCode(codeHash, { grantId, now }),
+      insertGrantOfCode({ grantId, codeHash, refreshSecret, now }),
+      insertToken(access.row),
+      ...(refresh === null ? [] : [insertToken(refresh.row)]),
+      deleteOldTokens(now),
+    ])
+    : [];
+  if (used === undefined || used.changes === 0) {
+    const { grantId: first } = await findCode(database, codeHash) ?? code;
+    if (first !== null) await database.write([deleteGrant(first)]);
+    throw invalidGrantError("The code was used, or has expired.");
+  }
+  const found = await findToken(database, access.row.tokenHash, sessionBounds(context.config, now));
+  if (found === undefined) throw invalidGrantError("The access has ended.");
+  return await respond(context, client, {
+    found,
+    access: access.token,
+    refresh: refresh?.token,
+    nonce: code.nonce,
+  });
+}
+
+/** @throws {OAuthError} If the request doesn't belong to the code. Nothing ends: the code may have been stolen. */
+function checkCode(code: StoredCode, form: ReadonlyMap<string, string>): void {
+  const redirectUri = form.get("redirect_uri");
+  const needsRedirect = code.scopes.split(" ").includes("openid");
+  if (redirectUri === undefined ? needsRedirect : redirectUri !== code.redirectUri) {
+    throw invalidGrantError("The parameter redirect_uri differs from that of the authorization.");
+  }
+  const verifier = form.get("code_verifier");
+  const isProved = code.challenge === null
+    ? verifier === undefined
+    : verifier !== undefined && /^[\w.~-]{43,128}$/.test(verifier) &&
+      isSameHash(hash("sha256", verifier, "base64url"), code.challenge);
+  if (!isProved) throw invalidGrantError("The parameter code_verifier is wrong.");
+  requireSameResource(form.get("resource"), code.resourceUri);
+}
+
+function requireSameResource(given: string | undefined, uri: string | null): void {
+  if (given === undefined) return;
+  if (uri === null || comparedUri(given) !== comparedUri(uri)) {
+    throw new OAuthError("invalid_target", "The access is for another resource.");
+  }
+}
+
+/**
+ * Exchanges a refresh token for its successor and an access token. A repeat within seconds gets the same successor, until that was
+ * used; any other reuse ends the grant.
+ *
+ * @throws {OAuthError} `invalid_grant`, `invalid_request`, `invalid_scope`, `invalid_target`.
+ */
+export async function refreshTokens(
+  context: TokenContext,
+  client: StoredClient,
+  form: ReadonlyMap<string, string>,
+): Promise<TokenResponse> {
+  const { config, database, clock } = context;
+  const given = form.get("refresh_token");
+  if (given === undefined) throw new OAuthError("invalid_request", "The parameter refresh_token is missing.");
+  const bounds = sessionBounds(config, clock());
+  const { now } = bounds;
+  const found = await findOfKind(context, given, "refresh");
+  if (found === undefined || found.clientId !== client.id) {
+    throw invalidGrantError("The refresh token is invalid, or the access has ended.");
+  }
+  requireSameResource(form.get("resource"), found.resource?.uri ?? null);
+  const asked = form.has("scope") ? parseScopes(form.get("scope")) : null;
+  if (asked?.some((scope) => !found.grantScopes.includes(scope))) {
+    throw new OAuthError("invalid_scope", "The scope is wider than the one that was granted.");
+  }
+  const { grantId, sessionId } = found;
+  const refresh = newRefreshToken(context, {
+    grantId,
+    now,
+    from: { token: given, secret: found.refreshSecret },
+  });
+  const access = newAccessToken(context, { grantId, scopes: asked, now });
+  const results = await database.write([
+    deleteOldTokens(now),
+    ...rotateRefreshToken({ tokenHash: hashSecretToken(given), sessionId, bounds }, {
+      refresh: refresh.row,
+      access: access.row,
+    }),
+  ]);
+  if (results.at(-1)?.changes !== 1) throw invalidGrantError("The refresh token was used before.");
+  const scopes = asked ?? found.grantScopes;
+  return await respond(context, client, {
+    found: { ...found, scopes },
+    access: access.token,
+    refresh: refresh.token,
+    nonce: null,
+  });
+}
+
+interface IssuedToken {
+  readonly token: string;
+  readonly row: NewToken;
+}
+
+export function newAccessToken(
+  context: TokenContext,
+  { grantId, scopes, now }: Pick<NewToken, "grantId" | "scopes" | "now">,
+): IssuedToken {
+  const { token } = generateSecretToken(tagOf(context, "access"));
+  const tokenHash = hashSecretToken(token);
+  return { token, row: { tokenHash, kind: "access", grantId, scopes, now, expiresAt: now + accessTokenMs } };
+}
+
+/** @param options `from`: the token that it replaces, with the secret of the grant. */
+export function newRefreshToken(
+  context: TokenContext,
+  { grantId, now, from }: { grantId: string; now: number; from?: { token: string; secret: string } },
+): IssuedToken {
+  const tag = tagOf(context, "refresh");
+  const token = from === undefined
+    ? generateSecretToken(tag).token
+    : secretTokenOf(tag, createHmac("sha256", from.secret).update(from.token).digest());
+  const expiresAt = now + Math.max(offlineMs, sessionMaxMs(context.config));
+  return {
+    token,
+    row: { tokenHash: hashSecretToken(token), kind: "refresh", grantId, scopes: null, now, expiresAt },
+  };
+}
+
+async function findOfKind(
+  context: Pick<Context, "config" | "database" | "clock">,
+  token: string,
+  kind: "access" | "refresh",
+): Promise<FoundToken | undefined> {
+  const { config, database, clock } = context;
+  if (!isWellFormedSecretToken(tagOf(context, kind), token)) return undefined;
+  const found = await findToken(database, hashSecretToken(token), sessionBounds(config, clock()));
+  return found?.kind === kind ? found : undefined;
+}
+
+/** Finds an access token that works now. */
+export function findAccessToken(
+  context: Pick<Context, "config" | "database" | "clock">,
+  token: string,
+): Promise<FoundToken | undefined> {
+  return findOfKind(context, token, "access");
+}
+
+/** Returns the client of a token that works. @throws {OAuthError} `invalid_token` if it was deleted meanwhile. */
+export async function findClientOfToken(
+  { database }: Pick<Context, "database">,
+  { clientId }: Pick<FoundToken, "clientId">,
+): Promise<StoredClient> {
+  const client = await findClient(database, clientId);
+  if (client === undefined) throw new OAuthError("invalid_token", "The access has ended.");
+  return client;
+}
+
+/** Builds the response with new tokens; the ID token, and access tokens that the resource reads itself, are signed. */
+export async function respond(
+  context: TokenContext,
+  client: StoredClient,
+  { found, access, refresh, nonce }: {
+    found: FoundToken;
+    access: string;
+    refresh: string | undefined;
+    nonce: string | null;
+  },
+): Promise<TokenResponse> {
+  const { config, clock, signingKeys } = context;
+  const { scopes, resource, userId, idTokenAlgorithm } = found;
+  const iat = seconds(clock());
+  const iss = config.baseUrl.origin;
+  const isJwt = resource?.tokenFormat === "jwt";
+  const expiresIn = seconds(isJwt ? jwtAccessTokenMs : accessTokenMs);
+  const jwt = {
+    iss,
+    sub: userId,
+    aud: resource?.uri ?? "",
+    client_id: client.id,
+    iat,
+    exp: iat + expiresIn,
+    jti: newId("grt"),
+    scope: scopes.join(" "),
+    organization: found.organization,
+  };
+  const idToken = {
+    ...claimsOf(found, { scopes, access: client.access, groupNames: client.groupNames }),
+    iss,
+    aud: client.id,
+    iat,
+    exp: iat + seconds(idTokenMs),
+    sid: found.sessionId,
+    auth_time: seconds(found.authTime),
+    ...(found.amr === null ? {} : { amr: found.amr.split(" ") }),
+    ...(nonce === null ? {} : { nonce }),
+  };
+  return {
+    access_token: isJwt ? await signingKeys.sign(jwt, { alg: "RS256", typ: "at+jwt" }) : access,
+    token_type: "Bearer",
+    expires_in: expiresIn,
+    scope: scopes.join(" "),
+    ...(refresh === undefined ? {} : { refresh_token: refresh }),
+    ...(scopes.includes("openid")
+      ? { id_token: await signingKeys.sign(idToken, { alg: idTokenAlgorithm, typ: "JWT" }) }
+      : {}),
+  };
+}
+
+const seconds = (ms: number): number => Math.floor(ms / 1_000);
+
+const invalidGrantError = (message: string) => new OAuthError("invalid_grant", message);

@@ -1,0 +1,138 @@
+// The pages of an application that signs someone in here: what it gets, and why it can't.
+import type { Child } from "hono/jsx";
+import { ButtonLink } from "../components/button.tsx";
+import { Facts } from "../components/facts.tsx";
+import { type Choice, SelectField } from "../components/field.tsx";
+import { GateCard } from "../components/gate_card.tsx";
+import { Notice } from "../components/notice.tsx";
+import type { GateFrame, Page } from "../layout.tsx";
+
+export const consentPath = "/authorize/decision";
+
+/** What each scope of signing in gives. */
+const scopeTexts: Readonly<Record<string, string>> = {
+  openid: "Your account's id",
+  profile: "Your name, organization and role",
+  email: "Your email address",
+  groups: "Your groups",
+  offline_access: "Access while you're signed out, for up to 30 days",
+};
+
+export interface ConsentPageProps {
+  readonly frame: GateFrame;
+  readonly clientName: string;
+  /** Where the browser goes next, and what receives the access. */
+  readonly host: string;
+  /** True if it is a program on this machine, which nobody can tell from another one. */
+  readonly isNative: boolean;
+  readonly person: { readonly name: string; readonly email: string };
+  readonly scopes: readonly string[];
+  readonly resource: { readonly name: string; readonly uri: string } | null;
+  /** The organizations that the access can be for; none for people without one. */
+  readonly organizations: readonly Choice[];
+  readonly organizationId: string;
+  /** Ties the form to the session, the person and the request. */
+  readonly hidden: Readonly<Record<string, string>>;
+  /** Signs in another person, and comes back. */
+  readonly otherAccountHref: string;
+}
+
+export function consentPage(props: ConsentPageProps): Page {
+  const { frame, clientName, host, isNative, person, scopes, resource, organizations } = props;
+  const [only] = organizations;
+  const hasChoice = organizations.length > 1;
+  const text = (
+    <>
+      <bdi>{clientName}</bdi> at <bdi>{host}</bdi> asks for access to the account of{" "}
+      <bdi>{person.email}</bdi>.
+    </>
+  );
+  const facts: { label: string; value: Child }[] = [
+    ...(resource === null
+      ? []
+      : [{ label: "Resource", value: <bdi>{`${resource.name} (${new URL(resource.uri).host})`}</bdi> }]),
+    { label: "It gets", value: scopes.map((scope) => scopeTexts[scope] ?? scope).join(", ") },
+    ...(only && !hasChoice ? [{ label: "Organization", value: <bdi>{only.label}</bdi> }] : []),
+  ];
+  return (
+    <GateCard
+      frame={frame}
+      title={`Continue to ${clientName}?`}
+      text={text}
+      action={consentPath}
+      hidden={hasChoice ? props.hidden : { ...props.hidden, organizationId: only?.value ?? "" }}
+    >
+      {isNative && (
+        <Notice
+          tone="error"
+          text="A program on your device asks for this. Allow it only if you started it yourself just now."
+        />
+      )}
+      <Facts facts={facts} />
+      {hasChoice && (
+        <SelectField
+          label="Organization"
+          name="organizationId"
+          value={props.organizationId}
+          choices={organizations}
+        />
+      )}
+      <div class="row">
+        <button type="submit" class="button primary" name="decision" value="allow">Allow</button>
+        <button type="submit" class="button plain" name="decision" value="deny">Deny</button>
+      </div>
+      <p class="small muted">
+        Signed in as <bdi>{person.name}</bdi>. <a href={props.otherAccountHref}>Not you?</a>
+      </p>
+    </GateCard>
+  );
+}
+
+/** Goes on to the application. A redirect after a form would be blocked by the policy for forms. */
+export function backToApplicationPage(
+  { frame, href, host }: { frame: GateFrame; href: string; host: string },
+): Page {
+  const text = (
+    <>
+      Continuing to <bdi>{host}</bdi>.
+    </>
+  );
+  return (
+    <GateCard frame={frame} title="Continue to the application" text={text} goOnTo={href}>
+      <ButtonLink tone="primary" href={href}>Continue</ButtonLink>
+    </GateCard>
+  );
+}
+
+/** For people whom the application doesn't admit. The error goes to the application only from the button. */
+export function noAccessPage(
+  { frame, clientName, email, href }: { frame: GateFrame; clientName: string; email: string; href: string },
+): Page {
+  const text = (
+    <>
+      <bdi>{clientName}</bdi> isn't open to{" "}
+      <bdi>{email}</bdi>. Ask an administrator for access, or use another account.
+    </>
+  );
+  return (
+    <GateCard frame={frame} title="You don't have access" text={text}>
+      <ButtonLink tone="primary" href={href}>Back to the application</ButtonLink>
+    </GateCard>
+  );
+}
+
+export function confirmEmailFirstPage(
+  { frame, clientName, href }: { frame: GateFrame; clientName: string; href: string },
+): Page {
+  const text = (
+    <>
+      Confirm your email address with the link that we sent you, then continue to <bdi>{clientName}</bdi>.
+    </>
+  );
+  return (
+    <GateCard frame={frame} title="Confirm your email address" text={text}>
+      <ButtonLink tone="primary" href={href}>Continue</ButtonLink>
+      <ButtonLink href="/portal/account">Go to your account</ButtonLink>
+    </GateCard>
+  );
+}

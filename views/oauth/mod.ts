@@ -1,0 +1,2 @@
+// Pages of the OpenID provider.
+export { consentPage } from "./consent.tsx";
