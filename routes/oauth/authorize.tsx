@@ -227,7 +227,7 @@ async function decide(c: AppContext, parts: PortalParts, session: SessionActor):
     const checked = await checkRequest(services, from, parameters);
     const consent = { organizationId: organizationId === "" ? null : organizationId };
     // The page was only shown to someone who had signed in as the request asks.
-    const need = await findNeed(services, session, checked, { askedAt: session.authenticatedAt, consent });
+    const need = await findNeed(services, session, checked, { askedAt: -Infinity, consent });
     if (need.kind !== "nothing") throw errorOfNeed(need);
     return await issueCode(services, session, {
       checked,

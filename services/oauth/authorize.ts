@@ -120,7 +120,7 @@ export async function findNeed(
   const { prompts, maxAgeMs, idTokenHint } = request;
   const since = answer.askedAt ?? Infinity;
   const isOld = maxAgeMs !== null && session.authenticatedAt < Math.min(clock() - maxAgeMs, since);
-  if (isOld || prompts.includes("login") && session.authenticatedAt < since) return { kind: "login" };
+  if (isOld || prompts.includes("login") && session.authenticatedAt <= since) return { kind: "login" };
   if (idTokenHint !== null) {
     const hint = await signingKeys.verifyIdToken(idTokenHint);
     if (hint?.aud !== client.id || hint.sub !== session.user.id) {
