@@ -1974,3 +1974,10 @@ WHEN EXISTS (SELECT 1 FROM oauth_grants g WHERE g.user_id = OLD.user_id AND g.or
 BEGIN
   DELETE FROM oauth_grants WHERE user_id = OLD.user_id AND organization_id = OLD.organization_id
   ; END;
+
+-- A new password ends access that outlives the session.
+CREATE TRIGGER users_ended_offline_grants AFTER UPDATE OF password_hash ON users
+WHEN OLD.password_hash <> NEW.password_hash AND EXISTS (SELECT 1 FROM oauth_grants g WHERE g.user_id = NEW.id)
+BEGIN
+  DELETE FROM oauth_grants WHERE user_id = NEW.id AND offline_until IS NOT NULL
+  ; END;

@@ -1,4 +1,4 @@
-// SQL of grants and their tokens. Each look-up joins what a token depends on, so that whatever ended is rejected immediately.
+// SQL of grants and their tokens. Each look-up joins what a token depends on, so that ended access is rejected immediately.
 import { expiredRowsMax, offlineMs, refreshAgainMs } from "../../domain/oauth/oauth_limits.ts";
 import type { Role } from "../../domain/access/session.ts";
 import type { IdTokenAlgorithm } from "../../domain/oauth/client.ts";

@@ -2,7 +2,7 @@
 import type { Role } from "../access/session.ts";
 import type { ClientAccess } from "./client.ts";
 
-/** What is known about the person of a grant now. */
+/** The person of a grant, as they are now. */
 export interface Subject {
   readonly userId: string;
   readonly name: string;

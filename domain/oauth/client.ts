@@ -10,7 +10,7 @@ export const clientGrants = [
 ] as const;
 export type ClientGrant = (typeof clientGrants)[number];
 
-/** Who may use a client: members of these organizations with at least this role, or everyone. */
+/** The people who may use a client: members of these organizations with at least this role, or everyone. */
 export type ClientAccess = "everyone" | {
   readonly organizationIds: readonly string[];
   readonly minRole: Role;

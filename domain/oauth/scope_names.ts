@@ -1,6 +1,6 @@
 // Scopes: those of signing in, and those that resources define.
 
-/** What the scopes of signing in give, and nothing else may be called so. */
+/** The scopes of signing in. Resources may not define them. */
 export const signInScopes = ["openid", "profile", "email", "groups", "offline_access"] as const;
 
 /** True for a scope that a resource may define (RFC 6749, section 3.3). */

@@ -92,7 +92,7 @@ export async function checkRequest(
   return { ...from, request, resource: resource ?? null, scopes };
 }
 
-/** What is missing before a code is issued. */
+/** A condition that is missing before a code is issued. */
 export type Need =
   /** Signing in again, or confirming who it is. */
   | { readonly kind: "login" }

@@ -9,7 +9,7 @@ import type { GateFrame, Page } from "../layout.tsx";
 
 export const consentPath = "/authorize/decision";
 
-/** What each scope of signing in gives. */
+/** Describes the scopes of signing in. */
 const scopeTexts: Readonly<Record<string, string>> = {
   openid: "Your account's id",
   profile: "Your name, organization and role",
