@@ -16,7 +16,7 @@ const stepRowsMax = 100;
  * all of them, it does nothing: new secrets are written with that key.
  */
 export function createResealing(): (context: Pick<Context, "database" | "secrets">) => Promise<boolean> {
-  const tables: SecretsTable[] = ["webhooks", "identity_providers"];
+  const tables: SecretsTable[] = ["webhooks", "identity_providers", "oauth_signing_keys"];
   let after = "";
   return async function resealSecrets({ database, secrets }) {
     const [table] = tables;
