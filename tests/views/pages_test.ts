@@ -39,7 +39,7 @@ const [markup = ""] = hostile;
  * provider and back.
  */
 const notPages =
-  /^\/(api|static|health|metrics|docs\/examples|download\/:|sign-in\/with\/:)|\.\w+$|\/html$|^\/embed\/:\w+$/;
+  /^\/(api|static|health|metrics|docs\/examples|download\/:|oauth\/|\.well-known\/|sign-in\/with\/:)|\.\w+$|\/html$|^\/embed\/:\w+$/;
 
 /** Those who find all pages. A quick run follows fewer of the same links of the others. */
 const leaders = new Set(["visitor", "owner", "operator", "customer in a product"]);
