@@ -37,6 +37,7 @@ export const settings = {
   TRUSTED_PROXIES: { default: "", expected: "comma-separated IP addresses or CIDR blocks" },
   WEBHOOK_ALLOWED_HOSTS: { default: "", expected: "comma-separated host names, IP addresses or CIDR blocks" },
   DNS_SERVER: { default: "", expected: "the IP address of a DNS server, alone or with a port" },
+  OPENID_WEBFINGER: { default: "", expected: "comma-separated domains, such as example.com" },
   SESSION_MAX_DAYS: { default: "30", expected: "a whole number from 1 to 365" },
   SESSION_IDLE_DAYS: { default: "7", expected: "a whole number from 1 to SESSION_MAX_DAYS" },
   USAGE_CATALOG: { default: "optional", expected: "optional or required" },
@@ -210,6 +211,8 @@ function readAddresses(reader: SettingsReader) {
     ),
     /** Private hosts and addresses that the program may reach for a customer, also by http. */
     webhookAllowedHosts: reader.list("WEBHOOK_ALLOWED_HOSTS", parseAllowedHost),
+    /** Domains whose people WebFinger refers to this provider. */
+    openidWebfinger: reader.list("OPENID_WEBFINGER", parseDomainName).map(({ host }) => host),
     /** The resolver for TXT records of domains; default: the system's. */
     dnsServer: parseDnsServer(reader.matching("DNS_SERVER", (text) => parseDnsServer(text) !== undefined)),
   };
@@ -307,6 +310,11 @@ function parseAllowedHost(text: string): AddressBlock | { readonly host: string 
   // Compared with the host of a URL, which has IPv4 addresses in one form.
   const isHost = /^(?=.*[a-z])[a-z0-9._-]+$/.test(host) && URL.parse(`http://${host}`)?.hostname === host;
   return isHost && !host.endsWith(".") ? { host } : "not a host name, an address or a block";
+}
+
+function parseDomainName(text: string): { readonly host: string } | string {
+  const host = parseAllowedHost(text);
+  return typeof host !== "string" && "host" in host ? host : "not a domain";
 }
 
 function parseBaseUrl(text: string): URL | null {

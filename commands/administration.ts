@@ -100,6 +100,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   validation_failed: exitStatus.data,
   provider_taken: exitStatus.data,
   mapping_taken: exitStatus.data,
+  resource_taken: exitStatus.data,
   nothing_to_record: exitStatus.data,
   limit_reached: exitStatus.data,
   unavailable: exitStatus.busy,

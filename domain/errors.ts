@@ -52,6 +52,7 @@ export const errorStatuses = {
   product_taken: 409,
   plan_taken: 409,
   mapping_taken: 409,
+  resource_taken: 409,
   provider_taken: 409,
   plan_in_use: 409,
   sso_untested: 409,

@@ -21,7 +21,7 @@ import {
   unlistedOriginsLoggedMax,
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
-import { wrongSecretsMax } from "../domain/oauth/oauth_limits.ts";
+import { deviceEntriesMax, devicePollMs, wrongSecretsMax } from "../domain/oauth/oauth_limits.ts";
 import { portalSessionsPerMinuteMax } from "../domain/keys/portal_session_limits.ts";
 import { domainLookupsPerMinuteMax } from "../domain/people/company_sign_in.ts";
 import { providerPlacesMax, providerVisitsMax } from "../domain/people/provider_limits.ts";
@@ -95,6 +95,10 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     portalSessions: limit(portalSessionsPerMinuteMax, minuteMs),
     /** Wrong secrets of OAuth clients. By client and client address. */
     clientSecrets: limitFailures(wrongSecretsMax, minuteMs),
+    /** Wrong codes of devices. By user. */
+    deviceEntries: limit(deviceEntriesMax, minuteMs),
+    /** Requests of a device that waits. By the hash of its code. */
+    devicePolls: limit(1, devicePollMs, { hashedNames: true }),
     /** Look-ups of TXT records. By organization. */
     domainLookups: limit(domainLookupsPerMinuteMax, minuteMs),
     /** Warnings that are logged once. By subject. */

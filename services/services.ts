@@ -17,6 +17,7 @@ import { AddressGuard } from "./outbox/address_guard.ts";
 import { Secrets } from "./secrets.ts";
 import { Credentials } from "./access/credentials.ts";
 import { ProviderClient } from "./people/provider_client.ts";
+import { TokenSearch } from "./oauth/introspection.ts";
 import { SigningKeys } from "./oauth/signing_keys.ts";
 import { SecondStepCodes } from "./people/second_step_codes.ts";
 import { SessionSearch } from "./access/session_search.ts";
@@ -68,6 +69,7 @@ export function createServices(
     secrets,
     addressGuard,
     providerClient: new ProviderClient({ ...base, secrets, addressGuard }, provider),
+    tokenSearch: new TokenSearch(base),
     signingKeys: new SigningKeys(base, { secrets }),
     githubKeys: new GithubKeys(base),
     mail,

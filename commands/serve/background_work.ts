@@ -5,6 +5,7 @@ import { type BackgroundWork, runBackgroundWork, upkeep } from "../../services/b
 import { billingWork } from "../../services/billing/mod.ts";
 import { keysWork } from "../../services/keys/mod.ts";
 import { meterWork } from "../../services/meter/mod.ts";
+import { oauthWork } from "../../services/oauth/mod.ts";
 import { outboxWork } from "../../services/outbox/mod.ts";
 import { peopleWork } from "../../services/people/mod.ts";
 import { createResealing } from "../../services/secrets_upkeep.ts";
@@ -42,6 +43,7 @@ export function backgroundWork(
     ...keysWork(services),
     ...billingWork(services, options),
     ...peopleWork(services),
+    ...oauthWork(services),
     upkeep("secrets under an older key", () => reseal(services)),
   ];
 }

@@ -7,7 +7,7 @@ import { liveSession, type SessionBounds, updateSessionSeen } from "../access/mo
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 /** The tables that {@linkcode liveGrant} reads, from the grant `g` on. */
-const grantTables =
+export const grantTables =
   sql`oauth_grants g JOIN oauth_clients c ON c.id = g.client_id JOIN users u ON u.id = g.user_id
   LEFT JOIN sessions s ON s.id = g.session_id LEFT JOIN oauth_resources r ON r.id = g.resource_id
   LEFT JOIN organizations o ON o.id = g.organization_id
@@ -19,7 +19,7 @@ const rankOf = (role: Statement): Statement => sql`instr('MEMBER ADMIN  OWNER', 
  * A condition on {@linkcode grantTables}: the session or the offline time lasts, the client is enabled, and still open to the person
  * in the organization. A suspension pauses tokens of resources.
  */
-function liveGrant(bounds: SessionBounds): Statement {
+export function liveGrant(bounds: Readonly<Record<keyof SessionBounds, number | Statement>>): Statement {
   return sql`c.disabled_at IS NULL AND u.disabled_at IS NULL
     AND iif(g.offline_until IS NULL, s.id IS NOT NULL AND ${
     liveSession(bounds)

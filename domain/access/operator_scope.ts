@@ -20,6 +20,7 @@ export const operatorScopes = [
   "webhooks:write",
   "events:read",
   "portal_sessions:write",
+  "tokens:introspect",
 ] as const;
 
 /** One of {@linkcode operatorScopes}. */
@@ -47,6 +48,7 @@ export const scopeMeanings: Readonly<Record<OperatorScope, string>> = {
   "events:read": "Read the events of all organizations",
   "portal_sessions:write":
     "Open the portal for anyone as any organization, with all of its API keys, usage and webhooks",
+  "tokens:introspect": "See whom tokens of applications belong to, and whether they work",
 };
 
 export function isOperatorScope(text: string): text is OperatorScope {

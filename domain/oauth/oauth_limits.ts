@@ -22,6 +22,19 @@ export const keyKeptMs = 30 * dayMs;
 export const keysCachedMs = minuteMs;
 export const signaturesAtOnceMax = 2;
 export const signaturesWaitingMax = 64;
+/** Back-channel logouts: three attempts in five minutes. */
+export const logoutWaitsMs: readonly number[] = [30_000, 4 * minuteMs];
+export const logoutTimeoutMs = 5_000;
+export const logoutLeaseMs = minuteMs;
+export const logoutTokenMs = 2 * minuteMs;
+export const logoutsAtOnceMax = 16;
+/** Codes of devices, and how often they may ask. */
+export const deviceCodeMs = 10 * minuteMs;
+export const devicePollMs = 5_000;
+export const devicesOfAddressMax = 10;
+export const devicesOfClientMax = 1_000;
+/** Wrong codes that a person enters in a minute. */
+export const deviceEntriesMax = 5;
 /** Wrong secrets of a client from one address in a minute. */
 export const wrongSecretsMax = 20;
 /** Expired rows that one write deletes. */

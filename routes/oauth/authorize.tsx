@@ -39,6 +39,7 @@ import {
   withoutReferrer,
 } from "../portal/page.ts";
 import { findSession, sessionActor } from "../session.ts";
+import { isNavigation } from "./navigation.ts";
 
 const path = "/oauth/authorize";
 const keptParameter = "kept";
@@ -67,12 +68,8 @@ export function authorizeRoutes(app: App, parts: PortalParts): void {
 }
 
 async function authorize(c: AppContext, parts: PortalParts): Promise<Response> {
-  const headers = c.get("headers");
   // An image, a frame or a prefetch must not get codes.
-  const destination = headers["sec-fetch-dest"];
-  const isNavigation = c.req.method === "GET" && headers["sec-purpose"] === undefined &&
-    (destination === undefined || destination === "document");
-  if (!isNavigation) throw new AppError("malformed_request", "Open this address as a page.");
+  if (!isNavigation(c)) throw new AppError("malformed_request", "Open this address as a page.");
   const asked = await readAsked(c, parts);
   const parameters = new URLSearchParams(asked.query);
   const from = await findClientRequest(parts.services, parameters);

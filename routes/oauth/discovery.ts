@@ -1,4 +1,5 @@
 // The documents with which applications find the provider's endpoints and keys.
+import { clientGrants } from "../../domain/oauth/client.ts";
 import { signInScopes } from "../../domain/oauth/scope_names.ts";
 import type { App, AppParts } from "../env.ts";
 import { mountProgramEndpoint } from "./program_endpoint.ts";
@@ -31,14 +32,22 @@ function metadata(issuer: string) {
     authorization_endpoint: `${issuer}/oauth/authorize`,
     token_endpoint: `${issuer}/oauth/token`,
     userinfo_endpoint: `${issuer}/oauth/userinfo`,
+    introspection_endpoint: `${issuer}/oauth/introspect`,
+    revocation_endpoint: `${issuer}/oauth/revoke`,
+    device_authorization_endpoint: `${issuer}/oauth/device`,
+    end_session_endpoint: `${issuer}/oauth/logout`,
     jwks_uri: `${issuer}/oauth/jwks`,
     scopes_supported: signInScopes,
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
-    grant_types_supported: ["authorization_code", "refresh_token"],
+    grant_types_supported: clientGrants,
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: ["RS256", "ES256"],
     token_endpoint_auth_methods_supported: authentication,
+    introspection_endpoint_auth_methods_supported: authentication.slice(0, 2),
+    revocation_endpoint_auth_methods_supported: authentication,
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
     code_challenge_methods_supported: ["S256"],
     prompt_values_supported: ["none", "login", "consent", "select_account"],
     claims_supported: [

@@ -4,6 +4,7 @@ import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import {
   authenticateClient,
   exchangeCode,
+  exchangeDeviceCode,
   findAccessToken,
   findClientOfToken,
   readClientCredentials,
@@ -12,7 +13,13 @@ import {
 import type { App, AppContext, AppParts } from "../env.ts";
 import { type Form, mountProgramEndpoint } from "./program_endpoint.ts";
 
-const exchanges = { authorization_code: exchangeCode, refresh_token: refreshTokens } as const;
+const exchanges = {
+  authorization_code: exchangeCode,
+  refresh_token: refreshTokens,
+  "urn:ietf:params:oauth:grant-type:device_code": exchangeDeviceCode,
+} as const;
+type GrantType = keyof typeof exchanges;
+const isGrantType = (text: string): text is GrantType => Object.hasOwn(exchanges, text);
 
 export function tokenRoutes(app: App, parts: AppParts): void {
   const { services } = parts;
@@ -27,7 +34,7 @@ export function tokenRoutes(app: App, parts: AppParts): void {
       if (grant === undefined) {
         throw new OAuthError("invalid_request", "The parameter grant_type is missing.");
       }
-      if (grant !== "authorization_code" && grant !== "refresh_token") {
+      if (!isGrantType(grant)) {
         throw new OAuthError("unsupported_grant_type", "The grant type is not supported.");
       }
       if (!client.grants.includes(grant)) {

@@ -38,6 +38,8 @@ import { recordPages } from "../meter/usage_records.tsx";
 import { portalOverviewRoutes } from "../console/overview.tsx";
 import { usagePages } from "../meter/usage_pages.ts";
 import { verifyEmailPages } from "../people/verify_email.tsx";
+import { logoutRoutes } from "../oauth/logout.tsx";
+import { devicePages } from "../oauth/device.tsx";
 import { authorizeRoutes } from "../oauth/authorize.tsx";
 import { searchRoutes } from "../console/search.tsx";
 
@@ -83,6 +85,8 @@ export function portalRoutes(
   operatorConsoleRoutes(app, parts);
   embedRoutes(app, parts);
   authorizeRoutes(app, parts);
+  devicePages(app, parts);
+  logoutRoutes(app, parts);
 
   const openApi = { baseUrl: parts.config.baseUrl.origin, version };
   docsRoutes(app, parts, { document: () => openApiDocument(app, openApi), version });

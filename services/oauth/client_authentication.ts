@@ -5,6 +5,7 @@ import type { ClientInfo } from "../../domain/access/actor.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import { hashSecretToken } from "../../domain/secret_token.ts";
 import type { Context } from "../context.ts";
+import type { RateLimitState } from "../rate_limiter.ts";
 
 export interface ClientCredentials {
   readonly id: string;
@@ -75,11 +76,15 @@ export async function authenticateClient(
     return client;
   }
   const isRight = secret !== null && isSameHash(hashSecretToken(secret), client.secretHash);
-  if (!isRight && !clientSecrets.take(from, `${client.id} `).isAllowed) {
-    throw new OAuthError("temporarily_unavailable", "Too many wrong secrets. Try again in a minute.");
-  }
-  if (!isRight) throw invalidClientError();
+  if (!isRight) throw wrongSecretError(clientSecrets.take(from, `${client.id} `));
   return client;
+}
+
+/** @param state Of the limit, after the wrong secret was counted. */
+export function wrongSecretError({ isAllowed }: RateLimitState): OAuthError {
+  return isAllowed
+    ? invalidClientError()
+    : new OAuthError("temporarily_unavailable", "Too many wrong secrets. Try again in a minute.");
 }
 
 /** Compares hashes, in constant time. */

@@ -20,3 +20,21 @@ export {
   refreshTokens,
   type TokenResponse,
 } from "./tokens.ts";
+export {
+  beginDevice,
+  decideOnDevice,
+  enterDeviceCode,
+  type EnteredDevice,
+  exchangeDeviceCode,
+} from "./devices.ts";
+export { isOfSession, type LogoutRequest, readLogout } from "./logout.ts";
+export { oauthWork } from "./background.ts";
+export { introspectForOperator, introspectToken, revokeClientToken } from "./introspection.ts";
+export {
+  changeResource,
+  createResource,
+  deleteResource,
+  getResource,
+  listResources,
+  rotateResourceSecret,
+} from "./resources.ts";

@@ -15,6 +15,7 @@ export {
 } from "./provider_fetch.ts";
 export { sendTestEvent } from "./test_delivery.ts";
 export { findTxtRecords } from "./txt_records.ts";
+export { post } from "./post.ts";
 export { ownerForOperator, ownerScope, type WebhookOwner } from "./webhook_owner.ts";
 export { type CustomerWebhook, getWebhook, listFailingOfCustomers, listFailingWebhooks } from "./webhooks.ts";
 export * as deliveries from "./deliveries.ts";

@@ -3,6 +3,8 @@ import type { DeliveryFault } from "../../domain/outbox/delivery.ts";
 import { type AddressGuard, BlockedAddressError } from "./address_guard.ts";
 import { type OutgoingRequest, RequestTimeoutError, sendRequest } from "./guarded_request.ts";
 
+const unguardedBytesMax = 64 * 1024;
+
 export type PostRequest = Omit<OutgoingRequest, "method" | "bodyBytesMax">;
 
 export interface PostResult {
@@ -15,12 +17,14 @@ export interface PostResult {
   readonly durationMs: number;
 }
 
-/** Sends one request and reads the head of the response. Never throws. */
-export async function post(guard: AddressGuard, request: PostRequest): Promise<PostResult> {
+/** Sends one request and reads the head of the response. Never throws. @param guard Null for a URL of operators. */
+export async function post(guard: AddressGuard | null, request: PostRequest): Promise<PostResult> {
   const startedAt = performance.now();
   let result: Omit<PostResult, "durationMs">;
   try {
-    const response = await sendRequest(guard, { ...request, method: "POST", bodyBytesMax: null });
+    // Without a guard, the whole response is read.
+    const bodyBytesMax = guard === null ? unguardedBytesMax : null;
+    const response = await sendRequest(guard, { ...request, method: "POST", bodyBytesMax });
     const retryAfter = response.headers.get("retry-after") || null;
     result = { status: response.status, retryAfter, code: response.ok ? null : "status" };
   } catch (error) {

@@ -18,6 +18,9 @@ const scopeTexts: Readonly<Record<string, string>> = {
   offline_access: "Access while you're signed out, for up to 30 days",
 };
 
+/** Says what a scope gives; those of resources are named as they are. */
+export const scopeText = (scope: string): string => scopeTexts[scope] ?? scope;
+
 export interface ConsentPageProps {
   readonly frame: GateFrame;
   readonly clientName: string;
@@ -51,7 +54,7 @@ export function consentPage(props: ConsentPageProps): Page {
     ...(resource === null
       ? []
       : [{ label: "Resource", value: <bdi>{`${resource.name} (${new URL(resource.uri).host})`}</bdi> }]),
-    { label: "It gets", value: scopes.map((scope) => scopeTexts[scope] ?? scope).join(", ") },
+    { label: "It gets", value: scopes.map(scopeText).join(", ") },
     ...(only && !hasChoice ? [{ label: "Organization", value: <bdi>{only.label}</bdi> }] : []),
   ];
   return (

@@ -173,16 +173,22 @@ CREATE INDEX oauth_devices_address ON oauth_devices (address, expires_at);
 
 CREATE INDEX oauth_devices_expires_at ON oauth_devices (expires_at);
 
--- Sessions and grants that ended, for applications that want to be told. `expired_at` is when the session would have ended anyway.
+-- Sessions, and access to organizations, that ended: applications with `backchannel_logout_uri` are told. `due_at` is when the next
+-- attempt is made. The times of the session tell whether it had expired anyway.
 CREATE TABLE oauth_logouts (
   number INTEGER PRIMARY KEY,
-  client_id TEXT NOT NULL,
+  client_id TEXT NOT NULL REFERENCES oauth_clients (id) ON DELETE CASCADE,
   user_id TEXT NOT NULL,
   session_id TEXT NOT NULL,
   session_created_at INTEGER,
   session_seen_at INTEGER,
-  session_expires_at INTEGER
+  session_expires_at INTEGER,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  due_at INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (client_id, session_id)
 ) STRICT;
+
+CREATE INDEX oauth_logouts_due_at ON oauth_logouts (due_at);
 
 -- Access ends with the session, except for grants that outlive it.
 CREATE TRIGGER sessions_logged_out AFTER DELETE ON sessions
@@ -191,14 +197,18 @@ BEGIN
   INSERT INTO oauth_logouts (client_id, user_id, session_id, session_created_at, session_seen_at, session_expires_at)
     SELECT DISTINCT g.client_id, g.user_id, g.session_id, OLD.created_at, OLD.last_seen_at, OLD.expires_at
     FROM oauth_grants g JOIN oauth_clients c ON c.id = g.client_id
-    WHERE g.session_id = OLD.id AND c.backchannel_logout_uri IS NOT NULL
+    WHERE g.session_id = OLD.id AND c.backchannel_logout_uri IS NOT NULL ON CONFLICT DO NOTHING
   ; DELETE FROM oauth_grants WHERE session_id = OLD.id AND offline_until IS NULL
   ; END;
 
 CREATE TRIGGER memberships_ended_grants AFTER DELETE ON memberships
 WHEN EXISTS (SELECT 1 FROM oauth_grants g WHERE g.user_id = OLD.user_id AND g.organization_id = OLD.organization_id)
 BEGIN
-  DELETE FROM oauth_grants WHERE user_id = OLD.user_id AND organization_id = OLD.organization_id
+  INSERT INTO oauth_logouts (client_id, user_id, session_id)
+    SELECT DISTINCT g.client_id, g.user_id, g.session_id FROM oauth_grants g JOIN oauth_clients c ON c.id = g.client_id
+    WHERE g.user_id = OLD.user_id AND g.organization_id = OLD.organization_id
+      AND c.backchannel_logout_uri IS NOT NULL ON CONFLICT DO NOTHING
+  ; DELETE FROM oauth_grants WHERE user_id = OLD.user_id AND organization_id = OLD.organization_id
   ; END;
 
 -- A new password ends access that outlives the session.

@@ -1,0 +1,144 @@
+// Clients and resources in the database, and tokens that people get with them from outside.
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { hash, randomBytes } from "node:crypto";
+import { newId } from "../../../domain/id.ts";
+import { generateSecretToken, hashSecretToken } from "../../../domain/secret_token.ts";
+import { createResource, type NewResource } from "../../../services/oauth/resources.ts";
+import type { TestApp, TestPerson } from "../app/app.ts";
+import { commandLineActor } from "../operators/operators.ts";
+import { run } from "../people/scene.ts";
+
+/** A client, with its secret; null for a public one. */
+export interface IssuedClient {
+  readonly id: string;
+  readonly secret: string | null;
+}
+
+/** Where the browser returns to. */
+export const redirectUri = "https://grafana.example.com/callback";
+export const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
+
+interface ClientOptions {
+  readonly name?: string;
+  readonly isPublic?: boolean;
+  readonly grants?: readonly string[];
+  readonly access?: { readonly organizationIds: readonly string[]; readonly minRole: string };
+  readonly postLogoutRedirectUris?: readonly string[];
+  readonly backchannelLogoutUri?: string;
+  readonly defaultResource?: string;
+}
+
+export async function newClient(test: TestApp, options: ClientOptions = {}): Promise<IssuedClient> {
+  const { isPublic = false, grants = ["authorization_code", "refresh_token"], access } = options;
+  const id = newId("cli");
+  const secret = isPublic ? null : generateSecretToken("service_client_").token;
+  await run(
+    test,
+    `INSERT INTO oauth_clients (id, name, type, secret_hash, grants, redirect_uris, post_logout_redirect_uris,
+       backchannel_logout_uri, access, scopes, default_resource, created_at, consent)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+    id,
+    options.name ?? "Grafana",
+    isPublic ? "public" : "confidential",
+    secret && hashSecretToken(secret),
+    JSON.stringify(grants),
+    JSON.stringify([redirectUri]),
+    JSON.stringify(options.postLogoutRedirectUris ?? []),
+    options.backchannelLogoutUri ?? null,
+    access === undefined ? null : JSON.stringify(access),
+    JSON.stringify(["openid", "profile", "email", "groups", "offline_access"]),
+    options.defaultResource ?? null,
+    test.now(),
+  );
+  return { id, secret };
+}
+
+export function newResource(
+  test: TestApp,
+  {
+    uri = "https://mcp.example.com/mcp",
+    clients = "all" as "all" | string[],
+    tokenFormat = "opaque" as "opaque" | "jwt",
+  } = {},
+): Promise<NewResource> {
+  const input = { uri, name: "Tools", scopes: ["tools:call", "tools:list"], tokenFormat, clients };
+  return createResource(test.services, commandLineActor, input);
+}
+
+/** Creates an account whose address is confirmed. */
+export async function newMember(test: TestApp, name?: string): Promise<TestPerson> {
+  const person = await test.signUp(name);
+  await run(test, "UPDATE users SET email_verified_at = ? WHERE id = ?", test.now(), person.userId);
+  return person;
+}
+
+export const basic = ({ id, secret }: IssuedClient): Record<string, string> =>
+  secret === null ? {} : { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString("base64")}` };
+
+/** Sends a form as a program does: without cookies and `Origin`. */
+export async function post(
+  test: TestApp,
+  path: string,
+  form: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const request = new Request(`${test.config.baseUrl.origin}${path}`, {
+    method: "POST",
+    headers,
+    body: new URLSearchParams(form),
+  });
+  const response = await test.app.fetch(request, { remoteAddr: { hostname: "203.0.113.9" } });
+  const text = await response.text();
+  // deno-lint-ignore no-explicit-any
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (text === "" ? {} : JSON.parse(text)) as any,
+  };
+}
+
+// deno-lint-ignore no-explicit-any
+export type Issued = any;
+
+/** Gets tokens with a code. @returns The response of the token endpoint. */
+export async function issue(
+  test: TestApp,
+  { person, client, ...more }: {
+    person: TestPerson;
+    client: IssuedClient;
+    scope?: string;
+    resource?: string;
+  },
+): Promise<Issued> {
+  const verifier = randomBytes(32).toString("base64url");
+  const query = new URLSearchParams({
+    response_type: "code",
+    client_id: client.id,
+    redirect_uri: redirectUri,
+    scope: "openid profile",
+    code_challenge: hash("sha256", verifier, "base64url"),
+    code_challenge_method: "S256",
+    ...more,
+  });
+  const response = await test.send(`/oauth/authorize?${query}`, {
+    cookie: person.cookie,
+    headers: { "sec-fetch-dest": "document" },
+  });
+  const text = await response.text();
+  const code = new URL(response.headers.get("location") ?? "about:blank").searchParams.get("code");
+  assert.ok(
+    code,
+    `${response.status} ${response.headers.get("location")} ${text.slice(0, 2000)} ${test.logged()}`,
+  );
+  const form = {
+    grant_type: "authorization_code",
+    code,
+    redirect_uri: redirectUri,
+    code_verifier: verifier,
+    ...(client.secret === null ? { client_id: client.id } : {}),
+  };
+  const { status, body } = await post(test, "/oauth/token", form, basic(client));
+  assert.equal(status, 200, JSON.stringify(body));
+  return body;
+}
