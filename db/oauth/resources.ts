@@ -1,5 +1,5 @@
 // SQL of resources. Only the SHA-256 of a secret is stored.
-import { type Resource, type TokenFormat } from "../../domain/oauth/resource.ts";
+import type { Resource, TokenFormat } from "../../domain/oauth/resource.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 export interface StoredResource extends Omit<Resource, "createdAt"> {
