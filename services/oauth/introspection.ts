@@ -17,7 +17,7 @@ import type { Context } from "../context.ts";
 import { GatheredReads } from "../gathered_reads.ts";
 import { wrongSecretError } from "./client_authentication.ts";
 
-/** The response about a token that doesn't work, or doesn't concern whoever asks. */
+/** The response about a token that doesn't work, or doesn't concern the caller. */
 const inactive = { active: false } as const;
 
 export type Introspection = typeof inactive | Readonly<Record<string, unknown>> & { readonly active: true };
@@ -123,7 +123,7 @@ function described(token: FoundToken, issuer: string): Introspection {
 }
 
 /**
- * Revokes a token of a client. Whoever has another client's token learns nothing and changes nothing.
+ * Revokes a token of a client. With another client's token, nothing happens, and the response is the same.
  *
  * @param clientId An authenticated client, or a public one, whose tokens are the proof.
  */

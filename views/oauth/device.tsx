@@ -51,7 +51,7 @@ export interface ShownDevice {
   /** Where it asked from: its address, and what its program says it is. */
   readonly address: string;
   readonly deviceName: string;
-  /** What it gets, in words. */
+  /** In words. */
   readonly scopes: readonly string[];
   /** The name of the resource that it may use; null for this service alone. */
   readonly resourceName: string | null;
