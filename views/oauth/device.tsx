@@ -112,10 +112,8 @@ export function deviceDecisionPage({ frame, email, device }: {
           choices={organizations}
         />
       )}
-      <div class="row">
-        <button type="submit" class="button primary" name="decision" value="allow">Connect</button>
-        <button type="submit" class="button plain" name="decision" value="deny">Deny</button>
-      </div>
+      <button type="submit" class="button primary" name="decision" value="allow">Connect</button>
+      <button type="submit" class="button plain" name="decision" value="deny">Deny</button>
       <SignedInAs email={email} />
     </GateCard>
   );
