@@ -99,6 +99,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   email_taken: exitStatus.data,
   validation_failed: exitStatus.data,
   provider_taken: exitStatus.data,
+  secrets_key_missing: exitStatus.data,
   mapping_taken: exitStatus.data,
   resource_taken: exitStatus.data,
   nothing_to_record: exitStatus.data,

@@ -30,6 +30,7 @@ import { productRoutes } from "../meter/products.tsx";
 import { userRoutes } from "../console/users.tsx";
 import { webhookRoutes } from "../outbox/webhooks.tsx";
 import { identityProviderRoutes } from "../people/identity_providers.tsx";
+import { clientRoutes } from "../oauth/clients.ts";
 import { operatorTokenRoutes } from "../access/operator_tokens.tsx";
 import { operatorUsageRoutes } from "../meter/operator_usage.ts";
 import { operatorUsageRecordRoutes } from "../meter/operator_usage_records.ts";
@@ -93,6 +94,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorAuditRoutes(app, parts);
   operatorTokenRoutes(app, parts);
   identityProviderRoutes(app, parts);
+  clientRoutes(app, parts);
   operatorUsageRoutes(app, parts);
   operatorUsageRecordRoutes(app, parts);
   operatorStatementRoutes(app, parts);

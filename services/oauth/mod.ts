@@ -38,3 +38,13 @@ export {
   listResources,
   rotateResourceSecret,
 } from "./resources.ts";
+export { type Application, listApplications, removeApplication } from "./applications.ts";
+export {
+  changeClient,
+  type ClientChange,
+  createClient,
+  deleteClient,
+  getClient,
+  listClients,
+  rotateClientSecret,
+} from "./clients.ts";

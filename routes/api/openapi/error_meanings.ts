@@ -82,6 +82,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "The idempotency key was used for a record with different content. Nothing was recorded.",
   external_id_taken: "Another organization has the external id.",
   provider_taken: "There is already a provider with this slug.",
+  resource_taken: "Another resource has this URI.",
+  secrets_key_missing: "The first application needs the setting `SECRETS_KEY`.",
   product_taken: "The catalogue already has a product with this slug.",
   plan_taken: "Another plan has this name.",
   sso_untested: "The provider wasn't tested since its issuer, client ID or client secret changed.",

@@ -64,6 +64,8 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   external_id_taken: "Another organization has this external id.",
   product_taken: "There is already a product with this slug.",
   provider_taken: "A provider with this slug already exists.",
+  resource_taken: "Another resource has this URI.",
+  secrets_key_missing: "Set SECRETS_KEY and restart the server first.",
   plan_taken: "There is already a plan with this name.",
   sso_untested: ssoUntestedError().message,
   domain_taken: domainTakenError("example.com").message,

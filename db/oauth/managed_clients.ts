@@ -1,0 +1,128 @@
+// SQL with which operators manage clients, and people what they gave to them.
+import type { Client } from "../../domain/oauth/client.ts";
+import { ifAudited } from "../access/mod.ts";
+import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { type ClientRow, selectClients, toClient } from "./clients.ts";
+
+export interface NewClient extends Omit<Client, "enabled"> {
+  readonly secretHash: string | null;
+  readonly createdAt: number;
+}
+
+/** Returns all clients, the newest first. */
+export const findClientRows = (database: DatabaseReader): Promise<ClientRow[]> =>
+  database.read(sql`${selectClients} ORDER BY c.id DESC`);
+
+export const selectClientRow = (id: string): Statement => sql`${selectClients} WHERE c.id = ${id}`;
+
+const settings =
+  sql`name, grants, redirect_uris, post_logout_redirect_uris, backchannel_logout_uri, access, scopes,
+  default_resource, consent, id_token_algorithm, require_pkce, group_names`;
+
+function settingsOf(client: Omit<Client, "enabled">): Statement {
+  const access = client.access === "everyone" ? null : JSON.stringify(client.access);
+  const [consent, requirePkce] = [Number(client.consent), Number(client.requirePkce)];
+  return sql`${client.name}, ${JSON.stringify(client.grants)}, ${JSON.stringify(client.redirectUris)},
+    ${JSON.stringify(client.postLogoutRedirectUris)}, ${client.backchannelLogoutUri}, ${access},
+    ${
+    JSON.stringify(client.scopes)
+  }, ${client.defaultResource}, ${consent}, ${client.idTokenAlgorithm}, ${requirePkce},
+    ${JSON.stringify(client.groupNames)}`;
+}
+
+type Named = Pick<Client, "id" | "access" | "defaultResource">;
+
+const organizationsOf = ({ access }: Pick<Client, "access">) =>
+  access === "everyone" ? [] : access.organizationIds;
+
+/** A condition: the organizations and the resource that a client names exist. Those that it named before may be gone. */
+function isConsistent(client: Named, before?: Named): Statement {
+  const earlier = before === undefined ? [] : organizationsOf(before);
+  const ids = organizationsOf(client).filter((id) => !earlier.includes(id));
+  const resource = client.defaultResource === before?.defaultResource ? null : client.defaultResource;
+  return sql`(SELECT count(*) FROM organizations o WHERE o.deleted_at IS NULL
+      AND o.id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))) = ${ids.length}
+    AND (${resource} IS NULL OR EXISTS (SELECT 1 FROM oauth_resources r WHERE r.id = ${resource}
+      AND (r.clients IS NULL OR ${client.id} IN (SELECT value FROM json_each(r.clients)))))`;
+}
+
+/** Inserts a client, unless there are `max`, or something that it names doesn't exist. */
+export function insertClient(client: NewClient, { max }: { max: number }): Statement {
+  return sql`
+    INSERT INTO oauth_clients (id, type, secret_hash, created_at, ${settings})
+    SELECT ${client.id}, ${client.type}, ${client.secretHash}, ${client.createdAt}, ${settingsOf(client)}
+    WHERE (SELECT count(*) FROM oauth_clients) < ${max} AND ${isConsistent(client)}`;
+}
+
+/** Changes a client that is still as it was read, if what it names exists. */
+export function updateClient(before: ClientRow, after: Client, now: number): Statement {
+  const disabledAt = after.enabled ? null : before.disabledAt ?? now;
+  return sql`
+    UPDATE oauth_clients SET (disabled_at, ${settings}) = (${disabledAt}, ${settingsOf(after)})
+    WHERE id = ${after.id} AND disabled_at IS ${before.disabledAt} AND (${settings}) IS (${before.name}, ${before.grants},
+      ${before.redirectUris}, ${before.postLogoutRedirectUris}, ${before.backchannelLogoutUri}, ${before.access},
+      ${before.scopes}, ${before.defaultResource}, ${before.consent}, ${before.idTokenAlgorithm}, ${before.requirePkce},
+      ${before.groupNames}) AND ${isConsistent(after, toClient(before))}`;
+}
+
+/**
+ * Ends what a client was given before it changed: codes that it didn't use, which may be for a redirect address of before, and grants
+ * with a scope that it lost.
+ */
+export function endChanged(clientId: string, lostScopes: readonly string[], audited: string): Statement[] {
+  return [
+    sql`DELETE FROM oauth_codes WHERE client_id = ${clientId} AND used_at IS NULL AND ${ifAudited(audited)}`,
+    sql`DELETE FROM oauth_grants WHERE client_id = ${clientId} AND ${ifAudited(audited)} AND EXISTS (
+      SELECT 1 FROM json_each(${JSON.stringify(lostScopes)}) l
+      WHERE instr(' ' || oauth_grants.scopes || ' ', ' ' || l.value || ' ') > 0)`,
+  ];
+}
+
+export const updateClientSecret = (id: string, secretHash: string): Statement =>
+  sql`UPDATE oauth_clients SET secret_hash = ${secretHash} WHERE id = ${id} AND secret_hash IS NOT NULL`;
+
+/** Deletes a client, and with it everything that it was given. */
+export const deleteClientRow = (id: string): Statement => sql`DELETE FROM oauth_clients WHERE id = ${id}`;
+
+/** What a person allowed an application. */
+export interface ApplicationRow {
+  readonly clientId: string;
+  readonly name: string;
+  /** A JSON list. */
+  readonly redirectUris: string;
+  readonly organizationName: string | null;
+  readonly resourceName: string | null;
+  /** With spaces. */
+  readonly scopes: string;
+  readonly allowedAt: number;
+  readonly lastUsedAt: number | null;
+}
+
+/** Returns what a person allowed applications, the latest first, at most `limit`. */
+export function findApplications(
+  database: DatabaseReader,
+  userId: string,
+  { limit }: { limit: number },
+): Promise<ApplicationRow[]> {
+  return database.read(sql`
+    SELECT c.id AS clientId, c.name, c.redirect_uris AS redirectUris, o.name AS organizationName, r.name AS resourceName,
+      n.scopes, n.created_at AS allowedAt,
+      (SELECT max(t.created_at) FROM oauth_grants g JOIN oauth_tokens t ON t.grant_id = g.id
+        WHERE g.user_id = n.user_id AND g.client_id = n.client_id AND coalesce(g.organization_id, '') = n.organization_id
+        AND coalesce(g.resource_id, '') = n.resource_id) AS lastUsedAt
+    FROM oauth_consents n JOIN oauth_clients c ON c.id = n.client_id
+      LEFT JOIN organizations o ON o.id = n.organization_id LEFT JOIN oauth_resources r ON r.id = n.resource_id
+    WHERE n.user_id = ${userId} ORDER BY n.created_at DESC, c.id, n.organization_id, n.resource_id LIMIT ${limit}`);
+}
+
+const isAllowed = (userId: string, clientId: string): Statement =>
+  sql`user_id = ${userId} AND client_id = ${clientId}`;
+
+export const deleteConsents = (userId: string, clientId: string): Statement =>
+  sql`DELETE FROM oauth_consents WHERE ${isAllowed(userId, clientId)}`;
+
+/** Ends the grants of a person to a client with their tokens, and its codes, after an audited change. */
+export function endAccess(userId: string, clientId: string, audited: string): Statement[] {
+  const isEnded = sql`${isAllowed(userId, clientId)} AND ${ifAudited(audited)}`;
+  return [sql`DELETE FROM oauth_grants WHERE ${isEnded}`, sql`DELETE FROM oauth_codes WHERE ${isEnded}`];
+}

@@ -1,0 +1,52 @@
+// Applications to which a person has given access.
+import { deleteConsents, endAccess, findApplications } from "../../db/oauth/managed_clients.ts";
+import type { SessionActor } from "../../domain/access/actor.ts";
+import { notFoundError } from "../../domain/errors.ts";
+import { hostOfRedirect } from "../../domain/oauth/client.ts";
+import { writeChange } from "../access/mod.ts";
+import type { SessionContext } from "../context.ts";
+
+/** What a person allowed an application. */
+export interface Application {
+  readonly clientId: string;
+  readonly name: string;
+  /** The hosts and schemes of its redirect addresses. */
+  readonly hosts: readonly string[];
+  /** The organization that it acts for; null for none. */
+  readonly organizationName: string | null;
+  readonly resourceName: string | null;
+  readonly scopes: readonly string[];
+  readonly allowedAt: number;
+  readonly lastUsedAt: number | null;
+}
+
+export const applicationsShownMax = 100;
+
+/** Lists what a person allowed applications, the latest first, at most {@linkcode applicationsShownMax}. */
+export async function listApplications(
+  { database }: Pick<SessionContext, "database">,
+  { user }: SessionActor,
+): Promise<Application[]> {
+  const rows = await findApplications(database, user.id, { limit: applicationsShownMax });
+  return rows.map(({ redirectUris, scopes, ...row }) => ({
+    ...row,
+    hosts: [...new Set((JSON.parse(redirectUris) as string[]).map(hostOfRedirect))],
+    scopes: scopes.split(" ").filter((scope) => scope !== ""),
+  }));
+}
+
+/** Ends an application's access to everything that the person allowed. @throws {AppError} `not_found`. */
+export async function removeApplication(
+  context: SessionContext,
+  actor: SessionActor,
+  clientId: string,
+): Promise<void> {
+  const name = (await listApplications(context, actor)).find((one) => one.clientId === clientId)?.name;
+  if (name === undefined) throw notFoundError();
+  const isRemoved = await writeChange(context, actor, {
+    statement: deleteConsents(actor.user.id, clientId),
+    entry: { action: "application.removed", organizationId: null, target: { id: clientId, name } },
+    after: ({ audited }) => endAccess(actor.user.id, clientId, audited),
+  });
+  if (!isRemoved) throw notFoundError();
+}
