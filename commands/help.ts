@@ -33,6 +33,7 @@ export function help(): string {
     "  operator      manage who may open the operator console; see gatehouse operator --help",
     "  token         manage operator tokens for programs; see gatehouse token --help",
     "  provider      manage providers that people sign in with, such as Google; see gatehouse provider --help",
+    "  client        manage applications that sign people in here, such as Grafana; see gatehouse client --help",
     "  mapping       manage how events of gateways become usage records; see gatehouse mapping --help",
     "  usage         print usage across organizations as CSV; see gatehouse usage --help",
     "  import        import usage from OpenMeter, Lago, Stripe or Gatehouse; see gatehouse import --help",
@@ -140,6 +141,28 @@ export function tokenHelp(): string {
     "",
     ...exitStatusLines({
       [exitStatus.data]: "an unknown scope or id, or an invalid value",
+      ...commonMeanings,
+    }),
+  ].join("\n");
+}
+
+export function clientHelp(): string {
+  return [
+    "Manage the applications that sign people in here, such as Grafana. The console has all their settings. The command uses",
+    "the server's settings and database, also while the server is running. Run it as the same system user.",
+    "",
+    "  gatehouse client add NAME --redirect-uri URI... [--post-logout-redirect-uri URI...] [--public] [--no-consent]",
+    "      add an application, and print its secret, or its client ID with --public, for applications on people's devices and",
+    "      in browsers. With --no-consent, people aren't asked before they give access, as for your own applications",
+    "  gatehouse client list [--json]",
+    "      print all applications, newest first, as a table, or as one JSON object per line",
+    "  gatehouse client rotate ID",
+    "      print a new secret. The old one is rejected immediately",
+    "  gatehouse client remove ID",
+    "      remove an application. Its access ends immediately",
+    "",
+    ...exitStatusLines({
+      [exitStatus.data]: "an unknown id, an invalid value, or SECRETS_KEY isn't set",
       ...commonMeanings,
     }),
   ].join("\n");

@@ -292,10 +292,12 @@ export function checkTexts(value: unknown, isFreeText = false): void {
 
 /**
  * True for fields and parameters whose values are free text, such as `reason`, `properties.region` or `metadata[0].value`. Events of
- * Stripe have a `payload`. The console's form of a product has lines of prices.
+ * Stripe have a `payload`. The console's forms have fields with a value on each line.
  */
 export function isFreeTextName(name: string): boolean {
-  return /^(data|metadata|payload|properties|reason|text|metrics\[\d+\]\.valuePrices)(?![^.[])/.test(name);
+  return /^(data|metadata|payload|properties|reason|text|\w+Lines|metrics\[\d+\]\.valuePrices)(?![^.[])/.test(
+    name,
+  );
 }
 
 /** Returns the reason why a text can't be stored or compared, or null. @param isFree True if it may have tabs and line ends. */

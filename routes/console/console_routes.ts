@@ -16,6 +16,7 @@ import { productPages } from "../meter/products.tsx";
 import { statementPages } from "../billing/statements.tsx";
 import { operatorSystemPages } from "./system.tsx";
 import { identityProviderPages } from "../people/identity_providers.tsx";
+import { clientPages } from "../oauth/client_pages.tsx";
 import { operatorTokenPages } from "../access/operator_tokens.tsx";
 import { operatorUsagePages } from "./operator_usage_pages.ts";
 import { userPages } from "./users.tsx";
@@ -37,6 +38,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorSystemPages(app, parts);
   operatorTokenPages(app, parts);
   identityProviderPages(app, parts);
+  clientPages(app, parts);
   operatorUsagePages(app, parts);
   userPages(app, parts);
 }

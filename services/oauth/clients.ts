@@ -34,7 +34,8 @@ export interface CreatedClient {
 /** Settings to add or change. Omitted ones have their defaults, or keep their values. */
 export type ClientChange = { readonly [Name in keyof ClientSettings]?: ClientSettings[Name] | undefined };
 
-const defaults: Omit<ClientSettings, "name"> = {
+/** The settings of a new client that aren't given. */
+export const newClientSettings: Omit<ClientSettings, "name"> = {
   grants: ["authorization_code", "refresh_token"],
   redirectUris: [],
   postLogoutRedirectUris: [],
@@ -75,7 +76,7 @@ export async function createClient(
   }
   const now = context.clock();
   const client: Client = {
-    ...changed({ ...defaults, name: given.name }, given),
+    ...changed({ ...newClientSettings, name: given.name }, given),
     id: newId("cli", now),
     type,
     enabled: true,

@@ -43,8 +43,10 @@ export {
   changeClient,
   type ClientChange,
   createClient,
+  type CreatedClient,
   deleteClient,
   getClient,
   listClients,
+  newClientSettings,
   rotateClientSecret,
 } from "./clients.ts";

@@ -49,6 +49,7 @@ const places = [
     label: "Sign-in providers",
     icon: "shield",
   },
+  { place: "operator/clients", href: "/operator/clients", label: "Applications", icon: "key" },
   { place: "operator/webhooks", href: "/operator/webhooks", label: "Webhooks", icon: "webhook" },
   { place: "operator/audit", href: "/operator/audit", label: "Audit log", icon: "list" },
   { place: "operator/system", href: "/operator/system", label: "System", icon: "disk" },
@@ -79,6 +80,7 @@ export const consoleLinks: SearchLinks = {
     { href: "/operator/collectors/mappings/new", label: "Add mapping of events", icon: "plus" },
     { href: "/operator/tokens/new", label: "Create operator token", icon: "plus" },
     { href: "/operator/identity-providers/new", label: "Add sign-in provider", icon: "plus" },
+    { href: "/operator/clients/new", label: "Add application", icon: "plus" },
     { href: "/operator/webhooks/new", label: "Add webhook", icon: "plus" },
   ],
 };

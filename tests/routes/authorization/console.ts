@@ -32,6 +32,14 @@ const page = (path: string): Record<string, Entry> => ({
  * @param fields What is typed, or what returns it; it may get the parameters of the path.
  * @param options `writes`: what no route of the API writes.
  */
+const newClientForm = {
+  name: "A",
+  type: "public",
+  redirectUriLines: "https://a.example/",
+  requirePkce: "on",
+  idTokenAlgorithm: "RS256",
+};
+
 const form = (
   path: string,
   fields: Fields | ((scene: Scene, params: NonNullable<Attempt["params"]>) => Fields | Promise<Fields>) = {},
@@ -159,6 +167,8 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
     "/system",
     "/tokens",
     "/identity-providers",
+    "/clients",
+    "/clients/:id",
     "/usage",
     "/users",
     "/users/:id",
@@ -207,6 +217,11 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/identity-providers/new", newProvider, { also: [422] }),
   ...form("/operator/identity-providers/:id/edit", { name: "B", clientId: "b", position: "1" }),
   ...form("/operator/identity-providers/:id/delete"),
+  // The test has no SECRETS_KEY.
+  ...form("/operator/clients/new", newClientForm, { also: [409, 422] }),
+  ...form("/operator/clients/:id/edit", { ...newClientForm, enabled: "on" }),
+  ...form("/operator/clients/:id/rotate"),
+  ...form("/operator/clients/:id/delete"),
   ...form("/operator/users/:id/reset-password"),
   ...form("/operator/users/:id/sign-out"),
   ...form("/operator/users/:id/disable"),

@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import { newId } from "../../../domain/id.ts";
 import type { OperatorScope } from "../../../domain/access/operator_scope.ts";
+import { addClient } from "../../support/oauth/scene.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { createPortalSession } from "../../support/operators/portal_sessions.ts";
 import { exampleId } from "../../../routes/schemas/common.ts";
@@ -107,6 +108,7 @@ const inserts: readonly (readonly [path: RegExp, insert: Insert])[] = [
     await run(test, insert, id, id);
     return { id };
   }],
+  [/\/clients\/:id/, async ({ test }) => ({ id: (await addClient(test)).id })],
   [/\/plans\/:id/, async ({ test }) => {
     const id = newId("plan");
     const insert =
@@ -248,6 +250,11 @@ const routes: Readonly<Partial<Record<OperatorScope | "account", Readonly<Record
     "GET /identity-providers/:id": null,
     "PATCH /identity-providers/:id": { name: "B" },
     "DELETE /identity-providers/:id": null,
+    "GET /clients": null,
+    "GET /clients/:id": null,
+    "PATCH /clients/:id": { name: "B" },
+    "POST /clients/:id/rotate-secret": null,
+    "DELETE /clients/:id": null,
   },
   "usage:read": {
     "GET /usage": null,
@@ -292,6 +299,14 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
   "POST /api/operator/identity-providers": {
     ...byOperator("account", () => ({ json: newProvider })),
     also: [422],
+    writesNothing: true,
+  },
+  // The test has no SECRETS_KEY.
+  "POST /api/operator/clients": {
+    ...byOperator("account", () => ({
+      json: { name: "A", type: "public", redirectUris: ["https://a.example/"] },
+    })),
+    also: [409],
     writesNothing: true,
   },
   "POST /api/operator/event-mappings/:id/try": {
