@@ -84,7 +84,7 @@ export const updateClientSecret = (id: string, secretHash: string): Statement =>
 /** Deletes a client, and with it everything that it was given. */
 export const deleteClientRow = (id: string): Statement => sql`DELETE FROM oauth_clients WHERE id = ${id}`;
 
-/** What a person allowed an application. */
+/** The access that a person allowed an application. */
 export interface ApplicationRow {
   readonly clientId: string;
   readonly name: string;

@@ -152,7 +152,17 @@ function isAuditAction(text: string): text is AuditAction {
 /** Groups for filtering, by the noun that an action begins with. */
 const groupNouns = {
   "sign-ins": ["session", "portal_session"],
-  accounts: ["account", "email", "password", "two_step", "recovery_codes", "passkey", "identity", "mail", "application"],
+  accounts: [
+    "account",
+    "email",
+    "password",
+    "two_step",
+    "recovery_codes",
+    "passkey",
+    "identity",
+    "mail",
+    "application",
+  ],
   people: ["member", "invitation"],
   keys: ["api_key"],
   usage: ["usage", "hold"],

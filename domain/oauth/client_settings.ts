@@ -9,7 +9,7 @@ export const groupNamesMax = 100;
 /** A client as operators see it, with times in ISO 8601 UTC. The secret isn't in it. */
 export type ManagedClient = Client & { readonly createdAt: string };
 
-/** What operators set. The type can't be changed, because a client has a secret or has none. */
+/** The settings of a client. The type can't be changed, because a client has a secret or has none. */
 export type ClientSettings = Omit<Client, "id" | "type" | "enabled">;
 
 interface Fault {

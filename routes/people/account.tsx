@@ -186,6 +186,12 @@ function accountPage(
           <ButtonLink href="/portal/account/security">Manage security</ButtonLink>
         </div>
       </Card>
+      <Card title="Applications">
+        <div class="between">
+          <p class="muted">Applications that you gave access to your account.</p>
+          <ButtonLink href="/portal/account/applications">Manage applications</ButtonLink>
+        </div>
+      </Card>
       <Card title="Delete account">
         {ownerless.length > 0 ? <p class="muted">{ownerlessText(ownerless)}</p> : (
           <div class="between">

@@ -10,6 +10,7 @@ import { alertPages } from "../meter/alerts.tsx";
 import { billingPages } from "../billing/billing.tsx";
 import { portalAccessRoutes } from "../people/access_page.tsx";
 import { accountPages } from "../people/account.tsx";
+import { applicationPages } from "../oauth/applications.tsx";
 import { portalAcceptInvitationRoutes } from "../people/accept_invitation.ts";
 import { apiKeyPages } from "../keys/api_key.tsx";
 import { apiKeyListPages } from "../keys/api_keys.tsx";
@@ -72,6 +73,7 @@ export function portalRoutes(
   portalConfirmPasswordRoutes(app, parts);
   portalAccessRoutes(app, parts);
   accountPages(app, parts);
+  applicationPages(app, parts);
   securityPages(app, parts);
   devMailRoutes(app, parts);
   memberPages(app, parts);

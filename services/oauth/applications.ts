@@ -6,7 +6,7 @@ import { hostOfRedirect } from "../../domain/oauth/client.ts";
 import { writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 
-/** What a person allowed an application. */
+/** The access that a person allowed an application. */
 export interface Application {
   readonly clientId: string;
   readonly name: string;

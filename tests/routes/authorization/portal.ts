@@ -31,6 +31,8 @@ const withInvitation = async (scene: Scene) => ({
 const withOffer = (attempt: (token: string) => Attempt) => async (scene: Scene) =>
   attempt((await scene.newInvitation()).token);
 const aboutPasskey: Entry = { who: nobodyElses, attempt: withPasskey({}) };
+const otherApplication = () => ({ params: { id: "cli_0199d3c1a2b47c6e8f00112233445566" } });
+
 const form = (route: string, more: Partial<Entry> = {}) => formOf(apiTable[route], more);
 
 /** Every page and form by method and path. */
@@ -91,6 +93,15 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "POST /portal/account/preferences": form("PATCH /api/auth/preferences"),
   "POST /portal/account/emails": { who: signedIn, attempt: () => ({ form: { limits: "off" } }) },
   "POST /portal/account/verification": form("POST /api/auth/email/verification"),
+  "GET /portal/account/applications": { who: signedIn },
+  // Only the person who allowed an application can remove its access.
+  "GET /portal/account/applications/:id/remove": { who: signedIn, attempt: otherApplication, also: [404] },
+  "POST /portal/account/applications/:id/remove": {
+    who: signedIn,
+    attempt: () => ({ ...otherApplication(), form: {} }),
+    also: [404],
+    writesNothing: true,
+  },
   "GET /portal/account/email": { who: signedIn },
   "POST /portal/account/email": form("POST /api/portal/account/email"),
   "GET /portal/account/delete": { who: signedIn },
