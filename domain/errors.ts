@@ -54,7 +54,6 @@ export const errorStatuses = {
   mapping_taken: 409,
   resource_taken: 409,
   provider_taken: 409,
-  resource_taken: 409,
   secrets_key_missing: 409,
   plan_in_use: 409,
   sso_untested: 409,

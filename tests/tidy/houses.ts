@@ -13,7 +13,7 @@ import {
 
 /** The subjects from the ground up, and the most lines that each has in db/, services/, views/ and routes/. A change that needs more raises it. */
 const linesMax: Readonly<Record<string, number>> = {
-  access: 4_740,
+  access: 4_750,
   outbox: 6_520,
   meter: 25_950,
   keys: 6_450,

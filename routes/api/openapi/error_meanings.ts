@@ -115,7 +115,6 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "The event's subject is no organization, no API key and not assigned. The event is kept until it is assigned.",
   nothing_to_record: "The event has none of the values that its mapping counts.",
   mapping_taken: "Another mapping is for events of this type from this source.",
-  resource_taken: "Another resource has this URI.",
   series_limit_reached:
     "The organization has as many series (combinations of product, metric and API key) as it may, and the request would add " +
     "another. Nothing was recorded. Usage of existing series is still accepted.",

@@ -95,7 +95,6 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   subject_unknown: "“subject”: “user-17” is no organization, no API key and not assigned.",
   nothing_to_record: "“data”: has nothing that the mapping counts.",
   mapping_taken: "Another mapping is for events of this type from this source.",
-  resource_taken: "Another resource has this URI.",
   series_limit_reached: errors.seriesLimitError([], limits.usageSeriesMax).message,
   rate_limited: "Too many attempts. Try again in 1 minute.",
   limit_exceeded: errors.limitExceededError([], 0).message,

@@ -38,7 +38,8 @@ Deno.test("signs someone in to an application of openid-client", async () => {
   const app = await addClient(test);
   const options = {
     execute: [client.allowInsecureRequests],
-    [client.customFetch]: (url: string, init: RequestInit) => Promise.resolve(test.app.request(url, init)),
+    [client.customFetch]: (url: string, init: Parameters<typeof test.app.request>[1]) =>
+      Promise.resolve(test.app.request(url, init)),
   };
   const config = await client.discovery(
     test.config.baseUrl,
