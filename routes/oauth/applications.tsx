@@ -29,6 +29,7 @@ export function applicationPages(app: App, parts: PortalParts): void {
         title="Applications"
         text="Applications that you gave access to your account."
         flash={flashOf(c, { removed: "Access removed. The application's tokens no longer work." })}
+        add={{ href: "/device", label: "Connect a device" }}
         card="Latest first"
         empty={applications.length === 0
           ? {

@@ -269,7 +269,7 @@ function RecipeCard(
           : "From the application's documentation; our tests don't run it."}
       </p>
       <CodeExample
-        id="recipe"
+        id="settings"
         title={recipe.name}
         label={recipe.name}
         samples={[{ language: recipe.language, code }]}

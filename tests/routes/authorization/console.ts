@@ -156,6 +156,7 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
     "/audit",
     "/organizations",
     "/webhooks",
+    "/webhooks/failing",
     "/webhooks/:webhookId",
     "/webhooks/:webhookId/deliveries/:deliveryId",
     "/plans",

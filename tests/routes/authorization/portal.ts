@@ -100,7 +100,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     who: signedIn,
     attempt: () => ({ ...otherApplication(), form: {} }),
     also: [404],
-    writesNothing: true,
+    writes: [],
   },
   "GET /portal/account/email": { who: signedIn },
   "POST /portal/account/email": form("POST /api/portal/account/email"),

@@ -6,6 +6,7 @@ import type { Attempt, Entry, Outcome } from "./entry.ts";
 import { consoleTable } from "./console.ts";
 import { embedTable } from "./embed.ts";
 import { embedWords } from "../../support/portal/words/embed.ts";
+import { oauthTable } from "./oauth.ts";
 import { operatorTable } from "./operators.ts";
 import { portalTable } from "./portal.ts";
 
@@ -15,6 +16,7 @@ export const table: Readonly<Record<string, Entry>> = {
   ...operatorTable,
   ...consoleTable,
   ...portalTable,
+  ...oauthTable,
   ...embedTable,
 };
 
