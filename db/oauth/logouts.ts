@@ -20,18 +20,23 @@ export interface ClaimedLogout {
   readonly algorithm: IdTokenAlgorithm;
 }
 
-/** Deletes those of sessions that had expired anyway, and of clients that want none anymore; then claims some that are due, as rows. */
+/** Those of sessions that had expired anyway, and of clients that want none anymore, are deleted in steps of this many. */
+const deletedMax = 500;
+
+/** Deletes some of those that nobody wants to be told; then claims some of the others that are due, as rows. */
 export function claimLogouts(
   { now, createdAfter, seenAfter }: SessionBounds,
   { leasedUntil, limit }: { leasedUntil: number; limit: number },
 ): Statement[] {
   const client = sql`FROM oauth_clients c WHERE c.id = oauth_logouts.client_id`;
+  const isOver =
+    sql`(coalesce(session_created_at <= ${createdAfter} OR session_seen_at <= ${seenAfter} OR session_expires_at <= ${now}, 0)
+      OR NOT EXISTS (SELECT 1 ${client} AND c.backchannel_logout_uri IS NOT NULL AND c.disabled_at IS NULL))`;
+  const due = sql`SELECT number FROM oauth_logouts WHERE due_at <= ${now}`;
   return [
-    sql`DELETE FROM oauth_logouts WHERE due_at <= ${now} AND (session_created_at <= ${createdAfter}
-      OR session_seen_at <= ${seenAfter} OR session_expires_at <= ${now}
-      OR NOT EXISTS (SELECT 1 ${client} AND c.backchannel_logout_uri IS NOT NULL AND c.disabled_at IS NULL))`,
-    sql`UPDATE oauth_logouts SET due_at = ${leasedUntil}, attempts = attempts + 1 WHERE number IN (
-        SELECT number FROM oauth_logouts WHERE due_at <= ${now} ORDER BY due_at LIMIT ${limit})
+    sql`DELETE FROM oauth_logouts WHERE number IN (${due} AND ${isOver} ORDER BY due_at LIMIT ${deletedMax})`,
+    sql`UPDATE oauth_logouts SET due_at = ${leasedUntil}, attempts = attempts + 1
+      WHERE number IN (${due} AND NOT ${isOver} ORDER BY due_at LIMIT ${limit})
       RETURNING number, client_id AS clientId, user_id AS userId, session_id AS sessionId, attempts,
         (SELECT c.backchannel_logout_uri ${client}) AS uri, (SELECT c.id_token_algorithm ${client}) AS algorithm`,
   ];

@@ -37,7 +37,7 @@ browserTests("an organization's people sign in with its provider", async ({ test
   // Someone else is signed in when another site leads to the provider.
   await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password").fill(testPassword);
-  await press(page, "Sign in");
+  await press(page, /^Sign in$/);
   await heading(page, /^Welcome to/);
   const requests = issuer.requests.length;
   const site = `http://127.0.0.1:${other.addr.port}/`;
@@ -62,6 +62,6 @@ browserTests("an organization's people sign in with its provider", async ({ test
   await signOut(page);
   await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password").fill(testPassword);
-  await press(page, "Sign in");
+  await press(page, /^Sign in$/);
   await heading(page, /^Welcome to/);
 }, { settings: webhookSettings, plainOnlyInFull: true });

@@ -21,7 +21,7 @@ browserTests(
     await page.locator("#search").press("Enter");
     await page.getByRole("link", { name: "Northwind Maps" }).waitFor({ state: "detached" });
     await page.getByRole("link", { name: /^Ridgeline Forecasting/ }).waitFor();
-    await page.getByRole("link", { name: /^Near a limit/ }).click();
+    await page.getByRole("link", { name: /^Near limit/ }).click();
     await page.getByText("No matching organizations").waitFor();
 
     // On a phone, the other pages are in a menu at the bottom.

@@ -115,7 +115,7 @@ browserTests(
     await between.close();
     test.advance(totpPeriodMs);
     await ada.getByRole("textbox", { name: "Code" }).fill(codeOf(secret, test.now()));
-    await press(ada, "Sign in");
+    await press(ada, /^Sign in$/);
     await heading(ada, /^Welcome to/);
 
     // Resetting the password ends all sessions; two-step sign-in stays on.
@@ -134,14 +134,14 @@ browserTests(
     await signIn(other, "ada@example.com", newPassword);
     test.advance(totpPeriodMs);
     await other.getByRole("textbox", { name: "Code" }).fill(codeOf(secret, test.now()));
-    await press(other, "Sign in");
+    await press(other, /^Sign in$/);
     await heading(other, /^Welcome to/);
 
     // Ending a session signs the other browser out.
     await signIn(ada, "ada@example.com", newPassword);
     test.advance(totpPeriodMs);
     await ada.getByRole("textbox", { name: "Code" }).fill(codeOf(secret, test.now()));
-    await press(ada, "Sign in");
+    await press(ada, /^Sign in$/);
     await heading(ada, "Usage");
     await other.goto(`${origin}/portal/account/security`);
     await other.locator("table").getByRole("button", { name: /Sign out/ }).first().click();
