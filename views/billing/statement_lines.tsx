@@ -215,7 +215,7 @@ const productOfRow: ItemColumn<RowOf<Summed>> = {
     if (row.place === "total") return <div class="name">Total</div>;
     if (row.place === "part") {
       return (
-        <div class="line-part">
+        <div>
           <bdi>{billedMetric(row).name}</bdi>
           {row.aggregation !== "sum" && (
             <span class="muted tiny">{` · ${aggregationLabels[row.aggregation]}`}</span>

@@ -216,7 +216,7 @@ testApp("operators see a customer's usage page, and choose nothing for its membe
       headers: { "Sec-Fetch-Site": "same-origin" },
     }))
       .html;
-  assert.doesNotMatch(await open(), /curl|api-keys\/new/);
+  assert.doesNotMatch(await open(), /curl|"\/portal\/api-keys\/new/);
   const { fullKey, id } = await createTestKey(test, ada);
   await recordOne(test, fullKey, { metric: "requests", quantity: 4711 });
   await recordOne(test, fullKey, { metric: "routes", quantity: 17 });
