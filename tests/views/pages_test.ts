@@ -18,7 +18,7 @@ import {
   routeFinder,
   type Viewer,
 } from "../support/portal/crawl.ts";
-import { addClient } from "../support/oauth/scene.ts";
+import { addConsent } from "../support/oauth/scene.ts";
 import { escaped } from "../support/portal/markup.ts";
 import { newMarkup, pageRules } from "../support/portal/page_rules.ts";
 import { isFull } from "../support/runner/extent.ts";
@@ -207,12 +207,7 @@ async function fillMore(
     "INSERT INTO identities (id, user_id, issuer, subject, email, created_at) VALUES (?, ?, ?, ?, ?, ?)",
     ...identity,
   );
-  const application = await addClient(test);
-  await run(
-    test,
-    "INSERT INTO oauth_consents (user_id, client_id, organization_id, resource_id, scopes, created_at) VALUES (?, ?, ?, '', ?, ?)",
-    ...[owner.userId, application.id, organizationId, "openid", test.now()],
-  );
+  await addConsent(test, { userId: owner.userId, organizationId });
   const key = keys.get("Import job (nightly)")?.fullKey ?? "";
   const more = { idempotencyKey: markup, properties: { [markup]: markup } };
   const record = await recordOne(test, key, more);

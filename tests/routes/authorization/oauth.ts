@@ -1,7 +1,7 @@
 // Who is allowed to use each route of the OpenID provider. Clients authenticate with their secrets, which the tests of oauth/ try.
 import { type Entry, open, signedIn } from "./entry.ts";
 
-/** Programs send it: whoever calls without a client, a token or a code gets an error of OAuth. */
+/** Programs send it. Without a client, a token or a code, they get an error of OAuth. */
 const forPrograms: Entry = { who: open, also: [400, 401, 404], writes: [] };
 const document: Entry = { who: open, also: [404, 503] };
 const preflights = [

@@ -41,6 +41,18 @@ export async function addClient(test: TestApp, options: ClientOptions = {}): Pro
   return { id, secret };
 }
 
+/** Registers a client that a person lets sign them in. */
+export async function addConsent(
+  test: TestApp,
+  { userId, organizationId }: { userId: string; organizationId: string },
+): Promise<void> {
+  await run(
+    test,
+    "INSERT INTO oauth_consents (user_id, client_id, organization_id, resource_id, scopes, created_at) VALUES (?, ?, ?, '', 'openid', ?)",
+    ...[userId, (await addClient(test)).id, organizationId, test.now()],
+  );
+}
+
 /** Registers a resource. */
 export async function addResource(
   test: TestApp,
