@@ -31,6 +31,7 @@ import { userRoutes } from "../console/users.tsx";
 import { webhookRoutes } from "../outbox/webhooks.tsx";
 import { identityProviderRoutes } from "../people/identity_providers.tsx";
 import { clientRoutes } from "../oauth/clients.ts";
+import { resourceRoutes } from "../oauth/resources.ts";
 import { operatorTokenRoutes } from "../access/operator_tokens.tsx";
 import { operatorUsageRoutes } from "../meter/operator_usage.ts";
 import { operatorUsageRecordRoutes } from "../meter/operator_usage_records.ts";
@@ -95,6 +96,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorTokenRoutes(app, parts);
   identityProviderRoutes(app, parts);
   clientRoutes(app, parts);
+  resourceRoutes(app, parts);
   operatorUsageRoutes(app, parts);
   operatorUsageRecordRoutes(app, parts);
   operatorStatementRoutes(app, parts);

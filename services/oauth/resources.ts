@@ -95,7 +95,7 @@ export async function createResource(
     entry: entryOf("created", resource),
   });
   if (isCreated) return { resource, secret };
-  throw await findNamedResource(context.database, row) === undefined
+  throw await findNamedResource(context.database, { comparedUri: row.comparedUri }) === undefined
     ? new AppError("limit_reached", `There are ${resourcesMax} resources, which is the maximum.`)
     : takenError();
 }
@@ -104,10 +104,20 @@ export async function createResource(
 export async function changeResource(
   context: SessionContext,
   actor: OperatorActor,
-  { id, changes }: { id: string; changes: Partial<ResourceInput> },
+  { id, changes }: {
+    id: string;
+    changes: { readonly [Field in keyof ResourceInput]?: ResourceInput[Field] | undefined };
+  },
 ): Promise<Resource> {
   const before = await getResource(context, id);
-  const row = rowOf(id, Date.parse(before.createdAt), { ...before, ...changes });
+  const {
+    uri = before.uri,
+    name = before.name,
+    scopes = before.scopes,
+    tokenFormat = before.tokenFormat,
+    clients = before.clients,
+  } = changes;
+  const row = rowOf(id, Date.parse(before.createdAt), { uri, name, scopes, tokenFormat, clients });
   const resource = shown(toResource(row));
   const isChanged = await writeChange(context, actor, {
     statement: updateResource(row),

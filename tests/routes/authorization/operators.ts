@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { newId } from "../../../domain/id.ts";
 import type { OperatorScope } from "../../../domain/access/operator_scope.ts";
-import { addClient } from "../../support/oauth/scene.ts";
+import { addClient, addResource } from "../../support/oauth/scene.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { createPortalSession } from "../../support/operators/portal_sessions.ts";
 import { exampleId } from "../../../routes/schemas/common.ts";
@@ -109,6 +109,10 @@ const inserts: readonly (readonly [path: RegExp, insert: Insert])[] = [
     return { id };
   }],
   [/\/clients\/:id/, async ({ test }) => ({ id: (await addClient(test)).id })],
+  [/\/resources\/:id/, async ({ test }) => {
+    const uri = `https://${newId("res")}.example/`;
+    return { id: await addResource(test, { uri }) };
+  }],
   [/\/plans\/:id/, async ({ test }) => {
     const id = newId("plan");
     const insert =
@@ -255,6 +259,12 @@ const routes: Readonly<Partial<Record<OperatorScope | "account", Readonly<Record
     "PATCH /clients/:id": { name: "B" },
     "POST /clients/:id/rotate-secret": null,
     "DELETE /clients/:id": null,
+    "GET /resources": null,
+    "POST /resources": ({ organizationId }) => ({ uri: `https://${organizationId}.example/`, name: "Tools" }),
+    "GET /resources/:id": null,
+    "PATCH /resources/:id": { name: "B" },
+    "POST /resources/:id/rotate-secret": null,
+    "DELETE /resources/:id": null,
   },
   "usage:read": {
     "GET /usage": null,

@@ -72,7 +72,7 @@ testApp("shows the usage of a chosen metric, and the statements of the organizat
   await record(ada, { quantity: 1204.25, ...inMonth("09") });
   await record(grace, { quantity: 77, ...inMonth("09") });
   const { location: closed = "" } = await close("2026-09");
-  const september = closed.replace(/\?.*/, "");
+  const september = closed?.replace(/\?.*/, "") ?? "";
   await record(ada, { quantity: 31.5, ...inMonth("09") });
   await record(ada, { quantity: 8, ...inMonth("10") });
   await close("2026-10");
