@@ -148,7 +148,7 @@ browserTests(
     await other.getByText("Session ended.").first().waitFor();
     await follow(ada, "API keys");
     await heading(ada, "Sign in");
-    await follow(grace, "Members");
+    await follow(grace, /^Members$/);
     await heading(grace, "Members");
   },
   { plainOnlyInFull: true },
