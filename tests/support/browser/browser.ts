@@ -166,7 +166,13 @@ export async function problemsOnScreens(
   for (const screen of on) {
     const { colorScheme, width } = screen;
     await page.setViewportSize({ width, height });
-    if (inPlace) await page.emulateMedia({ colorScheme });
+    if (inPlace) {
+      await page.emulateMedia({ colorScheme });
+      // Colors change in steps.
+      await page.evaluate(`Promise.all(document.getAnimations()
+        .filter(({ effect }) => effect.getComputedTiming().iterations < Infinity)
+        .map(({ finished }) => finished.catch(() => {}))).then(() => null)`);
+    }
     const checked = inPlace ? page : await copyOf(page, screen);
     // axe-core is half a megabyte, so inject it once per page.
     if (await checked.evaluate("globalThis.axe === undefined")) {
