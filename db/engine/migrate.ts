@@ -98,7 +98,7 @@ export async function migrate(
     const known = check(await appliedMigrations(database), list);
     const next = list[known.length];
     if (next === undefined) return applied;
-    // An empty database gets the whole schema at once.
+    // An empty database gets the whole schema in one step.
     const made = next.text === undefined ? list.slice(0, migrations.length) : [next];
     try {
       await database.write([

@@ -31,7 +31,7 @@ export interface Client {
   readonly scopes: readonly string[];
   /** The id of a resource. */
   readonly defaultResource: string | null;
-  /** False if nobody is asked, as for a company's own applications. */
+  /** False to skip the consent page, as for a company's own applications. */
   readonly consent: boolean;
   readonly idTokenAlgorithm: IdTokenAlgorithm;
   readonly requirePkce: boolean;

@@ -141,7 +141,7 @@ export class SigningKeys {
     }
   }
 
-  /** Signs two at once, because each takes milliseconds of a core. */
+  /** Limits how many signatures run in parallel, because each takes a core for milliseconds. */
   async #inTurn<T>(sign: () => Promise<T>): Promise<T> {
     if (this.#signing >= signaturesAtOnceMax) {
       if (this.#waiting.length >= signaturesWaitingMax) throw unavailable("Too many signatures are waiting");

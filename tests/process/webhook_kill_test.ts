@@ -198,7 +198,7 @@ async function checkEvents(
   assert.deepEqual(sorted(ended), sorted(keys.filter(({ revokedAt }) => revokedAt !== null)));
 
   // A limit is reached, cleared and reached in turn; what it rejects has no event and isn't stored. After a rejection, it can be reached
-  // again at once: a raised limit may be used up before the server checks that it has room.
+  // again immediately: a raised limit may be used up before the server checks that it has room.
   const states = events.filter(({ type }) => /^limit\.(reached|cleared)$/.test(String(type)));
   assert.ok(states.length >= 2, "the limit was never reached and cleared");
   let next = ["limit.reached"];

@@ -1,4 +1,4 @@
-// Tests signing out from applications: who is asked, where the browser may go, and which applications are told.
+// Tests signing out from applications: the confirmation page, return addresses, and logout tokens for applications.
 import assert from "node:assert/strict";
 // deno-lint-ignore no-import-prefix
 import { decodeProtectedHeader, importJWK, jwtVerify } from "npm:jose@6.2.18";
@@ -139,7 +139,7 @@ function receiver(statuses: number[] = []) {
 const work = (test: TestApp) => oauthWork(test.services)[0]?.step();
 
 onBothDatabases(
-  "an application is told that a session has ended, and not that one has expired",
+  "an application receives a logout token when a session is ended, but not when one expires",
   async (test) => {
     const { tokens, uri, close } = receiver();
     try {

@@ -19,7 +19,7 @@ function text(html: string): string {
   return html.replaceAll(/<[^>]*>/g, "").replaceAll("&amp;", "&").replaceAll("\u2060", "").trim();
 }
 
-/** @returns What the explorer on a page shows. */
+/** Reads the figures and tables of the explorer on a page. */
 export function shownOn(html: string) {
   const tableOf = (pattern: RegExp): string[][] => {
     const [table = ""] = pattern.exec(html) ?? [];
