@@ -1932,8 +1932,6 @@ CREATE TABLE oauth_devices (
   user_agent TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
-  polled_at INTEGER,
-  interval_ms INTEGER NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('waiting', 'allowed', 'denied')),
   session_id TEXT,
   organization_id TEXT

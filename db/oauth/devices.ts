@@ -22,10 +22,10 @@ export function insertDevice(device: NewDevice, max: { ofAddress: number; ofClie
     sql`DELETE FROM oauth_devices WHERE device_hash IN (
       SELECT device_hash FROM oauth_devices WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${expiredRowsMax})`,
     sql`INSERT INTO oauth_devices (device_hash, user_code, client_id, resource_id, scopes, address, user_agent, created_at,
-        expires_at, interval_ms, status)
+        expires_at, status)
       SELECT ${device.deviceHash}, ${device.userCode}, ${clientId}, ${device.resourceId}, ${
       device.scopes.join(" ")
-    }, ${address}, ${device.userAgent}, ${now}, ${device.expiresAt}, 0, 'waiting'
+    }, ${address}, ${device.userAgent}, ${now}, ${device.expiresAt}, 'waiting'
       WHERE (SELECT count(*) FROM oauth_devices WHERE address = ${address} AND expires_at > ${now}) < ${max.ofAddress}
         AND (SELECT count(*) FROM oauth_devices WHERE client_id = ${clientId}) < ${max.ofClient}
       ON CONFLICT DO NOTHING`,
