@@ -121,8 +121,15 @@ const isAllowed = (userId: string, clientId: string): Statement =>
 export const deleteConsents = (userId: string, clientId: string): Statement =>
   sql`DELETE FROM oauth_consents WHERE ${isAllowed(userId, clientId)}`;
 
-/** Ends the grants of a person to a client with their tokens, and its codes, after an audited change. */
+/** Ends the grants of a person to a client with their tokens, and its codes, after an audited change; the client gets logout tokens. */
 export function endAccess(userId: string, clientId: string, audited: string): Statement[] {
   const isEnded = sql`${isAllowed(userId, clientId)} AND ${ifAudited(audited)}`;
-  return [sql`DELETE FROM oauth_grants WHERE ${isEnded}`, sql`DELETE FROM oauth_codes WHERE ${isEnded}`];
+  const noteLogouts = sql`INSERT INTO oauth_logouts (client_id, user_id, session_id)
+    SELECT DISTINCT client_id, user_id, session_id FROM oauth_grants WHERE ${isEnded}
+      AND (SELECT backchannel_logout_uri FROM oauth_clients WHERE id = ${clientId}) IS NOT NULL ON CONFLICT DO NOTHING`;
+  return [
+    noteLogouts,
+    sql`DELETE FROM oauth_grants WHERE ${isEnded}`,
+    sql`DELETE FROM oauth_codes WHERE ${isEnded}`,
+  ];
 }

@@ -174,6 +174,22 @@ onBothDatabases(
   settings,
 );
 
+testApp("an application receives a logout token when its access is removed", async (test) => {
+  const { tokens, uri, close } = receiver();
+  try {
+    const { person, client } = await scene(test, uri);
+    const consent = [person.userId, client.id, person.organizationId, test.now()];
+    await run(test, "INSERT INTO oauth_consents VALUES (?, ?, ?, '', 'openid', ?)", ...consent);
+    const path = `/portal/account/applications/${client.id}/remove`;
+    const { status } = await test.send(path, { cookie: person.cookie, form: {} });
+    assert.equal(status, 303);
+    await work(test);
+    assert.equal(tokens.length, 1);
+  } finally {
+    await close();
+  }
+}, settings);
+
 testApp("a logout is tried three times in five minutes", async (test) => {
   const { tokens, uri, close } = receiver([500, 500, 500, 500]);
   try {
