@@ -2,12 +2,10 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { hash, randomBytes } from "node:crypto";
-import { newId } from "../../../domain/id.ts";
-import { generateSecretToken, hashSecretToken } from "../../../domain/secret_token.ts";
 import { createResource, type NewResource } from "../../../services/oauth/resources.ts";
 import type { TestApp, TestPerson } from "../app/app.ts";
 import { commandLineActor } from "../operators/operators.ts";
-import { run } from "../people/scene.ts";
+import { addClient, type ClientOptions, confirmed } from "./scene.ts";
 
 /** A client, with its secret; null for a public one. */
 export interface IssuedClient {
@@ -19,39 +17,10 @@ export interface IssuedClient {
 export const redirectUri = "https://grafana.example.com/callback";
 export const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
-interface ClientOptions {
-  readonly name?: string;
-  readonly isPublic?: boolean;
-  readonly grants?: readonly string[];
-  readonly access?: { readonly organizationIds: readonly string[]; readonly minRole: string };
-  readonly postLogoutRedirectUris?: readonly string[];
-  readonly backchannelLogoutUri?: string;
-  readonly defaultResource?: string;
-}
-
+/** Registers a client that doesn't ask for consent. */
 export async function newClient(test: TestApp, options: ClientOptions = {}): Promise<IssuedClient> {
-  const { isPublic = false, grants = ["authorization_code", "refresh_token"], access } = options;
-  const id = newId("cli");
-  const secret = isPublic ? null : generateSecretToken("service_client_").token;
-  await run(
-    test,
-    `INSERT INTO oauth_clients (id, name, type, secret_hash, grants, redirect_uris, post_logout_redirect_uris,
-       backchannel_logout_uri, access, scopes, default_resource, created_at, consent)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
-    id,
-    options.name ?? "Grafana",
-    isPublic ? "public" : "confidential",
-    secret && hashSecretToken(secret),
-    JSON.stringify(grants),
-    JSON.stringify([redirectUri]),
-    JSON.stringify(options.postLogoutRedirectUris ?? []),
-    options.backchannelLogoutUri ?? null,
-    access === undefined ? null : JSON.stringify(access),
-    JSON.stringify(["openid", "profile", "email", "groups", "offline_access"]),
-    options.defaultResource ?? null,
-    test.now(),
-  );
-  return { id, secret };
+  const client = await addClient(test, { ...options, redirectUris: [redirectUri], consent: false });
+  return options.isPublic ? { ...client, secret: null } : client;
 }
 
 export function newResource(
@@ -67,11 +36,8 @@ export function newResource(
 }
 
 /** Creates an account whose address is confirmed. */
-export async function newMember(test: TestApp, name?: string): Promise<TestPerson> {
-  const person = await test.signUp(name);
-  await run(test, "UPDATE users SET email_verified_at = ? WHERE id = ?", test.now(), person.userId);
-  return person;
-}
+export const newMember = async (test: TestApp, name?: string): Promise<TestPerson> =>
+  await confirmed(test, await test.signUp(name));
 
 export const basic = ({ id, secret }: IssuedClient): Record<string, string> =>
   secret === null ? {} : { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString("base64")}` };

@@ -13,29 +13,43 @@ export interface TestClient {
   readonly secret: string;
 }
 
-interface ClientOptions {
+export interface ClientOptions {
+  readonly name?: string;
   readonly isPublic?: boolean;
+  readonly grants?: readonly string[];
   readonly consent?: boolean;
-  readonly access?: object;
+  readonly access?: { readonly organizationIds: readonly string[]; readonly minRole: string };
   readonly redirectUris?: readonly string[];
+  readonly postLogoutRedirectUris?: readonly string[];
+  readonly backchannelLogoutUri?: string;
   readonly scopes?: readonly string[];
+  readonly defaultResource?: string;
 }
 
 /** Registers a client. */
 export async function addClient(test: TestApp, options: ClientOptions = {}): Promise<TestClient> {
   const id = newId("cli");
   const secret = generateSecretToken("service_client_").token;
-  const scopes = options.scopes ?? ["openid", "profile", "email", "groups", "offline_access"];
+  const {
+    grants = ["authorization_code", "refresh_token"],
+    scopes = ["openid", "profile", "email", "groups", "offline_access"],
+  } = options;
   await run(
     test,
-    `INSERT INTO oauth_clients (id, name, type, secret_hash, grants, redirect_uris, post_logout_redirect_uris, access, scopes,
-      created_at, consent) VALUES (?, 'Grafana', ?, ?, '["authorization_code","refresh_token"]', ?, '[]', ?, ?, 0, ?)`,
+    `INSERT INTO oauth_clients (id, name, type, secret_hash, grants, redirect_uris, post_logout_redirect_uris,
+      backchannel_logout_uri, access, scopes, default_resource, created_at, consent)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`,
     id,
+    options.name ?? "Grafana",
     options.isPublic ? "public" : "confidential",
     options.isPublic ? null : hashSecretToken(secret),
+    JSON.stringify(grants),
     JSON.stringify(options.redirectUris ?? [redirectUri]),
+    JSON.stringify(options.postLogoutRedirectUris ?? []),
+    options.backchannelLogoutUri ?? null,
     options.access === undefined ? null : JSON.stringify(options.access),
     JSON.stringify(scopes),
+    options.defaultResource ?? null,
     options.consent === false ? 0 : 1,
   );
   return { id, secret };
