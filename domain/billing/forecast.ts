@@ -5,6 +5,14 @@ import type { Statement } from "./statement.ts";
 
 const dayMs = 86_400_000;
 
+/** Parts of the amount of a month, exact decimals. */
+export interface AmountParts {
+  /** Without adjustments of earlier months. */
+  readonly usage: string | null;
+  /** Adjustments, peaks, levels and distinct values, which don't grow with the days. */
+  readonly steady: string | null;
+}
+
 /** Returns the days of the month before that are as many as have passed of the running month. */
 export function sameDays({ timezone }: Pick<Statement, "timezone">, now: number): UsageWindow {
   const { period } = parsePeriodQuery({ timezone }, now);
@@ -16,24 +24,24 @@ export function sameDays({ timezone }: Pick<Statement, "timezone">, now: number)
 /**
  * Returns what a month amounts to at its end if usage goes on as it did so far, with three digits.
  *
- * @param sums Exact decimals. `steadyAmount`: the part of `amount` that doesn't grow with the days.
+ * @param sums `amount`: of the whole month so far.
  * @returns Null during its first day, after its end, and without prices.
  * @example
  * ```ts
  * import assert from "node:assert/strict";
  * const november = { start: "2026-11-01T00:00:00Z", end: "2026-12-01T00:00:00Z" };
- * const sums = { amount: "1100.5", steadyAmount: "100" };
+ * const sums = { amount: "1100.5", parts: { usage: "1000.5", steady: "100" } };
  * assert.equal(forecastAmount(sums, november, Date.parse("2026-11-11T00:00:00Z")), 3_100);
  * ```
  */
 export function forecastAmount(
-  { amount, steadyAmount }: { amount: string | null; steadyAmount: string | null },
+  { amount, parts }: { amount: string | null; parts: AmountParts | null },
   month: Pick<Statement, "start" | "end">,
   now: number,
 ): number | null {
   const [start, end] = [Date.parse(month.start), Date.parse(month.end)];
   if (amount === null || now < start + dayMs || now >= end) return null;
-  const steady = Number(steadyAmount ?? 0);
+  const steady = Number(parts?.steady ?? 0);
   const forecast = steady + (Number(amount) - steady) * (end - start) / (now - start);
   return Number(forecast.toPrecision(3));
 }

@@ -176,7 +176,7 @@ function openFigure({ frame, open, shown, before }: Billing): StatementFigure {
     return {
       label: `${label}, estimated`,
       value: <Amount value={shown.amount} currency={open.currency} />,
-      note: <AmountChange amount={shown.amount} statement={open} before={before} />,
+      note: <AmountChange {...shown} amount={shown.amount} before={before} />,
     };
   }
   const [main] = shown.totals ?? [];

@@ -115,8 +115,8 @@ function hrefTo(
 
 function figuresOf({ frame, statement, choice, found, before }: FoundProps): StatementFigure[] {
   const { currency } = statement;
-  const { counts, previous, totals, amount, steadyAmount, metric, quantity } = found;
-  const pace = paceFigures({ statement, amount, steadyAmount, before, now: frame.now });
+  const { counts, previous, totals, amount, parts, metric, quantity } = found;
+  const pace = paceFigures({ statement, amount, parts, before, now: frame.now });
   const [one, ...others] = totals.filter((total) => total.metric === metric);
   const measure = measureOf(found);
   const isFiltered = choice.search !== "";
@@ -130,7 +130,7 @@ function figuresOf({ frame, statement, choice, found, before }: FoundProps): Sta
       : {
         label: "Estimated",
         value: <Amount value={amount} currency={currency} />,
-        note: <AmountChange amount={amount} statement={statement} before={before} />,
+        note: <AmountChange amount={amount} parts={parts} statement={statement} before={before} />,
       },
     ...pace,
     {

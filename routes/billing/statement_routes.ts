@@ -115,7 +115,7 @@ export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppPart
       return await sendStatementCsv(c, parts, { scope, id, organizationId: scope.organizationId });
     }
     const input = { id, ...page, signal: c.req.raw.signal };
-    return withoutSteady(await readStatement(services, await scopeOf(actor, organizationId), input));
+    return withoutParts(await readStatement(services, await scopeOf(actor, organizationId), input));
   });
 
   route({
@@ -133,7 +133,7 @@ export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppPart
     },
   }, async (c, { params: { id }, query: { hasAdjustments, ...query } }, actor) => {
     const input = { id, ...query, isAdjusted: hasAdjustments === "true", signal: c.req.raw.signal };
-    return withoutSteady(await listStatementOrganizations(services, actor, input));
+    return withoutParts(await listStatementOrganizations(services, actor, input));
   });
 }
 
@@ -197,14 +197,14 @@ export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
       check(schemas.noQuerySchema, c.req.query(), "query");
       return await sendStatementCsv(c, parts, { scope: access, id });
     }
-    return withoutSteady(
+    return withoutParts(
       await readStatement(services, access, { id, ...query, signal: c.req.raw.signal }),
     );
   });
 }
 
-/** Leaves out what only pages forecast with. */
-function withoutSteady<T extends { readonly steadyAmount: unknown }>({ steadyAmount: _, ...rest }: T) {
+/** Leaves out what only pages compare and forecast with. */
+function withoutParts<T extends { readonly parts: unknown }>({ parts: _, ...rest }: T) {
   return rest;
 }
 

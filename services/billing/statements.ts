@@ -26,6 +26,7 @@ import {
   type StatementTotal,
   type StatementVoid,
 } from "../../domain/billing/statement.ts";
+import type { AmountParts } from "../../domain/billing/forecast.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
@@ -90,7 +91,7 @@ export async function getStatement(context: SessionContext, id: string): Promise
  * Reads a statement with a page of lines. Nothing is written for an open one: its lines are those that closing it now would write.
  *
  * @param input `id`: a statement's id, `open`, or a month such as `2026-10`, closed or open.
- * @returns `steadyAmount`: see `StatementSums`. Lines by organization, month (the statement's own first), product and metric; those of one organization in the order of
+ * @returns Lines by organization, month (the statement's own first), product and metric; those of one organization in the order of
  *   the catalogue. `totals`, `amount` (the sum of all amounts) and `voided` are on the first page only; `voided` is only for one
  *   organization.
  * @throws {AppError} `not_found`; `validation_failed` for an invalid cursor, also one from before the month was closed;
@@ -104,7 +105,7 @@ export async function readStatement(
   statement: Statement;
   totals: StatementTotal[] | null;
   amount: string | null;
-  steadyAmount: string | null;
+  parts: AmountParts | null;
   voided: StatementVoid[] | null;
   lines: StatementLine[];
   nextCursor: string | null;
@@ -113,7 +114,7 @@ export async function readStatement(
   const statement = toStatement(month);
   const after = cursor === undefined ? undefined : parseLineCursor(cursor, month);
   if (month.status === "closing") {
-    const none = { totals: null, amount: null, steadyAmount: null, voided: null };
+    const none = { totals: null, amount: null, parts: null, voided: null };
     return { statement, ...none, lines: [], nextCursor: null };
   }
   const input = { month, organizationId, after, limit, now: context.clock() };
@@ -182,7 +183,7 @@ const noOrganizations = {
   counts: { all: 0, adjusted: 0 },
   totals: [],
   amount: null,
-  steadyAmount: null,
+  parts: null,
   organizations: [],
   nextCursor: null,
 };

@@ -1,4 +1,5 @@
 // One organization's part of a statement, for its members and for operators.
+import type { AmountParts } from "../../domain/billing/forecast.ts";
 import type {
   Statement,
   StatementLine,
@@ -32,8 +33,7 @@ export interface OrganizationLines {
   /** On the first page only, as are `amount` and `voided`. */
   readonly totals: readonly StatementTotal[] | null;
   readonly amount: string | null;
-  /** See `forecastAmount`. */
-  readonly steadyAmount: string | null;
+  readonly parts: AmountParts | null;
   readonly voided: readonly StatementVoid[] | null;
   readonly lines: readonly StatementLine[];
 }
@@ -112,7 +112,7 @@ export function EstimateNote() {
 
 function figuresOf(
   { frame, statement, before, nextHref }: OrganizationStatementProps,
-  { totals, amount, steadyAmount, voided, lines }: OrganizationLines & { totals: readonly StatementTotal[] },
+  { totals, amount, parts, voided, lines }: OrganizationLines & { totals: readonly StatementTotal[] },
 ): StatementFigure[] {
   const [main] = totals;
   return [
@@ -125,9 +125,9 @@ function figuresOf(
       : {
         label: "Estimated",
         value: <Amount value={amount} currency={statement.currency} />,
-        note: <AmountChange amount={amount} statement={statement} before={before} />,
+        note: <AmountChange amount={amount} parts={parts} statement={statement} before={before} />,
       },
-    ...paceFigures({ statement, amount, steadyAmount, before, now: frame.now }),
+    ...paceFigures({ statement, amount, parts, before, now: frame.now }),
     { label: "Products and metrics", value: groupDigits(totals.length), note: "With usage or adjustments" },
     nextHref === null
       ? {

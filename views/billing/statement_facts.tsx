@@ -1,6 +1,6 @@
 // What a statement says first: its status, the days that it is about, and its figures.
 import type { Child } from "hono/jsx";
-import { forecastAmount } from "../../domain/billing/forecast.ts";
+import { type AmountParts, forecastAmount } from "../../domain/billing/forecast.ts";
 import type { Statement } from "../../domain/billing/statement.ts";
 import { Badge } from "../components/badge.tsx";
 import { ShortChange } from "../components/change.tsx";
@@ -46,16 +46,18 @@ export interface AmountBefore extends Before {
   readonly wholeAmount: string | null;
 }
 
-/** The change of an estimated amount since the month before, or since as many of its days. */
-export function AmountChange({ amount, statement, before }: {
+/** The change of an estimated amount since the month before or, without adjustments, since as many of its days. */
+export function AmountChange({ amount, parts, statement, before }: {
   amount: string;
+  parts: AmountParts | null;
   statement: Statement;
   before: AmountBefore | null;
 }) {
+  const compared = before?.days ? parts?.usage ?? "0" : amount;
   return before?.amount
     ? (
       <>
-        <ShortChange percent={percentChange(amount, before.amount)} />
+        <ShortChange percent={percentChange(compared, before.amount)} />
         {` ${versus(before, statement.timezone)}`}
       </>
     )
@@ -64,16 +66,16 @@ export function AmountChange({ amount, statement, before }: {
 
 /** Returns the forecast of a running month, if there is one. */
 export function paceFigures(
-  { statement, amount, steadyAmount, before, now }: {
+  { statement, amount, parts, before, now }: {
     statement: Statement;
     amount: string | null;
-    steadyAmount: string | null;
+    parts: AmountParts | null;
     before: AmountBefore | null;
     now: number;
   },
 ): StatementFigure[] {
   const { currency } = statement;
-  const forecast = forecastAmount({ amount, steadyAmount }, statement, now);
+  const forecast = forecastAmount({ amount, parts }, statement, now);
   if (forecast === null || currency === null) return [];
   const { text } = amountText(String(forecast), currency);
   return [{

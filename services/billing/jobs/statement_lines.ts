@@ -10,6 +10,7 @@ import {
   type StatementTotal,
   type StatementVoid,
 } from "../../../domain/billing/statement.ts";
+import type { AmountParts } from "../../../domain/billing/forecast.ts";
 import { addAmount, amountToDecimal } from "../../../domain/billing/price.ts";
 import { catalogueOrder, type Product } from "../../../domain/meter/product.ts";
 import { invalidCursorError, readPage } from "../../pages.ts";
@@ -28,7 +29,7 @@ export async function readStatementLines(
 ): Promise<{
   totals: StatementTotal[] | null;
   amount: string | null;
-  steadyAmount: string | null;
+  parts: AmountParts | null;
   voided: StatementVoid[] | null;
   lines: StatementLine[];
   nextCursor: string | null;
@@ -50,7 +51,7 @@ export async function readStatementLines(
   return { ...sums, lines: split.map((row) => toLine(row, page.month)), nextCursor };
 }
 
-const noSums = { totals: null, amount: null, steadyAmount: null, voided: null };
+const noSums = { totals: null, amount: null, parts: null, voided: null };
 
 const ofOpen = ({ month }: PageOfLines) => month.status === "open" ? { valuesMax: lineValuesShownMax } : {};
 
@@ -62,8 +63,8 @@ async function readAll(context: JobContext, page: PageOfLines) {
     if (lines.length >= wanted) break;
   }
   if (page.after !== undefined) return { lines, ...noSums };
-  const { totals, amount, steadyAmount } = await readSummary(context, page);
-  return { lines, totals, amount, steadyAmount, voided: null };
+  const { totals, amount, parts } = await readSummary(context, page);
+  return { lines, totals, amount, parts, voided: null };
 }
 
 async function readOne(context: JobContext, page: PageOfLines & { organizationId: string }) {

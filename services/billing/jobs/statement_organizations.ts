@@ -14,6 +14,7 @@ import type {
   StatementOrganizationSort,
   StatementTotal,
 } from "../../../domain/billing/statement.ts";
+import type { AmountParts } from "../../../domain/billing/forecast.ts";
 import { addAmount, amountToDecimal } from "../../../domain/billing/price.ts";
 import { invalidCursorError, type PageInput, readPage } from "../../pages.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
@@ -47,8 +48,7 @@ export interface StatementOrganizations<Previous> {
   /** Totals of the whole statement, even when searching. */
   readonly totals: readonly StatementTotal[];
   readonly amount: string | null;
-  /** See `StatementSums`. */
-  readonly steadyAmount: string | null;
+  readonly parts: AmountParts | null;
   readonly organizations: readonly StatementOrganization[];
   readonly nextCursor: string | null;
 }
@@ -71,7 +71,7 @@ export async function readStatementOrganizations(
   );
   const [before] = await findStatements(context.database, { limit: 1, before: month.number });
   const previous = before?.number === month.number - 1 && before.status === "closed" ? before : null;
-  const { metric, totals, amount, steadyAmount } = summary;
+  const { metric, totals, amount, parts } = summary;
   const ids = rows.map(({ id }) => id);
   const sumsBefore = query.days !== undefined
     ? await readPartsOf(context, { ids, metric, days: query.days, now })
@@ -87,15 +87,17 @@ export async function readStatementOrganizations(
     counts: { all: found.length, adjusted: adjusted.length },
     totals,
     amount,
-    steadyAmount,
+    parts,
     organizations: rows.map(({ micros, amount, ...organization }) => {
-      const sums = sumsBefore?.get(organization.id);
+      // The days before have no adjustments to compare with.
+      const isCompared = query.days === undefined || organization.adjustments === 0;
+      const sums = isCompared ? sumsBefore?.get(organization.id) : undefined;
       return {
         ...organization,
         amount: amountToDecimal(amount),
         quantity: microsToDecimal(micros),
         previousAmount: hasAmounts ? amountToDecimal(sums?.amount ?? null) : null,
-        previousQuantity: sumsBefore && microsToDecimal(sums?.micros ?? 0n),
+        previousQuantity: isCompared && sumsBefore ? microsToDecimal(sums?.micros ?? 0n) : null,
       };
     }),
     nextCursor,

@@ -10,6 +10,7 @@ import {
 } from "../../../domain/limits.ts";
 import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
 import { metricKey, type StatementTotal } from "../../../domain/billing/statement.ts";
+import type { AmountParts } from "../../../domain/billing/forecast.ts";
 import { addAmount, amountToDecimal } from "../../../domain/billing/price.ts";
 import { catalogueOrder, type Product } from "../../../domain/meter/product.ts";
 import type { JobContext, JobTime } from "../../reports/job_context.ts";
@@ -27,15 +28,15 @@ interface SumOfLines {
 export interface StatementSums {
   readonly totals: StatementTotal[];
   readonly amount: string | null;
-  /** The part of `amount` that doesn't grow with the days: adjustments, peaks, levels and distinct values. */
-  readonly steadyAmount: string | null;
+  readonly parts: AmountParts;
 }
 
 /** Adds up lines by product and metric. */
 export class StatementTotals {
   readonly #sums = new Map<string, SumOfLines>();
   #amount: bigint | null = null;
-  #steadyAmount: bigint | null = null;
+  #usage: bigint | null = null;
+  #steady: bigint | null = null;
 
   add(row: StatementLineRow): void {
     const micros = sumMicros(row);
@@ -43,7 +44,8 @@ export class StatementTotals {
     const part = { micros, unitPrice, valueAmount };
     this.#amount = addAmount(this.#amount, part);
     const grows = row.monthsBack === 0 && (row.aggregation === "sum" || row.aggregation === "count");
-    if (!grows) this.#steadyAmount = addAmount(this.#steadyAmount, part);
+    if (row.monthsBack === 0) this.#usage = addAmount(this.#usage, part);
+    if (!grows) this.#steady = addAmount(this.#steady, part);
     const name = metricKey(row);
     let sum = this.#sums.get(name);
     if (sum === undefined) {
@@ -83,7 +85,7 @@ export class StatementTotals {
     return {
       totals,
       amount: amountToDecimal(this.#amount),
-      steadyAmount: amountToDecimal(this.#steadyAmount),
+      parts: { usage: amountToDecimal(this.#usage), steady: amountToDecimal(this.#steady) },
     };
   }
 }

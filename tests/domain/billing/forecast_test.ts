@@ -7,8 +7,8 @@ const dayMs = 86_400_000;
 Deno.test("a month is forecast from its second day until its end, at the pace so far", () => {
   const month = { start: "2026-11-01T00:00:00.000Z", end: "2026-12-01T00:00:00.000Z" };
   const start = Date.parse(month.start);
-  const at = (days: number, amount: string | null = "100", steadyAmount: string | null = null) =>
-    forecastAmount({ amount, steadyAmount }, month, start + days * dayMs);
+  const at = (days: number, amount: string | null = "100", steady: string | null = null) =>
+    forecastAmount({ amount, parts: { usage: amount, steady } }, month, start + days * dayMs);
   assert.equal(at(0.99), null);
   assert.equal(at(1), 3_000);
   assert.equal(at(15), 200);
