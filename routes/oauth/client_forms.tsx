@@ -1,4 +1,5 @@
 // The form of an application.
+import { roleWords } from "../../views/text/role.ts";
 import { clientGrants } from "../../domain/oauth/client.ts";
 import type { ManagedClient } from "../../domain/oauth/client_settings.ts";
 import { signInScopes } from "../../domain/oauth/scope_names.ts";
@@ -157,7 +158,7 @@ function MoreFields(form: PageForm) {
         label="Organizations that may use it (optional)"
         {...field("organizationLines")}
         {...error && { error }}
-        hint="Their ids. If empty, everyone with an account."
+        hint="Organization IDs, one on each line. If empty, everyone with an account can use it."
         rows={2}
         maxlength={5_000}
       />
@@ -165,7 +166,10 @@ function MoreFields(form: PageForm) {
         <SelectField
           label="Lowest role in these organizations"
           {...field("minRole")}
-          choices={["MEMBER", "ADMIN", "OWNER"].map((value) => ({ value, label: value }))}
+          choices={(["MEMBER", "ADMIN", "OWNER"] as const).map((value) => ({
+            value,
+            label: roleWords[value],
+          }))}
         />
         <SelectField
           label="ID token algorithm"
@@ -185,13 +189,13 @@ function MoreFields(form: PageForm) {
           maxlength={1_000}
         />
         <TextField
-          label="Id of its default resource (optional)"
+          label="Default resource ID (optional)"
           {...field("defaultResource")}
           maxlength={100}
         />
       </div>
       <TextArea
-        label="Names of groups (optional)"
+        label="Group names (optional)"
         {...field("groupNameLines")}
         {...nameFault(fields)}
         hint="One on each line: operator = admins"

@@ -1,4 +1,6 @@
 // The console's pages of applications that sign people in here.
+import { countOf } from "../../domain/number_text.ts";
+import { roleWords } from "../../views/text/role.ts";
 import { clientsMax, type ManagedClient } from "../../domain/oauth/client_settings.ts";
 import {
   changeClient,
@@ -12,7 +14,7 @@ import {
 import { Badge } from "../../views/components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../../views/components/button.tsx";
 import { Card } from "../../views/components/card.tsx";
-import { NewSecret, Secret } from "../../views/components/code.tsx";
+import { NewSecret } from "../../views/components/code.tsx";
 import { CodeExample } from "../../views/components/code_example.tsx";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { Facts } from "../../views/components/facts.tsx";
@@ -180,7 +182,7 @@ function clientList({ clients, ...page }: PageProps & { clients: readonly Manage
 function whoText(access: ManagedClient["access"]): string {
   if (access === "everyone") return "Everyone";
   const { organizationIds: { length }, minRole } = access;
-  return `${length} ${length === 1 ? "organization" : "organizations"}, ${minRole} or higher`;
+  return `${countOf(length, "organization")}, ${roleWords[minRole]} or higher`;
 }
 
 const Status = ({ enabled }: ManagedClient) =>
@@ -213,10 +215,10 @@ function clientPage(
       </PageHead>
       <Notice tone="done" text={flash} />
       {secret !== null && <NewSecret what="secret" name={name} isReplaced={isRotated} value={secret} />}
-      <Card title="Client">
+      <Card title="Client" flush>
         <Facts
           facts={[
-            { label: "Client ID", value: <Secret id="client-id" value={id} copy="Copy" /> },
+            { label: "Client ID", value: <code class="pick">{id}</code> },
             { label: "Issuer", value: <code class="pick">{issuer}</code> },
             { label: "Type", value: client.type === "public" ? "Public, without a secret" : "Confidential" },
             { label: "Status", value: <Status {...client} /> },
@@ -262,8 +264,8 @@ function RecipeCard(
         </div>
       </form>
       <p class="muted small">
-        Its redirect URI is <code class="pick">{redirectUri}</code>
-        {client.redirectUris.includes(redirectUri) ? "." : ", which isn't registered here yet."}{" "}
+        Redirect URI: <code class="pick">{redirectUri}</code>{" "}
+        {client.redirectUris.includes(redirectUri) ? "" : "It isn't registered here yet. "}
         {recipe.isTried
           ? "Our tests run this application with these settings."
           : "From the application's documentation; our tests don't run it."}

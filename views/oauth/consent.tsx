@@ -11,7 +11,7 @@ export const consentPath = "/authorize/decision";
 
 /** Describes the scopes of signing in. */
 const scopeTexts: Readonly<Record<string, string>> = {
-  openid: "Your account's id",
+  openid: "Your account's ID",
   profile: "Your name, organization and role",
   email: "Your email address",
   groups: "Your groups",
@@ -54,7 +54,7 @@ export function consentPage(props: ConsentPageProps): Page {
     ...(resource === null
       ? []
       : [{ label: "Resource", value: <bdi>{`${resource.name} (${new URL(resource.uri).host})`}</bdi> }]),
-    { label: "It gets", value: scopes.map(scopeText).join(", ") },
+    { label: "It gets", value: <ul>{scopes.map((scope) => <li>{scopeText(scope)}</li>)}</ul> },
     ...(only && !hasChoice ? [{ label: "Organization", value: <bdi>{only.label}</bdi> }] : []),
   ];
   return (
@@ -80,10 +80,8 @@ export function consentPage(props: ConsentPageProps): Page {
           choices={organizations}
         />
       )}
-      <div class="row">
-        <button type="submit" class="button primary" name="decision" value="allow">Allow</button>
-        <button type="submit" class="button plain" name="decision" value="deny">Deny</button>
-      </div>
+      <button type="submit" class="button primary" name="decision" value="allow">Allow</button>
+      <button type="submit" class="button plain" name="decision" value="deny">Deny</button>
       <p class="small muted">
         Signed in as <bdi>{person.name}</bdi>. <a href={props.otherAccountHref}>Not you?</a>
       </p>

@@ -80,7 +80,12 @@ export function deviceDecisionPage({ frame, email, device }: {
       ),
     },
     ...(resourceName === null ? [] : [{ label: "Resource", value: <bdi>{resourceName}</bdi> }]),
-    { label: "Access to", value: scopes.length === 0 ? "Nothing but your account's id" : scopes.join(", ") },
+    {
+      label: "It gets",
+      value: scopes.length === 0
+        ? "Your account's ID only"
+        : <ul>{scopes.map((scope) => <li>{scope}</li>)}</ul>,
+    },
     ...(organizations.length === 1 && only
       ? [{ label: "Organization", value: <bdi>{only.label}</bdi> }]
       : []),

@@ -43,7 +43,7 @@ testApp(
         hides: ["service_client_", "generic_oauth"],
       }],
       [`GET ${one}?recipe=oauth2-proxy`, null, 200, {
-        shows: ["https://git.example.com/oauth2/callback", "which isn&#39;t registered here yet"],
+        shows: ["https://git.example.com/oauth2/callback", "It isn&#39;t registered here yet"],
         hides: ["--auto-discover-url"],
       }],
       [`GET ${one}?recipe=nothing`, null, 200, { shows: ["--auto-discover-url"] }],
