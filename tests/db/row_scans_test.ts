@@ -10,7 +10,7 @@ import { send, table } from "../routes/authorization/tries.ts";
 
 /** Tables that have few rows, no matter what customers do: those of the catalogue, cursors, and those of a group of records. */
 const small =
-  /^(\w+_cursor|sqlite_sequence|record_id_key|kept_event_count|event_mappings|products|product_metrics|plans|statements|oauth_clients|oauth_signing_keys|operator_tokens|usage_aggregations|usage_dimensions|usage_(dimension_|unique_|limit_|value_)?added|usage_limit_refused|usage_hold_requests|usage_holds_ending|timezone_offsets|schema_migrations)\b/;
+  /^(\w+_cursor|sqlite_sequence|record_id_key|kept_event_count|event_mappings|products|product_metrics|plans|statements|oauth_clients|oauth_resources|oauth_signing_keys|operator_tokens|usage_aggregations|usage_dimensions|usage_(dimension_|unique_|limit_|value_)?added|usage_limit_refused|usage_hold_requests|usage_holds_ending|timezone_offsets|schema_migrations)\b/;
 
 /** Scans that are right, each with its reason. */
 const right: readonly { scan: RegExp; text: RegExp; reason: string }[] = [

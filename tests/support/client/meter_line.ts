@@ -1,6 +1,7 @@
 // A connection between meters and an app that a test disturbs, and what arrives on it.
 import assert from "node:assert/strict";
 import type { TestApp } from "../app/app.ts";
+import { freePort } from "../database/sqld.ts";
 
 export interface ArrivedRecord {
   readonly metric: string;
@@ -37,7 +38,8 @@ export interface MeterLine {
 export function startMeterLine(test: TestApp): MeterLine {
   let server: Deno.HttpServer<Deno.NetAddr>;
   let ending = new AbortController();
-  let port = 0;
+  // Nobody else may listen on it while the line is cut.
+  const port = freePort();
   const forward = (request: Request, body: string): Promise<Response> => {
     const { pathname, search } = new URL(request.url);
     const { method, headers } = request;
@@ -65,16 +67,13 @@ export function startMeterLine(test: TestApp): MeterLine {
     await server.finished;
   };
   const line: MeterLine = {
-    get url() {
-      return `http://127.0.0.1:${port}`;
-    },
+    url: `http://127.0.0.1:${port}`,
     batches: [],
     disturb: () => null,
     cut,
     open() {
       ending = new AbortController();
       server = Deno.serve({ port, hostname: "127.0.0.1", signal: ending.signal, onListen() {} }, serve);
-      port = server.addr.port;
     },
     close: cut,
   };
