@@ -24,6 +24,7 @@ export interface ClientOptions {
   readonly backchannelLogoutUri?: string;
   readonly scopes?: readonly string[];
   readonly defaultResource?: string;
+  readonly requirePkce?: boolean;
 }
 
 /** Registers a client. */
@@ -37,8 +38,8 @@ export async function addClient(test: TestApp, options: ClientOptions = {}): Pro
   await run(
     test,
     `INSERT INTO oauth_clients (id, name, type, secret_hash, grants, redirect_uris, post_logout_redirect_uris,
-      backchannel_logout_uri, access, scopes, default_resource, created_at, consent)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`,
+      backchannel_logout_uri, access, scopes, default_resource, created_at, consent, require_pkce)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
     id,
     options.name ?? "Grafana",
     options.isPublic ? "public" : "confidential",
@@ -51,6 +52,7 @@ export async function addClient(test: TestApp, options: ClientOptions = {}): Pro
     JSON.stringify(scopes),
     options.defaultResource ?? null,
     options.consent === false ? 0 : 1,
+    options.requirePkce === false ? 0 : 1,
   );
   return { id, secret };
 }
