@@ -115,6 +115,7 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   },
   apache: {
     name: "Apache mod_auth_openidc",
+    isTried: true,
     redirect: "/redirect-uri",
     language: "sh",
     lines: [

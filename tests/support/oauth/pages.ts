@@ -25,18 +25,20 @@ const headers = { "sec-fetch-dest": "document", "sec-fetch-mode": "navigate" };
  * Opens an address and answers every page that asks something, until one sends the browser to another site.
  *
  * @param options `from`: the site with the link. `stopAt`: the path of a form that the person doesn't answer.
+ * `site`: the origin of an application that is visited, too.
  */
 export async function passPages(
   browser: Visitor,
   address: string | URL,
-  { test, email, from = "https://app.example.com", stopAt }: {
+  { test, email, from = "https://app.example.com", stopAt, site }: {
     test: Pick<TestApp, "config" | "advance">;
     email: string;
     from?: string;
     stopAt?: string;
+    site?: string;
   },
 ): Promise<Passed> {
-  const isOutside = (url: URL) => url.origin !== test.config.baseUrl.origin;
+  const isOutside = ({ origin }: URL) => origin !== test.config.baseUrl.origin && origin !== site;
   const asked: string[] = [];
   let page = await browser.open(address, { from, headers, stopAt: isOutside });
   for (;;) {

@@ -21,6 +21,14 @@ const needs = {
   "curl": { commands: ["curl"], package: "curl" },
   "go": { commands: ["go"], package: "golang-go" },
   "haproxy": { commands: ["haproxy"], package: "haproxy" },
+  "libapache2-mod-auth-openidc": {
+    commands: ["test -e /usr/lib/apache2/modules/mod_auth_openidc.so"],
+    package: "libapache2-mod-auth-openidc",
+  },
+  "libapache2-mod-oauth2": {
+    commands: ["test -e /usr/lib/apache2/modules/mod_oauth2.so"],
+    package: "libapache2-mod-oauth2",
+  },
   "libnginx-mod-http-lua": {
     commands: ["test -e /usr/lib/nginx/modules/ngx_http_lua_module.so"],
     package: "libnginx-mod-http-lua",
@@ -33,6 +41,10 @@ const needs = {
   "openssl": { commands: ["openssl"], package: "openssl" },
   "promtool": { commands: ["promtool"], package: "prometheus" },
   "python3": { commands: ["python3"], package: "python3" },
+  "python3-authlib": {
+    commands: ["/usr/bin/python3 -c 'import authlib, requests'"],
+    package: "python3-authlib python3-requests",
+  },
   "python3-fastapi": {
     commands: ["/usr/bin/python3 -c 'import fastapi, httpx, uvicorn'"],
     package: "python3-fastapi python3-httpx python3-uvicorn",
