@@ -65,7 +65,16 @@ export function newVisitor(test: TestApp): Visitor {
     const more = cookie === "" ? {} : { cookie };
     const response = url.origin === own
       ? await test.send(`${url.pathname}${url.search}`, { ...options, ...more, peerAddress })
-      : await fetch(url, { redirect: "manual", headers: { ...options.headers, ...more } });
+      : await fetch(url, {
+        redirect: "manual",
+        headers: { ...options.headers, ...more },
+        // Another server's pages send their forms to it.
+        ...(options.form === undefined ? {} : {
+          method: "POST",
+          headers: { ...options.headers, ...more, origin: url.origin },
+          body: new URLSearchParams(options.form),
+        }),
+      });
     for (const one of response.headers.getSetCookie()) {
       await jar.setCookie(one, url.href, { ignoreError: true, sameSiteContext: "lax" });
     }

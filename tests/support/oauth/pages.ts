@@ -52,12 +52,12 @@ export async function passPages(
     // No one answers within the same millisecond.
     test.advance(1);
     assert.ok(asked.length < 5, `asked again and again: ${asked}`);
+    const options = { from: page.url.origin, headers, stopAt: isOutside };
     page = form === null
-      ? await browser.open(next ?? "", { headers, stopAt: isOutside })
-      : await browser.open(form.action, {
+      ? await browser.open(next ?? "", options)
+      : await browser.open(new URL(form.action, page.url), {
+        ...options,
         form: { ...hiddenOf(form), ...answers[form.action]?.(email) },
-        headers,
-        stopAt: isOutside,
       });
   }
 }
