@@ -223,9 +223,11 @@ Deno.test("rejects token requests in the form of the standard", async () => {
   const unknown = await exchange(test, { ...app, secret: "wrong" }, code);
   assert.deepEqual([unknown.status, unknown.body.error], [401, "invalid_client"]);
   assert.match(unknown.headers.get("www-authenticate") ?? "", /^Basic /);
-  const none = await post(test, "/oauth/token", { grant_type: "password" }, app);
-  assert.equal(none.body.error, "unsupported_grant_type");
-  assert.equal(none.headers.get("access-control-allow-origin"), "*");
+  for (const grant of ["password", "client_credentials", "implicit"]) {
+    const none = await post(test, "/oauth/token", { grant_type: grant }, app);
+    assert.deepEqual([none.status, none.body.error], [400, "unsupported_grant_type"]);
+    assert.equal(none.headers.get("access-control-allow-origin"), "*");
+  }
   assert.equal((await post(test, "/oauth/token", {}, app)).body.error, "invalid_request");
   assert.equal((await post(test, "/oauth/token", { grant_type: "x" })).body.error, "invalid_client");
   assert.equal((await userinfo(test, app.secret)).body.error, "invalid_token");

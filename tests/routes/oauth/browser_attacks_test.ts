@@ -79,10 +79,20 @@ Deno.test("accepts no address that only resembles a registered one", async () =>
     const { status, location } = await open(authorizeAddress(client, { redirect_uri: uri }));
     assert.deepEqual([status, location], [400, null], uri);
   }
-  for (const twice of ["redirect_uri", "client_id"]) {
-    const { status, location } = await open(`${authorizeAddress(app)}&${twice}=https://evil.example`);
-    assert.deepEqual([status, location], [400, null], twice);
+});
+
+Deno.test("rejects a request with a parameter twice", async () => {
+  for (const name of ["redirect_uri", "client_id"]) {
+    const { status, location } = await open(`${authorizeAddress(app)}&${name}=https://evil.example`);
+    assert.deepEqual([status, location], [400, null], name);
   }
+  const twice = { scope: "openid", code_challenge: "x", prompt: "none", unknown: "y" };
+  for (const [name, value] of Object.entries(twice)) {
+    const address = `${authorizeAddress(app, { [name]: value })}&${name}=${value}`;
+    assert.equal((await answerOf(test, person, address)).get("error"), "invalid_request", name);
+  }
+  const resources = `${authorizeAddress(app)}&resource=https://a.example&resource=https://b.example`;
+  assert.equal((await answerOf(test, person, resources)).get("error"), "invalid_target");
 });
 
 Deno.test("an application's former address receives nothing after it was changed", async () => {

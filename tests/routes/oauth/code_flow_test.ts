@@ -135,6 +135,8 @@ Deno.test("signs JWTs for a resource that reads them itself", async () => {
     "tools:call",
     300,
   ]);
+  assert.deepEqual([claims.iss, claims.client_id], [test.config.baseUrl.origin, app.id]);
+  assert.ok(claims.jti);
 });
 
 Deno.test("repeats the successor of a refresh token within ten seconds, and ends the grant after that", async () => {

@@ -43,6 +43,7 @@ Deno.test("oidcc-discovery-endpoint-verification", async () => {
   for (const [name, value] of Object.entries(document)) {
     if (/_(endpoint|uri)$/.test(name)) assert.ok(String(value).startsWith(`${origin}/oauth/`), name);
   }
+  assert.equal(document.authorization_response_iss_parameter_supported, true);
   // The default of the first is true.
   assert.deepEqual(
     ["request_uri_parameter_supported", "request_parameter_supported", "claims_parameter_supported"].map(

@@ -200,6 +200,23 @@ Deno.test("every response names its issuer, also when the person denies", async 
   assert.equal(answer.get("iss"), test.config.baseUrl.origin);
 });
 
+Deno.test("a public client's refresh tokens rotate, and reuse ends the access", async () => {
+  const client = await newClient(test, { isPublic: true });
+  const first = await issue(test, { person, client });
+  const renew = (token: string) => {
+    const form = { grant_type: "refresh_token", refresh_token: token, client_id: client.id };
+    return postForm(test, "/oauth/token", form);
+  };
+  const second = await renew(first.refresh_token);
+  const third = await renew(second.body.refresh_token);
+  assert.equal((await userinfo(test, third.body.access_token)).status, 200);
+  assert.equal((await renew(first.refresh_token)).body.error, "invalid_grant");
+  for (const { body } of [second, third]) {
+    assert.equal((await userinfo(test, body.access_token)).status, 401);
+    assert.equal((await renew(body.refresh_token)).body.error, "invalid_grant");
+  }
+});
+
 Deno.test("wrong secrets are limited by address, and don't lock the client out", async () => {
   const client = await newClient(test);
   const attempt = (secret: string | null) =>
