@@ -3,10 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 // deno-lint-ignore no-import-prefix
 import { Client } from "npm:@modelcontextprotocol/sdk@1.32.2/client/index.js";
 // deno-lint-ignore no-import-prefix
-import {
-  type OAuthClientProvider,
-  UnauthorizedError,
-} from "npm:@modelcontextprotocol/sdk@1.32.2/client/auth.js";
+import * as auth from "npm:@modelcontextprotocol/sdk@1.32.2/client/auth.js";
 // deno-lint-ignore no-import-prefix
 import { StreamableHTTPClientTransport } from "npm:@modelcontextprotocol/sdk@1.32.2/client/streamableHttp.js";
 // deno-lint-ignore no-import-prefix
@@ -14,10 +11,7 @@ import { InvalidTokenError } from "npm:@modelcontextprotocol/sdk@1.32.2/server/a
 // deno-lint-ignore no-import-prefix
 import { requireBearerAuth } from "npm:@modelcontextprotocol/sdk@1.32.2/server/auth/middleware/bearerAuth.js";
 // deno-lint-ignore no-import-prefix
-import {
-  getOAuthProtectedResourceMetadataUrl,
-  mcpAuthMetadataRouter,
-} from "npm:@modelcontextprotocol/sdk@1.32.2/server/auth/router.js";
+import * as metadata from "npm:@modelcontextprotocol/sdk@1.32.2/server/auth/router.js";
 // deno-lint-ignore no-import-prefix
 import { createMcpExpressApp } from "npm:@modelcontextprotocol/sdk@1.32.2/server/express.js";
 // deno-lint-ignore no-import-prefix
@@ -27,7 +21,7 @@ import { StreamableHTTPServerTransport } from "npm:@modelcontextprotocol/sdk@1.3
 import type { CallExtra } from "../../../packages/client/src/mcp.ts";
 import { basic } from "./issued.ts";
 
-export { UnauthorizedError };
+export const { UnauthorizedError } = auth;
 export const nativeRedirect = "http://127.0.0.1/callback";
 
 /** Serves a tool that says who calls it, while `act` runs. @param options `resource`: registered with the issuer for `url`. */
@@ -47,16 +41,22 @@ export async function withMcpServer(
   };
   const oauthMetadata = await (await fetch(`${issuer}/.well-known/oauth-authorization-server`)).json();
   const app = createMcpExpressApp();
-  app.use(mcpAuthMetadataRouter({ oauthMetadata, resourceServerUrl: url, scopesSupported: ["tools:call"] }));
-  const auth = requireBearerAuth({
+  app.use(
+    metadata.mcpAuthMetadataRouter({
+      oauthMetadata,
+      resourceServerUrl: url,
+      scopesSupported: ["tools:call"],
+    }),
+  );
+  const bearer = requireBearerAuth({
     verifier: { verifyAccessToken },
     requiredScopes: ["tools:call"],
-    resourceMetadataUrl: getOAuthProtectedResourceMetadataUrl(url),
+    resourceMetadataUrl: metadata.getOAuthProtectedResourceMetadataUrl(url),
     expectedResource: url,
   });
   app.post(
     url.pathname,
-    auth,
+    bearer,
     async (request: IncomingMessage & { body?: unknown }, response: ServerResponse) => {
       const server = new McpServer({ name: "tests", version: "1.0.0" });
       server.registerTool("whoami", {}, ({ authInfo }: CallExtra) => ({
@@ -79,11 +79,11 @@ export async function withMcpServer(
 }
 
 /** What a client of the SDK keeps, and where it last sent the browser. */
-export class KeptAuthorization implements OAuthClientProvider {
+export class KeptAuthorization implements auth.OAuthClientProvider {
   readonly redirectUrl = nativeRedirect;
   readonly clientMetadata = { redirect_uris: [nativeRedirect] };
   readonly #clientId: string;
-  kept: Awaited<ReturnType<OAuthClientProvider["tokens"]>>;
+  kept: Awaited<ReturnType<auth.OAuthClientProvider["tokens"]>>;
   sentTo: URL | null = null;
   #verifier = "";
 
@@ -97,7 +97,7 @@ export class KeptAuthorization implements OAuthClientProvider {
   redirectToAuthorization = (url: URL) => void (this.sentTo = url);
   saveCodeVerifier = (verifier: string) => void (this.#verifier = verifier);
   codeVerifier = () => this.#verifier;
-  /** After `invalid_grant`, the SDK begins anew. */
+  /** After `invalid_grant`, the SDK forgets the tokens and starts over. */
   invalidateCredentials = () => void (this.kept = undefined);
 }
 
