@@ -4,7 +4,7 @@ import { withOwnAddress } from "../../support/app/real_app.ts";
 import { newVisitor } from "../../support/identity_providers/visitor.ts";
 import { withAuthlib } from "../../support/oauth/authlib.ts";
 import { passPages } from "../../support/oauth/pages.ts";
-import { addClient, confirmed, redirectUri } from "../../support/oauth/scene.ts";
+import { addClient, confirmed, redirectUri, rotateSigningKeys } from "../../support/oauth/scene.ts";
 import { isMissing } from "../../support/runner/needs.ts";
 
 Deno.test({
@@ -22,7 +22,7 @@ Deno.test({
         assert.equal(first.claims.sub, person.userId);
         assert.equal(first.userinfo.email, person.email);
 
-        await test.services.signingKeys.rotate({ immediately: true });
+        await rotateSigningKeys(test);
         const second = await authlib.run("refresh");
         assert.notEqual(second.kid, first.kid);
         assert.deepEqual([second.claims.sub, second.status], [person.userId, 200]);

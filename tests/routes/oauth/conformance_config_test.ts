@@ -1,6 +1,7 @@
 // What the modules of the OpenID Foundation's plans check of the discovery document and the keys, under their names.
 import assert from "node:assert/strict";
 import { startTestApp } from "../../support/app/app.ts";
+import { rotateSigningKeys } from "../../support/oauth/scene.ts";
 
 const origin = "https://auth.example.com";
 const test = await startTestApp({ BASE_URL: origin });
@@ -68,7 +69,7 @@ Deno.test("oidcc-backchannel-logout-discovery-endpoint-verification", async () =
 
 Deno.test("oidcc-server-rotate-keys", async () => {
   const before = await checkedKeys();
-  await test.services.signingKeys.rotate();
+  await rotateSigningKeys(test);
   const after = await checkedKeys();
   assert.equal(after.length, before.length + 2);
   for (const id of before) assert.ok(after.includes(id));

@@ -21,7 +21,7 @@ def validated(id_token, nonce=None):
         "iss": {"essential": True, "value": metadata["issuer"]},
         "aud": {"essential": True, "value": settings["id"]},
     }, claims_params={"client_id": settings["id"], **({"nonce": nonce} if nonce else {})})
-    claims.validate(leeway=60)
+    claims.validate(leeway=300)
     return {"claims": dict(claims), "kid": claims.header["kid"]}
 
 def start(_):

@@ -199,3 +199,15 @@ export async function userinfo(test: TestApp, token: string) {
   // deno-lint-ignore no-explicit-any -- as above
   return { status: response.status, body: await response.json() as any };
 }
+
+const dayMs = 86_400_000;
+
+/** Makes the signing keys older, as if time had passed for them alone, until their successors are published, and then sign. */
+export async function rotateSigningKeys(test: TestApp): Promise<void> {
+  for (const days of [90, 1]) {
+    await run(test, "UPDATE oauth_signing_keys SET signs_from = signs_from - ?", days * dayMs);
+    // Each thread reads the keys once a minute.
+    test.advance(60_000);
+    await (await test.app.request(new URL("/oauth/jwks", test.config.baseUrl))).body?.cancel();
+  }
+}
