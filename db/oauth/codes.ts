@@ -95,7 +95,9 @@ export function insertConsent(
     VALUES (${key.userId}, ${key.clientId}, ${key.organizationId ?? ""}, ${key.resourceId ?? ""}, ${
     scopes.join(" ")
   }, ${now})
-    ON CONFLICT DO UPDATE SET scopes = excluded.scopes, created_at = excluded.created_at`;
+    ON CONFLICT DO UPDATE SET created_at = excluded.created_at, scopes = excluded.scopes || (
+      SELECT coalesce(group_concat(' ' || value, ''), '') FROM json_each('["' || replace(scopes, ' ', '","') || '"]')
+      WHERE instr(' ' || excluded.scopes || ' ', ' ' || value || ' ') = 0)`;
 }
 
 /** Keeps a request while its person signs in, unless too many of the address wait. */

@@ -159,6 +159,18 @@ Deno.test("a form sent twice gives two codes for the same request, and one decis
   assert.equal(row?.count, 1);
 });
 
+Deno.test("a narrower request doesn't hide what a person allowed before", async () => {
+  const asking = await addClient(test);
+  await consentTo(test, person, authorizeAddress(asking, { scope: "openid email profile" }));
+  await consentTo(test, person, authorizeAddress(asking, { scope: "openid", prompt: "consent" }));
+  const page = await open("/portal/account/applications");
+  assert.match(page.html, /openid, email, profile/);
+  const silent = authorizeAddress(asking, { scope: "email profile openid", prompt: "none" });
+  assert.notEqual((await answerOf(test, person, silent)).get("code"), null);
+  const wider = authorizeAddress(asking, { scope: "openid groups", prompt: "none" });
+  assert.equal((await answerOf(test, person, wider)).get("error"), "consent_required");
+});
+
 Deno.test("gives no code for an address that isn't confirmed", async () => {
   const stranger = await test.signUp();
   const page = await open(authorizeAddress(app), stranger);
