@@ -20,6 +20,6 @@ Deno.test("every standard that the guide compares has points", () => {
   for (const number of [6749, 7636, 7662, 8252, 8414, 8628, 8707, 9068, 9207, 9700]) {
     assert.ok(parts.some((part) => part.includes(`RFC ${number}`)), String(number));
   }
-  for (const part of parts) assert.match(part, /\| `\w+`: /, part.split("\n")[0]);
+  for (const part of parts) assert.match(part, /\| `\w+`: /, part.slice(0, 60));
   assert.match(section, /isn't certified/);
 });

@@ -178,8 +178,10 @@ testApp("each kind of credential works only in its own place", async (test) => {
 
 Deno.test("a token is never read from an address, and the token endpoint only takes forms", async () => {
   const { body } = await exchange(test, app, await newCode());
-  const ask = (path: string, init: RequestInit = {}) =>
-    test.app.request(new URL(path, test.config.baseUrl), init);
+  const ask = (
+    path: string,
+    init: { method?: string; headers?: Record<string, string>; body?: string } = {},
+  ) => test.app.request(new URL(path, test.config.baseUrl), init);
   assert.equal((await ask(`/oauth/userinfo?access_token=${body.access_token}`)).status, 401);
   const query = new URLSearchParams({ grant_type: "refresh_token", refresh_token: body.refresh_token });
   const headers = basic(app);

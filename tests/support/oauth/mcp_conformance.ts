@@ -44,17 +44,23 @@ export async function checkAuthorizationServer(
     }).spawn();
     const said = new Response(child.stderr).text();
     let text = "";
-    let opened: Promise<unknown> = Promise.resolve();
+    let opened: Promise<void> = Promise.resolve();
+    let fault: unknown;
     for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
       const before = text;
       text += part;
-      const [address] = /^http\S+\/oauth\/authorize\?\S+$/m.exec(text) ?? [];
-      if (address !== undefined && !before.includes(address)) {
-        opened = open(address).then((back) => fetch(back)).then((response) => response.body?.cancel());
-      }
+      const line = /^(http\S+\/oauth\/authorize\?\S+)\n/m;
+      const [, address] = line.exec(text) ?? [];
+      if (address === undefined || line.test(before)) continue;
+      opened = open(address).then((back) => fetch(back)).then((response) => response.body?.cancel())
+        .catch((error) => {
+          fault = error;
+          child.kill();
+        });
     }
     await opened;
     await child.status;
+    if (fault !== undefined) throw fault;
     const checks = await checksIn(`${folder}/results`);
     if (checks.length === 0) throw new Error(`${text}\n${await said}`);
     return checks;
