@@ -753,8 +753,6 @@ CREATE TABLE usage_limit_counters (
   sum_micro INTEGER NOT NULL,
   is_known INTEGER NOT NULL,
   opened_seq INTEGER NOT NULL,
-  -- The last record before a counter was opened.
-  after_seq INTEGER,
   -- What all active holds hold, also those that have expired and weren't ended yet.
   held_high INTEGER NOT NULL DEFAULT 0,
   held_low INTEGER NOT NULL DEFAULT 0,
@@ -1243,12 +1241,6 @@ CREATE TABLE usage_grants (
   metric TEXT NOT NULL,
   quantity_micros INTEGER NOT NULL,
   used_micros INTEGER NOT NULL DEFAULT 0 CHECK (used_micros BETWEEN 0 AND quantity_micros),
-  first_seq INTEGER,
-  first_end INTEGER,
-  first_micros INTEGER NOT NULL DEFAULT 0,
-  last_start INTEGER,
-  last_seq INTEGER,
-  last_micros INTEGER NOT NULL DEFAULT 0,
   created_at INTEGER NOT NULL,
   ends_at INTEGER NOT NULL,
   voided_at INTEGER,
@@ -1268,12 +1260,12 @@ CREATE TABLE usage_grants (
 
 CREATE UNIQUE INDEX usage_grants_key ON usage_grants (organization, idempotency_key);
 
-CREATE INDEX usage_grants_used ON usage_grants (organization, product_slug, metric, last_seq) WHERE used_micros > 0;
-
 CREATE UNIQUE INDEX usage_grants_turn ON usage_grants (refill, turn) WHERE refill IS NOT NULL;
 
 -- Grants that can be used, in the order of their use.
 CREATE INDEX usage_grants_open ON usage_grants (organization, product_slug, metric, per, ends_at, number, starts_at) WHERE voided_at IS NULL AND used_micros < quantity_micros;
+
+CREATE INDEX usage_grants_used ON usage_grants (organization, product_slug, metric, per, ends_at) WHERE used_micros > 0;
 
 CREATE TRIGGER usage_grants_inserted AFTER INSERT ON usage_grants BEGIN INSERT INTO usage_grant_accounts (organization, product_slug, metric, per) VALUES (NEW.organization, NEW.product_slug, NEW.metric, NEW.per) ON CONFLICT DO NOTHING; END;
 

@@ -1,20 +1,9 @@
 // The SQL of windows that share grants. Two windows of a limit may need the same grant: this month, and last month while a hold of it is
 // active or when a late record belongs to it. So a window may only use what no hold of another window needs.
-import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { sql, type Statement } from "../engine/database.ts";
 import { activeHolds } from "./hold_counts.ts";
-import type { CurrentCell } from "./limit_clearing.ts";
-import {
-  clamped,
-  hasWindowGrants,
-  inMicros,
-  isAccount,
-  isTakenBy,
-  leftMicros,
-  million,
-  summable,
-  taken,
-} from "./usage_grants.ts";
-import { ahead, countedSeq, isApplied, windowNumber } from "./usage_limits.ts";
+import { clamped, hasWindowGrants, inMicros, isAccount, leftMicros, million, taken } from "./usage_grants.ts";
+import { countedSeq } from "./usage_limits.ts";
 
 /** Held by a counter, in millionths. */
 const heldOf = (n: Statement) =>
@@ -129,67 +118,6 @@ export const mayShare = sql`EXISTS (SELECT 1 FROM usage_grant_accounts t WHERE $
   isAccount(sql`a.organization`)
 } AND t.per <> 'total')`;
 
-const windowOf = (time: Statement) => windowNumber(sql`t.per`, time, ahead(sql`o.timezone`, time));
-
-/** The records `r`, and the accounts `t` of windows that count it. */
-const accountsOf =
-  sql`(SELECT 1 WHERE ${hasWindowGrants}) CROSS JOIN usage_records r CROSS JOIN usage_series s ON s.id = r.series
-    CROSS JOIN organizations o ON o.number = r.organization
-    CROSS JOIN usage_grant_accounts t ON t.organization = o.number AND t.per <> 'total'
-      AND t.product_slug IN ('', s.product_slug) AND t.metric IN ('', s.metric)`;
-/** The limit `l` of the account `t`, and its counter `n` of the record `r`, if it has all usage. */
-const counterOf = sql`usage_limits l ON ${isAccount(sql`o.number`)} AND ${isApplied()}
-    LEFT JOIN usage_limit_counters n ON n.usage_limit = l.number AND n.organization = o.number
-      AND n.window_number = ${
-  windowOf(sql`r.timestamp`)
-} AND n.is_known = 1 AND n.opened_seq >= ${countedSeq}`;
-
-/**
- * Gives back to grants what a window doesn't need anymore after a record was voided, once the counters lack it: the last used first. What
- * returns to a grant that has ended is lost with it.
- *
- * @param condition The record was voided in this batch.
- */
-export function giveBackToWindowGrants(seq: number, condition: Statement): Statement {
-  // Without a known counter nothing is known to be needed.
-  const needed = sql`coalesce((SELECT ${
-    clamped(
-      inMicros(sql`n.sum_high`, sql`(n.sum_low - l.quantity_whole)`, sql`n.sum_micro - l.quantity_micro`),
-    )
-  } FROM (SELECT 1) CROSS JOIN ${counterOf}), 0)`;
-  const all = taken(windowOf(sql`r.timestamp`));
-  return sql`
-    WITH windows AS MATERIALIZED (
-      SELECT t.organization, t.product_slug, t.metric, t.per, ${
-    windowOf(sql`r.timestamp`)
-  } AS window_number, max(0, min(${clamped(sql`(r.quantity_whole * ${million} + r.quantity_micro)`)}, ${
-    clamped(sql`(${all.whole} * ${million} + ${all.micro})`)
-  } - ${needed})) AS amount
-      FROM ${accountsOf} WHERE r.seq = ${seq} AND ${condition}
-    )
-    UPDATE usage_grants AS u SET used_micros = u.used_micros - d.back, window_takes = d.takes
-    FROM (
-      SELECT f.grant_number, sum(f.back) AS back,
-        json_group_array(json_array(f.window_number, f.place, f.ends_at, -f.back)) AS takes
-      FROM (
-        SELECT f.*, max(0, min(f.micros, f.amount - (f.upto - f.part))) AS back
-        FROM (
-          SELECT f.*, sum(f.part) OVER (PARTITION BY f.product_slug, f.metric, f.per
-            ORDER BY f.place DESC, f.ends_at DESC, f.grant_number DESC) AS upto
-          FROM (
-            SELECT f.*, ${summable(sql`f.micros`)} AS part
-            FROM (
-              SELECT t.*, w.place, w.ends_at, w.grant_number, w.micros,
-                total(w.micros) OVER (PARTITION BY t.product_slug, t.metric, t.per) AS sum,
-                count(*) OVER (PARTITION BY t.product_slug, t.metric, t.per) AS count
-              FROM windows t CROSS JOIN usage_grant_windows w ON ${isTakenBy(sql`t.window_number`)}
-            ) f
-          ) f
-        ) f
-      ) f WHERE f.back > 0 GROUP BY 1
-    ) d WHERE u.number = +d.grant_number`;
-}
-
 /** Deletes some of what windows of an organization have taken. */
 export const deleteWindowTakes = (
   { organization, rows }: { organization: Statement; rows: number },
@@ -197,13 +125,3 @@ export const deleteWindowTakes = (
   sql`DELETE FROM usage_grant_windows WHERE organization = ${organization} AND (product_slug, metric, per, window_number)
     IN (SELECT product_slug, metric, per, window_number FROM usage_grant_windows
       WHERE organization = ${organization} LIMIT ${rows})`;
-
-/** Finds windows of limits that count a record and have taken from grants, and whose counter lacks earlier usage. */
-export async function findUnknownWindows(database: DatabaseReader, seq: number): Promise<CurrentCell[]> {
-  const row = await database.readFirst<{ cells: string }>(sql`
-    SELECT json_group_array(json_array(l.number, o.number, ${windowOf(sql`r.timestamp`)})) AS cells
-    FROM ${accountsOf} CROSS JOIN ${counterOf}
-    WHERE r.seq = ${seq} AND n.usage_limit IS NULL AND EXISTS (SELECT 1 FROM usage_grant_windows w
-      WHERE ${isTakenBy(windowOf(sql`r.timestamp`))})`);
-  return JSON.parse(row?.cells ?? "[]");
-}

@@ -11,9 +11,7 @@ export const isCounter = sql`n.usage_limit = a.usage_limit AND n.organization = 
 /** Selects the cells `a` whose counters are missing or invalid. */
 const unopened = (cells: Statement) =>
   sql`SELECT a.usage_limit, a.organization, a.window_number,
-    ${
-    isComplete(sql`a.window_number`)
-  } AS is_known, max(c.seq, ${countedSeq}) AS opened_seq, c.seq AS after_seq
+    ${isComplete(sql`a.window_number`)} AS is_known, max(c.seq, ${countedSeq}) AS opened_seq
   FROM ${cells} a CROSS JOIN usage_limits l ON l.number = a.usage_limit
   CROSS JOIN organizations o ON o.number = a.organization CROSS JOIN usage_cursor c ON c.only_row = 1
   LEFT JOIN usage_limit_counters n ON ${isCounter}
@@ -33,8 +31,8 @@ export const openCounters = sql`
     CROSS JOIN organizations o ON o.number = a.organization CROSS JOIN ${activeHolds(sql`a.window_number`)}
     GROUP BY 1, 2, 3)
   INSERT OR REPLACE INTO usage_limit_counters
-    (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq, after_seq,
+    (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq,
       held_high, held_low, held_micro)
-  SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0, a.is_known, a.opened_seq, a.after_seq,
+  SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0, a.is_known, a.opened_seq,
     coalesce(n.held_high, 0), coalesce(n.held_low, 0), coalesce(n.held_micro, 0)
   FROM opened a LEFT JOIN held n ON ${isCounter}`;

@@ -7,7 +7,7 @@ import type { GrantBalance } from "../../domain/meter/usage_grant.ts";
 import type { LimitScope } from "../../domain/meter/usage_limit.ts";
 import { isoTime } from "../../domain/time.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
-import { ahead, countedSeq, isApplied, windowNumber } from "./usage_limits.ts";
+import { ahead, windowNumber } from "./usage_limits.ts";
 
 /** `ends_at` of a grant that doesn't expire. */
 export const neverEnds = Number.MAX_SAFE_INTEGER;
@@ -175,44 +175,34 @@ const takenByWindows = sql`
         ORDER BY w.place DESC, w.ends_at DESC, w.grant_number DESC LIMIT 1), NULL) AS place
     FROM rests t
   )
-  SELECT k.number, sum(k.taken), 0, NULL, NULL,
+  SELECT k.number, sum(k.taken),
     json_group_array(json_array(k.window_number, coalesce(k.place, 2 * c.seq - (?1 IS 1)), k.ends_at, k.taken))
   FROM takes k CROSS JOIN usage_cursor c WHERE k.taken > 0 GROUP BY k.number`;
 
 /**
  * Takes what the limits of `usage_limit_added` count from grants, once their counters have it. What the limit's own quantity has no room
  * for is taken too, also if it was recorded before: when the limit was higher, or it is soft. `?3` is the time. `?1` is 1 when earlier
- * usage was added to a counter: what is taken now can be of any record since it was opened.
+ * usage was added to a counter.
  */
 export const takeFromGrants: Statement = sql`
   UPDATE usage_grants AS u SET used_micros = u.used_micros + d.taken, used_at = CAST(?3 AS INTEGER),
-    first_seq = iif(d.is_late, min(coalesce(u.first_seq, d.start_seq), d.start_seq), coalesce(u.first_seq, d.start_seq)),
-    first_end = iif(u.first_seq IS NULL, d.end_seq, u.first_end),
-    first_micros = iif(u.first_seq IS NULL, 0, u.first_micros) + iif(u.first_seq IS NULL OR d.is_late, d.taken, 0),
-    last_start = iif(d.is_late, coalesce(u.last_start, d.start_seq), coalesce(d.start_seq, u.last_start)),
-    last_seq = coalesce(d.end_seq, u.last_seq),
-    last_micros = CASE WHEN d.is_late THEN coalesce(u.last_micros, 0) + d.taken
-      WHEN d.start_seq IS NULL THEN u.last_micros ELSE d.taken END,
     window_takes = d.window_takes
   FROM (
     SELECT s.number, max(0, min(s.rest, min(s.all_rest, max(min(s.added, s.expiring), s.over)) - (s.upto - s.rest)))
-        AS taken, ?1 IS 1 AS is_late,
-      CASE WHEN ?1 IS 1 THEN s.after_seq + 1 WHEN s.added > 0 THEN c.seq + 1 END AS start_seq,
-      iif(?1 IS 1 OR s.added > 0, (SELECT max(r.seq) FROM usage_records r), NULL) AS end_seq, NULL AS window_takes
+        AS taken, NULL AS window_takes
     FROM (
-      SELECT f.number, f.added, f.over, f.rest, f.after_seq, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization) AS all_rest,
+      SELECT f.number, f.added, f.over, f.rest, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization) AS all_rest,
         sum(iif(f.ends_at < ${
   integer(neverEnds)
 }, f.rest, 0)) OVER (PARTITION BY f.usage_limit, f.organization)
           AS expiring,
         sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization ORDER BY f.ends_at, f.number) AS upto
       FROM (
-        SELECT f.usage_limit, f.organization, f.number, f.ends_at, f.added, f.over, f.after_seq, ${
+        SELECT f.usage_limit, f.organization, f.number, f.ends_at, f.added, f.over, ${
   summable(sql`f.rest`)
 } AS rest
         FROM (
           SELECT a.usage_limit, a.organization, g.number, g.ends_at, g.quantity_micros - g.used_micros AS rest,
-            coalesce(n.after_seq, n.opened_seq) AS after_seq,
             ${clamped(inMicros(sql`a.sum_high`, sql`a.sum_low`, sql`a.sum_micro`))} AS added,
             iif(n.is_known, ${
   clamped(inMicros(
@@ -231,76 +221,9 @@ export const takeFromGrants: Statement = sql`
           CROSS JOIN usage_grants g ON ${isOpen(sql`CAST(?3 AS INTEGER)`)}
         ) f
       ) f
-    ) s CROSS JOIN usage_cursor c
+    ) s
     UNION ALL SELECT * FROM (${takenByWindows})
   ) d WHERE u.number = +d.number AND d.taken > 0`;
-
-/**
- * Gives the quantity of a voided record back to the grants that it was taken from, once the counters lack it. Those that have noted the
- * record's group come first, the last used first, each at most what the group took from it; then those that were used before it and after
- * it, the one that was first used last. The rest returns to the limit's own quantity, and what that never had to other grants. What
- * returns to a grant that has ended is lost with it.
- *
- * @param condition The record was voided in this batch.
- */
-export function giveBackToGrants(seq: number, condition: Statement): Statement {
-  // Without a known counter nothing is known to be short: what the record took is given back all the same.
-  const short = sql`coalesce((SELECT ${
-    clamped(sql`((t.taken_whole - n.sum_low - n.sum_high * ${integer(2 ** lowBits)}) * ${million}
-      + t.taken_micro - n.sum_micro)`)
-  } FROM organizations o CROSS JOIN usage_limits l ON ${isApplied()}
-      CROSS JOIN usage_limit_counters n ON n.usage_limit = l.number AND n.organization = o.number
-        AND n.window_number = 0 AND n.is_known = 1 AND n.opened_seq >= ${countedSeq}
-      WHERE o.number = t.organization AND ${isAccount(sql`o.number`)}), 0)`;
-  return sql`
-    UPDATE usage_grants AS u SET used_micros = u.used_micros - d.back,
-      first_micros = max(0, u.first_micros - iif(${seq} BETWEEN u.first_seq AND u.first_end, d.back, 0)),
-      last_micros = max(0, u.last_micros - iif(${seq} BETWEEN u.last_start AND u.last_seq, d.back, 0))
-    FROM (
-      SELECT s.number, sum(max(0, min(s.amount, max(min(s.quantity, s.own), s.short) - (s.upto - s.amount)))) AS back
-      FROM (
-        SELECT f.number, f.quantity, f.short, f.amount,
-          sum(iif(f.rank < 2, f.amount, 0)) OVER (PARTITION BY f.account) AS own,
-          sum(f.amount) OVER (PARTITION BY f.account ORDER BY f.rank, f.place DESC, f.number DESC) AS upto
-        FROM (
-          SELECT f.account, f.number, f.quantity, f.short, f.rank, f.place, ${
-    summable(sql`f.amount`)
-  } AS amount
-          FROM (
-            SELECT p.*, total(p.amount) OVER (PARTITION BY p.account) AS sum,
-              count(*) OVER (PARTITION BY p.account) AS count
-            FROM (
-              SELECT e.*, iif(e.is_noted, 0, 1) AS rank, iif(e.is_noted, e.ends_at, e.first_seq) AS place,
-                e.cap AS amount FROM (${ownParts(seq, short)}) e
-              UNION ALL
-              SELECT e.*, 2, e.number, e.used - e.cap FROM (${allParts(seq, short)}) e
-            ) p
-          ) f
-        ) f
-      ) s GROUP BY s.number
-    ) d WHERE u.number = d.number AND d.back > 0 AND ${condition}`;
-}
-
-/** Grants that were used when the record was recorded. `cap`: how much of it they can have been. */
-const ownParts = (seq: number, short: Statement) =>
-  grantsOf(seq, { short, condition: sql`g.first_seq <= ${seq} AND g.last_seq >= ${seq}` });
-/** All grants with something used, if the limit's own quantity has less than the record. */
-const allParts = (seq: number, short: Statement) =>
-  sql`SELECT * FROM (${grantsOf(seq, { short, condition: sql`g.used_micros > 0` })}) WHERE short > 0`;
-
-const grantsOf = (seq: number, { short, condition }: { short: Statement; condition: Statement }) =>
-  sql`SELECT t.product_slug || ' ' || t.metric AS account, g.number, g.ends_at, g.used_micros AS used,
-      ${clamped(sql`(r.quantity_whole * ${million} + r.quantity_micro)`)} AS quantity, ${short} AS short,
-      iif(g.first_seq <= r.seq AND g.last_seq >= r.seq, min(g.used_micros,
-        iif(r.seq <= g.first_end, g.first_micros, ${microsMax}),
-        iif(r.seq >= g.last_start, g.last_micros, ${microsMax})), 0) AS cap,
-      r.seq <= g.first_end OR r.seq >= g.last_start AS is_noted, g.first_seq
-    FROM usage_records r CROSS JOIN usage_series s ON s.id = r.series
-    CROSS JOIN usage_grant_accounts t ON t.organization = r.organization
-      AND t.product_slug IN ('', s.product_slug) AND t.metric IN ('', s.metric) AND t.per = 'total'
-    CROSS JOIN usage_grants g ON g.organization = t.organization AND g.product_slug = t.product_slug
-      AND g.metric = t.metric AND g.per = 'total' AND g.used_micros > 0 AND ${condition}
-    WHERE r.seq = ${seq}`;
 
 /** Selects the grants that raise the limit `l` of an organization and can be used, for {@linkcode parseBalance}; null without any ever. */
 export function selectBalance(organization: Statement, now: Statement): Statement {

@@ -3,7 +3,7 @@ import { insertAuditEvent } from "../../db/access/mod.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import { findUsageRecord } from "../../db/meter/usage_records.ts";
 import type { OtherRecords } from "../../db/meter/other_records.ts";
-import { findUnknownWindows } from "../../db/meter/grant_windows.ts";
+import { findUnknownWindows } from "../../db/meter/grant_returns.ts";
 import { openCells } from "../../db/meter/limit_clearing.ts";
 import { voidRecord } from "../../db/meter/usage_voids.ts";
 import { operatorIdentity } from "../../domain/access/actor.ts";

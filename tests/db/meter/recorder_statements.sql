@@ -139,13 +139,13 @@ AND a.per = 'minute'
 ) INSERT INTO usage_limit_added (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro) SELECT * FROM (q10) WHERE true
 ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro
 /* 29 */ WITH first AS MATERIALIZED (
-  SELECT a.usage_limit, a.organization, a.window_number, (CASE l.per WHEN 'minute' THEN a.window_number * 60000 WHEN 'hour' THEN a.window_number WHEN 'day' THEN (a.window_number - 1) * 86400000 WHEN 'month' THEN (1000 * strftime('%s', format('%d-%02d-01', 1970 + a.window_number / 12, 1 + a.window_number % 12))) - 86400000 ELSE 0 END >= max( iif(o.created_at >= (max(l.created_at, o.limits_at) + 600000), 0, (max(l.created_at, o.limits_at) + 600000) + 300000), iif(l.per IN ('minute', 'hour'), (SELECT limits_swept_until FROM usage_cursor), 0))) AS is_known, max(c.seq, max(l.created_seq, o.limits_seq)) AS opened_seq, c.seq AS after_seq
+  SELECT a.usage_limit, a.organization, a.window_number, (CASE l.per WHEN 'minute' THEN a.window_number * 60000 WHEN 'hour' THEN a.window_number WHEN 'day' THEN (a.window_number - 1) * 86400000 WHEN 'month' THEN (1000 * strftime('%s', format('%d-%02d-01', 1970 + a.window_number / 12, 1 + a.window_number % 12))) - 86400000 ELSE 0 END >= max( iif(o.created_at >= (max(l.created_at, o.limits_at) + 600000), 0, (max(l.created_at, o.limits_at) + 600000) + 300000), iif(l.per IN ('minute', 'hour'), (SELECT limits_swept_until FROM usage_cursor), 0))) AS is_known, max(c.seq, max(l.created_seq, o.limits_seq)) AS opened_seq
   FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization
   CROSS JOIN usage_cursor c ON c.only_row = 1 LEFT JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
   AND n.window_number = a.window_number WHERE (n.opened_seq IS NULL OR n.opened_seq < max(l.created_seq, o.limits_seq))
 ), opened AS MATERIALIZED (
   SELECT * FROM first UNION
-  SELECT a.usage_limit, a.organization, a.window_number, (CASE l.per WHEN 'minute' THEN a.window_number * 60000 WHEN 'hour' THEN a.window_number WHEN 'day' THEN (a.window_number - 1) * 86400000 WHEN 'month' THEN (1000 * strftime('%s', format('%d-%02d-01', 1970 + a.window_number / 12, 1 + a.window_number % 12))) - 86400000 ELSE 0 END >= max( iif(o.created_at >= (max(l.created_at, o.limits_at) + 600000), 0, (max(l.created_at, o.limits_at) + 600000) + 300000), iif(l.per IN ('minute', 'hour'), (SELECT limits_swept_until FROM usage_cursor), 0))) AS is_known, max(c.seq, max(l.created_seq, o.limits_seq)) AS opened_seq, c.seq AS after_seq
+  SELECT a.usage_limit, a.organization, a.window_number, (CASE l.per WHEN 'minute' THEN a.window_number * 60000 WHEN 'hour' THEN a.window_number WHEN 'day' THEN (a.window_number - 1) * 86400000 WHEN 'month' THEN (1000 * strftime('%s', format('%d-%02d-01', 1970 + a.window_number / 12, 1 + a.window_number % 12))) - 86400000 ELSE 0 END >= max( iif(o.created_at >= (max(l.created_at, o.limits_at) + 600000), 0, (max(l.created_at, o.limits_at) + 600000) + 300000), iif(l.per IN ('minute', 'hour'), (SELECT limits_swept_until FROM usage_cursor), 0))) AS is_known, max(c.seq, max(l.created_seq, o.limits_seq)) AS opened_seq
   FROM (
     SELECT DISTINCT a.usage_limit, a.organization, CASE l.per WHEN 'minute' THEN h.created_at / 60000 WHEN 'hour' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END AS window_number
     FROM first a CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN usage_grant_accounts t ON t.organization = a.organization
@@ -167,8 +167,8 @@ ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum
   AND CASE l.per WHEN 'minute' THEN h.created_at / 60000 WHEN 'hour' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 3600000 * 3600000 - coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0) WHEN 'day' THEN (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (h.created_at + coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = o.timezone AND z.since <= h.created_at ORDER BY z.since DESC LIMIT 1), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END = a.window_number
   CROSS JOIN json_each(h.records) p ON l.product_slug IN ('', p.value ->> 0) AND l.metric IN ('', p.value ->> 1) GROUP BY 1, 2, 3
 )
-INSERT OR REPLACE INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq, after_seq, held_high, held_low, held_micro)
-SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0, a.is_known, a.opened_seq, a.after_seq, coalesce(n.held_high, 0), coalesce(n.held_low, 0), coalesce(n.held_micro, 0)
+INSERT OR REPLACE INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq, held_high, held_low, held_micro)
+SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0, a.is_known, a.opened_seq, coalesce(n.held_high, 0), coalesce(n.held_low, 0), coalesce(n.held_micro, 0)
 FROM opened a LEFT JOIN held n ON n.usage_limit = a.usage_limit AND n.organization = a.organization AND n.window_number = a.window_number
 /* q11 */ SELECT sum(w.micros / 1000000) FROM usage_grant_windows w WHERE w.organization = t.organization AND w.product_slug = t.product_slug
 AND w.metric = t.metric AND w.per = t.per AND w.window_number = a.window_number
@@ -260,16 +260,14 @@ AND (((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 
 /* 35 */ 28 with other lines, /* 10 */   AND us.organization > 0 AND EXISTS (SELECT 1 FROM usage_limit_refused)
 /* 36 */ 28 with other lines, /* 1 to 11 */ INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
 SELECT usage_limit, organization, window_number, sum_high, sum_low, sum_micro, 1, 0 FROM usage_limit_added WHERE sum_high + sum_low + sum_micro > 0
-/* 37 */ UPDATE usage_grants AS u
-SET used_micros = u.used_micros + d.taken, used_at = CAST(?3 AS INTEGER), first_seq = iif(d.is_late, min(coalesce(u.first_seq, d.start_seq), d.start_seq), coalesce(u.first_seq, d.start_seq)), first_end = iif(u.first_seq IS NULL, d.end_seq, u.first_end), first_micros = iif(u.first_seq IS NULL, 0, u.first_micros) + iif(u.first_seq IS NULL OR d.is_late, d.taken, 0), last_start = iif(d.is_late, coalesce(u.last_start, d.start_seq), coalesce(d.start_seq, u.last_start)), last_seq = coalesce(d.end_seq, u.last_seq), last_micros = CASE WHEN d.is_late THEN coalesce(u.last_micros, 0) + d.taken WHEN d.start_seq IS NULL THEN u.last_micros ELSE d.taken END, window_takes = d.window_takes
-FROM (
-  SELECT s.number, max(0, min(s.rest, min(s.all_rest, max(min(s.added, s.expiring), s.over)) - (s.upto - s.rest))) AS taken, ?1 IS 1 AS is_late, CASE WHEN ?1 IS 1 THEN s.after_seq + 1 WHEN s.added > 0 THEN c.seq + 1 END AS start_seq, iif(?1 IS 1 OR s.added > 0, (SELECT max(r.seq) FROM usage_records r), NULL) AS end_seq, NULL AS window_takes
+/* 37 */ UPDATE usage_grants AS u SET used_micros = u.used_micros + d.taken, used_at = CAST(?3 AS INTEGER), window_takes = d.window_takes FROM (
+  SELECT s.number, max(0, min(s.rest, min(s.all_rest, max(min(s.added, s.expiring), s.over)) - (s.upto - s.rest))) AS taken, NULL AS window_takes
   FROM (
-    SELECT f.number, f.added, f.over, f.rest, f.after_seq, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization) AS all_rest, sum(iif(f.ends_at < 9007199254740991, f.rest, 0)) OVER (PARTITION BY f.usage_limit, f.organization) AS expiring, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization ORDER BY f.ends_at, f.number) AS upto
+    SELECT f.number, f.added, f.over, f.rest, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization) AS all_rest, sum(iif(f.ends_at < 9007199254740991, f.rest, 0)) OVER (PARTITION BY f.usage_limit, f.organization) AS expiring, sum(f.rest) OVER (PARTITION BY f.usage_limit, f.organization ORDER BY f.ends_at, f.number) AS upto
     FROM (
-      SELECT f.usage_limit, f.organization, f.number, f.ends_at, f.added, f.over, f.after_seq, iif(f.sum < 9e18, f.rest, min(f.rest, 9000000000000000000 / f.count)) AS rest
+      SELECT f.usage_limit, f.organization, f.number, f.ends_at, f.added, f.over, iif(f.sum < 9e18, f.rest, min(f.rest, 9000000000000000000 / f.count)) AS rest
       FROM (
-        SELECT a.usage_limit, a.organization, g.number, g.ends_at, g.quantity_micros - g.used_micros AS rest, coalesce(n.after_seq, n.opened_seq) AS after_seq, CAST(max(0, min(((a.sum_high * 67108864 + a.sum_low) * 1000000 + a.sum_micro), 9000000000000000000)) AS INTEGER) AS added, iif(n.is_known, CAST(max(0, min(((n.sum_high * 67108864 + (n.sum_low - l.quantity_whole - t.taken_whole)) * 1000000 + n.sum_micro - l.quantity_micro - t.taken_micro), 9000000000000000000)) AS INTEGER), 0) AS over, total(g.quantity_micros - g.used_micros) OVER (PARTITION BY a.usage_limit, a.organization) AS sum, count(*) OVER (PARTITION BY a.usage_limit, a.organization) AS count
+        SELECT a.usage_limit, a.organization, g.number, g.ends_at, g.quantity_micros - g.used_micros AS rest, CAST(max(0, min(((a.sum_high * 67108864 + a.sum_low) * 1000000 + a.sum_micro), 9000000000000000000)) AS INTEGER) AS added, iif(n.is_known, CAST(max(0, min(((n.sum_high * 67108864 + (n.sum_low - l.quantity_whole - t.taken_whole)) * 1000000 + n.sum_micro - l.quantity_micro - t.taken_micro), 9000000000000000000)) AS INTEGER), 0) AS over, total(g.quantity_micros - g.used_micros) OVER (PARTITION BY a.usage_limit, a.organization) AS sum, count(*) OVER (PARTITION BY a.usage_limit, a.organization) AS count
         FROM (SELECT 1 WHERE EXISTS (SELECT 1 FROM usage_grant_accounts)) CROSS JOIN usage_limit_added a
         CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.per = 'total' CROSS JOIN usage_grant_accounts t ON t.organization = a.organization
         AND t.product_slug = l.product_slug AND t.metric = l.metric AND t.per = l.per
@@ -280,7 +278,7 @@ FROM (
         AND g.used_micros < g.quantity_micros AND g.starts_at <= CAST(?3 AS INTEGER)
       ) f
     ) f
-  ) s CROSS JOIN usage_cursor c UNION ALL SELECT * FROM (
+  ) s UNION ALL SELECT * FROM (
     WITH needs AS MATERIALIZED (
       SELECT a.usage_limit, a.window_number, t.organization, t.product_slug, t.metric, t.per, CAST(max(0, min(((n.sum_high * 67108864 + (n.sum_low - l.quantity_whole - iif(t.per = 'total', t.taken_whole, coalesce((q11), 0)))) * 1000000 + n.sum_micro - l.quantity_micro - iif(t.per = 'total', t.taken_micro, coalesce((q14), 0))), 9000000000000000000)) AS INTEGER) AS amount
       FROM (SELECT 1 WHERE EXISTS (SELECT 1 FROM usage_grant_accounts WHERE per > '' AND per <> 'total'))
@@ -311,8 +309,7 @@ FROM (
         WHERE w.organization = t.organization AND w.product_slug = t.product_slug AND w.metric = t.metric AND w.per = t.per
         AND w.window_number = t.window_number ORDER BY w.place DESC, w.ends_at DESC, w.grant_number DESC LIMIT 1
       ), NULL) AS place FROM rests t
-    )
-    SELECT k.number, sum(k.taken), 0, NULL, NULL, json_group_array(json_array(k.window_number, coalesce(k.place, 2 * c.seq - (?1 IS 1)), k.ends_at, k.taken))
+    ) SELECT k.number, sum(k.taken), json_group_array(json_array(k.window_number, coalesce(k.place, 2 * c.seq - (?1 IS 1)), k.ends_at, k.taken))
     FROM takes k CROSS JOIN usage_cursor c WHERE k.taken > 0 GROUP BY k.number
   )
 ) d WHERE u.number = +d.number AND d.taken > 0
@@ -352,9 +349,10 @@ AND mode = 'hard', used, at, CAST(?3 AS INTEGER), NULL, quantity_whole, quantity
   SELECT 1 FROM limit_notices x WHERE x.usage_limit = a.usage_limit AND x.organization = a.organization AND x.window_number = a.window_number
   AND x.percent >= a.percent AND (a.reason IS NOT NULL OR x.is_refusal = 0)
 ) GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0
-/* 40 */ 37 with other lines, /* 1 to 2 */ INSERT INTO events (id, type, organization, at, facts)
+/* 40 */ INSERT INTO events (id, type, organization, at, facts)
 SELECT ? || lower(hex(randomblob(8))), r.type, o.number, ?, json_set(r.facts, '$.organization', json_object('id', o.id, 'externalId', o.external_id, 'name', o.name))
-/* 4 to 56 */   SELECT x.organization, iif(x.percent < 100, 'limit.approaching', iif(l.mode = 'soft', 'limit.exceeded', 'limit.reached')) AS type, json_object('limit', json_set(json_object('id', l.id, 'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''), 'per', l.per, 'by', nullif(l.property, ''), 'mode', l.mode, 'isAlert', l.alert_of IS NOT NULL, 'whole', coalesce(x.quantity_whole, l.quantity_whole), 'micro', coalesce(x.quantity_micro, l.quantity_micro)), '$.value', nullif(x.value, ''), '$.apiKey', (
+FROM (
+  SELECT x.organization, iif(x.percent < 100, 'limit.approaching', iif(l.mode = 'soft', 'limit.exceeded', 'limit.reached')) AS type, json_object('limit', json_set(json_object('id', l.id, 'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''), 'per', l.per, 'by', nullif(l.property, ''), 'mode', l.mode, 'isAlert', l.alert_of IS NOT NULL, 'whole', coalesce(x.quantity_whole, l.quantity_whole), 'micro', coalesce(x.quantity_micro, l.quantity_micro)), '$.value', nullif(x.value, ''), '$.apiKey', (
     SELECT json_object('id', k.id, 'name', k.name) FROM api_keys k
     WHERE k.number = (SELECT max(q.number) FROM api_keys q WHERE q.lineage = coalesce(l.lineage, l.alert_lineage))
   )), 'used', json(x.used), 'percent', x.percent, 'isRefusal', x.is_refusal, 'usedAt', x.at, 'timezone', o.timezone) AS facts FROM limit_notices x

@@ -23,19 +23,13 @@ type Scene = GrantScene<GrantModel>;
 async function record(scene: Scene, { quantities, productSlug }: RecordStep, mode: "hard" | "soft") {
   const { model, test } = scene;
   const ids = await scene.record(quantities.map((quantity) => ({ quantity, productSlug })));
-  // Records of all products, and rejected ones, have a position too.
-  const position = model.count + 1;
   if (productSlug !== "tiles") {
     assert.notEqual(ids, null);
-    model.count += quantities.length;
     return;
   }
   const amounts = quantities.map(micros);
   assert.equal(ids !== null, model.record(amounts, { now: test.now(), isHard: mode === "hard" }));
-  if (ids === null) model.count += quantities.length;
-  for (const [at, id] of (ids ?? []).entries()) {
-    scene.records.push({ id, record: { position: position + at, micros: amounts[at] ?? 0n } });
-  }
+  for (const [at, id] of (ids ?? []).entries()) scene.records.push({ id, record: amounts[at] ?? 0n });
 }
 
 async function checkStanding(scene: Scene): Promise<void> {

@@ -6,15 +6,6 @@ export interface ModelGrant {
   readonly startsAt?: number;
   used: bigint;
   isVoided: boolean;
-  /** The first and the last group of records that used it, and how much of each is taken from it. */
-  first: Share | null;
-  last: Share | null;
-}
-
-interface Share {
-  readonly from: number;
-  readonly to: number;
-  micros: bigint;
 }
 
 const least = (...amounts: bigint[]) => amounts.reduce((a, b) => a < b ? a : b);
@@ -24,8 +15,6 @@ export class GrantModel {
   readonly grants: ModelGrant[] = [];
   quantity: bigint;
   used = 0n;
-  /** The number of records so far: the position of the last one. */
-  count = 0;
 
   constructor(quantity: bigint) {
     this.quantity = quantity;
@@ -51,8 +40,8 @@ export class GrantModel {
   }
 
   grant(quantity: bigint, endsAt: number, now: number): void {
-    this.grants.push({ quantity, endsAt, used: 0n, isVoided: false, first: null, last: null });
-    this.#take(0n, now, null);
+    this.grants.push({ quantity, endsAt, used: 0n, isVoided: false });
+    this.#take(0n, now);
   }
 
   /** Records a group. Returns false if a hard limit rejects it. */
@@ -60,17 +49,15 @@ export class GrantModel {
     const sum = records.reduce((a, b) => a + b, 0n);
     if (isHard && sum > 0n && this.used + sum > this.raised(now)) {
       // Grants cover what was recorded before the limit was lowered, with the next group.
-      this.#take(0n, now, null);
+      this.#take(0n, now);
       return false;
     }
-    const group = { from: this.count + 1, to: this.count + records.length };
-    this.count = group.to;
     this.used += sum;
-    this.#take(sum, now, sum > 0n ? group : null);
+    this.#take(sum, now);
     return true;
   }
 
-  #take(added: bigint, now: number, group: Omit<Share, "micros"> | null): void {
+  #take(added: bigint, now: number): void {
     const open = this.#open(now);
     const rest = (grants: readonly ModelGrant[]) =>
       grants.reduce((sum, { quantity, used }) => sum + quantity - used, 0n);
@@ -82,48 +69,30 @@ export class GrantModel {
       if (micros <= 0n) continue;
       wanted -= micros;
       grant.used += micros;
-      if (group === null) continue;
-      grant.first ??= { ...group, micros };
-      grant.last = { ...group, micros };
     }
   }
 
-  void({ position, micros }: { readonly position: number; readonly micros: bigint }): void {
+  /** Gives back in the reverse order of use. */
+  void(micros: bigint): void {
     this.used -= micros;
-    const isIn = (share: Share | null) => share !== null && share.from <= position && position <= share.to;
-    const users = this.grants.filter(({ first, last }) =>
-      first !== null && last !== null && first.from <= position && position <= last.to
-    ).reverse();
-    const isNoted = ({ first, last }: ModelGrant) => isIn(first) || isIn(last);
-    const own = [
-      ...users.filter(isNoted).sort((a, b) => b.endsAt - a.endsAt),
-      ...users.filter((grant) => !isNoted(grant))
-        .sort((a, b) => (b.first?.from ?? 0) - (a.first?.from ?? 0)),
-    ];
-    const caps = new Map(own.map((grant) => [
-      grant,
-      least(
-        grant.used,
-        isIn(grant.first) ? grant.first?.micros ?? 0n : grant.used,
-        isIn(grant.last) ? grant.last?.micros ?? 0n : grant.used,
-      ),
-    ]));
-    const short = most(0n, this.#taken - this.used);
-    const all = [...caps.values()].reduce((a, b) => a + b, 0n);
-    let back = most(least(micros, all), short);
-    const give = (grant: ModelGrant, most: bigint) => {
-      const given = least(back, most);
-      back -= given;
-      grant.used -= given;
-      return given;
-    };
-    const given = new Map(own.map((grant) => [grant, give(grant, caps.get(grant) ?? 0n)]));
-    for (const grant of this.grants.toReversed()) {
-      given.set(grant, (given.get(grant) ?? 0n) + give(grant, grant.used));
-    }
-    for (const [{ first, last }, amount] of given) {
-      if (first !== null && isIn(first)) first.micros = most(0n, first.micros - amount);
-      if (last !== null && isIn(last)) last.micros = most(0n, last.micros - amount);
-    }
+    const usedOf = (grants: readonly ModelGrant[]) => grants.reduce((sum, { used }) => sum + used, 0n);
+    const isLasting = ({ endsAt, isVoided }: ModelGrant) => endsAt === Infinity && !isVoided;
+    const lasting = this.grants.filter(isLasting);
+    const expiring = this.grants.filter((grant) => !isLasting(grant))
+      .sort((a, b) =>
+        Number(b.isVoided) - Number(a.isVoided) || (a.endsAt < b.endsAt ? -1 : a.endsAt > b.endsAt ? 1 : 0)
+      );
+    const needed = most(0n, this.used - usedOf(expiring) - this.quantity);
+    giveBack(lasting, least(micros, most(0n, usedOf(lasting) - needed)));
+    giveBack(expiring, this.#taken - this.used);
+  }
+}
+
+/** Gives back to grants, the last first. */
+function giveBack(grants: readonly ModelGrant[], wanted: bigint): void {
+  for (const grant of grants.toReversed()) {
+    const back = least(most(0n, wanted), grant.used);
+    grant.used -= back;
+    wanted -= back;
   }
 }

@@ -47,15 +47,7 @@ export class RefillModel {
         if (startsAt > now || startsAt >= refill.until || refill.isVoided) break;
         const endsAt = Math.max(this.#start(this.#later(refill, next, 1 + refill.rollover)), this.#movedAt);
         const { quantity } = refill;
-        this.#grants.grants.push({
-          quantity,
-          startsAt,
-          endsAt,
-          used: 0n,
-          isVoided: false,
-          first: null,
-          last: null,
-        });
+        this.#grants.grants.push({ quantity, startsAt, endsAt, used: 0n, isVoided: false });
         this.#note(refill, next);
       }
     }

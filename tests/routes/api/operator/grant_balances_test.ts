@@ -44,15 +44,23 @@ for (const [name, isRemoved] of [["isn't known", false], ["is gone", true]] as c
   });
 }
 
-onEveryDatabase("a void gives back to the grant that was used, before others", async (test) => {
-  const { grant, grants, record, voidRecord } = await grantScene(test);
-  await grant(5);
-  await grant(5);
-  const { body } = await record(5);
-  await record(5);
-  assert.equal(await voidRecord(body.usageRecord.id), 200);
-  assert.deepEqual(await grants(), [[0, 5, "active"], [5, 0, "used"]]);
-});
+onEveryDatabase(
+  "a void gives back to grants without an expiry, then to the own quantity, then to grants that expire",
+  async (test) => {
+    const { grant, grants, record, voidRecord, day } = await grantScene(test, 4);
+    await grant(5, { expiresAt: day(1) });
+    await grant(5, { expiresAt: day(5) });
+    await grant(5);
+    await grant(5);
+    const records = [await record(7), await record(6), await record(6)];
+    const used = async () => (await grants()).map(([used]) => used);
+    assert.deepEqual(await used(), [5, 5, 5, 0]);
+    for (const expected of [[5, 5, 0, 0], [5, 1, 0, 0], [0, 0, 0, 0]]) {
+      assert.equal(await voidRecord(records.shift()?.body.usageRecord.id), 200);
+      assert.deepEqual(await used(), expected);
+    }
+  },
+);
 
 onEveryDatabase("a void gives back to the last used grants first", async (test) => {
   const { grant, grants, record, voidRecord, override, standing, day } = await grantScene(test, 10);
@@ -69,31 +77,17 @@ onEveryDatabase("a void gives back to the last used grants first", async (test) 
   assert.equal((await standing()).remaining, 3);
 });
 
-onEveryDatabase(
-  "a void gives back to the grant of the record, and not to one used before and after",
-  async (test) => {
-    const { grant, grants, record, voidRecord, standing, day } = await grantScene(test);
-    await grant(5, { expiresAt: day(1) });
-    await grant(9, { expiresAt: day(5) });
-    const first = await record(5);
-    const second = await record(2);
-    const third = await record(2);
-    await record(2);
-    assert.equal(await voidRecord(first.body.usageRecord.id), 200);
-    await record(3);
-    assert.deepEqual(await grants(), [[3, 2, "active"], [6, 3, "active"]]);
-    for (const { body } of [third, second]) assert.equal(await voidRecord(body.usageRecord.id), 200);
-    assert.deepEqual(await grants(), [[3, 2, "active"], [2, 7, "active"]]);
-    // Takes 2 from the first grant and 1 from the other, which is used before and after it.
-    const last = await record(3);
-    await record(1);
-    assert.deepEqual(await grants(), [[5, 0, "used"], [4, 5, "active"]]);
-    assert.equal(await voidRecord(last.body.usageRecord.id), 200);
-    assert.deepEqual(await grants(), [[3, 2, "active"], [3, 6, "active"]]);
-    test.advance(2 * dayMs);
-    assert.equal((await standing()).remaining, 6);
-  },
-);
+onEveryDatabase("a void of what the own quantity had leaves a grant that others use", async (test) => {
+  const { grant, grants, record, voidRecord, standing, day } = await grantScene(test, 30);
+  await grant(5, { expiresAt: day(1) });
+  const [first, second] = [await record(5), await record(5)];
+  assert.equal(await voidRecord(first.body.usageRecord.id), 200);
+  await record(5);
+  assert.equal(await voidRecord(second.body.usageRecord.id), 200);
+  assert.deepEqual(await grants(), [[5, 0, "used"]]);
+  test.advance(2 * dayMs);
+  assert.equal((await standing()).remaining, 30);
+});
 
 onEveryDatabase("a new grant starts over with alerts, also before limits are checked again", async (test) => {
   const { grant, record } = await grantScene(test);
@@ -138,9 +132,10 @@ onEveryDatabase("a void gives back what a soft limit took once earlier usage was
   await record(3);
   assert.equal(await voidRecord(first.body.usageRecord.id), 200);
   await grant(10);
-  assert.deepEqual(await grants(), [[0, 0, "voided"], [3, 7, "active"]]);
+  // What was used of the first grant stays paid.
+  assert.deepEqual(await grants(), [[3, 0, "voided"], [0, 10, "active"]]);
   const { quantity, used, remaining } = await standing();
-  assert.deepEqual([quantity, used, remaining], [10, 3, 7]);
+  assert.deepEqual([quantity, used, remaining], [13, 3, 10]);
 });
 
 onEveryDatabase("the budget of a key can be as high as the limit with grants", async (test) => {
