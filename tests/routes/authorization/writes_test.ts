@@ -35,8 +35,13 @@ interface Interrupter {
   disarm(): number;
 }
 
-/** Guesses and emails are counted, and denied requests logged, for everyone. */
-const changesAnyway: readonly string[] = ["sign_in_failures", "mail_budgets"];
+/** Guesses, emails and outcomes of keys are counted, and denied requests logged, for everyone. */
+const changesAnyway: readonly string[] = [
+  "sign_in_failures",
+  "mail_budgets",
+  "api_key_outcomes",
+  "api_key_rejections",
+];
 /** More than any request writes. */
 const batchesMax = 20;
 /** Need a role, but change nothing in the organization. */
