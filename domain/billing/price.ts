@@ -1,7 +1,8 @@
 // Prices and amounts of money: exact decimals, which are never rounded.
 import { scaledToDecimal } from "../meter/quantity.ts";
 
-const pricePlaces = 12;
+/** Decimal places of the price of one unit. */
+export const pricePlaces = 12;
 /** Quantities have 6 decimal places. */
 const amountPlaces = pricePlaces + 6;
 const priceForm = /^\d{1,12}(\.\d{1,12})?$/;
@@ -54,7 +55,8 @@ export function parsePrice(text: string): string | null {
   return priceForm.test(text) ? scaledToDecimal(priceUnits(text), pricePlaces) : null;
 }
 
-function priceUnits(price: string): bigint {
+/** Returns a price in 10^-12. */
+export function priceUnits(price: string): bigint {
   const [whole = "", decimals = ""] = price.split(".");
   return BigInt(whole + decimals.padEnd(pricePlaces, "0"));
 }
