@@ -7,6 +7,7 @@ import geistMono from "@fontsource-variable/geist-mono/files/geist-mono-latin-wg
 };
 import htmx from "htmx.org/dist/htmx.min.js" with { type: "text" };
 import favicon from "../static/favicon.svg" with { type: "text" };
+import tags from "../static/tags.js" with { type: "text" };
 import palette from "../static/palette.js" with { type: "text" };
 import passkeys from "../static/passkeys.js" with { type: "text" };
 import base from "../static/styles/base.css" with { type: "text" };
@@ -89,6 +90,7 @@ export function assetRoutes(app: Hono<AppEnv>, { brand }: Config): Assets {
     css: versioned("portal.css", styles, "text/css; charset=utf-8"),
     script: versioned("portal.js", script, "text/javascript; charset=utf-8"),
     passkeys: versioned("passkeys.js", passkeys, "text/javascript; charset=utf-8"),
+    tags: versioned("tags.js", tags, "text/javascript; charset=utf-8"),
     palette: versioned("palette.js", palette, "text/javascript; charset=utf-8"),
     htmx: versioned("htmx.js", htmx, "text/javascript; charset=utf-8"),
     favicon: versioned("favicon.svg", favicon, "image/svg+xml"),

@@ -295,7 +295,7 @@ export function checkTexts(value: unknown, isFreeText = false): void {
  * Stripe have a `payload`. The console's forms have fields with a value on each line.
  */
 export function isFreeTextName(name: string): boolean {
-  return /^(data|metadata|payload|properties|reason|text|\w+Lines|metrics\[\d+\]\.valuePrices)(?![^.[])/.test(
+  return /^(data|metadata|payload|properties|reason|text|\w+Lines)(?![^.[])/.test(
     name,
   );
 }

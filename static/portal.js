@@ -152,7 +152,7 @@ document.addEventListener("submit", (event) => {
   for (const button of event.target.querySelectorAll("[data-show]")) show(button, false);
 }, true);
 
-for (const enhance of [offerOwnTimezone, loadPasskeys, forgetMessage, joinBars, addCopyButtons]) {
+for (const enhance of [offerOwnTimezone, loadScripts, forgetMessage, joinBars, addCopyButtons]) {
   enhance();
   document.addEventListener("htmx:after:swap", enhance);
 }
@@ -252,10 +252,10 @@ function offerOwnTimezone() {
   }
 }
 
-// Loads the passkey script only on pages with a passkey form.
-async function loadPasskeys() {
-  const form = document.querySelector("form[data-passkeys]");
-  if (form) (await import(form.dataset.passkeys)).offer();
+// Loads the scripts of forms only on pages that need them.
+async function loadScripts() {
+  const addresses = [...document.querySelectorAll("[data-script]")].map(({ dataset }) => dataset.script);
+  for (const address of new Set(addresses)) (await import(address)).offer();
 }
 
 // Says in the button how many keys of a list are selected.

@@ -7,6 +7,8 @@ export interface Assets {
   readonly htmx: string;
   /** Loaded by `script` when a form needs it. */
   readonly passkeys: string;
+  /** Loaded by `script` on pages with a field for tags. */
+  readonly tags: string;
   /** Loaded by `script` when someone searches. */
   readonly palette: string;
   readonly favicon: string;

@@ -36,8 +36,9 @@ export async function findAggregations(
 }
 
 type MetricCounting = Counting & { readonly slug: string };
+type ListedCounting = Omit<MetricCounting, "aggregation"> & { readonly aggregation: Aggregation | "" };
 
-const listOf = (metrics: readonly MetricCounting[]) =>
+const listOf = (metrics: readonly ListedCounting[]) =>
   sql`json_each(${
     JSON.stringify(
       metrics.map(({ slug, aggregation, uniqueProperty }) => [slug, aggregation, uniqueProperty]),
@@ -53,7 +54,7 @@ const isBilled = (product: Statement, metric: Statement) =>
       AND r.first_quarter * ${quarterMs} < (SELECT max(end_at) FROM statements))`;
 
 /** Selects metrics of a product whose aggregation in closed statements, or those about to close, isn't that of a list. */
-function fixedMetrics(productSlug: string, metrics: readonly MetricCounting[]): Statement {
+function fixedMetrics(productSlug: string, metrics: readonly ListedCounting[]): Statement {
   return sql`SELECT m.value ->> 0 AS metric, coalesce(g.aggregation, 'sum') AS aggregation
     FROM ${listOf(metrics)} m LEFT JOIN usage_aggregations g
       ON g.product = ${productSlug} AND g.metric = m.value ->> 0 AND g.removed_at IS NULL
@@ -66,9 +67,13 @@ export function keepsBilled(productSlug: string, metrics: readonly MetricCountin
   return sql`NOT EXISTS (${fixedMetrics(productSlug, metrics)})`;
 }
 
+/** @param product Its metrics with their aggregations, or none, from which every one differs. */
 export function findFixedMetrics(
   database: DatabaseReader,
-  { slug, metrics }: { readonly slug: string; readonly metrics: readonly MetricCounting[] },
+  { slug, metrics }: {
+    readonly slug: string;
+    readonly metrics: readonly ListedCounting[];
+  },
 ): Promise<{ metric: string; aggregation: Aggregation }[]> {
   return database.read(fixedMetrics(slug, metrics));
 }

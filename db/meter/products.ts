@@ -35,17 +35,18 @@ export function productMetrics(json: string): ProductMetric[] {
   });
 }
 
-export const selectProducts = sql`
-  SELECT p.slug, p.name, p.created_at AS createdAt,
-    (SELECT json_group_array(json_array(m.slug, m.name, m.unit, m.unit_price, (
+/** The metrics of a product `p`, as in {@linkcode ProductRow}. */
+const metricsColumn = sql`(
+    SELECT json_group_array(json_array(m.slug, m.name, m.unit, m.unit_price, (
         SELECT json_group_array(json(d.names)) FROM (SELECT d.names FROM usage_dimensions d
           WHERE d.product = p.slug AND d.metric = m.slug AND d.removed_at IS NULL AND d.is_kept = 0 ORDER BY d.number) d), (
         SELECT json_array(g.aggregation, g.property) FROM usage_aggregations g
           WHERE g.product = p.slug AND g.metric = m.slug AND g.removed_at IS NULL), (
         SELECT json(v.prices) FROM value_prices v WHERE v.number = m.price_list), json(m.shareable)))
-      FROM (SELECT slug, name, unit, unit_price, price_list, shareable FROM product_metrics WHERE product = p.slug ORDER BY position) m)
-      AS metrics
-  FROM products p`;
+      FROM (SELECT slug, name, unit, unit_price, price_list, shareable FROM product_metrics WHERE product = p.slug ORDER BY position) m)`;
+
+export const selectProducts = sql`
+  SELECT p.slug, p.name, p.created_at AS createdAt, ${metricsColumn} AS metrics FROM products p`;
 
 /** Returns products by slug, from after the slug `after`. */
 export function findProducts(
@@ -81,12 +82,17 @@ export function insertProduct(
 }
 
 /**
- * Renames a product, also to the name that it has, unless closed statements have its metrics with another aggregation than it will, or
- * prices by value will be of an incomplete dimension.
+ * Renames a product, also to the name that it has, unless closed statements have its metrics with another aggregation than it will, prices
+ * by value will be of an incomplete dimension, or its metrics aren't those that were read.
+ *
+ * @param options `before`: the metrics that were read.
  */
-export function updateProductName({ slug, name, metrics, openSince }: WrittenProduct) {
-  return sql`UPDATE products SET name = ${name} WHERE slug = ${slug} AND ${keepsBilled(slug, metrics)}
-    AND ${hasCompletePrices({ slug, metrics, openSince })}`;
+export function updateProductName(
+  { slug, name, metrics, openSince }: WrittenProduct,
+  { before }: { before: ProductRow["metrics"] },
+) {
+  return sql`UPDATE products AS p SET name = ${name} WHERE slug = ${slug} AND ${keepsBilled(slug, metrics)}
+    AND ${hasCompletePrices({ slug, metrics, openSince })} AND ${metricsColumn} = ${before}`;
 }
 
 /** Replaces the metrics of a product, their prices, dimensions and how they are counted, after its audited change. */

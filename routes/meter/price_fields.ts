@@ -1,36 +1,66 @@
-// Prices as people edit them: one of all values, and those of some values on a line each, such as `model=large, type=output 0.000012`.
+// Prices as people edit them: for a quantity such as 1,000 requests, one of all values and those of some values on a line each, such as
+// `model=large, type=output 12.00`.
 import { isPriceList, type PriceList } from "../../domain/billing/price.ts";
-import { validationError } from "../../domain/errors.ts";
+import { pricedQuantity, unitPriceOf } from "../../domain/billing/typed_price.ts";
+import type { ErrorDetail } from "../../domain/errors.ts";
 import type { ProductMetric } from "../../domain/meter/product.ts";
+import { typedDigits } from "../../domain/number_text.ts";
+import { quantityFault } from "../../domain/meter/typed_quantity.ts";
+import { typedPrices, withoutCurrency } from "../../views/text/amount.ts";
+import { type NamedMeasure, unitOf } from "../../views/text/quantity.ts";
 
-interface PriceFields {
-  readonly unitPrice: string;
-  readonly valuePrices: string;
+export interface PriceFields {
+  readonly price: string;
+  /** The quantity of all prices. */
+  readonly per: string;
+  readonly priceLines: string;
 }
 
-/** Returns the fields of a price. @param sent Those of a rejected form. */
-export function priceFields(price: ProductMetric["unitPrice"], sent: PriceFields | undefined): PriceFields {
-  if (sent !== undefined) return { unitPrice: sent.unitPrice, valuePrices: sent.valuePrices };
-  return isPriceList(price)
-    ? { unitPrice: price.at(-1)?.unitPrice ?? "", valuePrices: pricesText(price) }
-    : { unitPrice: price ?? "", valuePrices: "" };
+/** Returns the fields of a price. */
+export function priceFields(
+  { unitPrice, ...measure }: NamedMeasure & Pick<ProductMetric, "unitPrice">,
+  currency: string | null,
+): PriceFields {
+  if (unitPrice === null) return { price: "", per: "", priceLines: "" };
+  const list = isPriceList(unitPrice) ? unitPrice : [{ unitPrice }];
+  const { per, amounts } = typedPrices(list.map(({ unitPrice }) => unitPrice), { measure, currency });
+  const typed = list.map((one, index) => ({ ...one, unitPrice: typedDigits(amounts[index] ?? "") }));
+  return { price: typed.at(-1)?.unitPrice ?? "", per, priceLines: pricesText(typed) };
 }
 
-/** @throws {AppError} `validation_failed` for prices by value in another form, or without one of all other values. */
-export function requirePrices(rows: readonly PriceFields[]): void {
-  const faults = rows.flatMap(({ unitPrice, valuePrices }, index) => {
-    const at = `metrics[${index}]`;
-    if (parsePrices(valuePrices) === null) {
-      return [{
-        path: `${at}.valuePrices`,
-        message: "must have lines such as model=large, type=output 0.000012.",
-      }];
-    }
-    return valuePrices.trim() !== "" && unitPrice.trim() === ""
-      ? [{ path: `${at}.unitPrice`, message: "is required: it is the price of all other values." }]
-      : [];
-  });
-  if (faults.length > 0) throw validationError(faults);
+/** Returns the price of one unit that is typed, and what is wrong with it by field. */
+export function typedPrice(
+  { price, per, priceLines }: PriceFields,
+  { currency, ...measure }: NamedMeasure & { readonly currency: string | null },
+): { unitPrice: ProductMetric["unitPrice"]; faults: ErrorDetail[] } {
+  const unit = unitOf(measure);
+  const [lines, quantity] = [parsePrices(priceLines), pricedQuantity(per, unit)];
+  const faults: ErrorDetail[] = [];
+  const fail = (path: keyof PriceFields, message: string) => void faults.push({ path, message });
+  const unitPriceFor = (amount: string, path: keyof PriceFields) => {
+    const found = quantity === null ? null : unitPriceOf(withoutCurrency(amount, currency), quantity);
+    if (found !== null && "unitPrice" in found) return found.unitPrice;
+    if (found !== null) fail(path, inexact(amount, found.nearest));
+    else if (quantity !== null) fail(path, amountFault);
+    return "";
+  };
+  if (quantity === null) fail("per", quantityFault(unit));
+  if (lines === null) fail("priceLines", "must have lines such as model=large, type=output 12.00.");
+  if (price.trim() === "") {
+    if (lines?.length !== 0) fail("price", "is required: it is the price of all other values.");
+    return { unitPrice: null, faults };
+  }
+  const unitPrice = unitPriceFor(price, "price");
+  const list = lines?.map((line) => ({ ...line, unitPrice: unitPriceFor(line.unitPrice, "priceLines") })) ??
+    [];
+  return { unitPrice: list.length === 0 ? unitPrice : [...list, { unitPrice }], faults };
+}
+
+const amountFault = "must be an amount such as 0.09 or 1,250, at most 999,999,999,999 for one unit.";
+
+function inexact(amount: string, nearest: readonly [string, string]): string {
+  const [below, above] = nearest.map(typedDigits);
+  return `can't be converted exactly: the price of one unit has at most 12 decimal places. The nearest to ${amount.trim()} are ${below} and ${above}.`;
 }
 
 /** A name with its value, which is quoted as in JSON if it has commas, quotes or spaces around it. */

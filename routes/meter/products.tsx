@@ -1,9 +1,6 @@
 // The catalogue of products: its shapes, its API, and its pages in the console.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { pageItemsDefault, productMetricsMax, productUnitCharactersMax } from "../../domain/limits.ts";
-import { valuePricesMax } from "../../domain/billing/price.ts";
-import { type Aggregation, aggregationLabels, aggregations } from "../../domain/meter/aggregation.ts";
-import type { Product } from "../../domain/meter/product.ts";
+import { pageItemsDefault } from "../../domain/limits.ts";
 import { countOf } from "../../domain/number_text.ts";
 import {
   changeProduct,
@@ -12,24 +9,27 @@ import {
   getProduct,
   listProducts,
 } from "../../services/meter/mod.ts";
+import { Tags } from "../../views/components/badge.tsx";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
-import { NameField, SelectField, TextArea, TextField } from "../../views/components/field.tsx";
-import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
+import { NameField } from "../../views/components/field.tsx";
+import { FormPage } from "../../views/components/form_page.tsx";
 import { ItemTable } from "../../views/components/item_table.tsx";
+import { productHref, productsHref } from "../../views/components/links.ts";
 import { listHref } from "../../views/components/list_filters.tsx";
 import { ListPage } from "../../views/components/list_page.tsx";
 import { DayTime } from "../../views/components/relative_time.tsx";
-import { Name } from "../../views/components/table.tsx";
+import { LinkedName } from "../../views/components/table.tsx";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
-import { mountFormPage, mountPage, paramOf, rowFields, rowsOf, withInput } from "../portal/noun_pages.ts";
+import { mountFormPage, mountPage, paramOf } from "../portal/noun_pages.ts";
 import { consolePages } from "../portal/operator_page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
 import { nameSchema, stringSchema, timeOut } from "../schemas/common.ts";
-import { parsePrices, priceFields, requirePrices } from "./price_fields.ts";
+import { SlugField } from "./metric_form.tsx";
+import { metricPages } from "./product_metrics.tsx";
 import { metricsSchema, productMetricSchema, recountedSchema } from "./schemas/product_metrics.ts";
 import { slugSchema } from "./schemas/usage.ts";
 
@@ -107,7 +107,6 @@ export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, ({ params: { slug } }, actor) => deleteProduct(services, actor, slug));
 }
 
-const path = "/operator/products";
 /** Sentences about products that aren't in the catalogue, by the setting `USAGE_CATALOG`. */
 const unlisted = {
   optional: {
@@ -122,45 +121,40 @@ const unlisted = {
   },
 };
 
-const flashes = {
-  added: "Product added.",
-  saved: "Product saved.",
-  recounted:
-    "Product saved. Usage that is counted differently changes in all sums, on pages and in open months. Limits still count sums.",
-  deleted: "Product deleted.",
-};
-
 export function productPages(app: App, parts: PortalParts): void {
   const { services, config } = parts;
   const words = unlisted[config.usageCatalog];
   const pages = consolePages(app, parts, "operator/products");
 
-  mountPage(pages, path, async (c, page) => {
+  mountPage(pages, productsHref, async (c, page) => {
     const query = { limit: pageItemsDefault, cursor: c.req.query("cursor") };
     const { products, nextCursor } = await listProducts(services, query);
     return (
       <ListPage
         {...page}
         title="Products"
-        text={`Names and units for pages and statements. ${words.text}`}
-        flash={flashOf(c, flashes)}
-        add={{ href: `${path}/new`, label: "Add product" }}
+        text={`Names, units and prices for pages and statements. ${words.text}`}
+        flash={flashOf(c, { deleted: "Product deleted." })}
+        add={{ href: `${productsHref}/new`, label: "Add product" }}
         card="Catalogue"
         empty={products.length === 0 ? { title: "No products yet", text: words.none } : null}
-        links={[{ href: nextCursor && listHref(path, { cursor: nextCursor }), label: "More products" }]}
+        links={[{
+          href: nextCursor && listHref(productsHref, { cursor: nextCursor }),
+          label: "More products",
+        }]}
       >
         <ItemTable
           label="Products"
           items={products}
           columns={[
-            { title: "Product", in: "title", cell: ({ name }) => <Name text={name} /> },
+            {
+              title: "Product",
+              in: "title",
+              cell: ({ slug, name }) => <LinkedName href={productHref(slug)} name={name} />,
+            },
             { title: "Slug", cell: ({ slug }) => <code>{slug}</code> },
-            { title: "Metrics", cell: ({ metrics }) => <span>{metricsText(metrics)}</span> },
+            { title: "Metrics", cell: ({ metrics }) => <Tags words={metrics.map(({ name }) => name)} /> },
             { title: "Added", cell: ({ createdAt }) => <DayTime at={createdAt} now={page.frame.now} /> },
-          ]}
-          actions={({ slug, name }) => [
-            { label: "Edit", href: hrefOf(slug, "edit"), about: name },
-            { label: "Delete", href: hrefOf(slug, "delete"), about: name, tone: "quiet-destroy" },
           ]}
         />
       </ListPage>
@@ -168,34 +162,58 @@ export function productPages(app: App, parts: PortalParts): void {
   });
 
   mountFormPage(pages, {
-    path: `${path}/new`,
-    show: (_c, form) => productForm(form, productInput(form.input ?? {}), { isNew: true }),
-    async submit(_c, actor, input) {
-      requirePrices(metricRows(input));
-      await createProduct(services, actor, check(createSchema, productInput(input), "body"));
-      return `${path}?done=added`;
+    path: `${productsHref}/new`,
+    show: (_c, form) => (
+      <FormPage
+        {...form}
+        title="Add product"
+        text="Its metrics come next: what is counted, and at which price."
+        submit="Add product"
+        isNarrow
+      >
+        <NameField label="Name" {...form.field("name")} autofocus />
+        <SlugField {...form.field("slug")} hint="As in usage records. It can't be changed later." />
+      </FormPage>
+    ),
+    async submit(_c, actor, { slug = "", name = "" }) {
+      await createProduct(services, actor, check(createSchema, { slug, name }, "body"));
+      return `${productHref(slug)}?done=added`;
     },
   });
 
   mountFormPage(pages, {
-    path: `${path}/:slug/edit`,
+    path: `${productsHref}/:slug/edit`,
     async show(c, form) {
-      const product = await getProduct(services, paramOf(c, "slug"));
-      const { slug } = product;
-      const input = form.input === undefined ? product : { ...productInput(form.input), slug };
-      return productForm(form, input, { isNew: false, name: product.name });
+      const { slug, name } = await getProduct(services, paramOf(c, "slug"));
+      return (
+        <FormPage
+          {...form}
+          title="Edit product"
+          heading="Edit “{name}”"
+          name={name}
+          text="Closed statements keep the name that they were closed with."
+          back={{ href: productHref(slug), label: name }}
+          submit="Save"
+          isNarrow
+        >
+          <NameField label="Name" {...form.field("name", name)} autofocus />
+          <SlugField
+            {...form.field("slug", slug)}
+            readonly
+            hint="Usage records have this slug, so it can't be changed."
+          />
+        </FormPage>
+      );
     },
-    async submit(c, actor, input) {
-      requirePrices(metricRows(input));
-      const { name, metrics } = productInput(input);
-      const change = check(changeSchema, { name, metrics }, "body");
-      const { recounted } = await changeProduct(services, actor, { slug: paramOf(c, "slug"), ...change });
-      return `${path}?done=${recounted.length > 0 ? "recounted" : "saved"}`;
+    async submit(c, actor, { name = "" }) {
+      const slug = paramOf(c, "slug");
+      await changeProduct(services, actor, { slug, ...check(changeSchema, { name }, "body") });
+      return `${productHref(slug)}?done=saved`;
     },
   });
 
   mountFormPage(pages, {
-    path: `${path}/:slug/delete`,
+    path: `${productsHref}/:slug/delete`,
     async show(c, form) {
       const { slug, name, metrics } = await getProduct(services, paramOf(c, "slug"));
       return (
@@ -205,6 +223,7 @@ export function productPages(app: App, parts: PortalParts): void {
           heading="Delete “{name}”?"
           name={name}
           text={`Its names, units and prices are removed from the catalogue. ${words.deleted}`}
+          back={{ href: productHref(slug), label: name }}
           facts={[
             { label: "Slug", value: <code>{slug}</code> },
             { label: "Metrics", value: countOf(metrics.length, "metric") },
@@ -214,181 +233,8 @@ export function productPages(app: App, parts: PortalParts): void {
     },
     async submit(c, actor) {
       await deleteProduct(services, actor, paramOf(c, "slug"));
-      return `${path}?done=deleted`;
+      return `${productsHref}?done=deleted`;
     },
   });
-}
-
-function hrefOf(slug: string, action: "edit" | "delete"): string {
-  return `${path}/${encodeURIComponent(slug)}/${action}`;
-}
-
-function metricsText(metrics: Product["metrics"]): string {
-  if (metrics.length === 0) return "None";
-  return metrics.map(({ name, unit }) => unit === null ? name : `${name} (${unit})`).join(", ");
-}
-
-const rowParts = [
-  ...["slug", "name", "unit", "unitPrice", "dimensions", "shareable"] as const,
-  ...["aggregation", "uniqueProperty", "valuePrices"] as const,
-];
-
-const metricRows = (input: FormInput) =>
-  rowsOf(input, { name: "metrics", parts: rowParts, rowsMax: productMetricsMax });
-
-/** Returns a product as the API takes it, without empty rows. */
-function productInput(input: FormInput) {
-  const metrics = metricRows(input).map(({ valuePrices, ...metric }) => ({
-    ...metric,
-    unit: metric.unit.trim() || null,
-    unitPrice: valuePrices.trim() === ""
-      ? metric.unitPrice.trim() || null
-      : [...parsePrices(valuePrices) ?? [], { unitPrice: metric.unitPrice.trim() }],
-    dimensions: separated(metric.dimensions, ",").map((names) => separated(names, "+")),
-    shareable: separated(metric.shareable, ","),
-    // The schema rejects any other.
-    aggregation: (metric.aggregation || "sum") as Aggregation,
-    uniqueProperty: metric.uniqueProperty.trim() || null,
-  }));
-  return { slug: input["slug"] ?? "", name: input["name"] ?? "", metrics };
-}
-
-/** Returns the parts of a text; none of an empty one. */
-function separated(text: string, separator: string): string[] {
-  return text.trim() === "" ? [] : text.split(separator).map((part) => part.trim());
-}
-
-const emptyRows = 2;
-
-/** @param options `name`: the name of the product before it is edited. */
-function productForm(
-  form: PageForm,
-  { slug, name, metrics }: Omit<Product, "createdAt">,
-  options: { isNew: boolean; name?: string },
-) {
-  const { isNew } = options;
-  const sent = form.input && metricRows(form.input);
-  const texts = metrics.map((metric, index) => ({
-    ...metric,
-    ...priceFields(metric.unitPrice, sent?.[index]),
-    dimensions: metric.dimensions.map((names) => names.join(" + ")).join(", "),
-    shareable: metric.shareable.join(", "),
-    aggregation: metric.aggregation === "sum" ? "" : metric.aggregation,
-  }));
-  const { field } = withInput(form, { slug, name, ...rowFields("metrics", texts) });
-  /** The fault of a name in a list is shown at the list. */
-  const faultIn = (list: string) => Object.entries(form.fields).find(([path]) => path.startsWith(list))?.[1];
-  const rows = Math.min(metrics.length + emptyRows, productMetricsMax);
-  return (
-    <FormPage
-      {...form}
-      title={isNew ? "Add product" : "Edit product"}
-      heading={isNew ? undefined : "Edit “{name}”"}
-      name={options.name}
-      text="Closed statements keep the names and prices that they were closed with."
-      error={form.error ?? form.fields["metrics"]}
-      submit={isNew ? "Add product" : "Save"}
-      more={[
-        <>
-          <h2>Metrics</h2>
-          <p class="muted small">
-            In the order in which they are shown. Empty rows are left out. Dimensions are properties of usage
-            records that customers can see their usage by: separate them with commas, and properties to
-            combine with plus signs. Events about limits per value can name the values of the properties that
-            you list. Prices by value are of the values of one dimension, one on each line; all other values
-            have the unit price. What a metric is counted as applies to sums, pages and statements, but not to
-            limits. It can't be changed once a month with usage of the metric is closed.
-          </p>
-          {Array.from({ length: rows }, (_, index) => (
-            <MetricRow
-              index={index}
-              field={(part) => field(`metrics[${index}].${part}`)}
-              faultIn={(part) => faultIn(`metrics[${index}].${part}`)}
-              hasExamples={metrics.length === 0 && index === 0}
-            />
-          ))}
-        </>,
-      ]}
-    >
-      <div class="row half">
-        <NameField label="Name" {...field("name")} autofocus />
-        <TextField
-          label="Slug"
-          {...field("slug")}
-          hint="As in usage records."
-          required
-          readonly={!isNew}
-          maxlength={slugCharactersMax}
-        />
-      </div>
-    </FormPage>
-  );
-}
-
-/** Matches the maximum in usage records. */
-const slugCharactersMax = 64;
-/** The sum is the default, so that a row without a choice is empty. */
-const choices = aggregations.map((one) => ({
-  value: one === "sum" ? "" : one,
-  label: aggregationLabels[one],
-}));
-
-function MetricRow(
-  { index, field, faultIn, hasExamples }: {
-    index: number;
-    field: PageForm["field"];
-    faultIn: (part: string) => string | undefined;
-    hasExamples: boolean;
-  },
-) {
-  const listField = (part: string, start = part) => {
-    const error = faultIn(start);
-    return { ...field(part), ...error && { error } };
-  };
-  const example = (text: string) => ({ placeholder: hasExamples ? `For example: ${text}` : "" });
-  return (
-    <fieldset class="row four" aria-label={`Metric ${index + 1}`}>
-      <TextField label="Slug" {...field("slug")} {...example("bytes")} maxlength={slugCharactersMax} />
-      <TextField label="Name" {...field("name")} {...example("Data transfer")} maxlength={100} />
-      <TextField
-        label="Unit (optional)"
-        {...field("unit")}
-        {...example("GB")}
-        maxlength={productUnitCharactersMax}
-      />
-      <TextField
-        label="Unit price (optional)"
-        {...field("unitPrice")}
-        {...example("0.0004")}
-        inputmode="decimal"
-        maxlength={25}
-      />
-      <TextField
-        label="Dimensions (optional)"
-        {...listField("dimensions")}
-        {...example("region, model + type")}
-        maxlength={600}
-      />
-      <TextField
-        label="Values that events may name (optional)"
-        {...listField("shareable")}
-        {...example("user, team")}
-        maxlength={1_400}
-      />
-      <SelectField label="Counted as" {...field("aggregation")} choices={choices} />
-      <TextField
-        label="Distinct property (optional)"
-        {...field("uniqueProperty")}
-        {...example("userId")}
-        maxlength={64}
-      />
-      <TextArea
-        label="Prices by value (optional)"
-        {...listField("valuePrices", "unitPrice[")}
-        {...hasExamples && { hint: "For example: model=large, type=output 0.000012" }}
-        rows={2}
-        maxlength={valuePricesMax * 1_000}
-      />
-    </fieldset>
-  );
+  metricPages(pages, parts);
 }

@@ -39,7 +39,15 @@ export { readLimitMailReach } from "./limit_mails.ts";
 export { readLimits } from "./limits.ts";
 export type { OutcomeQuery } from "./jobs/request_outcomes.ts";
 export { listRejections } from "./outcomes.ts";
-export { changeProduct, createProduct, deleteProduct, getProduct, listProducts } from "./products.ts";
+export {
+  changeProduct,
+  createProduct,
+  deleteProduct,
+  getProduct,
+  listProducts,
+  type MetricLocks,
+  readMetricLocks,
+} from "./products.ts";
 export {
   type GivenUsageQuery,
   groupsOf,

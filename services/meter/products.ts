@@ -20,6 +20,7 @@ import { AppError, notFoundError, validationError } from "../../domain/errors.ts
 import { productsMax } from "../../domain/limits.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
 import type { Counting } from "../../domain/meter/aggregation.ts";
+import type { DimensionNames } from "../../domain/meter/dimension.ts";
 import {
   type Product,
   type ProductMetric,
@@ -30,6 +31,8 @@ import { isoTime } from "../../domain/time.ts";
 import { writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 import { invalidCursorError, type PageInput, readPage } from "../pages.ts";
+
+type Metrics = readonly ProductMetric[];
 
 /** Lists products by slug. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function listProducts(
@@ -45,10 +48,42 @@ export async function listProducts(
 }
 
 /** @throws {AppError} `not_found`. */
-export async function getProduct({ database }: SessionContext, slug: string): Promise<Product> {
+export async function getProduct(context: SessionContext, slug: string): Promise<Product> {
+  return toProduct(await readProduct(context, slug));
+}
+
+async function readProduct({ database }: SessionContext, slug: string): Promise<ProductRow> {
   const row = await findProduct(database, slug);
   if (row === undefined) throw notFoundError();
-  return toProduct(row);
+  return row;
+}
+
+/** What of a metric can't change now. */
+export interface MetricLocks {
+  /** A month with usage of it is closed, so its aggregation can't. */
+  readonly isBilled: boolean;
+  /** Dimensions that lack usage of an open month, so their values can't get prices. */
+  readonly incomplete: readonly DimensionNames[];
+}
+
+export async function readMetricLocks(
+  context: SessionContext,
+  { slug, metric }: { slug: string; metric: ProductMetric },
+): Promise<MetricLocks> {
+  const { database } = context;
+  const openSince = firstOpenMonth(context);
+  // Every aggregation differs from none, and values of every dimension are priced.
+  const [fixed, ...incomplete] = await Promise.all([
+    findFixedMetrics(database, { slug, metrics: [{ ...metric, aggregation: "" }] }),
+    ...metric.dimensions.map(async (names) => {
+      const properties = Object.fromEntries(names.map((name) => [name, ""]));
+      const priced = { ...metric, unitPrice: [{ properties, unitPrice: "0" }] };
+      return (await findIncompletePrices(database, { slug, metrics: [priced], openSince })).length > 0
+        ? [names]
+        : [];
+    }),
+  ]);
+  return { isBilled: fixed.length > 0, incomplete: incomplete.flat() };
 }
 
 /** Adds a product. @throws {AppError} `validation_failed`, `product_taken`, `limit_reached`, `aggregation_fixed`, `dimension_incomplete`. */
@@ -80,6 +115,7 @@ export async function createProduct(
 /**
  * Renames a product, or replaces its metrics. Also returns the metrics whose aggregation changes.
  *
+ * @param change `metrics`: the new list, or a function that returns it for the current one.
  * @throws {AppError} `validation_failed`, `not_found`, `aggregation_fixed`, `dimension_priced`, `dimension_incomplete`.
  */
 export async function changeProduct(
@@ -88,17 +124,21 @@ export async function changeProduct(
   { slug, ...change }: {
     slug: string;
     name?: string | undefined;
-    metrics?: readonly ProductMetric[] | undefined;
+    metrics?: Metrics | ((before: Metrics) => Metrics) | undefined;
   },
 ): Promise<{ product: Product; recounted: RecountedMetric[] }> {
-  const before = await getProduct(context, slug);
-  const { name = before.name, metrics = before.metrics } = change;
+  const row = await readProduct(context, slug);
+  const before = toProduct(row);
+  const { name = before.name } = change;
+  const metrics = typeof change.metrics === "function"
+    ? change.metrics(before.metrics)
+    : change.metrics ?? before.metrics;
   const hasNewMetrics = metricsText(metrics) !== metricsText(before.metrics);
   if (name === before.name && !hasNewMetrics) return { product: before, recounted: [] };
   requirePriceable(before.metrics, metrics);
   const openSince = firstOpenMonth(context);
   const isChanged = await writeChange(context, actor, {
-    statement: updateProductName({ slug, name, metrics, openSince }),
+    statement: updateProductName({ slug, name, metrics, openSince }, { before: row.metrics }),
     entry: {
       action: "product.changed",
       organizationId: null,
@@ -114,6 +154,10 @@ export async function changeProduct(
   if (!isChanged) {
     await requireBilledCounting(context, { slug, metrics });
     await requireCompletePrices(context, { slug, metrics, openSince });
+    // Another change came first.
+    if ((await readProduct(context, slug)).metrics !== row.metrics) {
+      return await changeProduct(context, actor, { slug, ...change });
+    }
     throw notFoundError();
   }
   return { product: { ...before, name, metrics }, recounted: recountedMetrics(before.metrics, metrics) };

@@ -7,3 +7,17 @@ export type BadgeTone = "on" | "soon" | "bad" | "off";
 export function Badge({ tone, children }: { tone: BadgeTone; children: Child }) {
   return <span class={`badge ${tone}`}>{children}</span>;
 }
+
+/** Words in a row, such as the properties of usage; a dash for none. */
+export function Tags({ words }: { words: readonly string[] }) {
+  if (words.length === 0) return <span class="muted">–</span>;
+  return (
+    <span class="tags">
+      {words.map((word) => (
+        <Badge tone="off">
+          <bdi>{word}</bdi>
+        </Badge>
+      ))}
+    </span>
+  );
+}

@@ -32,6 +32,8 @@ interface TextFieldProps extends FieldProps {
   readonly autofocus?: boolean;
   readonly isRejected?: boolean;
   readonly readonly?: boolean;
+  /** The address of a script that enhances it. */
+  readonly script?: string;
 }
 
 export interface Choice {
@@ -86,10 +88,16 @@ function Input(props: TextFieldProps) {
       autofocus={props.error !== undefined || (props.autofocus === true && props.isRejected !== true)}
       readonly={props.readonly ?? false}
       spellcheck={false}
+      data-script={props.script}
       autocapitalize={type === "text" && props.inputmode !== "email" ? undefined : "none"}
       {...ariaAttributes(props)}
     />
   );
+}
+
+/** An input for words with commas between them. `script`: static/tags.js, which makes a tag of each. */
+export function TagsField(props: Omit<TextFieldProps, "type"> & { readonly script: string }) {
+  return <TextField {...props} />;
 }
 
 /** An input for a text that may have several lines. Browsers drop the line end at its start. */

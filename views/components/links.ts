@@ -4,6 +4,7 @@ export const securityLink = { href: "/portal/account/security", label: "Security
 
 export const organizationsHref = "/operator/organizations";
 export const plansHref = "/operator/plans";
+export const productsHref = "/operator/products";
 export const statementsHref = "/operator/statements";
 export const usersHref = "/operator/users";
 
@@ -27,6 +28,15 @@ export function userHref(id: string): string {
 export function planHref(id: string, action?: "edit" | "default" | "delete"): string {
   const page = `${plansHref}/${encodeURIComponent(id)}`;
   return action === undefined ? page : `${page}/${action}`;
+}
+
+/** Returns the address of a page of a product, or of one of its metrics. */
+export function productHref(slug: string, page: "metrics" | "edit" | "delete" = "metrics"): string {
+  return `${productsHref}/${encodeURIComponent(slug)}/${page}`;
+}
+
+export function metricHref(slug: string, metric: string, page: "edit" | "delete"): string {
+  return `${productHref(slug)}/${encodeURIComponent(metric)}/${page}`;
 }
 
 export function backTo({ id, name }: { id: string; name: string }) {

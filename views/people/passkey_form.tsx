@@ -24,7 +24,7 @@ export function PasskeyForm(props: {
       action={props.action}
       // Not sent by htmx: the next page may have another frame.
       hx-boost="false"
-      data-passkeys={props.assets.passkeys}
+      data-script={props.assets.passkeys}
       data-passkey={props.ceremony}
       data-options={props.options}
       data-reauthenticate={props.reauthenticate}

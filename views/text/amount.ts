@@ -2,7 +2,9 @@
 import { localCurrency } from "../../domain/locale.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
-import { axisUnit, type Measure, oneOf } from "./quantity.ts";
+import { isPriceList, type PriceList } from "../../domain/billing/price.ts";
+import { priceFor, shownQuantity } from "../../domain/billing/typed_price.ts";
+import { axisUnit, type Measure, type NamedMeasure, oneOf, unitOf } from "./quantity.ts";
 
 interface AmountText {
   /** With the currency's sign and decimals, such as `€1,234.50`; with more decimals if it would be 0 otherwise. */
@@ -30,8 +32,7 @@ const thousandths = /^(BHD|IQD|JOD|KWD|LYD|OMR|TND)$/;
 export function amountText(amount: string, currency: string): AmountText {
   const [, minus = "", units = "0", fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(amount) ?? [];
   const sign = minus && "−";
-  const usual = whole.test(currency) ? 0 : thousandths.test(currency) ? 3 : 2;
-  const places = smallestPlaces(units, fraction, usual);
+  const places = smallestPlaces(units, fraction, usualPlaces(currency));
   const all = sign + groupDigits(fraction === "" ? units : `${units}.${fraction}`);
   const cut = BigInt(units + fraction.slice(0, places).padEnd(places, "0"));
   // Half is rounded away from zero.
@@ -43,9 +44,14 @@ export function amountText(amount: string, currency: string): AmountText {
   return { text, exact: fraction.length > places ? all : null };
 }
 
+/** Returns the decimal places of a currency. */
+function usualPlaces(currency: string | null): number {
+  return currency === null ? 2 : whole.test(currency) ? 0 : thousandths.test(currency) ? 3 : 2;
+}
+
 /** Adds the currency's sign to a number in the reader's format. */
-function withCurrency(number: string, currency: string): string {
-  return localCurrency(number, currency, presentation().locale);
+function withCurrency(number: string, currency: string | null): string {
+  return currency === null ? number : localCurrency(number, currency, presentation().locale);
 }
 
 /** Two digits are left of an amount that the usual decimals would round to nothing. */
@@ -53,8 +59,6 @@ function smallestPlaces(units: string, fraction: string, usual: number): number 
   const first = fraction.search(/[1-9]/);
   return BigInt(units) > 0n || first < usual ? usual : first + 2;
 }
-
-const priceDecimalsMax = 12;
 
 /**
  * Returns the price of the unit in which a quantity is shown, such as `€0.09 per GB` for gigabytes of a metric whose price is per byte,
@@ -68,16 +72,52 @@ export function unitPriceText(
   { quantity, measure, currency }: { quantity: string; measure: Measure; currency: string },
 ): { text: string; exact: string | null } {
   const size = axisUnit(Math.abs(Number(quantity)), measure);
-  const priceOf = (price: string, count: number) => {
+  const priceOf = (count: number) => {
     const unit = oneOf(count, measure);
-    return withCurrency(groupDigits(price), currency) + (unit === null ? "" : ` per ${unit}`);
+    const amount = withCurrency(
+      groupDigits(withPlaces(priceFor(price, count), usualPlaces(currency))),
+      currency,
+    );
+    return amount + (unit === null ? "" : ` per ${unit}`);
   };
-  const [whole = "0", decimals = ""] = price.split(".");
-  const unitPrice = decimals.length === 1 ? `${price}0` : price;
-  if (size === 1) return { text: priceOf(unitPrice, 1), exact: null };
-  const scaled = BigInt(whole + decimals.padEnd(priceDecimalsMax, "0")) * BigInt(size);
-  const digits = String(scaled).padStart(priceDecimalsMax + 1, "0");
-  const point = digits.length - priceDecimalsMax;
-  const fraction = digits.slice(point).replace(/0+$/, "").padEnd(2, "0");
-  return { text: priceOf(`${digits.slice(0, point)}.${fraction}`, size), exact: priceOf(price, 1) };
+  return { text: priceOf(size), exact: size === 1 ? null : priceOf(1) };
+}
+
+/** Adds zeros to an exact decimal text until it has that many places. */
+function withPlaces(amount: string, places: number): string {
+  const [whole = "", decimals = ""] = amount.split(".");
+  return places === 0 || decimals.length >= places ? amount : `${whole}.${decimals.padEnd(places, "0")}`;
+}
+
+/** Returns a typed amount without the sign or the code of the currency. */
+export function withoutCurrency(amount: string, currency: string | null): string {
+  return currency === null
+    ? amount.trim()
+    : amount.replace(withCurrency("", currency).trim(), "").replace(currency, "").trim();
+}
+
+interface PriceScope {
+  readonly measure: NamedMeasure;
+  readonly currency: string | null;
+}
+
+/**
+ * Returns the prices of a metric for the quantity that people use, as fields have them.
+ *
+ * @param unitPrices Exact decimal texts.
+ */
+export function typedPrices(unitPrices: readonly string[], { measure, currency }: PriceScope) {
+  const places = usualPlaces(currency);
+  const { size, text } = shownQuantity(unitPrices, { unit: unitOf(measure), places });
+  return { per: text, amounts: unitPrices.map((price) => withPlaces(priceFor(price, size), places)) };
+}
+
+/** Returns the price of a metric, or the lowest and highest by value: `€0.09 per GB`, `€1.00–€12.00 per 1M tokens`. */
+export function priceText(price: string | PriceList, scope: PriceScope): string {
+  const unitPrices = isPriceList(price) ? price.map(({ unitPrice }) => unitPrice) : [price];
+  const { per, amounts } = typedPrices(unitPrices, scope);
+  const sorted = amounts.toSorted((a, b) => Number(a) - Number(b));
+  const range = [...new Set([sorted.at(0) ?? "", sorted.at(-1) ?? ""])]
+    .map((amount) => withCurrency(groupDigits(amount), scope.currency)).join("–");
+  return per === "1" ? range : `${range} per ${per}`;
 }

@@ -5,6 +5,7 @@ import { scaleOf, singular } from "../../domain/meter/typed_quantity.ts";
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 
 export type Measure = Pick<CatalogueMetric, "name" | "unit" | "aggregation">;
+export type NamedMeasure = Pick<Measure, "name" | "unit">;
 
 interface QuantityText {
   /** Such as `2.41` or `9,672,878`. */
@@ -43,9 +44,14 @@ export function quantityText(value: number | string, measure: Measure): Quantity
 /** Returns what one of a unit is called: `GB` for 1e9 bytes, `request`. Null if a metric has no unit and isn't named after things. */
 export function oneOf(size: number, measure: Measure): string | null {
   const { unit } = quantityText(size, measure);
-  if (unit !== null) return unit;
-  const [noun, one] = [measureNoun(measure), singular(measureNoun(measure))];
-  return one === noun ? null : one;
+  const things = unitOf(measure);
+  return unit ?? (things && singular(things));
+}
+
+/** Returns the unit of a metric, or the things that it is named after, such as `requests`; null if it is neither. */
+export function unitOf(measure: NamedMeasure): string | null {
+  const noun = measureNoun(measure);
+  return measure.unit ?? (singular(noun) === noun ? null : noun);
 }
 
 /** Returns a quantity as one text, such as `2.41 TB`. */
@@ -55,7 +61,7 @@ export function quantityWords(value: number | string, measure: Measure): string 
 }
 
 /** Returns the name inside a sentence and next to numbers without a unit, such as `requests`. */
-export function measureNoun({ name }: Measure): string {
+export function measureNoun({ name }: Pick<Measure, "name">): string {
   return /^\p{Lu}\p{Ll}/u.test(name) ? name.charAt(0).toLowerCase() + name.slice(1) : name;
 }
 

@@ -162,6 +162,7 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
     "/plans",
     "/plans/:id",
     "/products",
+    "/products/:slug/metrics",
     "/collectors",
     "/statements",
     "/statements/:id",
@@ -189,6 +190,9 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/products/new", ({ organizationId: slug }) => ({ slug, name: "Search" })),
   ...form("/operator/products/:slug/edit", { name: "Map tiles" }),
   ...form("/operator/products/:slug/delete"),
+  ...form("/operator/products/:slug/metrics/new", () => ({ slug: newId("map"), name: "Requests" })),
+  ...form("/operator/products/:slug/metrics/:metric/edit", { name: "Requests" }),
+  ...form("/operator/products/:slug/metrics/:metric/delete"),
   ...form("/operator/collectors/mappings/new", () => ({
     "name": "A",
     "type": newId("map"),

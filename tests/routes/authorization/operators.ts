@@ -122,7 +122,12 @@ const inserts: readonly (readonly [path: RegExp, insert: Insert])[] = [
   }],
   [/\/products\/:slug/, async ({ test, organizationId: slug }) => {
     await run(test, "INSERT OR IGNORE INTO products (slug, name, created_at) VALUES (?, 'Tiles', 0)", slug);
-    return { slug };
+    await run(
+      test,
+      "INSERT OR IGNORE INTO product_metrics (product, slug, name, position) VALUES (?, 'requests', 'Requests', 0)",
+      slug,
+    );
+    return { slug, metric: "requests" };
   }],
   [/\/statements/, async ({ test }) => {
     await run(

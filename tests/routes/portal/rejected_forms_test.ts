@@ -15,12 +15,8 @@ testApp("a conflict with what is stored stands beside the form, which keeps its 
   const { limit, person } = await grantScene(test, 9);
   const grants = `/operator/organizations/${person.organizationId}/grants/new`;
   const grant = { limitId: limit.id, quantity: "5", expiresAt: "", reason: "Paid.", formToken: "once" };
-  const product = {
-    slug: "tiles",
-    name: "Map tiles",
-    "metrics[0].slug": "requests",
-    "metrics[0].name": "Requests",
-  };
+  const metrics = "/operator/products/tiles/metrics";
+  const metric = { slug: "requests", name: "Requests" };
   await (await customer(test, "Ada")).record("2026-10-20T12:00:00.000Z");
   const { close } = await asBilling(test);
   await assertRows(test, mara, [
@@ -29,19 +25,16 @@ testApp("a conflict with what is stored stands beside the form, which keeps its 
       shows: ["This form was sent before", 'value="6"'],
       hides: ["Something went wrong"],
     }],
-    ["POST /operator/products/new", { ...product, "metrics[0].aggregation": "sum" }, 303],
+    ["POST /operator/products/new", { slug: "tiles", name: "Map tiles" }, 303],
+    [`POST ${metrics}/new`, { ...metric, aggregation: "sum" }, 303],
   ]);
   await close("2026-10");
   await assertRows(test, mara, [
-    [
-      "POST /operator/products/tiles/edit",
-      { ...product, name: "Tiles", "metrics[0].aggregation": "max" },
-      409,
-      {
-        shows: ["its aggregation must stay", 'value="Tiles"'],
-        hides: ["Something went wrong"],
-      },
-    ],
+    // As sent by a page from before the month was closed.
+    [`POST ${metrics}/requests/edit`, { ...metric, name: "Calls", aggregation: "max" }, 409, {
+      shows: ["its aggregation must stay", 'value="Calls"'],
+      hides: ["Something went wrong"],
+    }],
   ]);
 });
 

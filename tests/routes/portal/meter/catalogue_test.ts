@@ -49,15 +49,12 @@ testApp("products without a color of their own share one", async (test) => {
 
 testApp("quantities have the unit of the catalogue", async (test) => {
   const mara = await newOperator(test);
-  const metric = {
-    "metrics[0].slug": "bytes",
-    "metrics[0].name": "Data transfer",
-    "metrics[0].unit": "bytes",
-  };
-  await openPage(test, "/operator/products/new", {
-    person: mara,
-    form: { slug: "tiles", name: "Tiles", ...metric },
-  });
+  const metric = { slug: "bytes", name: "Data transfer", unit: "bytes" };
+  for (
+    const [page, form] of [["new", { slug: "tiles", name: "Tiles" }], ["tiles/metrics/new", metric]] as const
+  ) {
+    await openPage(test, `/operator/products/${page}`, { person: mara, form });
+  }
   const ada = await test.signUp();
   const { fullKey } = await createTestKey(test, ada);
   await record(test, fullKey, { productSlug: "tiles", quantity: 2_410_233_112_900 });
@@ -84,9 +81,10 @@ testApp("examples record what the catalogue has, because other products may be r
   const key = { name: "Production", expires: "never" };
   const madeUp = { productSlug: "my-product", metric: "requests", quantity: 1 };
   assert.deepEqual(await recordedBy("/portal/api-keys/new", key), madeUp);
-  const metric = { "metrics[0].slug": "loads", "metrics[0].name": "Map loads" };
+  const metric = { slug: "loads", name: "Map loads" };
   for (const slug of ["tiles", "search"]) {
-    await openPage(test, "/operator/products/new", { person: mara, form: { slug, name: slug, ...metric } });
+    await openPage(test, "/operator/products/new", { person: mara, form: { slug, name: slug } });
+    await openPage(test, `/operator/products/${slug}/metrics/new`, { person: mara, form: metric });
     test.advance(1_000);
   }
   const usage = { productSlug: "tiles", metric: "loads", quantity: 1 };

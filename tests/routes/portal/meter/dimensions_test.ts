@@ -63,17 +63,12 @@ testApp("shows usage by each property, filters by a value, and stacks the chart 
     },
   );
   assert.match(linesOf(inConsole.html, "Region").join("\n"), /^eu 7 /);
-  const edit = "/operator/products/tiles/edit";
+  const edit = "/operator/products/tiles/metrics/requests/edit";
   assert.match((await openPage(test, edit, { person: mara })).html, /value="region, model \+ type"/);
-  const metric = { "metrics[0].slug": "requests", "metrics[0].name": "Requests" };
-  const form = (dimensions: string) => ({
-    name: "Map tiles",
-    ...metric,
-    "metrics[0].dimensions": dimensions,
-  });
+  const form = (dimensions: string) => ({ name: "Requests", dimensions });
   const rejected = await openPage(test, edit, { person: mara, form: form("region, a b + c") });
-  assert.match(rejected.html, /id="metrics\[0\]\.dimensions-error".*must be 1 to 64 letters/s);
-  await openPage(test, edit, { person: mara, form: form(" type+model , region") });
+  assert.match(rejected.html, /id="dimensions-error".*must be 1 to 64 letters/s);
+  await openPage(test, edit, { person: mara, form: form(" type+model , region,") });
   const { body } = await send("GET /products/tiles");
   assert.deepEqual(body.product.metrics[0].dimensions, [["region"], ["model", "type"]]);
 });
@@ -112,14 +107,11 @@ testApp("metrics without parts have no tables by property, and pages say what is
   assert.match(unused, /href="\/portal\/usage\?range=month"[^>]*>Clear filters/);
 
   const mara = await newOperator(test);
-  const saved = await openPage(test, "/operator/products/tiles/edit", {
+  const saved = await openPage(test, "/operator/products/tiles/metrics/level/edit", {
     person: mara,
-    form: {
-      ...{ name: "Map tiles", "metrics[0].slug": "level", "metrics[0].name": "level" },
-      ...{ "metrics[0].dimensions": "user", "metrics[0].aggregation": "last" },
-    },
+    form: { name: "level", dimensions: "user", aggregation: "last" },
   });
-  assert.equal(saved.location, "/operator/products?done=recounted");
+  assert.equal(saved.location, "/operator/products/tiles/metrics?done=recounted");
   // Earlier usage isn't counted yet.
   assert.match(await page({ metric: "level" }), /Not all of it is known/);
   while (await fillDimensions(test.services, { restMs: 0 }));

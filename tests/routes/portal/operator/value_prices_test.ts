@@ -8,20 +8,20 @@ import { textOf } from "../../../support/portal/markup.ts";
 import { openPage } from "../../../support/portal/pages.ts";
 
 const path = "/operator/products";
-const metric = {
-  "metrics[0].slug": "tokens",
-  "metrics[0].name": "Tokens",
-  "metrics[0].dimensions": "model + type",
-  "metrics[0].unitPrice": "0.000001",
-};
-const product = { slug: "chat", name: "Chat", ...metric };
-const lines = (...prices: string[]) => ({ "metrics[0].valuePrices": prices.join("\r\n") });
+const metric = { name: "Tokens", dimensions: "model + type", price: "1", per: "1M tokens" };
+const lines = (...prices: string[]) => ({ priceLines: prices.join("\r\n") });
 
-testApp("operators enter prices by value, one on each line", async (test) => {
+testApp("operators enter prices by value for the same quantity, one on each line", async (test) => {
   const mara = await newOperator(test);
-  const odd = String.raw`model="a, \"b\" = c\u2028", type="" 7`;
+  const odd = String.raw`model="a, \"b\" = c\u2028", type="" 7,000,000.00`;
+  const metrics = `${path}/chat/metrics`;
   await assertRows(test, mara, [
-    [`POST ${path}/new`, { ...product, ...lines("model=large, type=output 0.000012", "", odd) }, 303],
+    [`POST ${path}/new`, { slug: "chat", name: "Chat" }, 303],
+    [
+      `POST ${metrics}/new`,
+      { ...metric, slug: "tokens", ...lines("model=large, type=output 12", "", odd) },
+      303,
+    ],
   ]);
   const prices = async () =>
     (await fetchJson(test, mara, `GET /api${path}/chat`)).product.metrics[0].unitPrice;
@@ -32,41 +32,65 @@ testApp("operators enter prices by value, one on each line", async (test) => {
   ];
   assert.deepEqual(await prices(), saved);
   // What the form shows can be saved as it is.
-  const { html } = await openPage(test, `${path}/chat/edit`, { person: mara });
-  const shown = /<textarea[^>]*name="metrics\[0\]\.valuePrices"[^>]*>\n?([^<]*)</.exec(html)?.[1] ?? "";
+  const edit = `${metrics}/tokens/edit`;
+  const { html } = await openPage(test, edit, { person: mara });
+  const shown = /<textarea[^>]*name="priceLines"[^>]*>\n?([^<]*)</.exec(html)?.[1] ?? "";
   const text = shown.replaceAll("&quot;", '"').replaceAll("&amp;", "&");
-  assert.equal(text, `model=large, type=output 0.000012\n${odd}`);
-  const form = { name: "Chat", ...metric };
-  const fault = (shows: string) => ({ shows: [shows] });
+  const [, per = ""] = / name="per" value="([^"]*)"/.exec(html) ?? [];
+  const [, price = ""] = / name="price" value="([^"]*)"/.exec(html) ?? [];
+  assert.match(text, /^model=large, type=output [\d.,]+\nmodel="a, /);
+  const form = { ...metric, price, per };
+  const fault = (field: string, shows: string) => ({ shows: [`id="${field}-error"`, shows] });
   await assertRows(test, mara, [
-    [`POST ${path}/chat/edit`, { ...form, ...lines(text.replaceAll("\n", "\r\n")) }, 303],
-    [`POST ${path}/chat/edit`, { ...form, ...lines("large 3") }, 422, fault("must have lines such as")],
+    [`POST ${edit}`, { ...form, ...lines(text.replaceAll("\n", "\r\n")) }, 303],
     [
-      `POST ${path}/chat/edit`,
-      { ...form, ...lines("model=large, type=x cheap") },
+      `POST ${edit}`,
+      { ...metric, ...lines("large 3") },
       422,
-      fault("must be a decimal"),
+      fault("priceLines", "must have lines such as"),
     ],
     [
-      `POST ${path}/chat/edit`,
-      { ...form, ...lines("model=large 3") },
+      `POST ${edit}`,
+      { ...metric, ...lines("model=large, type=x cheap") },
       422,
-      fault("one of the metric&#39;s dimensions"),
+      fault("priceLines", "must be an amount"),
     ],
     [
-      `POST ${path}/chat/edit`,
-      { ...form, ...lines("model=large, type=x 3"), "metrics[0].unitPrice": "" },
+      `POST ${edit}`,
+      { ...metric, ...lines("model=large, type=x 0.0000001") },
       422,
-      fault("is required: it is the price of all other values."),
+      fault("priceLines", "The nearest to 0.0000001 are 0 and 0.000001."),
     ],
+    [
+      `POST ${edit}`,
+      { ...metric, ...lines("model=large 3") },
+      422,
+      fault("priceLines", "one of the metric&#39;s dimensions"),
+    ],
+    [
+      `POST ${edit}`,
+      { ...metric, ...lines("model=large, type=x 3"), price: "" },
+      422,
+      fault("price", "is required: it is the price of all other values."),
+    ],
+    [
+      `POST ${edit}`,
+      { ...metric, ...lines("model=large, type=x 3"), dimensions: "" },
+      409,
+      fault("dimensions", "has prices by value"),
+    ],
+    [`GET ${edit}`, null, 200, { shows: ["model + type has prices by value: remove these first."] }],
   ]);
   assert.deepEqual(await prices(), saved);
-  const { events } = await fetchJson(test, mara, "GET /api/operator/audit?action=product.created");
+  const { events } = await fetchJson(test, mara, "GET /api/operator/audit?action=product.changed");
   assert.match(
     events.map(({ details }: { details: { prices?: string } }) => details.prices).join(),
     /tokens \(large, output\): none → 0\.000012/,
   );
-});
+  await assertRows(test, mara, [[`POST ${edit}`, { ...metric, ...lines("model=large, type=x 3") }, 303]]);
+  const page = await openPage(test, metrics, { person: mara });
+  assert.match(textOf(page.html), /€1\.00–€3\.00 per 1M tokens by model \+ type/);
+}, { CURRENCY: "EUR" });
 
 testApp("lines show the amount of each value to customers and operators", async (test) => {
   const { send } = await asBilling(test);

@@ -1,0 +1,264 @@
+// The form of one metric of a product: its fields, and what is typed in them.
+import { isPriceList, pricedNames, valuePricesMax } from "../../domain/billing/price.ts";
+import { productUnitCharactersMax } from "../../domain/limits.ts";
+import { type Aggregation, aggregationLabels, aggregations } from "../../domain/meter/aggregation.ts";
+import type { Product, ProductMetric } from "../../domain/meter/product.ts";
+import type { MetricLocks } from "../../services/meter/mod.ts";
+import { NameField, SelectField, TagsField, TextArea, TextField } from "../../views/components/field.tsx";
+import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
+import { Icon } from "../../views/components/icon.tsx";
+import { productHref } from "../../views/components/links.ts";
+import { withInput } from "../portal/noun_pages.ts";
+import { priceFields, typedPrice } from "./price_fields.ts";
+
+/** Matches the maximum in usage records. */
+const slugCharactersMax = 64;
+export const noLocks: MetricLocks = { isBilled: false, incomplete: [] };
+
+export function SlugField(props: Omit<Parameters<typeof TextField>[0], "label" | "maxlength">) {
+  return <TextField label="Slug" {...props} required maxlength={slugCharactersMax} />;
+}
+
+interface MetricForm {
+  readonly product: Product;
+  /** The metric that is edited; null for a new one. */
+  readonly metric: ProductMetric | null;
+  readonly locks: MetricLocks;
+  readonly currency: string | null;
+}
+
+export function metricForm(shown: PageForm, { product, metric, locks, currency }: MetricForm) {
+  const form = withInput(shown, { ...metric && fieldsOf(metric, currency), ...shown.input });
+  const { field } = form;
+  return (
+    <FormPage
+      {...form}
+      {...metric === null ? { title: "Add metric", submit: "Add metric" } : {
+        title: "Edit metric",
+        heading: "Edit “{name}”",
+        name: metric.name,
+        submit: "Save",
+      }}
+      back={{ href: productHref(product.slug), label: product.name }}
+      text="Closed statements keep the names and prices that they were closed with."
+      error={form.error ?? form.fields["metrics"]}
+      more={[
+        <PriceInputs form={form} locks={locks} currency={currency} />,
+        <DimensionInputs form={form} metric={metric} />,
+        ...otherMetrics(product, metric).length === 0
+          ? []
+          : [<PlaceInput form={form} product={product} metric={metric} />],
+      ]}
+    >
+      <div class="row half">
+        <NameField label="Name" {...field("name")} placeholder="For example: Data transfer" autofocus />
+        {metric === null
+          ? <SlugField {...field("slug")} hint="As in usage records. It can't be changed later." />
+          : (
+            <SlugField
+              {...field("slug", metric.slug)}
+              readonly
+              hint="Usage records have this slug, so it can't be changed."
+            />
+          )}
+        <TextField
+          label="Unit (optional)"
+          {...field("unit")}
+          hint="What its quantities count, such as requests, tokens, bytes or seconds."
+          maxlength={productUnitCharactersMax}
+        />
+        <CountingInputs form={form} metric={metric} locks={locks} />
+      </div>
+    </FormPage>
+  );
+}
+
+const countingHint = "For sums, pages and statements. Limits always count quantities.";
+
+function CountingInputs(
+  { form: { field }, metric, locks }: Pick<MetricForm, "metric" | "locks"> & { form: PageForm },
+) {
+  const aggregation = field("aggregation", "sum");
+  if (locks.isBilled && metric !== null) {
+    return (
+      <TextField
+        {...aggregation}
+        label="Counted as"
+        name="counting"
+        value={countingText(metric)}
+        readonly
+        maxlength={200}
+        hint="A month with usage of it is closed, so this can't be changed. To count differently, add a metric with another slug."
+      />
+    );
+  }
+  return (
+    <>
+      <SelectField
+        label="Counted as"
+        {...aggregation}
+        choices={aggregations.map((value) => ({ value, label: aggregationLabels[value] }))}
+        hint={countingHint}
+      />
+      <div class="for-unique">
+        <TextField
+          label="Distinct property"
+          {...field("uniqueProperty")}
+          hint="Only for distinct values. It must be a dimension, too."
+          placeholder="For example: userId"
+          maxlength={slugCharactersMax}
+        />
+      </div>
+    </>
+  );
+}
+
+function PriceInputs(
+  { form: { field, fields }, locks, currency }: Pick<MetricForm, "locks" | "currency"> & { form: PageForm },
+) {
+  const priceLines = field("priceLines");
+  const [incomplete] = locks.incomplete;
+  return (
+    <>
+      <h2>Price</h2>
+      <div class="row half">
+        <TextField
+          label={currency === null ? "Price (optional)" : `Price in ${currency} (optional)`}
+          {...field("price")}
+          placeholder="For example: 0.40"
+          inputmode="decimal"
+          maxlength={60}
+        />
+        <TextField
+          label="Per"
+          {...field("per")}
+          placeholder="For example: 1,000 requests, 1M tokens or GB"
+          hint="A quantity in the metric's unit. One if empty."
+          maxlength={64}
+        />
+      </div>
+      <details class="event-group" open={priceLines.value !== "" || fields["priceLines"] !== undefined}>
+        <summary>
+          <Icon name="chevron" />
+          Prices by value
+        </summary>
+        <TextArea
+          label="Prices by value (optional)"
+          {...priceLines}
+          hint={incomplete === undefined
+            ? "The price of values of one dimension, for the same quantity, one on each line: model=large, type=output 12.00. All other values have the price above."
+            : `${
+              incomplete.join(" + ")
+            } lacks usage of a month that isn't closed. Its values can have prices once it has all usage of the open months.`}
+          rows={3}
+          maxlength={valuePricesMax * 1_000}
+        />
+      </details>
+    </>
+  );
+}
+
+function DimensionInputs(
+  { form: { frame, field }, metric }: Pick<MetricForm, "metric"> & { form: PageForm },
+) {
+  const price = metric?.unitPrice ?? null;
+  const priced = isPriceList(price)
+    ? ` ${pricedNames(price).join(" + ")} has prices by value: remove these first.`
+    : "";
+  return (
+    <>
+      <h2>Dimensions</h2>
+      <div class="row half">
+        <TagsField
+          label="Dimensions (optional)"
+          {...field("dimensions")}
+          script={frame.assets.tags}
+          placeholder="For example: region, model + type"
+          hint={`Properties of usage records that customers see usage by, with commas between them and plus signs to combine them.${priced}`}
+          maxlength={600}
+        />
+        <TagsField
+          label="Values that events may name (optional)"
+          {...field("shareable")}
+          script={frame.assets.tags}
+          placeholder="For example: user, team"
+          hint="Events about limits per value name the values of these properties."
+          maxlength={1_400}
+        />
+      </div>
+    </>
+  );
+}
+
+function otherMetrics({ metrics }: Product, metric: ProductMetric | null): readonly ProductMetric[] {
+  return metrics.filter(({ slug }) => slug !== metric?.slug);
+}
+
+function PlaceInput({ form, product, metric }: Pick<MetricForm, "product" | "metric"> & { form: PageForm }) {
+  const others = otherMetrics(product, metric);
+  const before = metric === null
+    ? others.at(-1)
+    : product.metrics[product.metrics.findIndex(({ slug }) => slug === metric.slug) - 1];
+  return (
+    <div class="row half">
+      <SelectField
+        label="Shown"
+        {...form.field("after", before?.slug ?? "")}
+        choices={[
+          { value: "", label: "First" },
+          ...others.map(({ slug, name }) => ({ value: slug, label: `After ${name}` })),
+        ]}
+      />
+    </div>
+  );
+}
+
+/** Returns a metric as the API takes it, with what is wrong with its price. @param options `metric`: has the values of fields that the form lacks. */
+export function typedMetric(
+  input: FormInput,
+  { metric, currency }: { metric: ProductMetric | null; currency: string | null },
+) {
+  const text = (name: string) => (input[name] ?? "").trim();
+  const [name, unit] = [text("name"), text("unit") || null];
+  // The schema rejects any other.
+  const aggregation = (input["aggregation"] ?? metric?.aggregation ?? "sum") as Aggregation;
+  const uniqueProperty = input["uniqueProperty"] === undefined
+    ? metric?.uniqueProperty ?? null
+    : text("uniqueProperty") || null;
+  const prices = { price: text("price"), per: text("per"), priceLines: text("priceLines") };
+  return {
+    slug: metric?.slug ?? text("slug"),
+    name,
+    unit,
+    ...typedPrice(prices, { name, unit, currency }),
+    dimensions: separated(text("dimensions"), ",").map((names) => separated(names, "+")),
+    shareable: separated(text("shareable"), ","),
+    aggregation,
+    uniqueProperty: aggregation === "unique" ? uniqueProperty : null,
+  };
+}
+
+/** Returns the parts of a text that aren't empty. */
+function separated(text: string, separator: string): string[] {
+  return text.split(separator).map((part) => part.trim()).filter((part) => part !== "");
+}
+
+function fieldsOf(metric: ProductMetric, currency: string | null): FormInput {
+  return {
+    ...metric,
+    ...priceFields(metric, currency),
+    unit: metric.unit ?? "",
+    unitPrice: "",
+    uniqueProperty: metric.uniqueProperty ?? "",
+    dimensions: dimensionTags(metric).join(", "),
+    shareable: metric.shareable.join(", "),
+  };
+}
+
+export function dimensionTags({ dimensions }: ProductMetric): string[] {
+  return dimensions.map((names) => names.join(" + "));
+}
+
+export function countingText({ aggregation, uniqueProperty }: ProductMetric): string {
+  return uniqueProperty === null ? aggregationLabels[aggregation] : `Distinct values of ${uniqueProperty}`;
+}
