@@ -11,7 +11,18 @@ export const featureFault =
   `must be 1 to ${featureCharactersMax} lowercase letters, digits, colons, dots, dashes or underscores, ` +
   "beginning with a letter or digit.";
 
-/** Returns the names of a typed list, which are separated by spaces or commas. */
-export function typedFeatures(text: string): string[] {
-  return text.split(/[\s,]+/).filter((name) => name !== "");
+/** Names that customers read, by feature. */
+export type FeatureNames = Readonly<Record<string, string>>;
+
+/** Returns the name of a feature, or undefined without one. */
+export function featureName(feature: string, names: FeatureNames): string | undefined {
+  return Object.hasOwn(names, feature) ? names[feature] : undefined;
+}
+
+/** Returns the names of some features, sorted as these are. */
+export function namesOf(features: readonly string[], names: FeatureNames): FeatureNames {
+  return Object.fromEntries(features.flatMap((feature) => {
+    const name = featureName(feature, names);
+    return name === undefined ? [] : [[feature, name]];
+  }));
 }

@@ -5,6 +5,7 @@ import {
   type PlanNumbers,
   type PlanNumbersChange,
 } from "../../domain/billing/plan.ts";
+import type { FeatureNames } from "../../domain/feature.ts";
 import type { BudgetLimit } from "../../domain/meter/usage_limit.ts";
 import { type Audited, ifAudited, numberColumns } from "../access/mod.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
@@ -24,6 +25,8 @@ export interface PlanRow extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly defaultBudget: string;
   /** A JSON list. */
   readonly features: string;
+  /** JSON: names by feature. */
+  readonly featureNames: string;
 }
 
 type CountedPlanRow = PlanRow & { readonly organizations: number };
@@ -39,7 +42,7 @@ export function assignNumbers(numbers: NumberOverridesChange): Statement[] {
 const columns =
   sql`p.number, p.id, p.name, p.is_default AS isDefault, p.api_keys_max AS apiKeysMax, p.members_max AS membersMax,
     p.requests_per_second AS requestsPerSecond, p.usage_series_max AS usageSeriesMax, p.holds_max AS holdsMax,
-    p.created_at AS createdAt, p.default_budget AS defaultBudget, p.features, ${
+    p.created_at AS createdAt, p.default_budget AS defaultBudget, p.features, p.feature_names AS featureNames, ${
     limitsJson({ column: "plan", number: sql`p.number` })
   } AS limits`;
 
@@ -72,9 +75,9 @@ export function findPlanReference(
 export function findOrganizationPlan(
   database: DatabaseReader,
   organizationId: string,
-): Promise<{ readonly name: string; readonly features: string; readonly timezone: string } | undefined> {
+): Promise<Pick<PlanRow, "name" | "features" | "featureNames"> & { readonly timezone: string } | undefined> {
   return database.readFirst(
-    sql`SELECT p.name, p.features, o.timezone FROM organizations o JOIN plans p ON p.number = o.plan
+    sql`SELECT p.name, p.features, p.feature_names AS featureNames, o.timezone FROM organizations o JOIN plans p ON p.number = o.plan
     WHERE o.id = ${organizationId}`,
   );
 }
@@ -91,36 +94,39 @@ export const planNumber = (id: string): Statement => sql`(SELECT number FROM pla
 
 /** Inserts a plan, unless its name is taken or there are `plansMax` plans. */
 export function insertPlan(
-  { id, name, defaultBudget, features, now, ...numbers }: PlanNumbers & {
+  { id, name, defaultBudget, features, featureNames, now, ...numbers }: PlanNumbers & {
     id: string;
     name: string;
     defaultBudget: readonly BudgetLimit[];
     features: readonly string[];
+    featureNames: FeatureNames;
     now: number;
   },
   { plansMax }: { plansMax: number },
 ) {
   return sql`
     INSERT INTO plans (id, name, is_default, api_keys_max, members_max, requests_per_second, usage_series_max, holds_max,
-      default_budget, features, created_at)
+      default_budget, features, feature_names, created_at)
     SELECT ${id}, ${name}, 0, ${numbers.apiKeysMax}, ${numbers.membersMax}, ${numbers.requestsPerSecond},
       ${numbers.usageSeriesMax}, ${numbers.holdsMax}, ${storedBudget(defaultBudget)}, ${
     JSON.stringify(features)
-  }, ${now}
+  }, ${JSON.stringify(featureNames)}, ${now}
     WHERE (SELECT count(*) FROM plans) < ${plansMax} ON CONFLICT DO NOTHING`;
 }
 
 /** Changes a plan, even if nothing differs, unless the name is taken. */
 export function updatePlan(
   id: string,
-  { name, defaultBudget, features, ...numbers }: PlanNumbersChange & {
+  { name, defaultBudget, features, featureNames, ...numbers }: PlanNumbersChange & {
     name: string;
     defaultBudget: readonly BudgetLimit[] | undefined;
     features: readonly string[] | undefined;
+    featureNames: FeatureNames;
   },
 ) {
   const texts = [
     sql`name = ${name}`,
+    sql`feature_names = ${JSON.stringify(featureNames)}`,
     ...(defaultBudget === undefined ? [] : [sql`default_budget = ${storedBudget(defaultBudget)}`]),
     ...(features === undefined ? [] : [sql`features = ${JSON.stringify(features)}`]),
   ];

@@ -734,7 +734,9 @@ CREATE TABLE plans (
   -- How many active holds an organization may have, and overrides of it.
   holds_max INTEGER NOT NULL DEFAULT 10000,
   -- The budget that new keys get, a JSON array of limits, each with its quantity and its whole and micro parts.
-  default_budget TEXT NOT NULL DEFAULT '[]'
+  default_budget TEXT NOT NULL DEFAULT '[]',
+  -- What customers read instead of its features, a JSON object of names by feature.
+  feature_names TEXT NOT NULL DEFAULT '{}'
 ) STRICT;
 
 INSERT INTO plans (number, id, name, is_default, api_keys_max, members_max, usage_series_max, requests_per_second, created_at)

@@ -1,4 +1,5 @@
 // Plans: named sets of limits for organizations.
+import type { FeatureNames } from "../feature.ts";
 import {
   type BudgetLimit,
   limitsText,
@@ -31,6 +32,7 @@ export interface Plan extends PlanNumbers {
   readonly defaultBudget: readonly BudgetLimit[];
   /** Names of its features, sorted. */
   readonly features: readonly string[];
+  readonly featureNames: FeatureNames;
   readonly organizationCount: number;
   /** ISO 8601 UTC. */
   readonly createdAt: string;
@@ -41,6 +43,7 @@ export interface OrganizationPlan {
   readonly plan: {
     readonly name: string;
     readonly features: readonly string[];
+    readonly featureNames: FeatureNames;
   };
   /** The zone in which the windows of limits begin and end. */
   readonly timezone: string;

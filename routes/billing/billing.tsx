@@ -130,7 +130,7 @@ function billingPage(props: Billing) {
         )}
       </PageHead>
       <StatementFigures label="Summary" figures={figuresOf(props)} />
-      <PlanIncludes features={props.plan.features} />
+      <PlanIncludes {...props.plan} />
       <div class="columns">
         <OpenMonth {...props} />
         <div class="stacked">

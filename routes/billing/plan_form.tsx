@@ -1,6 +1,7 @@
 // The form that creates or edits a plan.
-import { featureCharactersMax, planFeaturesMax, typedFeatures } from "../../domain/feature.ts";
-import { budgetLimitsMax, planLimitsMax, plansMax } from "../../domain/limits.ts";
+import { featureCharactersMax, featureName, planFeaturesMax } from "../../domain/feature.ts";
+import { joinPath } from "../../domain/json_bounds.ts";
+import { budgetLimitsMax, nameCharactersMax, planLimitsMax, plansMax } from "../../domain/limits.ts";
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import { countOf, typedDigits } from "../../domain/number_text.ts";
 import { notSearched } from "../../domain/billing/lowered_limits.ts";
@@ -8,6 +9,7 @@ import { eachNumber, type Plan, planNumberNames } from "../../domain/billing/pla
 import { readProductNames } from "../../services/meter/mod.ts";
 import { planLimitsBelowUse } from "../../services/console/mod.ts";
 import { changePlan, createPlan, getPlan, listPlans } from "../../services/billing/mod.ts";
+import { AddableRows } from "../../views/components/addable_rows.tsx";
 import { NameField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { LimitFields, type LimitFieldsProps } from "../../views/components/limit_fields.tsx";
@@ -28,7 +30,7 @@ import {
   typedLimits,
   withExceptions,
 } from "../meter/limit_input.ts";
-import { mountFormPage, type Pages, paramOf, rowFields, withInput } from "../portal/noun_pages.ts";
+import { mountFormPage, type Pages, paramOf, rowFields, rowsOf, withInput } from "../portal/noun_pages.ts";
 import { catalogueSlugs } from "../meter/limit_suggestions.ts";
 import type { ConsoleActor } from "../portal/operator_page.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
@@ -109,12 +111,12 @@ async function defaultPlan({ services }: PortalParts): Promise<Plan> {
 
 function typed(plan: Plan, catalogue: Catalogue): FormInput {
   const limits = rowFields("limits", typedLimits(plan.limits, catalogue));
-  const features = plan.features.join(" ");
+  const features = plan.features.map((slug) => ({ slug, name: featureName(slug, plan.featureNames) ?? "" }));
   const budget = rowFields("defaultBudget", typedLimits(plan.defaultBudget, catalogue));
   return {
     name: plan.name,
     ...eachNumber((number) => typedDigits(plan[number])),
-    features,
+    ...rowFields("features", features),
     ...limits,
     ...budget,
   };
@@ -135,11 +137,22 @@ function checkTyped<S extends typeof createPlanSchema | typeof planFormSchema>(
   const values = {
     name: input["name"] ?? "",
     ...eachNumber((number) => input[number] === undefined ? before?.[number] : numberOf(input[number])),
-    features: typedFeatures(input["features"] ?? ""),
+    ...typedFeatures(input),
     defaultBudget: hasBudget ? limitsOf(budget, catalogue) : before?.defaultBudget,
     limits: limitsOf(limits, catalogue),
   };
   return checkLimits(() => check(schema, values, "body"), { limits, defaultBudget: budget }, catalogue);
+}
+
+const featureRows = (input: FormInput) =>
+  rowsOf(input, { name: "features", parts: ["slug", "name"], rowsMax: planFeaturesMax });
+
+function typedFeatures(input: FormInput) {
+  const rows = featureRows(input).map(({ slug, name }) => [slug.trim(), name.trim()] as const);
+  return {
+    features: rows.map(([slug]) => slug),
+    featureNames: Object.fromEntries(rows.filter(([, name]) => name !== "")),
+  };
 }
 
 /** A number of up to a million. */
@@ -152,7 +165,6 @@ function planForm(
   suggestions: Pick<LimitFieldsProps, "productSlugs" | "metrics" | "catalogue">,
 ) {
   const { field, fields, input = {} } = form;
-  const featureFault = Object.entries(fields).find(([name]) => name.startsWith("features"))?.[1];
   return (
     <FormPage
       {...form}
@@ -166,6 +178,7 @@ function planForm(
       })}
       error={form.error ?? fields["limits"] ?? fields["defaultBudget"]}
       more={[
+        <FeatureFields input={input} fields={fields} />,
         <>
           <h2>Usage limits</h2>
           <p class="muted small">
@@ -208,15 +221,48 @@ function planForm(
           />
         ))}
       </div>
-      <TextField
-        label="Features (optional)"
-        {...field("features")}
-        placeholder="For example: sso maps:satellite"
-        hint={`What the plan includes: up to ${planFeaturesMax} names, separated by spaces. Reported to your applications.`}
-        error={featureFault}
-        autocomplete="off"
-        maxlength={planFeaturesMax * (featureCharactersMax + 2)}
-      />
     </FormPage>
+  );
+}
+
+function FeatureFields({ input, fields }: { input: FormInput; fields: PageForm["fields"] }) {
+  const rows = featureRows(input);
+  return (
+    <>
+      <h2>Features</h2>
+      <p class="muted small">
+        {`What the plan includes: up to ${planFeaturesMax}. Your applications get the features; customers read their names. Rows without a feature are removed.`}
+      </p>
+      <AddableRows
+        count={rows.length}
+        rowsMax={planFeaturesMax}
+        label="Add feature"
+        row={(index) => {
+          const { slug = "", name = "" } = rows[index] ?? {};
+          return (
+            <div class="row half" role="group" aria-label={`Feature ${index + 1}`}>
+              <TextField
+                label="Feature"
+                autocomplete="off"
+                maxlength={featureCharactersMax}
+                name={`features[${index}].slug`}
+                value={slug}
+                error={fields[`features[${index}]`]}
+                placeholder="For example: sso"
+              />
+              <TextField
+                label="Name for customers (optional)"
+                autocomplete="off"
+                maxlength={nameCharactersMax}
+                name={`features[${index}].name`}
+                value={name}
+                error={fields[joinPath("featureNames", slug.trim())]}
+                placeholder="For example: Single sign-on"
+              />
+            </div>
+          );
+        }}
+      />
+    </>
   );
 }

@@ -237,7 +237,10 @@ function planPage({ frame, place, plan, catalogue, flash }: {
                 <a href={listHref(organizationsHref, { plan: id })}>{groupDigits(plan.organizationCount)}</a>
               ),
             },
-            { label: "Features", value: <FeatureList features={plan.features} /> },
+            {
+              label: "Features",
+              value: <FeatureList features={plan.features} featureNames={plan.featureNames} withSlugs />,
+            },
             { label: "Created", value: <DayTime at={plan.createdAt} now={frame.now} /> },
             { label: "ID", value: <code class="pick">{id}</code> },
           ]}

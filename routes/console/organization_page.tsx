@@ -256,7 +256,8 @@ function OrganizationLimits({ organization, plan, limits, mailReach, catalogue, 
       {plan.features.length > 0 && (
         <div class="body ruled">
           <p class="muted small">
-            The plan includes <FeatureList features={plan.features} />.
+            The plan includes{" "}
+            <FeatureList features={plan.features} featureNames={plan.featureNames} withSlugs />.
           </p>
         </div>
       )}

@@ -33,14 +33,16 @@ export function metricForm(shown: PageForm, { product, metric, locks, currency }
   return (
     <FormPage
       {...form}
-      {...metric === null ? { title: "Add metric", submit: "Add metric" } : {
-        title: "Edit metric",
-        heading: "Edit “{name}”",
-        name: metric.name,
-        submit: "Save",
-      }}
+      {...metric === null
+        ? { title: "Add metric", submit: "Add metric", text: "What is counted, and at which price." }
+        : {
+          title: "Edit metric",
+          heading: "Edit “{name}”",
+          name: metric.name,
+          text: "Closed statements keep the names and prices that they were closed with.",
+          submit: "Save",
+        }}
       back={{ href: productHref(product.slug), label: product.name }}
-      text="Closed statements keep the names and prices that they were closed with."
       error={form.error ?? form.fields["metrics"]}
       more={[
         <PriceInputs form={form} locks={locks} currency={currency} />,
@@ -143,13 +145,13 @@ function PriceInputs(
           Prices by value
         </summary>
         <TextArea
-          label="Prices by value (optional)"
+          label="Values and their prices"
           {...priceLines}
           hint={incomplete === undefined
             ? "The price of values of one dimension, for the same quantity, one on each line: model=large, type=output 12.00. All other values have the price above."
             : `${
               incomplete.join(" + ")
-            } lacks usage of a month that isn't closed. Its values can have prices once it has all usage of the open months.`}
+            } lacks usage of a month that isn't closed, so its values can't have prices yet.`}
           rows={3}
           maxlength={valuePricesMax * 1_000}
         />
@@ -163,7 +165,7 @@ function DimensionInputs(
 ) {
   const price = metric?.unitPrice ?? null;
   const priced = isPriceList(price)
-    ? ` ${pricedNames(price).join(" + ")} has prices by value: remove these first.`
+    ? ` To remove ${pricedNames(price).join(" + ")}, remove its prices by value first.`
     : "";
   return (
     <>
@@ -202,7 +204,7 @@ function PlaceInput({ form, product, metric }: Pick<MetricForm, "product" | "met
   return (
     <div class="row half">
       <SelectField
-        label="Shown"
+        label="Place in the list"
         {...form.field("after", before?.slug ?? "")}
         choices={[
           { value: "", label: "First" },

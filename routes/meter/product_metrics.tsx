@@ -171,7 +171,7 @@ function ProductPage({ frame, place, product, flash, currency }: {
         name={name}
         text={
           <>
-            Usage records name it <code>{slug}</code>.
+            Slug: <code>{slug}</code>
           </>
         }
       >

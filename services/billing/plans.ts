@@ -14,6 +14,8 @@ import {
 } from "../../db/billing/plans.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
+import { featureName, type FeatureNames, namesOf } from "../../domain/feature.ts";
+import { joinPath } from "../../domain/json_bounds.ts";
 import { isId, newId } from "../../domain/id.ts";
 import { sortedPermissions } from "../../domain/keys/key_permissions.ts";
 import { plansMax } from "../../domain/limits.ts";
@@ -59,16 +61,18 @@ interface NewPlanInput extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly limits: readonly NewLimit[];
   readonly defaultBudget?: readonly BudgetLimit[] | undefined;
   readonly features?: readonly string[] | undefined;
+  readonly featureNames?: FeatureNames | undefined;
 }
 
-/** Creates a plan. @throws {AppError} `plan_taken`, `limit_reached`. */
+/** Creates a plan. @throws {AppError} `validation_failed`, `plan_taken`, `limit_reached`. */
 export async function createPlan(
   context: SessionContext,
   actor: OperatorActor,
-  { limits, isDefault, defaultBudget = [], features = [], ...input }: NewPlanInput,
+  { limits, isDefault, defaultBudget = [], features = [], featureNames = {}, ...input }: NewPlanInput,
 ): Promise<Plan> {
   const { name, requestsPerSecond = context.config.apiKeyRequestsPerSecond } = input;
   const id = newId("plan");
+  requireFeatures(features, featureNames);
   const { isMade, row } = await writeAndRead<PlanRow>(context, actor, {
     statement: insertPlan(
       {
@@ -76,6 +80,7 @@ export async function createPlan(
         id,
         defaultBudget,
         features: sortedPermissions(features),
+        featureNames: namesOf(sortedPermissions(features), featureNames),
         requestsPerSecond,
         now: context.clock(),
       },
@@ -102,8 +107,10 @@ export interface PlanChange extends PlanNumbersChange {
   readonly limits?: readonly NewLimit[] | undefined;
   /** Replaces the whole budget of keys that are created from now on. */
   readonly defaultBudget?: readonly BudgetLimit[] | undefined;
-  /** Replaces the whole list. */
+  /** Replaces the whole list. Features that it lacks lose their names. */
   readonly features?: readonly string[] | undefined;
+  /** Replaces all names. */
+  readonly featureNames?: FeatureNames | undefined;
 }
 
 /** Changes a plan, effective on the next request. @throws {AppError} `not_found`, `plan_taken`, `validation_failed`. */
@@ -117,13 +124,14 @@ export async function changePlan(
   if (Object.keys(details).length === 0) return before;
   const { name = before.name, isDefault, limits, defaultBudget } = change;
   const features = change.features && sortedPermissions(change.features);
+  const featureNames = namesOf(features ?? before.features, change.featureNames ?? before.featureNames);
   const owner = { column: "plan", number: planNumber(id) } as const;
   // A number that stays the setting's is not written.
   const numbers = Object.fromEntries(
     planNumberNames.flatMap((number) => details[number] === undefined ? [] : [[number, change[number]]]),
   );
   const { isMade, row } = await writeAndRead<PlanRow>(context, actor, {
-    statement: updatePlan(id, { ...numbers, name, defaultBudget, features }),
+    statement: updatePlan(id, { ...numbers, name, defaultBudget, features, featureNames }),
     entry: { action: "plan.changed", organizationId: null, target: { id, name }, details },
     after: (audited) => [
       ...(limits === undefined ? [] : replaceLimits(owner, limits, audited)),
@@ -154,10 +162,27 @@ function inUseText(isDefault: boolean, organizations: number): string {
     : `${organizations} organizations have this plan. Give them another one first.`;
 }
 
-/** Returns what differs, for the audit log. @throws {AppError} `validation_failed` if there would be no default plan. */
+/** @throws {AppError} `validation_failed` for names of other features. */
+function requireFeatures(features: readonly string[], names: FeatureNames): void {
+  const faults = Object.keys(names).filter((feature) => !features.includes(feature))
+    .map((feature) => ({
+      path: joinPath("featureNames", feature),
+      message: "is not a feature of the plan.",
+    }));
+  if (faults.length > 0) throw validationError(faults);
+}
+
+/** Returns what differs, for the audit log. @throws {AppError} `validation_failed` if there would be no default plan, or for names of other features. */
 function changesOf(
   before: Plan,
-  { name, isDefault, defaultBudget = before.defaultBudget, features, ...change }: PlanChange,
+  {
+    name,
+    isDefault,
+    defaultBudget = before.defaultBudget,
+    features = before.features,
+    featureNames,
+    ...change
+  }: PlanChange,
 ): Record<string, string> {
   if (before.isDefault && isDefault === false) {
     const message = "can't be turned off. Make another plan the default instead.";
@@ -165,7 +190,12 @@ function changesOf(
   }
   const changes = planDifferences(before, change);
   if (name !== undefined && name !== before.name) Object.assign(changes, { from: before.name, to: name });
-  const [from, to] = [before.features, sortedPermissions(features ?? before.features)]
+  requireFeatures(features, featureNames ?? {});
+  const named = features.filter((feature) =>
+    featureName(feature, before.featureNames) !== featureName(feature, featureNames ?? before.featureNames)
+  );
+  if (named.length > 0) changes["featureNames"] = sortedPermissions(named).join(", ");
+  const [from, to] = [before.features, sortedPermissions(features)]
     .map((names) => names.join(", ") || "none");
   if (from !== to) Object.assign(changes, { features: to, previousFeatures: from });
   const [oldBudget, newBudget] = [before.defaultBudget, defaultBudget].map(limitsText);
@@ -196,6 +226,7 @@ function toPlan({ config }: SessionContext, row: PlanRow, organizationCount: num
     holdsMax: row.holdsMax,
     defaultBudget: parseBudget(row.defaultBudget),
     features: JSON.parse(row.features),
+    featureNames: JSON.parse(row.featureNames),
     organizationCount,
     createdAt: isoTime(row.createdAt),
   };

@@ -58,7 +58,7 @@ async function readProduct({ database }: SessionContext, slug: string): Promise<
   return row;
 }
 
-/** What of a metric can't change now. */
+/** Changes of a metric that would be rejected now. */
 export interface MetricLocks {
   /** A month with usage of it is closed, so its aggregation can't. */
   readonly isBilled: boolean;

@@ -13,5 +13,9 @@ export async function readPlan(
   requirePermission(access, "usage.read");
   const row = await findOrganizationPlan(database, access.organizationId);
   if (row === undefined) throw notFoundError();
-  return { plan: { name: row.name, features: JSON.parse(row.features) }, timezone: row.timezone };
+  const { name, timezone } = row;
+  return {
+    plan: { name, features: JSON.parse(row.features), featureNames: JSON.parse(row.featureNames) },
+    timezone,
+  };
 }

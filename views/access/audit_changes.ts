@@ -163,13 +163,16 @@ function budgetClauses(
   return [clause`changed the default budget from ${from} to ${to}`];
 }
 
-function planRest({ features, previousFeatures, isDefault }: AuditEvent["details"]): AuditChange[] {
+function planRest(
+  { features, previousFeatures, featureNames, isDefault }: AuditEvent["details"],
+): AuditChange[] {
   return [
     ...(features === undefined ? [] : [
       previousFeatures === undefined
         ? clause`set the features to ${features}`
         : clause`changed the features from ${previousFeatures} to ${features}`,
     ]),
+    ...(featureNames === undefined ? [] : [clause`changed the names of ${featureNames}`]),
     ...(isDefault === undefined ? [] : [{ ...clause`made it the default`, isSentence: false }]),
   ];
 }

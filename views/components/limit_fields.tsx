@@ -1,8 +1,8 @@
 // The rows of forms that set usage limits, with as many empty ones as can be added at a time.
-import type { Child } from "hono/jsx";
 import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
 import { defaultNotifyAt, limitModes, limitPeriods } from "../../domain/meter/usage_limit.ts";
 import { modeWords, perWords, scopeName } from "../text/limit.ts";
+import { AddableRows } from "./addable_rows.tsx";
 import { type Choice, type ChoiceGroup, SelectField, TextField } from "./field.tsx";
 import type { FormErrors } from "./form.tsx";
 import { Icon } from "./icon.tsx";
@@ -42,7 +42,6 @@ export interface LimitFieldsProps {
 const slugCharactersMax = 64;
 const quantityCharactersMax = 40;
 const percentagesCharactersMax = 40;
-const emptyRows = 3;
 export const emptyLimit: LimitInput = {
   productSlug: "",
   metric: "",
@@ -68,7 +67,6 @@ export function LimitFields(props: LimitFieldsProps) {
     list = "limits",
     hasSuggestions = true,
   } = props;
-  const rows = Math.min(limits.length + emptyRows, limitsMax);
   const modes: readonly Choice[] = [
     ...limitModes.map((mode) => ({ value: mode, label: modeWords[mode] })),
     ...(canLift ? [{ value: "none", label: "No limit" }] : []),
@@ -85,20 +83,6 @@ export function LimitFields(props: LimitFieldsProps) {
       catalogue={props.catalogue}
     />
   );
-  /** Each empty row offers the next one. */
-  const addable = (index: number): Child =>
-    index < rows && (
-      <details class="event-group" open={index === 0}>
-        <summary>
-          <Icon name="chevron" />
-          Add limit
-        </summary>
-        <div class="stacked">
-          {row(index)}
-          {addable(index + 1)}
-        </div>
-      </details>
-    );
   return (
     <>
       {hasSuggestions && <ScopeSuggestions {...props} />}
@@ -112,8 +96,7 @@ export function LimitFields(props: LimitFieldsProps) {
           per hour, day or month.
         </p>
       )}
-      {limits.map((_, index) => row(index))}
-      {addable(limits.length)}
+      <AddableRows count={limits.length} rowsMax={limitsMax} label="Add limit" row={row} />
     </>
   );
 }

@@ -4,7 +4,7 @@ import * as limits from "../../../domain/limits.ts";
 import { eachNumber, type PlanNumbers } from "../../../domain/billing/plan.ts";
 import { activeHoldsMax } from "../../../domain/meter/hold.ts";
 import { idOut, nameSchema, stringSchema, timeOut } from "../../schemas/common.ts";
-import { featuresIn } from "../../schemas/features.ts";
+import { featureNamesIn, featureNamesOut, featuresIn } from "../../schemas/features.ts";
 import { budgetInSchema, limitSchema, limitsInSchema } from "../../meter/schemas/plan_limits.ts";
 
 const name = nameSchema("The plan's name, unique regardless of case", { example: "Pro" });
@@ -53,6 +53,7 @@ export const createPlanSchema = z.strictObject({
   defaultBudget: defaultBudgetIn.optional().transform((given) => given ?? []),
   limits: limitsIn.optional().transform((given) => given ?? []),
   features: featuresIn.optional().transform((given) => given ?? []),
+  featureNames: featureNamesIn.optional(),
 }).openapi("CreatePlan");
 export const changePlanSchema = z.strictObject({
   name: name.optional(),
@@ -63,6 +64,10 @@ export const changePlanSchema = z.strictObject({
   defaultBudget: defaultBudgetIn.optional(),
   limits: limitsIn.optional(),
   features: featuresIn.optional(),
+  featureNames: featureNamesIn.optional().openapi({
+    description:
+      "Names that customers read instead of features, by feature. Replaces all names. Features that a plan loses lose their names.",
+  }),
 }).openapi("ChangePlan");
 
 export const planSchema = z.object({
@@ -78,6 +83,7 @@ export const planSchema = z.object({
     description: "What the plan includes, sorted.",
     example: ["maps:satellite", "sso"],
   }),
+  featureNames: featureNamesOut,
   organizationCount: z.number().int().openapi({
     description: "The number of organizations that have the plan.",
   }),

@@ -2,6 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import { limitModes, limitPeriods } from "../../../domain/meter/usage_limit.ts";
 import { idOut, stringSchema, timeOut } from "../../schemas/common.ts";
+import { featureNamesOut } from "../../schemas/features.ts";
 import { propertyFilters } from "./usage_properties.ts";
 
 export const limitStandingSchema = z.object({
@@ -89,6 +90,7 @@ export const organizationPlanSchema = z.object({
   plan: z.object({
     name: stringSchema("The plan's name.", "Growth"),
     features,
+    featureNames: featureNamesOut,
   }),
   limits: limitStandingsSchema.shape.limits,
   timezone: stringSchema("The organization's time zone, in which calendar windows begin and end.", "UTC"),

@@ -197,7 +197,12 @@ async function foundCompany(scene: Scene): Promise<void> {
   });
   const { plan } = await ok(test, "/api/operator/plans", {
     apiKey: operatorToken,
-    json: { name: scene.named("Growth"), limits, features: ["offline_maps", "support:priority"] },
+    json: {
+      name: scene.named("Growth"),
+      limits,
+      features: ["offline_maps", "support:priority"],
+      featureNames: { "support:priority": scene.named("Priority support") },
+    },
   });
   await ok(test, `/api/operator/organizations/${ada.organizationId}`, {
     method: "PATCH",

@@ -235,6 +235,11 @@ Deno.test("auditSentence() shows entries that tell less of a change, as earlier 
     ],
     ["organization.limits_changed", { limits: "" }, "Removed all limits for “Northwind”"],
     ["plan.changed", { features: "satellite" }, "Set the features to “satellite” in the plan “Northwind”"],
+    [
+      "plan.changed",
+      { featureNames: "beta, sso" },
+      "Changed the names of “beta, sso” in the plan “Northwind”",
+    ],
     ["plan.changed", {}, "Changed the plan “Northwind”"],
     [
       "product.changed",

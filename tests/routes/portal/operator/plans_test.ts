@@ -118,13 +118,16 @@ testApp("removing a feature from a plan in use asks for confirmation", async (te
   const [{ id }] = await plans(test, mara);
   const edit = `POST ${path}/${id}/edit`;
   const saved = `303 ${path}/${id}?done=saved`;
-  const withFeatures = (features: string, more = {}) => ({ ...growth, name: "Default", features, ...more });
+  const withFeatures = (features: string, more = {}) => ({
+    ...{ ...growth, name: "Default", ...more },
+    ...Object.fromEntries(features.split(" ").map((slug, index) => [`features[${index}].slug`, slug])),
+  });
   await assertRows(test, mara, [
     [edit, withFeatures("sso maps:satellite", { confirmed: "on" }), saved],
     [edit, withFeatures("sso"), 200, { shows: [/Features.*maps:satellite, sso.*<span>sso<\/span>/s] }],
     [edit, withFeatures(""), 200, { shows: ["<span>None</span>"] }],
     // The same features in another order are no change.
-    [edit, withFeatures("maps:satellite, sso, sso"), saved],
+    [edit, withFeatures("maps:satellite sso sso"), saved],
   ]);
   assert.deepEqual((await plans(test, mara))[0].features, ["maps:satellite", "sso"]);
   await assertRows(test, mara, [[edit, withFeatures("", { confirmed: "on" }), saved]]);
@@ -138,7 +141,8 @@ testApp("a rejected plan is shown again with what is wrong", async (test) => {
     ...growth,
     name: "",
     membersMax: "",
-    features: "sso Maps",
+    "features[0].slug": "sso",
+    "features[2].slug": "Maps",
     "limits[0].quantity": "-1",
     "limits[4].per": "week",
   };
@@ -149,7 +153,7 @@ testApp("a rejected plan is shown again with what is wrong", async (test) => {
     "limits[4].metric": "requests",
     "limits[4].per": "month",
   };
-  const fields = ["name", "membersMax", "features", "limits[0].quantity", "limits[1].per"];
+  const fields = ["name", "membersMax", "features[1].slug", "limits[0].quantity", "limits[1].per"];
   await assertRows(test, mara, [
     [`POST ${path}/new`, growth, 409, { shows: ["There is already a plan with this name."] }],
     [`POST ${path}/new`, wrong, 422, { shows: fields.map((field) => `id="${field}-error"`) }],

@@ -79,7 +79,7 @@ testApp("operators enter prices by value for the same quantity, one on each line
       409,
       fault("dimensions", "has prices by value"),
     ],
-    [`GET ${edit}`, null, 200, { shows: ["model + type has prices by value: remove these first."] }],
+    [`GET ${edit}`, null, 200, { shows: ["To remove model + type, remove its prices by value first."] }],
   ]);
   assert.deepEqual(await prices(), saved);
   const { events } = await fetchJson(test, mara, "GET /api/operator/audit?action=product.changed");
