@@ -30,6 +30,7 @@ interface MetricForm {
 export function metricForm(shown: PageForm, { product, metric, locks, currency }: MetricForm) {
   const form = withInput(shown, { ...metric && fieldsOf(metric, currency), ...shown.input });
   const { field } = form;
+  const others = product.metrics.filter(({ slug }) => slug !== metric?.slug);
   return (
     <FormPage
       {...form}
@@ -47,9 +48,9 @@ export function metricForm(shown: PageForm, { product, metric, locks, currency }
       more={[
         <PriceInputs form={form} locks={locks} currency={currency} />,
         <DimensionInputs form={form} metric={metric} />,
-        ...otherMetrics(product, metric).length === 0
-          ? []
-          : [<PlaceInput form={form} product={product} metric={metric} />],
+        ...others.length > 0
+          ? [<PlaceInput form={form} others={others} first={metricBefore(product.metrics, metric)} />]
+          : [],
       ]}
     >
       <div class="row half">
@@ -106,7 +107,7 @@ function CountingInputs(
         <TextField
           label="Distinct property"
           {...field("uniqueProperty")}
-          hint="Only for distinct values. It must be a dimension, too."
+          hint="For distinct values only: one of the dimensions below."
           placeholder="For example: userId"
           maxlength={slugCharactersMax}
         />
@@ -119,7 +120,9 @@ function PriceInputs(
   { form: { field, fields }, locks, currency }: Pick<MetricForm, "locks" | "currency"> & { form: PageForm },
 ) {
   const priceLines = field("priceLines");
-  const [incomplete] = locks.incomplete;
+  const incomplete = locks.incomplete.map((names) => names.join(" + ")).join(" and ");
+  const locked = incomplete &&
+    ` Values of ${incomplete} can't have prices before all usage of the open months is summed by it.`;
   return (
     <>
       <h2>Price</h2>
@@ -147,11 +150,7 @@ function PriceInputs(
         <TextArea
           label="Values and their prices"
           {...priceLines}
-          hint={incomplete === undefined
-            ? "The price of values of one dimension, for the same quantity, one on each line: model=large, type=output 12.00. All other values have the price above."
-            : `${
-              incomplete.join(" + ")
-            } lacks usage of a month that isn't closed, so its values can't have prices yet.`}
+          hint={`For the same quantity, one on each line: model=large, type=output 12.00. All other values have the price above.${locked}`}
           rows={3}
           maxlength={valuePricesMax * 1_000}
         />
@@ -192,20 +191,20 @@ function DimensionInputs(
   );
 }
 
-function otherMetrics({ metrics }: Product, metric: ProductMetric | null): readonly ProductMetric[] {
-  return metrics.filter(({ slug }) => slug !== metric?.slug);
+/** Returns the slug of the metric before another one, of which null is a new one; empty without any. */
+export function metricBefore(metrics: readonly ProductMetric[], metric: ProductMetric | null): string {
+  const at = metric === null ? metrics.length : metrics.findIndex(({ slug }) => slug === metric.slug);
+  return metrics[at - 1]?.slug ?? "";
 }
 
-function PlaceInput({ form, product, metric }: Pick<MetricForm, "product" | "metric"> & { form: PageForm }) {
-  const others = otherMetrics(product, metric);
-  const before = metric === null
-    ? others.at(-1)
-    : product.metrics[product.metrics.findIndex(({ slug }) => slug === metric.slug) - 1];
+function PlaceInput(
+  { form, others, first }: { form: PageForm; others: readonly ProductMetric[]; first: string },
+) {
   return (
     <div class="row half">
       <SelectField
         label="Place in the list"
-        {...form.field("after", before?.slug ?? "")}
+        {...form.field("after", first)}
         choices={[
           { value: "", label: "First" },
           ...others.map(({ slug, name }) => ({ value: slug, label: `After ${name}` })),
@@ -224,15 +223,13 @@ export function typedMetric(
   const [name, unit] = [text("name"), text("unit") || null];
   // The schema rejects any other.
   const aggregation = (input["aggregation"] ?? metric?.aggregation ?? "sum") as Aggregation;
-  const uniqueProperty = input["uniqueProperty"] === undefined
-    ? metric?.uniqueProperty ?? null
-    : text("uniqueProperty") || null;
+  const uniqueProperty = (input["uniqueProperty"] ?? metric?.uniqueProperty ?? "").trim() || null;
   const prices = { price: text("price"), per: text("per"), priceLines: text("priceLines") };
   return {
     slug: metric?.slug ?? text("slug"),
     name,
     unit,
-    ...typedPrice(prices, { name, unit, currency }),
+    ...typedPrice(prices, { name, unit, currency, former: metric }),
     dimensions: separated(text("dimensions"), ",").map((names) => separated(names, "+")),
     shareable: separated(text("shareable"), ","),
     aggregation,

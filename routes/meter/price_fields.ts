@@ -28,13 +28,22 @@ export function priceFields(
   return { price: typed.at(-1)?.unitPrice ?? "", per, priceLines: pricesText(typed) };
 }
 
-/** Returns the price of one unit that is typed, and what is wrong with it by field. */
+/**
+ * Returns the price of one unit that is typed, and what is wrong with it by field.
+ *
+ * @param measure `former`: the metric before it is changed. A quantity may still have the name that it had.
+ */
 export function typedPrice(
   { price, per, priceLines }: PriceFields,
-  { currency, ...measure }: NamedMeasure & { readonly currency: string | null },
+  { currency, former, ...measure }: NamedMeasure & {
+    readonly currency: string | null;
+    readonly former: NamedMeasure | null;
+  },
 ): { unitPrice: ProductMetric["unitPrice"]; faults: ErrorDetail[] } {
   const unit = unitOf(measure);
-  const [lines, quantity] = [parsePrices(priceLines), pricedQuantity(per, unit)];
+  const quantity = pricedQuantity(per, unit) ??
+    (former?.unit === measure.unit ? pricedQuantity(per, unitOf(former)) : null);
+  const lines = parsePrices(priceLines);
   const faults: ErrorDetail[] = [];
   const fail = (path: keyof PriceFields, message: string) => void faults.push({ path, message });
   const unitPriceFor = (amount: string, path: keyof PriceFields) => {

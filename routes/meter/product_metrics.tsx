@@ -23,7 +23,14 @@ import { mountFormPage, mountPage, type Pages, paramOf } from "../portal/noun_pa
 import type { ConsoleActor } from "../portal/operator_page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check, checkTogether } from "../schemas/check.ts";
-import { countingText, dimensionTags, metricForm, noLocks, typedMetric } from "./metric_form.tsx";
+import {
+  countingText,
+  dimensionTags,
+  metricBefore,
+  metricForm,
+  noLocks,
+  typedMetric,
+} from "./metric_form.tsx";
 import { metricsSchema } from "./schemas/product_metrics.ts";
 
 const flashes = {
@@ -130,9 +137,8 @@ async function save(
   const { faults, ...typed } = typedMetric(input, { metric, currency });
   const metrics = (before: Product["metrics"]) => {
     const others = before.filter((one) => one.slug !== metric?.slug);
-    const at = input["after"] === ""
-      ? 0
-      : others.findIndex((one) => one.slug === input["after"]) + 1 || others.length;
+    const after = input["after"] ?? metricBefore(before, metric);
+    const at = after === "" ? 0 : others.findIndex(({ slug }) => slug === after) + 1 || others.length;
     return check(listSchema, { metrics: others.toSpliced(at, 0, typed) }, "body").metrics;
   };
   try {

@@ -18,9 +18,12 @@ export function FeatureList(
         return (
           <>
             {at > 0 && ", "}
-            {name !== undefined && <bdi>{name}</bdi>}
-            {name !== undefined && withSlugs && " "}
-            {(name === undefined || withSlugs) && <code>{feature}</code>}
+            {name === undefined ? <code>{feature}</code> : <bdi>{name}</bdi>}
+            {name !== undefined && withSlugs && (
+              <>
+                {" "}(<code>{feature}</code>)
+              </>
+            )}
           </>
         );
       })}

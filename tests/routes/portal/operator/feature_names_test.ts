@@ -28,7 +28,11 @@ testApp("customers read the names that operators give features, and slugs withou
   );
   // Operators see both, and the form shows what is stored.
   for (const page of [`/operator/plans/${id}`, `/operator/organizations/${ada.organizationId}/limits`]) {
-    assert.match(textOf((await openPage(test, page, { person: mara })).html), /Single sign-on sso/, page);
+    assert.match(
+      textOf((await openPage(test, page, { person: mara })).html),
+      /Single sign-on \( sso \)/,
+      page,
+    );
   }
   const { html } = await openPage(test, edit, { person: mara });
   assert.match(

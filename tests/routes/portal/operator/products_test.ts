@@ -62,13 +62,17 @@ testApp("operators add a product and then its metrics, and edit and delete them"
   await assertRows(test, mara, [
     [`GET ${path}/tiles/edit`, null, 200, { shows: ['value="Map tiles"'] }],
     [`POST ${path}/tiles/edit`, { name: "Tiles" }, `303 ${metrics}?done=saved`],
-    // The slug stays what it is.
-    [`POST ${metrics}/requests/edit`, { slug: "other", name: "Calls", unit: " " }, 303],
+    // The slug and the place stay what they are, and the quantity may have the former name.
+    [`POST ${metrics}/bytes/edit`, { ...transfer, slug: "other" }, 303],
+    [`POST ${metrics}/requests/edit`, requests, 303],
+    [`POST ${metrics}/requests/edit`, { ...requests, name: "Calls" }, 303],
+    [`POST ${metrics}/requests/edit`, { ...requests, name: "Seats" }, 422, { shows: ['id="per-error"'] }],
+    [`GET /api/operator/products/tiles`, null, 200, { shows: [/"bytes".*"requests"/s] }],
     [`GET ${metrics}/bytes/delete`, null, 200, { shows: ["Remove “<bdi>Data transfer</bdi>”?"] }],
     [`POST ${metrics}/bytes/delete`, {}, `303 ${metrics}?done=removed`],
     [`GET ${metrics}/bytes/edit`, null, 404],
   ]);
-  const left = [metric({ slug: "requests", name: "Calls" })];
+  const left = [metric({ slug: "requests", name: "Calls", unitPrice: "0.0004" })];
   assert.deepEqual(await products(test, mara), [{ slug: "tiles", name: "Tiles", metrics: left }]);
 
   await assertRows(test, mara, [
@@ -226,7 +230,7 @@ testApp("what can't be changed any more stands beside its field with the reason"
     [`POST ${path}/new`, tiles, 303],
     [`POST ${metrics}/new`, { ...named, slug: "requests" }, 303],
     [`GET ${edit}`, null, 200, {
-      shows: ["<select", 'name="aggregation"', "region lacks usage of a month that isn&#39;t closed"],
+      shows: ["<select", 'name="aggregation"', "Values of region can&#39;t have prices before"],
       hides: ["A month with usage of it is closed"],
     }],
     [`POST ${edit}`, { ...named, price: "1", priceLines: "region=eu 2" }, 409, {
