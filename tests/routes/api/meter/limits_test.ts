@@ -65,7 +65,7 @@ onEveryDatabase(
     assert.deepEqual(await limitsOf(test, { cookie: ada.cookie }), expected);
     const plan = await test.send("/api/portal/plan", { cookie: ada.cookie });
     assert.deepEqual(await plan.json(), {
-      plan: { name: "Default", features: [] },
+      plan: { name: "Default", features: [], featureNames: {} },
       limits: expected,
       timezone: "UTC",
     });

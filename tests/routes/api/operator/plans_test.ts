@@ -36,6 +36,7 @@ onEveryDatabase("adds, lists, changes and deletes plans, and audits each change"
     limits: [{ id: plan.limits[0].id, ...limit, notifyAt: [80, 100] }, { id: plan.limits[1].id, ...all }],
     defaultBudget: [],
     features: [],
+    featureNames: {},
     organizationCount: 0,
     createdAt: new Date(test.now()).toISOString(),
   });

@@ -170,7 +170,7 @@ testApp("a running month is compared with as many days of the last one, and fore
     if (address === "/portal/billing") assert.match(page, part);
     assert.match(
       page,
-      /vs Oct 1–21 Unit price Estimated Map tiles 2 €22\.00 Requests 1 1,500 50\.0% more €0\.01 per request €15\.00 Peak · Largest .* 1 7 New €1 €7\.00 Routes Requests 1 2,000\.000001 New €0\.01 per request €20\.00 Total 3 €42\.00/,
+      /vs Oct 1–21 Unit price Estimated Map tiles 2 €22\.00 Requests 1 1,500 50\.0% more €0\.01 per request €15\.00 Peak · Largest .* 1 7 New €1\.00 €7\.00 Routes Requests 1 2,000\.000001 New €0\.01 per request €20\.00 Total 3 €42\.00/,
       address,
     );
   }
