@@ -4,6 +4,7 @@ import ipaddr from "ipaddr.js";
 import { parse as parseDomain } from "tldts";
 import { type AddressBlock, parseAddressBlock } from "./domain/address_block.ts";
 import { parseAllowedOrigin, parseEmbedOrigin } from "./domain/allowed_origin.ts";
+import { parseClientHost } from "./domain/oauth/client_document.ts";
 
 export type DatabaseTarget =
   | { readonly kind: "file"; readonly path: string; readonly createFolder: boolean }
@@ -37,6 +38,7 @@ export const settings = {
   TRUSTED_PROXIES: { default: "", expected: "comma-separated IP addresses or CIDR blocks" },
   WEBHOOK_ALLOWED_HOSTS: { default: "", expected: "comma-separated host names, IP addresses or CIDR blocks" },
   DNS_SERVER: { default: "", expected: "the IP address of a DNS server, alone or with a port" },
+  OAUTH_CLIENT_HOSTS: { default: "", expected: "comma-separated hosts, or * for all; requires SECRETS_KEY" },
   OPENID_WEBFINGER: { default: "", expected: "comma-separated domains, such as example.com" },
   SESSION_MAX_DAYS: { default: "30", expected: "a whole number from 1 to 365" },
   SESSION_IDLE_DAYS: { default: "7", expected: "a whole number from 1 to SESSION_MAX_DAYS" },
@@ -211,6 +213,11 @@ function readAddresses(reader: SettingsReader) {
     ),
     /** Private hosts and addresses that the program may reach for a customer, also by http. */
     webhookAllowedHosts: reader.list("WEBHOOK_ALLOWED_HOSTS", parseAllowedHost),
+    /** Hosts whose applications may have a metadata document as their `client_id`; `*` for all. */
+    oauthClientHosts: reader.list(
+      "OAUTH_CLIENT_HOSTS",
+      (text) => reader.text("SECRETS_KEY") === undefined ? "SECRETS_KEY is not set" : parseClientHost(text),
+    ).map(({ host }) => host),
     /** Domains whose people WebFinger refers to this provider. */
     openidWebfinger: reader.list("OPENID_WEBFINGER", parseDomainName).map(({ host }) => host),
     /** The resolver for TXT records of domains; default: the system's. */

@@ -30,6 +30,7 @@ export type IdPrefix =
   | "map"
   | "sub"
   | "cli"
+  | "doc"
   | "res"
   | "grt"
   | "sig";

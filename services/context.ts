@@ -7,6 +7,7 @@ import type { MailBudgets } from "./outbox/mail_budgets.ts";
 import type { CredentialSearch } from "./meter/credential_search.ts";
 import type { LastRequests } from "./meter/last_requests.ts";
 import type { RequestOutcomes } from "./meter/request_outcomes.ts";
+import type { ClientDocuments } from "./oauth/client_documents.ts";
 import type { TokenSearch } from "./oauth/introspection.ts";
 import type { SigningKeys } from "./oauth/signing_keys.ts";
 import type { Recorder } from "./meter/recorder.ts";
@@ -33,6 +34,7 @@ export interface Context extends BaseContext {
   readonly addressGuard: AddressGuard;
   readonly providerClient: ProviderClient;
   readonly signingKeys: SigningKeys;
+  readonly clientDocuments: ClientDocuments;
   /** Finds tokens of applications. */
   readonly tokenSearch: TokenSearch;
   readonly githubKeys: GithubKeys;

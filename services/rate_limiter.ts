@@ -114,7 +114,7 @@ export class RateLimiter {
   }
 }
 
-const limitersMax = 44;
+const limitersMax = 48;
 /** A limiter's windows are in buckets, by the hash of their names. */
 const bucketsPerLimiter = 1_024;
 const windowsPerBucket = 20;
@@ -142,7 +142,7 @@ export class RateLimitMemory {
 
   /** @param buffer The `buffer` of another thread's memory; new by default. */
   constructor(buffer?: SharedArrayBuffer) {
-    // 21 MB of addresses. The system provides a page of memory when a window on it is first used.
+    // 23 MB of addresses. The system provides a page of memory when a window on it is first used.
     this.buffer = buffer ?? new SharedArrayBuffer(limitersMax * limiterNumbers * 8);
   }
 

@@ -21,7 +21,13 @@ import {
   unlistedOriginsLoggedMax,
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
-import { deviceEntriesMax, devicePollMs, wrongSecretsMax } from "../domain/oauth/oauth_limits.ts";
+import {
+  deviceEntriesMax,
+  devicePollMs,
+  documentPlacesMax,
+  documentReadsMax,
+  wrongSecretsMax,
+} from "../domain/oauth/oauth_limits.ts";
 import { portalSessionsPerMinuteMax } from "../domain/keys/portal_session_limits.ts";
 import { domainLookupsPerMinuteMax } from "../domain/people/company_sign_in.ts";
 import { providerPlacesMax, providerVisitsMax } from "../domain/people/provider_limits.ts";
@@ -93,12 +99,7 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     ...webhookLimits(limit),
     /** New portal sessions. By operator token. */
     portalSessions: limit(portalSessionsPerMinuteMax, minuteMs),
-    /** Wrong secrets of OAuth clients. By client and client address. */
-    clientSecrets: limitFailures(wrongSecretsMax, minuteMs),
-    /** Wrong codes of devices. By user. */
-    deviceEntries: limit(deviceEntriesMax, minuteMs),
-    /** Requests of a device that waits. By the hash of its code. */
-    devicePolls: limit(1, devicePollMs, { hashedNames: true }),
+    ...oauthLimits(limit, limitFailures),
     /** Look-ups of TXT records. By organization. */
     domainLookups: limit(domainLookupsPerMinuteMax, minuteMs),
     /** Warnings that are logged once. By subject. */
@@ -108,7 +109,7 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
   };
 }
 
-type NewLimit = (points: number, windowMs: number) => RateLimiter;
+type NewLimit = (points: number, windowMs: number, options?: { hashedNames: true }) => RateLimiter;
 
 /** Limits entries about events that strangers can repeat. @param limit Creates the next limiter. */
 function noteLimits(limit: NewLimit) {
@@ -125,6 +126,24 @@ function noteLimits(limit: NewLimit) {
     deniedLookups: limit(auditLookUpsMax, auditNotedIntervalMs),
     /** Log lines about conflicting session cookies. By client address. */
     sessionConflicts: limit(1, sessionConflictNotedIntervalMs),
+  };
+}
+
+/** @param limit Creates the next limiter. */
+function oauthLimits(limit: NewLimit, limitFailures: (points: number, windowMs: number) => AddressLimiter) {
+  return {
+    /** Wrong secrets of OAuth clients. By client and client address. */
+    clientSecrets: limitFailures(wrongSecretsMax, minuteMs),
+    /** Wrong codes of devices. By user. */
+    deviceEntries: limit(deviceEntriesMax, minuteMs),
+    /** Requests of a device that waits. By the hash of its code. */
+    devicePolls: limit(1, devicePollMs, { hashedNames: true }),
+    /** Documents of clients that have to be read. By user. */
+    documentReads: limit(documentReadsMax, minuteMs),
+    /** Requests for a document or for keys, also if they fail. By URL. */
+    documentRequests: limit(1, minuteMs),
+    /** Such requests at the same time. By user or client address, and for all. */
+    documentPlaces: limit(documentPlacesMax, hourMs),
   };
 }
 

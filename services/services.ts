@@ -17,6 +17,7 @@ import { AddressGuard } from "./outbox/address_guard.ts";
 import { Secrets } from "./secrets.ts";
 import { Credentials } from "./access/credentials.ts";
 import { ProviderClient } from "./people/provider_client.ts";
+import { ClientDocuments } from "./oauth/client_documents.ts";
 import { TokenSearch } from "./oauth/introspection.ts";
 import { SigningKeys } from "./oauth/signing_keys.ts";
 import { SecondStepCodes } from "./people/second_step_codes.ts";
@@ -46,11 +47,13 @@ interface ServicesOptions {
   readonly httpThreads?: number;
   /** See {@linkcode ProviderClient}. */
   readonly providerTimeoutMs?: number;
+  /** See {@linkcode ClientDocuments}. */
+  readonly documents?: ConstructorParameters<typeof ClientDocuments>[1];
 }
 
 export function createServices(
   base: BaseContext,
-  { parts, onBackgroundError, httpThreads = 1, ...provider }: ServicesOptions,
+  { parts, onBackgroundError, httpThreads = 1, documents, ...provider }: ServicesOptions,
 ): Services {
   const { rateLimits } = parts;
   const reports = new Reports(parts.reportsThread);
@@ -71,6 +74,7 @@ export function createServices(
     providerClient: new ProviderClient({ ...base, secrets, addressGuard }, provider),
     tokenSearch: new TokenSearch(base),
     signingKeys: new SigningKeys(base, { secrets }),
+    clientDocuments: new ClientDocuments({ ...base, addressGuard, rateLimits }, documents),
     githubKeys: new GithubKeys(base),
     mail,
     mailBudgets: new MailBudgets(base, rateLimits),

@@ -378,13 +378,3 @@ Deno.test("TRUSTED_PROXIES is a list of blocks, and the error names each invalid
   );
   assert.equal(faultsOf({ TRUSTED_PROXIES: "a, b" }).length, 2);
 });
-
-Deno.test("OPENID_WEBFINGER is a list of domains", () => {
-  assert.deepEqual(accepted({ OPENID_WEBFINGER: "Example.com, example.org" }).openidWebfinger, [
-    "example.com",
-    "example.org",
-  ]);
-  for (const text of ["https://example.com", "ada@example.com", "10.0.0.1", "example.com."]) {
-    assertInvalid("OPENID_WEBFINGER", text);
-  }
-});

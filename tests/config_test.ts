@@ -21,6 +21,7 @@ Deno.test("parseConfig() requires no settings", () => {
     mailFrom: undefined,
     trustedProxies: [],
     webhookAllowedHosts: [],
+    oauthClientHosts: [],
     openidWebfinger: [],
     sessionMaxDays: 30,
     sessionIdleDays: 7,

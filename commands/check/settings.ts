@@ -13,6 +13,7 @@ export function checkSettings(config: Config): CheckResult[] {
     ...checkProductOrigins(config),
     ...config.allowedOrigins.map((origin) => checkOrigin(origin, config)),
     checkTrustedProxies(config),
+    ...checkClientHosts(config),
   ];
 }
 
@@ -106,6 +107,20 @@ function checkTrustedProxies(config: Config): CheckResult {
       "audit log see only the proxy's address.",
     `List the proxy. If it runs on this machine: TRUSTED_PROXIES=${likelyProxy(host)}`,
   );
+}
+
+function checkClientHosts({ oauthClientHosts: hosts }: Config): CheckResult[] {
+  const result = resultsOf("OAUTH_CLIENT_HOSTS");
+  if (hosts.length === 0) return [];
+  if (!hosts.includes("*")) {
+    return [result.ok(`Applications of ${hosts.join(", ")} can ask people for access.`)];
+  }
+  return [
+    result.warning(
+      "Any site can ask people for access under a name of its choice.",
+      "List the hosts of the applications that people use here.",
+    ),
+  ];
 }
 
 /** Returns the address that a proxy on this machine connects from. */

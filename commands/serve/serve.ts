@@ -8,6 +8,7 @@ import { collectAll } from "../../routes/metric_set.ts";
 import { processMetrics } from "../../routes/process_metrics.ts";
 import { BackupSchedule } from "../../services/backups.ts";
 import { checkSettingNames } from "../check/setting_names.ts";
+import { endUnlistedClients } from "../../services/oauth/mod.ts";
 import { mailMode } from "../../services/outbox/mod.ts";
 import { settlesWithin } from "../../services/sleep.ts";
 import { createProcessParts, servedCalls } from "../../services/process_parts.ts";
@@ -135,6 +136,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
     mail: { log, texts: emailTextsOf(config.brand) },
   });
   const services = createServices(base, { parts, onBackgroundError, httpThreads: threadCount });
+  await endUnlistedClients(services);
   const backupState = backups && (() => backups.state);
   const sources = [processMetrics({ parts, services, backups: backupState, version, clock: Date.now })];
   const allMetrics = () => collectAll(sources);

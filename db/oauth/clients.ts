@@ -29,6 +29,9 @@ export const selectClients =
     c.id_token_algorithm AS idTokenAlgorithm, c.require_pkce AS requirePkce, c.group_names AS groupNames,
     c.created_at AS createdAt FROM oauth_clients c`;
 
+/** A condition on `oauth_clients`: operators added it. The ids of clients with metadata documents are https URLs. */
+export const isRegistered = sql`id < 'https:'`;
+
 export function toClient({ disabledAt, createdAt: _createdAt, ...row }: ClientRow): StoredClient {
   return {
     ...row,

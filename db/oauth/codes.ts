@@ -1,6 +1,7 @@
 // SQL of authorization codes, consents, and requests that wait while their person signs in.
 import {
   codeKeptMs,
+  documentsOfPersonMax,
   expiredRowsMax,
   openCodesMax,
   waitingRequestsOfAddressMax,
@@ -22,7 +23,10 @@ export interface NewCode {
   readonly expiresAt: number;
 }
 
-/** Inserts a code with how and when its session was proved, unless the session has too many open ones. */
+/**
+ * Inserts a code with how and when its session was proved, unless the session has too many open ones, or the client has a document and
+ * no consent.
+ */
 export function insertCode(code: NewCode): Statement {
   const { now, sessionId } = code;
   return sql`
@@ -35,7 +39,20 @@ export function insertCode(code: NewCode): Statement {
       ${code.expiresAt}
     FROM sessions s WHERE s.id = ${sessionId} AND s.user_id = ${code.userId}
       AND (SELECT count(*) FROM oauth_codes o WHERE o.session_id = ${sessionId} AND o.expires_at > ${now}
-        AND o.used_at IS NULL) < ${openCodesMax}`;
+        AND o.used_at IS NULL) < ${openCodesMax}
+      AND (${code.clientId} < 'https:' OR ${hasConsented(code)})`;
+}
+
+/** A condition: a person has allowed a client something. */
+const hasConsented = ({ userId, clientId }: { userId: string; clientId: string }): Statement =>
+  sql`EXISTS (SELECT 1 FROM oauth_consents WHERE user_id = ${userId} AND client_id = ${clientId})`;
+
+export async function findHasConsented(
+  database: DatabaseReader,
+  key: { userId: string; clientId: string },
+): Promise<boolean> {
+  return (await database.readFirst<{ found: number }>(sql`SELECT ${hasConsented(key)} AS found`))?.found ===
+    1;
 }
 
 /** Deletes some codes that can neither be used nor reused anymore. */
@@ -85,16 +102,18 @@ export async function findConsentedScopes(database: DatabaseReader, key: Consent
   return row === undefined ? [] : row.scopes.split(" ");
 }
 
-/** Notes what a person allows; earlier scopes stay allowed. */
+/** Notes what a person allows, unless they have allowed too many clients with documents. */
 export function insertConsent(
   key: ConsentKey,
   { scopes, now }: { scopes: readonly string[]; now: number },
 ): Statement {
   return sql`
     INSERT INTO oauth_consents (user_id, client_id, organization_id, resource_id, scopes, created_at)
-    VALUES (${key.userId}, ${key.clientId}, ${key.organizationId ?? ""}, ${key.resourceId ?? ""}, ${
+    SELECT ${key.userId}, ${key.clientId}, ${key.organizationId ?? ""}, ${key.resourceId ?? ""}, ${
     scopes.join(" ")
-  }, ${now})
+  }, ${now}
+    WHERE ${key.clientId} < 'https:' OR (SELECT count(DISTINCT client_id) FROM oauth_consents
+      WHERE user_id = ${key.userId} AND client_id >= 'https:' AND client_id <> ${key.clientId}) < ${documentsOfPersonMax}
     ON CONFLICT DO UPDATE SET created_at = excluded.created_at, scopes = excluded.scopes || (
       SELECT coalesce(group_concat(' ' || value, ''), '') FROM json_each('["' || replace(scopes, ' ', '","') || '"]')
       WHERE instr(' ' || excluded.scopes || ' ', ' ' || value || ' ') = 0)`;

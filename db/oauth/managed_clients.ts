@@ -2,24 +2,24 @@
 import type { Client } from "../../domain/oauth/client.ts";
 import { ifAudited } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { type ClientRow, selectClients, toClient } from "./clients.ts";
+import { type ClientRow, isRegistered, selectClients, toClient } from "./clients.ts";
 
 export interface NewClient extends Omit<Client, "enabled"> {
   readonly secretHash: string | null;
   readonly createdAt: number;
 }
 
-/** Returns all clients, the newest first. */
+/** Returns all clients that operators added, the newest first. */
 export const findClientRows = (database: DatabaseReader): Promise<ClientRow[]> =>
-  database.read(sql`${selectClients} ORDER BY c.id DESC`);
+  database.read(sql`${selectClients} WHERE ${isRegistered} ORDER BY c.id DESC`);
 
 export const selectClientRow = (id: string): Statement => sql`${selectClients} WHERE c.id = ${id}`;
 
-const settings =
+export const clientSettings =
   sql`name, grants, redirect_uris, post_logout_redirect_uris, backchannel_logout_uri, access, scopes,
   default_resource, consent, id_token_algorithm, require_pkce, group_names`;
 
-function settingsOf(client: Omit<Client, "enabled">): Statement {
+export function clientSettingsOf(client: Omit<Client, "enabled">): Statement {
   const access = client.access === "everyone" ? null : JSON.stringify(client.access);
   const [consent, requirePkce] = [Number(client.consent), Number(client.requirePkce)];
   return sql`${client.name}, ${JSON.stringify(client.grants)}, ${JSON.stringify(client.redirectUris)},
@@ -49,17 +49,19 @@ function isConsistent(client: Named, before?: Named): Statement {
 /** Inserts a client, unless there are `max`, or something that it names doesn't exist. */
 export function insertClient(client: NewClient, { max }: { max: number }): Statement {
   return sql`
-    INSERT INTO oauth_clients (id, type, secret_hash, created_at, ${settings})
-    SELECT ${client.id}, ${client.type}, ${client.secretHash}, ${client.createdAt}, ${settingsOf(client)}
-    WHERE (SELECT count(*) FROM oauth_clients) < ${max} AND ${isConsistent(client)}`;
+    INSERT INTO oauth_clients (id, type, secret_hash, created_at, ${clientSettings})
+    SELECT ${client.id}, ${client.type}, ${client.secretHash}, ${client.createdAt}, ${
+    clientSettingsOf(client)
+  }
+    WHERE (SELECT count(*) FROM oauth_clients WHERE ${isRegistered}) < ${max} AND ${isConsistent(client)}`;
 }
 
 /** Changes a client that is still as it was read, if what it names exists. */
 export function updateClient(before: ClientRow, after: Client, now: number): Statement {
   const disabledAt = after.enabled ? null : before.disabledAt ?? now;
   return sql`
-    UPDATE oauth_clients SET (disabled_at, ${settings}) = (${disabledAt}, ${settingsOf(after)})
-    WHERE id = ${after.id} AND disabled_at IS ${before.disabledAt} AND (${settings}) IS (${before.name}, ${before.grants},
+    UPDATE oauth_clients SET (disabled_at, ${clientSettings}) = (${disabledAt}, ${clientSettingsOf(after)})
+    WHERE id = ${after.id} AND disabled_at IS ${before.disabledAt} AND (${clientSettings}) IS (${before.name}, ${before.grants},
       ${before.redirectUris}, ${before.postLogoutRedirectUris}, ${before.backchannelLogoutUri}, ${before.access},
       ${before.scopes}, ${before.defaultResource}, ${before.consent}, ${before.idTokenAlgorithm}, ${before.requirePkce},
       ${before.groupNames}) AND ${isConsistent(after, toClient(before))}`;
@@ -87,6 +89,8 @@ export const deleteClientRow = (id: string): Statement => sql`DELETE FROM oauth_
 /** The access that a person allowed an application. */
 export interface ApplicationRow {
   readonly clientId: string;
+  /** In addresses of pages; the client's id, unless that is the URL of a document. */
+  readonly id: string;
   readonly name: string;
   /** A JSON list. */
   readonly redirectUris: string;
@@ -105,12 +109,12 @@ export function findApplications(
   { limit }: { limit: number },
 ): Promise<ApplicationRow[]> {
   return database.read(sql`
-    SELECT c.id AS clientId, c.name, c.redirect_uris AS redirectUris, o.name AS organizationName, r.name AS resourceName,
+    SELECT c.id AS clientId, coalesce(d.id, c.id) AS id, c.name, c.redirect_uris AS redirectUris, o.name AS organizationName, r.name AS resourceName,
       n.scopes, n.created_at AS allowedAt,
       (SELECT max(t.created_at) FROM oauth_grants g JOIN oauth_tokens t ON t.grant_id = g.id
         WHERE g.user_id = n.user_id AND g.client_id = n.client_id AND coalesce(g.organization_id, '') = n.organization_id
         AND coalesce(g.resource_id, '') = n.resource_id) AS lastUsedAt
-    FROM oauth_consents n JOIN oauth_clients c ON c.id = n.client_id
+    FROM oauth_consents n JOIN oauth_clients c ON c.id = n.client_id LEFT JOIN oauth_documents d ON d.client_id = c.id
       LEFT JOIN organizations o ON o.id = n.organization_id LEFT JOIN oauth_resources r ON r.id = n.resource_id
     WHERE n.user_id = ${userId} ORDER BY n.created_at DESC, c.id, n.organization_id, n.resource_id LIMIT ${limit}`);
 }

@@ -37,5 +37,21 @@ export const devicesOfClientMax = 1_000;
 export const deviceEntriesMax = 5;
 /** Wrong secrets of a client from one address in a minute. */
 export const wrongSecretsMax = 20;
+/** Documents of clients: how long one is used, and how many are kept. */
+export const documentMinMs = minuteMs;
+export const documentDefaultMs = 60 * minuteMs;
+export const documentMaxMs = dayMs;
+export const documentsMax = 10_000;
+/** Clients with documents that a person has allowed. */
+export const documentsOfPersonMax = 100;
+/** Documents that a person has read in a minute. */
+export const documentReadsMax = 20;
+/** Requests for documents, and for keys, at the same time; those of a person or an address. */
+export const documentPlacesMax = 16;
+export const documentPlacesOfOneMax = 4;
+/** Assertions of clients with keys: how far ahead they may expire, how far clocks may differ, and how many of one are remembered. */
+export const assertionMs = 10 * minuteMs;
+export const assertionToleranceMs = minuteMs;
+export const assertionsOfClientMax = 1_000;
 /** Expired rows that one write deletes. */
 export const expiredRowsMax = 50;

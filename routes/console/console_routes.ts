@@ -17,6 +17,7 @@ import { statementPages } from "../billing/statements.tsx";
 import { operatorSystemPages } from "./system.tsx";
 import { identityProviderPages } from "../people/identity_providers.tsx";
 import { clientPages } from "../oauth/client_pages.tsx";
+import { documentPages } from "../oauth/document_pages.tsx";
 import { operatorTokenPages } from "../access/operator_tokens.tsx";
 import { operatorUsagePages } from "./operator_usage_pages.ts";
 import { userPages } from "./users.tsx";
@@ -38,6 +39,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorSystemPages(app, parts);
   operatorTokenPages(app, parts);
   identityProviderPages(app, parts);
+  documentPages(app, parts);
   clientPages(app, parts);
   operatorUsagePages(app, parts);
   userPages(app, parts);

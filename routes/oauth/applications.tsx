@@ -71,10 +71,10 @@ export function applicationPages(app: App, parts: PortalParts): void {
               ),
             },
           ]}
-          actions={({ clientId, name }) => [
+          actions={({ id, name }) => [
             {
               label: "Remove access",
-              href: `${path}/${clientId}/remove`,
+              href: `${path}/${id}/remove`,
               about: name,
               tone: "quiet-destroy",
             },
@@ -87,8 +87,7 @@ export function applicationPages(app: App, parts: PortalParts): void {
   mountFormPage(pages, {
     path: `${path}/:id/remove`,
     async show(c, { field: _field, ...form }, session) {
-      const id = paramOf(c, "id");
-      const found = (await listApplications(services, session)).find(({ clientId }) => clientId === id);
+      const found = (await listApplications(services, session)).find(({ id }) => id === paramOf(c, "id"));
       if (found === undefined) throw notFoundError();
       const { name, hosts } = found;
       return (

@@ -2,16 +2,17 @@
 import type { SessionActor } from "../../domain/access/actor.ts";
 import type { Session } from "../../domain/access/session.ts";
 import { AppError } from "../../domain/errors.ts";
+import { documentHost, isDocumentId } from "../../domain/oauth/client_document.ts";
 import { hostOfRedirect, isNativeRedirect } from "../../domain/oauth/client.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import { withReturnTo } from "../../domain/people/return_to.ts";
 import { anonymousBodyBytesMax, returnToCharactersMax } from "../../domain/limits.ts";
 import { derivedToken, newToken } from "../../services/access/mod.ts";
 import {
-  answerAddress,
   type CheckedRequest,
   checkRequest,
   type ClientRequest,
+  errorAddress,
   errorOfNeed,
   findClientRequest,
   findKeptRequest,
@@ -25,6 +26,7 @@ import {
   confirmEmailFirstPage,
   consentPage,
   consentPath,
+  deniedPage,
   noAccessPage,
 } from "../../views/oauth/consent.tsx";
 import { readFormBody, readText } from "../body.ts";
@@ -72,11 +74,16 @@ async function authorize(c: AppContext, parts: PortalParts): Promise<Response> {
   if (!isNavigation(c)) throw new AppError("malformed_request", "Open this address as a page.");
   const asked = await readAsked(c, parts);
   const parameters = new URLSearchParams(asked.query);
+  const session = await findSession(c, parts);
+  const clientId = parameters.get("client_id") ?? "";
+  if (isDocumentId(clientId)) {
+    if (session === null) return await toSignInFirst(c, parts, { asked, parameters });
+    await parts.services.clientDocuments.read(clientId, session.user.id);
+  }
   const from = await findClientRequest(parts.services, parameters);
-  return await toApplication(c, parts, from, async () => {
+  return await toApplication(c, parts, { from, session }, async () => {
     const checked = await checkRequest(parts.services, from, parameters);
     const isSilent = checked.request.prompts.includes("none");
-    const session = await findSession(c, parts);
     const need: Need = session === null
       ? { kind: "login" }
       : await findNeed(parts.services, session, checked, { askedAt: asked.askedAt });
@@ -97,20 +104,39 @@ async function authorize(c: AppContext, parts: PortalParts): Promise<Response> {
   });
 }
 
+/** Nothing is read for strangers, so nothing is known of the application yet. */
+async function toSignInFirst(
+  c: AppContext,
+  parts: PortalParts,
+  { asked, parameters }: { asked: Asked; parameters: URLSearchParams },
+): Promise<Response> {
+  const prompts = (parameters.get("prompt") ?? "").split(" ");
+  if (prompts.includes("none")) throw new AppError("malformed_request", "Sign in here first.");
+  return await toSignIn(c, parts, { asked, isFresh: prompts.includes("login") });
+}
+
 /** Sends errors to the application's redirect address, which is known good. */
 async function toApplication(
   c: AppContext,
   { services }: PortalParts,
-  from: ClientRequest,
+  { from, session }: { from: ClientRequest; session: Session | null },
   run: () => Promise<Response>,
 ): Promise<Response> {
   try {
     return await run();
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
-    return redirect(c, answerAddress(services, from, error), { status: 302 });
+    const address = await errorAddress(services, from, { error, userId: session?.user.id });
+    if (address === null) throw untrustedError(from, error);
+    return redirect(c, address, { status: 302 });
   }
 }
+
+const untrustedError = ({ client }: ClientRequest, { message }: OAuthError) =>
+  new AppError(
+    "malformed_request",
+    `${client.name} at ${documentHost(client.id)} can't sign you in. ${message}`,
+  );
 
 async function readAsked(c: AppContext, { config, services }: PortalParts): Promise<Asked> {
   const { search, searchParams } = new URL(c.req.url);
@@ -177,7 +203,9 @@ async function showNeed(
     return await sendPage(c, confirmEmailFirstPage({ frame, clientName: client.name, href }), 403);
   }
   if (need.kind === "no_access") {
-    const href = answerAddress(parts.services, checked, errorOfNeed(need));
+    const error = errorOfNeed(need);
+    const href = await errorAddress(parts.services, checked, { error, userId: session.user.id });
+    if (href === null) throw untrustedError(checked, error);
     return await sendPage(
       c,
       noAccessPage({ frame, clientName: client.name, email: session.user.email, href }),
@@ -190,35 +218,42 @@ async function showNeed(
     consentPage({
       frame,
       clientName: client.name,
-      host: hostOfRedirect(redirectUri),
+      host: documentHost(client.id) ?? hostOfRedirect(redirectUri),
+      returnsTo: isDocumentId(client.id) ? hostOfRedirect(redirectUri) : null,
       isNative: isNativeRedirect(redirectUri),
       person: session.user,
       scopes,
       resource,
       organizations: need.organizations.map((one) => ({ value: one.organizationId, label: one.name })),
       organizationId: session.organization?.organizationId ?? "",
-      hidden: { request: asked.query, proof: proofOf(token, session, asked.query) },
+      hidden: { request: asked.query, proof: proofOf(token, session, { query: asked.query, client }) },
       otherAccountHref: "/portal/account",
     }),
   );
 }
 
-/** Only this browser, with this session, can have the form with this request. */
-function proofOf(browserToken: string, session: Session, query: string): string {
-  return derivedToken(browserToken, ["consent", session.id, session.user.id, query]);
+/** Only this browser, with this session, can have the form with this request, of a client with this name. */
+function proofOf(
+  browserToken: string,
+  session: Session,
+  { query, client }: { query: string; client: ClientRequest["client"] },
+): string {
+  return derivedToken(browserToken, ["consent", session.id, session.user.id, client.name, query]);
 }
 
 async function decide(c: AppContext, parts: PortalParts, session: SessionActor): Promise<Response> {
   const { config, services } = parts;
   const { request = "", proof = "", decision, organizationId = "" } = await readFormBody(c);
+  const parameters = new URLSearchParams(request);
+  // The stored copy, as it was shown.
+  const from = await findClientRequest(services, parameters);
+  const { client } = from;
   const isOwn = oauthBrowserTokens(c.get("headers")["cookie"], config)
-    .some((token) => proofOf(token, session, request) === proof);
+    .some((token) => proofOf(token, session, { query: request, client }) === proof);
   if (!isOwn) {
     const message = "This page is out of date. Go back to the application and start again.";
     throw new AppError("malformed_request", message);
   }
-  const parameters = new URLSearchParams(request);
-  const from = await findClientRequest(services, parameters);
   const answer = async () => {
     if (decision !== "allow") throw new OAuthError("access_denied", "The person denied the request.");
     const checked = await checkRequest(services, from, parameters);
@@ -232,11 +267,14 @@ async function decide(c: AppContext, parts: PortalParts, session: SessionActor):
       consented: true,
     });
   };
-  const href = await answer().catch((error) => {
-    if (error instanceof OAuthError) return answerAddress(services, from, error);
-    throw error;
-  });
   const frame = gateFrame(parts);
+  const href = await answer().catch(async (error) => {
+    if (!(error instanceof OAuthError)) throw error;
+    const address = await errorAddress(services, from, { error, userId: session.user.id });
+    if (address === null && decision === "allow") throw untrustedError(from, error);
+    return address;
+  });
+  if (href === null) return await sendPage(c, deniedPage({ frame, clientName: client.name }));
   return await sendPage(c, backToApplicationPage({ frame, href, host: hostOfRedirect(from.redirectUri) }));
 }
 

@@ -34,6 +34,7 @@ import { consolePages } from "../portal/operator_page.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
 import { clientForm, clientInput, newClientInput, typedClient } from "./client_forms.tsx";
+import { documentsPath } from "./document_pages.tsx";
 import { changeClientSchema, createClientSchema } from "./clients.ts";
 
 const path = "/operator/clients";
@@ -48,6 +49,7 @@ export function clientPages(app: App, parts: PortalParts): void {
       ...page,
       clients: await listClients(services),
       flash: flashOf(c, { deleted: "Application deleted. Its access has ended." }),
+      hasDocuments: config.oauthClientHosts.length > 0,
     }));
 
   mountFormPage(pages, {
@@ -135,7 +137,12 @@ interface PageProps {
   readonly flash?: string | null;
 }
 
-function clientList({ clients, ...page }: PageProps & { clients: readonly ManagedClient[] }) {
+function clientList(
+  { clients, hasDocuments, ...page }: PageProps & {
+    clients: readonly ManagedClient[];
+    hasDocuments: boolean;
+  },
+) {
   return (
     <ListPage
       {...page}
@@ -149,7 +156,7 @@ function clientList({ clients, ...page }: PageProps & { clients: readonly Manage
           text: "Applications use OpenID Connect or OAuth to sign people in.",
         }
         : null}
-      links={[]}
+      links={[{ href: hasDocuments ? documentsPath : null, label: "Published applications" }]}
     >
       <ItemTable
         label="Applications"

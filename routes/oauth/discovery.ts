@@ -1,5 +1,6 @@
 // The documents with which applications find the provider's endpoints and keys.
 import { clientGrants } from "../../domain/oauth/client.ts";
+import { assertionAlgorithms } from "../../domain/oauth/client_document.ts";
 import { signInScopes } from "../../domain/oauth/scope_names.ts";
 import type { App, AppParts } from "../env.ts";
 import { mountProgramEndpoint } from "./program_endpoint.ts";
@@ -7,7 +8,7 @@ import { mountProgramEndpoint } from "./program_endpoint.ts";
 const cache = "public, max-age=3600";
 
 export function discoveryRoutes(app: App, parts: AppParts): void {
-  const document = metadata(parts.config.baseUrl.origin);
+  const document = metadata(parts.config);
   for (const name of ["openid-configuration", "oauth-authorization-server"]) {
     mountProgramEndpoint(app, parts, {
       method: "GET",
@@ -25,8 +26,14 @@ export function discoveryRoutes(app: App, parts: AppParts): void {
 }
 
 /** OpenID Connect Discovery 1.0 and RFC 8414. */
-function metadata(issuer: string) {
-  const authentication = ["client_secret_basic", "client_secret_post", "none"];
+function metadata({ baseUrl: { origin: issuer }, oauthClientHosts }: AppParts["config"]) {
+  const withDocuments = oauthClientHosts.length > 0;
+  const authentication = [
+    "client_secret_basic",
+    "client_secret_post",
+    "none",
+    ...withDocuments ? ["private_key_jwt"] : [],
+  ];
   return {
     issuer,
     authorization_endpoint: `${issuer}/oauth/authorize`,
@@ -44,6 +51,13 @@ function metadata(issuer: string) {
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: ["RS256", "ES256"],
     token_endpoint_auth_methods_supported: authentication,
+    ...(withDocuments
+      ? {
+        token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+        revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+        client_id_metadata_document_supported: true,
+      }
+      : {}),
     introspection_endpoint_auth_methods_supported: authentication.slice(0, 2),
     revocation_endpoint_auth_methods_supported: authentication,
     backchannel_logout_supported: true,

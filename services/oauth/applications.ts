@@ -2,15 +2,18 @@
 import { deleteConsents, endAccess, findApplications } from "../../db/oauth/managed_clients.ts";
 import type { SessionActor } from "../../domain/access/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
+import { documentHost } from "../../domain/oauth/client_document.ts";
 import { hostOfRedirect } from "../../domain/oauth/client.ts";
 import { writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 
 /** The access that a person allowed an application. */
 export interface Application {
+  /** In addresses of pages. */
+  readonly id: string;
   readonly clientId: string;
   readonly name: string;
-  /** The hosts and schemes of its redirect addresses. */
+  /** The host that describes it, and the hosts and schemes of its redirect addresses. */
   readonly hosts: readonly string[];
   /** The organization that it acts for; null for none. */
   readonly organizationName: string | null;
@@ -30,22 +33,28 @@ export async function listApplications(
   const rows = await findApplications(database, user.id, { limit: applicationsShownMax });
   return rows.map(({ redirectUris, scopes, ...row }) => ({
     ...row,
-    hosts: [...new Set((JSON.parse(redirectUris) as string[]).map(hostOfRedirect))],
+    hosts: hostsOf(row.clientId, JSON.parse(redirectUris)),
     scopes: scopes.split(" ").filter((scope) => scope !== ""),
   }));
+}
+
+function hostsOf(clientId: string, redirectUris: readonly string[]): string[] {
+  const host = documentHost(clientId);
+  return [...new Set([...host === null ? [] : [host], ...redirectUris.map(hostOfRedirect)])];
 }
 
 /** Ends an application's access to everything that the person allowed. @throws {AppError} `not_found`. */
 export async function removeApplication(
   context: SessionContext,
   actor: SessionActor,
-  clientId: string,
+  id: string,
 ): Promise<void> {
-  const name = (await listApplications(context, actor)).find((one) => one.clientId === clientId)?.name;
-  if (name === undefined) throw notFoundError();
+  const found = (await listApplications(context, actor)).find((one) => one.id === id);
+  if (found === undefined) throw notFoundError();
+  const { clientId, name } = found;
   const isRemoved = await writeChange(context, actor, {
     statement: deleteConsents(actor.user.id, clientId),
-    entry: { action: "application.removed", organizationId: null, target: { id: clientId, name } },
+    entry: { action: "application.removed", organizationId: null, target: { id, name } },
     after: ({ audited }) => endAccess(actor.user.id, clientId, audited),
   });
   if (!isRemoved) throw notFoundError();

@@ -8,6 +8,7 @@ import {
 import {
   deleteOldCodes,
   findConsentedScopes,
+  findHasConsented,
   findWaitingRequest,
   insertCode,
   insertConsent,
@@ -23,6 +24,7 @@ import {
   readAuthorizeRequest,
   responseAddress,
 } from "../../domain/oauth/authorize_request.ts";
+import { isDocumentId } from "../../domain/oauth/client_document.ts";
 import { isNativeRedirect, permitsMember, permitsRedirect } from "../../domain/oauth/client.ts";
 import { codeMs, waitingRequestMs } from "../../domain/oauth/oauth_limits.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
@@ -192,7 +194,8 @@ export async function issueCode(
   const scopes = await withoutOffline(context, actor, checked)
     ? checked.scopes.filter((scope) => scope !== "offline_access")
     : checked.scopes;
-  const [inserted] = await context.writeAs(actor, [
+  const results = await context.writeAs(actor, [
+    ...(consented ? [insertConsent(key, { scopes: checked.scopes, now })] : []),
     insertCode({
       ...key,
       codeHash: hashToken(code),
@@ -204,11 +207,13 @@ export async function issueCode(
       now,
       expiresAt: now + codeMs,
     }),
-    ...(consented ? [insertConsent(key, { scopes: checked.scopes, now })] : []),
     deleteOldCodes(now),
   ]);
-  if (inserted?.changes !== 1) {
-    throw new OAuthError("temporarily_unavailable", "Too many codes of this session are open.");
+  if (results.at(-2)?.changes !== 1) {
+    throw new OAuthError(
+      "temporarily_unavailable",
+      "Too many codes of this session are open, or the person has allowed too many applications.",
+    );
   }
   return answerAddress(context, checked, { code });
 }
@@ -234,6 +239,21 @@ export function answerAddress(
     ? { error: answer.code, error_description: answer.message }
     : { code: answer.code };
   return responseAddress(redirectUri, { ...parameters, state, iss: config.baseUrl.origin });
+}
+
+/**
+ * Returns the redirect address with an error; null, for a page, if the client has a document and the person never allowed it anything.
+ * Otherwise anyone could publish one to send people anywhere from here.
+ */
+export async function errorAddress(
+  context: Pick<Context, "config" | "database">,
+  from: ClientRequest,
+  { error, userId }: { error: OAuthError; userId: string | undefined },
+): Promise<string | null> {
+  const { client: { id: clientId } } = from;
+  const isTrusted = !isDocumentId(clientId) ||
+    userId !== undefined && await findHasConsented(context.database, { userId, clientId });
+  return isTrusted ? answerAddress(context, from, error) : null;
 }
 
 /**

@@ -1,6 +1,7 @@
 // Tells applications that a session, or access, has ended (OpenID Connect Back-Channel Logout 1.0).
 import { randomUUID } from "node:crypto";
 import { type ClaimedLogout, claimLogouts, endLogout } from "../../db/oauth/logouts.ts";
+import { isDocumentId } from "../../domain/oauth/client_document.ts";
 import {
   logoutLeaseMs,
   logoutsAtOnceMax,
@@ -24,12 +25,13 @@ export async function sendLogouts(context: Context): Promise<boolean> {
 }
 
 async function send(context: Context, logout: ClaimedLogout): Promise<void> {
-  const { database, clock, onBackgroundError } = context;
+  const { addressGuard, database, clock, onBackgroundError } = context;
   let isDelivered = false;
   try {
     const body = new URLSearchParams({ logout_token: await logoutToken(context, logout) }).toString();
-    // Operators choose these addresses, which may be in a private network.
-    const { code } = await post(null, {
+    // Operators choose the addresses of others, which may be in a private network.
+    const guard = isDocumentId(logout.clientId) ? addressGuard : null;
+    const { code } = await post(guard, {
       url: new URL(logout.uri),
       headers: { "content-type": "application/x-www-form-urlencoded", "user-agent": "Gatehouse" },
       body,

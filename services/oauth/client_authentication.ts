@@ -1,7 +1,15 @@
-// Tells which client sends a request to an endpoint of programs: with its secret, or as a public client with its id alone.
-import { timingSafeEqual } from "node:crypto";
+// Tells which client sends a request to an endpoint of programs: with its secret, an assertion signed with its key, or as a public client
+// with its id alone.
+import { Buffer } from "node:buffer";
+import { hash, timingSafeEqual } from "node:crypto";
+import type { JWTPayload } from "jose";
 import { findClient, type StoredClient } from "../../db/oauth/clients.ts";
+import { useAssertion } from "../../db/oauth/documents.ts";
 import type { ClientInfo } from "../../domain/access/actor.ts";
+import { addressGroup } from "../../domain/address_group.ts";
+import { AppError } from "../../domain/errors.ts";
+import { assertionAlgorithms } from "../../domain/oauth/client_document.ts";
+import { assertionMs, assertionToleranceMs } from "../../domain/oauth/oauth_limits.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import { hashSecretToken } from "../../domain/secret_token.ts";
 import type { Context } from "../context.ts";
@@ -11,10 +19,14 @@ export interface ClientCredentials {
   readonly id: string;
   /** Null without a secret. */
   readonly secret: string | null;
+  /** A JWT (RFC 7523); null without one. */
+  readonly assertion: string | null;
 }
 
+const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
 /**
- * Reads the credentials of a request: HTTP Basic, or fields of its form.
+ * Reads the credentials of a request: HTTP Basic, or fields of its form. Nothing is checked.
  *
  * @param authorization The header.
  * @throws {OAuthError} `invalid_client` without any, `invalid_request` for both.
@@ -26,15 +38,28 @@ export function readClientCredentials(
   const [, basic] = /^Basic ([\w+/=-]+)$/i.exec(authorization ?? "") ?? [];
   const id = form.get("client_id");
   const secret = form.get("client_secret");
+  const assertion = form.get("client_assertion") ?? null;
+  if (assertion !== null && (secret ?? authorization) !== undefined) throw repeatedError();
   if (basic === undefined) {
-    if (id === undefined || authorization !== undefined) throw invalidClientError();
-    return { id, secret: secret ?? null };
+    const name = id ?? (assertion && subjectOf(assertion, form.get("client_assertion_type")));
+    if (name === null || name === undefined || authorization !== undefined) throw invalidClientError();
+    return { id: name, secret: secret ?? null, assertion };
   }
   const [name, password] = decodeBasic(basic);
-  if (secret !== undefined || id !== undefined && id !== name) {
-    throw new OAuthError("invalid_request", "Send the client's credentials once.");
+  if (secret !== undefined || id !== undefined && id !== name) throw repeatedError();
+  return { id: name, secret: password, assertion };
+}
+
+const repeatedError = () => new OAuthError("invalid_request", "Send the client's credentials once.");
+
+/** Requests with an assertion needn't name the client again. */
+function subjectOf(assertion: string, type: string | undefined): string | null {
+  try {
+    const claims = JSON.parse(Buffer.from(assertion.split(".")[1] ?? "", "base64url").toString());
+    return type === assertionType && typeof claims.sub === "string" ? claims.sub : null;
+  } catch {
+    return null;
   }
-  return { id: name, secret: password };
 }
 
 /** Both parts are encoded as in forms (RFC 6749, section 2.3.1). */
@@ -65,19 +90,69 @@ function base64Bytes(text: string): number[] {
  * @throws {OAuthError} `invalid_client`.
  */
 export async function authenticateClient(
-  { database, rateLimits: { clientSecrets } }: Pick<Context, "database" | "rateLimits">,
-  { id, secret }: ClientCredentials,
+  context: AuthenticationContext,
+  { id, secret, assertion }: ClientCredentials,
   from: ClientInfo,
 ): Promise<StoredClient> {
-  const client = await findClient(database, id);
+  const { rateLimits: { clientSecrets } } = context;
+  const client = await findClient(context.database, id);
   if (client === undefined || !client.enabled) throw invalidClientError();
-  if (client.secretHash === null) {
-    if (secret !== null && secret !== "") throw invalidClientError();
+  const { type, secretHash } = client;
+  if (type === "public") {
+    if (secret !== null && secret !== "" || assertion !== null) throw invalidClientError();
     return client;
   }
-  const isRight = secret !== null && isSameHash(hashSecretToken(secret), client.secretHash);
+  const isRight = secretHash === null
+    ? assertion !== null && await isOwnAssertion(context, { id, assertion, from })
+    : secret !== null && isSameHash(hashSecretToken(secret), secretHash);
   if (!isRight) throw wrongSecretError(clientSecrets.take(from, `${client.id} `));
   return client;
+}
+
+type AuthenticationContext = Pick<
+  Context,
+  "clientDocuments" | "clock" | "config" | "database" | "rateLimits"
+>;
+
+/** True for an assertion that the client signed for this service, the first time. Unknown keys are read once a minute. */
+async function isOwnAssertion(
+  { clientDocuments, clock, config, database }: AuthenticationContext,
+  { id, assertion, from }: { id: string; assertion: string; from: ClientInfo },
+): Promise<boolean> {
+  const { createLocalJWKSet, errors, jwtVerify } = await import("jose");
+  const { origin } = config.baseUrl;
+  const now = clock();
+  const verify = async (again: boolean): Promise<JWTPayload | null> => {
+    const keys = await clientDocuments.keys(id, { again, place: addressGroup(from.address) });
+    if (keys === null) return null;
+    const { payload } = await jwtVerify(assertion, createLocalJWKSet(keys), {
+      issuer: id,
+      subject: id,
+      audience: [origin, `${origin}/oauth/token`],
+      algorithms: assertionAlgorithms,
+      requiredClaims: ["exp", "jti"],
+      clockTolerance: assertionToleranceMs / 1_000,
+      currentDate: new Date(now),
+    });
+    return payload;
+  };
+  try {
+    const payload = await verify(false).catch((error) => {
+      if (error instanceof errors.JWKSNoMatchingKey) return verify(true);
+      throw error;
+    });
+    const expiresAt = (payload?.exp ?? 0) * 1_000;
+    if (payload === null || expiresAt > now + assertionMs) return false;
+    const use = { clientId: id, hash: hash("sha256", String(payload.jti)) };
+    const results = await database.write(
+      useAssertion({ ...use, expiresAt: expiresAt + assertionToleranceMs, now }),
+    );
+    return results.at(-1)?.changes === 1;
+  } catch (error) {
+    // Its keys can't be read now, or it is none of them.
+    if (error instanceof errors.JOSEError || error instanceof AppError) return false;
+    throw error;
+  }
 }
 
 /** @param state Of the limit, after the wrong secret was counted. */
@@ -95,4 +170,4 @@ export function isSameHash(a: string, b: string): boolean {
 }
 
 export const invalidClientError = () =>
-  new OAuthError("invalid_client", "The client is unknown or its secret is wrong.");
+  new OAuthError("invalid_client", "The client is unknown, or its secret or assertion is wrong.");

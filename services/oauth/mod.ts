@@ -4,6 +4,7 @@ export {
   type CheckedRequest,
   checkRequest,
   type ClientRequest,
+  errorAddress,
   errorOfNeed,
   findClientRequest,
   findKeptRequest,
@@ -38,6 +39,13 @@ export {
   listResources,
   rotateResourceSecret,
 } from "./resources.ts";
+export {
+  documentPeopleMax,
+  endDocumentClient,
+  endUnlistedClients,
+  getDocumentClient,
+  listDocumentClients,
+} from "./document_clients.ts";
 export { type Application, listApplications, removeApplication } from "./applications.ts";
 export {
   changeClient,

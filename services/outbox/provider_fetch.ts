@@ -1,5 +1,5 @@
-// Requests to identity providers, in the form of `fetch`. Operators choose providers of the whole service, which may be in a private
-// network. An organization chooses its own, so those requests go only to addresses that the guard allows.
+// Requests to identity providers and applications, in the form of `fetch`. Operators choose providers of the whole service, which may be in
+// a private network. Organizations and strangers choose the others, so those requests go only to addresses that the guard allows.
 import { messageOf } from "../../domain/errors.ts";
 import { checkJsonBounds } from "../../domain/json_bounds.ts";
 import { isLoopbackHost } from "../../domain/loopback.ts";
@@ -19,7 +19,7 @@ export interface ProviderFetchOptions {
 
 export interface ProviderFetchParts {
   readonly addressGuard: AddressGuard;
-  /** Certificate authorities (PEM) to trust in addition to the default ones, for an organization's provider. */
+  /** Certificate authorities (PEM) to trust in addition to the default ones, with a guard. */
   readonly caCerts?: readonly string[] | undefined;
   /** For everything, from resolving the host to the end of the body. 5 seconds by default. */
   readonly timeoutMs?: number;
@@ -35,16 +35,15 @@ const bodyBytesMax = 64 * 1024;
 
 /**
  * Returns a function that sends one request and reads at most 64 KB within 5 seconds, with the bounds of JSON bodies. It never follows a
- * redirect. It takes http only for loopback hosts, and for an organization's provider as `AddressGuard` does, so callers may let `openid-client` send any URL.
+ * redirect. It takes http only for loopback hosts, and with a guard as that does, so callers may let `openid-client` send any URL.
  * It throws a {@linkcode ProviderUnreachableError} if there is no valid response.
  *
- * @param provider `organizationId`: null for a provider of the whole service.
+ * @param options `isGuarded`: not for a provider of the whole service.
  */
 export function providerFetch(
   parts: ProviderFetchParts,
-  { organizationId }: { readonly organizationId: string | null },
+  { isGuarded }: { readonly isGuarded: boolean },
 ): ProviderFetch {
-  const isGuarded = organizationId !== null;
   const { addressGuard, caCerts, timeoutMs = defaultTimeoutMs } = parts;
   return async (text, { method = "GET", headers = {}, body, signal } = {}) => {
     try {
@@ -89,7 +88,7 @@ function checkShape(text: string): void {
 /**
  * Customers don't learn why a host can't be reached: it would reveal names and addresses of this network.
  *
- * @param options `isGuarded`: for an organization's provider.
+ * @param options `isGuarded`: others chose the host.
  */
 function reasonOf(error: unknown, { isGuarded }: { isGuarded: boolean }): string {
   if (error instanceof ResponseError) return error.message;

@@ -183,8 +183,8 @@ export class ProviderClient {
   }
 
   #fetchOf({ organizationId }: StoredProvider, deadline?: AbortSignal): CustomFetch {
-    const { addressGuard } = this.#parts;
-    const send = providerFetch({ addressGuard, timeoutMs: this.#timeoutMs }, { organizationId });
+    const parts = { addressGuard: this.#parts.addressGuard, timeoutMs: this.#timeoutMs };
+    const send = providerFetch(parts, { isGuarded: organizationId !== null });
     return (url, { method, headers, body }) => send(url, { method, headers, body, signal: deadline });
   }
 

@@ -21,7 +21,7 @@ export async function findProviderFault(
   provider: CheckedProvider,
 ): Promise<string | null> {
   const { kind, issuer, organizationId } = provider;
-  const fetch = providerFetch(parts, provider);
+  const fetch = providerFetch(parts, { isGuarded: organizationId !== null });
   if (kind === "github") return await findGithubFault(fetch, githubApiUrl(issuer));
   const url = discoveryUrl(issuer);
   const discovery = await readJson(fetch, url);

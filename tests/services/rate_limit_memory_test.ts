@@ -50,7 +50,7 @@ Deno.test("limiters with different numbers don't share points", () => {
   const [first, second] = [0, 39].map((n) => new RateLimiter({ ...options, windows: memory.windows(n) }));
   assert(first?.take("ada").isAllowed);
   assert(second?.take("ada").isAllowed);
-  assert.throws(() => memory.windows(44), RangeError);
+  assert.throws(() => memory.windows(48), RangeError);
 });
 
 Deno.test("a flood of new names never ends the window of the name with the most points", () => {

@@ -24,8 +24,10 @@ export const scopeText = (scope: string): string => scopeTexts[scope] ?? scope;
 export interface ConsentPageProps {
   readonly frame: GateFrame;
   readonly clientName: string;
-  /** Where the browser goes next, and what receives the access. */
+  /** Receives the access: where the browser goes next, or the host that describes the application. */
   readonly host: string;
+  /** Where the browser goes next, if the host describes the application. */
+  readonly returnsTo: string | null;
   /** True if it is a program on this machine, which nobody can tell from another one. */
   readonly isNative: boolean;
   readonly person: { readonly name: string; readonly email: string };
@@ -51,6 +53,7 @@ export function consentPage(props: ConsentPageProps): Page {
     </>
   );
   const facts: { label: string; value: Child }[] = [
+    ...(props.returnsTo === null ? [] : [{ label: "Returns to", value: <bdi>{props.returnsTo}</bdi> }]),
     ...(resource === null
       ? []
       : [{ label: "Resource", value: <bdi>{`${resource.name} (${new URL(resource.uri).host})`}</bdi> }]),
@@ -101,6 +104,20 @@ export function backToApplicationPage(
   return (
     <GateCard frame={frame} title="Continue to the application" text={text} goOnTo={href}>
       <ButtonLink tone="primary" href={href}>Continue</ButtonLink>
+    </GateCard>
+  );
+}
+
+/** Ends here, for an application that nobody vouches for. */
+export function deniedPage({ frame, clientName }: { frame: GateFrame; clientName: string }): Page {
+  const text = (
+    <>
+      <bdi>{clientName}</bdi> gets no access. You can close this page.
+    </>
+  );
+  return (
+    <GateCard frame={frame} title="Request denied" text={text}>
+      <ButtonLink href="/portal">Go to your account</ButtonLink>
     </GateCard>
   );
 }

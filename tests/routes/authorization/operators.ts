@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { newId } from "../../../domain/id.ts";
 import type { OperatorScope } from "../../../domain/access/operator_scope.ts";
-import { addClient, addResource } from "../../support/oauth/scene.ts";
+import { addClient, addDocument, addResource } from "../../support/oauth/scene.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { createPortalSession } from "../../support/operators/portal_sessions.ts";
 import { exampleId } from "../../../routes/schemas/common.ts";
@@ -108,6 +108,7 @@ const inserts: readonly (readonly [path: RegExp, insert: Insert])[] = [
     await run(test, insert, id, id);
     return { id };
   }],
+  [/\/clients\/documents\/:id/, async ({ test }) => ({ id: await addDocument(test) })],
   [/\/clients\/:id/, async ({ test }) => ({ id: (await addClient(test)).id })],
   [/\/resources\/:id/, async ({ test }) => {
     const uri = `https://${newId("res")}.example/`;

@@ -14,8 +14,8 @@ const addressGuard = new AddressGuard(
   { webhookAllowedHosts: [{ host: name }] },
   () => Promise.resolve(["127.0.0.1"]),
 );
-const ofService = providerFetch({ addressGuard }, { organizationId: null });
-const ofCompany = providerFetch({ addressGuard }, { organizationId: "org_1" });
+const ofService = providerFetch({ addressGuard }, { isGuarded: false });
+const ofCompany = providerFetch({ addressGuard }, { isGuarded: true });
 
 /** Both ways to send a request, with the URL of a server of this machine. */
 function ways(port: number) {
@@ -159,7 +159,9 @@ Deno.test("ends a request in time and with its signal, wherever it is", async ()
       await sending;
     }
     for (const organizationId of [null, "org_1"]) {
-      const impatient = providerFetch({ addressGuard, timeoutMs: 100 }, { organizationId });
+      const impatient = providerFetch({ addressGuard, timeoutMs: 100 }, {
+        isGuarded: organizationId !== null,
+      });
       const url = `http://${organizationId === null ? "127.0.0.1" : name}:${port}/`;
       await assert.rejects(impatient(url), unreachable(/^didn't respond within 0.1 seconds$/));
     }
@@ -181,7 +183,7 @@ Deno.test("sends http only to loopback hosts, and an organization's requests onl
   // A name whose addresses changed after the provider was created.
   const strict = new AddressGuard({ webhookAllowedHosts: [] }, () => Promise.resolve(["127.0.0.1"]));
   await assert.rejects(
-    providerFetch({ addressGuard: strict }, { organizationId: "org_1" })(`https://${name}:${canary.port}/`),
+    providerFetch({ addressGuard: strict }, { isGuarded: true })(`https://${name}:${canary.port}/`),
     unreachable(hidden),
   );
   assert.equal(canary.connections(), 0);
@@ -199,9 +201,7 @@ Deno.test({
       );
     const servers = [await serve(name), await serve("other.example.com")];
     try {
-      const trusting = providerFetch({ addressGuard, caCerts: [authority.cert] }, {
-        organizationId: "org_1",
-      });
+      const trusting = providerFetch({ addressGuard, caCerts: [authority.cert] }, { isGuarded: true });
       const [right = "", wrong = ""] = servers.map(({ addr }) => `https://${name}:${addr.port}/`);
       assert.equal(await (await trusting(right)).text(), "{}");
       await assert.rejects(trusting(wrong), unreachable(/certificate/));

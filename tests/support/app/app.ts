@@ -95,7 +95,7 @@ export interface TestPerson {
  *
  * @param settings Overrides of the default settings.
  * @param options `open`: opens a database other than a new data file. `mailTransport`: delivers email when `SMTP_URL` is set.
- * `providerTimeoutMs`: for identity providers; a minute by default, because the machine may be loaded. `isDebug`: also logs each request.
+ * `documents`: for requests to applications. `providerTimeoutMs`: for identity providers; a minute by default, because the machine may be loaded. `isDebug`: also logs each request.
  */
 export async function startTestApp(
   settings: Settings = {},
@@ -103,6 +103,7 @@ export async function startTestApp(
     open?: () => Promise<TestDatabase>;
     mailTransport?: MailTransport;
     providerTimeoutMs?: number;
+    documents?: Parameters<typeof createServices>[1]["documents"];
     isDebug?: boolean;
   } = {},
 ): Promise<TestApp> {
@@ -130,8 +131,8 @@ export async function startTestApp(
     passwordHasher,
     newReportsWorker: newReportsThread,
   });
-  const { providerTimeoutMs = 60_000 } = options;
-  const services = createServices(base, { parts, onBackgroundError, providerTimeoutMs });
+  const { providerTimeoutMs = 60_000, documents } = options;
+  const services = createServices(base, { parts, onBackgroundError, providerTimeoutMs, documents });
   const metrics = createMetrics(services);
   const metricSources = [
     processMetrics({ parts, services, version: "0.0.0", clock: base.clock }),

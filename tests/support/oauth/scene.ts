@@ -57,6 +57,24 @@ export async function addClient(test: TestApp, options: ClientOptions = {}): Pro
   return { id, secret };
 }
 
+/** Inserts a client with a metadata document. @returns The document's id. */
+export async function addDocument(test: TestApp, name = "Published tools"): Promise<string> {
+  const id = newId("doc");
+  const clientId = `https://app.example.com/${id}.json`;
+  await run(
+    test,
+    `INSERT INTO oauth_clients (id, name, type, grants, redirect_uris, post_logout_redirect_uris, scopes, created_at)
+      VALUES (?, ?, 'public', '["authorization_code"]', '["https://app.example.com/callback"]', '[]', '["openid"]', ?)`,
+    ...[clientId, name, test.now()],
+  );
+  await run(
+    test,
+    "INSERT INTO oauth_documents (id, client_id, host, content_hash, read_at, fresh_until) VALUES (?, ?, 'app.example.com', '', 0, 0)",
+    ...[id, clientId],
+  );
+  return id;
+}
+
 /** Registers a client that a person lets sign them in. */
 export async function addConsent(
   test: TestApp,

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { testApp } from "../../../support/app/app.ts";
 import { assertRows } from "../../../support/app/rows.ts";
+import { addDocument } from "../../../support/oauth/scene.ts";
 import { newOperator } from "../../../support/operators/console.ts";
 
 const list = "/operator/clients";
@@ -70,3 +71,18 @@ testApp(
   },
   { SECRETS_KEY: btoa("7".repeat(32)) },
 );
+
+testApp("operators see applications that publish their own settings, and end their access", async (test) => {
+  const mara = await newOperator(test);
+  const id = await addDocument(test, "Tools <b>");
+  const count = "SELECT count(*) AS n FROM oauth_clients";
+  await assertRows(test, mara, [
+    [`GET ${list}`, null, 200, { shows: ["No applications yet"], hides: ["Tools"] }],
+    [`GET ${list}/documents`, null, 200, { shows: ["app.example.com", "Tools &lt;b&gt;", `${id}.json`] }],
+    [`GET ${list}/documents/${id}/end`, null, 200, { shows: ["Tools &lt;b&gt;"] }],
+    [`POST ${list}/documents/${id}/end`, {}, `303 ${list}/documents?done=ended`],
+    [`GET ${list}/documents?done=ended`, null, 200, { shows: ["Access ended"], hides: ["Tools"] }],
+    [`POST ${list}/documents/${id}/end`, {}, 404],
+  ]);
+  assert.equal((await test.opened.database.readFirst<{ n: number }>({ sql: count, args: [] }))?.n, 0);
+});
