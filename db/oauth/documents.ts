@@ -96,7 +96,6 @@ export const deleteUnlisted = (hosts: readonly string[]): Statement =>
 export interface DocumentRow {
   readonly id: string;
   readonly clientId: string;
-  readonly host: string;
   readonly name: string;
   readonly firstSeenAt: number;
   /** People who allow it something, at most `peopleMax`. */
@@ -104,7 +103,7 @@ export interface DocumentRow {
 }
 
 const select = (peopleMax: number): Statement =>
-  sql`SELECT d.id, d.client_id AS clientId, d.host, c.name, c.created_at AS firstSeenAt,
+  sql`SELECT d.id, d.client_id AS clientId, c.name, c.created_at AS firstSeenAt,
     (SELECT count(*) FROM (SELECT DISTINCT n.user_id FROM oauth_consents n WHERE n.client_id = d.client_id
       LIMIT ${peopleMax})) AS people
   FROM oauth_documents d JOIN oauth_clients c ON c.id = d.client_id`;

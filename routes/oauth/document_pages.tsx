@@ -38,13 +38,13 @@ export function documentPages(app: App, parts: PortalParts): void {
         {...page}
         back={back}
         title="Published applications"
-        text="Applications on the hosts in OAUTH_CLIENT_HOSTS that people have been sent here by. They publish their own settings."
+        text="Applications that publish their own settings at a URL, on the hosts in OAUTH_CLIENT_HOSTS."
         flash={flashOf(c, { ended: "Access ended. People can allow the application again." })}
         card="Newest first"
         empty={clients.length === 0
           ? {
             title: "No published applications yet",
-            text: "They appear here once they send someone who is signed in.",
+            text: "They appear here when they first ask someone for access.",
           }
           : null}
         links={[{ href: nextCursor && `${documentsPath}?cursor=${nextCursor}`, label: "Older" }]}
@@ -56,9 +56,9 @@ export function documentPages(app: App, parts: PortalParts): void {
             {
               title: "Application",
               in: "title",
-              cell: ({ host, name, clientId }) => (
+              cell: ({ name, clientId }) => (
                 <>
-                  {host}: <Name text={name} />
+                  <Name text={name} />
                   <div class="muted tiny">{clientId}</div>
                 </>
               ),

@@ -18,7 +18,7 @@ import {
   routeFinder,
   type Viewer,
 } from "../support/portal/crawl.ts";
-import { addConsent } from "../support/oauth/scene.ts";
+import { addConsent, addDocument } from "../support/oauth/scene.ts";
 import { escaped } from "../support/portal/markup.ts";
 import { newMarkup, pageRules } from "../support/portal/page_rules.ts";
 import { isFull } from "../support/runner/extent.ts";
@@ -48,7 +48,12 @@ const few = { ofRoute: 2, plain: 2, ofFilters: 1 };
 
 Deno.test("every page", { timeout: 2 * faultsTimeoutMs }, async (t) => {
   await using discovery = startDiscovery();
-  const test = await startTestApp({ ...unlimited, ALLOWED_ORIGINS: "https://app.example.com" });
+  const test = await startTestApp({
+    ...unlimited,
+    ALLOWED_ORIGINS: "https://app.example.com",
+    OAUTH_CLIENT_HOSTS: "app.example.com",
+    SECRETS_KEY: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+  });
   try {
     const names = new Map<string, string>();
     const portal = await fillPortal(test, {
@@ -207,6 +212,7 @@ async function fillMore(
     "INSERT INTO identities (id, user_id, issuer, subject, email, created_at) VALUES (?, ?, ?, ?, ?, ?)",
     ...identity,
   );
+  await addDocument(test, markup);
   await addConsent(test, { userId: owner.userId, organizationId });
   const key = keys.get("Import job (nightly)")?.fullKey ?? "";
   const more = { idempotencyKey: markup, properties: { [markup]: markup } };

@@ -154,3 +154,12 @@ Deno.test("checkClock() warns beyond 2 seconds, fails beyond 60, and allows for 
     /90 seconds ahead/,
   );
 });
+
+Deno.test("checkSettings() warns if every site can ask people for access", () => {
+  const SECRETS_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+  assert.deepEqual(problems({ OAUTH_CLIENT_HOSTS: "app.example.com", SECRETS_KEY }), {});
+  assert.equal(
+    problems({ OAUTH_CLIENT_HOSTS: "*", SECRETS_KEY })["OAUTH_CLIENT_HOSTS"]?.verdict,
+    "warning",
+  );
+});
