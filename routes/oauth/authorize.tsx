@@ -77,7 +77,9 @@ async function authorize(c: AppContext, parts: PortalParts): Promise<Response> {
   const session = await findSession(c, parts);
   const clientId = parameters.get("client_id") ?? "";
   if (isDocumentId(clientId)) {
-    if (session === null) return await toSignInFirst(c, parts, { asked, parameters });
+    if (session?.user.emailVerified !== true) {
+      return await beforeReading(c, parts, { asked, parameters, session });
+    }
     await parts.services.clientDocuments.read(clientId, session.user.id);
   }
   const from = await findClientRequest(parts.services, parameters);
@@ -105,14 +107,17 @@ async function authorize(c: AppContext, parts: PortalParts): Promise<Response> {
 }
 
 /** Nothing is read for strangers, so nothing is known of the application yet. */
-async function toSignInFirst(
+async function beforeReading(
   c: AppContext,
   parts: PortalParts,
-  { asked, parameters }: { asked: Asked; parameters: URLSearchParams },
+  { asked, parameters, session }: { asked: Asked; parameters: URLSearchParams; session: Session | null },
 ): Promise<Response> {
   const prompts = (parameters.get("prompt") ?? "").split(" ");
   if (prompts.includes("none")) throw new AppError("malformed_request", "Sign in here first.");
-  return await toSignIn(c, parts, { asked, isFresh: prompts.includes("login") });
+  if (session === null) return await toSignIn(c, parts, { asked, isFresh: prompts.includes("login") });
+  const clientName = documentHost(parameters.get("client_id") ?? "") ?? "the application";
+  const href = await addressOf(c, parts, asked, { isFresh: false });
+  return await sendPage(c, confirmEmailFirstPage({ frame: gateFrame(parts), clientName, href }), 403);
 }
 
 /** Sends errors to the application's redirect address, which is known good. */

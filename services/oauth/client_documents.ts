@@ -38,7 +38,7 @@ export class ClientDocuments {
   }
 
   /**
-   * Reads the document of a client for a person who is signed in, unless its copy is fresh.
+   * Reads the document of a client for a person who is signed in with a confirmed address, unless its copy is fresh.
    *
    * @throws {AppError} `malformed_request` if it is invalid or its host isn't listed, `rate_limited`, `unavailable`. The messages name
    *   the host.

@@ -19,6 +19,9 @@ withPublisher("reads nothing for strangers and programs, nor from other hosts", 
   const stranger = await open(publisher, null, addressOf(id));
   assert.match(stranger.location ?? "", /^\/sign-in\?return_to=/);
   assert.equal((await open(publisher, null, addressOf(id, { prompt: "none" }))).status, 400);
+  const unconfirmed = await open(publisher, (await test.signUp()).cookie, addressOf(id));
+  assert.equal(unconfirmed.status, 403);
+  assert.match(unconfirmed.text, /Confirm your email address/);
   for (const path of ["/oauth/token", "/oauth/device", "/oauth/revoke"]) {
     const { body } = await post(test, path, { client_id: id, grant_type: "refresh_token", token: "x" });
     assert.equal(body.error, "invalid_client", path);

@@ -1,5 +1,6 @@
 // Clients whose id is the URL of a metadata document: what they can do, and for how long.
 import assert from "node:assert/strict";
+import { sendLogouts } from "../../../services/oauth/backchannel_logout.ts";
 import { endUnlistedClients } from "../../../services/oauth/mod.ts";
 import {
   addressOf,
@@ -11,7 +12,18 @@ import {
   signIn,
   withPublisher,
 } from "../../support/oauth/documents.ts";
-import { addResource, answerOf, consentForm, consentTo, post, userinfo } from "../../support/oauth/scene.ts";
+import {
+  addClient,
+  addDocument,
+  addResource,
+  answerOf,
+  consentForm,
+  consentTo,
+  post,
+  userinfo,
+} from "../../support/oauth/scene.ts";
+import { testApp } from "../../support/app/app.ts";
+import { startRawServer } from "../../support/network/raw_server.ts";
 
 withPublisher(
   "signs people in to an application with a document, and treats it as any other",
@@ -137,4 +149,26 @@ withPublisher("announces documents only if hosts are listed", async ({ test }) =
   const document = await (await test.send("/.well-known/oauth-authorization-server")).json();
   assert.equal(document.client_id_metadata_document_supported, true);
   assert.ok(document.token_endpoint_auth_methods_supported.includes("private_key_jwt"));
+});
+
+testApp("sends logout tokens to published addresses only if the guard allows them", async (test) => {
+  await using canary = startRawServer(async (connection) => {
+    await connection.write(new TextEncoder().encode("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
+    connection.close();
+  });
+  const published = await addDocument(test);
+  const registered = await addClient(test);
+  const ids = [`https://app.example.com/${published}.json`, registered.id];
+  await test.opened.database.write([
+    {
+      sql: "UPDATE oauth_clients SET backchannel_logout_uri = ?",
+      args: [`http://127.0.0.1:${canary.port}/`],
+    },
+    ...ids.map((id) => ({
+      sql: "INSERT INTO oauth_logouts (client_id, user_id, session_id) VALUES (?, 'usr_1', 'ses_1')",
+      args: [id],
+    })),
+  ]);
+  await sendLogouts(test.services);
+  assert.equal(canary.connections(), 1);
 });
