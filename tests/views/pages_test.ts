@@ -18,7 +18,7 @@ import {
   routeFinder,
   type Viewer,
 } from "../support/portal/crawl.ts";
-import { addConsent, addDocument } from "../support/oauth/scene.ts";
+import { addConsent, addDocument, withDocuments } from "../support/oauth/scene.ts";
 import { escaped } from "../support/portal/markup.ts";
 import { newMarkup, pageRules } from "../support/portal/page_rules.ts";
 import { isFull } from "../support/runner/extent.ts";
@@ -50,9 +50,8 @@ Deno.test("every page", { timeout: 2 * faultsTimeoutMs }, async (t) => {
   await using discovery = startDiscovery();
   const test = await startTestApp({
     ...unlimited,
+    ...withDocuments,
     ALLOWED_ORIGINS: "https://app.example.com",
-    OAUTH_CLIENT_HOSTS: "app.example.com",
-    SECRETS_KEY: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
   });
   try {
     const names = new Map<string, string>();

@@ -57,6 +57,12 @@ export async function addClient(test: TestApp, options: ClientOptions = {}): Pro
   return { id, secret };
 }
 
+/** Settings that permit clients with metadata documents. */
+export const withDocuments = {
+  OAUTH_CLIENT_HOSTS: "app.example.com",
+  SECRETS_KEY: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+};
+
 /** Inserts a client with a metadata document. @returns The document's id. */
 export async function addDocument(test: TestApp, name = "Published tools"): Promise<string> {
   const id = newId("doc");
