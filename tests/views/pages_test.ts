@@ -211,8 +211,7 @@ async function fillMore(
     "INSERT INTO identities (id, user_id, issuer, subject, email, created_at) VALUES (?, ?, ?, ?, ?, ?)",
     ...identity,
   );
-  await addDocument(test, markup);
-  await addConsent(test, { userId: owner.userId, organizationId });
+  await Promise.all([addDocument(test, markup), addConsent(test, { userId: owner.userId, organizationId })]);
   const key = keys.get("Import job (nightly)")?.fullKey ?? "";
   const more = { idempotencyKey: markup, properties: { [markup]: markup } };
   const record = await recordOne(test, key, more);
