@@ -106,11 +106,21 @@ export {
   type PortalSessionOwnerRow,
 } from "./portal_sessions.ts";
 export {
+  findEnteredAt,
+  type SecondFactor,
+  updateSessionAuthenticated,
+  updateSessionAuthenticatedIfAudited,
+  updateSessionConfirmed,
+  updateSessionToken,
+} from "./session_proofs.ts";
+export {
   deleteExpiredSessions,
   deleteExpiredSignIns,
   deleteSessionOfUser,
   deleteSessions,
   deleteSessionsOfUser,
+  endAllAccess,
+  endLastingAccess,
   endReplacedSessions,
   findSessions,
   foundSessions,
@@ -123,12 +133,8 @@ export {
   type NewSession,
   selectSession,
   type SessionBounds,
-  updateSessionAuthenticated,
-  updateSessionAuthenticatedIfAudited,
-  updateSessionConfirmed,
   updateSessionOrganization,
   updateSessionSeen,
-  updateSessionToken,
 } from "./sessions.ts";
 export { hasTwoStep } from "./two_step.ts";
 export { findUserCredentials, findUserCredentialsById, type UserCredentials } from "./user_credentials.ts";

@@ -7,6 +7,7 @@ import { type Audited, ifAudited } from "./audit.ts";
 import { bind, type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { domainPermits, sessionEnd, type SignInMethod } from "./domain_rules.ts";
 import { identityMaySignIn, type IdentityUse } from "./identities.ts";
+import { enteredAtProvider, type FreshUse, type SecondFactor } from "./session_proofs.ts";
 import { hasTwoStep } from "./two_step.ts";
 
 export interface NewSession {
@@ -37,9 +38,11 @@ export const liveSession = (
 
 function insertSessionIf(
   session: NewSession,
-  { condition, secondFactorAt, amr, ...method }: SignInMethod & {
+  { condition, secondFactorAt, enteredAt = session.now, amr, ...method }: SignInMethod & {
     condition: Statement;
     secondFactorAt: number | null;
+    /** Null if a provider doesn't say when the person signed in there. */
+    enteredAt?: number | null;
     /** Methods as in RFC 8176, with spaces; null if a provider alone signed the person in. */
     amr: string | null | Statement;
   },
@@ -47,9 +50,9 @@ function insertSessionIf(
   const { tokenHash, id, userId, now, address, userAgent } = session;
   return sql`
     INSERT INTO sessions (token_hash, id, user_id, organization_id, created_at, last_seen_at, proved_at,
-      second_factor_at, address, user_agent, provider_id, amr, expires_at)
+      second_factor_at, address, user_agent, provider_id, amr, entered_at, expires_at)
     SELECT ${tokenHash}, ${id}, u.id, ${landingOrganization}, ${now}, ${now}, ${now},
-      ${secondFactorAt}, ${address}, ${userAgent}, ${method.providerId ?? sql`NULL`}, ${amr}, ${
+      ${secondFactorAt}, ${address}, ${userAgent}, ${method.providerId ?? sql`NULL`}, ${amr}, ${enteredAt}, ${
     sessionEnd(sql`u.email`, now)
   }
     FROM users u WHERE u.id = ${userId} AND u.disabled_at IS NULL AND ${condition}
@@ -67,12 +70,13 @@ export function insertSession(session: NewSession, passwordHash: string): Statem
 }
 
 /** Inserts a session for an identity, unless the provider may not sign the user in or two-step sign-in is on. */
-export function insertProviderSession(session: NewSession, use: IdentityUse): Statement {
+export function insertProviderSession(session: NewSession, use: FreshUse): Statement {
   const condition = sql`${identityMaySignIn(use)} AND NOT ${hasTwoStep}`;
   return insertSessionIf(session, {
     condition,
     secondFactorAt: null,
     amr: null,
+    enteredAt: enteredAtProvider(use, session.now),
     providerId: sql`${use.providerId}`,
   });
 }
@@ -85,9 +89,10 @@ export function insertProviderSession(session: NewSession, use: IdentityUse): St
  */
 export function insertAuditedSession(
   session: NewSession,
-  { audited, pendingHash, use }: {
+  { audited, pendingHash, factor, use }: {
     audited: string;
     pendingHash: string | null;
+    factor: SecondFactor;
     use?: IdentityUse | undefined;
   },
 ): Statement {
@@ -98,8 +103,9 @@ export function insertAuditedSession(
     secondFactorAt: session.now,
     providerId: sql`(SELECT p.provider_id FROM pending_sign_ins p WHERE p.token_hash = ${pendingHash})`,
     amr: pendingHash === null
-      ? "pop"
-      : sql`(SELECT iif(p.provider_id IS NULL, 'pwd mfa', 'mfa') FROM pending_sign_ins p WHERE p.token_hash = ${pendingHash})`,
+      ? factor
+      : sql`(SELECT iif(p.provider_id IS NULL, 'pwd ', '') || ${`${factor} mfa`} FROM pending_sign_ins p
+        WHERE p.token_hash = ${pendingHash})`,
     isPasskey: pendingHash === null,
   });
 }
@@ -269,44 +275,25 @@ export function deleteSessionOfUser(userId: string, sessionId: string) {
   return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id = ${sessionId}`;
 }
 
-/** Ends a user's sessions, except the one to keep; with `audited`, only after that change. */
+/** Ends access to a user's account that outlives sessions: a trigger deletes the grants of applications. */
+export function endLastingAccess(userId: string, now: number, condition = sql`true`): Statement {
+  return sql`UPDATE users SET access_ended_at = ${now} WHERE id = ${userId} AND ${condition}`;
+}
+
+/** Ends a user's sessions, except the one to keep, after an audited change. */
 export function deleteSessionsOfUser(
   userId: string,
-  { keep = "", audited }: { keep?: string; audited?: string },
+  { keep = "", audited }: { keep?: string; audited: string },
 ) {
-  const condition = audited === undefined ? sql`true` : ifAudited(audited);
-  return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id <> ${keep} AND ${condition}`;
+  return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id <> ${keep} AND ${ifAudited(audited)}`;
 }
 
-const sessionHasTwoStep = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = sessions.user_id AND ${hasTwoStep})`;
-
-/** Records that the person has just entered their password. Does nothing if two-step sign-in is on: then it takes a code too. */
-export function updateSessionAuthenticated(sessionId: string, now: number) {
-  return sql`UPDATE sessions SET proved_at = ${now} WHERE id = ${sessionId} AND NOT ${sessionHasTwoStep}`;
-}
-
-/** Records that the person has just returned from a provider with one of their identities. Does nothing if two-step sign-in is on. */
-export function updateSessionConfirmed(sessionId: string, { now, use }: { now: number; use: IdentityUse }) {
-  return sql`UPDATE sessions SET proved_at = ${now} WHERE id = ${sessionId}
-    AND EXISTS (SELECT 1 FROM users u WHERE u.id = sessions.user_id AND NOT ${hasTwoStep} AND ${
-    identityMaySignIn(use)
-  })`;
-}
-
-/** Sets `second_factor_at` too, after the audited use of a passkey, or of a code in addition to the password. */
-export function updateSessionAuthenticatedIfAudited(sessionId: string, { now, audited }: Audited) {
-  return sql`UPDATE sessions SET proved_at = ${now}, second_factor_at = ${now}
-    WHERE id = ${sessionId} AND ${ifAudited(audited)}`;
-}
-
-/** Gives a session another token, after an audited change of the password; an authentication, too, unless two-step sign-in is on. */
-export function updateSessionToken(
-  sessionId: string,
-  { tokenHash, now, audited }: Audited & { tokenHash: string },
-) {
-  return sql`
-    UPDATE sessions SET token_hash = ${tokenHash}, proved_at = iif(${sessionHasTwoStep}, proved_at, ${now})
-    WHERE id = ${sessionId} AND ${ifAudited(audited)}`;
+/** Ends a user's sessions, except the one to keep, and what outlives them, after an audited change. */
+export function endAllAccess(
+  userId: string,
+  { now, ...ended }: Audited & { keep?: string },
+): Statement[] {
+  return [endLastingAccess(userId, now, ifAudited(ended.audited)), deleteSessionsOfUser(userId, ended)];
 }
 
 /** Makes an organization a session's active one, if the user is a member. */

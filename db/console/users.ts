@@ -5,6 +5,7 @@ import type { Role } from "../../domain/access/session.ts";
 import { insertUser, type NewUser, worksAt } from "../people/mod.ts";
 import {
   activeApiKey,
+  endLastingAccess,
   hasRoomForMember,
   hasTwoStep,
   openInvitation,
@@ -13,6 +14,7 @@ import {
 } from "../access/mod.ts";
 import { listedOrganizationsMax } from "../../domain/limits.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { hasGrants } from "../oauth/mod.ts";
 import { insertLinkToken, type NewLinkToken } from "../outbox/mod.ts";
 import { hasText, indexedText } from "../text_search.ts";
 
@@ -50,10 +52,17 @@ export function confirmUserIsEnabled(userId: string, email: string) {
     WHERE id = ${userId} AND email = ${email} AND disabled_at IS NULL`;
 }
 
-export function deleteSessionsOfAnyUser(userId: string, users: ChangeableUsers) {
-  return sql`DELETE FROM sessions
-    WHERE user_id = (SELECT id FROM users WHERE id = ${userId} AND ${isChangeable(users)})`;
-}
+/** Ends what outlives a user's sessions, if there is anything to end. The sessions are ended after it. */
+export const endLastingAccessOfAnyUser = (
+  userId: string,
+  { now, ...users }: ChangeableUsers & { now: number },
+): Statement =>
+  endLastingAccess(
+    userId,
+    now,
+    sql`${isChangeable(users)} AND (EXISTS (SELECT 1 FROM sessions s WHERE s.user_id = users.id)
+      OR ${hasGrants(sql`users.id`)})`,
+  );
 
 export async function findIsOperator(database: DatabaseReader, userId: string): Promise<boolean> {
   const isOperator = sql`SELECT 1 FROM users WHERE id = ${userId} AND operator_since IS NOT NULL`;

@@ -21,6 +21,7 @@ import webhooksFailing from "./migrations/0045_webhooks_failing.sql" with { type
 import oauth from "./migrations/0046_oauth.sql" with { type: "text" };
 import featureNames from "./migrations/0047_feature_names.sql" with { type: "text" };
 import clientDocuments from "./migrations/0048_client_documents.sql" with { type: "text" };
+import lastingAccess from "./migrations/0049_lasting_access.sql" with { type: "text" };
 import grantReturns from "./migrations/0050_grant_returns.sql" with { type: "text" };
 
 /** A step of the schema. Applied once, in one transaction. */
@@ -56,6 +57,7 @@ export const migrations: readonly Migration[] = [
   { number: 46, name: "oauth", text: oauth },
   { number: 47, name: "feature_names", text: featureNames },
   { number: 48, name: "client_documents", text: clientDocuments },
+  { number: 49, name: "lasting_access", text: lastingAccess },
   { number: 50, name: "grant_returns", text: grantReturns },
 ];
 

@@ -22,7 +22,9 @@ CREATE TABLE users (
   -- 0 for people who turned off the monthly email about unused keys.
   unused_key_emails INTEGER NOT NULL DEFAULT 1,
   -- 0 for accounts that a provider created: their hash is of a random text until they set a password.
-  has_password INTEGER NOT NULL DEFAULT 1
+  has_password INTEGER NOT NULL DEFAULT 1,
+  -- When all sessions of a person were last ended. Access of applications that outlives sessions ends then, too.
+  access_ended_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX users_operator_since ON users (operator_since) WHERE operator_since IS NOT NULL;
@@ -141,7 +143,9 @@ CREATE TABLE sessions (
   provider_id TEXT,
   expires_at INTEGER,
   -- How its person signed in, as authentication methods of RFC 8176 with spaces; null for sign-ins with a provider and for older sessions.
-  amr TEXT
+  amr TEXT,
+  -- When the person last entered a password or a code, used a passkey, or signed in at a provider that says when; null if unknown.
+  entered_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sessions_user ON sessions (user_id);
@@ -1831,6 +1835,8 @@ CREATE INDEX oauth_grants_session ON oauth_grants (session_id);
 
 CREATE INDEX oauth_grants_resource ON oauth_grants (resource_id);
 
+CREATE INDEX oauth_grants_offline_until ON oauth_grants (offline_until) WHERE offline_until IS NOT NULL;
+
 -- Only hashes. `scopes` may be narrower than those of the grant.
 CREATE TABLE oauth_tokens (
   token_hash TEXT PRIMARY KEY,
@@ -2003,9 +2009,12 @@ BEGIN
   ; DELETE FROM oauth_grants WHERE user_id = OLD.user_id AND organization_id = OLD.organization_id
   ; END;
 
--- A new password ends access that outlives the session.
-CREATE TRIGGER users_ended_offline_grants AFTER UPDATE OF password_hash ON users
-WHEN OLD.password_hash <> NEW.password_hash AND EXISTS (SELECT 1 FROM oauth_grants g WHERE g.user_id = NEW.id)
+-- Access that outlives sessions ends with a new password, when all sessions are ended, and when the person is disabled.
+CREATE TRIGGER users_ended_offline_grants AFTER UPDATE OF access_ended_at ON users
+WHEN EXISTS (SELECT 1 FROM oauth_grants g WHERE g.user_id = NEW.id)
 BEGIN
-  DELETE FROM oauth_grants WHERE user_id = NEW.id AND offline_until IS NOT NULL
+  INSERT INTO oauth_logouts (client_id, user_id, session_id)
+    SELECT DISTINCT g.client_id, g.user_id, g.session_id FROM oauth_grants g JOIN oauth_clients c ON c.id = g.client_id
+    WHERE g.user_id = NEW.id AND g.offline_until IS NOT NULL AND c.backchannel_logout_uri IS NOT NULL ON CONFLICT DO NOTHING
+  ; DELETE FROM oauth_grants WHERE user_id = NEW.id AND offline_until IS NOT NULL
   ; END;

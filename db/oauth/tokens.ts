@@ -126,6 +126,10 @@ function toToken(row: any[]): FoundToken {
   };
 }
 
+/** A condition: a user has given access to applications. */
+export const hasGrants = (userId: Statement): Statement =>
+  sql`EXISTS (SELECT 1 FROM oauth_grants g WHERE g.user_id = ${userId})`;
+
 /** Inserts the grant of a code that was used for it. Access that may outlive the session begins with `offline_access`. */
 export function insertGrantOfCode(
   { grantId, codeHash, refreshSecret, now }: {
@@ -166,9 +170,13 @@ export function insertToken(token: NewToken, condition = sql`true`): Statement {
     FROM oauth_grants WHERE id = ${token.grantId} AND ${condition} ON CONFLICT DO NOTHING`;
 }
 
-export const deleteOldTokens = (now: number): Statement =>
+/** Deletes some tokens and some grants that have expired. */
+export const deleteOldTokens = (now: number): Statement[] => [
   sql`DELETE FROM oauth_tokens WHERE token_hash IN (SELECT token_hash FROM oauth_tokens WHERE expires_at <= ${now}
-    ORDER BY expires_at LIMIT ${expiredRowsMax})`;
+    ORDER BY expires_at LIMIT ${expiredRowsMax})`,
+  sql`DELETE FROM oauth_grants WHERE id IN (SELECT id FROM oauth_grants WHERE offline_until <= ${now}
+    ORDER BY offline_until LIMIT ${expiredRowsMax})`,
+];
 
 /** Ends a grant with its tokens. */
 export const deleteGrant = (grantId: string): Statement =>

@@ -2,6 +2,7 @@
 // runs alongside live servers, which learn of every change from the database.
 import {
   deleteSessionsOfUser,
+  endAllAccess,
   findUserCredentials,
   findUserCredentialsById,
   insertAuditEvent,
@@ -13,7 +14,7 @@ import { deleteLinks, insertChangeEvent } from "../../db/outbox/mod.ts";
 import {
   type ChangeableUsers,
   countActiveKeysOfUser,
-  deleteSessionsOfAnyUser,
+  endLastingAccessOfAnyUser,
   findActiveKeysOfUser,
   findIsOperator,
   findPendingInvitationsOfUser,
@@ -57,7 +58,7 @@ export async function disableUser(
   const [disabled] = await writeAs(actor, [
     markUserDisabled(id, { now, ...changeableBy(actor) }),
     audit.statement,
-    deleteSessionsOfUser(id, audited),
+    ...endAllAccess(id, { now, ...audited }),
     ...deleteUnfinishedSignIns(id, audited),
     ...deleteLinks(id, { purposes: ["verify_email", "change_email", "reset_password"], ...audited }),
   ]);
@@ -131,9 +132,9 @@ export async function endSessionsOfUser(
 ): Promise<void> {
   const { id, email: name, organizationId } = await findChangeableUser(context, actor, reference);
   await writeChange(context, actor, {
-    statement: deleteSessionsOfAnyUser(id, changeableBy(actor)),
+    statement: endLastingAccessOfAnyUser(id, { now: context.clock(), ...changeableBy(actor) }),
     entry: { action: "session.all_ended", organizationId, target: { id, name } },
-    after: (audited) => deleteUnfinishedSignIns(id, audited),
+    after: (audited) => [deleteSessionsOfUser(id, audited), ...deleteUnfinishedSignIns(id, audited)],
   });
 }
 

@@ -72,7 +72,7 @@ export async function exchangeCode(
       insertGrantOfCode({ grantId, codeHash, refreshSecret, now }),
       insertToken(access.row),
       ...(refresh === null ? [] : [insertToken(refresh.row)]),
-      deleteOldTokens(now),
+      ...deleteOldTokens(now),
     ])
     : [];
   if (used === undefined || used.changes === 0) {
@@ -146,7 +146,7 @@ export async function refreshTokens(
   });
   const access = newAccessToken(context, { grantId, scopes: asked, now });
   const results = await database.write([
-    deleteOldTokens(now),
+    ...deleteOldTokens(now),
     ...rotateRefreshToken({ tokenHash: hashSecretToken(given), sessionId, bounds }, {
       refresh: refresh.row,
       access: access.row,

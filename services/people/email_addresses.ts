@@ -1,6 +1,6 @@
 // Confirming an email address, and changing it. Both need an emailed link and a session of the same account: with the link
 // alone, the owner of an address could confirm a stranger's account by clicking.
-import { deleteSessionsOfUser, findUserCredentials, insertAuditEvent } from "../../db/access/mod.ts";
+import { endAllAccess, findUserCredentials, insertAuditEvent } from "../../db/access/mod.ts";
 import { deleteLinks, findLinkToken, findPendingEmail, insertLinkToken } from "../../db/outbox/mod.ts";
 import { updateUserEmail, verifyUserEmail } from "../../db/people/users.ts";
 import type { SessionActor } from "../../domain/access/actor.ts";
@@ -127,9 +127,9 @@ async function confirmEmail(context: SessionContext, actor: SessionActor, link: 
   const isConfirmed = await writeChange(context, actor, {
     statement: verifyUserEmail({ ...link, now: context.clock() }),
     entry: { action: "email.verified", target: { id, name: email } },
-    after: ({ audited }) => [
+    after: ({ now, audited }) => [
       // Sessions from before the address was confirmed may be a stranger's.
-      deleteSessionsOfUser(id, { keep: actor.id, audited }),
+      ...endAllAccess(id, { keep: actor.id, now, audited }),
       ...deleteLinks(id, { purposes: ["verify_email"], audited }),
     ],
   });

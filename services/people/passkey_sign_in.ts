@@ -55,6 +55,7 @@ export async function signInWithPasskey(
     user,
     now,
     pending,
+    factor: "pop",
     ...(pending === null ? { method: "passkey", use: usePasskey(use), after: () => [] } : {
       method: "password and passkey",
       use: usePasskeyInSecondStep({ ...use, tokenHash: pending.tokenHash }),

@@ -1,7 +1,7 @@
 // Changing a password, and resetting a forgotten one. No response shows whether an account exists.
 import {
   type Audited,
-  deleteSessionsOfUser,
+  endAllAccess,
   findUserCredentials,
   findUserCredentialsById,
   insertAuditEvent,
@@ -219,7 +219,7 @@ export function afterNewPassword(
       purposes: ["reset_password", "change_email", "turn_off_two_step"],
       audited: audited.audited,
     }),
-    deleteSessionsOfUser(user.id, audited),
+    ...endAllAccess(user.id, audited),
     ...deleteUnfinishedSignIns(user.id, audited),
     unlockTotp(user.id, audited),
     credentials.forgetFailures(user.email, audited),

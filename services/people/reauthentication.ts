@@ -129,13 +129,13 @@ async function useCode(
 async function confirmWith(
   context: SessionContext,
   actor: SessionActor,
-  { use, method, after }: Pick<VerifiedStep, "use" | "method" | "after">,
+  { use, method, factor, after }: Pick<VerifiedStep, "use" | "method" | "factor" | "after">,
 ): Promise<boolean> {
   return await writeChange(context, actor, {
     statement: use,
     entry: { action: "session.proved", details: { method } },
     after: ({ now, audited }) => [
-      updateSessionAuthenticatedIfAudited(actor.id, { now, audited }),
+      updateSessionAuthenticatedIfAudited(actor.id, { now, audited, factor }),
       context.credentials.forgetFailures(sessionSubject(actor), { audited }),
       ...after(audited),
     ],
@@ -164,9 +164,8 @@ export async function reauthenticateWithPasskey(
   await credentials.guess(guess, async () => {
     const found = await checkPasskey(context, sessionChallengeWriter(context, actor), { answer, userId });
     const use = found && usePasskey({ ...found, userId, now: clock() });
-    if (use !== null && await confirmWith(context, actor, { use, method: "passkey", after: () => [] })) {
-      return;
-    }
+    const step = { method: "passkey", factor: "pop", after: () => [] } as const;
+    if (use !== null && await confirmWith(context, actor, { use, ...step })) return;
     throw new AppError("invalid_credentials", "This passkey was rejected. Try again, or use your password.");
   });
 }

@@ -86,7 +86,7 @@ export async function requirePending(context: Context, token: string) {
 export async function createVerifiedSession(
   context: Context,
   client: ClientInfo,
-  { user, pending, method, now, use, after }: VerifiedStep & { pending: PendingSignIn | null },
+  { user, pending, method, factor, now, use, after }: VerifiedStep & { pending: PendingSignIn | null },
 ): Promise<SignedIn | null> {
   const { provider = null, tokenHash: pendingHash = null } = pending ?? {};
   const details = provider === null ? { method } : { provider, step: method.replace("password and ", "") };
@@ -101,7 +101,7 @@ export async function createVerifiedSession(
         use,
         audit: audit.statement,
         entering: entering ?? [],
-        session: insertAuditedSession(row, { audited, pendingHash, use: identity ?? undefined }),
+        session: insertAuditedSession(row, { audited, pendingHash, factor, use: identity ?? undefined }),
         after: after(audited),
       };
     },

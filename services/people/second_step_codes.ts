@@ -1,7 +1,7 @@
 // Codes of the second step: from an authenticator app, or recovery codes. Each is counted before it is checked, and used up in
 // the batch of the change that it permits.
 import { randomBytes } from "node:crypto";
-import { insertAuditEvent, type UserCredentials } from "../../db/access/mod.ts";
+import { insertAuditEvent, type SecondFactor, type UserCredentials } from "../../db/access/mod.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {
   consumePendingSignIn,
@@ -24,6 +24,7 @@ import { totpStep } from "./totp.ts";
 export interface VerifiedStep {
   readonly user: UserCredentials;
   readonly method: string;
+  readonly factor: SecondFactor;
   readonly now: number;
   /** Uses up the code or passkey. If it changes no row, there is no session. */
   readonly use: Statement;
@@ -85,6 +86,7 @@ export class SecondStepCodes {
       user,
       now: step.now,
       method: "password and code",
+      factor: "otp",
       use: useTotpStep({ ...step, secret: totp.secret, step: codeStep }),
       after: (audited) => this.#finish(step, audited),
     };
@@ -104,6 +106,7 @@ export class SecondStepCodes {
       user,
       now,
       method: "password and recovery code",
+      factor: "otp",
       use: useRecoveryCode({ ...step, codeHash, left }),
       after: (audited) => [
         ...this.#finish(step, audited),

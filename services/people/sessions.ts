@@ -2,6 +2,7 @@
 import {
   deleteSessionOfUser,
   deleteSessionsOfUser,
+  endLastingAccess,
   listSessionsOfUser,
   updateSessionOrganization,
 } from "../../db/access/mod.ts";
@@ -56,8 +57,9 @@ export async function endSession(context: SessionContext, actor: SessionActor, i
 
 export async function endOtherSessions(context: SessionContext, actor: SessionActor): Promise<void> {
   await writeChange(context, actor, {
-    statement: deleteSessionsOfUser(actor.user.id, { keep: actor.id }),
+    statement: endLastingAccess(actor.user.id, context.clock()),
     entry: { action: "session.others_ended" },
+    after: ({ audited }) => [deleteSessionsOfUser(actor.user.id, { keep: actor.id, audited })],
   });
 }
 

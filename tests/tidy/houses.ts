@@ -13,7 +13,7 @@ import {
 
 /** The subjects from the ground up, and the most lines that each has in db/, services/, views/ and routes/. A change that needs more raises it. */
 const linesMax: Readonly<Record<string, number>> = {
-  access: 4_750,
+  access: 4_820,
   outbox: 6_520,
   meter: 26_150,
   keys: 6_320,

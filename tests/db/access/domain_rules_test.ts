@@ -37,7 +37,10 @@ onEveryDatabase("a required provider stops every statement that signs in another
     const entry = { action: "session.created", organizationId: null } as const;
     const audit = insertAuditEvent({ type: "system", client }, entry, { now, always: true });
     const { row } = newSession(userId, { client, now });
-    return changes(audit.statement, insertAuditedSession(row, { audited: audit.id, pendingHash: null }));
+    return changes(
+      audit.statement,
+      insertAuditedSession(row, { audited: audit.id, pendingHash: null, factor: "pop" }),
+    );
   };
   const attempts = async () => {
     const { row } = newSession(member.userId, { client, now });

@@ -202,9 +202,3 @@ Deno.test("names the person and the host on the consent page", async () => {
   const { html } = await consentForm(test, person, authorizeAddress(await addClient(test)));
   for (const text of [person.email, "app.example.com", "Grafana"]) assert.ok(html.includes(text), text);
 });
-
-Deno.test("ends offline access with a new password", async () => {
-  const { person, app, tokens } = await connected({ scope: "openid offline_access" });
-  await run(test, "UPDATE users SET password_hash = 'new' WHERE id = ?", person.userId);
-  assert.equal((await refresh(app, tokens.refresh_token)).body.error, "invalid_grant");
-});
